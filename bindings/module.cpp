@@ -1,0 +1,24 @@
+// The Python module: nothing but bind calls.
+//
+// This file is compiled once for each instruction set; the build gives WEALD_MODULE (the module's name) and WEALD_SIMD
+// (the set's name).
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string_view.h>
+
+#include "cpu.h"
+
+namespace nb = nanobind;
+
+namespace weald {
+
+void bind_parts(nb::module_& module);
+
+}  // namespace weald
+
+NB_MODULE(WEALD_MODULE, module) {
+    module.attr("simd") = WEALD_SIMD;
+    module.def("cpu_supports", &weald::cpu_supports, nb::arg("simd"),
+               "Whether this processor can run the instruction set of that name.");
+    weald::bind_parts(module);
+}
