@@ -56,6 +56,101 @@ $(NAMES): FORCE
 	@find core bindings src -type f -not -name '*.pyc' | LC_ALL=C sort > build/names.new
 	@cmp -s build/names.new $@ && rm build/names.new || mv build/names.new $@
 
+# The stamp bears the time at which the build began: a file that changes meanwhile is built the next time.
 build/stamp: $(VENV)/stamp $(COMPILED) $(NAMES)
+	touch build/began
 	$(LOCK) $(PIP_BUILD) -C build-dir=build/release -e .
+	mv build/began $@
+
+# ---- Test
+
+PYTEST := $(BIN)/python -m pytest -n $(JOBS)
+ifdef SANITIZE
+TESTS := test-sanitize
+else
+TESTS := test-plain
+endif
+
+.PHONY: test test-plain test-all test-sanitize test-sanitize-fast
+test: $(TESTS) ## Run the tests that are not slow; SANITIZE=1 runs them under the sanitizers
+
+test-plain: build
+	$(PYTEST) -m "not slow" $(ARGS)
+
+test-all: build ## Run every test
+	$(PYTEST) $(ARGS)
+
+# The sanitizers' runtime must be in the process before Python is, and libstdc++ with it, or it cannot see exceptions.
+# Python never frees everything, so leaks are not looked for.
+SANITIZED := LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
+	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+	build/sanitize/venv/bin/python -m pytest -n $(JOBS)
+
+test-sanitize: build/sanitize/stamp
+	$(SANITIZED) -m "not slow" $(ARGS)
+
+test-sanitize-fast: build/sanitize/stamp ## Run the tests marked "sanitize" under the sanitizers
+	$(SANITIZED) -m "sanitize and not slow" $(ARGS)
+
+# The sanitized weald lives in an environment of its own, which borrows all else from .venv: the ordinary install, and
+# whoever is using it, is not disturbed. Installed as a copy, so Python files count too.
+build/sanitize/venv/stamp: $(VENV)/stamp
+	$(PYTHON) -m venv --clear --without-pip build/sanitize/venv
+	$(BIN)/python -c 'import sysconfig; print("$(CURDIR)/build/sanitize/site", sysconfig.get_path("purelib"), sep="\n")' \
+		> "$$(build/sanitize/venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/borrowed.pth"
 	touch $@
+
+build/sanitize/stamp: build/sanitize/venv/stamp $(COMPILED) $(NAMES) $(shell find src -name '*.py')
+	touch build/sanitize/began
+	$(LOCK) $(PIP_BUILD) -C build-dir=build/sanitize/cmake -C cmake.build-type=Debug -C cmake.define.WEALD_SANITIZE=ON \
+		--upgrade --target build/sanitize/site .
+	mv build/sanitize/began $@
+
+# ---- Check
+
+CXX_FILES := $(wildcard core/*.h core/*.cpp bindings/*.h bindings/*.cpp)
+
+.PHONY: check
+check: build ## Check format, lint, types and layers
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/clang-format --dry-run -Werror $(CXX_FILES)
+	$(BIN)/python -m pytest -q tests/test_layers.py tests/test_stub.py
+
+.PHONY: fix
+fix: build ## Format all files, fix what the linter can, generate the stub of the core
+	$(BIN)/ruff check --fix-only --quiet .
+	$(BIN)/ruff format --quiet .
+	$(BIN)/clang-format -i $(CXX_FILES)
+	$(BIN)/python bindings/stub.py
+
+# ---- Show and ship
+
+.PHONY: demo
+demo: build ## Train a forest on a data set that ships with scikit-learn, and show what it learnt
+	@$(BIN)/python examples/demo.py
+
+.PHONY: bench
+bench: build ## Measure weald against other libraries
+	$(BIN)/python benchmarks/table.py $(ARGS)
+
+.PHONY: docs
+docs: build ## Build the documentation into docs/_build
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+# auditwheel says which systems the wheel runs on and names it so. It needs patchelf only to bundle libraries, and there
+# are none to bundle: the C++ library is taken from the system.
+.PHONY: wheel
+wheel: setup ## Build a portable wheel into dist/
+	rm -rf build/wheel && mkdir -p build/wheel dist
+	$(LOCK) $(BIN)/python -m build --wheel --no-isolation --outdir build/wheel \
+		-C build-dir=build/release -C cmake.define.WEALD_WERROR=ON . > build/wheel/log || { cat build/wheel/log; exit 1; }
+	if [ "$$(uname)" = Linux ]; then $(BIN)/auditwheel repair --wheel-dir dist build/wheel/*.whl; \
+		else cp build/wheel/*.whl dist; fi
+	@ls -t dist/*.whl | head -1
+
+.PHONY: clean
+clean: ## Remove all that make made, .venv too
+	rm -rf $(VENV) build dist docs/_build .mypy_cache .pytest_cache .ruff_cache .hypothesis

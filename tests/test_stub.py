@@ -1,0 +1,7 @@
+"""The types of the compiled core in the tree are those of the core that was built."""
+
+from bindings import stub
+
+
+def test_the_stub_of_the_core_is_current():
+    assert stub.STUB.read_text() == stub.make_stub(), "src/weald/_core.pyi is not current: run `make fix`."
