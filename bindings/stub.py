@@ -30,8 +30,9 @@ def _describe_compiled() -> str:
     module = _core.load("baseline")
     generator = StubGen(module)
     generator.put(module)
+    text: str = generator.get()
     # The stub stands for whichever module is in use, so the value of the baseline's name has no place in it.
-    return generator.get().replace("simd: str = 'baseline'", "simd: str").strip()
+    return text.replace("simd: str = 'baseline'", "simd: str").strip()
 
 
 def _describe_own() -> list[str]:

@@ -1,0 +1,69 @@
+"""The wheel works where there is no compiler and no source tree."""
+
+import os
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).parents[1]
+FIT = """
+import shutil
+assert not any(map(shutil.which, ["cc", "gcc", "g++", "c++", "clang", "cmake", "ninja", "make"]))
+
+import weald
+from weald import _core
+from sklearn.datasets import load_iris
+
+X, y = load_iris(return_X_y=True)
+forest = weald.RandomForestClassifier(n_estimators=10, random_state=1).fit(X, y)
+assert forest.score(X, y) > 0.95
+print(weald.__version__, _core.simd, weald.__file__)
+"""
+
+
+def run(*command: object, **options: object) -> str:
+    """Run a command, show what it said when it fails, and return what it printed."""
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False, **options)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel():
+    return ROOT / run("make", "wheel", cwd=ROOT).splitlines()[-1]
+
+
+@pytest.fixture(scope="module")
+def python(wheel, tmp_path_factory):
+    """Return the interpreter of a fresh environment into which the wheel, and nothing of the tree, is installed."""
+    environment = tmp_path_factory.mktemp("wheel") / "venv"
+    run(sys.executable, "-m", "venv", environment)
+    bare = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "VIRTUAL_ENV"}}
+    run(environment / "bin" / "pip", "install", "--only-binary", ":all:", wheel, env=bare)
+    return environment / "bin" / "python"
+
+
+def test_the_wheel_holds_every_instruction_set(wheel):
+    listing = run(sys.executable, "-m", "zipfile", "--list", wheel)
+    for module in ROOT.glob("build/release/_core_*.so"):
+        assert f"weald/{module.name}" in listing
+    assert "weald/py.typed" in listing
+    assert "weald/_core.pyi" in listing
+
+
+def test_the_wheel_fits_where_there_is_no_compiler(python, tmp_path):
+    bare = {"PATH": str(python.parent), "CC": "false", "CXX": "false", "HOME": str(tmp_path)}
+    seen_version, simd, file = run(python, "-c", FIT, cwd=tmp_path, env=bare).split()
+    assert seen_version == version("weald")
+    assert simd
+    assert Path(file).is_relative_to(python.parents[1])
+    print(f"weald {seen_version} from {file} uses {simd}")  # noqa: T201 - pytest shows it with -rP
+
+
+def test_the_wheel_asks_for_no_more_than_the_system_it_names(wheel):
+    assert "linux" not in sys.platform or "manylinux" in wheel.name
