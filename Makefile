@@ -39,7 +39,7 @@ REQUIREMENTS := import tomllib; p = tomllib.load(open("pyproject.toml", "rb"))["
 	print(*p["dependencies"], *(r for e in p["optional-dependencies"].values() for r in e), sep="\n")
 
 $(VENV)/stamp: pyproject.toml
-	$(PYTHON) -m venv $(VENV)
+	[ -x $(BIN)/python ] || $(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --upgrade pip
 	$(BIN)/python -c '$(REQUIREMENTS)' > $(VENV)/requirements.txt
 	$(BIN)/pip install --quiet --requirement $(VENV)/requirements.txt
