@@ -64,7 +64,8 @@ build/stamp: $(VENV)/stamp $(COMPILED) $(NAMES)
 
 # ---- Test
 
-PYTEST := $(BIN)/python -m pytest -n $(JOBS)
+# Tests of one xdist_group share something costly or fragile and run in one process.
+PYTEST := -m pytest -n $(JOBS) --dist loadgroup
 ifdef SANITIZE
 TESTS := test-sanitize
 else
@@ -75,16 +76,16 @@ endif
 test: $(TESTS) ## Run the tests that are not slow; SANITIZE=1 runs them under the sanitizers
 
 test-plain: build
-	$(PYTEST) -m "not slow" $(ARGS)
+	$(BIN)/python $(PYTEST) -m "not slow" $(ARGS)
 
 test-all: build ## Run every test
-	$(PYTEST) $(ARGS)
+	$(BIN)/python $(PYTEST) $(ARGS)
 
 # The sanitizers' runtime must be in the process before Python is, and libstdc++ with it, or it cannot see exceptions.
 # Python never frees everything, so leaks are not looked for.
 SANITIZED := LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
-	build/sanitize/venv/bin/python -m pytest -n $(JOBS)
+	build/sanitize/venv/bin/python $(PYTEST)
 
 test-sanitize: build/sanitize/stamp
 	$(SANITIZED) -m "not slow" $(ARGS)
@@ -140,16 +141,19 @@ docs: build ## Build the documentation into docs/_build
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
+# Where `make wheel` puts the wheel
+DIST ?= dist
+
 # auditwheel says which systems the wheel runs on and names it so. It needs patchelf only to bundle libraries, and there
 # are none to bundle: the C++ library is taken from the system.
 .PHONY: wheel
 wheel: setup ## Build a portable wheel into dist/
-	rm -rf build/wheel && mkdir -p build/wheel dist
+	rm -rf build/wheel && mkdir -p build/wheel $(DIST)
 	$(LOCK) $(BIN)/python -m build --wheel --no-isolation --outdir build/wheel \
 		-C build-dir=build/release -C cmake.define.WEALD_WERROR=ON . > build/wheel/log || { cat build/wheel/log; exit 1; }
-	if [ "$$(uname)" = Linux ]; then $(BIN)/auditwheel repair --wheel-dir dist build/wheel/*.whl; \
-		else cp build/wheel/*.whl dist; fi
-	@ls -t dist/*.whl | head -1
+	if [ "$$(uname)" = Linux ]; then $(BIN)/auditwheel repair --wheel-dir $(DIST) build/wheel/*.whl; \
+		else cp build/wheel/*.whl $(DIST); fi
+	@ls $(DIST)/*.whl
 
 .PHONY: clean
 clean: ## Remove all that make made, .venv too

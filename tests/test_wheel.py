@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.slow
+# One wheel for all tests here.
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("wheel")]
 
 ROOT = Path(__file__).parents[1]
 FIT = """
@@ -34,8 +35,13 @@ def run(*command: object, **options: object) -> str:
 
 
 @pytest.fixture(scope="module")
-def wheel():
-    return ROOT / run("make", "wheel", cwd=ROOT).splitlines()[-1]
+def wheel(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("dist")
+    # The flags of a make that runs these tests are not meant for this one.
+    alone = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    run("make", "wheel", f"DIST={folder}", cwd=ROOT, env=alone)
+    (wheel,) = folder.glob("*.whl")
+    return wheel
 
 
 @pytest.fixture(scope="module")
