@@ -21,6 +21,8 @@ LAYERS = [
     "types",
     "random",
     "threads",
+    "weights",
+    "target",
     "criteria",
     "codes",
     "bag",
