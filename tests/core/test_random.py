@@ -4,7 +4,7 @@ import pytest
 
 from weald import _core
 
-# Known answers of Random123 1.14 (kat_vectors, philox4x32 10): counter, key, expected words.
+# Known answers of Random123 (its file kat_vectors, philox4x32 10): counter, key, expected words.
 KNOWN_ANSWERS = {
     "zeros": (
         [0x00000000] * 4,
