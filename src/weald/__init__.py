@@ -1,7 +1,23 @@
-"""weald: the textbook random forest, exactly, fast, and the same everywhere."""
+"""weald: the textbook random forest, exactly, fast, and the same everywhere.
+
+    DecisionTreeClassifier, DecisionTreeRegressor     one tree
+    RandomForestClassifier, RandomForestRegressor     many
+    WealdError and what stands below it               see `weald.errors`
+"""
 
 from importlib.metadata import version
 
-__all__ = ["__version__"]
+from weald.errors import DataError, DataTypeError, ParameterError, WealdError
+from weald.trees import DecisionTreeClassifier, DecisionTreeRegressor
+
+__all__ = [
+    "DataError",
+    "DataTypeError",
+    "DecisionTreeClassifier",
+    "DecisionTreeRegressor",
+    "ParameterError",
+    "WealdError",
+    "__version__",
+]
 
 __version__ = version("weald")

@@ -1,0 +1,70 @@
+"""The criteria by which cuts are scored: their names and tasks.
+
+The list is the core's own; a criterion that is added there (one struct) and in the reference engine (one function) is
+allowed, named in messages and tested without a change here.
+"""
+
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+
+from weald.engines import reference
+from weald.model import FloatArray
+
+CLASSIFICATION = "classification"
+REGRESSION = "regression"
+ALIASES = {"log_loss": "entropy"}  # scikit-learn's other name for the same impurity
+
+
+@cache
+def tasks() -> dict[str, str]:
+    """Map each criterion to its task, in the core's order.
+
+    Without a compiled core the reference engine still works, so its own list serves.
+    """
+    try:
+        from weald import _core  # noqa: PLC0415  (the compiled core loads only when it is wanted)
+
+        listed: Callable[[], list[tuple[str, str]]] = _core.criteria
+    except (ImportError, AttributeError):
+        return {name: REGRESSION if name == "squared_error" else CLASSIFICATION for name in reference.CRITERIA}
+    return dict(listed())
+
+
+def names(task: str) -> tuple[str, ...]:
+    """List the names that a user may give for a task, aliases last.
+
+    Examples
+    --------
+    >>> from weald import criteria
+    >>> "gini" in criteria.names("classification")
+    True
+    >>> criteria.canonical("log_loss")
+    'entropy'
+    """
+    own = tuple(name for name, of_task in tasks().items() if of_task == task)
+    return own + tuple(alias for alias, name in ALIASES.items() if name in own)
+
+
+def canonical(name: str) -> str:
+    """Replace an alias by the criterion's own name."""
+    return ALIASES.get(name, name)
+
+
+def class_impurities(criterion: str, class_weights: FloatArray) -> FloatArray:
+    """Compute the impurity of nodes (rows) from the weights of their classes (columns).
+
+    A criterion's term is weight x (constant - impurity), so the impurity is what the term lacks to that of a pure node
+    of the same weight: 1 - sum p^2 for Gini, the entropy in bits, the share of errors.
+    """
+    term = reference.CRITERIA[criterion]
+
+    def impurity(weights: list[float]) -> float:
+        classes = [int(w) for w in weights]
+        weight = sum(classes)
+        node = term(reference.Tally(0, weight, classes), 0)
+        pure = term(reference.Tally(0, weight, [weight]), 0)
+        return max(0.0, (pure - node) / weight)
+
+    return np.array([impurity(weights) for weights in class_weights.tolist()])

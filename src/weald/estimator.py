@@ -1,0 +1,260 @@
+"""What the four estimators share: the flow from the user's arguments to a forest, and back from rows to predictions.
+
+    fit       read (table.py) -> check, resolve (params.py) -> code, grow (engines) -> keep
+    predict   read with the same schema -> walk the trees in order (engines) -> shares, labels or means
+
+A fit works on a copy and changes the estimator only when all has gone well: an error or Ctrl-C leaves it as it was.
+"""
+
+import copy
+from typing import Any, ClassVar, Self, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from weald import criteria, params, progress
+from weald.engines.door import Engine, open_engine
+from weald.importance import mean_decrease
+from weald.model import FloatArray, Forest, IntArray
+from weald.params import Growth
+from weald.table import Matrix, Reading, read_features, read_table
+from weald.threads import count_threads
+
+
+class TreeModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """A model made of trees. `forest_` is all it knows; a single tree is a forest of one."""
+
+    _task: ClassVar[str]
+
+    engine: str
+    n_jobs: int | None
+    verbose: int
+
+    forest_: Forest
+    growth_: Growth
+    seed_: int
+    n_outputs_: int
+    n_features_in_: int
+
+    # ------------------------------------------------------------------------------------------------------- fit
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from a table.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+            Numbers of any type; NaN is a missing value. float32 and float64 are used as they are.
+        y : array of shape (n_rows,)
+            Class labels, or numbers.
+        sample_weight : array of shape (n_rows,), optional
+            A weight of k is the row k times. Rows of weight 0 are left out.
+
+        Returns
+        -------
+        self
+        """
+        learnt = _unfitted_copy(self)
+        learnt._learn(X, y, sample_weight, before=self)
+        self.__dict__ = vars(learnt)
+        return self
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any, before: Self) -> None:
+        """Read, resolve, code, grow, keep."""
+        given = self.get_params(deep=False)
+        params.check(given, self._task)
+        reading = read_table(self, X, y, sample_weight, classify=self._task == criteria.CLASSIFICATION)
+        growth = params.resolve(given, reading.table, reading.classes)
+        engine = open_engine(self.engine)
+        coded = engine.code(reading.table, params.count_bins(given["max_bins"]), count_threads(self.n_jobs), None)
+        self._keep_schema(reading)
+        self.growth_ = growth
+        self._grow(engine, coded, reading, before)
+
+    def _keep_schema(self, reading: Reading) -> None:
+        """Remember what predictions need to speak the user's language."""
+        self.n_outputs_ = 1
+
+    def _grow(self, engine: Engine, coded: Any, reading: Reading, before: Self) -> None:
+        """Grow one tree."""
+        self.seed_ = params.draw_seed(self.get_params(deep=False)["random_state"])
+        watch = progress.watch_fit(self.verbose, 1)
+        self.forest_ = engine.grow(coded, self.growth_, self.seed_, 0, 1, count_threads(self.n_jobs), watch)
+
+    # --------------------------------------------------------------------------------------------------- predict
+
+    def _read(self, X: Any) -> Matrix:
+        """Read X with the schema of the fit."""
+        check_is_fitted(self, "forest_")
+        return read_features(self, X, reset=False)
+
+    def _sum_votes(self, X: Any) -> FloatArray:
+        """Add up what the trees say of each row."""
+        rows = self._read(X)
+        voting = getattr(self, "voting", "soft")
+        return open_engine(self.engine).sum_votes(self.forest_, rows, voting, count_threads(self.n_jobs), None)
+
+    def _leaves(self, X: Any) -> IntArray:
+        """Find the leaf of each row in each tree."""
+        rows = self._read(X)
+        return open_engine(self.engine).leaves(self.forest_, rows, count_threads(self.n_jobs), None)
+
+    def _paths(self, X: Any) -> sparse.csr_matrix:
+        """Mark the nodes of all trees that each row passes."""
+        forest, leaves = self.forest_, self._leaves(X)
+        parents = _parents(forest)
+        n_rows = len(leaves)
+        at = (leaves + forest.tree_start[:-1]).ravel()
+        row = np.repeat(np.arange(n_rows), forest.n_trees)
+        rows, nodes = [], []
+        while len(at):
+            rows.append(row)
+            nodes.append(at)
+            up = parents[at]
+            at, row = up[up >= 0], row[up >= 0]
+        passed = (np.concatenate(rows), np.concatenate(nodes))
+        marks = np.ones(len(passed[0]), dtype=np.int64)
+        return sparse.csr_matrix((marks, passed), shape=(n_rows, forest.n_nodes))
+
+    # ------------------------------------------------------------------------------------------------------ look
+
+    @property
+    def feature_importances_(self) -> FloatArray:
+        """Share of each feature in the decrease of impurity, averaged over trees; they add up to 1.
+
+        It favours features with many distinct values, whether or not they help on new rows.
+        """
+        check_is_fitted(self, "forest_")
+        return mean_decrease(self.forest_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = False
+        return tags
+
+
+class TreeClassifier(ClassifierMixin, TreeModel):  # type: ignore[misc]  # scikit-learn has no types
+    """What classifiers add: classes, shares and votes."""
+
+    _task = criteria.CLASSIFICATION
+
+    classes_: npt.NDArray[Any]
+    n_classes_: int
+
+    def _keep_schema(self, reading: Reading) -> None:
+        super()._keep_schema(reading)
+        assert reading.classes is not None  # noqa: S101  (for the type checker: a classifier's reading has classes)
+        self.classes_ = reading.classes
+        self.n_classes_ = len(reading.classes)
+
+    def predict_votes(self, X: Any) -> FloatArray:
+        """Add up what the trees say, in tree order.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes)
+            Sums over trees: of class shares in the leaves, or with `voting="hard"` the number of trees for each class.
+        """
+        return self._sum_votes(X)
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Average what the trees say: shares of the classes that add up to 1.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes)
+            Columns in the order of `classes_`.
+        """
+        return self._sum_votes(X) / self.forest_.n_trees
+
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """Take the logarithm of `predict_proba`; a share of 0 becomes minus infinity.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes)
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Choose the class with the most votes; ties go to the class that is first in `classes_`.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+
+        Returns
+        -------
+        array of shape (n_rows,)
+        """
+        winners = self._sum_votes(X).argmax(axis=1)
+        return self.classes_.take(winners)
+
+
+class TreeRegressor(RegressorMixin, TreeModel):  # type: ignore[misc]  # scikit-learn has no types
+    """What regressors add: means."""
+
+    _task = criteria.REGRESSION
+
+    def predict_votes(self, X: Any) -> FloatArray:
+        """Add up the means that the trees say, in tree order.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+
+        Returns
+        -------
+        array of shape (n_rows,)
+        """
+        return self._sum_votes(X)
+
+    def predict(self, X: Any) -> FloatArray:
+        """Average the means that the trees say.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+
+        Returns
+        -------
+        array of shape (n_rows,)
+        """
+        return self._sum_votes(X) / self.forest_.n_trees
+
+
+Model = TypeVar("Model", bound=TreeModel)
+
+
+def _unfitted_copy(model: Model) -> Model:
+    """Copy an estimator without what it has learnt."""
+    twin = copy.copy(model)
+    twin.__dict__ = {name: value for name, value in vars(model).items() if not name.endswith("_") or name.startswith("__")}
+    return twin
+
+
+def _parents(forest: Forest) -> IntArray:
+    """Number of each node's parent among all nodes; -1 for roots."""
+    parents = np.full(forest.n_nodes, -1, dtype=np.int64)
+    roots = np.repeat(forest.tree_start[:-1], np.diff(forest.tree_start))
+    split = np.flatnonzero(forest.feature >= 0)
+    parents[split + 1] = split
+    parents[roots[split] + forest.right[split]] = split
+    return parents

@@ -1,0 +1,341 @@
+"""What the user said -> plain numbers. The only file that knows "sqrt" or None.
+
+    check      each parameter against one table of what it may be; one function words every message
+    resolve    parameters and table -> Growth
+    draw_seed  random_state -> a seed of 64 bits
+
+Past this file there is no None, no share, no name that stands for a number.
+"""
+
+import math
+import secrets
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from weald import criteria
+from weald.errors import ParameterError
+from weald.table import Table
+
+UNLIMITED = 2**31 - 1  # larger than any depth, size or number of leaves
+MAX_DRAWS = 2**31 - 1
+MAX_BINS = 65_535
+ENGINES = ("auto", "native", "reference")
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How to grow trees, in plain numbers."""
+
+    criterion: str
+    max_features: int
+    max_depth: int
+    min_samples_split: int
+    min_samples_leaf: int
+    min_weight_fraction_leaf: float
+    min_impurity_decrease: float
+    max_leaf_nodes: int  # 0: no limit
+    bootstrap: bool
+    n_draws: int
+    class_weight: str  # "none", "given", or balanced by "table" or by "bag"
+    class_weights: tuple[float, ...] = ()
+
+
+# ------------------------------------------------------------------------------------------- what a parameter may be
+
+
+class Kind(Protocol):
+    """One thing that a parameter may be."""
+
+    def holds(self, value: Any) -> bool:
+        """Say whether a value is of this kind."""
+
+    def words(self) -> str:
+        """Say it to the user."""
+
+
+def is_whole(value: Any) -> bool:
+    """Whole numbers of Python and NumPy; True and False are not numbers here."""
+    return isinstance(value, Integral) and not isinstance(value, bool | np.bool_)
+
+
+def is_real(value: Any) -> bool:
+    """Numbers with a fraction: what is read as a share where whole numbers are counts."""
+    return isinstance(value, Real) and not isinstance(value, Integral | bool | np.bool_)
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A whole number."""
+
+    low: int
+    high: int | None = None
+
+    def holds(self, value: Any) -> bool:
+        """Say whether a value is a whole number within the limits."""
+        return is_whole(value) and self.low <= value and (self.high is None or value <= self.high)
+
+    def words(self) -> str:
+        """Say it to the user."""
+        return f"a whole number from {self.low}" + ("" if self.high is None else f" to {self.high}")
+
+
+@dataclass(frozen=True)
+class Share:
+    """A share of something: above 0, and at most 1 or below it."""
+
+    one: bool = True
+
+    def holds(self, value: Any) -> bool:
+        """Say whether a value is a share."""
+        return is_real(value) and (0 < value <= 1 if self.one else 0 < value < 1)
+
+    def words(self) -> str:
+        """Say it to the user."""
+        return "a share above 0 and up to 1 (as a float)" if self.one else "a share between 0 and 1 (as a float)"
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number, whole or not."""
+
+    low: float
+    high: float = math.inf
+
+    def holds(self, value: Any) -> bool:
+        """Say whether a value is a finite number within the limits."""
+        return (is_whole(value) or is_real(value)) and math.isfinite(value) and self.low <= value <= self.high
+
+    def words(self) -> str:
+        """Say it to the user."""
+        return f"a number from {self.low:g}" + ("" if math.isinf(self.high) else f" to {self.high:g}")
+
+
+@dataclass(frozen=True)
+class Name:
+    """One of some names."""
+
+    names: tuple[str, ...]
+
+    def holds(self, value: Any) -> bool:
+        """Say whether a value is one of the names."""
+        return isinstance(value, str) and value in self.names
+
+    def words(self) -> str:
+        """Say it to the user."""
+        return _either([f'"{name}"' for name in self.names])
+
+
+@dataclass(frozen=True)
+class Such:
+    """Whatever passes a test."""
+
+    test: Callable[[Any], bool]
+    described: str
+
+    def holds(self, value: Any) -> bool:
+        """Say whether a value passes."""
+        return self.test(value)
+
+    def words(self) -> str:
+        """Say it to the user."""
+        return self.described
+
+
+def _either(words: Sequence[str]) -> str:
+    """Join words as a sentence does: a, b or c."""
+    return " or ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+
+
+NOTHING = Such(lambda value: value is None, "None")
+FLAG = Such(lambda value: isinstance(value, bool | np.bool_), "True or False")
+FUNCTION = Such(callable, "a function of (y_true, y_pred)")
+MAPPING = Such(lambda value: isinstance(value, Mapping), "a dict of class: weight")
+GENERATOR = Such(lambda value: callable(getattr(value, "bytes", None)), "a NumPy Generator or RandomState")
+
+# One entry for each parameter. `criterion` depends on the task, `class_weight` on the model: see `allowed`.
+KINDS: dict[str, tuple[Kind, ...]] = {
+    "n_estimators": (Whole(1),),
+    "max_depth": (Whole(1), Name(("sqrt",)), NOTHING),
+    "min_samples_split": (Whole(2), Share()),
+    "min_samples_leaf": (Whole(1), Share(one=False)),
+    "min_weight_fraction_leaf": (Number(0, 0.5),),
+    "max_features": (Whole(1), Share(), Name(("sqrt", "log2", "third", "all")), NOTHING),
+    "max_leaf_nodes": (Whole(2), NOTHING),
+    "min_impurity_decrease": (Number(0),),
+    "bootstrap": (FLAG,),
+    "oob_score": (FLAG, FUNCTION),
+    "n_jobs": (Such(lambda value: is_whole(value) and value != 0, "a whole number other than 0"), NOTHING),
+    "random_state": (Whole(0, 2**64 - 1), GENERATOR, NOTHING),
+    "verbose": (Whole(0), FLAG),
+    "warm_start": (FLAG,),
+    "max_samples": (Whole(1), Share(), NOTHING),
+    "ccp_alpha": (Number(0),),
+    "voting": (Name(("soft", "hard")),),
+    "max_bins": (Whole(2, MAX_BINS), NOTHING),
+    "engine": (Name(ENGINES),),
+}
+
+
+def allowed(name: str, given: Mapping[str, Any], task: str) -> tuple[Kind, ...]:
+    """List what a parameter of this model may be."""
+    if name == "criterion":
+        return (Name(criteria.names(task)),)
+    if name == "class_weight":
+        balanced = ("balanced", "balanced_subsample") if "bootstrap" in given else ("balanced",)
+        return (MAPPING, Name(balanced), NOTHING)
+    return KINDS[name]
+
+
+def check(given: Mapping[str, Any], task: str) -> None:
+    """Check each parameter by itself, then those that depend on one another."""
+    for name, value in given.items():
+        kinds = allowed(name, given, task)
+        if not any(kind.holds(value) for kind in kinds):
+            raise ParameterError(f"{name}={value!r} is not allowed. Give {_either([kind.words() for kind in kinds])}.")
+    if given["ccp_alpha"] > 0:
+        raise ParameterError(
+            f"ccp_alpha={given['ccp_alpha']!r}: pruning is not available yet. Leave ccp_alpha at 0.0 and limit the trees "
+            "by max_depth, min_samples_leaf, max_leaf_nodes or min_impurity_decrease."
+        )
+    if given.get("bootstrap", False):
+        return
+    if given.get("max_samples") is not None:
+        raise ParameterError(
+            f"max_samples={given['max_samples']!r} is the number of draws of a bag, but bootstrap=False draws none. "
+            "Set bootstrap=True or max_samples=None."
+        )
+    if given.get("oob_score", False):
+        raise ParameterError(
+            "oob_score needs rows that are outside a bag, but with bootstrap=False every tree sees every row. "
+            "Set bootstrap=True or oob_score=False."
+        )
+
+
+# --------------------------------------------------------------------------------------------------------- resolve
+
+
+def resolve(given: Mapping[str, Any], table: Table, classes: npt.NDArray[Any] | None) -> Growth:
+    """Turn checked parameters into the numbers that they stand for with this table.
+
+    A single tree has no bags: what a forest's parameters say of them is then "no bootstrap".
+    """
+    bootstrap = bool(given.get("bootstrap", False))
+    n_draws = count_draws(given.get("max_samples"), table) if bootstrap else min(table.size, MAX_DRAWS)
+    # Sizes count draws, or whole weights, or rows when the weights are not whole or too large to be counted.
+    size = table.size if bootstrap or table.size <= MAX_DRAWS else table.n_rows
+    class_weight, class_weights = weigh_classes(given.get("class_weight"), classes)
+    return Growth(
+        criterion=criteria.canonical(given["criterion"]),
+        max_features=count_features(given["max_features"], table.n_features),
+        max_depth=limit_depth(given["max_depth"], table.n_features),
+        min_samples_split=max(2, _count(given["min_samples_split"], size)),
+        min_samples_leaf=_count(given["min_samples_leaf"], size),
+        min_weight_fraction_leaf=float(given["min_weight_fraction_leaf"]),
+        min_impurity_decrease=float(given["min_impurity_decrease"]),
+        max_leaf_nodes=min(int(given["max_leaf_nodes"] or 0), UNLIMITED),
+        bootstrap=bootstrap,
+        n_draws=n_draws,
+        class_weight=class_weight,
+        class_weights=class_weights,
+    )
+
+
+def count_features(max_features: Any, n_features: int) -> int:
+    """Say how many features a node looks at: at least 1."""
+    if is_whole(max_features):
+        if max_features > n_features:
+            raise ParameterError(
+                f"max_features={max_features} is more than the {n_features} features of X. Give a number up to "
+                f'{n_features}, a share between 0 and 1, "sqrt" or "log2".'
+            )
+        return int(max_features)
+    if is_real(max_features):
+        return max(1, math.floor(max_features * n_features))
+    if max_features == "sqrt":
+        return math.isqrt(n_features)
+    if max_features == "log2":
+        return max(1, n_features.bit_length() - 1)
+    if max_features == "third":
+        return max(1, n_features // 3)
+    return n_features
+
+
+def limit_depth(max_depth: Any, n_features: int) -> int:
+    """Say how deep a tree may grow."""
+    if max_depth is None:
+        return UNLIMITED
+    if max_depth == "sqrt":
+        return math.isqrt(n_features)
+    return min(int(max_depth), UNLIMITED)
+
+
+def _count(count: Any, size: int) -> int:
+    """Read a count, or a share of the size (rounded up)."""
+    return min(int(count), UNLIMITED) if is_whole(count) else math.ceil(count * size)
+
+
+def count_draws(max_samples: Any, table: Table) -> int:
+    """Say how many draws a bag has."""
+    if max_samples is None:
+        n_draws = table.size
+        if table.size > 10 * table.n_rows:
+            warnings.warn(
+                f"sample_weight adds up to {table.size}, over 10 times the {table.n_rows} rows, and so many draws does a bag "
+                "have. If they are survey weights rather than numbers of copies, give max_samples, for example "
+                f"max_samples={table.n_rows}.",
+                UserWarning,
+                stacklevel=2,
+            )
+    else:
+        n_draws = int(max_samples) if is_whole(max_samples) else max(1, math.floor(max_samples * table.size))
+    if n_draws > MAX_DRAWS:
+        raise ParameterError(
+            f"A bag would have {n_draws} draws; fewer than 2**31 are possible. Give max_samples, for example "
+            f"max_samples={table.n_rows}."
+        )
+    return n_draws
+
+
+def weigh_classes(class_weight: Any, classes: npt.NDArray[Any] | None) -> tuple[str, tuple[float, ...]]:
+    """Say how classes are weighed, and their weights where the user gave them."""
+    if class_weight is None or classes is None:
+        return "none", ()
+    if isinstance(class_weight, str):
+        return ("table" if class_weight == "balanced" else "bag"), ()
+    known = classes.tolist()
+    for label, weight in class_weight.items():
+        if label not in known:
+            raise ParameterError(f"class_weight names the class {label!r}, which y does not have. Its classes are {known}.")
+        if not Number(0).holds(weight):
+            raise ParameterError(f"class_weight[{label!r}]={weight!r} is not allowed. Give {Number(0).words()}.")
+    weights = tuple(float(class_weight.get(label, 1.0)) for label in known)
+    if not any(weights):
+        raise ParameterError("class_weight is zero for every class. Give at least one class a positive weight.")
+    return "given", weights
+
+
+def count_bins(max_bins: Any) -> int:
+    """Say how many codes a column may have; 0: as many as it has values."""
+    return 0 if max_bins is None else int(max_bins)
+
+
+def draw_seed(random_state: Any) -> int:
+    """Turn random_state into a seed: an int is the seed, otherwise 64 bits are drawn.
+
+    Examples
+    --------
+    >>> from weald.params import draw_seed
+    >>> draw_seed(7)
+    7
+    """
+    if random_state is None:
+        return secrets.randbits(64)
+    if is_whole(random_state):
+        return int(random_state)
+    return int.from_bytes(random_state.bytes(8), "little")

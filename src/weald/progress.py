@@ -1,0 +1,68 @@
+"""How far a fit has come, on stderr: share done, trees, time so far and time left."""
+
+import sys
+import time
+from collections.abc import Callable
+from typing import TextIO
+
+STEP_ON_TERMINAL = 0.1  # seconds between two looks of the line
+STEP_ELSEWHERE = 0.1  # share of the work between two lines
+
+
+class Progress:
+    """A watch: engines call it with the share of the work that is done. Ctrl-C passes through it."""
+
+    def __init__(self, n_trees: int, *, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+        self.n_trees = n_trees
+        self.stream = sys.stderr if stream is None else stream
+        self.on_terminal = self.stream.isatty()
+        self.clock = clock
+        self.began = clock()
+        self.shown_at = -1.0  # seconds on a terminal, share elsewhere
+
+    def __call__(self, share: float) -> None:
+        """Show the share if it is time to."""
+        share = min(max(share, 0.0), 1.0)
+        now = self.clock() - self.began
+        place, step = (now, STEP_ON_TERMINAL) if self.on_terminal else (share, STEP_ELSEWHERE)
+        # A whole step has passed, the work is done for the first time, or nothing was shown yet.
+        if int(place / step + 1e-9) == int(self.shown_at / step + 1e-9) and self.shown_at >= 0 and share < 1:
+            return
+        if share == 1 and self.shown_at == float("inf"):
+            return
+        self.shown_at = float("inf") if share == 1 else place
+        self._show(share, now)
+
+    def _show(self, share: float, seconds: float) -> None:
+        text = self.line(share, seconds)
+        if self.on_terminal:
+            self.stream.write("\r" + text + "\x1b[K" + ("\n" if share == 1 else ""))
+        else:
+            self.stream.write(text + "\n")
+        self.stream.flush()
+
+    def line(self, share: float, seconds: float) -> str:
+        """Word the line."""
+        n_done = int(share * self.n_trees + 1e-9)
+        left = f", {words_of(seconds / share - seconds)} left" if 0 < share < 1 else ""
+        return f"weald {share:4.0%}  {n_done} of {self.n_trees} trees  {words_of(seconds)}{left}"
+
+
+def words_of(seconds: float) -> str:
+    """Say a time as people do.
+
+    Examples
+    --------
+    >>> from weald.progress import words_of
+    >>> words_of(0.25), words_of(75), words_of(7300)
+    ('0.2 s', '1 min 15 s', '2 h 1 min')
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def watch_fit(verbose: int, n_trees: int) -> Progress | None:
+    """Make a watch if the user wants to see progress."""
+    return Progress(n_trees) if verbose else None

@@ -1,0 +1,313 @@
+"""Any X, y and sample_weight -> a Table. The only file that knows data frames.
+
+    read_table       X, y, weights of a fit      -> Reading: the table, its classes, which rows were kept
+    read_features    X of a fit or a prediction  -> array of float32 or float64
+
+What is allowed: arrays of any number type, order and stride (float32 and float64 pass without a copy, everything else
+becomes float64), lists, and data frames of pandas, polars, pyarrow and others. NaN, masked entries and a frame's null
+are missing values; infinities are values like others. What means nothing as a number is refused by name.
+"""
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v1 as nw
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.utils.validation import check_array, column_or_1d, validate_data
+
+from weald.errors import DataError, DataTypeError
+from weald.model import FloatArray
+
+MAX_CLASSES = 65_536
+LARGEST_EXACT = 2**53  # whole numbers up to here are float64 values
+
+Matrix = npt.NDArray[np.float32] | npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A training table in plain numbers: all that an engine needs to know of the data."""
+
+    X: Matrix  # rows x features, any strides; NaN: missing
+    target: npt.NDArray[Any]  # int32 class numbers, or float64
+    n_classes: int  # 0: regression
+    weight: FloatArray | None  # > 0; None: every row weighs 1
+    weights_whole: bool
+    size: int  # total weight when whole, else the number of rows
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.X.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return int(self.X.shape[1])
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A table, and what its reader must remember to speak the user's language."""
+
+    table: Table
+    classes: npt.NDArray[Any] | None  # the user's labels by class number
+    kept: npt.NDArray[np.bool_] | None  # which of the user's rows are in the table; None: all
+
+
+def read_table(estimator: Any, X: Any, y: Any, sample_weight: Any, *, classify: bool) -> Reading:
+    """Read the arguments of a fit. Rows of zero weight are dropped before anything else."""
+    features = read_features(estimator, X, reset=True)
+    labels = _read_target(y, n_rows=len(features), classify=classify)
+    weight = _read_weight(sample_weight, n_rows=len(features))
+    kept = None
+    if weight is not None and not weight.all():
+        kept = weight > 0
+        features, labels, weight = features[kept], labels[kept], weight[kept]
+    if weight is not None and (weight == 1).all():
+        weight = None
+    whole, size = _measure(weight, len(features))
+    classes, target = _number_classes(labels) if classify else (None, labels)
+    n_classes = 0 if classes is None else len(classes)
+    return Reading(Table(features, target, n_classes, weight, whole, size), classes, kept)
+
+
+# -------------------------------------------------------------------------------------------------------- features
+
+
+def read_features(estimator: Any, X: Any, *, reset: bool) -> Matrix:
+    """Read X. With `reset` the estimator learns the number and names of the features, else they must agree."""
+    frame = _as_frame(X)
+    values = _numbers_of_array(X) if frame is None else _numbers_of_frame(frame)
+    try:
+        checked: Matrix = check_array(
+            values, dtype=(np.float64, np.float32), ensure_all_finite=False, estimator=estimator, input_name="X"
+        )
+        validate_data(estimator, checked if frame is None else X, reset=reset, skip_check_array=True)
+    except TypeError as error:
+        raise DataTypeError(str(error)) from error
+    except ValueError as error:
+        raise DataError(str(error)) from error
+    return checked
+
+
+def _as_frame(X: Any) -> "nw.DataFrame[Any] | None":
+    """See X as a data frame if it is one."""
+    columns = getattr(X, "columns", None)
+    if columns is not None and not callable(columns):
+        _refuse_twins(list(columns))
+    frame = nw.from_native(X, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        raise DataTypeError("X is a lazy data frame, which holds no values yet. Collect it first: X.collect().")
+    return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def _refuse_twins(names: list[Any]) -> None:
+    """Refuse names that say nothing: two columns of one name."""
+    if len(set(names)) < len(names):
+        twin = next(name for i, name in enumerate(names) if name in names[:i])
+        raise DataError(f"X has more than one column named {twin!r}. Give each column a name of its own.")
+
+
+def _numbers_of_frame(frame: "nw.DataFrame[Any]") -> npt.NDArray[Any]:
+    """Turn the columns of a frame into one array; null is NaN."""
+    schema = dict(frame.schema)
+    for name, dtype in schema.items():
+        if not (dtype.is_numeric() or dtype in (nw.Boolean, nw.Object)):
+            raise DataTypeError(_not_numbers(name, frame[name]))
+    kinds = set(schema.values())
+    if kinds in ({nw.Float64()}, {nw.Float32()}):
+        return frame.to_numpy()
+    values = np.empty(frame.shape, dtype=np.float64, order="F")
+    for i, (name, dtype) in enumerate(schema.items()):
+        if dtype == nw.Object:
+            values[:, i] = _numbers_of_objects(frame[name].to_numpy(), f"column {name!r} of X")
+        else:
+            _warn_of_rounding(frame[name].to_numpy(), f"column {name!r} of X")
+            values[:, i] = frame[name].cast(nw.Float64).to_numpy()
+    return values
+
+
+def _not_numbers(name: Any, column: "nw.Series[Any]") -> str:
+    """Word the error for a column that holds no numbers."""
+    found = getattr(column.to_native(), "dtype", column.dtype)  # the user's own word for the type
+    found_in = f"Column {name!r} of X holds {found}, not numbers."
+    if column.dtype in (nw.Datetime, nw.Date, nw.Duration, nw.Time):
+        return f"{found_in} Turn dates and times into numbers first, for example days since a start."
+    return f"{found_in} Turn it into numbers (for example with sklearn.preprocessing.OrdinalEncoder) or leave it out."
+
+
+def _numbers_of_array(X: Any) -> Any:
+    """See X as an array of numbers; shapes are looked at later."""
+    if sparse.issparse(X):
+        raise DataTypeError("X is sparse, which weald does not read. Use X.toarray() to make it dense.")
+    if isinstance(X, np.ma.MaskedArray):
+        X = X.astype(np.float64).filled(np.nan)
+    if isinstance(X, np.matrix):
+        return X  # check_array words this one
+    try:
+        array = np.asarray(X)
+    except (ValueError, TypeError) as error:
+        raise DataError(f"X cannot be read as a table of numbers: {error}") from error
+    kind = array.dtype.kind
+    if kind == "c":
+        raise DataError("X holds complex numbers. Complex data not supported: give real and imaginary parts as columns.")
+    if kind in "Mm":
+        raise DataTypeError(f"X holds {array.dtype}, not numbers. Turn dates and times into numbers first.")
+    if kind in "USTV":
+        raise DataTypeError(f"X holds {array.dtype}, not numbers. Turn it into numbers first.")
+    if kind == "O" and array.ndim == 2:
+        columns = [_numbers_of_objects(array[:, f], f"column {f} of X") for f in range(array.shape[1])]
+        return np.column_stack(columns) if columns else array.astype(np.float64)
+    if kind in "iu":
+        _warn_of_rounding(array, "X")
+    return array
+
+
+def _numbers_of_objects(column: npt.NDArray[Any], where: str) -> FloatArray:
+    """Turn Python objects into numbers, or name the first that is none."""
+    try:
+        return column.astype(np.float64)
+    except (TypeError, ValueError):
+        pass
+    numbers = np.empty(len(column))
+    for row, value in enumerate(column):
+        try:
+            numbers[row] = np.nan if _is_null(value) else float(value)
+        except (TypeError, ValueError) as error:
+            msg = f"Row {row} of {where} is {value!r}, which is not a number. Turn it into a number first. ({error})"
+            raise (DataTypeError if isinstance(error, TypeError) else DataError)(msg) from None
+    return numbers
+
+
+def _is_null(value: Any) -> bool:
+    """Say whether an object stands for a missing value: None, NaN, or a data frame's own null."""
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
+
+
+def _warn_of_rounding(array: npt.NDArray[Any], where: str) -> None:
+    """Say it when whole numbers are too large to be told apart as float64."""
+    if array.dtype.kind not in "iu" or array.dtype.itemsize < 8 or array.size == 0:
+        return
+    if array.max() > LARGEST_EXACT or array.min() < -LARGEST_EXACT:
+        warnings.warn(
+            f"{where} holds whole numbers beyond 2**53. They are rounded to float64, so that neighbours may become equal. "
+            "If they are identifiers, leave them out.",
+            UserWarning,
+            stacklevel=2,
+        )
+
+
+# --------------------------------------------------------------------------------------------------------- targets
+
+
+def _read_target(y: Any, *, n_rows: int, classify: bool) -> npt.NDArray[Any]:
+    """Read y as one label or number per row."""
+    column = _read_column(y, "y")
+    if len(column) != n_rows:
+        raise DataError(f"X has {n_rows} rows but y has {len(column)}. Give one target for each row.")
+    return _check_labels(column) if classify else _check_numbers(column, "y")
+
+
+def _read_column(y: Any, name: str) -> npt.NDArray[Any]:
+    """Read one value per row."""
+    if y is None:
+        raise DataError(f"This estimator requires {name} to be passed, but the target {name} is None.")
+    if sparse.issparse(y):
+        raise DataTypeError(f"{name} is sparse. Use {name}.toarray() to make it dense.")
+    if isinstance(y, np.ma.MaskedArray) and y.mask.any():
+        raise DataError(f"{name} has masked entries. Leave those rows out, of X too.")
+    try:
+        array = np.asarray(y)
+    except (ValueError, TypeError) as error:
+        raise DataError(f"{name} cannot be read as a column: {error}") from error
+    if array.ndim == 2 and array.shape[1] > 1:
+        raise DataError(
+            f"{name} has {array.shape[1]} columns: weald predicts one target at a time. Fit one model per column, "
+            "for example with sklearn.multioutput."
+        )
+    if array.dtype.kind in "cV":
+        raise DataTypeError(f"{name} holds {array.dtype}, which is neither a number nor a label.")
+    try:
+        column: npt.NDArray[Any] = column_or_1d(array, warn=True)
+    except ValueError as error:
+        raise DataError(f"{name}: {error}") from error
+    return column
+
+
+def _check_numbers(column: npt.NDArray[Any], name: str) -> FloatArray:
+    """Make a column float64, all finite."""
+    if column.dtype.kind in "USTMm":
+        raise DataTypeError(f"{name} holds {column.dtype}, not numbers.")
+    numbers = _numbers_of_objects(column, name) if column.dtype.kind == "O" else column.astype(np.float64)
+    finite = np.isfinite(numbers)
+    if not finite.all():
+        row = int(np.argmin(finite))
+        raise DataError(f"Row {row} of {name} is {numbers[row]}. Give finite numbers, or leave such rows out, of X too.")
+    return numbers
+
+
+def _check_labels(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Refuse what cannot be a class label."""
+    if column.dtype.kind == "f":
+        _check_numbers(column, "y")
+        whole = column == np.floor(column)
+        if not whole.all():
+            row = int(np.argmin(whole))
+            raise DataError(
+                f"Unknown label type: continuous. Row {row} of y is {column[row]}; a classifier needs class labels. "
+                "Use a regressor, or cut y into classes."
+            )
+    if column.dtype.kind == "O":
+        nulls = [row for row, label in enumerate(column) if _is_null(label)]
+        if nulls:
+            raise DataError(f"Row {nulls[0]} of y is {column[nulls[0]]!r}. Leave rows without a label out, of X too.")
+    return column
+
+
+def _number_classes(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.int32]]:
+    """Replace labels by their numbers in sorted order."""
+    try:
+        classes, numbers = np.unique(labels, return_inverse=True)
+    except TypeError as error:
+        kinds = sorted({type(label).__name__ for label in labels})
+        raise DataTypeError(f"y mixes labels that cannot be sorted: {', '.join(kinds)}. Give labels of one kind.") from error
+    if len(classes) > MAX_CLASSES:
+        raise DataError(f"y has {len(classes)} classes; at most {MAX_CLASSES} are allowed. Is it meant for a regressor?")
+    return classes, numbers.astype(np.int32).reshape(len(labels))
+
+
+# --------------------------------------------------------------------------------------------------------- weights
+
+
+def _read_weight(sample_weight: Any, *, n_rows: int) -> FloatArray | None:
+    """Read one weight per row: finite, none negative, not all zero."""
+    if sample_weight is None:
+        return None
+    if isinstance(sample_weight, int | float | np.number):
+        sample_weight = np.full(n_rows, float(sample_weight))
+    column = np.asarray(sample_weight)
+    if column.ndim != 1:
+        raise DataError(f"sample_weight has {column.ndim} dimensions. Give one number for each row: sample_weights must be 1D.")
+    if len(column) != n_rows:
+        raise DataError(f"X has {n_rows} rows but sample_weight has {len(column)}. Give one weight for each row.")
+    weight = _check_numbers(_read_column(column, "sample_weight"), "sample_weight")
+    if (weight < 0).any():
+        row = int(np.argmax(weight < 0))
+        raise DataError(f"Row {row} of sample_weight is {weight[row]}. Negative weights are not allowed.")
+    if not weight.any():
+        raise DataError("sample_weight is zero for every row. Give at least one row a positive weight.")
+    return weight
+
+
+def _measure(weight: FloatArray | None, n_rows: int) -> tuple[bool, int]:
+    """Say whether all weights are whole, and how large the table is: the total weight if so, else the rows."""
+    if weight is None:
+        return True, n_rows
+    whole = bool((weight == np.floor(weight)).all() and weight.max() <= LARGEST_EXACT)
+    total = sum(map(int, weight)) if whole else 0  # Python's integers: exact, whatever the number of rows
+    whole = whole and total <= LARGEST_EXACT
+    return whole, total if whole else n_rows
