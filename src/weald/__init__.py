@@ -8,6 +8,7 @@
 from importlib.metadata import version
 
 from weald.errors import DataError, DataTypeError, ParameterError, WealdError
+from weald.forests import RandomForestClassifier, RandomForestRegressor
 from weald.trees import DecisionTreeClassifier, DecisionTreeRegressor
 
 __all__ = [
@@ -16,6 +17,8 @@ __all__ = [
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
     "ParameterError",
+    "RandomForestClassifier",
+    "RandomForestRegressor",
     "WealdError",
     "__version__",
 ]

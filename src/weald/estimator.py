@@ -94,8 +94,11 @@ class TreeModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
     def _sum_votes(self, X: Any) -> FloatArray:
         """Add up what the trees say of each row."""
         rows = self._read(X)
-        voting = getattr(self, "voting", "soft")
-        return open_engine(self.engine).sum_votes(self.forest_, rows, voting, count_threads(self.n_jobs), None)
+        return open_engine(self.engine).sum_votes(self.forest_, rows, self._voting(), count_threads(self.n_jobs), None)
+
+    def _voting(self) -> str:
+        """Say how leaves vote: a single tree and a regression forest leave no choice."""
+        return getattr(self, "voting", "soft")
 
     def _leaves(self, X: Any) -> IntArray:
         """Find the leaf of each row in each tree."""

@@ -114,27 +114,27 @@ def _refuse_twins(names: list[Any]) -> None:
 
 def _numbers_of_frame(frame: "nw.DataFrame[Any]") -> npt.NDArray[Any]:
     """Turn the columns of a frame into one array; null is NaN."""
-    schema = dict(frame.schema)
-    for name, dtype in schema.items():
-        if not (dtype.is_numeric() or dtype in (nw.Boolean, nw.Object)):
-            raise DataTypeError(_not_numbers(name, frame[name]))
-    kinds = set(schema.values())
-    if kinds in ({nw.Float64()}, {nw.Float32()}):
+    columns = list(frame.iter_columns())  # not by name: the names of a pandas frame may be numbers
+    for column in columns:
+        if not (column.dtype.is_numeric() or column.dtype in (nw.Boolean, nw.Object)):
+            raise DataTypeError(_not_numbers(column))
+    if {column.dtype for column in columns} in ({nw.Float64()}, {nw.Float32()}):
         return frame.to_numpy()
-    values = np.empty(frame.shape, dtype=np.float64, order="F")
-    for i, (name, dtype) in enumerate(schema.items()):
-        if dtype == nw.Object:
-            values[:, i] = _numbers_of_objects(frame[name].to_numpy(), f"column {name!r} of X")
+    values = np.empty((len(frame), len(columns)), dtype=np.float64, order="F")
+    for i, column in enumerate(columns):
+        where = f"column {column.name!r} of X"
+        if column.dtype == nw.Object:
+            values[:, i] = _numbers_of_objects(column.to_numpy(), where)
         else:
-            _warn_of_rounding(frame[name].to_numpy(), f"column {name!r} of X")
-            values[:, i] = frame[name].cast(nw.Float64).to_numpy()
+            _warn_of_rounding(column.to_numpy(), where)
+            values[:, i] = column.cast(nw.Float64).to_numpy()
     return values
 
 
-def _not_numbers(name: Any, column: "nw.Series[Any]") -> str:
+def _not_numbers(column: "nw.Series[Any]") -> str:
     """Word the error for a column that holds no numbers."""
     found = getattr(column.to_native(), "dtype", column.dtype)  # the user's own word for the type
-    found_in = f"Column {name!r} of X holds {found}, not numbers."
+    found_in = f"Column {column.name!r} of X holds {found}, not numbers."
     if column.dtype in (nw.Datetime, nw.Date, nw.Duration, nw.Time):
         return f"{found_in} Turn dates and times into numbers first, for example days since a start."
     return f"{found_in} Turn it into numbers (for example with sklearn.preprocessing.OrdinalEncoder) or leave it out."
@@ -307,7 +307,8 @@ def _measure(weight: FloatArray | None, n_rows: int) -> tuple[bool, int]:
     """Say whether all weights are whole, and how large the table is: the total weight if so, else the rows."""
     if weight is None:
         return True, n_rows
-    whole = bool((weight == np.floor(weight)).all() and weight.max() <= LARGEST_EXACT)
-    total = sum(map(int, weight)) if whole else 0  # Python's integers: exact, whatever the number of rows
+    # The first test is of a rounded sum: it only makes sure that the sum of integers cannot overflow.
+    whole = bool((weight == np.floor(weight)).all() and weight.sum() <= 2 * LARGEST_EXACT)
+    total = int(weight.astype(np.int64).sum()) if whole else 0
     whole = whole and total <= LARGEST_EXACT
     return whole, total if whole else n_rows

@@ -1,0 +1,338 @@
+"""Random forests.
+
+    Trees                     `estimators_`: the trees of a forest, as a list
+    RandomForestClassifier
+    RandomForestRegressor
+"""
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Generic, Self, TypeVar, overload
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from weald import oob, params, progress
+from weald.engines.door import Engine
+from weald.errors import DataError, ParameterError
+from weald.estimator import TreeClassifier, TreeModel, TreeRegressor
+from weald.model import FloatArray, Forest, IntArray
+from weald.table import Reading
+from weald.threads import count_threads
+from weald.trees import DecisionTreeClassifier, DecisionTreeRegressor, SingleTree, Tree
+
+AnyTree = TypeVar("AnyTree", bound=SingleTree)
+
+
+class Trees(Sequence[AnyTree], Generic[AnyTree]):
+    """The trees of a forest as fitted estimators, made when they are asked for.
+
+    Examples
+    --------
+    >>> from weald import RandomForestRegressor
+    >>> X, y = [[1.0], [2.0], [3.0], [4.0]], [1.0, 2.0, 3.0, 4.0]
+    >>> model = RandomForestRegressor(n_estimators=3, random_state=0, engine="reference").fit(X, y)
+    >>> len(model.estimators_)
+    3
+    >>> sum(tree.predict([[2.5]]) for tree in model.estimators_) / 3 == model.predict([[2.5]])
+    array([ True])
+    """
+
+    def __init__(self, n_trees: int, make: Callable[[int], AnyTree]) -> None:
+        self._n_trees = n_trees
+        self._make = make
+
+    def __len__(self) -> int:
+        return self._n_trees
+
+    @overload
+    def __getitem__(self, which: int) -> AnyTree: ...
+    @overload
+    def __getitem__(self, which: slice) -> list[AnyTree]: ...
+    def __getitem__(self, which: int | slice) -> AnyTree | list[AnyTree]:
+        if isinstance(which, slice):
+            return [self._make(t) for t in range(self._n_trees)[which]]
+        return self._make(range(self._n_trees)[which])
+
+    def __iter__(self) -> Iterator[AnyTree]:
+        return (self._make(t) for t in range(self._n_trees))
+
+    def __repr__(self) -> str:
+        return f"<{self._n_trees} trees>"
+
+
+class RandomForest(TreeModel):
+    """What both forests share: many trees, bags, growing on."""
+
+    n_estimators: int
+    bootstrap: bool
+    oob_score: Any
+    warm_start: bool
+    voting: str
+    random_state: Any
+
+    oob_score_: float
+    oob_error_: float
+    oob_share_: float
+    _bags: frozenset[tuple[bool, int]]  # how bags were drawn: more than one way after a warm start with other parameters
+
+    # ------------------------------------------------------------------------------------------------------- fit
+
+    def _grow(self, engine: Engine, coded: Any, reading: Reading, before: Self) -> None:
+        """Grow the trees, or those that are still missing; then look at the rows outside the bags."""
+        old = before.forest_ if self.warm_start and hasattr(before, "forest_") else None
+        bags = frozenset({(self.growth_.bootstrap, self.growth_.n_draws)})
+        if old is None:
+            self.seed_ = params.draw_seed(self.random_state)
+            self._bags = bags
+            self.forest_ = self._grow_trees(engine, coded, 0, self.n_estimators)
+        else:
+            self.seed_ = before.seed_
+            self._bags = before._bags | bags
+            self._check_that_it_goes_on(before, old)
+            self.forest_ = self._grow_more(engine, coded, old)
+        if self.oob_score:
+            self._look_out_of_bag(engine, coded, reading)
+
+    def _grow_trees(self, engine: Engine, coded: Any, first: int, n_trees: int) -> Forest:
+        watch = progress.watch_fit(self.verbose, n_trees)
+        return engine.grow(coded, self.growth_, self.seed_, first, n_trees, count_threads(self.n_jobs), watch)
+
+    def _grow_more(self, engine: Engine, coded: Any, old: Forest) -> Forest:
+        """Add the trees that the forest lacks; their numbers go on where the old ones end."""
+        n_more = self.n_estimators - old.n_trees
+        if n_more < 0:
+            raise ParameterError(
+                f"n_estimators={self.n_estimators} is less than the {old.n_trees} trees that warm_start=True keeps. "
+                f"Give n_estimators={old.n_trees} or more, or set warm_start=False to start anew."
+            )
+        if n_more == 0:
+            warnings.warn(
+                "Warm-start fitting without increasing n_estimators does not fit new trees.", UserWarning, stacklevel=2
+            )
+            return old
+        new = self._grow_trees(engine, coded, old.n_trees, n_more)
+        if (old.target_center, old.target_exponent) != (new.target_center, new.target_exponent):
+            raise DataError(
+                "warm_start=True goes on with a regression forest only for the same targets and number of draws: "
+                "the range of y, the size of the table or max_samples has changed. Set warm_start=False to start anew."
+            )
+        return old.join(new)
+
+    def _check_that_it_goes_on(self, before: Self, old: Forest) -> None:
+        """Refuse a table that old trees could not have been grown from."""
+        if self.n_features_in_ != old.n_features:
+            raise DataError(
+                f"X has {self.n_features_in_} features, but warm_start=True goes on with trees of {old.n_features}. "
+                "Give the same features, or set warm_start=False to start anew."
+            )
+
+    def _look_out_of_bag(self, engine: Engine, coded: Any, reading: Reading) -> None:
+        """Estimate errors from the rows outside the bags."""
+        strange = [origin for origin in self.forest_.origins if origin.data != coded.fingerprint]
+        if strange or len(self._bags) > 1:
+            raise DataError(
+                "oob_score needs the bags of all trees, but warm_start=True kept trees that were grown from other data, "
+                "max_bins, max_samples or bootstrap. Give the same ones, set oob_score=False, or warm_start=False to start anew."
+            )
+        sums, n_trees_out = engine.sum_votes_out_of_bag(
+            coded, self.growth_, self.forest_, reading.table.X, self._voting(), count_threads(self.n_jobs), None
+        )
+        metric = self.oob_score if callable(self.oob_score) else None
+        estimate = oob.estimate(sums, n_trees_out, reading, metric)
+        self.oob_share_, self.oob_error_, self.oob_score_ = estimate.share, estimate.error, estimate.score
+        self._keep_out_of_bag(estimate.averages)
+
+    def _keep_out_of_bag(self, averages: FloatArray) -> None:
+        raise NotImplementedError
+
+    # --------------------------------------------------------------------------------------------------- predict
+
+    def apply(self, X: Any) -> IntArray:
+        """Find the leaf of each row in each tree: node numbers inside the trees.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+
+        Returns
+        -------
+        array of shape (n_rows, n_trees)
+        """
+        return self._leaves(X)
+
+    def decision_path(self, X: Any) -> tuple[sparse.csr_matrix, IntArray]:
+        """Mark the nodes that each row passes.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+
+        Returns
+        -------
+        indicator : sparse matrix of shape (n_rows, n_nodes of all trees)
+        n_nodes_ptr : array of shape (n_trees + 1,)
+            Columns `n_nodes_ptr[t]` to `n_nodes_ptr[t + 1]` belong to tree t.
+        """
+        return self._paths(X), self.forest_.tree_start.copy()
+
+    # ------------------------------------------------------------------------------------------------------ look
+
+    def get_depth(self) -> IntArray:
+        """Depth of each tree: of its deepest leaf.
+
+        Returns
+        -------
+        array of shape (n_trees,)
+        """
+        check_is_fitted(self, "forest_")
+        return np.maximum.reduceat(self.forest_.depth(), self.forest_.tree_start[:-1])
+
+    def get_n_leaves(self) -> IntArray:
+        """Number of leaves of each tree.
+
+        Returns
+        -------
+        array of shape (n_trees,)
+        """
+        check_is_fitted(self, "forest_")
+        return np.add.reduceat((self.forest_.feature < 0).astype(np.int64), self.forest_.tree_start[:-1])
+
+    def _single_tree(self, tree: AnyTree, number: int) -> AnyTree:
+        """Make a fitted estimator of one tree."""
+        shared = {name: value for name, value in self.get_params(deep=False).items() if name in tree.get_params()}
+        tree.set_params(**{**shared, "random_state": self.seed_})
+        learnt = ("growth_", "seed_", "n_outputs_", "classes_", "n_classes_", "n_features_in_", "feature_names_in_")
+        vars(tree).update({name: getattr(self, name) for name in learnt if hasattr(self, name)})
+        tree.forest_ = self.forest_.take([number])
+        tree.tree_ = Tree(tree.forest_, self.growth_.criterion)
+        return tree
+
+
+class RandomForestClassifier(RandomForest, TreeClassifier):
+    """TODO."""
+
+    oob_decision_function_: FloatArray
+
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        *,
+        criterion: str = "gini",
+        max_depth: int | str | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: float | str | None = "sqrt",
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        bootstrap: bool = True,
+        oob_score: Any = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+        warm_start: bool = False,
+        class_weight: Any = None,
+        ccp_alpha: float = 0.0,
+        max_samples: float | None = None,
+        voting: str = "soft",
+        max_bins: int | None = 65535,
+        engine: str = "auto",
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
+        self.bootstrap = bootstrap
+        self.oob_score = oob_score
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.class_weight = class_weight
+        self.ccp_alpha = ccp_alpha
+        self.max_samples = max_samples
+        self.voting = voting
+        self.max_bins = max_bins
+        self.engine = engine
+
+    def _check_that_it_goes_on(self, before: Self, old: Forest) -> None:
+        super()._check_that_it_goes_on(before, old)
+        if not np.array_equal(self.classes_, before.classes_):
+            raise DataError(
+                f"y has the classes {self.classes_.tolist()}, but warm_start=True goes on with trees of the classes "
+                f"{before.classes_.tolist()}. Give the same classes, or set warm_start=False to start anew."
+            )
+
+    def _keep_out_of_bag(self, averages: FloatArray) -> None:
+        self.oob_decision_function_ = averages
+
+    @property
+    def estimators_(self) -> Trees[DecisionTreeClassifier]:
+        """The trees as fitted estimators, made when they are asked for."""
+        check_is_fitted(self, "forest_")
+        return Trees(self.forest_.n_trees, lambda t: self._single_tree(DecisionTreeClassifier(), t))
+
+
+class RandomForestRegressor(RandomForest, TreeRegressor):
+    """TODO."""
+
+    oob_prediction_: FloatArray
+
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        *,
+        criterion: str = "squared_error",
+        max_depth: int | str | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: float | str | None = "third",
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        bootstrap: bool = True,
+        oob_score: Any = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+        warm_start: bool = False,
+        ccp_alpha: float = 0.0,
+        max_samples: float | None = None,
+        max_bins: int | None = 65535,
+        engine: str = "auto",
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
+        self.bootstrap = bootstrap
+        self.oob_score = oob_score
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.ccp_alpha = ccp_alpha
+        self.max_samples = max_samples
+        self.max_bins = max_bins
+        self.engine = engine
+
+    def _keep_out_of_bag(self, averages: FloatArray) -> None:
+        self.oob_prediction_ = averages
+
+    @property
+    def estimators_(self) -> Trees[DecisionTreeRegressor]:
+        """The trees as fitted estimators, made when they are asked for."""
+        check_is_fitted(self, "forest_")
+        return Trees(self.forest_.n_trees, lambda t: self._single_tree(DecisionTreeRegressor(), t))
