@@ -1,8 +1,8 @@
 """weald: the textbook random forest, exactly, fast, and the same everywhere.
 
-    DecisionTreeClassifier, DecisionTreeRegressor     one tree
-    RandomForestClassifier, RandomForestRegressor     many
-    WealdError and what stands below it               see `weald.errors`
+DecisionTreeClassifier, DecisionTreeRegressor     one tree
+RandomForestClassifier, RandomForestRegressor     many
+WealdError and what stands below it               see `weald.errors`
 """
 
 from importlib.metadata import version

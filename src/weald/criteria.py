@@ -24,7 +24,7 @@ def tasks() -> dict[str, str]:
     Without a compiled core the reference engine still works, so its own list serves.
     """
     try:
-        from weald import _core  # noqa: PLC0415  (the compiled core loads only when it is wanted)
+        from weald import _core  # the compiled core loads only when it is wanted
 
         listed: Callable[[], list[tuple[str, str]]] = _core.criteria
     except (ImportError, AttributeError):

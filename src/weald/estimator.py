@@ -58,8 +58,8 @@ class TreeModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         self
         """
         learnt = _unfitted_copy(self)
-        learnt._learn(X, y, sample_weight, before=self)
-        self.__dict__ = vars(learnt)
+        learnt._learn(X, y, sample_weight, before=self)  # noqa: SLF001  (another of the same class)
+        self.__dict__ = learnt.__dict__
         return self
 
     def _learn(self, X: Any, y: Any, sample_weight: Any, before: Self) -> None:
@@ -208,7 +208,8 @@ class TreeClassifier(ClassifierMixin, TreeModel):  # type: ignore[misc]  # sciki
         array of shape (n_rows,)
         """
         winners = self._sum_votes(X).argmax(axis=1)
-        return self.classes_.take(winners)
+        labels: npt.NDArray[Any] = self.classes_[winners]
+        return labels
 
 
 class TreeRegressor(RegressorMixin, TreeModel):  # type: ignore[misc]  # scikit-learn has no types
@@ -249,7 +250,9 @@ Model = TypeVar("Model", bound=TreeModel)
 def _unfitted_copy(model: Model) -> Model:
     """Copy an estimator without what it has learnt."""
     twin = copy.copy(model)
-    twin.__dict__ = {name: value for name, value in vars(model).items() if not name.endswith("_") or name.startswith("__")}
+    twin.__dict__ = {
+        name: value for name, value in vars(model).items() if not name.endswith("_") or name.startswith("__")
+    }
     return twin
 
 

@@ -1,8 +1,8 @@
 """Random forests.
 
-    Trees                     `estimators_`: the trees of a forest, as a list
-    RandomForestClassifier
-    RandomForestRegressor
+Trees                     `estimators_`: the trees of a forest, as a list
+RandomForestClassifier
+RandomForestRegressor
 """
 
 import warnings
@@ -75,7 +75,9 @@ class RandomForest(TreeModel):
     oob_score_: float
     oob_error_: float
     oob_share_: float
-    _bags: frozenset[tuple[bool, int]]  # how bags were drawn: more than one way after a warm start with other parameters
+    _bags: frozenset[
+        tuple[bool, int]
+    ]  # how bags were drawn: more than one way after a warm start with other parameters
 
     # ------------------------------------------------------------------------------------------------------- fit
 
@@ -133,8 +135,9 @@ class RandomForest(TreeModel):
         strange = [origin for origin in self.forest_.origins if origin.data != coded.fingerprint]
         if strange or len(self._bags) > 1:
             raise DataError(
-                "oob_score needs the bags of all trees, but warm_start=True kept trees that were grown from other data, "
-                "max_bins, max_samples or bootstrap. Give the same ones, set oob_score=False, or warm_start=False to start anew."
+                "oob_score needs the bags of all trees, but warm_start=True kept trees that were grown from other data "
+                "or with other max_bins, max_samples or bootstrap. Give the same ones, set oob_score=False, or "
+                "warm_start=False to start anew."
             )
         sums, n_trees_out = engine.sum_votes_out_of_bag(
             coded, self.growth_, self.forest_, reading.table.X, self._voting(), count_threads(self.n_jobs), None
@@ -204,14 +207,112 @@ class RandomForest(TreeModel):
         shared = {name: value for name, value in self.get_params(deep=False).items() if name in tree.get_params()}
         tree.set_params(**{**shared, "random_state": self.seed_})
         learnt = ("growth_", "seed_", "n_outputs_", "classes_", "n_classes_", "n_features_in_", "feature_names_in_")
-        vars(tree).update({name: getattr(self, name) for name in learnt if hasattr(self, name)})
+        tree.__dict__.update({name: getattr(self, name) for name in learnt if hasattr(self, name)})
         tree.forest_ = self.forest_.take([number])
         tree.tree_ = Tree(tree.forest_, self.growth_.criterion)
         return tree
 
 
 class RandomForestClassifier(RandomForest, TreeClassifier):
-    """TODO."""
+    """A random forest that predicts classes.
+
+    Each tree sees a bag of rows, each node a draw of features, and every cut is the best one over all thresholds. The
+    forest is a function of table, parameters and seed: neither the number of threads nor the order of rows changes it.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Number of trees. More trees never hurt, they only cost time.
+    criterion : {"gini", "entropy", "log_loss", "misclassification"}, default="gini"
+        How cuts are scored. "log_loss" is another name of "entropy". "misclassification" is there for study: it does
+        not see a
+        cut that makes both sides purer without changing the commonest class, so its trees are often worse.
+    max_depth : int, "sqrt" or None, default=None
+        How deep a tree may grow; "sqrt" is the root of the number of features. None: until the leaves are pure.
+    min_samples_split : int or float, default=2
+        A smaller node is a leaf. A float is a share of all rows.
+    min_samples_leaf : int or float, default=1
+        No cut may leave a smaller side. A float is a share of all rows.
+    min_weight_fraction_leaf : float, default=0.0
+        No cut may leave a side of a smaller share of the total weight.
+    max_features : int, float, "sqrt", "log2", "third", "all" or None, default="sqrt"
+        How many features a node looks at; a float is a share, None is all. Features that cannot cut the node do not
+        count.
+    max_leaf_nodes : int or None, default=None
+        Cut the node of the greatest decrease first, until there are so many leaves. None: no limit.
+    min_impurity_decrease : float, default=0.0
+        A node whose best cut lowers the impurity by less (weighted by the node's share) is a leaf.
+    bootstrap : bool, default=True
+        Whether each tree sees rows drawn with replacement. If not, it sees all of them.
+    oob_score : bool or callable, default=False
+        Whether to estimate the error from rows outside the bags. A function of (y_true, y_pred) becomes `oob_score_`.
+    n_jobs : int or None, default=None
+        Number of threads. None: all cores that this process may use, since the forest does not depend on it.
+    random_state : int, Generator, RandomState or None, default=None
+        The seed, or where it is drawn from; kept as `seed_`. The same seed gives the same forest everywhere.
+    verbose : int, default=0
+        1 shows progress and the time left on stderr.
+    warm_start : bool, default=False
+        Whether `fit` keeps the trees there are and adds those that `n_estimators` lacks.
+    class_weight : dict, "balanced", "balanced_subsample" or None, default=None
+        Weights of the classes in the statistics; classes that a dict leaves out weigh 1. "balanced" weighs classes
+        against their
+        frequency in the table, "balanced_subsample" in each bag. The bags do not depend on it.
+    ccp_alpha : float, default=0.0
+        Must be 0: pruning is not available yet.
+    max_samples : int, float or None, default=None
+        Number of draws of a bag; a float is a share of the rows. None: as many as there are rows (whole weights count).
+    voting : {"soft", "hard"}, default="soft"
+        What a tree says of a row: the class shares of its leaf, or one vote for the commonest class.
+    max_bins : int or None, default=65535
+        Columns with more distinct values than this are cut into so many codes of about equal weight. None keeps every
+        value.
+    engine : {"auto", "native", "reference"}, default="auto"
+        Who grows the trees: the compiled core, or the definition in plain Python (slow). Both grow the same. "auto"
+        is native.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The labels, sorted.
+    n_classes_ : int
+        Number of classes.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : array of shape (n_features,)
+        Names of the features, if X had names that are all strings.
+    n_outputs_ : int
+        Always 1.
+    seed_ : int
+        The seed that was used.
+    forest_ : weald.model.Forest
+        The grown forest: immutable arrays; `forest_.fingerprint()` tells forests apart.
+    growth_ : weald.params.Growth
+        The parameters as plain numbers.
+    estimators_ : sequence of DecisionTreeClassifier
+        The trees, made when they are asked for.
+    feature_importances_ : array of shape (n_features,)
+        Mean decrease in impurity, as shares.
+    oob_score_ : float
+        Accuracy over the rows that are out of at least one bag, or what `oob_score` says of them.
+    oob_error_ : float
+        Share of wrong classes among the same rows.
+    oob_share_ : float
+        Share of the rows that are out of at least one bag.
+    oob_decision_function_ : array of shape (n_rows, n_classes)
+        Out-of-bag shares of the classes; NaN where a row is in every bag.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from weald import RandomForestClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = RandomForestClassifier(n_estimators=50, oob_score=True, random_state=0).fit(X, y)
+    >>> model.predict(X[[0, 50, 100]])
+    array([0, 1, 2])
+    >>> model.oob_error_ < 0.1
+    True
+    """
 
     oob_decision_function_: FloatArray
 
@@ -281,7 +382,91 @@ class RandomForestClassifier(RandomForest, TreeClassifier):
 
 
 class RandomForestRegressor(RandomForest, TreeRegressor):
-    """TODO."""
+    """A random forest that predicts numbers.
+
+    Each tree sees a bag of rows, each node a draw of features, and every cut is the best one over all thresholds. The
+    forest is a function of table, parameters and seed: neither the number of threads nor the order of rows changes it.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Number of trees. More trees never hurt, they only cost time.
+    criterion : {"squared_error"}, default="squared_error"
+        How cuts are scored.
+    max_depth : int, "sqrt" or None, default=None
+        How deep a tree may grow; "sqrt" is the root of the number of features. None: until the leaves are pure.
+    min_samples_split : int or float, default=2
+        A smaller node is a leaf. A float is a share of all rows.
+    min_samples_leaf : int or float, default=1
+        No cut may leave a smaller side. A float is a share of all rows.
+    min_weight_fraction_leaf : float, default=0.0
+        No cut may leave a side of a smaller share of the total weight.
+    max_features : int, float, "sqrt", "log2", "third", "all" or None, default="third"
+        How many features a node looks at; a float is a share, None is all. Features that cannot cut the node do not
+        count.
+    max_leaf_nodes : int or None, default=None
+        Cut the node of the greatest decrease first, until there are so many leaves. None: no limit.
+    min_impurity_decrease : float, default=0.0
+        A node whose best cut lowers the impurity by less (weighted by the node's share) is a leaf.
+    bootstrap : bool, default=True
+        Whether each tree sees rows drawn with replacement. If not, it sees all of them.
+    oob_score : bool or callable, default=False
+        Whether to estimate the error from rows outside the bags. A function of (y_true, y_pred) becomes `oob_score_`.
+    n_jobs : int or None, default=None
+        Number of threads. None: all cores that this process may use, since the forest does not depend on it.
+    random_state : int, Generator, RandomState or None, default=None
+        The seed, or where it is drawn from; kept as `seed_`. The same seed gives the same forest everywhere.
+    verbose : int, default=0
+        1 shows progress and the time left on stderr.
+    warm_start : bool, default=False
+        Whether `fit` keeps the trees there are and adds those that `n_estimators` lacks.
+    ccp_alpha : float, default=0.0
+        Must be 0: pruning is not available yet.
+    max_samples : int, float or None, default=None
+        Number of draws of a bag; a float is a share of the rows. None: as many as there are rows (whole weights count).
+    max_bins : int or None, default=65535
+        Columns with more distinct values than this are cut into so many codes of about equal weight. None keeps every
+        value.
+    engine : {"auto", "native", "reference"}, default="auto"
+        Who grows the trees: the compiled core, or the definition in plain Python (slow). Both grow the same. "auto"
+        is native.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : array of shape (n_features,)
+        Names of the features, if X had names that are all strings.
+    n_outputs_ : int
+        Always 1.
+    seed_ : int
+        The seed that was used.
+    forest_ : weald.model.Forest
+        The grown forest: immutable arrays; `forest_.fingerprint()` tells forests apart.
+    growth_ : weald.params.Growth
+        The parameters as plain numbers.
+    estimators_ : sequence of DecisionTreeRegressor
+        The trees, made when they are asked for.
+    feature_importances_ : array of shape (n_features,)
+        Mean decrease in impurity, as shares.
+    oob_score_ : float
+        R squared over the rows that are out of at least one bag, or what `oob_score` says of them.
+    oob_error_ : float
+        Mean squared error of the same rows.
+    oob_share_ : float
+        Share of the rows that are out of at least one bag.
+    oob_prediction_ : array of shape (n_rows,)
+        Out-of-bag predictions; NaN where a row is in every bag.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from weald import RandomForestRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = RandomForestRegressor(n_estimators=50, oob_score=True, random_state=0).fit(X, y)
+    >>> 0.3 < model.oob_score_ < 0.6
+    True
+    """
 
     oob_prediction_: FloatArray
 

@@ -1,7 +1,7 @@
 """Out-of-bag estimates: what the trees say of rows that they have not seen.
 
-A row is out of a tree's bag when none of its weight was drawn. The trees whose bags lack a row are a forest for which the
-row is new, so their answers estimate the error on new data at no cost.
+A row is out of a tree's bag when none of its weight was drawn. The trees whose bags lack a row are a forest for which
+the row is new, so their answers estimate the error on new data at no cost.
 """
 
 import warnings
@@ -23,7 +23,9 @@ Metric = Callable[[npt.NDArray[Any], npt.NDArray[Any]], float]
 class OutOfBag:
     """Out-of-bag estimates of a forest."""
 
-    averages: FloatArray  # what the trees say of each row the user gave (rows x classes, or rows); NaN: none says anything
+    averages: (
+        FloatArray  # what the trees say of each row the user gave (rows x classes, or rows); NaN: none says anything
+    )
     share: float  # of the rows that are out of at least one bag
     error: float  # share of wrong classes, or mean squared error, over those rows by weight
     score: float  # accuracy, R squared, or what the user's metric says

@@ -200,7 +200,7 @@ def check(given: Mapping[str, Any], task: str) -> None:
             raise ParameterError(f"{name}={value!r} is not allowed. Give {_either([kind.words() for kind in kinds])}.")
     if given["ccp_alpha"] > 0:
         raise ParameterError(
-            f"ccp_alpha={given['ccp_alpha']!r}: pruning is not available yet. Leave ccp_alpha at 0.0 and limit the trees "
+            f"ccp_alpha={given['ccp_alpha']!r}: pruning is not available yet. Leave ccp_alpha at 0.0 and limit trees "
             "by max_depth, min_samples_leaf, max_leaf_nodes or min_impurity_decrease."
         )
     if given.get("bootstrap", False):
@@ -275,7 +275,7 @@ def limit_depth(max_depth: Any, n_features: int) -> int:
     return min(int(max_depth), UNLIMITED)
 
 
-def _count(count: Any, size: int) -> int:
+def _count(count: float, size: int) -> int:
     """Read a count, or a share of the size (rounded up)."""
     return min(int(count), UNLIMITED) if is_whole(count) else math.ceil(count * size)
 
@@ -286,8 +286,8 @@ def count_draws(max_samples: Any, table: Table) -> int:
         n_draws = table.size
         if table.size > 10 * table.n_rows:
             warnings.warn(
-                f"sample_weight adds up to {table.size}, over 10 times the {table.n_rows} rows, and so many draws does a bag "
-                "have. If they are survey weights rather than numbers of copies, give max_samples, for example "
+                f"sample_weight adds up to {table.size}, over 10 times the {table.n_rows} rows, and a bag has as many draws. "
+                "If they are survey weights rather than numbers of copies, give max_samples, for example "
                 f"max_samples={table.n_rows}.",
                 UserWarning,
                 stacklevel=2,
@@ -311,7 +311,9 @@ def weigh_classes(class_weight: Any, classes: npt.NDArray[Any] | None) -> tuple[
     known = classes.tolist()
     for label, weight in class_weight.items():
         if label not in known:
-            raise ParameterError(f"class_weight names the class {label!r}, which y does not have. Its classes are {known}.")
+            raise ParameterError(
+                f"class_weight names the class {label!r}, which y does not have. Its classes are {known}."
+            )
         if not Number(0).holds(weight):
             raise ParameterError(f"class_weight[{label!r}]={weight!r} is not allowed. Give {Number(0).words()}.")
     weights = tuple(float(class_weight.get(label, 1.0)) for label in known)

@@ -12,7 +12,9 @@ STEP_ELSEWHERE = 0.1  # share of the work between two lines
 class Progress:
     """A watch: engines call it with the share of the work that is done. Ctrl-C passes through it."""
 
-    def __init__(self, n_trees: int, *, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, n_trees: int, *, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self.n_trees = n_trees
         self.stream = sys.stderr if stream is None else stream
         self.on_terminal = self.stream.isatty()

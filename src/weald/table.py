@@ -12,7 +12,7 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
-import narwhals.stable.v1 as nw
+import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
@@ -145,7 +145,7 @@ def _numbers_of_array(X: Any) -> Any:
     if sparse.issparse(X):
         raise DataTypeError("X is sparse, which weald does not read. Use X.toarray() to make it dense.")
     if isinstance(X, np.ma.MaskedArray):
-        X = X.astype(np.float64).filled(np.nan)
+        X = np.ma.filled(X.astype(np.float64), np.nan)
     if isinstance(X, np.matrix):
         return X  # check_array words this one
     try:
@@ -154,7 +154,9 @@ def _numbers_of_array(X: Any) -> Any:
         raise DataError(f"X cannot be read as a table of numbers: {error}") from error
     kind = array.dtype.kind
     if kind == "c":
-        raise DataError("X holds complex numbers. Complex data not supported: give real and imaginary parts as columns.")
+        raise DataError(
+            "X holds complex numbers. Complex data not supported: give real and imaginary parts as columns."
+        )
     if kind in "Mm":
         raise DataTypeError(f"X holds {array.dtype}, not numbers. Turn dates and times into numbers first.")
     if kind in "USTV":
@@ -185,7 +187,9 @@ def _numbers_of_objects(column: npt.NDArray[Any], where: str) -> FloatArray:
 
 def _is_null(value: Any) -> bool:
     """Say whether an object stands for a missing value: None, NaN, or a data frame's own null."""
-    return value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
+    return (
+        value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
+    )
 
 
 def _warn_of_rounding(array: npt.NDArray[Any], where: str) -> None:
@@ -194,8 +198,8 @@ def _warn_of_rounding(array: npt.NDArray[Any], where: str) -> None:
         return
     if array.max() > LARGEST_EXACT or array.min() < -LARGEST_EXACT:
         warnings.warn(
-            f"{where} holds whole numbers beyond 2**53. They are rounded to float64, so that neighbours may become equal. "
-            "If they are identifiers, leave them out.",
+            f"{where} holds whole numbers beyond 2**53. They are rounded to float64, so that neighbours may "
+            "become equal. If they are identifiers, leave them out.",
             UserWarning,
             stacklevel=2,
         )
@@ -246,7 +250,9 @@ def _check_numbers(column: npt.NDArray[Any], name: str) -> FloatArray:
     finite = np.isfinite(numbers)
     if not finite.all():
         row = int(np.argmin(finite))
-        raise DataError(f"Row {row} of {name} is {numbers[row]}. Give finite numbers, or leave such rows out, of X too.")
+        raise DataError(
+            f"Row {row} of {name} is {numbers[row]}. Give finite numbers, or leave such rows out, of X too."
+        )
     return numbers
 
 
@@ -274,9 +280,13 @@ def _number_classes(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDA
         classes, numbers = np.unique(labels, return_inverse=True)
     except TypeError as error:
         kinds = sorted({type(label).__name__ for label in labels})
-        raise DataTypeError(f"y mixes labels that cannot be sorted: {', '.join(kinds)}. Give labels of one kind.") from error
+        raise DataTypeError(
+            f"y mixes labels that cannot be sorted: {', '.join(kinds)}. Give labels of one kind."
+        ) from error
     if len(classes) > MAX_CLASSES:
-        raise DataError(f"y has {len(classes)} classes; at most {MAX_CLASSES} are allowed. Is it meant for a regressor?")
+        raise DataError(
+            f"y has {len(classes)} classes; at most {MAX_CLASSES} are allowed. Is it meant for a regressor?"
+        )
     return classes, numbers.astype(np.int32).reshape(len(labels))
 
 
@@ -291,7 +301,9 @@ def _read_weight(sample_weight: Any, *, n_rows: int) -> FloatArray | None:
         sample_weight = np.full(n_rows, float(sample_weight))
     column = np.asarray(sample_weight)
     if column.ndim != 1:
-        raise DataError(f"sample_weight has {column.ndim} dimensions. Give one number for each row: sample_weights must be 1D.")
+        raise DataError(
+            f"sample_weight has {column.ndim} dimensions. Give one number for each row: sample_weights must be 1D."
+        )
     if len(column) != n_rows:
         raise DataError(f"X has {n_rows} rows but sample_weight has {len(column)}. Give one weight for each row.")
     weight = _check_numbers(_read_column(column, "sample_weight"), "sample_weight")

@@ -4,8 +4,8 @@ Which cores this process may use (affinity, cgroup quota, LOKY_MAX_CPU_COUNT) is
 joblib the cores are already shared out, so there the default is the worker's share.
 """
 
+import multiprocessing
 import os
-from typing import Any
 
 import joblib
 from joblib.parallel import get_active_backend
@@ -18,8 +18,9 @@ THREADS_ALWAYS = 64
 def count_threads(n_jobs: int | None) -> int:
     """Say how many threads to use.
 
-    None is the `n_jobs` of an enclosing `joblib.parallel_config` if it has one, else all cores (as -1); in a joblib worker
-    both are the worker's share of the cores. Other negative numbers leave cores free, as in joblib: -2 all but one.
+    None is the `n_jobs` of an enclosing `joblib.parallel_config` if it has one, else all cores (as -1); in a worker of
+    joblib both are the worker's share of the cores. Other negative numbers leave cores free, as in joblib: -2 all but
+    one.
 
     Examples
     --------
@@ -40,21 +41,7 @@ def count_threads(n_jobs: int | None) -> int:
 
 
 def _share_of_worker() -> int:
-    """Read the share that loky gives its workers; threads of one process get one each."""
-    share: Any = os.environ.get("OMP_NUM_THREADS", "")
-    if not share.isdecimal() or not _in_worker_process():
-        return 1
-    return max(1, min(int(share), int(joblib.cpu_count())))
-
-
-def _in_worker_process() -> bool:
-    """Say whether this process was started by joblib, whose environment is then set for one worker."""
-    import multiprocessing  # noqa: PLC0415  (only asked inside workers)
-
-    return multiprocessing.parent_process() is not None or "LOKY_PARENT" in os.environ or _is_loky()
-
-
-def _is_loky() -> bool:
-    from joblib.externals.loky import process_executor  # noqa: PLC0415
-
-    return bool(getattr(process_executor, "_CURRENT_DEPTH", 0) > 0)
+    """Read the share of the cores that loky gives its worker processes; threads of one process get one each."""
+    share = os.environ.get("OMP_NUM_THREADS", "")
+    in_loky = multiprocessing.current_process().name.startswith("LokyProcess")
+    return max(1, min(int(share), int(joblib.cpu_count()))) if in_loky and share.isdecimal() else 1

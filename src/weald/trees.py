@@ -1,8 +1,8 @@
 """Single decision trees, and the view of a tree's nodes.
 
-    Tree                      `tree_`: nodes with scikit-learn's names
-    DecisionTreeClassifier
-    DecisionTreeRegressor
+Tree                      `tree_`: nodes with scikit-learn's names
+DecisionTreeClassifier
+DecisionTreeRegressor
 """
 
 from functools import cached_property
@@ -135,8 +135,10 @@ class Tree:
         """Shares of the classes (nodes x 1 x classes), or means (nodes x 1 x 1)."""
         if self._forest.n_classes:
             shares = self._class_weights / self._class_weights.sum(axis=1, keepdims=True)
-            return shares[:, np.newaxis, :]
-        return self._forest.value[:, np.newaxis, np.newaxis]
+        else:
+            shares = self._forest.value[:, np.newaxis]
+        value: FloatArray = shares[:, np.newaxis, :]
+        return value
 
     @cached_property
     def impurity(self) -> FloatArray:
@@ -150,7 +152,7 @@ class Tree:
         split = ~self._is_leaf
         # A decrease is in units of 2^(-2 * target_exponent), which is 1 for classes.
         decrease = np.ldexp(self._forest.decrease[split], -2 * self._forest.target_exponent)
-        total = np.bincount(self._forest.feature[split], weights=decrease, minlength=self.n_features)
+        total = np.bincount(self._forest.feature[split], weights=decrease, minlength=self.n_features) + 0.0
         return total / total.sum() if normalize and total.sum() > 0 else total
 
 
@@ -202,7 +204,84 @@ class SingleTree(TreeModel):
 
 
 class DecisionTreeClassifier(SingleTree, TreeClassifier):
-    """TODO."""
+    """A decision tree that predicts classes.
+
+    Every cut is the best one over all thresholds of the features looked at.
+
+    Parameters
+    ----------
+    criterion : {"gini", "entropy", "log_loss", "misclassification"}, default="gini"
+        How cuts are scored. "log_loss" is another name of "entropy". "misclassification" is there for study: it does
+        not see a
+        cut that makes both sides purer without changing the commonest class, so its trees are often worse.
+    max_depth : int, "sqrt" or None, default=None
+        How deep a tree may grow; "sqrt" is the root of the number of features. None: until the leaves are pure.
+    min_samples_split : int or float, default=2
+        A smaller node is a leaf. A float is a share of all rows.
+    min_samples_leaf : int or float, default=1
+        No cut may leave a smaller side. A float is a share of all rows.
+    min_weight_fraction_leaf : float, default=0.0
+        No cut may leave a side of a smaller share of the total weight.
+    max_features : int, float, "sqrt", "log2", "third", "all" or None, default=None
+        How many features a node looks at; a float is a share, None is all. Features that cannot cut the node do not
+        count.
+    random_state : int, Generator, RandomState or None, default=None
+        The seed, or where it is drawn from; kept as `seed_`. It matters only if `max_features` leaves features out.
+    max_leaf_nodes : int or None, default=None
+        Cut the node of the greatest decrease first, until there are so many leaves. None: no limit.
+    min_impurity_decrease : float, default=0.0
+        A node whose best cut lowers the impurity by less (weighted by the node's share) is a leaf.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes in the statistics; classes that a dict leaves out weigh 1. "balanced" weighs classes
+        against
+        their frequency.
+    ccp_alpha : float, default=0.0
+        Must be 0: pruning is not available yet.
+    max_bins : int or None, default=65535
+        Columns with more distinct values than this are cut into so many codes of about equal weight. None keeps every
+        value.
+    engine : {"auto", "native", "reference"}, default="auto"
+        Who grows the trees: the compiled core, or the definition in plain Python (slow). Both grow the same. "auto"
+        is native.
+    n_jobs : int or None, default=None
+        Number of threads. None: all cores that this process may use, since the forest does not depend on it.
+    verbose : int, default=0
+        1 shows progress and the time left on stderr.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The labels, sorted.
+    n_classes_ : int
+        Number of classes.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : array of shape (n_features,)
+        Names of the features, if X had names that are all strings.
+    n_outputs_ : int
+        Always 1.
+    seed_ : int
+        The seed that was used.
+    tree_ : weald.trees.Tree
+        The nodes, with scikit-learn's names.
+    forest_ : weald.model.Forest
+        The grown tree as a forest of one; `forest_.fingerprint()` tells trees apart.
+    growth_ : weald.params.Growth
+        The parameters as plain numbers.
+    feature_importances_ : array of shape (n_features,)
+        Mean decrease in impurity, as shares.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from weald import DecisionTreeClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = DecisionTreeClassifier(max_depth=2).fit(X, y)
+    >>> round(model.score(X, y), 2)
+    0.96
+    >>> model.get_n_leaves()
+    3
+    """
 
     def __init__(
         self,
@@ -241,7 +320,71 @@ class DecisionTreeClassifier(SingleTree, TreeClassifier):
 
 
 class DecisionTreeRegressor(SingleTree, TreeRegressor):
-    """TODO."""
+    """A decision tree that predicts numbers.
+
+    Every cut is the best one over all thresholds of the features looked at.
+
+    Parameters
+    ----------
+    criterion : {"squared_error"}, default="squared_error"
+        How cuts are scored.
+    max_depth : int, "sqrt" or None, default=None
+        How deep a tree may grow; "sqrt" is the root of the number of features. None: until the leaves are pure.
+    min_samples_split : int or float, default=2
+        A smaller node is a leaf. A float is a share of all rows.
+    min_samples_leaf : int or float, default=1
+        No cut may leave a smaller side. A float is a share of all rows.
+    min_weight_fraction_leaf : float, default=0.0
+        No cut may leave a side of a smaller share of the total weight.
+    max_features : int, float, "sqrt", "log2", "third", "all" or None, default=None
+        How many features a node looks at; a float is a share, None is all. Features that cannot cut the node do not
+        count.
+    random_state : int, Generator, RandomState or None, default=None
+        The seed, or where it is drawn from; kept as `seed_`. It matters only if `max_features` leaves features out.
+    max_leaf_nodes : int or None, default=None
+        Cut the node of the greatest decrease first, until there are so many leaves. None: no limit.
+    min_impurity_decrease : float, default=0.0
+        A node whose best cut lowers the impurity by less (weighted by the node's share) is a leaf.
+    ccp_alpha : float, default=0.0
+        Must be 0: pruning is not available yet.
+    max_bins : int or None, default=65535
+        Columns with more distinct values than this are cut into so many codes of about equal weight. None keeps every
+        value.
+    engine : {"auto", "native", "reference"}, default="auto"
+        Who grows the trees: the compiled core, or the definition in plain Python (slow). Both grow the same. "auto"
+        is native.
+    n_jobs : int or None, default=None
+        Number of threads. None: all cores that this process may use, since the forest does not depend on it.
+    verbose : int, default=0
+        1 shows progress and the time left on stderr.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : array of shape (n_features,)
+        Names of the features, if X had names that are all strings.
+    n_outputs_ : int
+        Always 1.
+    seed_ : int
+        The seed that was used.
+    tree_ : weald.trees.Tree
+        The nodes, with scikit-learn's names.
+    forest_ : weald.model.Forest
+        The grown tree as a forest of one; `forest_.fingerprint()` tells trees apart.
+    growth_ : weald.params.Growth
+        The parameters as plain numbers.
+    feature_importances_ : array of shape (n_features,)
+        Mean decrease in impurity, as shares.
+
+    Examples
+    --------
+    >>> from weald import DecisionTreeRegressor
+    >>> X, y = [[1.0], [2.0], [3.0], [4.0]], [1.0, 1.0, 5.0, 6.0]
+    >>> model = DecisionTreeRegressor(max_depth=1).fit(X, y)
+    >>> model.predict([[0.0], [2.5], [9.0]])
+    array([1. , 1. , 5.5])
+    """
 
     def __init__(
         self,

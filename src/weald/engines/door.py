@@ -1,0 +1,219 @@
+"""The door behind which engines stand: one set of functions, several engines, the same forest.
+
+Engine             what every engine can do
+ReferenceEngine    the definition in plain Python (`reference.py`), fed with lists
+open_engine        from the user's word to an engine
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from weald.engines import reference
+from weald.errors import ParameterError
+from weald.model import MISSING_LEFT, FloatArray, Forest, IntArray, Origin, no_categories
+from weald.params import ENGINES, Growth
+from weald.table import Table
+
+# Called now and then with the share of the work that is done; it may raise to stop the work.
+Watch = Callable[[float], None]
+
+
+class Coded(Protocol):
+    """A training table in the form that an engine grows from."""
+
+    @property
+    def fingerprint(self) -> int:
+        """Fingerprint of the training data."""
+
+
+class Engine(Protocol):
+    """What every engine can do."""
+
+    name: str
+
+    def code(self, table: Table, max_bins: int, n_threads: int, watch: Watch | None) -> Any:
+        """Turn a table into codes and ranks. `max_bins` 0 keeps every distinct value."""
+
+    def grow(
+        self, coded: Any, growth: Growth, seed: int, first_tree: int, n_trees: int, n_threads: int, watch: Watch | None
+    ) -> Forest:
+        """Grow trees `first_tree`, `first_tree + 1` ..."""
+
+    def leaves(self, forest: Forest, X: npt.NDArray[Any], n_threads: int, watch: Watch | None) -> IntArray:
+        """Find the leaf of each row in each tree (rows x trees), as node numbers inside the trees."""
+
+    def sum_votes(
+        self, forest: Forest, X: npt.NDArray[Any], voting: str, n_threads: int, watch: Watch | None
+    ) -> FloatArray:
+        """Add up what the trees say of each row, in tree order (rows x classes, or rows)."""
+
+    def bags(self, coded: Any, growth: Growth, origins: Sequence[Origin], n_threads: int) -> IntArray:
+        """Draw the bags again (trees x rows): how often each row counts, in the order of the table's rows."""
+
+    def sum_votes_out_of_bag(
+        self,
+        coded: Any,
+        growth: Growth,
+        forest: Forest,
+        X: npt.NDArray[Any],
+        voting: str,
+        n_threads: int,
+        watch: Watch | None,
+    ) -> tuple[FloatArray, IntArray]:
+        """Add up what the trees say of the rows outside their bags; also how many trees said something of each row."""
+
+
+class ReferenceEngine:
+    """The definition, behind the door that all engines share. One thread, whatever it is told."""
+
+    name = "reference"
+
+    def code(self, table: Table, max_bins: int, n_threads: int = 1, watch: Watch | None = None) -> reference.Coded:
+        """Turn a table into codes and ranks."""
+        weight = np.ones(len(table.target)) if table.weight is None else table.weight
+        columns = [table.X[:, f].astype(np.float64).tolist() for f in range(table.X.shape[1])]
+        return reference.code_table(
+            columns, table.target.tolist(), table.n_classes, weight.tolist(), table.weights_whole, max_bins
+        )
+
+    def grow(
+        self,
+        coded: reference.Coded,
+        growth: Growth,
+        seed: int,
+        first_tree: int,
+        n_trees: int,
+        n_threads: int = 1,
+        watch: Watch | None = None,
+    ) -> Forest:
+        """Grow trees one after the other."""
+        trees = []
+        for tree in reference.grow_forest(coded, _plain(growth), seed, range(first_tree, first_tree + n_trees)):
+            trees.append(tree)
+            if watch:
+                watch(len(trees) / n_trees)
+        center, exponent = 0.0, 0
+        if not coded.n_classes:
+            target = reference.target_of(coded, _plain(growth))
+            center, exponent = target.center, target.exponent
+        origin = Origin(seed, first_tree, n_trees, coded.fingerprint)
+        return _forest_of(trees, len(coded.columns), coded.n_classes, center, exponent, origin)
+
+    def leaves(self, forest: Forest, X: npt.NDArray[Any], n_threads: int = 1, watch: Watch | None = None) -> IntArray:
+        """Walk every row down every tree."""
+        rows = X.astype(np.float64).tolist()
+        found = [[reference.find_leaf(tree, row) for row in rows] for tree in _flat_trees(forest)]
+        return np.array(found, dtype=np.int32).reshape(forest.n_trees, len(rows)).T
+
+    def sum_votes(
+        self, forest: Forest, X: npt.NDArray[Any], voting: str, n_threads: int = 1, watch: Watch | None = None
+    ) -> FloatArray:
+        """Add up what the trees say of each row."""
+        rows = X.astype(np.float64).tolist()
+        sums = np.array(reference.sum_votes(_flat_trees(forest), rows, forest.n_classes, voting))
+        return sums.reshape(len(rows), -1) if forest.n_classes else sums.reshape(len(rows))
+
+    def bags(self, coded: reference.Coded, growth: Growth, origins: Sequence[Origin], n_threads: int = 1) -> IntArray:
+        """Draw the bags again."""
+        found = np.empty((sum(o.n_trees for o in origins), len(coded.line)), dtype=np.uint32)
+        numbers = [(o.seed, t) for o in origins for t in range(o.first_tree, o.first_tree + o.n_trees)]
+        for i, (seed, tree) in enumerate(numbers):
+            found[i, coded.position] = reference.fill_bag(coded, _plain(growth), seed, tree).sizes
+        return found
+
+    def sum_votes_out_of_bag(
+        self,
+        coded: reference.Coded,
+        growth: Growth,
+        forest: Forest,
+        X: npt.NDArray[Any],
+        voting: str,
+        n_threads: int = 1,
+        watch: Watch | None = None,
+    ) -> tuple[FloatArray, IntArray]:
+        """Add up what the trees say of the rows outside their bags."""
+        bags = self.bags(coded, growth, forest.origins)
+        rows = X.astype(np.float64).tolist()
+        sums = np.array(reference.sum_votes(_flat_trees(forest), rows, forest.n_classes, voting, bags.tolist()))
+        return (sums if forest.n_classes else sums[:, 0]), (bags == 0).sum(axis=0).astype(np.uint32)
+
+
+def _plain(growth: Growth) -> reference.Growth:
+    """Hand the numbers over: the reference engine knows no other part of weald."""
+    return reference.Growth(**{name: getattr(growth, name) for name in reference.Growth.__dataclass_fields__})
+
+
+def _forest_of(
+    trees: Sequence[reference.FlatTree],
+    n_features: int,
+    n_classes: int,
+    center: float,
+    exponent: int,
+    origin: Origin,
+) -> Forest:
+    """Put flat trees behind one another."""
+    entries = [[(k, c) for k, c in enumerate(leaf) if c] for tree in trees for leaf in tree.classes]
+
+    def per_node(name: str, dtype: type) -> npt.NDArray[Any]:
+        return np.array([x for tree in trees for x in getattr(tree, name)], dtype=dtype)
+
+    return Forest(
+        n_features=n_features,
+        n_classes=n_classes,
+        target_center=center,
+        target_exponent=exponent,
+        tree_start=np.cumsum([0, *(len(tree.feature) for tree in trees)], dtype=np.int64),
+        feature=per_node("feature", np.int32),
+        threshold=per_node("threshold", np.float64),
+        right=per_node("right", np.int32),
+        flags=per_node("missing_left", np.uint8) * np.uint8(MISSING_LEFT),
+        size=per_node("size", np.uint32),
+        weight=per_node("weight", np.float64),
+        decrease=per_node("decrease", np.float64),
+        leaf_start=np.cumsum([0, *(len(leaf) for leaf in entries)], dtype=np.int64),
+        leaf_class=np.array([k for leaf in entries for k, _ in leaf], dtype=np.int32),
+        leaf_weight=np.array([c for leaf in entries for _, c in leaf], dtype=np.float64),
+        value=per_node("value", np.float64),
+        impurity=per_node("impurity", np.float64),
+        **no_categories(),
+        origins=(origin,),
+    )
+
+
+def _flat_trees(forest: Forest) -> list[reference.FlatTree]:
+    """Read trees back from the arrays."""
+    trees = []
+    leaf_index = forest.leaf_index()
+    for begin, end in zip(forest.tree_start[:-1], forest.tree_start[1:], strict=True):
+        nodes = slice(begin, end)
+        tree = reference.FlatTree(
+            feature=forest.feature[nodes].tolist(),
+            threshold=forest.threshold[nodes].tolist(),
+            right=forest.right[nodes].tolist(),
+            missing_left=[bool(f & MISSING_LEFT) for f in forest.flags[nodes]],
+            value=forest.value[nodes].tolist(),
+        )
+        if forest.n_classes:
+            for leaf in leaf_index[nodes][forest.feature[nodes] < 0]:
+                entries = slice(forest.leaf_start[leaf], forest.leaf_start[leaf + 1])
+                classes = [0] * forest.n_classes
+                for k, w in zip(forest.leaf_class[entries].tolist(), forest.leaf_weight[entries].tolist(), strict=True):
+                    classes[k] = int(w)
+                tree.classes.append(classes)
+        trees.append(tree)
+    return trees
+
+
+def open_engine(name: str) -> Engine:
+    """Find an engine by name. "auto" is native and never anything else."""
+    if name == "reference":
+        return ReferenceEngine()
+    if name in ("auto", "native"):
+        from weald.engines.native import NativeEngine  # the compiled core loads only when it is wanted
+
+        return NativeEngine()
+    msg = f"engine={name!r} is not one of {', '.join(map(repr, ENGINES))}."
+    raise ParameterError(msg)
