@@ -225,8 +225,7 @@ class RandomForestClassifier(RandomForest, TreeClassifier):
         Number of trees. More trees never hurt, they only cost time.
     criterion : {"gini", "entropy", "log_loss", "misclassification"}, default="gini"
         How cuts are scored. "log_loss" is another name of "entropy". "misclassification" is there for study: it does
-        not see a
-        cut that makes both sides purer without changing the commonest class, so its trees are often worse.
+        not see a cut that makes both sides purer without changing the commonest class, so its trees are often worse.
     max_depth : int, "sqrt" or None, default=None
         How deep a tree may grow; "sqrt" is the root of the number of features. None: until the leaves are pure.
     min_samples_split : int or float, default=2
@@ -256,12 +255,12 @@ class RandomForestClassifier(RandomForest, TreeClassifier):
         Whether `fit` keeps the trees there are and adds those that `n_estimators` lacks.
     class_weight : dict, "balanced", "balanced_subsample" or None, default=None
         Weights of the classes in the statistics; classes that a dict leaves out weigh 1. "balanced" weighs classes
-        against their
-        frequency in the table, "balanced_subsample" in each bag. The bags do not depend on it.
+        against their frequency in the table, "balanced_subsample" in each bag. The bags do not depend on it.
     ccp_alpha : float, default=0.0
         Must be 0: pruning is not available yet.
     max_samples : int, float or None, default=None
-        Number of draws of a bag; a float is a share of the rows. None: as many as there are rows (whole weights count).
+        Number of draws of a bag; a float is a share of the rows. None: as many as there are rows (whole weights
+        count).
     voting : {"soft", "hard"}, default="soft"
         What a tree says of a row: the class shares of its leaf, or one vote for the commonest class.
     max_bins : int or None, default=65535
@@ -423,7 +422,8 @@ class RandomForestRegressor(RandomForest, TreeRegressor):
     ccp_alpha : float, default=0.0
         Must be 0: pruning is not available yet.
     max_samples : int, float or None, default=None
-        Number of draws of a bag; a float is a share of the rows. None: as many as there are rows (whole weights count).
+        Number of draws of a bag; a float is a share of the rows. None: as many as there are rows (whole weights
+        count).
     max_bins : int or None, default=65535
         Columns with more distinct values than this are cut into so many codes of about equal weight. None keeps every
         value.

@@ -256,7 +256,7 @@ def count_features(max_features: Any, n_features: int) -> int:
             )
         return int(max_features)
     if is_real(max_features):
-        return max(1, math.floor(max_features * n_features))
+        return max(1, math.floor(float(max_features) * n_features))
     if max_features == "sqrt":
         return math.isqrt(n_features)
     if max_features == "log2":
@@ -286,8 +286,8 @@ def count_draws(max_samples: Any, table: Table) -> int:
         n_draws = table.size
         if table.size > 10 * table.n_rows:
             warnings.warn(
-                f"sample_weight adds up to {table.size}, over 10 times the {table.n_rows} rows, and a bag has as many draws. "
-                "If they are survey weights rather than numbers of copies, give max_samples, for example "
+                f"sample_weight adds up to {table.size}, over 10 times the {table.n_rows} rows, and a bag has as many "
+                "draws. If they are survey weights rather than numbers of copies, give max_samples, for example "
                 f"max_samples={table.n_rows}.",
                 UserWarning,
                 stacklevel=2,

@@ -152,8 +152,8 @@ class Tree:
         split = ~self._is_leaf
         # A decrease is in units of 2^(-2 * target_exponent), which is 1 for classes.
         decrease = np.ldexp(self._forest.decrease[split], -2 * self._forest.target_exponent)
-        total = np.bincount(self._forest.feature[split], weights=decrease, minlength=self.n_features) + 0.0
-        return total / total.sum() if normalize and total.sum() > 0 else total
+        total = np.bincount(self._forest.feature[split], weights=decrease, minlength=self.n_features)
+        return (total / total.sum() if normalize and total.sum() > 0 else total).astype(np.float64)
 
 
 class SingleTree(TreeModel):
@@ -212,8 +212,7 @@ class DecisionTreeClassifier(SingleTree, TreeClassifier):
     ----------
     criterion : {"gini", "entropy", "log_loss", "misclassification"}, default="gini"
         How cuts are scored. "log_loss" is another name of "entropy". "misclassification" is there for study: it does
-        not see a
-        cut that makes both sides purer without changing the commonest class, so its trees are often worse.
+        not see a cut that makes both sides purer without changing the commonest class, so its trees are often worse.
     max_depth : int, "sqrt" or None, default=None
         How deep a tree may grow; "sqrt" is the root of the number of features. None: until the leaves are pure.
     min_samples_split : int or float, default=2
@@ -233,8 +232,7 @@ class DecisionTreeClassifier(SingleTree, TreeClassifier):
         A node whose best cut lowers the impurity by less (weighted by the node's share) is a leaf.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes in the statistics; classes that a dict leaves out weigh 1. "balanced" weighs classes
-        against
-        their frequency.
+        against their frequency.
     ccp_alpha : float, default=0.0
         Must be 0: pruning is not available yet.
     max_bins : int or None, default=65535
