@@ -1,0 +1,269 @@
+"""The grown forest: immutable flat arrays, whoever grew them.
+
+Trees stand one after the other; the nodes of a tree are in pre-order, so the left child of a node is the next one and
+only the right child needs a link. Importances, out-of-bag estimates, reports and files read these arrays.
+
+    Forest          all trees
+    Forest.tree(t)  one tree, a view with scikit-learn's names (see `weald.trees.Tree`)
+"""
+
+import dataclasses
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+CONTRACT_VERSION = 1
+MISSING_LEFT = 1  # bit of `flags`: missing values go left
+CATEGORICAL = 2  # bit of `flags`: `threshold` is the number of a set in `category_sets`
+
+IntArray = npt.NDArray[np.integer[Any]]
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where trees came from: enough to recompute their bags when the training data is given again.
+
+    `data` is the fingerprint of the training table: it does not depend on the order of its rows.
+    """
+
+    seed: int
+    first_tree: int
+    n_trees: int
+    data: int
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """A forest as flat arrays. It never changes: `take` and `join` make new ones.
+
+    Examples
+    --------
+    >>> import weald
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = weald.RandomForestClassifier(n_estimators=3, random_state=1).fit(X, y)
+    >>> forest = model.forest_
+    >>> forest.n_trees
+    3
+    >>> forest.take([0, 1]).join(forest.take([2])).fingerprint() == forest.fingerprint()
+    True
+    """
+
+    n_features: int
+    n_classes: int  # 0: regression
+    target_center: float
+    target_exponent: int
+
+    tree_start: IntArray  # int64, one more than there are trees: node number of each root
+    feature: IntArray  # int32, -1 in leaves
+    threshold: FloatArray  # x <= threshold goes left; 0 in leaves
+    right: IntArray  # int32, number of the right child inside its tree; 0 in leaves
+    flags: IntArray  # uint8, MISSING_LEFT | CATEGORICAL
+    size: IntArray  # uint32, draws with repetition
+    weight: FloatArray
+    decrease: FloatArray  # of the impurity, over the root's weight, in units of 2^(-2 * target_exponent)
+
+    # Classification: class weights of leaf i are leaf_weight[leaf_start[i]:leaf_start[i + 1]]; absent classes are left out.
+    leaf_start: IntArray  # int64
+    leaf_class: IntArray  # int32
+    leaf_weight: FloatArray
+    # Regression: per node.
+    value: FloatArray
+    impurity: FloatArray
+
+    # Sets of categories, bit by bit: set i is category_sets[category_start[i]:category_start[i + 1]].
+    category_start: IntArray  # int64
+    category_sets: IntArray  # uint64
+
+    origins: tuple[Origin, ...] = ()
+
+    def __post_init__(self) -> None:
+        for array in self._arrays().values():
+            array.flags.writeable = False
+
+    def _arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """All arrays by name, in canonical order."""
+        fields = ((f.name, getattr(self, f.name)) for f in dataclasses.fields(self))
+        return {name: value for name, value in fields if isinstance(value, np.ndarray)}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickle the fields alone: what engines cache beside them is made anew."""
+        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Unpickled arrays could be written to: a forest never changes."""
+        self.__dict__.update(state)
+        self.__post_init__()
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees."""
+        return len(self.tree_start) - 1
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes of all trees."""
+        return len(self.feature)
+
+    def fingerprint(self) -> str:
+        """SHA-256 of the canonical arrays: equal if and only if the forests are.
+
+        Numbers are hashed little-endian, each array after its name, type and length. Where the forest came from is not
+        part of it.
+        """
+        digest = hashlib.sha256()
+        head = (CONTRACT_VERSION, self.n_features, self.n_classes, self.target_center.hex(), self.target_exponent)
+        digest.update(repr(head).encode())
+        for name, array in self._arrays().items():
+            little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
+            digest.update(f"{name} {little.dtype.str} {little.size}".encode())
+            digest.update(little.data)
+        return digest.hexdigest()
+
+    def take(self, trees: Sequence[int]) -> Self:
+        """Make a forest of some of the trees, in the order given."""
+        return self._joined([self._slice(t) for t in trees])
+
+    def join(self, other: Self) -> Self:
+        """Make a forest of these trees followed by the other's."""
+        same = ("n_features", "n_classes", "target_center", "target_exponent")
+        for name in same:
+            if getattr(self, name) != getattr(other, name):
+                msg = f"forests of different {name} cannot be joined: {getattr(self, name)} and {getattr(other, name)}"
+                raise ValueError(msg)
+        return self._joined([self._whole(), other._whole()])
+
+    def _whole(self) -> "_Part":
+        return _Part(self, 0, self.n_trees)
+
+    def _slice(self, tree: int) -> "_Part":
+        if not 0 <= tree < self.n_trees:
+            msg = f"there is no tree {tree}: the forest has trees 0 to {self.n_trees - 1}"
+            raise IndexError(msg)
+        return _Part(self, tree, tree + 1)
+
+    def _joined(self, parts: "list[_Part]") -> Self:
+        arrays = [part.arrays() for part in parts]
+        empty = _Part(self, 0, 0).arrays()
+        joined = {name: np.concatenate([empty[name], *(a[name] for a in arrays)]) for name in empty}
+        origins = tuple(origin for part in parts for origin in part.origins())
+        lengths = {
+            start: np.concatenate([[0], np.cumsum(joined[start])]).astype(np.int64)
+            for start in ("tree_start", "leaf_start", "category_start")
+        }
+        arrays_by_name: dict[str, Any] = {**joined, **lengths}
+        return dataclasses.replace(self, **arrays_by_name, origins=_merge_origins(origins))
+
+    def leaf_index(self) -> IntArray:
+        """For each node the number of leaves before it: in a leaf, its own number among all leaves."""
+        is_leaf = self.feature < 0
+        return np.cumsum(is_leaf) - is_leaf
+
+    def left(self) -> IntArray:
+        """Numbers of the left children inside their trees, 0 in leaves (as `right`)."""
+        inside = np.arange(self.n_nodes) - np.repeat(self.tree_start[:-1], np.diff(self.tree_start))
+        return np.where(self.feature >= 0, inside + 1, 0).astype(np.int32)
+
+    def depth(self) -> IntArray:
+        """Depth of each node; roots are at 0."""
+        depth = np.zeros(self.n_nodes, dtype=np.int32)
+        roots = np.repeat(self.tree_start[:-1], np.diff(self.tree_start))
+        level = np.flatnonzero(self.feature >= 0)
+        level = level[level == roots[level]]
+        at = 0
+        while len(level):
+            at += 1
+            children = np.concatenate([level + 1, roots[level] + self.right[level]])
+            depth[children] = at
+            level = children[self.feature[children] >= 0]
+        return depth
+
+    def class_weights(self) -> FloatArray:
+        """Weights of the classes in every node (nodes x classes): exact sums over the leaves below."""
+        leaf_of_entry = np.repeat(np.flatnonzero(self.feature < 0), np.diff(self.leaf_start))
+        at_leaf = np.zeros((self.n_nodes, self.n_classes))
+        at_leaf[leaf_of_entry, self.leaf_class] = self.leaf_weight
+        return _sum_subtrees(self, at_leaf)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Some neighbouring trees of a forest, as arrays whose starts are replaced by lengths."""
+
+    forest: Forest
+    begin: int
+    end: int
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        f = self.forest
+        nodes = slice(int(f.tree_start[self.begin]), int(f.tree_start[self.end]))
+        n_leaves_before = int((f.feature[: nodes.start] < 0).sum())
+        n_leaves = int((f.feature[nodes] < 0).sum())
+        leaves = slice(n_leaves_before, n_leaves_before + n_leaves)
+        per_node = ("feature", "threshold", "right", "flags", "size", "weight", "decrease")
+        arrays: dict[str, npt.NDArray[Any]] = {name: getattr(f, name)[nodes] for name in per_node}
+        arrays["tree_start"] = np.diff(f.tree_start[self.begin : self.end + 1])
+        if f.n_classes:
+            entries = slice(int(f.leaf_start[leaves.start]), int(f.leaf_start[leaves.stop]))
+            arrays["leaf_start"] = np.diff(f.leaf_start[leaves.start : leaves.stop + 1])
+            arrays["leaf_class"], arrays["leaf_weight"] = f.leaf_class[entries], f.leaf_weight[entries]
+            arrays["value"], arrays["impurity"] = f.value, f.impurity
+        else:
+            arrays["leaf_start"] = np.empty(0, dtype=np.int64)
+            arrays["leaf_class"], arrays["leaf_weight"] = f.leaf_class, f.leaf_weight
+            arrays["value"], arrays["impurity"] = f.value[nodes], f.impurity[nodes]
+        arrays["category_start"] = np.empty(0, dtype=np.int64)
+        arrays["category_sets"] = f.category_sets
+        return arrays
+
+    def origins(self) -> list[Origin]:
+        found, first = [], 0
+        for origin in self.forest.origins:
+            begin, end = max(self.begin, first), min(self.end, first + origin.n_trees)
+            if begin < end:
+                place = origin.first_tree + begin - first
+                found.append(dataclasses.replace(origin, first_tree=place, n_trees=end - begin))
+            first += origin.n_trees
+        return found
+
+
+def _merge_origins(origins: Sequence[Origin]) -> tuple[Origin, ...]:
+    """Write neighbouring trees of one run as one origin."""
+    merged: list[Origin] = []
+    for origin in origins:
+        last = merged[-1] if merged else None
+        if last and (last.seed, last.data, last.first_tree + last.n_trees) == (
+            origin.seed,
+            origin.data,
+            origin.first_tree,
+        ):
+            merged[-1] = dataclasses.replace(last, n_trees=last.n_trees + origin.n_trees)
+        else:
+            merged.append(origin)
+    return tuple(merged)
+
+
+def _sum_subtrees(forest: Forest, at_leaf: FloatArray) -> FloatArray:
+    """Add up what stands in the leaves below each node, from the deepest nodes upward.
+
+    The sums of one tree are of whole numbers up to about 2^53 and therefore exact; sums over several trees would not be.
+    """
+    sums = at_leaf.copy()
+    roots = np.repeat(forest.tree_start[:-1], np.diff(forest.tree_start))
+    split = np.flatnonzero(forest.feature >= 0)
+    depth = forest.depth()[split]
+    split = split[np.argsort(depth, kind="stable")]
+    levels = np.split(split, np.cumsum(np.bincount(depth))[:-1]) if len(split) else []
+    for nodes in reversed(levels):
+        sums[nodes] = sums[nodes + 1] + sums[roots[nodes] + forest.right[nodes]]
+    return sums
+
+
+def no_categories() -> dict[str, npt.NDArray[Any]]:
+    """The arrays of category sets of a forest without categorical splits."""
+    return {"category_start": np.zeros(1, dtype=np.int64), "category_sets": np.empty(0, dtype=np.uint64)}
