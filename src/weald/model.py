@@ -68,7 +68,7 @@ class Forest:
     weight: FloatArray
     decrease: FloatArray  # of the impurity, over the root's weight, in units of 2^(-2 * target_exponent)
 
-    # Classification: class weights of leaf i are leaf_weight[leaf_start[i]:leaf_start[i + 1]]; absent classes are left out.
+    # Classification: the class weights of leaf i are leaf_weight[leaf_start[i]:leaf_start[i + 1]], absent ones left out.
     leaf_start: IntArray  # int64
     leaf_class: IntArray  # int32
     leaf_weight: FloatArray
@@ -251,7 +251,7 @@ def _merge_origins(origins: Sequence[Origin]) -> tuple[Origin, ...]:
 def _sum_subtrees(forest: Forest, at_leaf: FloatArray) -> FloatArray:
     """Add up what stands in the leaves below each node, from the deepest nodes upward.
 
-    The sums of one tree are of whole numbers up to about 2^53 and therefore exact; sums over several trees would not be.
+    The sums of one tree are of whole numbers up to about 2^53, so they are exact; sums over several trees would not be.
     """
     sums = at_leaf.copy()
     roots = np.repeat(forest.tree_start[:-1], np.diff(forest.tree_start))

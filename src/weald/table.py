@@ -96,9 +96,8 @@ def read_features(estimator: Any, X: Any, *, reset: bool) -> Matrix:
 
 def _as_frame(X: Any) -> "nw.DataFrame[Any] | None":
     """See X as a data frame if it is one."""
-    columns = getattr(X, "columns", None)
-    if columns is not None and not callable(columns):
-        _refuse_twins(list(columns))
+    if nw.dependencies.is_pandas_dataframe(X):  # the only kind of frame that may have them
+        _refuse_twins(list(X.columns))
     frame = nw.from_native(X, pass_through=True)
     if isinstance(frame, nw.LazyFrame):
         raise DataTypeError("X is a lazy data frame, which holds no values yet. Collect it first: X.collect().")
