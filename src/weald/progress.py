@@ -20,20 +20,19 @@ class Progress:
         self.on_terminal = self.stream.isatty()
         self.clock = clock
         self.began = clock()
-        self.shown_at = -1.0  # seconds on a terminal, share elsewhere
+        self.steps_shown = 0
+        self.done = False
 
     def __call__(self, share: float) -> None:
         """Show the share if it is time to."""
         share = min(max(share, 0.0), 1.0)
-        now = self.clock() - self.began
-        place, step = (now, STEP_ON_TERMINAL) if self.on_terminal else (share, STEP_ELSEWHERE)
-        # A whole step has passed, the work is done for the first time, or nothing was shown yet.
-        if int(place / step + 1e-9) == int(self.shown_at / step + 1e-9) and self.shown_at >= 0 and share < 1:
+        seconds = self.clock() - self.began
+        step = seconds / STEP_ON_TERMINAL if self.on_terminal else share / STEP_ELSEWHERE
+        step = int(step + 1e-9)  # 0.3 / 0.1 is a little less than 3
+        if self.done or (share < 1 and step <= self.steps_shown):
             return
-        if share == 1 and self.shown_at == float("inf"):
-            return
-        self.shown_at = float("inf") if share == 1 else place
-        self._show(share, now)
+        self.steps_shown, self.done = step, share == 1
+        self._show(share, seconds)
 
     def _show(self, share: float, seconds: float) -> None:
         text = self.line(share, seconds)

@@ -1,0 +1,69 @@
+"""Progress is shown where it can be read."""
+
+import io
+
+import pytest
+
+import weald
+from weald.progress import Progress, watch_fit
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+def test_a_quiet_fit_has_no_watch():
+    assert watch_fit(0, 10) is None
+
+
+def test_a_file_gets_a_line_for_each_tenth():
+    stream, clock = io.StringIO(), Clock()
+    watch = Progress(1000, stream=stream, clock=clock)
+    for i in range(1, 1001):
+        clock.now = i / 100
+        watch(i / 1000)
+    watch(1.0)
+    lines = stream.getvalue().splitlines()
+    assert len(lines) == 10
+    assert lines[0] == "weald  10%  100 of 1000 trees  1.0 s, 9.0 s left"
+    assert lines[-1] == "weald 100%  1000 of 1000 trees  10.0 s"
+
+
+def test_a_terminal_gets_one_line_that_changes():
+    stream, clock = Terminal(), Clock()
+    watch = Progress(50, stream=stream, clock=clock)
+    for i in range(1, 1001):
+        clock.now = i / 1000
+        watch(i / 1000)
+    text = stream.getvalue()
+    assert text.count("\n") == 1
+    assert text.endswith("\n")
+    assert 8 <= text.count("\r") <= 12
+
+
+def test_verbose_shows_progress_on_stderr(capsys):
+    weald.RandomForestClassifier(4, engine="reference", verbose=1).fit([[1.0], [2.0]], [0, 1])
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "4 of 4 trees" in shown.err
+
+
+def test_an_interrupted_fit_leaves_the_estimator_as_it_was(monkeypatch):
+    model = weald.RandomForestClassifier(3, engine="reference", verbose=1, random_state=0).fit([[1.0], [2.0]], [0, 1])
+    before = dict(vars(model))
+
+    def interrupt(self, share):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Progress, "__call__", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit([[1.0, 2.0], [2.0, 3.0]], ["x", "y"])
+    assert vars(model) == before

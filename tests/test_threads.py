@@ -1,0 +1,71 @@
+"""n_jobs becomes a number of threads, and workers of joblib do not take more than their share."""
+
+import joblib
+import pytest
+from joblib import Parallel, delayed, parallel_config
+
+import weald
+from weald.errors import ParameterError
+from weald.threads import count_threads
+
+CORES = joblib.cpu_count()
+
+
+def test_by_default_all_cores_are_used():
+    assert count_threads(None) == count_threads(-1) == CORES
+
+
+def test_negative_numbers_leave_cores_free():
+    assert count_threads(-2) == max(1, CORES - 1)
+    assert count_threads(-1000) == 1
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 3, 7])
+def test_a_number_is_taken_as_given(n_jobs):
+    assert count_threads(n_jobs) == n_jobs
+
+
+def test_a_huge_number_is_no_error():
+    assert CORES <= count_threads(32067) < 32067
+
+
+def test_an_enclosing_configuration_is_respected():
+    with parallel_config(n_jobs=3):
+        assert count_threads(None) == 3
+        assert count_threads(2) == 2
+    with parallel_config(n_jobs=1):
+        assert count_threads(None) == 1
+
+
+@pytest.mark.parametrize("n_jobs", [None, -1])
+def test_threads_of_joblib_take_one_each(n_jobs):
+    with parallel_config(backend="threading"):
+        assert Parallel(n_jobs=2)(delayed(count_threads)(n_jobs) for _ in range(2)) == [1, 1]
+
+
+@pytest.mark.parametrize("n_jobs", [None, -1])
+def test_worker_processes_take_their_share(n_jobs):
+    with parallel_config(backend="loky", inner_max_num_threads=1):
+        assert Parallel(n_jobs=2)(delayed(count_threads)(n_jobs) for _ in range(2)) == [1, 1]
+
+
+def test_the_share_is_what_joblib_says(monkeypatch):
+    monkeypatch.setattr(joblib, "cpu_count", lambda: 8)
+    monkeypatch.setenv("OMP_NUM_THREADS", "4")
+    assert count_threads(None) == 8  # not in a worker: OpenMP's variable is not ours
+
+    class Worker:
+        name = "LokyProcess-1"
+
+    monkeypatch.setattr("weald.threads.multiprocessing.current_process", Worker)
+    monkeypatch.setattr("weald.threads.get_active_backend", lambda: (type("Nested", (), {"nesting_level": 1}), None))
+    assert count_threads(None) == 4
+    monkeypatch.setenv("OMP_NUM_THREADS", "64")
+    assert count_threads(None) == 8
+    monkeypatch.delenv("OMP_NUM_THREADS")
+    assert count_threads(None) == 1
+
+
+def test_no_threads_at_all_are_refused():
+    with pytest.raises(ParameterError, match="n_jobs=0"):
+        weald.DecisionTreeClassifier(n_jobs=0).fit([[1.0]], [1])
