@@ -13,7 +13,7 @@ X, Y = load_iris(return_X_y=True)
 
 @pytest.fixture(scope="module")
 def forest():
-    return weald.RandomForestClassifier(7, engine="reference", random_state=2).fit(X, Y).forest_
+    return weald.RandomForestClassifier(7, random_state=2).fit(X, Y).forest_
 
 
 def test_importances_are_shares(forest):
@@ -31,7 +31,7 @@ def test_a_forest_is_the_mean_of_its_trees(forest):
 def test_the_only_feature_that_matters_has_all_the_importance():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(60, 3))
-    model = weald.DecisionTreeClassifier(engine="reference").fit(x, x[:, 1] > 0)
+    model = weald.DecisionTreeClassifier().fit(x, x[:, 1] > 0)
     assert model.feature_importances_.tolist() == [0, 1, 0]
 
 
@@ -39,24 +39,24 @@ def test_one_tree_agrees_with_scikit_learn_where_no_scores_tie():
     rng = np.random.default_rng(1)
     x = rng.normal(size=(80, 3))
     y = (x[:, 0] + 0.5 * x[:, 2] > 0.2).astype(int)
-    ours = weald.DecisionTreeClassifier(max_depth=3, engine="reference").fit(x, y)
+    ours = weald.DecisionTreeClassifier(max_depth=3).fit(x, y)
     theirs = DecisionTreeClassifier(max_depth=3, random_state=0).fit(x, y)
     np.testing.assert_allclose(ours.feature_importances_, theirs.feature_importances_)
 
 
 def test_leaves_alone_have_no_importance():
-    model = weald.RandomForestClassifier(2, engine="reference").fit([[1.0, 2.0], [1.0, 2.0]], [0, 1])
+    model = weald.RandomForestClassifier(2).fit([[1.0, 2.0], [1.0, 2.0]], [0, 1])
     assert model.feature_importances_.tolist() == [0, 0]
 
 
 def test_a_tree_of_one_leaf_does_not_dilute_the_others(forest):
-    leaf = weald.DecisionTreeClassifier(engine="reference", min_samples_split=1000).fit(X, Y).forest_
+    leaf = weald.DecisionTreeClassifier(min_samples_split=1000).fit(X, Y).forest_
     np.testing.assert_allclose(mean_decrease(forest.join(leaf)), mean_decrease(forest))
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e300])
 def test_regression_importances_do_not_depend_on_the_unit_of_the_target(scale):
     x, y = X[::3, :3], X[::3, 3]
-    plain = weald.DecisionTreeRegressor(engine="reference", max_depth=3).fit(x, y)
-    scaled = weald.DecisionTreeRegressor(engine="reference", max_depth=3).fit(x, y * scale)
+    plain = weald.DecisionTreeRegressor(max_depth=3).fit(x, y)
+    scaled = weald.DecisionTreeRegressor(max_depth=3).fit(x, y * scale)
     np.testing.assert_allclose(scaled.feature_importances_, plain.feature_importances_, rtol=1e-9)

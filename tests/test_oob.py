@@ -17,15 +17,11 @@ XR, YR = (part[:60] for part in load_diabetes(return_X_y=True))
 
 
 def classifier(**given):
-    return weald.RandomForestClassifier(
-        **{"n_estimators": 25, "oob_score": True, "random_state": 0, "engine": "reference", **given}
-    )
+    return weald.RandomForestClassifier(**{"n_estimators": 25, "oob_score": True, "random_state": 0, **given})
 
 
 def regressor(**given):
-    return weald.RandomForestRegressor(
-        **{"n_estimators": 20, "oob_score": True, "random_state": 0, "engine": "reference", **given}
-    )
+    return weald.RandomForestRegressor(**{"n_estimators": 20, "oob_score": True, "random_state": 0, **given})
 
 
 def bags_of(model, x, y, weight=None):

@@ -50,14 +50,14 @@ def test_a_terminal_gets_one_line_that_changes():
 
 
 def test_verbose_shows_progress_on_stderr(capsys):
-    weald.RandomForestClassifier(4, engine="reference", verbose=1).fit([[1.0], [2.0]], [0, 1])
+    weald.RandomForestClassifier(4, verbose=1).fit([[1.0], [2.0]], [0, 1])
     shown = capsys.readouterr()
     assert shown.out == ""
     assert "4 of 4 trees" in shown.err
 
 
 def test_an_interrupted_fit_leaves_the_estimator_as_it_was(monkeypatch):
-    model = weald.RandomForestClassifier(3, engine="reference", verbose=1, random_state=0).fit([[1.0], [2.0]], [0, 1])
+    model = weald.RandomForestClassifier(3, verbose=1, random_state=0).fit([[1.0], [2.0]], [0, 1])
     before = dict(vars(model))
 
     def interrupt(self, share):

@@ -1,15 +1,18 @@
 """scikit-learn's own checks of estimators: none is expected to fail."""
 
-import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import weald
 
 ESTIMATORS = [
-    weald.DecisionTreeClassifier(engine="reference"),
-    weald.DecisionTreeRegressor(engine="reference"),
-    weald.RandomForestClassifier(n_estimators=5, engine="reference"),
-    weald.RandomForestRegressor(n_estimators=5, engine="reference"),
+    estimator
+    for engine in ("native", "reference")
+    for estimator in (
+        weald.DecisionTreeClassifier(engine=engine),
+        weald.DecisionTreeRegressor(engine=engine),
+        weald.RandomForestClassifier(n_estimators=5, engine=engine),
+        weald.RandomForestRegressor(n_estimators=5, engine=engine),
+    )
 ]
 
 

@@ -158,12 +158,12 @@ def test_a_column_without_numbers_is_named(frame, words):
 
 def test_names_must_agree_at_prediction():
     frame = pd.DataFrame(X, columns=["a", "b"])
-    model = weald.DecisionTreeClassifier(engine="reference").fit(frame, Y)
+    model = weald.DecisionTreeClassifier().fit(frame, Y)
     assert (model.predict(frame) == Y).all()
     with pytest.raises(DataError, match="feature names should match"):
         model.predict(frame[["b", "a"]])
     with pytest.raises(DataError, match="X has 1 features, but DecisionTreeClassifier is expecting 2"):
-        model.set_params(engine="reference").fit(X, Y).predict(X[:, :1])
+        model.set_params().fit(X, Y).predict(X[:, :1])
 
 
 def test_numbers_as_column_names_are_no_names():
@@ -318,11 +318,11 @@ def test_what_is_no_weight_is_refused(bad, words):
     ],
 )
 def test_odd_values_are_values(x):
-    model = weald.RandomForestClassifier(3, engine="reference", random_state=0).fit(x, Y)
+    model = weald.RandomForestClassifier(3, random_state=0).fit(x, Y)
     assert np.isfinite(model.predict_proba(x)).all()
 
 
 def test_one_row_and_one_class_are_enough():
-    model = weald.RandomForestClassifier(2, engine="reference", random_state=0).fit([[1.0]], ["only"])
+    model = weald.RandomForestClassifier(2, random_state=0).fit([[1.0]], ["only"])
     assert model.predict([[5.0]]).tolist() == ["only"]
     assert model.feature_importances_.tolist() == [0.0]

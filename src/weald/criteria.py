@@ -4,7 +4,6 @@ The list is the core's own; a criterion that is added there (one struct) and in 
 allowed, named in messages and tested without a change here.
 """
 
-from collections.abc import Callable
 from functools import cache
 
 import numpy as np
@@ -25,11 +24,11 @@ def tasks() -> dict[str, str]:
     """
     try:
         from weald import _core  # the compiled core loads only when it is wanted
-
-        listed: Callable[[], list[tuple[str, str]]] = _core.criteria
-    except (ImportError, AttributeError):
-        return {name: REGRESSION if name == "squared_error" else CLASSIFICATION for name in reference.CRITERIA}
-    return dict(listed())
+    except ImportError:
+        listed = [(name, name != "squared_error") for name in reference.CRITERIA]
+    else:
+        listed = _core.criteria()
+    return {name: CLASSIFICATION if of_classes else REGRESSION for name, of_classes in listed}
 
 
 def names(task: str) -> tuple[str, ...]:

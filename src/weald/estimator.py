@@ -31,6 +31,7 @@ class TreeModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
 
     engine: str
     n_jobs: int | None
+    random_state: Any
     verbose: int
 
     forest_: Forest
@@ -64,7 +65,7 @@ class TreeModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
 
     def _learn(self, X: Any, y: Any, sample_weight: Any, before: Self) -> None:
         """Read, resolve, code, grow, keep."""
-        given = self.get_params(deep=False)
+        given = params.gather(self)
         params.check(given, self._task)
         reading = read_table(self, X, y, sample_weight, classify=self._task == criteria.CLASSIFICATION)
         growth = params.resolve(given, reading.table, reading.classes)
@@ -80,9 +81,16 @@ class TreeModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
 
     def _grow(self, engine: Engine, coded: Any, reading: Reading, before: Self) -> None:
         """Grow one tree."""
-        self.seed_ = params.draw_seed(self.get_params(deep=False)["random_state"])
-        watch = progress.watch_fit(self.verbose, 1)
-        self.forest_ = engine.grow(coded, self.growth_, self.seed_, 0, 1, count_threads(self.n_jobs), watch)
+        self.seed_ = params.draw_seed(self.random_state)
+        self.forest_ = self._grow_trees(engine, coded, 0, 1)
+
+    def _grow_trees(self, engine: Engine, coded: Any, first: int, n_trees: int) -> Forest:
+        """Grow some trees, and show it if the user wants to see."""
+        watch = progress.watch_fit(self.verbose, n_trees)
+        forest = engine.grow(coded, self.growth_, self.seed_, first, n_trees, count_threads(self.n_jobs), watch)
+        if watch:
+            watch(1.0)  # a short fit may be over before the engine has anything to say
+        return forest
 
     # --------------------------------------------------------------------------------------------------- predict
 
@@ -107,7 +115,8 @@ class TreeModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
 
     def _paths(self, X: Any) -> sparse.csr_matrix:
         """Mark the nodes of all trees that each row passes."""
-        forest, leaves = self.forest_, self._leaves(X)
+        leaves = self._leaves(X)
+        forest = self.forest_
         parents = _parents(forest)
         n_rows = len(leaves)
         at = (leaves + forest.tree_start[:-1]).ravel()
@@ -241,7 +250,16 @@ class TreeRegressor(RegressorMixin, TreeModel):  # type: ignore[misc]  # scikit-
         -------
         array of shape (n_rows,)
         """
-        return self._sum_votes(X) / self.forest_.n_trees
+        sums = self._sum_votes(X)
+        return sums / self.forest_.n_trees if np.isfinite(sums).all() else self._average_huge(X)
+
+    def _average_huge(self, X: Any) -> FloatArray:
+        """Average means so large that their sum would overflow."""
+        nodes = self._leaves(X) + self.forest_.tree_start[:-1]
+        average = np.zeros(len(nodes))
+        for t in range(self.forest_.n_trees):
+            average += self.forest_.value[nodes[:, t]] / self.forest_.n_trees
+        return average
 
 
 Model = TypeVar("Model", bound=TreeModel)

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from weald import oob, params, progress
+from weald import oob, params
 from weald.engines.door import Engine
 from weald.errors import DataError, ParameterError
 from weald.estimator import TreeClassifier, TreeModel, TreeRegressor
@@ -70,7 +70,6 @@ class RandomForest(TreeModel):
     oob_score: Any
     warm_start: bool
     voting: str
-    random_state: Any
 
     oob_score_: float
     oob_error_: float
@@ -96,10 +95,6 @@ class RandomForest(TreeModel):
             self.forest_ = self._grow_more(engine, coded, old)
         if self.oob_score:
             self._look_out_of_bag(engine, coded, reading)
-
-    def _grow_trees(self, engine: Engine, coded: Any, first: int, n_trees: int) -> Forest:
-        watch = progress.watch_fit(self.verbose, n_trees)
-        return engine.grow(coded, self.growth_, self.seed_, first, n_trees, count_threads(self.n_jobs), watch)
 
     def _grow_more(self, engine: Engine, coded: Any, old: Forest) -> Forest:
         """Add the trees that the forest lacks; their numbers go on where the old ones end."""
@@ -204,7 +199,7 @@ class RandomForest(TreeModel):
 
     def _single_tree(self, tree: AnyTree, number: int) -> AnyTree:
         """Make a fitted estimator of one tree."""
-        shared = {name: value for name, value in self.get_params(deep=False).items() if name in tree.get_params()}
+        shared = {name: value for name, value in params.gather(self).items() if name in tree.get_params()}
         tree.set_params(**{**shared, "random_state": self.seed_})
         learnt = ("growth_", "seed_", "n_outputs_", "classes_", "n_classes_", "n_features_in_", "feature_names_in_")
         tree.__dict__.update({name: getattr(self, name) for name in learnt if hasattr(self, name)})

@@ -68,8 +68,8 @@ class Forest:
     weight: FloatArray
     decrease: FloatArray  # of the impurity, over the root's weight, in units of 2^(-2 * target_exponent)
 
-    # Classification: the class weights of leaf i are leaf_weight[leaf_start[i]:leaf_start[i + 1]]; classes that are absent
-    # are left out.
+    # Classification: the class weights of leaf i are leaf_weight[leaf_start[i]:leaf_start[i + 1]]; absent classes are
+    # left out.
     leaf_start: IntArray  # int64
     leaf_class: IntArray  # int32
     leaf_weight: FloatArray

@@ -182,6 +182,15 @@ KINDS: dict[str, tuple[Kind, ...]] = {
 }
 
 
+PARAMETERS = (*KINDS, "criterion", "class_weight")
+
+
+def gather(estimator: object) -> dict[str, Any]:
+    """Collect the parameters of an estimator; a subclass may have others of its own, or hide some."""
+    given = vars(estimator)
+    return {name: given[name] for name in PARAMETERS if name in given}
+
+
 def allowed(name: str, given: Mapping[str, Any], task: str) -> tuple[Kind, ...]:
     """List what a parameter of this model may be."""
     if name == "criterion":

@@ -1,0 +1,258 @@
+"""Forests: many trees as one model, and how they grow on."""
+
+import pickle
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_diabetes, load_iris
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import weald
+from weald.errors import DataError, ParameterError
+
+X, Y = load_iris(return_X_y=True)
+XR, YR = (part[:80] for part in load_diabetes(return_X_y=True))
+
+
+def classifier(n_estimators=5, **given):
+    return weald.RandomForestClassifier(n_estimators, **{"random_state": 0, **given})
+
+
+def regressor(n_estimators=5, **given):
+    return weald.RandomForestRegressor(n_estimators, **{"random_state": 0, **given})
+
+
+@pytest.fixture(scope="module")
+def forest():
+    return classifier().fit(X, Y)
+
+
+# ------------------------------------------------------------------------------------------------------- says
+
+
+def test_a_forest_is_the_sum_of_its_trees(forest):
+    said = np.zeros((len(X), 3))
+    for tree in forest.estimators_:
+        said += tree.predict_proba(X)
+    np.testing.assert_array_equal(forest.predict_votes(X), said)
+    np.testing.assert_array_equal(forest.predict_proba(X), said / 5)
+    np.testing.assert_array_equal(forest.predict(X), said.argmax(axis=1))
+
+
+def test_a_regression_forest_is_the_mean_of_its_trees():
+    model = regressor().fit(XR, YR)
+    said = sum(tree.predict(XR) for tree in model.estimators_)
+    np.testing.assert_array_equal(model.predict_votes(XR), said)
+    np.testing.assert_array_equal(model.predict(XR), said / 5)
+
+
+def test_hard_votes_are_whole():
+    model = classifier(voting="hard", max_depth=1).fit(X, Y)
+    votes = model.predict_votes(X)
+    assert (votes == np.floor(votes)).all()
+    assert (votes.sum(axis=1) == 5).all()
+    np.testing.assert_array_equal(votes[:, 1], sum(tree.predict(X) == 1 for tree in model.estimators_))
+
+
+def test_labels_are_the_users():
+    labels = np.array(["setosa", "versicolor", "virginica"])[Y]
+    model = classifier().fit(X, labels)
+    assert model.classes_.tolist() == ["setosa", "versicolor", "virginica"]
+    assert (model.n_classes_, model.n_outputs_, model.n_features_in_) == (3, 1, 4)
+    assert set(model.predict(X)) == set(labels)
+    assert model.estimators_[0].predict(X[:1])[0] in labels
+
+
+def test_leaves_and_paths_are_those_of_the_trees(forest):
+    leaves = forest.apply(X)
+    paths, starts = forest.decision_path(X)
+    assert leaves.shape == (len(X), 5)
+    assert paths.shape == (len(X), starts[-1])
+    for t, tree in enumerate(forest.estimators_):
+        np.testing.assert_array_equal(leaves[:, t], tree.apply(X))
+        assert (paths[:, starts[t] : starts[t + 1]] != tree.decision_path(X)).nnz == 0
+
+
+def test_depths_and_leaves_are_those_of_the_trees(forest):
+    assert forest.get_depth().tolist() == [tree.get_depth() for tree in forest.estimators_]
+    assert forest.get_n_leaves().tolist() == [tree.get_n_leaves() for tree in forest.estimators_]
+
+
+# ---------------------------------------------------------------------------------------------------- estimators_
+
+
+def test_trees_are_a_sequence(forest):
+    trees = forest.estimators_
+    assert len(trees) == len(list(trees)) == 5
+    assert isinstance(trees[0], weald.DecisionTreeClassifier)
+    assert trees[-1].forest_.fingerprint() == trees[4].forest_.fingerprint()
+    assert [tree.get_depth() for tree in trees[1:3]] == [trees[1].get_depth(), trees[2].get_depth()]
+    with pytest.raises(IndexError):
+        trees[5]
+    assert repr(trees) == "<5 trees>"
+
+
+def test_trees_know_the_names_of_the_features():
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    tree = classifier(2).fit(frame, Y).estimators_[0]
+    assert tree.predict(frame).shape == (150,)
+    assert tree.feature_names_in_.tolist() == list("abcd")
+
+
+# ----------------------------------------------------------------------------------------------------- warm start
+
+
+@pytest.mark.parametrize(("make", "x", "y"), [(classifier, X, Y), (regressor, XR, YR)])
+def test_growing_on_gives_the_forest_grown_at_once(make, x, y):
+    whole = make(6, random_state=None).set_params(random_state=5).fit(x, y)
+    parts = make(2, random_state=5, warm_start=True).fit(x, y)
+    for n in (3, 6):
+        parts.set_params(n_estimators=n).fit(x, y)
+    assert parts.forest_.fingerprint() == whole.forest_.fingerprint()
+    assert len(parts.forest_.origins) == 1
+
+
+def test_a_drawn_seed_is_continued():
+    model = classifier(2, random_state=None, warm_start=True).fit(X, Y)
+    seed = model.seed_
+    model.set_params(n_estimators=4).fit(X, Y)
+    assert model.seed_ == seed
+    again = classifier(4, random_state=seed).fit(X, Y)
+    assert model.forest_.fingerprint() == again.forest_.fingerprint()
+
+
+def test_fewer_trees_are_refused(forest):
+    model = pickle.loads(pickle.dumps(forest)).set_params(n_estimators=3, warm_start=True)
+    with pytest.raises(ParameterError, match="n_estimators=3 is less than the 5 trees"):
+        model.fit(X, Y)
+
+
+def test_no_more_trees_warn_and_change_nothing(forest):
+    model = pickle.loads(pickle.dumps(forest)).set_params(warm_start=True)
+    with pytest.warns(UserWarning, match="does not fit new trees"):
+        model.fit(X, Y)
+    assert model.forest_.fingerprint() == forest.forest_.fingerprint()
+
+
+def test_an_estimate_can_be_asked_for_later(forest):
+    model = pickle.loads(pickle.dumps(forest)).set_params(warm_start=True, oob_score=True)
+    with pytest.warns(UserWarning, match="new trees|every tree"):
+        model.fit(X, Y)
+    with pytest.warns(UserWarning, match="every tree"):
+        assert model.oob_error_ == classifier(oob_score=True).fit(X, Y).oob_error_
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "words"),
+    [(X[:, :2], Y, "X has 2 features, but .* trees of 4"), (X[:100], Y[:100], r"y has the classes \[0, 1\]")],
+)
+def test_growing_on_with_another_kind_of_table_is_refused(forest, x, y, words):
+    model = pickle.loads(pickle.dumps(forest)).set_params(n_estimators=6, warm_start=True)
+    with pytest.raises(DataError, match=words):
+        model.fit(x, y)
+    assert model.forest_.n_trees == 5
+    assert model.n_features_in_ == 4
+
+
+def test_growing_on_with_other_rows_is_possible_in_classification(forest):
+    model = pickle.loads(pickle.dumps(forest)).set_params(n_estimators=6, warm_start=True)
+    assert model.fit(X[::2], Y[::2]).forest_.n_trees == 6
+    assert len(model.forest_.origins) == 2
+
+
+def test_growing_on_with_other_targets_is_refused_in_regression():
+    model = regressor(warm_start=True).fit(XR, YR).set_params(n_estimators=6)
+    with pytest.raises(DataError, match="the range of y"):
+        model.fit(XR, YR * 2)
+
+
+def test_without_warm_start_a_fit_starts_anew(forest):
+    model = pickle.loads(pickle.dumps(forest)).fit(X[:, :2], Y)
+    assert model.n_features_in_ == 2
+    assert model.forest_.n_features == 2
+
+
+# ------------------------------------------------------------------------------------------------------- same
+
+
+@pytest.mark.parametrize("n_jobs", [None, 1, 2, 32067])
+def test_threads_change_nothing(forest, n_jobs):
+    model = classifier(n_jobs=n_jobs).fit(X, Y)
+    assert model.forest_.fingerprint() == forest.forest_.fingerprint()
+    np.testing.assert_array_equal(model.predict_proba(X), forest.predict_proba(X))
+
+
+def test_the_order_of_rows_changes_nothing(forest):
+    order = np.random.default_rng(0).permutation(len(X))
+    assert classifier().fit(X[order], Y[order]).forest_.fingerprint() == forest.forest_.fingerprint()
+
+
+def test_a_weight_of_two_is_the_row_twice():
+    weight = np.arange(len(X)) % 3
+    weighted = classifier(3).fit(X, Y, sample_weight=weight)
+    repeated = classifier(3).fit(X.repeat(weight, axis=0), Y.repeat(weight))
+    assert weighted.forest_.fingerprint() == repeated.forest_.fingerprint()
+
+
+def test_single_precision_is_exact(forest):
+    model = classifier().fit(X.astype(np.float32), Y)
+    np.testing.assert_array_equal(
+        model.predict(X.astype(np.float32)), model.predict(X.astype(np.float32).astype(np.float64))
+    )
+
+
+# --------------------------------------------------------------------------------------------------- class weights
+
+
+@pytest.mark.parametrize("class_weight", ["balanced", "balanced_subsample", {0: 1, 1: 5}])
+def test_class_weights_shift_shares_but_not_bags(class_weight):
+    x, y = X[50:125], Y[50:125] == 2
+    plain = classifier(max_depth=1).fit(x, y)
+    weighed = classifier(max_depth=1, class_weight=class_weight).fit(x, y)
+    assert weighed.predict_proba(x)[:, 1].mean() > plain.predict_proba(x)[:, 1].mean()
+    roots = plain.forest_.tree_start[:-1]
+    np.testing.assert_array_equal(plain.forest_.size[roots], weighed.forest_.size[roots])
+
+
+# ---------------------------------------------------------------------------------------------------- ecosystem
+
+
+def test_in_a_pipeline_a_search_and_a_cross_validation():
+    pipe = make_pipeline(StandardScaler(), classifier(3))
+    assert cross_val_score(pipe, X, Y, cv=3).mean() > 0.85
+    search = GridSearchCV(pipe, {"randomforestclassifier__max_depth": [1, None]}, cv=3, n_jobs=2).fit(X, Y)
+    assert search.best_params_ == {"randomforestclassifier__max_depth": None}
+
+
+def test_clone_pickle_and_joblib(forest, tmp_path):
+    assert clone(forest).get_params() == forest.get_params()
+    joblib.dump(forest, tmp_path / "forest.joblib")
+    for twin in (pickle.loads(pickle.dumps(forest)), joblib.load(tmp_path / "forest.joblib")):
+        np.testing.assert_array_equal(twin.predict_proba(X), forest.predict_proba(X))
+        assert twin.forest_.fingerprint() == forest.forest_.fingerprint()
+        assert not twin.forest_.feature.flags.writeable
+
+
+def test_the_html_view_is_scikit_learns(forest):
+    assert "RandomForestClassifier" in forest._repr_html_()
+    assert repr(weald.RandomForestRegressor(3)) == "RandomForestRegressor(n_estimators=3)"
+
+
+def test_a_subclass_may_add_parameters_of_its_own():
+    class Mine(weald.RandomForestClassifier):
+        def __init__(self, mark=1, n_estimators=3):
+            super().__init__(n_estimators)
+            self.mark = mark
+
+    assert Mine(mark=2).fit(X, Y).score(X, Y) > 0.9
+
+
+def test_extreme_targets_do_not_overflow():
+    y = np.array([1e308, -1e308, 1.7e308, 0.0])
+    model = regressor(bootstrap=False, max_features=None).fit([[1.0], [2.0], [3.0], [4.0]], y)
+    np.testing.assert_allclose(model.predict([[1.0], [2.0], [3.0], [4.0]]), y, rtol=1e-9)

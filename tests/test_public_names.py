@@ -1,0 +1,77 @@
+"""What `weald` offers is what it says it offers."""
+
+import inspect
+import subprocess
+import sys
+from types import ModuleType
+
+import pytest
+from sklearn.base import BaseEstimator
+
+import weald
+
+ESTIMATORS = [kind for kind in vars(weald).values() if inspect.isclass(kind) and issubclass(kind, BaseEstimator)]
+
+
+def test_all_is_exact_and_sorted():
+    public = {
+        name for name, value in vars(weald).items() if not name.startswith("_") and not isinstance(value, ModuleType)
+    } - {"version"}
+    assert set(weald.__all__) == public | {"__version__"}
+    assert weald.__all__ == sorted(weald.__all__)
+
+
+def test_there_are_four_estimators():
+    assert {kind.__name__ for kind in ESTIMATORS} == {
+        "DecisionTreeClassifier",
+        "DecisionTreeRegressor",
+        "RandomForestClassifier",
+        "RandomForestRegressor",
+    }
+
+
+@pytest.mark.parametrize("name", weald.__all__)
+def test_public_names_have_docstrings(name):
+    assert name == "__version__" or inspect.getdoc(getattr(weald, name))
+
+
+def public_methods(kind):
+    ours = (value for base in kind.__mro__ if base.__module__.startswith("weald") for value in vars(base).items())
+    return {name: value for name, value in ours if not name.startswith("_") and callable(value)}
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS)
+def test_public_methods_have_docstrings(kind):
+    assert [name for name, method in public_methods(kind).items() if not inspect.getdoc(method)] == []
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS)
+def test_the_docstring_lists_every_parameter_in_order_with_its_default(kind):
+    section = inspect.getdoc(kind).split("Parameters\n----------\n")[1].split("\nAttributes\n")[0]
+    lines = [line for line in section.splitlines() if line and not line.startswith(" ")]
+    documented = {line.split(" : ")[0]: line.rsplit("default=", 1)[1] for line in lines}
+    given = {name: p.default for name, p in inspect.signature(kind).parameters.items()}
+    shown = {name: f'"{value}"' if isinstance(value, str) else repr(value) for name, value in given.items()}
+    assert list(documented.items()) == list(shown.items())
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS)
+def test_the_docstring_lists_what_a_fit_leaves(kind):
+    given = {"oob_score": True} if "oob_score" in inspect.signature(kind).parameters else {}
+    model = kind(**given).fit([[1.0], [2.0], [3.0]], [0, 1, 1])
+    section = inspect.getdoc(kind).split("Attributes\n----------\n")[1].split("\nExamples\n")[0]
+    documented = {line.split(" : ")[0] for line in section.splitlines() if line and not line.startswith(" ")}
+    left = {name for name in dir(model) if name.endswith("_") and not name.startswith("_")}
+    assert documented == left | {"feature_names_in_"}
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS)
+def test_parameters_are_kept_as_given(kind):
+    marks = {name: object() for name in inspect.signature(kind).parameters}
+    assert kind(**marks).get_params() == marks
+
+
+@pytest.mark.parametrize("name", ["matplotlib", "weald._core"])
+def test_importing_weald_does_not_import(name):
+    code = f"import sys, weald; sys.exit({name!r} in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

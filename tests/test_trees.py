@@ -1,0 +1,209 @@
+"""Single trees: scikit-learn's names for weald's nodes, and what a tree says."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_diabetes, load_iris
+from sklearn.exceptions import NotFittedError
+from sklearn.tree import DecisionTreeClassifier as SklearnClassifier
+from sklearn.tree import DecisionTreeRegressor as SklearnRegressor
+
+import weald
+from weald import criteria
+
+X, Y = load_iris(return_X_y=True)
+XR, YR = (part[:80] for part in load_diabetes(return_X_y=True))
+
+
+def classifier(**given):
+    return weald.DecisionTreeClassifier(**given)
+
+
+def regressor(**given):
+    return weald.DecisionTreeRegressor(**given)
+
+
+@pytest.fixture(scope="module")
+def tree():
+    return classifier().fit(X, Y)
+
+
+# ------------------------------------------------------------------------------------------------------ as sklearn
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy", "log_loss"])
+def test_where_no_scores_tie_the_tree_is_that_of_scikit_learn(criterion):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(300, 3)).astype(np.float32)
+    y = (x[:, 0] + x[:, 1] > 0.1).astype(int) + (x[:, 2] > 1)
+    ours = classifier(criterion=criterion, max_depth=2).fit(x, y).tree_
+    theirs = SklearnClassifier(criterion=criterion, max_depth=2, random_state=0).fit(x, y).tree_
+    names = ["children_left", "children_right", "feature", "n_node_samples"]
+    for name in names:
+        np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name))
+    for name in ["threshold", "impurity", "weighted_n_node_samples", "value"]:
+        np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), atol=1e-12)
+    for name in ["node_count", "max_depth", "n_leaves", "n_features", "n_outputs", "max_n_classes", "capacity"]:
+        assert getattr(ours, name) == getattr(theirs, name)
+    assert ours.n_classes.tolist() == theirs.n_classes.tolist()
+    np.testing.assert_allclose(ours.compute_feature_importances(), theirs.compute_feature_importances())
+    np.testing.assert_allclose(
+        ours.compute_feature_importances(normalize=False), theirs.compute_feature_importances(normalize=False)
+    )
+
+
+def test_a_regression_tree_is_that_of_scikit_learn():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(100, 3)).astype(np.float32)
+    y = x[:, 0] * 3 + np.sin(x[:, 1]) + rng.normal(size=100)
+    ours = regressor(max_depth=3).fit(x, y).tree_
+    theirs = SklearnRegressor(max_depth=3, random_state=0).fit(x, y).tree_
+    np.testing.assert_array_equal(ours.feature, theirs.feature)
+    for name in ["threshold", "impurity", "value", "n_node_samples"]:
+        np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), rtol=1e-9, atol=1e-12)
+    assert ours.n_classes.tolist() == theirs.n_classes.tolist()
+    np.testing.assert_allclose(
+        ours.compute_feature_importances(normalize=False), theirs.compute_feature_importances(normalize=False)
+    )
+
+
+@pytest.mark.parametrize("criterion", criteria.names(criteria.CLASSIFICATION))
+def test_a_pure_node_has_no_impurity_and_a_mixed_one_has_some(criterion):
+    nodes = classifier(criterion=criterion).fit(X, Y).tree_
+    shares = nodes.value[:, 0, :]
+    pure = shares.max(axis=1) == 1
+    assert (nodes.impurity[pure] == 0).all()
+    assert (nodes.impurity[~pure] > 0).all()
+    assert (pure == (nodes.children_left == -1)).all()
+
+
+def test_misclassification_impurity_is_the_share_of_errors():
+    nodes = classifier(criterion="misclassification", max_depth=2).fit(X, Y).tree_
+    np.testing.assert_allclose(nodes.impurity, 1 - nodes.value[:, 0, :].max(axis=1), atol=1e-15)
+
+
+def test_missing_values_go_where_the_tree_says():
+    x = np.array([[1.0], [2.0], [np.nan], [np.nan]])
+    model = classifier().fit(x, [0, 0, 1, 1])
+    assert model.predict(x).tolist() == [0, 0, 1, 1]
+    assert model.tree_.missing_go_to_left.tolist() == [0, 0, 0]
+    assert model.tree_.threshold[0] == np.inf
+
+
+# -------------------------------------------------------------------------------------------------------- says
+
+
+def test_a_full_tree_knows_its_rows(tree):
+    assert (tree.predict(X) == Y).all()
+    assert tree.score(X, Y) == 1
+    assert tree.get_depth() == tree.tree_.max_depth
+    assert tree.get_n_leaves() == tree.tree_.n_leaves
+
+
+def test_shares_votes_and_logarithms_agree():
+    model = classifier(max_depth=2).fit(X, Y)
+    proba = model.predict_proba(X)
+    np.testing.assert_array_equal(model.predict_votes(X), proba)
+    np.testing.assert_allclose(proba.sum(axis=1), 1)
+    np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), proba)
+    np.testing.assert_array_equal(proba, model.tree_.value[model.apply(X), 0])
+
+
+def test_a_tie_goes_to_the_first_class():
+    assert classifier().fit([[1.0], [1.0]], ["b", "a"]).predict([[1.0]]) == ["a"]
+
+
+def test_a_regression_leaf_says_its_mean():
+    model = regressor(min_samples_leaf=5).fit(XR, YR)
+    leaves = model.apply(XR)
+    for leaf in np.unique(leaves):
+        assert model.predict(XR[leaves == leaf])[0] == pytest.approx(YR[leaves == leaf].mean())
+
+
+def test_a_path_leads_from_the_root_to_the_leaf(tree):
+    paths = tree.decision_path(X)
+    assert paths.shape == (len(X), tree.tree_.node_count)
+    leaves = tree.apply(X)
+    parents = {
+        child: i
+        for name in ("children_left", "children_right")
+        for i, child in enumerate(getattr(tree.tree_, name))
+        if child >= 0
+    }
+    for row in range(0, len(X), 7):
+        node, expected = leaves[row], [leaves[row]]
+        while node:
+            node = parents[node]
+            expected.append(node)
+        assert sorted(expected) == paths[[row]].indices.tolist()
+
+
+def test_a_path_is_that_of_scikit_learn():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(50, 3)).astype(np.float32)
+    y = x[:, 0] * x[:, 1] + x[:, 2]
+    ours, theirs = regressor(max_depth=3).fit(x, y), SklearnRegressor(max_depth=3, random_state=0).fit(x, y)
+    assert (ours.decision_path(x) != theirs.decision_path(x)).nnz == 0
+    np.testing.assert_array_equal(ours.apply(x), theirs.apply(x))
+
+
+# ----------------------------------------------------------------------------------------------------- behaves
+
+
+def test_a_tree_that_sees_all_features_needs_no_seed():
+    prints = {classifier().fit(X, Y).forest_.fingerprint() for _ in range(3)}
+    assert len(prints) == 1
+
+
+def test_a_seed_is_kept():
+    model = classifier(random_state=np.random.default_rng(1), max_features=1).fit(X, Y)
+    again = classifier(random_state=model.seed_, max_features=1).fit(X, Y)
+    assert model.forest_.fingerprint() == again.forest_.fingerprint()
+
+
+def test_a_pickled_tree_says_the_same(tree):
+    tree.tree_.impurity  # noqa: B018  (what was made on demand is not pickled)
+    twin = pickle.loads(pickle.dumps(tree))
+    np.testing.assert_array_equal(twin.predict_proba(X), tree.predict_proba(X))
+    np.testing.assert_array_equal(twin.tree_.impurity, tree.tree_.impurity)
+    assert twin.forest_.fingerprint() == tree.forest_.fingerprint()
+    assert not twin.forest_.threshold.flags.writeable
+
+
+def test_a_clone_knows_nothing(tree):
+    twin = clone(tree)
+    assert twin.get_params() == tree.get_params()
+    for ask in (twin.predict, twin.predict_proba, twin.predict_votes, twin.apply, twin.decision_path):
+        with pytest.raises(NotFittedError):
+            ask(X)
+    for ask in (twin.get_depth, twin.get_n_leaves):
+        with pytest.raises(NotFittedError):
+            ask()
+    assert not hasattr(twin, "feature_importances_")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"max_depth": 2},
+        {"max_leaf_nodes": 4},
+        {"min_samples_leaf": 20},
+        {"min_samples_split": 60},
+        {"min_impurity_decrease": 0.1},
+        {"min_weight_fraction_leaf": 0.2},
+        {"max_depth": "sqrt"},
+    ],
+)
+def test_limits_make_smaller_trees(tree, given):
+    small = classifier(**given).fit(X, Y)
+    assert 1 < small.get_n_leaves() < tree.get_n_leaves()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_neighbouring_floats_are_told_apart(dtype):
+    one = dtype(1)
+    x = np.array([[one], [np.nextafter(one, dtype(2))]])
+    model = classifier().fit(x, [0, 1])
+    assert model.predict(x).tolist() == [0, 1]
