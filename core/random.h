@@ -10,6 +10,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 namespace weald {
@@ -65,6 +66,63 @@ inline constexpr std::array<std::uint64_t, 2> draw_pair(const Address& address, 
 // Draw i at an address.
 inline constexpr std::uint64_t draw(const Address& address, std::uint32_t i) {
     return draw_pair(address, i / 2)[i % 2];
+}
+
+// ---- Several runs at once, written so that the compiler makes vector code of them
+
+inline constexpr std::size_t kPhiloxBlock = 8;
+using DrawBlock = std::array<std::uint64_t, 2 * kPhiloxBlock>;
+
+struct PhiloxLanes {
+    std::array<std::uint32_t, kPhiloxBlock> word0, word1, word2, word3;
+};
+
+inline DrawBlock draw_lanes(PhiloxLanes lanes, std::uint64_t seed) {
+    auto key0 = static_cast<std::uint32_t>(seed);
+    auto key1 = static_cast<std::uint32_t>(seed >> 32);
+    for (int round = 0; round < 10; ++round) {
+        for (std::size_t i = 0; i < kPhiloxBlock; ++i) {
+            const std::uint64_t first = std::uint64_t{0xD2511F53u} * lanes.word0[i];
+            const std::uint64_t second = std::uint64_t{0xCD9E8D57u} * lanes.word2[i];
+            lanes.word0[i] = static_cast<std::uint32_t>(second >> 32) ^ lanes.word1[i] ^ key0;
+            lanes.word1[i] = static_cast<std::uint32_t>(second);
+            lanes.word2[i] = static_cast<std::uint32_t>(first >> 32) ^ lanes.word3[i] ^ key1;
+            lanes.word3[i] = static_cast<std::uint32_t>(first);
+        }
+        key0 += 0x9E3779B9u;
+        key1 += 0xBB67AE85u;
+    }
+    DrawBlock draws;
+    for (std::size_t i = 0; i < kPhiloxBlock; ++i) {
+        draws[2 * i] = lanes.word0[i] | std::uint64_t{lanes.word1[i]} << 32;
+        draws[2 * i + 1] = lanes.word2[i] | std::uint64_t{lanes.word3[i]} << 32;
+    }
+    return draws;
+}
+
+// Draws 0 and 1 of the ids first_id, first_id + 1 ...
+inline DrawBlock draw_block_of_ids(std::uint64_t seed, std::uint64_t first_id, std::uint32_t tree,
+                                   std::uint32_t purpose) {
+    PhiloxLanes lanes;
+    for (std::size_t i = 0; i < kPhiloxBlock; ++i) {
+        lanes.word0[i] = static_cast<std::uint32_t>(first_id + i);
+        lanes.word1[i] = static_cast<std::uint32_t>((first_id + i) >> 32);
+        lanes.word2[i] = tree;
+        lanes.word3[i] = purpose;
+    }
+    return draw_lanes(lanes, seed);
+}
+
+// Draws number 2 * first_pair, 2 * first_pair + 1 ... at one address.
+inline DrawBlock draw_block(const Address& address, std::uint32_t first_pair) {
+    PhiloxLanes lanes;
+    for (std::size_t i = 0; i < kPhiloxBlock; ++i) {
+        lanes.word0[i] = static_cast<std::uint32_t>(address.id);
+        lanes.word1[i] = static_cast<std::uint32_t>(address.id >> 32);
+        lanes.word2[i] = address.tree;
+        lanes.word3[i] = address.purpose + 256u * (first_pair + static_cast<std::uint32_t>(i));
+    }
+    return draw_lanes(lanes, address.seed);
 }
 
 // floor(bits * n / 2^64): a number from 0 to n - 1.

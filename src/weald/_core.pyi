@@ -3,12 +3,75 @@
 from types import ModuleType
 
 from collections.abc import Sequence
+from typing import Annotated
+
+import numpy
+from numpy.typing import NDArray
 
 
 simd: str
 
 def cpu_supports(simd: str) -> bool:
     """Whether this processor can run the instruction set of that name."""
+
+def criteria() -> list[tuple[str, bool]]:
+    """Names of the criteria, and whether they are for classes."""
+
+class Codes:
+    """A training table as codes, its rows in rank order."""
+
+    @property
+    def n_rows(self) -> int: ...
+
+    @property
+    def n_classes(self) -> int: ...
+
+    @property
+    def n_columns(self) -> int: ...
+
+    @property
+    def fingerprint(self) -> int:
+        """Fingerprint of the training data."""
+
+    def positions(self) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,))]:
+        """The row of the table at each rank."""
+
+    def column(self, feature: int) -> tuple:
+        """
+        Codes of a feature by row of the table (2**32 - 1: missing), and the smallest and largest value of each.
+        """
+
+def code_table(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, numbers: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_classes: int, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, weights_whole: bool, max_bins: int, n_threads: int, watch: object | None) -> Codes:
+    """
+    Turn a table into codes and ranks; max_bins 0 keeps every distinct value.
+    """
+
+class Growth:
+    """How to grow, in plain numbers."""
+
+    def __init__(self, criterion: str, max_features: int, max_depth: int, min_samples_split: int, min_samples_leaf: int, min_weight_fraction_leaf: float, min_impurity_decrease: float, max_leaf_nodes: int, bootstrap: bool, n_draws: int, class_weight: str, class_weights: Sequence[float]) -> None: ...
+
+def grow(codes: Codes, growth: Growth, seed: int, first_tree: int, n_trees: int, n_threads: int, watch: object | None) -> dict:
+    """Grow trees; returns their arrays by name."""
+
+def bag(codes: Codes, growth: Growth, seed: int, tree: int) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,))]:
+    """How often each row of the table counts in a tree."""
+
+class Predictor:
+    """A forest packed for walking."""
+
+    def __init__(self, n_features: int, n_classes: int, tree_start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], feature: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], threshold: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], right: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], flags: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], leaf_start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], leaf_class: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], leaf_weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], value: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def leaves(self, x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], n_threads: int, watch: object | None) -> Annotated[NDArray[numpy.int32], dict(shape=(None, None))]:
+        """Node number of each row's leaf inside each tree."""
+
+    def sum_votes(self, x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], hard: bool, n_threads: int, watch: object | None) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+        """What the trees say of each row, added up in tree order."""
+
+    def sum_votes_out_of_bag(self, codes: Codes, growth: Growth, origins: Sequence[tuple[int, int]], x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], hard: bool, n_threads: int, watch: object | None) -> tuple:
+        """
+        The same for rows outside the bags, and how many trees spoke of each row; origins are (seed, tree).
+        """
 
 def mix64(word: int) -> int:
     """The splitmix64 finaliser."""

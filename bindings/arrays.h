@@ -1,0 +1,83 @@
+// Between NumPy's arrays and the core's views and vectors; between Python's signals and the core's work.
+
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "threads.h"
+#include "view.h"
+
+namespace weald {
+
+namespace nb = nanobind;
+
+template <class T>
+using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Table2D = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;
+template <class T>
+using NumpyVector = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
+template <class T>
+using NumpyMatrix = nb::ndarray<nb::numpy, T, nb::ndim<2>>;
+
+template <class T>
+std::span<const T> span_of(const Vector<T>& array) {
+    return {array.data(), array.size()};
+}
+
+inline Matrix matrix_of(const Table2D& x) {
+    const bool is_double = x.dtype() == nb::dtype<double>();
+    if (!is_double && x.dtype() != nb::dtype<float>()) {
+        throw std::invalid_argument("a table must hold float32 or float64");
+    }
+    const std::ptrdiff_t item = is_double ? sizeof(double) : sizeof(float);
+    return {static_cast<const std::byte*>(x.data()),
+            x.shape(0),
+            x.shape(1),
+            x.stride(0) * item,
+            x.stride(1) * item,
+            is_double};
+}
+
+// Hands a vector over to NumPy without a copy.
+template <class T>
+nb::capsule keep(std::vector<T>* vector) {
+    return {vector, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); }};
+}
+
+template <class T>
+NumpyVector<T> to_numpy(std::vector<T> values) {
+    auto owned = std::make_unique<std::vector<T>>(std::move(values));
+    std::vector<T>* raw = owned.release();
+    return NumpyVector<T>(raw->data(), {raw->size()}, keep(raw));
+}
+
+template <class T>
+NumpyMatrix<T> to_numpy(std::vector<T> values, std::size_t n_rows, std::size_t n_columns) {
+    auto owned = std::make_unique<std::vector<T>>(std::move(values));
+    std::vector<T>* raw = owned.release();
+    return NumpyMatrix<T>(raw->data(), {n_rows, n_columns}, keep(raw));
+}
+
+// Work whose caller looks after Ctrl-C and calls `watch` (None, or a function of the share done).
+inline Work make_work(std::size_t n_threads, const nb::object& watch) {
+    return {n_threads, [watch = watch.ptr()](double share) {
+                const nb::gil_scoped_acquire gil;
+                if (PyErr_CheckSignals() != 0) {
+                    throw nb::python_error();
+                }
+                if (watch != Py_None) {
+                    const nb::handle callable(watch);
+                    callable(share);
+                }
+            }};
+}
+
+}  // namespace weald

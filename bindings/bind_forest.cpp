@@ -1,0 +1,326 @@
+// The flow of the core: a table becomes codes, codes become trees, trees predict.
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "arrays.h"
+#include "codes.h"
+#include "grow.h"
+#include "predict.h"
+
+namespace weald {
+
+using namespace nb::literals;
+
+namespace {
+
+// ---- Codes
+
+Codes bind_code_table(const Table2D& x, const std::optional<Vector<std::int32_t>>& classes,
+                      const std::optional<Vector<double>>& numbers, std::uint32_t n_classes,
+                      const std::optional<Vector<double>>& weights, bool weights_whole, std::uint32_t max_bins,
+                      std::size_t n_threads, const nb::object& watch) {
+    const Matrix matrix = matrix_of(x);
+    const std::size_t n_targets = n_classes != 0 ? (classes ? classes->size() : 0) : (numbers ? numbers->size() : 0);
+    if (matrix.n_rows == 0 || matrix.n_columns == 0 || n_targets != matrix.n_rows ||
+        (weights && weights->size() != matrix.n_rows)) {
+        throw std::invalid_argument("table, target and weights differ in length, or are empty");
+    }
+    if (matrix.n_rows > 0x7FFFFFFFu) {
+        throw std::invalid_argument("a table may have at most 2^31 - 1 rows");
+    }
+    if (n_classes != 0) {
+        const auto of_row = span_of(*classes);
+        if (std::any_of(of_row.begin(), of_row.end(),
+                        [&](std::int32_t k) { return k < 0 || static_cast<std::uint32_t>(k) >= n_classes; })) {
+            throw std::invalid_argument("a class is out of range");
+        }
+    }
+    Table table{matrix, {}, {}, n_classes, {}, weights_whole};
+    if (n_classes != 0) {
+        table.classes = span_of(*classes);
+    } else {
+        table.numbers = span_of(*numbers);
+    }
+    if (weights) {
+        table.weights = span_of(*weights);
+    }
+    Work work = make_work(n_threads, watch);
+    const nb::gil_scoped_release release;
+    return code_table(table, max_bins, work);
+}
+
+template <class Code>
+std::vector<std::uint32_t> codes_by_position(const Codes& codes, const Column& column) {
+    std::vector<std::uint32_t> by_position(codes.n_rows);
+    for (std::size_t r = 0; r < codes.n_rows; ++r) {
+        const Code code = column.as<Code>()[r];
+        by_position[codes.positions[r]] = code == static_cast<Code>(~Code{0}) ? 0xFFFFFFFFu : code;
+    }
+    return by_position;
+}
+
+nb::tuple bind_column(const Codes& codes, std::size_t feature) {
+    const Column& column = codes.columns.at(feature);
+    std::vector<std::uint32_t> by_position = column.width == 1   ? codes_by_position<std::uint8_t>(codes, column)
+                                             : column.width == 2 ? codes_by_position<std::uint16_t>(codes, column)
+                                                                 : codes_by_position<std::uint32_t>(codes, column);
+    return nb::make_tuple(to_numpy(std::move(by_position)), to_numpy(column.lows), to_numpy(column.highs));
+}
+
+// ---- Trees
+
+template <class T>
+NumpyVector<T> join(std::vector<TreeArrays>& trees, std::vector<T> TreeArrays::* member) {
+    std::size_t n = 0;
+    for (const TreeArrays& tree : trees) {
+        n += (tree.*member).size();
+    }
+    std::vector<T> joined;
+    joined.reserve(n);
+    for (TreeArrays& tree : trees) {
+        joined.insert(joined.end(), (tree.*member).begin(), (tree.*member).end());
+        std::vector<T>().swap(tree.*member);  // memory is given back piece by piece
+    }
+    return to_numpy(std::move(joined));
+}
+
+template <class Lengths>
+NumpyVector<std::int64_t> starts(const Lengths& lengths) {
+    std::vector<std::int64_t> ends{0};
+    for (const auto length : lengths) {
+        ends.push_back(ends.back() + static_cast<std::int64_t>(length));
+    }
+    return to_numpy(std::move(ends));
+}
+
+nb::dict arrays_of(GrownTrees grown) {
+    std::vector<std::size_t> n_nodes;
+    std::vector<std::uint32_t> leaf_lengths;
+    for (const TreeArrays& tree : grown.trees) {
+        n_nodes.push_back(tree.n_nodes());
+        leaf_lengths.insert(leaf_lengths.end(), tree.leaf_length.begin(), tree.leaf_length.end());
+    }
+    nb::dict arrays;
+    arrays["target_center"] = grown.target_center;
+    arrays["target_exponent"] = grown.target_exponent;
+    arrays["tree_start"] = starts(n_nodes);
+    arrays["feature"] = join(grown.trees, &TreeArrays::feature);
+    arrays["threshold"] = join(grown.trees, &TreeArrays::threshold);
+    arrays["right"] = join(grown.trees, &TreeArrays::right);
+    arrays["flags"] = join(grown.trees, &TreeArrays::flags);
+    arrays["size"] = join(grown.trees, &TreeArrays::size);
+    arrays["weight"] = join(grown.trees, &TreeArrays::weight);
+    arrays["decrease"] = join(grown.trees, &TreeArrays::decrease);
+    arrays["leaf_start"] = starts(leaf_lengths);
+    arrays["leaf_class"] = join(grown.trees, &TreeArrays::leaf_class);
+    arrays["leaf_weight"] = join(grown.trees, &TreeArrays::leaf_weight);
+    arrays["value"] = join(grown.trees, &TreeArrays::value);
+    arrays["impurity"] = join(grown.trees, &TreeArrays::impurity);
+    return arrays;
+}
+
+nb::dict bind_grow(const Codes& codes, const Growth& growth, std::uint64_t seed, std::uint32_t first_tree,
+                   std::uint32_t n_trees, std::size_t n_threads, const nb::object& watch) {
+    Work work = make_work(n_threads, watch);
+    GrownTrees grown;
+    {
+        const nb::gil_scoped_release release;
+        grown = grow_trees(codes, growth, seed, first_tree, n_trees, work);
+    }
+    return arrays_of(std::move(grown));
+}
+
+NumpyVector<std::uint32_t> bind_bag(const Codes& codes, const Growth& growth, std::uint64_t seed, std::uint32_t tree) {
+    const std::vector<std::uint32_t> by_rank = bag_sizes(codes, growth, seed, tree);
+    std::vector<std::uint32_t> by_position(by_rank.size());
+    for (std::size_t r = 0; r < by_rank.size(); ++r) {
+        by_position[codes.positions[r]] = by_rank[r];
+    }
+    return to_numpy(std::move(by_position));
+}
+
+ClassWeight class_weight_of(const std::string& word) {
+    if (word == "none")
+        return ClassWeight::none;
+    if (word == "given")
+        return ClassWeight::given;
+    if (word == "table")
+        return ClassWeight::table;
+    if (word == "bag")
+        return ClassWeight::bag;
+    throw std::invalid_argument("class_weight is none of none, given, table, bag");
+}
+
+// ---- Prediction
+
+struct Threaded {
+    std::size_t n_threads;
+    const nb::object& watch;
+};
+
+void require_same_width(const Predictor& predictor, const Matrix& x) {
+    if (x.n_columns != predictor.n_features()) {
+        throw std::invalid_argument("the table has another number of features than the forest");
+    }
+}
+
+NumpyMatrix<std::int32_t> bind_leaves(const Predictor& predictor, const Table2D& x, std::size_t n_threads,
+                                      const nb::object& watch) {
+    const Matrix matrix = matrix_of(x);
+    require_same_width(predictor, matrix);
+    std::vector<std::int32_t> leaves(matrix.n_rows * predictor.n_trees());
+    Work work = make_work(n_threads, watch);
+    {
+        const nb::gil_scoped_release release;
+        predictor.find_leaves(matrix, leaves, work);
+    }
+    return to_numpy(std::move(leaves), matrix.n_rows, predictor.n_trees());
+}
+
+NumpyMatrix<double> bind_sum_votes(const Predictor& predictor, const Table2D& x, bool hard, std::size_t n_threads,
+                                   const nb::object& watch) {
+    const Matrix matrix = matrix_of(x);
+    require_same_width(predictor, matrix);
+    std::vector<double> sums(matrix.n_rows * predictor.width());
+    Work work = make_work(n_threads, watch);
+    {
+        const nb::gil_scoped_release release;
+        predictor.add_votes(matrix, hard, sums, work);
+    }
+    return to_numpy(std::move(sums), matrix.n_rows, predictor.width());
+}
+
+struct Drawn {
+    std::uint64_t seed;
+    std::uint32_t tree;
+};
+
+// Which rows, by position, are out of the bags of 64 trees at most.
+std::vector<std::uint64_t> draw_out_of_bag(const Codes& codes, const Growth& growth, std::span<const Drawn> trees,
+                                           Work& work) {
+    std::vector<std::vector<std::uint32_t>> bags(trees.size());
+    work.run(trees.size(),
+             [&](std::size_t t, std::size_t) { bags[t] = bag_sizes(codes, growth, trees[t].seed, trees[t].tree); });
+    std::vector<std::uint64_t> out(codes.n_rows);
+    for (std::size_t t = 0; t < trees.size(); ++t) {
+        for (std::size_t r = 0; r < codes.n_rows; ++r) {
+            out[codes.positions[r]] |= std::uint64_t{bags[t][r] == 0} << t;
+        }
+    }
+    return out;
+}
+
+nb::tuple bind_sum_votes_out_of_bag(const Predictor& predictor, const Codes& codes, const Growth& growth,
+                                    const std::vector<std::pair<std::uint64_t, std::uint32_t>>& origins,
+                                    const Table2D& x, bool hard, std::size_t n_threads, const nb::object& watch) {
+    const Matrix matrix = matrix_of(x);
+    require_same_width(predictor, matrix);
+    if (matrix.n_rows != codes.n_rows || origins.size() != predictor.n_trees()) {
+        throw std::invalid_argument("these are not the rows or the trees that were grown together");
+    }
+    std::vector<Drawn> trees;
+    for (const auto& [seed, tree] : origins) {
+        trees.push_back({seed, tree});
+    }
+    std::vector<double> sums(matrix.n_rows * predictor.width());
+    std::vector<std::uint32_t> n_out(matrix.n_rows);
+    Work work = make_work(n_threads, watch);
+    {
+        const nb::gil_scoped_release release;
+        constexpr std::size_t kAtOnce = 32;  // trees whose bags are held in memory
+        for (std::size_t begin = 0; begin < trees.size(); begin += kAtOnce) {
+            const std::size_t end = std::min(begin + kAtOnce, trees.size());
+            const std::vector<std::uint64_t> out =
+                draw_out_of_bag(codes, growth, std::span(trees).subspan(begin, end - begin), work);
+            predictor.add_votes_out_of_bag(matrix, hard, begin, end, out, sums, work);
+            for (std::size_t r = 0; r < n_out.size(); ++r) {
+                n_out[r] += static_cast<std::uint32_t>(__builtin_popcountll(out[r]));
+            }
+        }
+    }
+    return nb::make_tuple(to_numpy(std::move(sums), matrix.n_rows, predictor.width()), to_numpy(std::move(n_out)));
+}
+
+}  // namespace
+
+void bind_forest(nb::module_& module) {
+    module.def("criteria", &criteria, "Names of the criteria, and whether they are for classes.");
+
+    nb::class_<Codes>(module, "Codes", "A training table as codes, its rows in rank order.")
+        .def_ro("n_rows", &Codes::n_rows)
+        .def_ro("n_classes", &Codes::n_classes)
+        .def_prop_ro("n_columns", [](const Codes& codes) { return codes.columns.size(); })
+        .def_ro("fingerprint", &Codes::fingerprint, "Fingerprint of the training data.")
+        .def(
+            "positions", [](const Codes& codes) { return to_numpy(codes.positions); },
+            "The row of the table at each rank.")
+        .def(
+            "column", &bind_column, "feature"_a,
+            "Codes of a feature by row of the table (2**32 - 1: missing), and the smallest and largest value of each.");
+
+    module.def("code_table", &bind_code_table, "x"_a, "classes"_a.none(), "numbers"_a.none(), "n_classes"_a,
+               "weights"_a.none(), "weights_whole"_a, "max_bins"_a, "n_threads"_a, "watch"_a.none(),
+               "Turn a table into codes and ranks; max_bins 0 keeps every distinct value.");
+
+    nb::class_<Growth>(module, "Growth", "How to grow, in plain numbers.")
+        .def(
+            "__init__",
+            [](Growth* self, std::string criterion, std::uint32_t max_features, std::int32_t max_depth,
+               std::int64_t min_samples_split, std::int64_t min_samples_leaf, double min_weight_fraction_leaf,
+               double min_impurity_decrease, std::uint32_t max_leaf_nodes, bool bootstrap, std::uint64_t n_draws,
+               const std::string& class_weight, std::vector<double> class_weights) {
+                new (self) Growth{std::move(criterion),
+                                  max_features,
+                                  max_depth,
+                                  min_samples_split,
+                                  min_samples_leaf,
+                                  min_weight_fraction_leaf,
+                                  min_impurity_decrease,
+                                  max_leaf_nodes,
+                                  bootstrap,
+                                  n_draws,
+                                  class_weight_of(class_weight),
+                                  std::move(class_weights)};
+            },
+            "criterion"_a, "max_features"_a, "max_depth"_a, "min_samples_split"_a, "min_samples_leaf"_a,
+            "min_weight_fraction_leaf"_a, "min_impurity_decrease"_a, "max_leaf_nodes"_a, "bootstrap"_a, "n_draws"_a,
+            "class_weight"_a, "class_weights"_a);
+
+    module.def("grow", &bind_grow, "codes"_a, "growth"_a, "seed"_a, "first_tree"_a, "n_trees"_a, "n_threads"_a,
+               "watch"_a.none(), "Grow trees; returns their arrays by name.");
+    module.def("bag", &bind_bag, "codes"_a, "growth"_a, "seed"_a, "tree"_a,
+               "How often each row of the table counts in a tree.");
+
+    nb::class_<Predictor>(module, "Predictor", "A forest packed for walking.")
+        .def(
+            "__init__",
+            [](Predictor* self, std::uint32_t n_features, std::uint32_t n_classes,
+               const Vector<std::int64_t>& tree_start, const Vector<std::int32_t>& feature,
+               const Vector<double>& threshold, const Vector<std::int32_t>& right, const Vector<std::uint8_t>& flags,
+               const Vector<std::int64_t>& leaf_start, const Vector<std::int32_t>& leaf_class,
+               const Vector<double>& leaf_weight, const Vector<double>& value) {
+                new (self) Predictor(ForestView{n_features, n_classes, span_of(tree_start), span_of(feature),
+                                                span_of(threshold), span_of(right), span_of(flags), span_of(leaf_start),
+                                                span_of(leaf_class), span_of(leaf_weight), span_of(value)});
+            },
+            "n_features"_a, "n_classes"_a, "tree_start"_a, "feature"_a, "threshold"_a, "right"_a, "flags"_a,
+            "leaf_start"_a, "leaf_class"_a, "leaf_weight"_a, "value"_a)
+        .def("leaves", &bind_leaves, "x"_a, "n_threads"_a, "watch"_a.none(),
+             "Node number of each row's leaf inside each tree.")
+        .def("sum_votes", &bind_sum_votes, "x"_a, "hard"_a, "n_threads"_a, "watch"_a.none(),
+             "What the trees say of each row, added up in tree order.")
+        .def("sum_votes_out_of_bag", &bind_sum_votes_out_of_bag, "codes"_a, "growth"_a, "origins"_a, "x"_a, "hard"_a,
+             "n_threads"_a, "watch"_a.none(),
+             "The same for rows outside the bags, and how many trees spoke of each row; origins are (seed, tree).");
+}
+
+}  // namespace weald

@@ -1,0 +1,446 @@
+#include "codes.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "random.h"
+#include "weights.h"
+
+namespace weald {
+
+bool Codes::weights_are_copies() const {
+    return whole && line_length < kWholeLimit;
+}
+
+namespace {
+
+constexpr std::uint64_t kSampleSize = std::uint64_t{1} << 18;  // copies of rows from which quantile codes are cut
+constexpr std::uint64_t kNanBits = 0x7FF8000000000000u;
+constexpr std::uint64_t kMissingCode = 0xFFFFFFFFu;  // how a missing value enters the hash of a row
+constexpr std::size_t kRowBlock = 4096;              // rows of a task that goes through the table row by row
+
+std::uint64_t value_bits(double x) {
+    return std::isnan(x) ? kNanBits : std::bit_cast<std::uint64_t>(x + 0.0);
+}
+
+std::size_t n_blocks(std::size_t n_rows) {
+    return (n_rows + kRowBlock - 1) / kRowBlock;
+}
+
+// ---- Sorting: keys are floats whose bits are turned so that they compare as unsigned integers
+
+template <class Float>
+using Bits = std::conditional_t<sizeof(Float) == 8, std::uint64_t, std::uint32_t>;
+
+template <class Float>
+Bits<Float> sortable(Float x) {
+    constexpr Bits<Float> sign = Bits<Float>{1} << (8 * sizeof(Float) - 1);
+    const auto bits = std::bit_cast<Bits<Float>>(x + Float{0});
+    return bits & sign ? ~bits : bits | sign;
+}
+
+template <class Float>
+double unsortable(Bits<Float> key) {
+    constexpr Bits<Float> sign = Bits<Float>{1} << (8 * sizeof(Float) - 1);
+    return static_cast<double>(std::bit_cast<Float>(key & sign ? key & ~sign : static_cast<Bits<Float>>(~key)));
+}
+
+template <class Key>
+struct Keyed {
+    Key key;
+    std::uint32_t row;
+};
+
+// Sorts by key, rows of equal keys in their order: digits of 11 bits, the lowest first. A digit that all keys share
+// costs nothing: doubles that came from floats or small integers have many of those.
+template <class Key>
+void radix_sort(std::vector<Keyed<Key>>& items, std::vector<Keyed<Key>>& spare) {
+    constexpr int kDigit = 11;
+    constexpr std::size_t kBuckets = std::size_t{1} << kDigit;
+    constexpr int kDigits = (8 * sizeof(Key) + kDigit - 1) / kDigit;
+    if (items.size() < 256) {
+        std::stable_sort(items.begin(), items.end(), [](const auto& a, const auto& b) { return a.key < b.key; });
+        return;
+    }
+    std::array<std::array<std::uint32_t, kBuckets>, kDigits> counts{};
+    for (const Keyed<Key>& item : items) {
+        for (int d = 0; d < kDigits; ++d) {
+            ++counts[d][(item.key >> (d * kDigit)) & (kBuckets - 1)];
+        }
+    }
+    spare.resize(items.size());
+    for (int d = 0; d < kDigits; ++d) {
+        auto& starts = counts[d];
+        const auto digit = [&](const Keyed<Key>& item) { return (item.key >> (d * kDigit)) & (kBuckets - 1); };
+        if (starts[digit(items[0])] == items.size()) {
+            continue;
+        }
+        std::exclusive_scan(starts.begin(), starts.end(), starts.begin(), std::uint32_t{0});
+        for (const Keyed<Key>& item : items) {
+            spare[starts[digit(item)]++] = item;
+        }
+        items.swap(spare);
+    }
+}
+
+// ---- The rows from which quantile codes are cut
+
+std::vector<std::uint64_t> target_bits(const Table& table) {
+    std::vector<std::uint64_t> bits(table.x.n_rows);
+    for (std::size_t r = 0; r < bits.size(); ++r) {
+        bits[r] = table.n_classes ? static_cast<std::uint64_t>(table.classes[r]) : value_bits(table.numbers[r]);
+    }
+    return bits;
+}
+
+std::vector<std::uint64_t> hash_raw_rows(const Table& table, const std::vector<std::uint64_t>& targets, Work& work) {
+    const Matrix& x = table.x;
+    std::vector<std::uint64_t> hashes(x.n_rows);
+    work.run(n_blocks(x.n_rows), [&](std::size_t block, std::size_t) {
+        const std::size_t end = std::min(x.n_rows, (block + 1) * kRowBlock);
+        for (std::size_t r = block * kRowBlock; r < end; ++r) {
+            hashes[r] = mix64(targets[r]);
+        }
+        x.dispatch([&]<class Float>() {
+            for (std::size_t f = 0; f < x.n_columns; ++f) {
+                const std::uint64_t salt = mix64(f + 1);
+                for (std::size_t r = block * kRowBlock; r < end; ++r) {
+                    hashes[r] += mix64(value_bits(static_cast<double>(x.at<Float>(r, f))) + salt);
+                }
+            }
+        });
+        for (std::size_t r = block * kRowBlock; r < end; ++r) {
+            hashes[r] = mix64(hashes[r]);
+        }
+    });
+    return hashes;
+}
+
+// One flag a row; empty: all rows.
+std::vector<std::uint8_t> sample_rows(const Table& table, const std::vector<std::uint64_t>& targets,
+                                      const std::vector<std::uint64_t>& line, Work& work) {
+    const bool copies = table.weights_whole && !line.empty();
+    const std::uint64_t n_copies =
+        copies ? std::accumulate(line.begin(), line.end(), std::uint64_t{0}) : table.x.n_rows;
+    if (n_copies <= kSampleSize) {
+        return {};
+    }
+    const std::vector<std::uint64_t> hashes = hash_raw_rows(table, targets, work);
+    std::vector<std::uint32_t> order(hashes.size());
+    std::iota(order.begin(), order.end(), 0u);
+    const auto lower = [&](std::uint32_t a, std::uint32_t b) { return hashes[a] < hashes[b]; };
+    // Each row is at least one copy, so the highest hash is among the lowest kSampleSize rows.
+    const std::size_t enough = std::min<std::size_t>(order.size(), kSampleSize);
+    std::nth_element(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(enough - 1), order.end(), lower);
+    std::uint64_t highest = hashes[order[enough - 1]];
+    if (copies) {
+        std::sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(enough), lower);
+        std::uint64_t seen = 0;
+        for (std::size_t i = 0; i < enough && seen < kSampleSize; ++i) {
+            seen += line[order[i]];
+            highest = hashes[order[i]];
+        }
+    }
+    std::vector<std::uint8_t> sampled(hashes.size());
+    std::transform(hashes.begin(), hashes.end(), sampled.begin(), [&](std::uint64_t h) { return h <= highest; });
+    return sampled;
+}
+
+// ---- One column
+
+template <class Float>
+struct Sorter {
+    using Key = Bits<Float>;
+    std::vector<Keyed<Key>> items;  // present values, ascending
+    std::vector<Keyed<Key>> spare;
+};
+
+template <class Key>
+std::size_t count_distinct(const std::vector<Keyed<Key>>& items) {
+    std::size_t n = items.empty() ? 0 : 1;
+    for (std::size_t i = 1; i < items.size(); ++i) {
+        n += items[i].key != items[i - 1].key;
+    }
+    return n;
+}
+
+// The smallest key of each code. Walks the sampled values upward and closes a code when its weight times the codes left
+// reaches the weight that was left at its start.
+template <class Key>
+std::vector<Key> cut_quantiles(const std::vector<Keyed<Key>>& items, const std::vector<std::uint8_t>& sampled,
+                               const std::vector<std::uint64_t>& line, std::uint32_t max_bins) {
+    const auto weight_of = [&](const Keyed<Key>& item) -> std::uint64_t {
+        return !sampled.empty() && !sampled[item.row] ? 0 : line.empty() ? 1 : line[item.row];
+    };
+    std::uint64_t weight_left = 0;
+    for (const Keyed<Key>& item : items) {
+        weight_left += weight_of(item);
+    }
+    __extension__ using Wide = unsigned __int128;
+    std::vector<Key> starts;
+    std::uint64_t inside = 0;
+    std::uint64_t at_start = 0;
+    for (std::size_t i = 0; i < items.size();) {
+        const Key key = items[i].key;
+        std::uint64_t weight = 0;
+        for (; i < items.size() && items[i].key == key; ++i) {
+            weight += weight_of(items[i]);
+        }
+        if (weight == 0) {
+            continue;  // not sampled
+        }
+        if (inside == 0) {
+            starts.push_back(key);
+            at_start = weight_left;
+        }
+        inside += weight;
+        weight_left -= weight;
+        if (static_cast<Wide>(inside) * (max_bins - starts.size() + 1) >= at_start) {
+            inside = 0;
+        }
+    }
+    if (starts.empty()) {
+        starts.push_back(items[0].key);
+    }
+    return starts;
+}
+
+// Writes codes for rows in sorted order. `starts` empty: each distinct value is a code.
+template <class Float, class Code>
+void write_codes(const std::vector<Keyed<Bits<Float>>>& items, const std::vector<Bits<Float>>& starts, Column& column) {
+    Code* codes = reinterpret_cast<Code*>(column.codes.data());
+    std::size_t code = 0;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        const auto key = items[i].key;
+        if (starts.empty()) {
+            code += i > 0 && key != items[i - 1].key;
+        } else {
+            while (code + 1 < starts.size() && starts[code + 1] <= key) {
+                ++code;
+            }
+        }
+        codes[items[i].row] = static_cast<Code>(code);
+        const double value = unsortable<Float>(key);
+        if (code == column.lows.size()) {
+            column.lows.push_back(value);
+            column.highs.push_back(value);
+        }
+        column.highs[code] = value;
+    }
+}
+
+template <class Float>
+Column code_column(Sorter<Float>& sorter, std::size_t n_rows, const std::vector<std::uint8_t>& sampled,
+                   const std::vector<std::uint64_t>& line, std::uint32_t max_bins) {
+    using Key = Bits<Float>;
+    radix_sort(sorter.items, sorter.spare);
+    std::size_t n_codes = count_distinct(sorter.items);
+    std::vector<Key> starts;
+    if (max_bins != 0 && n_codes > max_bins) {
+        starts = cut_quantiles(sorter.items, sampled, line, max_bins);
+        n_codes = starts.size();
+    }
+    Column column;
+    column.has_missing = sorter.items.size() < n_rows;
+    column.width = n_codes <= 0xFF ? 1 : n_codes <= 0xFFFF ? 2 : 4;
+    column.codes.assign(n_rows * column.width, std::byte{0xFF});  // missing until written
+    column.lows.reserve(n_codes);
+    column.highs.reserve(n_codes);
+    switch (column.width) {
+        case 1:
+            write_codes<Float, std::uint8_t>(sorter.items, starts, column);
+            break;
+        case 2:
+            write_codes<Float, std::uint16_t>(sorter.items, starts, column);
+            break;
+        default:
+            write_codes<Float, std::uint32_t>(sorter.items, starts, column);
+            break;
+    }
+    return column;
+}
+
+// Columns are read a few at a time, because neighbours share cache lines in a table that is stored row by row.
+constexpr std::size_t kColumnsAtOnce = 4;
+
+template <class Float>
+void read_columns(const Matrix& x, std::size_t first, std::size_t n, std::array<Sorter<Float>, kColumnsAtOnce>& into) {
+    for (std::size_t j = 0; j < n; ++j) {
+        into[j].items.clear();
+        into[j].items.reserve(x.n_rows);
+    }
+    for (std::size_t r = 0; r < x.n_rows; ++r) {
+        for (std::size_t j = 0; j < n; ++j) {
+            const Float value = x.at<Float>(r, first + j);
+            if (value == value) {
+                into[j].items.push_back({sortable(value), static_cast<std::uint32_t>(r)});
+            }
+        }
+    }
+}
+
+std::vector<Column> code_columns(const Table& table, const std::vector<std::uint8_t>& sampled,
+                                 const std::vector<std::uint64_t>& line, std::uint32_t max_bins, Work& work) {
+    const Matrix& x = table.x;
+    std::vector<Column> columns(x.n_columns);
+    const std::size_t n_groups = (x.n_columns + kColumnsAtOnce - 1) / kColumnsAtOnce;
+    x.dispatch([&]<class Float>() {
+        std::vector<std::array<Sorter<Float>, kColumnsAtOnce>> sorters(work.n_threads());
+        work.run(n_groups, [&](std::size_t group, std::size_t thread) {
+            const std::size_t first = group * kColumnsAtOnce;
+            const std::size_t n = std::min(kColumnsAtOnce, x.n_columns - first);
+            read_columns<Float>(x, first, n, sorters[thread]);
+            for (std::size_t j = 0; j < n; ++j) {
+                work.check();
+                columns[first + j] = code_column<Float>(sorters[thread][j], x.n_rows, sampled, line, max_bins);
+            }
+        });
+    });
+    return columns;
+}
+
+// ---- Ranks
+
+template <class Code>
+void add_code_hashes(const Column& column, std::size_t feature, std::span<std::uint64_t> hashes, std::size_t begin) {
+    const Code* codes = column.as<Code>() + begin;
+    for (std::size_t i = 0; i < hashes.size(); ++i) {
+        const std::uint64_t code =
+            codes[i] == std::numeric_limits<Code>::max() ? kMissingCode : static_cast<std::uint64_t>(codes[i]);
+        hashes[i] += mix64((static_cast<std::uint64_t>(feature) << 32) + code);
+    }
+}
+
+std::vector<std::uint64_t> hash_rows(const std::vector<Column>& columns, std::size_t n_rows, Work& work) {
+    std::vector<std::uint64_t> hashes(n_rows);
+    work.run(n_blocks(n_rows), [&](std::size_t block, std::size_t) {
+        const std::size_t begin = block * kRowBlock;
+        const std::span<std::uint64_t> mine(hashes.data() + begin, std::min(kRowBlock, n_rows - begin));
+        for (std::size_t f = 0; f < columns.size(); ++f) {
+            switch (columns[f].width) {
+                case 1:
+                    add_code_hashes<std::uint8_t>(columns[f], f, mine, begin);
+                    break;
+                case 2:
+                    add_code_hashes<std::uint16_t>(columns[f], f, mine, begin);
+                    break;
+                default:
+                    add_code_hashes<std::uint32_t>(columns[f], f, mine, begin);
+                    break;
+            }
+        }
+        for (std::uint64_t& h : mine) {
+            h = mix64(h);
+        }
+    });
+    return hashes;
+}
+
+// Positions sorted by (hash, target, position).
+template <class Target>
+std::vector<std::uint32_t> rank_rows(const std::vector<std::uint64_t>& hashes, const Target& target) {
+    std::vector<Keyed<std::uint32_t>> items(hashes.size());
+    std::vector<Keyed<std::uint32_t>> spare;
+    for (std::uint32_t r = 0; r < items.size(); ++r) {
+        items[r] = {static_cast<std::uint32_t>(hashes[r] >> 32), r};
+    }
+    radix_sort(items, spare);
+    // Equal upper halves of hashes are rare, but for copies of rows.
+    const auto before = [&](const Keyed<std::uint32_t>& a, const Keyed<std::uint32_t>& b) {
+        return hashes[a.row] != hashes[b.row] ? hashes[a.row] < hashes[b.row] : target[a.row] < target[b.row];
+    };
+    for (std::size_t begin = 0; begin < items.size();) {
+        std::size_t end = begin + 1;
+        while (end < items.size() && items[end].key == items[begin].key) {
+            ++end;
+        }
+        if (end - begin > 1) {
+            std::stable_sort(items.begin() + static_cast<std::ptrdiff_t>(begin),
+                             items.begin() + static_cast<std::ptrdiff_t>(end), before);
+        }
+        begin = end;
+    }
+    std::vector<std::uint32_t> positions(items.size());
+    std::transform(items.begin(), items.end(), positions.begin(), [](const auto& item) { return item.row; });
+    return positions;
+}
+
+template <class T, class Source>
+std::vector<T> by_rank(const Source& values, const std::vector<std::uint32_t>& positions) {
+    std::vector<T> ranked(positions.size());
+    std::transform(positions.begin(), positions.end(), ranked.begin(),
+                   [&](std::uint32_t r) { return static_cast<T>(values[r]); });
+    return ranked;
+}
+
+template <class Code>
+void reorder_codes(Column& column, const std::vector<std::uint32_t>& positions) {
+    std::vector<std::byte> ranked(column.codes.size());
+    Code* to = reinterpret_cast<Code*>(ranked.data());
+    const Code* from = column.as<Code>();
+    for (std::size_t i = 0; i < positions.size(); ++i) {
+        to[i] = from[positions[i]];
+    }
+    column.codes = std::move(ranked);
+}
+
+}  // namespace
+
+Codes code_table(const Table& table, std::uint32_t max_bins, Work& work) {
+    const std::size_t n_rows = table.x.n_rows;
+    std::vector<std::uint64_t> line;
+    if (!table.weights.empty()) {
+        line = table.weights_whole ? std::vector<std::uint64_t>(table.weights.begin(), table.weights.end())
+                                   : fixed_point(table.weights);
+    }
+    std::vector<double> numbers(table.numbers.begin(), table.numbers.end());
+    for (double& y : numbers) {
+        y += 0.0;  // -0.0 becomes 0.0
+    }
+    const std::vector<std::uint64_t> targets = target_bits(table);
+    const std::vector<std::uint8_t> sampled =
+        max_bins == 0 ? std::vector<std::uint8_t>{} : sample_rows(table, targets, line, work);
+
+    Codes codes;
+    codes.n_rows = static_cast<std::uint32_t>(n_rows);
+    codes.n_classes = table.n_classes;
+    codes.whole = table.weights_whole;
+    codes.columns = code_columns(table, sampled, line, max_bins, work);
+    const std::vector<std::uint64_t> hashes = hash_rows(codes.columns, n_rows, work);
+    codes.positions = table.n_classes ? rank_rows(hashes, table.classes) : rank_rows(hashes, numbers);
+    work.run(codes.columns.size(), [&](std::size_t f, std::size_t) {
+        work.check();
+        switch (codes.columns[f].width) {
+            case 1:
+                reorder_codes<std::uint8_t>(codes.columns[f], codes.positions);
+                break;
+            case 2:
+                reorder_codes<std::uint16_t>(codes.columns[f], codes.positions);
+                break;
+            default:
+                reorder_codes<std::uint32_t>(codes.columns[f], codes.positions);
+                break;
+        }
+    });
+    if (table.n_classes) {
+        codes.classes = by_rank<std::int32_t>(table.classes, codes.positions);
+    } else {
+        codes.numbers = by_rank<double>(numbers, codes.positions);
+    }
+    if (!table.weights.empty()) {
+        codes.weights = by_rank<double>(table.weights, codes.positions);
+        codes.line = by_rank<std::uint64_t>(line, codes.positions);
+    }
+    for (std::size_t r = 0; r < n_rows; ++r) {
+        const std::uint64_t weight = line.empty() ? 1 : line[r];
+        codes.line_length += weight;
+        codes.fingerprint += weight * mix64(hashes[r] + mix64(targets[r]));
+    }
+    return codes;
+}
+
+}  // namespace weald

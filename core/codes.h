@@ -1,0 +1,50 @@
+// A table as small integers, its rows in rank order.
+//
+//   Column       the codes of a feature, and the smallest and largest value of each code
+//   Codes        all columns, the target and the weights, by rank
+//   code_table   sort each column, replace values by codes, hash the rows' codes, rank the rows
+
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "threads.h"
+#include "view.h"
+
+namespace weald {
+
+struct Column {
+    std::uint8_t width = 1;  // bytes of a code: 1, 2 or 4; the largest number of that width means missing
+    bool has_missing = false;
+    std::vector<std::byte> codes;  // by rank
+    std::vector<double> lows;      // by code
+    std::vector<double> highs;
+
+    template <class Code>
+    const Code* as() const {
+        return reinterpret_cast<const Code*>(codes.data());
+    }
+};
+
+struct Codes {
+    std::uint32_t n_rows = 0;
+    std::uint32_t n_classes = 0;  // 0: regression
+    std::vector<Column> columns;
+    std::vector<std::int32_t> classes;     // by rank
+    std::vector<double> numbers;           // by rank
+    std::vector<double> weights;           // by rank; empty: all one
+    std::vector<std::uint64_t> line;       // by rank: length on the line from which bags are drawn; empty: all one
+    std::uint64_t line_length = 0;         // sum of the line
+    bool whole = true;                     // all weights are whole
+    std::vector<std::uint32_t> positions;  // by rank: the row of the table
+    std::uint64_t fingerprint = 0;         // of the training data
+
+    // Without a bag, weights count as copies of rows, or else in fixed point.
+    bool weights_are_copies() const;
+};
+
+// max_bins 0 keeps every distinct value.
+Codes code_table(const Table& table, std::uint32_t max_bins, Work& work);
+
+}  // namespace weald

@@ -1,0 +1,576 @@
+#include "grow.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <queue>
+#include <stdexcept>
+
+#include "bag.h"
+#include "feature_draw.h"
+#include "models.h"
+#include "partition.h"
+#include "random.h"
+#include "weights.h"
+
+namespace weald {
+
+namespace {
+
+constexpr std::uint64_t kRootId = 1;
+
+std::uint64_t child_id(std::uint64_t id, std::uint64_t side) {
+    return mix64(2 * id + side);
+}
+
+// The rows of a node are a range of the tree's rows.
+struct Node {
+    std::uint32_t begin;
+    std::uint32_t end;
+    std::int32_t depth;
+    std::uint64_t id;
+
+    std::uint32_t n_rows() const { return end - begin; }
+};
+
+struct Split {
+    std::uint32_t feature = 0;
+    Candidate cut;
+    double threshold = 0;
+    double decrease = 0;
+    bool missing_left = false;
+};
+
+// Half-way between a < b, so that a goes left and b goes right.
+double place_threshold(double a, double b) {
+    const double t = a / 2 + b / 2;
+    return a <= t && t < b ? t : a;
+}
+
+// ------------------------------------------------------------------------------------------------------- one tree
+
+template <class Model>
+class Grower {
+  public:
+    using Payload = typename Model::Payload;
+
+    Grower(const Codes& codes, const Growth& growth, Model model, const Work& work)
+        : codes_(codes),
+          growth_(growth),
+          model_(std::move(model)),
+          work_(work),
+          draw_(static_cast<std::uint32_t>(codes.columns.size())),
+          n_words_(FeatureSet::n_words(codes.columns.size())) {}
+
+    // The rows come with their payloads, ascending by rank.
+    TreeArrays grow(std::vector<std::uint32_t> ids, std::vector<Payload> payloads, std::uint64_t seed,
+                    std::uint32_t number) {
+        ids_ = std::move(ids);
+        payloads_ = std::move(payloads);
+        seed_ = seed;
+        number_ = number;
+        tree_ = {};
+        for (auto& buffer : buffers_) {
+            buffer.resize(ids_.size());
+        }
+        const auto n = static_cast<std::uint32_t>(ids_.size());
+        model_.look_at(payloads_.data(), n);
+        root_weight_ = static_cast<double>(model_.weight());
+        limits_.min_size = growth_.min_samples_leaf;
+        limits_.min_weight = static_cast<std::int64_t>(std::ceil(growth_.min_weight_fraction_leaf * root_weight_));
+        const Node root{0, n, 0, kRootId};
+        if (growth_.max_leaf_nodes == 0) {
+            grow_depth_first(root);
+        } else {
+            grow_best_first(root);
+        }
+        model_.finish(tree_);
+        return std::move(tree_);
+    }
+
+  private:
+    // ---- Order of growth
+
+    // Left children first: nodes are written down in pre-order as they come.
+    void grow_depth_first(const Node& root) {
+        struct Waiting {
+            Node node;
+            std::int64_t parent;  // of a right child, to be linked; -1: none
+        };
+        std::vector<Waiting> waiting{{root, -1}};
+        dead_.assign(n_words_, 0);
+        while (!waiting.empty()) {
+            const auto [node, parent] = waiting.back();
+            waiting.pop_back();
+            if (parent >= 0) {
+                tree_.right[static_cast<std::size_t>(parent)] = static_cast<std::int32_t>(tree_.n_nodes());
+            }
+            // What is known to be constant is kept by depth: a node's own level is handed to its children as a copy.
+            const std::size_t level = static_cast<std::size_t>(node.depth) * n_words_;
+            if (dead_.size() < level + 2 * n_words_) {
+                dead_.resize(level + 2 * n_words_);
+            }
+            std::uint64_t* dead = dead_.data() + level + n_words_;
+            std::copy_n(dead_.data() + level, n_words_, dead);
+            model_.look_at(payloads_.data() + node.begin, node.n_rows());
+            const std::optional<Split> split = find_split(node, FeatureSet(dead));
+            write_node(node, split);
+            if (split) {
+                const auto number = static_cast<std::int64_t>(tree_.n_nodes()) - 1;
+                const std::uint32_t middle = divide(node, *split, kept_);
+                waiting.push_back({{middle, node.end, node.depth + 1, child_id(node.id, 1)}, number});
+                waiting.push_back({{node.begin, middle, node.depth + 1, child_id(node.id, 0)}, -1});
+            }
+        }
+    }
+
+    struct Made {
+        Node node;
+        std::optional<Split> split;
+        std::vector<std::uint64_t> dead;
+        std::uint32_t left = 0;  // 0: not divided
+        std::uint32_t right = 0;
+    };
+
+    Made make(const Node& node, std::vector<std::uint64_t> dead) {
+        Made made{node, {}, std::move(dead)};
+        model_.look_at(payloads_.data() + node.begin, node.n_rows());
+        made.split = find_split(node, FeatureSet(made.dead.data()));
+        return made;
+    }
+
+    // The node of the greatest decrease is divided first; of equal ones, the one made earlier.
+    void grow_best_first(const Node& root) {
+        std::vector<Made> made;
+        const auto later = [&](std::uint32_t a, std::uint32_t b) {
+            const double decrease_a = made[a].split->decrease;
+            const double decrease_b = made[b].split->decrease;
+            return decrease_a != decrease_b ? decrease_a < decrease_b : a > b;
+        };
+        std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, decltype(later)> waiting(later);
+        const auto add = [&](const Node& node, const std::vector<std::uint64_t>& dead) {
+            made.push_back(make(node, dead));
+            const auto number = static_cast<std::uint32_t>(made.size() - 1);
+            if (made.back().split) {
+                waiting.push(number);
+            }
+            return number;
+        };
+        add(root, std::vector<std::uint64_t>(n_words_));
+        for (std::uint32_t n_leaves = 1; !waiting.empty() && n_leaves < growth_.max_leaf_nodes; ++n_leaves) {
+            const std::uint32_t number = waiting.top();
+            waiting.pop();
+            const Node node = made[number].node;
+            const std::vector<std::uint64_t> dead = made[number].dead;
+            const std::uint32_t feature = made[number].split->feature;
+            gather(feature, node, 0);
+            const std::uint32_t middle = divide(node, *made[number].split, 0);
+            const std::uint32_t left = add({node.begin, middle, node.depth + 1, child_id(node.id, 0)}, dead);
+            const std::uint32_t right = add({middle, node.end, node.depth + 1, child_id(node.id, 1)}, dead);
+            made[number].left = left;
+            made[number].right = right;
+        }
+        write_in_preorder(made);
+    }
+
+    void write_in_preorder(const std::vector<Made>& made) {
+        std::vector<std::pair<std::uint32_t, std::int64_t>> waiting{{0, -1}};
+        while (!waiting.empty()) {
+            const auto [number, parent] = waiting.back();
+            waiting.pop_back();
+            const auto here = static_cast<std::int64_t>(tree_.n_nodes());
+            if (parent >= 0) {
+                tree_.right[static_cast<std::size_t>(parent)] = static_cast<std::int32_t>(here);
+            }
+            const Made& node = made[number];
+            const bool is_divided = node.left != 0;
+            model_.look_at(payloads_.data() + node.node.begin, node.node.n_rows());
+            write_node(node.node, is_divided ? node.split : std::nullopt);
+            if (is_divided) {
+                waiting.emplace_back(node.right, here);
+                waiting.emplace_back(node.left, -1);
+            }
+        }
+    }
+
+    // ---- One node; the model has looked at it
+
+    std::optional<Split> find_split(const Node& node, FeatureSet dead) {
+        work_.check();
+        if (model_.is_pure() || model_.size() < growth_.min_samples_split || node.depth == growth_.max_depth) {
+            return {};
+        }
+        std::optional<Split> split = best_split(node, dead);
+        if (!split) {
+            return {};
+        }
+        split->decrease = std::max(0.0, split->cut.score - model_.undivided()) / root_weight_;
+        if (growth_.min_impurity_decrease > 0 &&
+            decrease_in_user_units(split->decrease) < growth_.min_impurity_decrease) {
+            return {};
+        }
+        place(node, *split);
+        return split;
+    }
+
+    // Looks at max_features features that can cut the node, in the order of the draw.
+    std::optional<Split> best_split(const Node& node, FeatureSet dead) {
+        const auto n_features = static_cast<std::uint32_t>(codes_.columns.size());
+        const double perfect = model_.perfect();
+        std::optional<Split> best;
+        std::uint32_t n_looked_at = 0;
+        draw_.begin({seed_, node.id, number_, kPurposeFeatures}, growth_.max_features == n_features);
+        while (n_looked_at < growth_.max_features && !draw_.is_empty()) {
+            const std::uint32_t feature = draw_.next();
+            if (dead.has(feature)) {
+                continue;
+            }
+            const double to_beat = best ? best->cut.score : kNoScore;
+            const int spare = 1 - kept_;
+            const FeatureCuts cuts = search(feature, node, spare, to_beat);
+            if (!cuts.is_admissible) {
+                dead.add(feature);
+                continue;
+            }
+            ++n_looked_at;
+            if (cuts.best.score != kNoScore && (!best || cuts.best.beats_earlier_feature(best->cut))) {
+                best = Split{feature, cuts.best};
+                kept_ = spare;  // the winner's codes will divide the rows
+                if (cuts.best.score >= perfect) {
+                    break;  // what comes later can only tie, and would lose
+                }
+            }
+        }
+        draw_.end();
+        return best;
+    }
+
+    FeatureCuts search(std::uint32_t feature, const Node& node, int buffer, double to_beat) {
+        const CodeRange range = gather(feature, node, buffer);
+        if (range.is_constant()) {
+            return {};
+        }
+        const Payload* payloads = payloads_.data() + node.begin;
+        return with_codes(feature, buffer, [&](const auto* codes) {
+            return model_.search(NodeCodes<std::remove_cvref_t<decltype(*codes)>>{codes, range}, payloads,
+                                 node.n_rows(), limits_, to_beat);
+        });
+    }
+
+    // Codes of one or two bytes are handled as two, others as four.
+    template <class Use>
+    auto with_codes(std::uint32_t feature, int buffer, Use&& use) {
+        std::uint32_t* codes = buffers_[static_cast<std::size_t>(buffer)].data();
+        return codes_.columns[feature].width == 4 ? use(codes) : use(reinterpret_cast<std::uint16_t*>(codes));
+    }
+
+    CodeRange gather(std::uint32_t feature, const Node& node, int buffer) {
+        const Column& column = codes_.columns[feature];
+        const std::uint32_t* ids = ids_.data() + node.begin;
+        return with_codes(feature, buffer, [&](auto* to) {
+            switch (column.width) {
+                case 1:
+                    return gather_codes(column.as<std::uint8_t>(), column.has_missing, ids, node.n_rows(), to);
+                case 2:
+                    return gather_codes(column.as<std::uint16_t>(), column.has_missing, ids, node.n_rows(), to);
+                default:
+                    return gather_codes(column.as<std::uint32_t>(), column.has_missing, ids, node.n_rows(),
+                                        reinterpret_cast<std::uint32_t*>(to));
+            }
+        });
+    }
+
+    // Finds the threshold, and where missing values go, from the winner's codes.
+    void place(const Node& node, Split& split) {
+        const Column& column = codes_.columns[split.feature];
+        with_codes(split.feature, kept_, [&](const auto* codes) {
+            using Code = std::remove_cvref_t<decltype(*codes)>;
+            const std::uint32_t cut = split.cut.last_left();
+            std::uint32_t below = 0;
+            std::uint32_t above = kMissing<std::uint32_t>;
+            bool has_missing = false;
+            for (std::uint32_t i = 0; i < node.n_rows(); ++i) {
+                const std::uint32_t code = codes[i];
+                const bool is_missing = codes[i] == kMissing<Code>;
+                has_missing |= is_missing;
+                below = code <= cut ? std::max(below, code) : below;
+                above = code > cut && !is_missing ? std::min(above, code) : above;
+            }
+            split.threshold = split.cut.cuts_off_missing() ? std::numeric_limits<double>::infinity()
+                                                           : place_threshold(column.highs[below], column.lows[above]);
+            split.missing_left = split.cut.missing_left();
+            if (!has_missing) {
+                split.missing_left = left_is_heavier(node, codes, cut);
+            }
+        });
+    }
+
+    // Missing values of a node that saw none go to the heavier child, left on a tie.
+    template <class Code>
+    bool left_is_heavier(const Node& node, const Code* codes, std::uint32_t cut) const {
+        std::int64_t balance = 0;
+        for (std::uint32_t i = 0; i < node.n_rows(); ++i) {
+            const auto weight = static_cast<std::int64_t>(model_.weight_of(payloads_[node.begin + i]));
+            balance += codes[i] <= cut ? weight : -weight;
+        }
+        return balance >= 0;
+    }
+
+    std::uint32_t divide(const Node& node, const Split& split, int buffer) {
+        return with_codes(split.feature, buffer, [&](const auto* codes) {
+            return node.begin + partition_rows(codes, split.cut, ids_.data() + node.begin,
+                                               payloads_.data() + node.begin, node.n_rows(), partition_scratch_);
+        });
+    }
+
+    void write_node(const Node& node, const std::optional<Split>& split) {
+        tree_.feature.push_back(split ? static_cast<std::int32_t>(split->feature) : -1);
+        tree_.threshold.push_back(split ? split->threshold : 0.0);
+        tree_.right.push_back(0);
+        tree_.flags.push_back(split && split->missing_left ? kMissingLeft : 0);
+        tree_.size.push_back(static_cast<std::uint32_t>(model_.size()));
+        tree_.weight.push_back(static_cast<double>(model_.weight()));
+        tree_.decrease.push_back(split ? split->decrease : 0.0);
+        model_.write_node(tree_, payloads_.data() + node.begin, node.n_rows(), !split);
+    }
+
+    double decrease_in_user_units(double decrease) const { return model_.in_user_units(decrease); }
+
+    const Codes& codes_;
+    const Growth& growth_;
+    Model model_;
+    const Work& work_;
+    FeatureDraw draw_;
+    std::size_t n_words_;
+    Limits limits_;
+    double root_weight_ = 0;
+    std::uint64_t seed_ = 0;
+    std::uint32_t number_ = 0;
+    TreeArrays tree_;
+    std::vector<std::uint32_t> ids_;
+    std::vector<Payload> payloads_;
+    PartitionScratch<Payload> partition_scratch_;
+    std::vector<std::uint64_t> dead_;                    // features that cannot cut, level by level
+    std::array<std::vector<std::uint32_t>, 2> buffers_;  // codes of the feature at hand, and of the best so far
+    int kept_ = 0;                                       // which of them is the best's
+};
+
+// ------------------------------------------------------------------------------------------- what a tree is given
+
+bool in_fixed_point(const Codes& codes, const Growth& growth) {
+    return !growth.bootstrap && !codes.weights_are_copies();
+}
+
+std::uint64_t line_weight(const Codes& codes, std::size_t rank) {
+    return codes.line.empty() ? 1 : codes.line[rank];
+}
+
+std::vector<std::uint32_t> sizes_of(const Codes& codes, const Growth& growth, const BagDrawer& drawer,
+                                    std::uint64_t seed, std::uint32_t tree) {
+    if (growth.bootstrap) {
+        return drawer.draw(growth.n_draws, seed, tree);
+    }
+    std::vector<std::uint32_t> sizes(codes.n_rows, 1);
+    if (codes.weights_are_copies() && !codes.line.empty()) {
+        std::transform(codes.line.begin(), codes.line.end(), sizes.begin(),
+                       [](std::uint64_t n) { return static_cast<std::uint32_t>(n); });
+    }
+    return sizes;
+}
+
+// Weights of the classes as floats, or nothing where classes weigh the same.
+std::vector<double> class_weights(const Codes& codes, const Growth& growth, const std::vector<std::uint32_t>& sizes) {
+    switch (growth.class_weight) {
+        case ClassWeight::none:
+            return {};
+        case ClassWeight::given:
+            return growth.class_weights;
+        default:
+            break;
+    }
+    const bool of_bag = growth.class_weight == ClassWeight::bag && growth.bootstrap;
+    std::vector<std::uint64_t> of_class(codes.n_classes);
+    for (std::size_t r = 0; r < codes.n_rows; ++r) {
+        of_class[static_cast<std::size_t>(codes.classes[r])] += of_bag ? sizes[r] : line_weight(codes, r);
+    }
+    return balanced_weights(of_class);
+}
+
+// Weights in fixed point, those of the classes included.
+std::vector<std::uint64_t> fixed_weights(const Codes& codes, const std::vector<double>& of_class) {
+    std::vector<double> weights = codes.weights;
+    if (!of_class.empty()) {
+        for (std::size_t r = 0; r < weights.size(); ++r) {
+            weights[r] *= of_class[static_cast<std::size_t>(codes.classes[r])];
+        }
+    }
+    return fixed_point(weights);
+}
+
+// Appends a row once for every `most` of its count, since a payload has 16 bits for it.
+template <class Push>
+void push_counted(std::uint32_t count, std::uint32_t most, Push&& push) {
+    for (; count > most; count -= most) {
+        push(most);
+    }
+    if (count != 0) {
+        push(count);
+    }
+}
+
+template <class Payload>
+struct TreeRows {
+    std::vector<std::uint32_t> ids;
+    std::vector<Payload> payloads;
+};
+
+template <class Labels>
+TreeRows<std::uint32_t> counted_rows(const Codes& codes, const std::vector<std::uint32_t>& sizes) {
+    TreeRows<std::uint32_t> rows;
+    const auto n = static_cast<std::size_t>(std::count_if(sizes.begin(), sizes.end(), [](auto s) { return s != 0; }));
+    rows.ids.reserve(n);
+    rows.payloads.reserve(n);
+    for (std::uint32_t r = 0; r < codes.n_rows; ++r) {
+        push_counted(sizes[r], Labels::kMaxCount, [&](std::uint32_t count) {
+            rows.ids.push_back(r);
+            rows.payloads.push_back(Labels::pack(static_cast<std::uint32_t>(codes.classes[r]), count));
+        });
+    }
+    return rows;
+}
+
+// ------------------------------------------------------------------------------------------------------ all trees
+
+struct Order {
+    const Codes& codes;
+    const Growth& growth;
+    std::uint64_t seed;
+    std::uint32_t first_tree;
+    std::uint32_t n_trees;
+    Work& work;
+};
+
+template <class GrowOne>
+GrownTrees grow_all(const Order& order, GrowOne&& grow_one) {
+    GrownTrees grown;
+    grown.trees.resize(order.n_trees);
+    const BagDrawer drawer(order.codes);
+    order.work.run(order.n_trees, [&](std::size_t i, std::size_t) {
+        const std::uint32_t number = order.first_tree + static_cast<std::uint32_t>(i);
+        const std::vector<std::uint32_t> sizes = sizes_of(order.codes, order.growth, drawer, order.seed, number);
+        order.work.check();
+        grown.trees[i] = grow_one(sizes, number);
+    });
+    return grown;
+}
+
+template <class Criterion>
+GrownTrees grow_classes(const Order& order) {
+    const Codes& codes = order.codes;
+    const Growth& growth = order.growth;
+    return grow_all(order, [&](const std::vector<std::uint32_t>& sizes, std::uint32_t number) {
+        const std::vector<double> of_class = class_weights(codes, growth, sizes);
+        if (in_fixed_point(codes, growth)) {
+            TreeRows<WeightedClasses::Payload> rows;
+            const std::vector<std::uint64_t> weights = fixed_weights(codes, of_class);
+            for (std::uint32_t r = 0; r < codes.n_rows; ++r) {
+                rows.ids.push_back(r);
+                rows.payloads.push_back({weights[r], static_cast<std::uint32_t>(codes.classes[r])});
+            }
+            ManyClassModel<WeightedClasses, Criterion> model({}, codes.n_classes);
+            return Grower(codes, growth, std::move(model), order.work)
+                .grow(std::move(rows.ids), std::move(rows.payloads), order.seed, number);
+        }
+        const std::vector<std::uint64_t> scales =
+            of_class.empty() ? std::vector<std::uint64_t>(codes.n_classes, 1) : class_scales(of_class);
+        TreeRows<std::uint32_t> rows = counted_rows<CountedClasses>(codes, sizes);
+        if (codes.n_classes == 2) {
+            TwoClassModel<Criterion> model({scales[0], scales[1]});
+            return Grower(codes, growth, std::move(model), order.work)
+                .grow(std::move(rows.ids), std::move(rows.payloads), order.seed, number);
+        }
+        ManyClassModel<CountedClasses, Criterion> model({scales}, codes.n_classes);
+        return Grower(codes, growth, std::move(model), order.work)
+            .grow(std::move(rows.ids), std::move(rows.payloads), order.seed, number);
+    });
+}
+
+template <class Criterion>
+GrownTrees grow_numbers(const Order& order) {
+    const Codes& codes = order.codes;
+    const Growth& growth = order.growth;
+    const bool fixed = in_fixed_point(codes, growth);
+    const Numbers numbers = fix_target(codes.numbers, !fixed, growth.n_draws);
+    GrownTrees grown = grow_all(order, [&](const std::vector<std::uint32_t>& sizes, std::uint32_t number) {
+        if (fixed) {
+            TreeRows<WeightedNumbers::Payload> rows;
+            const std::vector<std::uint64_t> weights = fixed_weights(codes, {});
+            for (std::uint32_t r = 0; r < codes.n_rows; ++r) {
+                rows.ids.push_back(r);
+                rows.payloads.push_back({numbers.q[r], static_cast<std::int64_t>(weights[r])});
+            }
+            NumberModel<WeightedNumbers, Criterion> model({}, numbers.center, numbers.exponent);
+            return Grower(codes, growth, std::move(model), order.work)
+                .grow(std::move(rows.ids), std::move(rows.payloads), order.seed, number);
+        }
+        const CountedNumbers labels{static_cast<unsigned>(std::bit_width(growth.n_draws))};
+        TreeRows<CountedNumbers::Payload> rows;
+        for (std::uint32_t r = 0; r < codes.n_rows; ++r) {
+            if (sizes[r] != 0) {
+                rows.ids.push_back(r);
+                rows.payloads.push_back(labels.pack(numbers.q[r], sizes[r]));
+            }
+        }
+        NumberModel<CountedNumbers, Criterion> model(labels, numbers.center, numbers.exponent);
+        return Grower(codes, growth, std::move(model), order.work)
+            .grow(std::move(rows.ids), std::move(rows.payloads), order.seed, number);
+    });
+    grown.target_center = numbers.center;
+    grown.target_exponent = numbers.exponent;
+    return grown;
+}
+
+// Calls visit.operator()<Criterion>() for each criterion of a list.
+template <class Criteria, class Visit>
+void for_each_criterion(Visit&& visit) {
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+        (visit.template operator()<std::tuple_element_t<I, Criteria>>(), ...);
+    }(std::make_index_sequence<std::tuple_size_v<Criteria>>());
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, bool>> criteria() {
+    std::vector<std::pair<std::string, bool>> names;
+    for_each_criterion<ClassCriteria>([&]<class Criterion>() { names.emplace_back(Criterion::name, true); });
+    for_each_criterion<NumberCriteria>([&]<class Criterion>() { names.emplace_back(Criterion::name, false); });
+    return names;
+}
+
+GrownTrees grow_trees(const Codes& codes, const Growth& growth, std::uint64_t seed, std::uint32_t first_tree,
+                      std::uint32_t n_trees, Work& work) {
+    const Order order{codes, growth, seed, first_tree, n_trees, work};
+    std::optional<GrownTrees> grown;
+    if (codes.n_classes != 0) {
+        for_each_criterion<ClassCriteria>([&]<class Criterion>() {
+            if (growth.criterion == Criterion::name)
+                grown = grow_classes<Criterion>(order);
+        });
+    } else {
+        for_each_criterion<NumberCriteria>([&]<class Criterion>() {
+            if (growth.criterion == Criterion::name)
+                grown = grow_numbers<Criterion>(order);
+        });
+    }
+    if (!grown) {
+        throw std::invalid_argument("no criterion '" + growth.criterion + "' for this target");
+    }
+    return std::move(*grown);
+}
+
+std::vector<std::uint32_t> bag_sizes(const Codes& codes, const Growth& growth, std::uint64_t seed, std::uint32_t tree) {
+    return sizes_of(codes, growth, BagDrawer(codes), seed, tree);
+}
+
+}  // namespace weald

@@ -1,0 +1,28 @@
+// How to grow, in plain numbers: what the user said has been resolved before it comes here.
+
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace weald {
+
+enum class ClassWeight { none, given, table, bag };
+
+struct Growth {
+    std::string criterion;
+    std::uint32_t max_features = 1;
+    std::int32_t max_depth = 0;
+    std::int64_t min_samples_split = 2;
+    std::int64_t min_samples_leaf = 1;
+    double min_weight_fraction_leaf = 0;
+    double min_impurity_decrease = 0;
+    std::uint32_t max_leaf_nodes = 0;  // 0: no limit
+    bool bootstrap = true;
+    std::uint64_t n_draws = 0;
+    ClassWeight class_weight = ClassWeight::none;
+    std::vector<double> class_weights;  // where they are given
+};
+
+}  // namespace weald

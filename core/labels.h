@@ -1,0 +1,141 @@
+// What a row carries through the tree beside its id, and how it is summed.
+//
+//   TwoClasses       counts of two classes, packed into one 64-bit word
+//   CountedClasses   a class and a count
+//   WeightedClasses  a class and a weight in fixed point
+//   CountedNumbers   a target as an integer and a count, packed into one 64-bit word
+//   WeightedNumbers  a target as an integer and a weight in fixed point; sums have 128 bits
+//
+// A Payload is what travels with a row; a Cell is a sum over rows. For the search by bins, a Bin is a Cell with what is
+// needed to bound the cuts inside the bin.
+
+#pragma once
+
+#include <cstdint>
+
+#include "criteria.h"
+
+namespace weald {
+
+struct TwoClasses {
+    using Payload = std::uint32_t;  // class << 16 | count
+    using Cell = std::uint64_t;     // count of class 0 | count of class 1 << 32
+    using Bin = Cell;
+    static constexpr std::uint32_t kMaxCount = 0xFFFF;
+
+    static Payload pack(std::uint32_t of_class, std::uint32_t count) { return of_class << 16 | count; }
+    static Cell cell(Payload payload) { return static_cast<Cell>(payload & kMaxCount) << ((payload >> 16) * 32); }
+    static void add(Bin& bin, Payload payload, std::int64_t /*mean*/) { bin += cell(payload); }
+    static Cell cell_of(const Bin& bin) { return bin; }
+    static bool is_empty(const Cell& cell) { return cell == 0; }
+};
+
+struct CountedClasses {
+    using Payload = std::uint32_t;  // class << 16 | count
+    static constexpr std::uint32_t kMaxCount = 0xFFFF;
+
+    std::span<const std::uint64_t> scales;  // of the classes
+
+    static Payload pack(std::uint32_t of_class, std::uint32_t count) { return of_class << 16 | count; }
+    static std::uint32_t class_of(Payload payload) { return payload >> 16; }
+    static std::uint32_t size(Payload payload) { return payload & kMaxCount; }
+    std::uint64_t weight(Payload payload) const { return size(payload) * scales[class_of(payload)]; }
+};
+
+struct WeightedClasses {
+    struct Payload {
+        std::uint64_t weight;
+        std::uint32_t of_class;
+    };
+
+    static std::uint32_t class_of(const Payload& payload) { return payload.of_class; }
+    static std::uint32_t size(const Payload&) { return 1; }
+    static std::uint64_t weight(const Payload& payload) { return payload.weight; }
+};
+
+struct CountedNumbers {
+    using Payload = std::uint64_t;  // q << count_bits | count
+    struct Cell {
+        std::int64_t sum = 0;
+        std::int64_t weight = 0;
+
+        Cell& operator+=(const Cell& other) {
+            sum += other.sum;
+            weight += other.weight;
+            return *this;
+        }
+        friend Cell operator+(Cell a, const Cell& b) { return a += b; }
+        friend Cell operator-(const Cell& a, const Cell& b) { return {a.sum - b.sum, a.weight - b.weight}; }
+        std::int64_t size() const { return weight; }
+    };
+    using Sum = std::int64_t;
+    struct Bin {
+        Cell cell;
+        std::int64_t above = 0;  // sum of what exceeds the node's mean
+    };
+
+    unsigned count_bits = 0;  // a count is at most the number of draws, so both fit, whatever that number is
+
+    Payload pack(std::int64_t q, std::uint32_t count) const {
+        return static_cast<std::uint64_t>(q) << count_bits | count;
+    }
+    std::int64_t count(Payload payload) const {
+        return static_cast<std::int64_t>(payload & ((std::uint64_t{1} << count_bits) - 1));
+    }
+    std::int64_t number(Payload payload) const { return static_cast<std::int64_t>(payload) >> count_bits; }
+    Cell cell(Payload payload) const { return {number(payload) * count(payload), count(payload)}; }
+    void add(Bin& bin, Payload payload, std::int64_t mean) const {
+        const std::int64_t n = count(payload);
+        const std::int64_t q = number(payload);
+        bin.cell.sum += q * n;
+        bin.cell.weight += n;
+        bin.above += q > mean ? (q - mean) * n : 0;
+    }
+    static Cell cell_of(const Bin& bin) { return bin.cell; }
+    static bool is_empty(const Cell& cell) { return cell.weight == 0; }
+};
+
+struct WeightedNumbers {
+    struct Payload {
+        std::int64_t q;
+        std::int64_t weight;
+    };
+    struct Cell {
+        Int128 sum = 0;
+        std::int64_t weight = 0;
+        std::int64_t n_rows = 0;
+
+        Cell& operator+=(const Cell& other) {
+            sum += other.sum;
+            weight += other.weight;
+            n_rows += other.n_rows;
+            return *this;
+        }
+        friend Cell operator+(Cell a, const Cell& b) { return a += b; }
+        friend Cell operator-(const Cell& a, const Cell& b) {
+            return {a.sum - b.sum, a.weight - b.weight, a.n_rows - b.n_rows};
+        }
+        std::int64_t size() const { return n_rows; }
+    };
+    using Sum = Int128;
+    struct Bin {
+        Cell cell;
+        Int128 above = 0;
+    };
+
+    static std::int64_t number(const Payload& payload) { return payload.q; }
+    static std::int64_t count(const Payload& payload) { return payload.weight; }
+    static Cell cell(const Payload& payload) {
+        return {static_cast<Int128>(payload.q) * payload.weight, payload.weight, 1};
+    }
+    static void add(Bin& bin, const Payload& payload, std::int64_t mean) {
+        bin.cell += cell(payload);
+        if (payload.q > mean) {
+            bin.above += static_cast<Int128>(payload.q - mean) * payload.weight;
+        }
+    }
+    static Cell cell_of(const Bin& bin) { return bin.cell; }
+    static bool is_empty(const Cell& cell) { return cell.weight == 0; }
+};
+
+}  // namespace weald

@@ -1,0 +1,263 @@
+// What a tree predicts, and all that depends on it: what travels with a row, what is known of a node, how a feature is
+// searched, what a leaf says.
+//
+//   TwoClassModel     two classes, counted
+//   ManyClassModel    any number of classes, counted or weighted
+//   NumberModel       numbers, counted or weighted
+//
+// A model has
+//   Payload                      what travels with a row
+//   Total                        what is known of a node, kept up to date by `total`
+//   search(feature's rows)       the best cut by one feature
+//   write_node, finish           the node's entries in the tree
+
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "forest.h"
+#include "search_cells.h"
+#include "search_rows.h"
+#include "target.h"
+
+namespace weald {
+
+// The codes of one feature for the rows of one node.
+template <class Code>
+struct NodeCodes {
+    const Code* codes;
+    CodeRange range;
+};
+
+// ------------------------------------------------------------------------------------------------------ two classes
+
+template <class Criterion>
+class TwoClassModel {
+  public:
+    using Labels = TwoClasses;
+    using Payload = Labels::Payload;
+    using Cell = Labels::Cell;
+
+    explicit TwoClassModel(std::array<std::uint64_t, 2> scales) : scales_(scales) {}
+
+    void look_at(const Payload* payloads, std::uint32_t n) {
+        total_ = 0;
+        for (std::uint32_t i = 0; i < n; ++i) {
+            total_ += Labels::cell(payloads[i]);
+        }
+    }
+    bool is_pure() const { return (total_ & 0xFFFFFFFFu) == 0 || total_ >> 32 == 0; }
+    std::int64_t size() const { return static_cast<std::int64_t>((total_ & 0xFFFFFFFFu) + (total_ >> 32)); }
+    std::uint64_t weight() const { return (total_ & 0xFFFFFFFFu) * scales_[0] + (total_ >> 32) * scales_[1]; }
+    double undivided() const { return Scorer(total_, scales_, {}).undivided(); }
+    double perfect() const { return Scorer(total_, scales_, {}).perfect(); }
+    std::uint64_t weight_of(Payload payload) const { return (payload & Labels::kMaxCount) * scales_[payload >> 16]; }
+    static double in_user_units(double decrease) { return decrease; }
+
+    template <class Code>
+    FeatureCuts search(const NodeCodes<Code>& feature, const Payload* payloads, std::uint32_t n, const Limits& limits,
+                       double to_beat) {
+        const Scorer scorer(total_, scales_, limits);
+        scratch_.reserve(n);
+        return CellSearch<Labels, Scorer, Code>(Labels{}, scorer, scratch_, {feature.codes, payloads, n, feature.range},
+                                                to_beat)
+            .run(total_);
+    }
+
+    void write_node(TreeArrays& tree, const Payload*, std::uint32_t, bool is_leaf) const {
+        if (!is_leaf) {
+            return;
+        }
+        std::uint32_t n_classes = 0;
+        for (const int k : {0, 1}) {
+            const std::uint64_t count = k == 0 ? total_ & 0xFFFFFFFFu : total_ >> 32;
+            if (count != 0) {
+                tree.leaf_class.push_back(k);
+                tree.leaf_weight.push_back(static_cast<double>(count * scales_[static_cast<std::size_t>(k)]));
+                ++n_classes;
+            }
+        }
+        tree.leaf_length.push_back(n_classes);
+    }
+    void finish(TreeArrays&) {}
+
+  private:
+    using Scorer = TwoClassScorer<Criterion>;
+    std::array<std::uint64_t, 2> scales_;
+    Cell total_ = 0;
+    CellScratch<Labels> scratch_;
+};
+
+// ----------------------------------------------------------------------------------------------------- many classes
+
+template <class LabelsT, class Criterion>
+class ManyClassModel {
+  public:
+    using Labels = LabelsT;
+    using Payload = typename Labels::Payload;
+
+    ManyClassModel(const Labels& labels, std::uint32_t n_classes) : labels_(labels), of_class_(n_classes) {
+        totals_.slot_of_class.resize(n_classes);
+    }
+
+    void look_at(const Payload* payloads, std::uint32_t n) {
+        totals_.classes.clear();
+        totals_.weights.clear();
+        totals_.weight = 0;
+        totals_.size = 0;
+        for (std::uint32_t i = 0; i < n; ++i) {
+            const std::uint32_t k = labels_.class_of(payloads[i]);
+            if (of_class_[k] == 0) {
+                totals_.classes.push_back(k);
+            }
+            of_class_[k] += labels_.weight(payloads[i]);
+            totals_.size += labels_.size(payloads[i]);
+        }
+        std::sort(totals_.classes.begin(), totals_.classes.end());
+        for (std::uint32_t slot = 0; slot < totals_.classes.size(); ++slot) {
+            const std::uint32_t k = totals_.classes[slot];
+            totals_.slot_of_class[k] = slot;
+            totals_.weights.push_back(of_class_[k]);
+            totals_.weight += of_class_[k];
+            of_class_[k] = 0;
+        }
+    }
+    bool is_pure() const { return totals_.classes.size() == 1; }
+    std::int64_t size() const { return totals_.size; }
+    std::uint64_t weight() const { return totals_.weight; }
+    double undivided() const { return Criterion::template term<std::uint64_t>({totals_.weights, totals_.weight}); }
+    double perfect() const {
+        if (totals_.weights.size() != 2 || static_cast<double>(totals_.weight) >= kExactInDouble) {
+            return std::numeric_limits<double>::infinity();
+        }
+        const std::span<const std::uint64_t> all(totals_.weights);
+        return Criterion::template term<std::uint64_t>({all.subspan(0, 1), all[0]}) +
+               Criterion::template term<std::uint64_t>({all.subspan(1, 1), all[1]});
+    }
+    std::uint64_t weight_of(const Payload& payload) const { return labels_.weight(payload); }
+    static double in_user_units(double decrease) { return decrease; }
+
+    template <class Code>
+    FeatureCuts search(const NodeCodes<Code>& feature, const Payload* payloads, std::uint32_t n, const Limits& limits,
+                       double to_beat) {
+        scratch_.reserve(n);
+        return RowSearch<Labels, Criterion, Code>(labels_, totals_, limits, scratch_,
+                                                  {feature.codes, payloads, n, feature.range}, to_beat)
+            .run();
+    }
+
+    void write_node(TreeArrays& tree, const Payload*, std::uint32_t, bool is_leaf) const {
+        if (!is_leaf) {
+            return;
+        }
+        for (std::size_t slot = 0; slot < totals_.classes.size(); ++slot) {
+            tree.leaf_class.push_back(static_cast<std::int32_t>(totals_.classes[slot]));
+            tree.leaf_weight.push_back(static_cast<double>(totals_.weights[slot]));
+        }
+        tree.leaf_length.push_back(static_cast<std::uint32_t>(totals_.classes.size()));
+    }
+    void finish(TreeArrays&) {}
+
+  private:
+    Labels labels_;
+    ClassTotals totals_;
+    std::vector<std::uint64_t> of_class_;  // zero between two nodes
+    RowScratch scratch_;
+};
+
+// ---------------------------------------------------------------------------------------------------------- numbers
+
+template <class LabelsT, class Criterion>
+class NumberModel {
+  public:
+    using Labels = LabelsT;
+    using Payload = typename Labels::Payload;
+    using Cell = typename Labels::Cell;
+
+    NumberModel(const Labels& labels, double center, int exponent)
+        : labels_(labels), center_(center), exponent_(exponent) {}
+
+    void look_at(const Payload* payloads, std::uint32_t n) {
+        total_ = Cell{};
+        is_pure_ = true;
+        const std::int64_t first = labels_.number(payloads[0]);
+        for (std::uint32_t i = 0; i < n; ++i) {
+            total_ += labels_.cell(payloads[i]);
+            is_pure_ &= labels_.number(payloads[i]) == first;
+        }
+    }
+    bool is_pure() const { return is_pure_; }
+    std::int64_t size() const { return total_.size(); }
+    std::uint64_t weight() const { return static_cast<std::uint64_t>(total_.weight); }
+    double undivided() const { return Scorer(total_, {}).undivided(); }
+    double perfect() const { return std::numeric_limits<double>::infinity(); }
+    std::uint64_t weight_of(const Payload& payload) const { return static_cast<std::uint64_t>(labels_.count(payload)); }
+    double in_user_units(double decrease) const { return ldexp_within(decrease, -2 * exponent_); }
+
+    template <class Code>
+    FeatureCuts search(const NodeCodes<Code>& feature, const Payload* payloads, std::uint32_t n, const Limits& limits,
+                       double to_beat) {
+        const Scorer scorer(total_, limits);
+        scratch_.reserve(n);
+        return CellSearch<Labels, Scorer, Code>(labels_, scorer, scratch_, {feature.codes, payloads, n, feature.range},
+                                                to_beat)
+            .run(total_);
+    }
+
+    void write_node(TreeArrays& tree, const Payload* payloads, std::uint32_t n, bool is_leaf) {
+        tree.value.push_back(
+            center_ + ldexp_within(static_cast<double>(total_.sum) / static_cast<double>(total_.weight), -exponent_));
+        Int128 squares = 0;
+        if (is_leaf) {
+            for (std::uint32_t i = 0; i < n; ++i) {
+                const Int128 q = labels_.number(payloads[i]);
+                squares += q * q * labels_.count(payloads[i]);
+            }
+        }
+        totals_.push_back(total_);
+        squares_.push_back(squares);
+    }
+
+    // Sums of squares are known in the leaves; those of their ancestors follow.
+    void finish(TreeArrays& tree) {
+        tree.impurity.resize(tree.n_nodes());
+        for (std::size_t i = tree.n_nodes(); i-- > 0;) {
+            if (tree.feature[i] >= 0) {
+                squares_[i] = squares_[i + 1] + squares_[static_cast<std::size_t>(tree.right[i])];
+            }
+            tree.impurity[i] = variance(totals_[i], squares_[i]);
+        }
+        totals_.clear();
+        squares_.clear();
+    }
+
+  private:
+    using Scorer = NumberScorer<Labels, Criterion>;
+
+    double variance(const Cell& total, Int128 squares) const {
+        const Int128 mean = Scorer(total, {}).mean();
+        const Int128 about = total.sum - mean * total.weight;
+        // Terms may exceed 128 bits on the way; modulo 2^128 the result, which does not, is right.
+        const UInt128 centred =
+            static_cast<UInt128>(squares) - 2 * static_cast<UInt128>(mean) * static_cast<UInt128>(total.sum) +
+            static_cast<UInt128>(total.weight) * static_cast<UInt128>(mean) * static_cast<UInt128>(mean);
+        const double a = static_cast<double>(about);
+        const double weight = static_cast<double>(total.weight);
+        const double spread = (static_cast<double>(centred) - a * a / weight) / weight;
+        return ldexp_within(std::max(0.0, spread), -2 * exponent_);
+    }
+
+    Labels labels_;
+    double center_;
+    int exponent_;
+    Cell total_{};
+    bool is_pure_ = false;
+    CellScratch<Labels> scratch_;
+    std::vector<Cell> totals_;     // by node
+    std::vector<Int128> squares_;  // by node
+};
+
+}  // namespace weald

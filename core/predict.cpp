@@ -1,0 +1,275 @@
+#include "predict.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <stdexcept>
+
+#include "forest.h"
+
+namespace weald {
+
+namespace {
+
+constexpr std::size_t kInFlight = 16;     // rows that walk side by side
+constexpr std::size_t kMostRows = 2048;   // rows of a task: enough to pay for bringing a tree into the cache
+constexpr std::size_t kFewSteps = 16384;  // rows x trees below which threads are not worth starting
+
+// The rows of a task as pointers to contiguous values; they are copied only where the table's strides demand it.
+template <class Float>
+class RowBlock {
+  public:
+    RowBlock(const Matrix& x, std::size_t begin, std::size_t end) : rows_(end - begin) {
+        const bool in_place = x.column_stride == sizeof(Float) && x.row_stride % alignof(Float) == 0 &&
+                              reinterpret_cast<std::uintptr_t>(x.data) % alignof(Float) == 0;
+        if (!in_place) {
+            copy_.resize(rows_.size() * x.n_columns);
+        }
+        for (std::size_t i = 0; i < rows_.size(); ++i) {
+            if (in_place) {
+                rows_[i] =
+                    reinterpret_cast<const Float*>(x.data + static_cast<std::ptrdiff_t>(begin + i) * x.row_stride);
+                continue;
+            }
+            Float* row = copy_.data() + i * x.n_columns;
+            for (std::size_t f = 0; f < x.n_columns; ++f) {
+                row[f] = x.at<Float>(begin + i, f);
+            }
+            rows_[i] = row;
+        }
+    }
+    const Float* const* rows() const { return rows_.data(); }
+    std::size_t size() const { return rows_.size(); }
+
+  private:
+    std::vector<const Float*> rows_;
+    std::vector<Float> copy_;
+};
+
+struct Blocks {
+    std::size_t n_rows;
+    std::size_t rows_per_block;
+
+    Blocks(std::size_t n, std::size_t n_threads)
+        : n_rows(n), rows_per_block(std::clamp<std::size_t>(n / (4 * n_threads), 64, kMostRows)) {}
+    std::size_t n_blocks() const { return (n_rows + rows_per_block - 1) / rows_per_block; }
+    std::size_t begin(std::size_t block) const { return block * rows_per_block; }
+    std::size_t end(std::size_t block) const { return std::min(n_rows, (block + 1) * rows_per_block); }
+};
+
+// Runs use(block) for all blocks of rows, on threads where there is enough to do.
+template <class Use>
+void for_blocks(const Matrix& x, std::size_t n_trees, Work& work, Use&& use) {
+    const Blocks blocks(x.n_rows, work.n_threads());
+    if (x.n_rows * n_trees <= kFewSteps) {
+        for (std::size_t b = 0; b < blocks.n_blocks(); ++b) {
+            use(blocks.begin(b), blocks.end(b));
+        }
+        return;
+    }
+    work.run(blocks.n_blocks(), [&](std::size_t b, std::size_t) { use(blocks.begin(b), blocks.end(b)); });
+}
+
+void require(bool condition, const char* what) {
+    if (!condition) {
+        throw std::invalid_argument(what);
+    }
+}
+
+}  // namespace
+
+void Predictor::check_structure(const ForestView& forest) const {
+    const std::size_t n = forest.feature.size();
+    require(forest.n_features > 0, "a forest needs features");
+    require(!forest.tree_start.empty() && forest.tree_start.front() == 0, "tree_start does not begin at 0");
+    require(static_cast<std::size_t>(forest.tree_start.back()) == n, "tree_start does not end at the number of nodes");
+    require(forest.threshold.size() == n && forest.right.size() == n && forest.flags.size() == n,
+            "arrays of nodes differ in length");
+    require(forest.n_classes != 0 || forest.value.size() == n, "values and nodes differ in number");
+    for (std::size_t t = 0; t + 1 < forest.tree_start.size(); ++t) {
+        const std::int64_t begin = forest.tree_start[t];
+        const std::int64_t end = forest.tree_start[t + 1];
+        require(begin < end && end - begin < std::numeric_limits<std::int32_t>::max(),
+                "a tree has no nodes, or too many");
+        for (std::int64_t i = begin; i < end; ++i) {
+            const auto at = static_cast<std::size_t>(i);
+            if (forest.feature[at] < 0) {
+                continue;
+            }
+            require(static_cast<std::uint32_t>(forest.feature[at]) < forest.n_features, "a feature is out of range");
+            require(forest.right[at] > i - begin + 1 && forest.right[at] < end - begin,
+                    "a right child is out of range");
+        }
+    }
+    if (forest.n_classes == 0) {
+        return;
+    }
+    const auto n_leaves = static_cast<std::size_t>(
+        std::count_if(forest.feature.begin(), forest.feature.end(), [](std::int32_t f) { return f < 0; }));
+    require(forest.leaf_start.size() == n_leaves + 1, "leaf_start and leaves differ in number");
+    require(forest.leaf_start.front() == 0, "leaf_start does not begin at 0");
+    for (std::size_t i = 0; i < n_leaves; ++i) {
+        require(forest.leaf_start[i] < forest.leaf_start[i + 1], "a leaf has no classes");
+    }
+    require(static_cast<std::size_t>(forest.leaf_start.back()) == forest.leaf_class.size() &&
+                forest.leaf_class.size() == forest.leaf_weight.size() &&
+                forest.leaf_class.size() <= std::numeric_limits<std::uint32_t>::max(),
+            "arrays of leaves differ in length");
+    for (const std::int32_t k : forest.leaf_class) {
+        require(k >= 0 && static_cast<std::uint32_t>(k) < forest.n_classes, "a class is out of range");
+    }
+}
+
+Predictor::Predictor(const ForestView& forest) : n_features_(forest.n_features), n_classes_(forest.n_classes) {
+    check_structure(forest);
+    nodes_.resize(forest.feature.size());
+    for (std::size_t t = 0; t + 1 < forest.tree_start.size(); ++t) {
+        const auto begin = static_cast<std::size_t>(forest.tree_start[t]);
+        const auto end = static_cast<std::size_t>(forest.tree_start[t + 1]);
+        roots_.push_back({begin, end - begin});
+        for (std::size_t i = begin; i < end; ++i) {
+            const bool is_leaf = forest.feature[i] < 0;
+            Node& node = nodes_[i];
+            node.threshold = is_leaf ? std::numeric_limits<double>::quiet_NaN() : forest.threshold[i];
+            node.feature = is_leaf ? 0 : static_cast<std::uint32_t>(forest.feature[i]);
+            node.right =
+                (is_leaf ? static_cast<std::uint32_t>(i - begin) : static_cast<std::uint32_t>(forest.right[i])) &
+                0x7FFFFFFFu;
+            node.missing_left = !is_leaf && (forest.flags[i] & kMissingLeft) != 0;
+        }
+    }
+    if (n_classes_ == 0) {
+        value_.assign(forest.value.begin(), forest.value.end());
+        return;
+    }
+    leaf_of_node_.resize(forest.feature.size());
+    leaf_class_.assign(forest.leaf_class.begin(), forest.leaf_class.end());
+    leaf_share_.resize(forest.leaf_weight.size());
+    for (std::size_t i = 0; i < forest.feature.size(); ++i) {
+        if (forest.feature[i] >= 0) {
+            continue;
+        }
+        leaf_of_node_[i] = static_cast<std::uint32_t>(leaves_.size());
+        Leaf leaf{static_cast<std::uint32_t>(forest.leaf_start[leaves_.size()]),
+                  static_cast<std::uint32_t>(forest.leaf_start[leaves_.size() + 1]), 0};
+        double total = 0;  // of whole numbers below 2^53: exact
+        double most = -1;
+        for (std::uint32_t j = leaf.begin; j < leaf.end; ++j) {
+            total += forest.leaf_weight[j];
+            if (forest.leaf_weight[j] > most) {  // strictly: ties go to the first class
+                most = forest.leaf_weight[j];
+                leaf.winner = static_cast<std::uint32_t>(forest.leaf_class[j]);
+            }
+        }
+        for (std::uint32_t j = leaf.begin; j < leaf.end; ++j) {
+            leaf_share_[j] = forest.leaf_weight[j] / total;
+        }
+        leaves_.push_back(leaf);
+    }
+}
+
+template <class Float>
+void Predictor::walk(std::size_t tree, const Float* const* rows, std::size_t n, std::uint32_t* found) const {
+    const Node* nodes = nodes_.data() + roots_[tree].node;
+    const auto step = [&](std::uint32_t at, const Float* row) -> std::uint32_t {
+        const Node& node = nodes[at];
+        const auto x = static_cast<double>(row[node.feature]);
+        const bool left = (x <= node.threshold) | ((x != x) & node.missing_left);
+        return left ? at + 1 : node.right;
+    };
+    std::size_t r = 0;
+    for (; r + kInFlight <= n; r += kInFlight) {
+        std::array<std::uint32_t, kInFlight> at{};
+        for (std::uint32_t moved = 1; moved != 0;) {
+            moved = 0;
+            for (std::size_t j = 0; j < kInFlight; ++j) {
+                const std::uint32_t next = step(at[j], rows[r + j]);
+                moved |= next ^ at[j];
+                at[j] = next;
+            }
+        }
+        std::copy(at.begin(), at.end(), found + r);
+    }
+    for (; r < n; ++r) {
+        std::uint32_t at = 0;
+        for (std::uint32_t next = step(at, rows[r]); next != at; next = step(at, rows[r])) {
+            at = next;
+        }
+        found[r] = at;
+    }
+}
+
+void Predictor::say(std::size_t tree, std::uint32_t node, bool hard, double* sums) const {
+    const std::size_t at = roots_[tree].node + node;
+    if (n_classes_ == 0) {
+        sums[0] += value_[at];
+        return;
+    }
+    const Leaf& leaf = leaves_[leaf_of_node_[at]];
+    if (hard) {
+        sums[leaf.winner] += 1.0;
+        return;
+    }
+    for (std::uint32_t j = leaf.begin; j < leaf.end; ++j) {
+        sums[leaf_class_[j]] += leaf_share_[j];
+    }
+}
+
+void Predictor::find_leaves(const Matrix& x, std::span<std::int32_t> leaves, Work& work) const {
+    x.dispatch([&]<class Float>() {
+        for_blocks(x, n_trees(), work, [&](std::size_t begin, std::size_t end) {
+            const RowBlock<Float> block(x, begin, end);
+            std::vector<std::uint32_t> found(block.size());
+            for (std::size_t t = 0; t < n_trees(); ++t) {
+                work.check();
+                walk<Float>(t, block.rows(), block.size(), found.data());
+                for (std::size_t i = 0; i < found.size(); ++i) {
+                    leaves[(begin + i) * n_trees() + t] = static_cast<std::int32_t>(found[i]);
+                }
+            }
+        });
+    });
+}
+
+void Predictor::add_votes(const Matrix& x, bool hard, std::span<double> sums, Work& work) const {
+    x.dispatch([&]<class Float>() {
+        for_blocks(x, n_trees(), work, [&](std::size_t begin, std::size_t end) {
+            const RowBlock<Float> block(x, begin, end);
+            std::vector<std::uint32_t> found(block.size());
+            for (std::size_t t = 0; t < n_trees(); ++t) {
+                work.check();
+                walk<Float>(t, block.rows(), block.size(), found.data());
+                for (std::size_t i = 0; i < found.size(); ++i) {
+                    say(t, found[i], hard, sums.data() + (begin + i) * width());
+                }
+            }
+        });
+    });
+}
+
+void Predictor::add_votes_out_of_bag(const Matrix& x, bool hard, std::size_t first, std::size_t last, OutOfBag out,
+                                     std::span<double> sums, Work& work) const {
+    x.dispatch([&]<class Float>() {
+        for_blocks(x, last - first, work, [&](std::size_t begin, std::size_t end) {
+            const RowBlock<Float> block(x, begin, end);
+            std::vector<const Float*> rows(block.size());
+            std::vector<std::size_t> places(block.size());
+            std::vector<std::uint32_t> found(block.size());
+            for (std::size_t t = first; t < last; ++t) {
+                work.check();
+                std::size_t n = 0;
+                for (std::size_t i = 0; i < block.size(); ++i) {
+                    rows[n] = block.rows()[i];
+                    places[n] = begin + i;
+                    n += out[begin + i] >> (t - first) & 1;
+                }
+                walk<Float>(t, rows.data(), n, found.data());
+                for (std::size_t i = 0; i < n; ++i) {
+                    say(t, found[i], hard, sums.data() + places[i] * width());
+                }
+            }
+        });
+    });
+}
+
+}  // namespace weald

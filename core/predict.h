@@ -1,0 +1,89 @@
+// Prediction: walking rows to their leaves, and adding up what the leaves say.
+//
+//   ForestView   a forest as the arrays that Python keeps
+//   Predictor    the same, packed for walking; made once and kept
+//
+// Rows go through a tree several at a time, so that the processor waits for several nodes at once. Sums over trees run
+// in tree order for each row, whatever the number of threads.
+
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "threads.h"
+#include "view.h"
+
+namespace weald {
+
+struct ForestView {
+    std::uint32_t n_features;
+    std::uint32_t n_classes;  // 0: regression
+    std::span<const std::int64_t> tree_start;
+    std::span<const std::int32_t> feature;
+    std::span<const double> threshold;
+    std::span<const std::int32_t> right;
+    std::span<const std::uint8_t> flags;
+    std::span<const std::int64_t> leaf_start;
+    std::span<const std::int32_t> leaf_class;
+    std::span<const double> leaf_weight;
+    std::span<const double> value;
+};
+
+// For 64 trees at most: bit t of out[row] says whether the row is out of tree t's bag.
+using OutOfBag = std::span<const std::uint64_t>;
+
+class Predictor {
+  public:
+    // Throws std::invalid_argument where the arrays do not make a forest.
+    explicit Predictor(const ForestView& forest);
+
+    std::size_t n_trees() const { return roots_.size(); }
+    std::size_t width() const { return n_classes_ == 0 ? 1 : n_classes_; }
+    std::uint32_t n_features() const { return n_features_; }
+
+    // Node numbers inside their trees, rows x trees.
+    void find_leaves(const Matrix& x, std::span<std::int32_t> leaves, Work& work) const;
+
+    // Adds what all trees say of each row to sums (rows x width). Hard: one vote for the commonest class of the leaf.
+    void add_votes(const Matrix& x, bool hard, std::span<double> sums, Work& work) const;
+
+    // The same for the trees begin ... begin + 63 at most, and for rows that are out of bag.
+    void add_votes_out_of_bag(const Matrix& x, bool hard, std::size_t begin, std::size_t end, OutOfBag out,
+                              std::span<double> sums, Work& work) const;
+
+  private:
+    struct Node {
+        double threshold;  // not a number in a leaf: every comparison fails, and `right` leads back to the leaf
+        std::uint32_t feature;
+        std::uint32_t right : 31;
+        std::uint32_t missing_left : 1;
+    };
+    struct Leaf {  // what a leaf says: entries of classes and shares, or a number
+        std::uint32_t begin;
+        std::uint32_t end;
+        std::uint32_t winner;
+    };
+    struct Root {
+        std::size_t node;  // where the tree's nodes begin
+        std::size_t n_nodes;
+    };
+
+    template <class Float>
+    void walk(std::size_t tree, const Float* const* rows, std::size_t n, std::uint32_t* nodes) const;
+    void say(std::size_t tree, std::uint32_t node, bool hard, double* sums) const;
+    void check_structure(const ForestView& forest) const;
+
+    std::uint32_t n_features_;
+    std::uint32_t n_classes_;
+    std::vector<Root> roots_;
+    std::vector<Node> nodes_;
+    std::vector<std::uint32_t> leaf_of_node_;  // classification: number of the leaf
+    std::vector<Leaf> leaves_;
+    std::vector<std::int32_t> leaf_class_;
+    std::vector<double> leaf_share_;
+    std::vector<double> value_;  // regression, by node
+};
+
+}  // namespace weald

@@ -1,0 +1,210 @@
+// The best cut of a node by one feature, with many classes: rows are brought into the order of their codes and swept
+// from right to left, one by one.
+
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+#include "candidate.h"
+#include "gather.h"
+#include "labels.h"
+#include "scores.h"
+#include "sweep.h"
+
+namespace weald {
+
+struct RowScratch {
+    std::vector<std::uint64_t> sorted;  // code << 32 | row
+    std::vector<std::uint64_t> spare;
+    std::vector<std::uint32_t> table;  // counts by (code, class); empty between two searches
+
+    void reserve(std::size_t n) {
+        if (sorted.size() < n) {
+            sorted.resize(n);
+            spare.resize(n);
+        }
+    }
+};
+
+template <class Labels, class Criterion, class Code>
+class RowSearch {
+  public:
+    using Payload = typename Labels::Payload;
+
+    struct Rows {
+        const Code* codes;
+        const Payload* payloads;
+        std::uint32_t n;
+        CodeRange range;
+    };
+
+    RowSearch(const Labels& labels, const ClassTotals& totals, const Limits& limits, RowScratch& scratch,
+              const Rows& rows, double to_beat)
+        : labels_(labels), totals_(totals), limits_(limits), scratch_(scratch), rows_(rows), to_beat_(to_beat) {}
+
+    FeatureCuts run() {
+        const bool has_missing = rows_.range.n_missing != 0;
+        if (rows_.range.low < rows_.range.high) {
+            if (!cut_by_table()) {
+                sort_rows();
+                sweep_rows(false);
+                if (has_missing) {
+                    sweep_rows(true);
+                }
+            }
+        }
+        if (has_missing && rows_.range.low <= rows_.range.high) {
+            Sweep<Criterion> sweep(totals_);
+            std::int64_t left_size = 0;
+            for (std::uint32_t i = 0; i < rows_.n; ++i) {
+                if (rows_.codes[i] != kMissing<Code>) {
+                    move(sweep, left_size, i);
+                }
+            }
+            consider(sweep, left_size, Candidate::kPresentAgainstMissing);
+        }
+        return found_;
+    }
+
+  private:
+    // ---- Few codes, counted classes: a table of counts
+
+    bool cut_by_table() {
+        if constexpr (!std::is_same_v<Labels, CountedClasses>) {
+            return false;
+        } else {
+            const std::size_t n_slots = totals_.weights.size();
+            const std::size_t n_codes = rows_.range.high - rows_.range.low + std::size_t{1};
+            if (rows_.range.n_missing != 0 || n_codes * n_slots > rows_.n) {
+                return false;
+            }
+            if (scratch_.table.size() < n_codes * n_slots) {
+                scratch_.table.resize(n_codes * n_slots);
+            }
+            std::uint32_t* table = scratch_.table.data();
+            for (std::uint32_t i = 0; i < rows_.n; ++i) {
+                table[(rows_.codes[i] - rows_.range.low) * n_slots + slot(i)] += labels_.size(rows_.payloads[i]);
+            }
+            Sweep<Criterion> sweep(totals_);
+            std::int64_t left_size = 0;
+            for (std::uint32_t c = 0; c < n_codes; ++c) {
+                std::uint32_t in_code = 0;
+                for (std::uint32_t k = 0; k < n_slots; ++k) {
+                    const std::uint32_t count = std::exchange(table[c * n_slots + k], 0);
+                    if (count != 0) {
+                        sweep.move(k, count * labels_.scales[totals_.classes[k]]);
+                        in_code += count;
+                    }
+                }
+                left_size += in_code;
+                if (in_code != 0 && c + 1 < n_codes) {
+                    consider(sweep, left_size, Candidate::order_of(rows_.range.low + c, false));
+                }
+            }
+            return true;
+        }
+    }
+
+    // ---- Sorted rows
+
+    void sort_rows() {
+        std::uint64_t* sorted = scratch_.sorted.data();
+        n_sorted_ = 0;
+        for (std::uint32_t i = 0; i < rows_.n; ++i) {
+            sorted[n_sorted_] = std::uint64_t{rows_.codes[i]} << 32 | i;
+            n_sorted_ += rows_.codes[i] != kMissing<Code>;
+        }
+        if (n_sorted_ <= 64) {
+            for (std::uint32_t i = 1; i < n_sorted_; ++i) {
+                const std::uint64_t key = sorted[i];
+                std::uint32_t j = i;
+                for (; j > 0 && sorted[j - 1] > key; --j) {
+                    sorted[j] = sorted[j - 1];
+                }
+                sorted[j] = key;
+            }
+            return;
+        }
+        // Byte by byte, the lowest first, counting from the lowest code.
+        const int n_bits = std::bit_width(rows_.range.high - rows_.range.low);
+        for (int shift = 0; shift < n_bits; shift += 8) {
+            std::array<std::uint32_t, 257> starts{};
+            const auto digit = [&](std::uint64_t key) {
+                return (static_cast<std::uint32_t>(key >> 32) - rows_.range.low) >> shift & 0xFF;
+            };
+            for (std::uint32_t i = 0; i < n_sorted_; ++i) {
+                ++starts[digit(scratch_.sorted[i]) + 1];
+            }
+            std::inclusive_scan(starts.begin(), starts.end(), starts.begin());
+            for (std::uint32_t i = 0; i < n_sorted_; ++i) {
+                scratch_.spare[starts[digit(scratch_.sorted[i])]++] = scratch_.sorted[i];
+            }
+            scratch_.sorted.swap(scratch_.spare);
+        }
+    }
+
+    void sweep_rows(bool missing_left) {
+        Sweep<Criterion> sweep(totals_);
+        std::int64_t left_size = 0;
+        if (missing_left) {
+            for (std::uint32_t i = 0; i < rows_.n; ++i) {
+                if (rows_.codes[i] == kMissing<Code>) {
+                    move(sweep, left_size, i);
+                }
+            }
+        }
+        const std::uint64_t* sorted = scratch_.sorted.data();
+        for (std::uint32_t i = 0; i + 1 < n_sorted_; ++i) {
+            move(sweep, left_size, static_cast<std::uint32_t>(sorted[i]));
+            const auto code = static_cast<std::uint32_t>(sorted[i] >> 32);
+            if (code != static_cast<std::uint32_t>(sorted[i + 1] >> 32)) {
+                consider(sweep, left_size, Candidate::order_of(code, missing_left));
+            }
+        }
+    }
+
+    // ---- Scores
+
+    std::uint32_t slot(std::uint32_t row) const { return totals_.slot_of_class[labels_.class_of(rows_.payloads[row])]; }
+
+    void move(Sweep<Criterion>& sweep, std::int64_t& left_size, std::uint32_t row) const {
+        const Payload& payload = rows_.payloads[row];
+        sweep.move(slot(row), labels_.weight(payload));
+        left_size += labels_.size(payload);
+    }
+
+    void consider(const Sweep<Criterion>& sweep, std::int64_t left_size, std::uint64_t order) {
+        const auto left_weight = static_cast<std::int64_t>(sweep.left_weight());
+        const auto right_weight = static_cast<std::int64_t>(sweep.right_weight());
+        if (std::min(left_size, totals_.size - left_size) < limits_.min_size ||
+            std::min(left_weight, right_weight) < limits_.min_weight) {
+            return;
+        }
+        found_.is_admissible = true;
+        if (sweep.score() + sweep.slack() < std::max(found_.best.score, to_beat_)) {
+            return;
+        }
+        double tie_score = 0;
+        if constexpr (!std::is_void_v<typename Criterion::TieBreaker>) {
+            tie_score = sweep.template exact<typename Criterion::TieBreaker>();
+        }
+        found_.offer(
+            {sweep.exact_score(), tie_score, static_cast<std::uint64_t>(std::abs(left_weight - right_weight)), order});
+    }
+
+    const Labels& labels_;
+    const ClassTotals& totals_;
+    Limits limits_;
+    RowScratch& scratch_;
+    Rows rows_;
+    double to_beat_;
+    std::uint32_t n_sorted_ = 0;
+    FeatureCuts found_;
+};
+
+}  // namespace weald

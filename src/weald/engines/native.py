@@ -1,0 +1,111 @@
+"""The native engine: the compiled core behind the door that all engines share."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from weald import _core
+from weald.engines.door import Watch
+from weald.model import FloatArray, Forest, IntArray, Origin, no_categories
+from weald.params import Growth
+from weald.table import Table
+
+
+class NativeEngine:
+    """The compiled core, on as many threads as it is told."""
+
+    name = "native"
+
+    def __init__(self, core: Any = _core) -> None:
+        """Take the core of one instruction set; by default the fastest that this processor can run."""
+        self.core = core
+
+    def code(self, table: Table, max_bins: int, n_threads: int = 1, watch: Watch | None = None) -> Any:
+        """Turn a table into codes and ranks."""
+        is_classes = table.n_classes > 0
+        return self.core.code_table(
+            table.X,
+            table.target if is_classes else None,
+            None if is_classes else table.target,
+            table.n_classes,
+            table.weight,
+            table.weights_whole,
+            max_bins,
+            n_threads,
+            watch,
+        )
+
+    def grow(
+        self,
+        coded: Any,
+        growth: Growth,
+        seed: int,
+        first_tree: int,
+        n_trees: int,
+        n_threads: int = 1,
+        watch: Watch | None = None,
+    ) -> Forest:
+        """Grow trees in parallel."""
+        arrays = self.core.grow(coded, self._growth(growth), seed, first_tree, n_trees, n_threads, watch)
+        origin = Origin(seed, first_tree, n_trees, coded.fingerprint)
+        return Forest(
+            n_features=coded.n_columns, n_classes=coded.n_classes, **arrays, **no_categories(), origins=(origin,)
+        )
+
+    def leaves(
+        self, forest: Forest, X: npt.NDArray[Any], n_threads: int = 1, watch: Watch | None = None
+    ) -> IntArray:
+        """Walk every row down every tree."""
+        leaves: IntArray = self._predictor(forest).leaves(X, n_threads, watch)
+        return leaves
+
+    def sum_votes(
+        self, forest: Forest, X: npt.NDArray[Any], voting: str, n_threads: int = 1, watch: Watch | None = None
+    ) -> FloatArray:
+        """Add up what the trees say of each row."""
+        sums: FloatArray = self._predictor(forest).sum_votes(X, voting == "hard", n_threads, watch)
+        return sums if forest.n_classes else sums[:, 0]
+
+    def bags(self, coded: Any, growth: Growth, origins: Sequence[Origin], n_threads: int = 1) -> IntArray:
+        """Draw the bags again."""
+        native = self._growth(growth)
+        return np.array([self.core.bag(coded, native, seed, tree) for seed, tree in _numbers(origins)])
+
+    def sum_votes_out_of_bag(
+        self,
+        coded: Any,
+        growth: Growth,
+        forest: Forest,
+        X: npt.NDArray[Any],
+        voting: str,
+        n_threads: int = 1,
+        watch: Watch | None = None,
+    ) -> tuple[FloatArray, IntArray]:
+        """Add up what the trees say of the rows outside their bags."""
+        sums, n_trees = self._predictor(forest).sum_votes_out_of_bag(
+            coded, self._growth(growth), _numbers(forest.origins), X, voting == "hard", n_threads, watch
+        )
+        return (sums if forest.n_classes else sums[:, 0]), n_trees
+
+    def _growth(self, growth: Growth) -> Any:
+        return self.core.Growth(**vars(growth))
+
+    def _predictor(self, forest: Forest) -> Any:
+        """Pack a forest for walking, once: the packed form stays beside the forest, and is left out of pickles."""
+        key = f"_predictor_{self.core.simd}"
+        predictor = vars(forest).get(key)
+        if predictor is None:
+            names = ("tree_start", "feature", "threshold", "right", "flags", "leaf_start", "leaf_class", "leaf_weight")
+            arrays = {name: getattr(forest, name) for name in names}
+            predictor = self.core.Predictor(
+                n_features=forest.n_features, n_classes=forest.n_classes, **arrays, value=forest.value
+            )
+            vars(forest)[key] = predictor
+        return predictor
+
+
+def _numbers(origins: Sequence[Origin]) -> list[tuple[int, int]]:
+    """Name each tree by its seed and its number."""
+    return [(o.seed, t) for o in origins for t in range(o.first_tree, o.first_tree + o.n_trees)]

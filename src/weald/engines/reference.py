@@ -1,0 +1,791 @@
+"""The random forest, defined.
+
+This file is what a weald forest *is*. It is plain Python on lists, ints and floats: slow, complete, and meant to be
+read from top to bottom. Every other engine must return the same forest, bit for bit, and is tested against it.
+
+    1  random numbers       every draw has an address
+    2  weights              rows that count more than once
+    3  codes                each column becomes small integers
+    4  ranks                rows lose their order
+    5  targets              classes, or numbers as integers
+    6  bags                 the rows that a tree sees, as counts
+    7  criteria             how good is a cut?
+    8  splits               the best cut of a node
+    9  growth               from the root to the leaves
+    10 walks                from a row to its leaf, and the sum over trees
+
+Two rules keep it reproducible everywhere. Statistics are exact integers, so no order of summation can matter. Floats
+appear only where a score, a threshold or a leaf value is formed, by + - * / in the order written here: no sum() of
+floats, no **, no logarithm of the machine's library.
+"""
+
+import heapq
+import math
+import struct
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+# ------------------------------------------------------------------------------------------------ 1 random numbers
+
+MASK32 = 2**32 - 1
+MASK64 = 2**64 - 1
+PURPOSE_BAG = 0
+PURPOSE_FEATURES = 1
+ROOT_ID = 1
+
+
+def mix64(x: int) -> int:
+    """Scramble 64 bits: the finaliser of splitmix64."""
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9 & MASK64
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EB & MASK64
+    return x ^ (x >> 31)
+
+
+def philox(counter: Sequence[int], key: Sequence[int]) -> tuple[int, int, int, int]:
+    """Philox4x32-10: four random words for a counter of four words and a key of two."""
+    c0, c1, c2, c3 = counter
+    k0, k1 = key
+    for _ in range(10):
+        p0, p1 = c0 * 0xD2511F53, c2 * 0xCD9E8D57
+        c0, c1, c2, c3 = (p1 >> 32) ^ c1 ^ k0, p1 & MASK32, (p0 >> 32) ^ c3 ^ k1, p0 & MASK32
+        k0, k1 = (k0 + 0x9E3779B9) & MASK32, (k1 + 0xBB67AE85) & MASK32
+    return c0, c1, c2, c3
+
+
+def draw(seed: int, address: int, tree: int, purpose: int, i: int) -> int:
+    """Draw number `i` at an address: 64 random bits."""
+    counter = (address & MASK32, address >> 32, tree, purpose + 256 * (i // 2))
+    words = philox(counter, (seed & MASK32, seed >> 32))
+    first = 2 * (i % 2)
+    return words[first] | words[first + 1] << 32
+
+
+def below(bits: int, n: int) -> int:
+    """Turn 64 random bits into a number from 0 to n - 1."""
+    return bits * n >> 64
+
+
+def child_id(node_id: int, side: int) -> int:
+    """Name a child by its path: side 0 is left, 1 is right."""
+    return mix64((2 * node_id + side) & MASK64)
+
+
+# ------------------------------------------------------------------------------------------------------- 2 weights
+
+WHOLE_LIMIT = 2**31  # sizes stay below this
+
+
+def fixed_point(weights: Sequence[float]) -> list[int]:
+    """Turn weights that are not whole into integers whose total stays near 2^53."""
+    shift = 53 - math.frexp(max(weights))[1] - len(weights).bit_length()
+    return [max(1, round(math.ldexp(w, shift))) for w in weights]
+
+
+def line_weights(weights: Sequence[float], whole: bool) -> list[int]:
+    """Give each row its length on the line from which bags are drawn."""
+    return [int(w) for w in weights] if whole else fixed_point(weights)
+
+
+# --------------------------------------------------------------------------------------------------------- 3 codes
+
+MISSING = 2**32 - 1  # how a missing value enters the hash of a row
+SAMPLE_SIZE = 2**18  # copies of rows from which quantile codes are cut
+NAN_BITS = 0x7FF8000000000000
+
+
+def float_bits(x: float) -> int:
+    """Read a float as 64 bits; -0.0 counts as 0.0, and every NaN is the same."""
+    if x != x:
+        return NAN_BITS
+    return struct.unpack("<Q", struct.pack("<d", x + 0.0))[0]
+
+
+@dataclass
+class Column:
+    """A column as codes 0, 1, 2 ... (None: missing), and the extremes of each code."""
+
+    codes: list[int | None]
+    lows: list[float]
+    highs: list[float]
+
+
+def sample_rows(columns: Sequence[Sequence[float]], targets: Sequence[int], copies: Sequence[int]) -> list[int]:
+    """Choose the rows from which quantile codes are cut: all, or those of the lowest hashes."""
+    rows = range(len(targets))
+    if sum(copies) <= SAMPLE_SIZE:
+        return list(rows)
+    salts = [mix64(f + 1) for f in range(len(columns))]
+    hashes = []
+    for r in rows:
+        total = mix64(targets[r])
+        for column, salt in zip(columns, salts, strict=True):
+            total += mix64((float_bits(column[r]) + salt) & MASK64)
+        hashes.append(mix64(total & MASK64))
+    seen = 0
+    for r in sorted(rows, key=hashes.__getitem__):
+        seen += copies[r]
+        if seen >= SAMPLE_SIZE:
+            highest = hashes[r]
+            break
+    return [r for r in rows if hashes[r] <= highest]
+
+
+def cut_quantiles(values: Sequence[float], weights: Sequence[int], max_bins: int) -> list[float]:
+    """Cut sampled values into codes of about equal weight; return the smallest value of each."""
+    weight_of: dict[float, int] = {}
+    for x, w in zip(values, weights, strict=True):
+        weight_of[x] = weight_of.get(x, 0) + w
+    starts: list[float] = []
+    weight_left = sum(weights)
+    inside, at_start = 0, weight_left
+    for x in sorted(weight_of):
+        if inside == 0:
+            starts.append(x)
+            at_start = weight_left
+        inside += weight_of[x]
+        weight_left -= weight_of[x]
+        codes_left = max_bins - len(starts) + 1
+        if inside * codes_left >= at_start:
+            inside = 0
+    return starts
+
+
+def code_column(values: Sequence[float], weights: Sequence[int], sample: Sequence[int], max_bins: int) -> Column:
+    """Replace values by codes; `max_bins` 0 keeps every distinct value."""
+    values = [x + 0.0 for x in values]  # -0.0 becomes 0.0
+    starts = sorted({x for x in values if x == x})
+    if max_bins and len(starts) > max_bins:
+        sampled = [r for r in sample if values[r] == values[r]]
+        starts = cut_quantiles([values[r] for r in sampled], [weights[r] for r in sampled], max_bins) or starts[:1]
+    codes: list[int | None] = [None if x != x else max(0, bisect_right(starts, x) - 1) for x in values]
+    lows, highs = [math.inf] * len(starts), [-math.inf] * len(starts)
+    for x, code in zip(values, codes, strict=True):
+        if code is not None:
+            lows[code], highs[code] = min(lows[code], x), max(highs[code], x)
+    return Column(codes, lows, highs)
+
+
+# --------------------------------------------------------------------------------------------------------- 4 ranks
+
+
+@dataclass
+class Coded:
+    """A training table as engines see it. Rows are in rank order; `position[rank]` is the row the user gave."""
+
+    columns: list[Column]
+    target: list[int] | list[float]
+    n_classes: int
+    weight: list[float]
+    whole: bool
+    line: list[int]
+    position: list[int]
+    fingerprint: int
+
+
+def code_table(
+    columns: Sequence[Sequence[float]],
+    target: Sequence[int] | Sequence[float],
+    n_classes: int,
+    weight: Sequence[float],
+    whole: bool,
+    max_bins: int,
+) -> Coded:
+    """Code every column and rank the rows by (hash of their codes, target, position)."""
+    target = list(target) if n_classes else [y + 0.0 for y in target]
+    target_bits = [y if n_classes else float_bits(y) for y in target]
+    line = line_weights(weight, whole)
+    sample = sample_rows(columns, target_bits, line if whole else [1] * len(target))
+    coded = [code_column(values, line, sample, max_bins) for values in columns]
+    hashes = [hash_row([c.codes[r] for c in coded]) for r in range(len(target))]
+    position = sorted(range(len(target)), key=lambda r: (hashes[r], target[r], r))
+    fingerprint = 0
+    for r in position:
+        fingerprint += line[r] * mix64((hashes[r] + mix64(target_bits[r])) & MASK64)
+    for column in coded:
+        column.codes = [column.codes[r] for r in position]
+    return Coded(
+        columns=coded,
+        target=[target[r] for r in position],
+        n_classes=n_classes,
+        weight=[weight[r] for r in position],
+        whole=whole,
+        line=[line[r] for r in position],
+        position=position,
+        fingerprint=fingerprint & MASK64,
+    )
+
+
+def hash_row(codes: Sequence[int | None]) -> int:
+    """Hash a row's codes, so that rows can be ranked without regard to their order."""
+    total = 0
+    for f, code in enumerate(codes):
+        total += mix64(f * 2**32 + (MISSING if code is None else code))
+    return mix64(total & MASK64)
+
+
+# ------------------------------------------------------------------------------------------------------- 5 targets
+
+
+@dataclass
+class Target:
+    """What the rows are to predict: class numbers, or integers q with y = center + q / 2^exponent."""
+
+    labels: list[int]
+    n_classes: int
+    center: float = 0.0
+    exponent: int = 0
+
+
+FIXED_POINT_TARGET_BITS = 35  # with weights that are not whole: sums of weight * q * q stay below 2^127
+
+
+def fix_target(y: Sequence[float], n_draws: int | None) -> Target:
+    """Express numbers as integers that can be summed `n_draws` times in 64 bits (None: weights in fixed point)."""
+    center = min(y) / 2 + max(y) / 2
+    reach = max(abs(v - center) for v in y)
+    if reach == 0:
+        return Target([0] * len(y), 0, center, 0)
+    k = math.frexp(reach)[1]
+    exponent = FIXED_POINT_TARGET_BITS - k if n_draws is None else 61 - k - n_draws.bit_length()
+    return Target([round(math.ldexp(v - center, exponent)) for v in y], 0, center, exponent)
+
+
+def target_of(coded: Coded, growth: "Growth") -> Target:
+    """Read the target as class numbers, or as integers."""
+    if coded.n_classes:
+        return Target(list(coded.target), coded.n_classes)
+    exact = growth.bootstrap or (coded.whole and sum(coded.line) < WHOLE_LIMIT)
+    return fix_target(coded.target, growth.n_draws if exact else None)
+
+
+def ldexp(x: float, exponent: int) -> float:
+    """X * 2^exponent; beyond the largest double it stays at the largest double."""
+    try:
+        return math.ldexp(x, exponent)
+    except OverflowError:
+        return math.copysign(1.7976931348623157e308, x)
+
+
+# ---------------------------------------------------------------------------------------------------------- 6 bags
+
+
+@dataclass
+class Bag:
+    """The rows of one tree by rank: how often each counts in sizes, and with what weight in statistics."""
+
+    sizes: list[int]
+    weights: list[int]
+
+
+def draw_counts(coded: Coded, n_draws: int, seed: int, tree: int) -> list[int]:
+    """Draw with replacement: each draw picks a place on the line of weights, rows laid out in rank order."""
+    ends, total = [], 0
+    for length in coded.line:
+        total += length
+        ends.append(total)
+    counts = [0] * len(coded.line)
+    for j in range(n_draws):
+        place = below(draw(seed, j // 2, tree, PURPOSE_BAG, j % 2), total)
+        counts[bisect_right(ends, place)] += 1
+    return counts
+
+
+def class_scales(weights: Sequence[float]) -> list[int]:
+    """Turn class weights into integers: the largest is 2^20."""
+    largest = max(weights)
+    return [max(1, round(1048576.0 * w / largest)) for w in weights]
+
+
+def balanced_weights(counts: Sequence[int], labels: Sequence[int], n_classes: int) -> list[float]:
+    """Weigh classes against their frequency; a class that is absent weighs nothing."""
+    of_class = [0] * n_classes
+    for n, k in zip(counts, labels, strict=True):
+        of_class[k] += n
+    total = sum(of_class)
+    return [float(total) / float(n_classes * n) if n else 0.0 for n in of_class]
+
+
+def fill_bag(coded: Coded, growth: "Growth", seed: int, tree: int) -> Bag:
+    """Decide how often each row counts in this tree, and with what weight."""
+    in_fixed_point = not growth.bootstrap and (not coded.whole or sum(coded.line) >= WHOLE_LIMIT)
+    if growth.bootstrap:
+        sizes = draw_counts(coded, growth.n_draws, seed, tree)
+    else:
+        sizes = [1] * len(coded.line) if in_fixed_point else coded.line
+    class_weights = growth.class_weights
+    if growth.class_weight == "table":
+        class_weights = balanced_weights(coded.line, coded.target, coded.n_classes)
+    if growth.class_weight == "bag":
+        class_weights = balanced_weights(sizes if growth.bootstrap else coded.line, coded.target, coded.n_classes)
+    if in_fixed_point:
+        rows = zip(coded.weight, coded.target, strict=True)
+        weighted = [w if growth.class_weight == "none" else w * class_weights[k] for w, k in rows]
+        return Bag(sizes, fixed_point(weighted))
+    if growth.class_weight == "none":
+        return Bag(sizes, sizes)
+    scales = class_scales(class_weights)
+    return Bag(sizes, [n * scales[k] for n, k in zip(sizes, coded.target, strict=True)])
+
+
+# ------------------------------------------------------------------------------------------------------ 7 criteria
+
+
+@dataclass
+class Tally:
+    """What is known of a set of rows: their size, their weight, and their classes' weights or their sum of targets."""
+
+    size: int
+    weight: int
+    classes: list[int]
+    total: int = 0
+
+    def plus(self, other: "Tally") -> "Tally":
+        """Put two disjoint sets together."""
+        classes = [a + b for a, b in zip(self.classes, other.classes, strict=True)]
+        return Tally(self.size + other.size, self.weight + other.weight, classes, self.total + other.total)
+
+    def minus(self, other: "Tally") -> "Tally":
+        """Take a subset away."""
+        classes = [a - b for a, b in zip(self.classes, other.classes, strict=True)]
+        return Tally(self.size - other.size, self.weight - other.weight, classes, self.total - other.total)
+
+
+def log2(x: float) -> float:
+    """Logarithm in bits of a float >= 1, from + - * / alone: log((1 + z) / (1 - z)) = 2 (z + z^3/3 + z^5/5 + ...)."""
+    m, k = math.frexp(x)
+    if m < 0.7071067811865476:
+        m, k = m * 2.0, k - 1
+    z = (m - 1.0) / (m + 1.0)
+    zz = z * z
+    series = 1.0 / 23.0
+    for odd in (21.0, 19.0, 17.0, 15.0, 13.0, 11.0, 9.0, 7.0, 5.0, 3.0):
+        series = series * zz + 1.0 / odd
+    series = series * zz + 1.0
+    return float(k) + z * series * 2.8853900817779268  # 2 / ln 2
+
+
+def x_log2_x(n: int) -> float:
+    """F(n) = n log2 n, with F(0) = 0."""
+    x = float(n)
+    return x * log2(x) if n else 0.0
+
+
+def gini(side: Tally, mean: int) -> float:
+    """Sum of squared class weights over the weight: weight * (1 - Gini index)."""
+    return float(sum(c * c for c in side.classes)) / float(side.weight)
+
+
+def misclassification(side: Tally, mean: int) -> float:
+    """Weight of the commonest class: weight * (1 - share of errors)."""
+    return float(max(side.classes))
+
+
+def entropy(side: Tally, mean: int) -> float:
+    """Sum of F(class) - F(weight): weight * (- entropy in bits)."""
+    total = 0.0
+    for c in side.classes:
+        total += x_log2_x(c)
+    return total - x_log2_x(side.weight)
+
+
+def squared_error(side: Tally, mean: int) -> float:
+    """Square of the sum of targets about the node's mean, over the weight: what the side's own mean explains."""
+    a = float(side.total - side.weight * mean)
+    return a * a / float(side.weight)
+
+
+Term = Callable[[Tally, int], float]
+
+# A criterion scores a cut by term(left) + term(right); larger is better. `mean` is the node's mean target, rounded down.
+CRITERIA: dict[str, Term] = {
+    "gini": gini,
+    "entropy": entropy,
+    "misclassification": misclassification,
+    "squared_error": squared_error,
+}
+# Where scores are equal, the greater score of this criterion wins (before anything else is compared).
+TIE_BREAKERS: dict[str, Term] = {"misclassification": gini}
+
+
+# -------------------------------------------------------------------------------------------------------- 8 splits
+
+
+@dataclass
+class Growth:
+    """How to grow a tree, in plain numbers."""
+
+    criterion: str
+    max_features: int
+    max_depth: int
+    min_samples_split: int
+    min_samples_leaf: int
+    min_weight_fraction_leaf: float
+    min_impurity_decrease: float
+    max_leaf_nodes: int  # 0: no limit
+    bootstrap: bool
+    n_draws: int
+    class_weight: str  # "none", "given", or balanced by "table" or by "bag"
+    class_weights: Sequence[float] = ()
+
+
+@dataclass
+class Split:
+    """A cut of a node: values <= threshold go left. `last_left` is the largest code that does."""
+
+    feature: int
+    threshold: float
+    last_left: int
+    missing_left: bool
+    score: float
+    tie_score: float
+    unevenness: int
+    left: Tally
+    right: Tally
+
+    def beats(self, other: "Split | None") -> bool:
+        """Compare two cuts of one feature, the other being the earlier candidate."""
+        if other is None:
+            return True
+        mine = (self.score, self.tie_score, -self.unevenness)
+        return mine > (other.score, other.tie_score, -other.unevenness)
+
+    def beats_earlier_feature(self, other: "Split | None") -> bool:
+        """Compare with the best cut of features drawn earlier: on a tie the earlier feature stays."""
+        if other is None:
+            return True
+        return (self.score, self.tie_score) > (other.score, other.tie_score)
+
+
+@dataclass
+class Tree:
+    """A tree while it grows: the table, the bag and what is fixed for all its nodes."""
+
+    coded: Coded
+    target: Target
+    growth: Growth
+    bag: Bag
+    seed: int
+    number: int
+    root_weight: int = 0
+    min_weight: int = 0
+    decrease_unit: int = 0  # a decrease is in units of 2^-decrease_unit
+
+    def tally(self, ranks: Sequence[int]) -> Tally:
+        """Count a set of rows."""
+        side = Tally(0, 0, [0] * self.target.n_classes)
+        for r in ranks:
+            w, label = self.bag.weights[r], self.target.labels[r]
+            side.size += self.bag.sizes[r]
+            side.weight += w
+            if self.target.n_classes:
+                side.classes[label] += w
+            else:
+                side.total += w * label
+        return side
+
+
+def draw_features(tree: Tree, node_id: int) -> Iterator[int]:
+    """Yield all features in the order in which this node draws them."""
+    n_features = len(tree.coded.columns)
+    features = list(range(n_features))
+    if tree.growth.max_features == n_features:
+        yield from features
+        return
+    for v in range(n_features):
+        bits = draw(tree.seed, node_id, tree.number, PURPOSE_FEATURES, v)
+        other = v + below(bits, n_features - v)
+        features[v], features[other] = features[other], features[v]
+        yield features[v]
+
+
+def place_threshold(a: float, b: float) -> float:
+    """Put a threshold half-way between a < b, so that a goes left and b goes right."""
+    t = a / 2 + b / 2
+    return t if a <= t < b else a
+
+
+def candidates(tree: Tree, ranks: Sequence[int], node: Tally, feature: int) -> Iterator[tuple[int, float, bool, Tally]]:
+    """Yield the cuts of a node by one feature in order: (last code left, threshold, missing left?, left side)."""
+    column = tree.coded.columns[feature]
+    by_code: dict[int, list[int]] = {}
+    missing_ranks = []
+    for r in ranks:
+        code = column.codes[r]
+        if code is None:
+            missing_ranks.append(r)
+        else:
+            by_code.setdefault(code, []).append(r)
+    missing = tree.tally(missing_ranks)
+    present = sorted(by_code)
+    left = tree.tally([])
+    for code, following in zip(present, present[1:], strict=False):
+        left = left.plus(tree.tally(by_code[code]))
+        threshold = place_threshold(column.highs[code], column.lows[following])
+        yield code, threshold, False, left
+        if missing_ranks:
+            yield code, threshold, True, left.plus(missing)
+    if present and missing_ranks:
+        yield present[-1], math.inf, False, node.minus(missing)
+
+
+def best_split_of_feature(tree: Tree, ranks: Sequence[int], node: Tally, feature: int) -> Split | None:
+    """Find the best admissible cut by one feature."""
+    term = CRITERIA[tree.growth.criterion]
+    tie_term = TIE_BREAKERS.get(tree.growth.criterion)
+    mean = node.total // node.weight
+    best = None
+    for last_left, threshold, missing_left, left in candidates(tree, ranks, node, feature):
+        right = node.minus(left)
+        if min(left.size, right.size) < tree.growth.min_samples_leaf:
+            continue
+        if min(left.weight, right.weight) < tree.min_weight:
+            continue
+        split = Split(
+            feature=feature,
+            threshold=threshold,
+            last_left=last_left,
+            missing_left=missing_left,
+            score=term(left, mean) + term(right, mean),
+            tie_score=tie_term(left, mean) + tie_term(right, mean) if tie_term else 0.0,
+            unevenness=abs(left.weight - right.weight),
+            left=left,
+            right=right,
+        )
+        if split.beats(best):
+            best = split
+    if best is not None and not missing_ranks_in(tree, ranks, feature):
+        best.missing_left = best.left.weight >= best.right.weight
+    return best
+
+
+def missing_ranks_in(tree: Tree, ranks: Sequence[int], feature: int) -> bool:
+    """Say whether the node has missing values of a feature."""
+    codes = tree.coded.columns[feature].codes
+    return any(codes[r] is None for r in ranks)
+
+
+def best_split(tree: Tree, ranks: Sequence[int], node: Tally, node_id: int) -> Split | None:
+    """Look at `max_features` features that can cut the node, in the order of the draw; return the best cut."""
+    best = None
+    looked_at = 0
+    for feature in draw_features(tree, node_id):
+        split = best_split_of_feature(tree, ranks, node, feature)
+        if split is None:
+            continue  # such a feature does not count
+        if split.beats_earlier_feature(best):
+            best = split
+        looked_at += 1
+        if looked_at == tree.growth.max_features:
+            break
+    return best
+
+
+# -------------------------------------------------------------------------------------------------------- 9 growth
+
+
+@dataclass
+class Node:
+    """A node while the tree grows. A leaf has no split."""
+
+    node_id: int
+    depth: int
+    ranks: list[int]
+    tally: Tally
+    split: Split | None = None
+    decrease: float = 0.0
+    children: "list[Node]" = field(default_factory=list)
+
+
+def find_split(tree: Tree, node: Node) -> None:
+    """Give the node its split, unless it must be a leaf."""
+    growth = tree.growth
+    labels = {tree.target.labels[r] for r in node.ranks}
+    if len(labels) == 1 or node.tally.size < growth.min_samples_split or node.depth == growth.max_depth:
+        return
+    split = best_split(tree, node.ranks, node.tally, node.node_id)
+    if split is None:
+        return
+    mean = node.tally.total // node.tally.weight
+    undivided = CRITERIA[growth.criterion](node.tally, mean)
+    node.decrease = max(0.0, split.score - undivided) / float(tree.root_weight)
+    if growth.min_impurity_decrease > 0 and ldexp(node.decrease, -tree.decrease_unit) < growth.min_impurity_decrease:
+        return
+    node.split = split
+
+
+def divide(tree: Tree, node: Node) -> list[Node]:
+    """Make the two children of a node that has a split."""
+    split = node.split
+    codes = tree.coded.columns[split.feature].codes
+    sides: tuple[list[int], list[int]] = ([], [])
+    for r in node.ranks:
+        code = codes[r]
+        goes_left = split.missing_left if code is None else code <= split.last_left
+        sides[0 if goes_left else 1].append(r)
+    tallies = (split.left, split.right)
+    node.children = [Node(child_id(node.node_id, side), node.depth + 1, sides[side], tallies[side]) for side in (0, 1)]
+    for child in node.children:
+        find_split(tree, child)
+    return node.children
+
+
+def grow_depth_first(tree: Tree, root: Node) -> None:
+    """Divide every node that has a split. The order does not matter: nodes are known by their paths."""
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if node.split:
+            waiting.extend(divide(tree, node))
+
+
+def grow_best_first(tree: Tree, root: Node) -> None:
+    """Divide the node of the greatest decrease first, until there are `max_leaf_nodes` leaves."""
+    made = 0
+    heap = [(-root.decrease, made, root)] if root.split else []
+    n_leaves = 1
+    while heap and n_leaves < tree.growth.max_leaf_nodes:
+        node = heapq.heappop(heap)[2]
+        n_leaves += 1
+        for child in divide(tree, node):
+            made += 1
+            if child.split:
+                heapq.heappush(heap, (-child.decrease, made, child))
+    for _, _, node in heap:
+        node.split = None
+        node.decrease = 0.0
+
+
+def grow_tree(coded: Coded, target: Target, growth: Growth, seed: int, number: int) -> "FlatTree":
+    """Grow one tree."""
+    bag = fill_bag(coded, growth, seed, number)
+    tree = Tree(coded, target, growth, bag, seed, number, decrease_unit=2 * target.exponent)
+    ranks = [r for r, size in enumerate(bag.sizes) if size > 0]
+    root = Node(ROOT_ID, 0, ranks, tree.tally(ranks))
+    tree.root_weight = root.tally.weight
+    tree.min_weight = math.ceil(growth.min_weight_fraction_leaf * float(tree.root_weight))
+    find_split(tree, root)
+    (grow_best_first if growth.max_leaf_nodes else grow_depth_first)(tree, root)
+    return flatten(tree, root)
+
+
+@dataclass
+class FlatTree:
+    """A grown tree as lists, one entry per node in pre-order: the left child of node i is node i + 1."""
+
+    feature: list[int] = field(default_factory=list)  # -1: leaf
+    threshold: list[float] = field(default_factory=list)
+    right: list[int] = field(default_factory=list)  # number of the right child, 0 in leaves
+    missing_left: list[bool] = field(default_factory=list)
+    size: list[int] = field(default_factory=list)
+    weight: list[float] = field(default_factory=list)
+    decrease: list[float] = field(default_factory=list)  # over the root's weight, in units of the target's integers
+    value: list[float] = field(default_factory=list)  # regression: mean of the node
+    impurity: list[float] = field(default_factory=list)  # regression: variance of the node
+    classes: list[list[int]] = field(default_factory=list)  # classification: class weights, of leaves only
+
+
+def flatten(tree: Tree, root: Node) -> FlatTree:
+    """Number the nodes in pre-order and write them down."""
+    flat = FlatTree()
+    waiting: list[tuple[Node, int]] = [(root, -1)]
+    while waiting:
+        node, parent = waiting.pop()
+        number = len(flat.feature)
+        if parent >= 0:
+            flat.right[parent] = number
+        write_node(tree, node, flat)
+        if node.split:
+            left, right = node.children
+            waiting.append((right, number))
+            waiting.append((left, -1))
+    return flat
+
+
+def write_node(tree: Tree, node: Node, flat: FlatTree) -> None:
+    """Append one node."""
+    split = node.split
+    flat.feature.append(split.feature if split else -1)
+    flat.threshold.append(split.threshold if split else 0.0)
+    flat.right.append(0)
+    flat.missing_left.append(split.missing_left if split else False)
+    flat.size.append(node.tally.size)
+    flat.weight.append(float(node.tally.weight))
+    flat.decrease.append(node.decrease if split else 0.0)
+    if tree.target.n_classes:
+        if not split:
+            flat.classes.append(node.tally.classes)
+    else:
+        flat.value.append(mean_target(tree.target, node.tally))
+        flat.impurity.append(variance(tree, node))
+
+
+def mean_target(target: Target, tally: Tally) -> float:
+    """Turn a sum of integers back into a mean of the user's numbers."""
+    return target.center + ldexp(float(tally.total) / float(tally.weight), -target.exponent)
+
+
+def variance(tree: Tree, node: Node) -> float:
+    """Mean squared deviation of a node's targets from their mean."""
+    weight, mean = node.tally.weight, node.tally.total // node.tally.weight
+    squares = sum(tree.bag.weights[r] * (tree.target.labels[r] - mean) ** 2 for r in node.ranks)
+    a = float(node.tally.total - weight * mean)
+    spread = (float(squares) - a * a / float(weight)) / float(weight)
+    return ldexp(max(0.0, spread), -2 * tree.target.exponent)
+
+
+def grow_forest(coded: Coded, growth: Growth, seed: int, numbers: Sequence[int]) -> Iterator[FlatTree]:
+    """Grow the trees of these numbers, one after the other."""
+    target = target_of(coded, growth)
+    for number in numbers:
+        yield grow_tree(coded, target, growth, seed, number)
+
+
+# -------------------------------------------------------------------------------------------------------- 10 walks
+
+
+def find_leaf(tree: FlatTree, row: Sequence[float]) -> int:
+    """Walk a row of raw values to its leaf; return the leaf's node number."""
+    i = 0
+    while tree.feature[i] >= 0:
+        x = row[tree.feature[i]]
+        goes_left = tree.missing_left[i] if x != x else x <= tree.threshold[i]
+        i = i + 1 if goes_left else tree.right[i]
+    return i
+
+
+def leaf_numbers(tree: FlatTree) -> dict[int, int]:
+    """Map the node number of each leaf to its place among the tree's leaves."""
+    leaves = [i for i, f in enumerate(tree.feature) if f < 0]
+    return {node: k for k, node in enumerate(leaves)}
+
+
+def leaf_shares(classes: Sequence[int], voting: str) -> list[float]:
+    """What a leaf says: its class shares ("soft"), or one vote for its commonest class, ties to the first ("hard")."""
+    if voting == "hard":
+        winner = classes.index(max(classes))
+        return [1.0 if k == winner else 0.0 for k in range(len(classes))]
+    total = float(sum(classes))
+    return [float(c) / total for c in classes]
+
+
+def sum_votes(
+    trees: Sequence[FlatTree],
+    rows: Sequence[Sequence[float]],
+    n_classes: int,
+    voting: str,
+    counts: Sequence[Sequence[int]] | None = None,
+) -> list[list[float]]:
+    """Add up what the trees say of each row, in tree order; with `counts`, only trees whose bag lacks the row."""
+    width = n_classes or 1
+    sums = [[0.0] * width for _ in rows]
+    for t, tree in enumerate(trees):
+        leaf_of = leaf_numbers(tree)
+        for r, row in enumerate(rows):
+            if counts is not None and counts[t][r] > 0:
+                continue
+            leaf = find_leaf(tree, row)
+            said = leaf_shares(tree.classes[leaf_of[leaf]], voting) if n_classes else [tree.value[leaf]]
+            for k in range(width):
+                sums[r][k] += said[k]
+    return sums
