@@ -1,0 +1,52 @@
+"""What users write. It is never run: mypy must find nothing wrong with it, in strict mode."""
+
+import numpy as np
+import numpy.typing as npt
+
+import weald
+from weald.model import Forest
+from weald.trees import Tree
+
+
+def accuracy(y_true: npt.NDArray[np.generic], y_pred: npt.NDArray[np.generic]) -> float:
+    """Score as users do."""
+    return float(np.mean(y_true == y_pred))
+
+
+X: npt.NDArray[np.float64] = np.zeros((4, 2))
+y = np.array(["a", "b", "a", "b"])
+
+forest = weald.RandomForestClassifier(
+    100,
+    criterion="entropy",
+    max_depth="sqrt",
+    min_samples_leaf=0.1,
+    max_features=0.5,
+    oob_score=accuracy,
+    random_state=np.random.default_rng(0),
+    class_weight={"a": 2.0},
+    max_samples=3,
+    max_bins=None,
+    voting="hard",
+).fit(X, y, sample_weight=[1, 2, 3, 4])
+shares: npt.NDArray[np.float64] = forest.predict_proba(X)
+votes: npt.NDArray[np.float64] = forest.predict_votes(X)
+error: float = forest.oob_error_
+share: float = forest.oob_share_
+grown: Forest = forest.forest_
+fingerprint: str = forest.forest_.fingerprint()
+first: weald.DecisionTreeClassifier = forest.estimators_[0]
+some: list[weald.DecisionTreeClassifier] = forest.estimators_[1:3]
+nodes: Tree = first.tree_
+n_leaves: list[int] = [tree.get_n_leaves() for tree in forest.estimators_]
+seed: int = forest.seed_
+
+regressor: weald.RandomForestRegressor = weald.RandomForestRegressor(max_features="third").fit(X, [1.0, 2.0, 3.0, 4.0])
+means: npt.NDArray[np.float64] = regressor.predict(X)
+importances: npt.NDArray[np.float64] = regressor.feature_importances_
+depth: int = weald.DecisionTreeRegressor(max_leaf_nodes=8, engine="reference").fit(X, y).get_depth()
+
+try:
+    weald.DecisionTreeClassifier(max_depth=0).fit(X, y)
+except weald.ParameterError as problem:
+    message: str = str(problem)
