@@ -38,6 +38,12 @@ def test_one_name_catches_all_errors(model, arguments, x, y):
         model(**arguments).fit(x, y)
 
 
+def test_a_warning_points_at_the_line_of_the_user():
+    with pytest.warns(UserWarning, match="every tree") as caught:
+        weald.RandomForestClassifier(1, oob_score=True).fit([[1.0], [2.0]], [0, 1])
+    assert [warning.filename for warning in caught] == [__file__]
+
+
 def test_a_failed_fit_leaves_the_estimator_as_it_was():
     model = weald.RandomForestRegressor(2).fit([[1.0], [2.0]], [1, 2])
     before = dict(vars(model))

@@ -1,5 +1,8 @@
 """n_jobs becomes a number of threads, and workers of joblib do not take more than their share."""
 
+import subprocess
+import sys
+
 import joblib
 import pytest
 from joblib import Parallel, delayed, parallel_config
@@ -69,3 +72,18 @@ def test_the_share_is_what_joblib_says(monkeypatch):
 def test_no_threads_at_all_are_refused():
     with pytest.raises(ParameterError, match="n_jobs=0"):
         weald.DecisionTreeClassifier(n_jobs=0).fit([[1.0]], [1])
+
+
+def test_a_fit_in_a_forked_child_does_not_hang():
+    code = """if True:
+        import os, weald
+        X, y = [[float(i)] for i in range(200)], [i % 2 for i in range(200)]
+        forest = weald.RandomForestClassifier(8, n_jobs=4, random_state=0).fit(X, y)
+        child = os.fork()
+        again = weald.RandomForestClassifier(8, n_jobs=4, random_state=0).fit(X, y)
+        same = again.forest_.fingerprint() == forest.forest_.fingerprint()
+        if child == 0:
+            os._exit(not same)
+        raise SystemExit(os.waitpid(child, 0)[1] or not same)
+    """
+    assert subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=False, timeout=60).returncode == 0

@@ -7,7 +7,11 @@
 
 A message says what is wrong, what was found, and what to do; it names the parameter, the argument or the column. An
 estimator that was not fitted raises scikit-learn's `NotFittedError`, since code that looks for it knows that name.
+Warnings (`warn`) are worded the same way and point at the user's line.
 """
+
+import sys
+import warnings
 
 
 class WealdError(Exception):
@@ -34,3 +38,11 @@ class DataError(WealdError, ValueError):
 
 class DataTypeError(WealdError, TypeError):
     """X, y or sample_weight hold something that is no number or label."""
+
+
+def warn(message: str) -> None:
+    """Warn at the line outside weald that led here."""
+    level, frame = 1, sys._getframe()  # noqa: SLF001  (Python has no public way to ask for the caller)
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == "weald":
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, UserWarning, stacklevel=level)

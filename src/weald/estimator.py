@@ -24,7 +24,7 @@ from weald.table import Matrix, Reading, read_features, read_table
 from weald.threads import count_threads
 
 
-class TreeModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class TreeModel(BaseEstimator):
     """A model made of trees. `forest_` is all it knows; a single tree is a forest of one."""
 
     _task: ClassVar[str]
@@ -149,7 +149,7 @@ class TreeModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         return tags
 
 
-class TreeClassifier(ClassifierMixin, TreeModel):  # type: ignore[misc]  # scikit-learn has no types
+class TreeClassifier(ClassifierMixin, TreeModel):
     """What classifiers add: classes, shares and votes."""
 
     _task = criteria.CLASSIFICATION
@@ -221,7 +221,7 @@ class TreeClassifier(ClassifierMixin, TreeModel):  # type: ignore[misc]  # sciki
         return labels
 
 
-class TreeRegressor(RegressorMixin, TreeModel):  # type: ignore[misc]  # scikit-learn has no types
+class TreeRegressor(RegressorMixin, TreeModel):
     """What regressors add: means."""
 
     _task = criteria.REGRESSION

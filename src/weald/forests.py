@@ -5,7 +5,6 @@ RandomForestClassifier
 RandomForestRegressor
 """
 
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, Self, TypeVar, overload
 
@@ -15,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from weald import oob, params
 from weald.engines.door import Engine
-from weald.errors import DataError, ParameterError
+from weald.errors import DataError, ParameterError, warn
 from weald.estimator import TreeClassifier, TreeModel, TreeRegressor
 from weald.model import FloatArray, Forest, IntArray
 from weald.table import Reading
@@ -105,9 +104,7 @@ class RandomForest(TreeModel):
                 f"Give n_estimators={old.n_trees} or more, or set warm_start=False to start anew."
             )
         if n_more == 0:
-            warnings.warn(
-                "Warm-start fitting without increasing n_estimators does not fit new trees.", UserWarning, stacklevel=2
-            )
+            warn("Warm-start fitting without increasing n_estimators does not fit new trees.")
             return old
         new = self._grow_trees(engine, coded, old.n_trees, n_more)
         if (old.target_center, old.target_exponent) != (new.target_center, new.target_exponent):

@@ -4,7 +4,6 @@ A row is out of a tree's bag when none of its weight was drawn. The trees whose 
 the row is new, so their answers estimate the error on new data at no cost.
 """
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.metrics import r2_score
 
+from weald.errors import warn
 from weald.model import FloatArray, IntArray
 from weald.table import Reading
 
@@ -44,11 +44,9 @@ def estimate(sums: FloatArray, n_trees_out: IntArray, reading: Reading, metric: 
 
 
 def _warn_of_unseen(n_unseen: int, n_rows: int) -> None:
-    warnings.warn(
+    warn(
         f"{n_unseen} of {n_rows} rows are in the bag of every tree, so nothing is known of them out of bag. "
-        "Use more trees for a reliable estimate (see oob_share_).",
-        UserWarning,
-        stacklevel=2,
+        "Use more trees for a reliable estimate (see oob_share_)."
     )
 
 

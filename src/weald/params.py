@@ -9,7 +9,6 @@ Past this file there is no None, no share, no name that stands for a number.
 
 import math
 import secrets
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -19,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from weald import criteria
-from weald.errors import ParameterError
+from weald.errors import ParameterError, warn
 from weald.table import Table
 
 UNLIMITED = 2**31 - 1  # larger than any depth, size or number of leaves
@@ -294,12 +293,10 @@ def count_draws(max_samples: Any, table: Table) -> int:
     if max_samples is None:
         n_draws = table.size
         if table.size > 10 * table.n_rows:
-            warnings.warn(
+            warn(
                 f"sample_weight adds up to {table.size}, over 10 times the {table.n_rows} rows, and a bag has as many "
                 "draws. If they are survey weights rather than numbers of copies, give max_samples, for example "
-                f"max_samples={table.n_rows}.",
-                UserWarning,
-                stacklevel=2,
+                f"max_samples={table.n_rows}."
             )
     else:
         n_draws = int(max_samples) if is_whole(max_samples) else max(1, math.floor(max_samples * table.size))

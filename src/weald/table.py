@@ -8,7 +8,6 @@ becomes float64), lists, and data frames of pandas, polars, pyarrow and others. 
 are missing values; infinities are values like others. What means nothing as a number is refused by name.
 """
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +17,7 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
-from weald.errors import DataError, DataTypeError
+from weald.errors import DataError, DataTypeError, warn
 from weald.model import FloatArray
 
 MAX_CLASSES = 65_536
@@ -196,11 +195,9 @@ def _warn_of_rounding(array: npt.NDArray[Any], where: str) -> None:
     if array.dtype.kind not in "iu" or array.dtype.itemsize < 8 or array.size == 0:
         return
     if array.max() > LARGEST_EXACT or array.min() < -LARGEST_EXACT:
-        warnings.warn(
+        warn(
             f"{where} holds whole numbers beyond 2**53. They are rounded to float64, so that neighbours may "
-            "become equal. If they are identifiers, leave them out.",
-            UserWarning,
-            stacklevel=2,
+            "become equal. If they are identifiers, leave them out."
         )
 
 
