@@ -32,7 +32,7 @@ def main() -> None:
     print(f"\nweald {weald.__version__}: {len(X)} tumours, {X.shape[1]} measurements each: benign or malignant?\n")
     print(f"  trees          {forest.forest_.n_trees}, {nodes:,} nodes, up to {forest.get_depth().max()} deep")
     print(
-        f"  fit            {fitted - began:.3f} s on {count_threads(None)} threads ({_core.simd}), out-of-bag estimate included"
+        f"  fit            {fitted - began:.3f} s with out-of-bag estimate, {count_threads(None)} threads, {_core.simd}"
     )
     print(f"  predict        {(predicted - fitted) * 1e6 / len(X):.1f} µs a row")
     print(f"  error          {forest.oob_error_:.1%} out of bag, estimated from {forest.oob_share_:.0%} of the rows\n")
