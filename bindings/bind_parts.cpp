@@ -2,13 +2,36 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/array.h>
+#include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <vector>
+
+#include "criteria.h"
+#include "feature_draw.h"
 #include "random.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
 
 namespace weald {
+
+namespace {
+
+// The features that a node draws, in order. Twice, since a draw must leave nothing behind for the next one.
+std::vector<std::uint32_t> draw_features(std::uint64_t seed, std::uint64_t id, std::uint32_t tree,
+                                         std::uint32_t n_features) {
+    FeatureDraw features(n_features);
+    std::vector<std::uint32_t> drawn(n_features);
+    for (int turn = 0; turn < 2; ++turn) {
+        features.begin({seed, id, tree, kPurposeFeatures}, false);
+        std::generate(drawn.begin(), drawn.end(), [&] { return features.next(); });
+        features.end();
+    }
+    return drawn;
+}
+
+}  // namespace
 
 void bind_parts(nb::module_& module) {
     module.def("mix64", &mix64, "word"_a, "The splitmix64 finaliser.");
@@ -19,6 +42,18 @@ void bind_parts(nb::module_& module) {
             return draw({seed, id, tree, purpose}, i);
         },
         "seed"_a, "id"_a, "tree"_a, "purpose"_a, "i"_a, "The 64 random bits at an address.");
+    module.def(
+        "draw_block",
+        [](std::uint64_t seed, std::uint64_t id, std::uint32_t tree, std::uint32_t purpose, std::uint32_t first_pair) {
+            return draw_block({seed, id, tree, purpose}, first_pair);
+        },
+        "seed"_a, "id"_a, "tree"_a, "purpose"_a, "first_pair"_a,
+        "Draws 2 * first_pair, 2 * first_pair + 1 ... at an address.");
+    module.def("draw_block_of_ids", &draw_block_of_ids, "seed"_a, "first_id"_a, "tree"_a, "purpose"_a,
+               "Draws 0 and 1 of the ids first_id, first_id + 1 ...");
+    module.def("draw_features", &draw_features, "seed"_a, "id"_a, "tree"_a, "n_features"_a,
+               "All features in the order in which a node draws them.");
+    module.def("log2", &log2_of, "x"_a, "Logarithm in bits of a number from 1.");
     module.def("below", &below, "bits"_a, "n"_a, "floor(bits * n / 2**64): a number from 0 to n - 1.");
 }
 

@@ -82,6 +82,18 @@ def philox(counter: Sequence[int], key: Sequence[int]) -> list[int]:
 def draw(seed: int, id: int, tree: int, purpose: int, i: int) -> int:
     """The 64 random bits at an address."""
 
+def draw_block(seed: int, id: int, tree: int, purpose: int, first_pair: int) -> list[int]:
+    """Draws 2 * first_pair, 2 * first_pair + 1 ... at an address."""
+
+def draw_block_of_ids(seed: int, first_id: int, tree: int, purpose: int) -> list[int]:
+    """Draws 0 and 1 of the ids first_id, first_id + 1 ..."""
+
+def draw_features(seed: int, id: int, tree: int, n_features: int) -> list[int]:
+    """All features in the order in which a node draws them."""
+
+def log2(x: float) -> float:
+    """Logarithm in bits of a number from 1."""
+
 def below(bits: int, n: int) -> int:
     """floor(bits * n / 2**64): a number from 0 to n - 1."""
 
