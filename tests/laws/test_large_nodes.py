@@ -1,0 +1,163 @@
+"""The search for the best cut goes other ways in large nodes than in small ones; all of them find the same cut.
+
+Nodes here have hundreds to thousands of rows: sorted rows, a bin for each code, coarse bins with bounds that are
+refined, tables of code and class. Depth is limited, since the definition takes its time.
+"""
+
+import numpy as np
+import pytest
+
+from tests.laws.cases import (
+    CORES,
+    CRITERIA,
+    NATIVE,
+    REFERENCE,
+    Case,
+    assert_same,
+    change,
+    codes_of,
+    fingerprint,
+    is_of_classes,
+    make_growth,
+    make_table,
+    outcome,
+    positions_of,
+)
+
+# Codes that span little, middling, and much, against the rows of a node.
+COLUMNS = ("many", "rounded", "few", "neighbours")
+
+
+def classes_for(criterion):
+    return (2, 3, 12) if is_of_classes(criterion) else (0,)
+
+
+FAMILIES = [(criterion, n_classes) for criterion in CRITERIA for n_classes in classes_for(criterion)]
+
+
+def hold_against_definition(case):
+    expected = outcome(REFERENCE, case)
+    for engine in CORES.values():
+        assert_same(outcome(engine, case), expected)
+
+
+@pytest.mark.parametrize("min_samples_leaf", [1, 20])
+@pytest.mark.parametrize("missing", [0.0, 0.15])
+@pytest.mark.parametrize(("criterion", "n_classes"), FAMILIES)
+def test_cuts_of_large_nodes_are_those_of_the_definition(criterion, n_classes, missing, min_samples_leaf):
+    table = make_table(1800, COLUMNS, n_classes, missing=missing, seed=5)
+    growth = make_growth(table, criterion, max_features=3, max_depth=5, min_samples_leaf=min_samples_leaf)
+    hold_against_definition(Case(table, growth, n_trees=1))
+
+
+@pytest.mark.parametrize("weights", ["whole", "fractional", "wide"])
+@pytest.mark.parametrize("bootstrap", [False, True])
+@pytest.mark.parametrize(("criterion", "n_classes"), FAMILIES)
+def test_cuts_of_large_weighted_nodes_are_those_of_the_definition(criterion, n_classes, bootstrap, weights):
+    table = make_table(900, COLUMNS, n_classes, weights=weights, missing=0.1, seed=6)
+    growth = make_growth(table, criterion, max_features=4, max_depth=4, bootstrap=bootstrap)
+    hold_against_definition(Case(table, growth, n_trees=1))
+
+
+@pytest.mark.parametrize("target", ["noise", "rounded", "extreme"])
+@pytest.mark.parametrize("max_bins", [0, 255, 300, 1200])
+@pytest.mark.parametrize(("criterion", "n_classes"), FAMILIES)
+def test_cuts_by_coarse_codes_are_those_of_the_definition(criterion, n_classes, max_bins, target):
+    table = make_table(1500, ("many", "wide"), n_classes, target=target, seed=7)
+    growth = make_growth(table, criterion, max_features=2, max_depth=3, min_samples_leaf=3)
+    hold_against_definition(Case(table, growth, max_bins, n_trees=1))
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.45, 0.499])
+@pytest.mark.parametrize("missing", [0.0, 0.1])
+@pytest.mark.parametrize(("criterion", "n_classes"), FAMILIES)
+def test_cuts_of_few_rows_among_many_codes_are_those_of_the_definition(criterion, n_classes, missing, share):
+    """Bags that are small against the table; sides so large that few cuts, or none, are admissible."""
+    table = make_table(4000, ("many", "wide", "neighbours"), n_classes, target="noise", missing=missing, seed=16)
+    n_draws = 500
+    growth = make_growth(
+        table, criterion, max_features=2, max_depth=3, n_draws=n_draws, min_samples_leaf=1 + int(share * n_draws)
+    )
+    hold_against_definition(Case(table, growth, n_trees=2))
+
+
+@pytest.mark.parametrize("class_weight", ["given", "table", "bag"])
+@pytest.mark.parametrize(("criterion", "n_classes"), [f for f in FAMILIES if f[1]])
+def test_cuts_of_weighed_classes_are_those_of_the_definition(criterion, n_classes, class_weight):
+    table = make_table(1500, COLUMNS, n_classes, missing=0.05, seed=8)
+    given = tuple(1.0 + k % 3 / 3 for k in range(n_classes)) if class_weight == "given" else ()
+    growth = make_growth(table, criterion, max_depth=4, class_weight=class_weight, class_weights=given)
+    hold_against_definition(Case(table, growth, n_trees=1))
+
+
+@pytest.mark.parametrize(("criterion", "n_classes"), FAMILIES)
+def test_whole_trees_of_a_large_table_are_those_of_the_definition(criterion, n_classes):
+    table = make_table(1200, ("many", "rounded", "few"), n_classes, missing=0.05, seed=9)
+    hold_against_definition(Case(table, make_growth(table, criterion, max_features=1), n_trees=1))
+
+
+@pytest.mark.parametrize(("criterion", "n_classes"), FAMILIES)
+def test_counts_beyond_two_bytes_are_those_of_the_definition(criterion, n_classes):
+    """A row that counts more than 65,535 times."""
+    table = make_table(60, ("many", "few"), n_classes, seed=10)
+    weight = np.where(np.arange(60) % 7 == 0, 200_001.0, 3.0)
+    table = change(table, weight=weight, weights_whole=True)
+    hold_against_definition(Case(table, make_growth(table, criterion, bootstrap=False), n_trees=1))
+
+
+@pytest.mark.parametrize(("criterion", "n_classes"), FAMILIES)
+def test_weights_too_large_to_be_counted_are_those_of_the_definition(criterion, n_classes):
+    """Whole weights that add up to 2^31 or more are no copies any more, but weights in fixed point."""
+    table = make_table(80, ("many", "few"), n_classes, seed=11)
+    table = change(table, weight=2.0**30 + np.arange(80), weights_whole=True)
+    growth = make_growth(table, criterion, bootstrap=False, n_draws=2**31 - 1)
+    hold_against_definition(Case(table, growth, n_trees=1))
+
+
+@pytest.mark.parametrize("n_threads", [2, 3, 7])
+@pytest.mark.parametrize(("criterion", "n_classes"), FAMILIES)
+def test_large_forests_depend_neither_on_threads_nor_on_the_instruction_set(criterion, n_classes, n_threads):
+    table = make_table(6000, (*COLUMNS, "binary", "wide"), n_classes, missing=0.02, seed=12)
+    case = Case(table, make_growth(table, criterion), n_trees=8)
+    expected = outcome(NATIVE, case)
+    for engine in CORES.values():
+        assert_same(outcome(engine, case, n_threads), expected)
+
+
+# ---------------------------------------------------------------------------------------------------- very large ones
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("weights", ["none", "whole", "fractional"])
+@pytest.mark.parametrize("n_classes", [0, 3])
+def test_codes_cut_from_a_sample_are_those_of_the_definition(n_classes, weights):
+    """Above 2^18 copies, quantile codes are cut from a sample of the rows."""
+    n_rows = 150_000 if weights == "whole" else 270_000
+    table = make_table(n_rows, ("many", "rounded"), n_classes, weights=weights, missing=0.01, seed=13)
+    expected = REFERENCE.code(table, 1000, 1, None)
+    for engine in CORES.values():
+        coded = engine.code(table, 1000, 2, None)
+        assert coded.fingerprint == expected.fingerprint
+        assert np.array_equal(positions_of(coded), positions_of(expected))
+        for found, wanted in zip(codes_of(coded), codes_of(expected), strict=True):
+            for array, other in zip(found, wanted, strict=True):
+                assert np.array_equal(array, other)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("max_bins", [0, 65_535])
+def test_codes_beyond_two_bytes_are_those_of_the_definition(max_bins):
+    table = make_table(90_000, ("many", "wide"), 2, missing=0.01, seed=14)
+    growth = make_growth(table, "gini", max_features=2, max_depth=1)
+    case = Case(table, growth, max_bins, n_trees=1)
+    assert {fingerprint(engine, case) for engine in (REFERENCE, *CORES.values())} == {fingerprint(NATIVE, case)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("criterion", "n_classes"), FAMILIES)
+def test_very_large_forests_depend_neither_on_threads_nor_on_the_instruction_set(criterion, n_classes):
+    table = make_table(120_000, ("many", "rounded", "few", "wide"), n_classes, missing=0.02, seed=15)
+    case = Case(table, make_growth(table, criterion), n_trees=2)
+    expected = fingerprint(NATIVE, case)
+    for engine in CORES.values():
+        assert fingerprint(engine, case, 2) == expected
