@@ -20,6 +20,7 @@ struct Candidate {
     double tie_score = 0;
     std::uint64_t unevenness = 0;
     std::uint64_t order = 0;
+    bool left_is_heavier = false;  // or both weigh the same
 
     static constexpr std::uint64_t kPresentAgainstMissing = std::numeric_limits<std::uint64_t>::max();
     static std::uint64_t order_of(std::uint32_t last_left, bool missing_left) {
@@ -46,6 +47,7 @@ struct Candidate {
 
 struct FeatureCuts {
     bool is_admissible = false;  // some cut of the feature is; it may be too poor to be offered
+    bool has_missing = false;    // the node has missing values of the feature
     Candidate best;
 
     void offer(const Candidate& candidate) {

@@ -27,6 +27,15 @@ struct TreeArrays {
     std::vector<double> impurity;
 
     std::size_t n_nodes() const { return feature.size(); }
+    void reserve(std::size_t n) {
+        feature.reserve(n);
+        threshold.reserve(n);
+        right.reserve(n);
+        flags.reserve(n);
+        size.reserve(n);
+        weight.reserve(n);
+        decrease.reserve(n);
+    }
 };
 
 }  // namespace weald

@@ -24,30 +24,35 @@ inline constexpr Code kMissing = std::numeric_limits<Code>::max();
 
 // Copies the codes of the rows `ids`, widening them; missing stays the largest number of the type.
 template <class From, class To>
-CodeRange gather_codes(const From* column, bool has_missing, const std::uint32_t* ids, std::uint32_t n, To* codes) {
-    CodeRange range;
-    if (!has_missing) {
-        To low = kMissing<To>;
-        To high = 0;
-        for (std::uint32_t i = 0; i < n; ++i) {
-            const To code = column[ids[i]];
-            codes[i] = code;
-            low = std::min(low, code);
-            high = std::max(high, code);
-        }
-        range.low = low;
-        range.high = high;
-        return range;
-    }
+void gather_codes(const From* column, const std::uint32_t* ids, std::uint32_t n, To* codes) {
     for (std::uint32_t i = 0; i < n; ++i) {
         const From code = column[ids[i]];
-        const bool missing = code == kMissing<From>;
-        codes[i] = missing ? kMissing<To> : static_cast<To>(code);
-        range.n_missing += missing;
-        range.low = std::min(range.low, missing ? std::numeric_limits<std::uint32_t>::max() : std::uint32_t{code});
-        range.high = std::max(range.high, missing ? 0 : std::uint32_t{code});
+        if constexpr (sizeof(From) == sizeof(To)) {
+            codes[i] = code;
+        } else {
+            codes[i] = code == kMissing<From> ? kMissing<To> : static_cast<To>(code);
+        }
     }
-    return range;
+}
+
+template <class Code>
+CodeRange range_of(const Code* codes, std::uint32_t n) {
+    // Missing is the largest number: it is never the lowest code, and becomes 0 for the highest.
+    Code low = kMissing<Code>;
+    Code high = 0;
+    std::uint32_t n_missing = 0;
+    for (std::uint32_t i = 0; i < n; ++i) {
+        const Code code = codes[i];
+        const bool missing = code == kMissing<Code>;
+        const Code present = missing ? Code{0} : code;
+        low = code < low ? code : low;
+        high = present > high ? present : high;
+        n_missing += missing;
+    }
+    if (n_missing == n) {
+        return {1, 0, n_missing};
+    }
+    return {low, high, n_missing};
 }
 
 }  // namespace weald

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <queue>
 #include <stdexcept>
@@ -39,8 +40,35 @@ struct Split {
     Candidate cut;
     double threshold = 0;
     double decrease = 0;
+    bool has_missing = false;  // the node has missing values of the feature
     bool missing_left = false;
 };
+
+// The codes of a node's rows, copied column by column.
+class Block {
+  public:
+    std::uint32_t end = 0;  // nodes that begin before this row of the tree are inside the block
+
+    void begin_rows(std::uint32_t n_rows, std::uint32_t n_features) {
+        n_rows_ = n_rows;
+        const std::size_t n_words = std::size_t{n_rows} * n_features;
+        if (codes_.size() < n_words) {
+            codes_.resize(n_words);
+        }
+    }
+    template <class Code>
+    Code* column(std::uint32_t feature) {
+        static_assert(sizeof(Code) <= sizeof(std::uint32_t));
+        return reinterpret_cast<Code*>(codes_.data() + std::size_t{feature} * n_rows_);
+    }
+
+  private:
+    std::uint32_t n_rows_ = 0;
+    std::vector<std::uint32_t> codes_;
+};
+
+constexpr std::size_t kBlockBytes = 512 * 1024;  // half of a common second-level cache
+constexpr std::uint32_t kLeastBlockRows = 64;
 
 // Half-way between a < b, so that a goes left and b goes right.
 double place_threshold(double a, double b) {
@@ -63,16 +91,26 @@ class Grower {
           draw_(static_cast<std::uint32_t>(codes.columns.size())),
           n_words_(FeatureSet::n_words(codes.columns.size())) {}
 
-    // The rows come with their payloads, ascending by rank.
-    TreeArrays grow(std::vector<std::uint32_t> ids, std::vector<Payload> payloads, std::uint64_t seed,
-                    std::uint32_t number) {
-        ids_ = std::move(ids);
-        payloads_ = std::move(payloads);
+    Model& model() { return model_; }
+
+    // The rows of the tree, to be filled ascending by rank.
+    void clear_rows() {
+        ids_.clear();
+        payloads_.clear();
+    }
+    void add_row(std::uint32_t rank, const Payload& payload) {
+        ids_.push_back(rank);
+        payloads_.push_back(payload);
+    }
+
+    TreeArrays grow(std::uint64_t seed, std::uint32_t number) {
         seed_ = seed;
         number_ = number;
         tree_ = {};
+        tree_.reserve(n_nodes_before_ + n_nodes_before_ / 16);
+        block_.end = 0;
         for (auto& buffer : buffers_) {
-            buffer.resize(ids_.size());
+            buffer.resize(std::max(buffer.size(), ids_.size()));
         }
         const auto n = static_cast<std::uint32_t>(ids_.size());
         model_.look_at(payloads_.data(), n);
@@ -113,6 +151,9 @@ class Grower {
             }
             std::uint64_t* dead = dead_.data() + level + n_words_;
             std::copy_n(dead_.data() + level, n_words_, dead);
+            if (node.begin >= block_.end && is_worth_a_block(node)) {
+                enter_block(node, FeatureSet(dead));
+            }
             model_.look_at(payloads_.data() + node.begin, node.n_rows());
             const std::optional<Split> split = find_split(node, FeatureSet(dead));
             write_node(node, split);
@@ -235,7 +276,7 @@ class Grower {
             }
             ++n_looked_at;
             if (cuts.best.score != kNoScore && (!best || cuts.best.beats_earlier_feature(best->cut))) {
-                best = Split{feature, cuts.best};
+                best = Split{.feature = feature, .cut = cuts.best, .has_missing = cuts.has_missing};
                 kept_ = spare;  // the winner's codes will divide the rows
                 if (cuts.best.score >= perfect) {
                     break;  // what comes later can only tie, and would lose
@@ -247,14 +288,10 @@ class Grower {
     }
 
     FeatureCuts search(std::uint32_t feature, const Node& node, int buffer, double to_beat) {
-        const CodeRange range = gather(feature, node, buffer);
-        if (range.is_constant()) {
-            return {};
-        }
+        gather(feature, node, buffer);
         const Payload* payloads = payloads_.data() + node.begin;
         return with_codes(feature, buffer, [&](const auto* codes) {
-            return model_.search(NodeCodes<std::remove_cvref_t<decltype(*codes)>>{codes, range}, payloads,
-                                 node.n_rows(), limits_, to_beat);
+            return model_.search(codes, payloads, node.n_rows(), limits_, to_beat);
         });
     }
 
@@ -265,56 +302,78 @@ class Grower {
         return codes_.columns[feature].width == 4 ? use(codes) : use(reinterpret_cast<std::uint16_t*>(codes));
     }
 
-    CodeRange gather(std::uint32_t feature, const Node& node, int buffer) {
-        const Column& column = codes_.columns[feature];
+    void gather(std::uint32_t feature, const Node& node, int buffer) {
         const std::uint32_t* ids = ids_.data() + node.begin;
-        return with_codes(feature, buffer, [&](auto* to) {
-            switch (column.width) {
-                case 1:
-                    return gather_codes(column.as<std::uint8_t>(), column.has_missing, ids, node.n_rows(), to);
-                case 2:
-                    return gather_codes(column.as<std::uint16_t>(), column.has_missing, ids, node.n_rows(), to);
-                default:
-                    return gather_codes(column.as<std::uint32_t>(), column.has_missing, ids, node.n_rows(),
-                                        reinterpret_cast<std::uint32_t*>(to));
+        with_codes(feature, buffer, [&](auto* to) {
+            using To = std::remove_pointer_t<decltype(to)>;
+            if (node.begin < block_.end) {
+                gather_codes(block_.column<To>(feature), ids, node.n_rows(), to);
+            } else {
+                gather_from_table(feature, ids, node.n_rows(), to);
             }
         });
+    }
+
+    template <class To>
+    void gather_from_table(std::uint32_t feature, const std::uint32_t* ids, std::uint32_t n, To* to) const {
+        const Column& column = codes_.columns[feature];
+        if constexpr (sizeof(To) == 4) {
+            gather_codes(column.as<std::uint32_t>(), ids, n, to);
+        } else if (column.width == 1) {
+            gather_codes(column.as<std::uint8_t>(), ids, n, to);
+        } else {
+            gather_codes(column.as<std::uint16_t>(), ids, n, to);
+        }
+    }
+
+    // ---- Blocks: the rows of a node that fits the cache, copied so that its whole subtree is grown from there
+
+    // Worth it where the subtree will look at more features a row than there are to copy.
+    bool is_worth_a_block(const Node& node) const {
+        const std::size_t n = node.n_rows();
+        const std::size_t n_features = codes_.columns.size();
+        return n >= kLeastBlockRows && n * n_features * sizeof(std::uint16_t) <= kBlockBytes &&
+               growth_.max_features * std::bit_width(n) >= n_features;
+    }
+
+    void enter_block(const Node& node, const FeatureSet& dead) {
+        const std::uint32_t n = node.n_rows();
+        const auto n_features = static_cast<std::uint32_t>(codes_.columns.size());
+        block_.begin_rows(n, n_features);
+        for (std::uint32_t f = 0; f < n_features; ++f) {
+            if (dead.has(f)) {
+                continue;
+            }
+            if (codes_.columns[f].width == 4) {
+                gather_from_table(f, ids_.data() + node.begin, n, block_.column<std::uint32_t>(f));
+            } else {
+                gather_from_table(f, ids_.data() + node.begin, n, block_.column<std::uint16_t>(f));
+            }
+        }
+        std::iota(ids_.begin() + node.begin, ids_.begin() + node.end, 0u);
+        block_.end = node.end;
     }
 
     // Finds the threshold, and where missing values go, from the winner's codes.
     void place(const Node& node, Split& split) {
         const Column& column = codes_.columns[split.feature];
+        split.missing_left = split.has_missing ? split.cut.missing_left() : split.cut.left_is_heavier;
+        if (split.cut.cuts_off_missing()) {
+            split.threshold = std::numeric_limits<double>::infinity();
+            return;
+        }
         with_codes(split.feature, kept_, [&](const auto* codes) {
             using Code = std::remove_cvref_t<decltype(*codes)>;
-            const std::uint32_t cut = split.cut.last_left();
-            std::uint32_t below = 0;
-            std::uint32_t above = kMissing<std::uint32_t>;
-            bool has_missing = false;
+            const auto cut = static_cast<Code>(split.cut.last_left());
+            Code below = 0;
+            Code above = kMissing<Code>;  // which is never the least
             for (std::uint32_t i = 0; i < node.n_rows(); ++i) {
-                const std::uint32_t code = codes[i];
-                const bool is_missing = codes[i] == kMissing<Code>;
-                has_missing |= is_missing;
-                below = code <= cut ? std::max(below, code) : below;
-                above = code > cut && !is_missing ? std::min(above, code) : above;
+                const Code code = codes[i];
+                below = std::max(below, code <= cut ? code : Code{0});
+                above = std::min(above, code > cut ? code : kMissing<Code>);
             }
-            split.threshold = split.cut.cuts_off_missing() ? std::numeric_limits<double>::infinity()
-                                                           : place_threshold(column.highs[below], column.lows[above]);
-            split.missing_left = split.cut.missing_left();
-            if (!has_missing) {
-                split.missing_left = left_is_heavier(node, codes, cut);
-            }
+            split.threshold = place_threshold(column.highs[below], column.lows[above]);
         });
-    }
-
-    // Missing values of a node that saw none go to the heavier child, left on a tie.
-    template <class Code>
-    bool left_is_heavier(const Node& node, const Code* codes, std::uint32_t cut) const {
-        std::int64_t balance = 0;
-        for (std::uint32_t i = 0; i < node.n_rows(); ++i) {
-            const auto weight = static_cast<std::int64_t>(model_.weight_of(payloads_[node.begin + i]));
-            balance += codes[i] <= cut ? weight : -weight;
-        }
-        return balance >= 0;
     }
 
     std::uint32_t divide(const Node& node, const Split& split, int buffer) {
@@ -354,6 +413,8 @@ class Grower {
     std::vector<std::uint64_t> dead_;                    // features that cannot cut, level by level
     std::array<std::vector<std::uint32_t>, 2> buffers_;  // codes of the feature at hand, and of the best so far
     int kept_ = 0;                                       // which of them is the best's
+    Block block_;
+    std::size_t n_nodes_before_ = 0;  // of the tree grown before: a guess at this one's
 };
 
 // ------------------------------------------------------------------------------------------- what a tree is given
@@ -419,27 +480,6 @@ void push_counted(std::uint32_t count, std::uint32_t most, Push&& push) {
     }
 }
 
-template <class Payload>
-struct TreeRows {
-    std::vector<std::uint32_t> ids;
-    std::vector<Payload> payloads;
-};
-
-template <class Labels>
-TreeRows<std::uint32_t> counted_rows(const Codes& codes, const std::vector<std::uint32_t>& sizes) {
-    TreeRows<std::uint32_t> rows;
-    const auto n = static_cast<std::size_t>(std::count_if(sizes.begin(), sizes.end(), [](auto s) { return s != 0; }));
-    rows.ids.reserve(n);
-    rows.payloads.reserve(n);
-    for (std::uint32_t r = 0; r < codes.n_rows; ++r) {
-        push_counted(sizes[r], Labels::kMaxCount, [&](std::uint32_t count) {
-            rows.ids.push_back(r);
-            rows.payloads.push_back(Labels::pack(static_cast<std::uint32_t>(codes.classes[r]), count));
-        });
-    }
-    return rows;
-}
-
 // ------------------------------------------------------------------------------------------------------ all trees
 
 struct Order {
@@ -451,81 +491,85 @@ struct Order {
     Work& work;
 };
 
-template <class GrowOne>
-GrownTrees grow_all(const Order& order, GrowOne&& grow_one) {
+// Each thread keeps one grower, and its memory, for all its trees. `fill` gives it the rows of a tree.
+template <class Model, class Fill>
+GrownTrees grow_all(const Order& order, const Model& model, Fill&& fill) {
     GrownTrees grown;
     grown.trees.resize(order.n_trees);
     const BagDrawer drawer(order.codes);
-    order.work.run(order.n_trees, [&](std::size_t i, std::size_t) {
+    std::vector<std::unique_ptr<Grower<Model>>> growers(order.work.n_threads());
+    order.work.run(order.n_trees, [&](std::size_t i, std::size_t thread) {
+        if (!growers[thread]) {
+            growers[thread] = std::make_unique<Grower<Model>>(order.codes, order.growth, model, order.work);
+        }
+        Grower<Model>& grower = *growers[thread];
         const std::uint32_t number = order.first_tree + static_cast<std::uint32_t>(i);
-        const std::vector<std::uint32_t> sizes = sizes_of(order.codes, order.growth, drawer, order.seed, number);
+        grower.clear_rows();
+        fill(grower, sizes_of(order.codes, order.growth, drawer, order.seed, number));
         order.work.check();
-        grown.trees[i] = grow_one(sizes, number);
+        grown.trees[i] = grower.grow(order.seed, number);
     });
     return grown;
+}
+
+template <class Model>
+GrownTrees grow_counted_classes(const Order& order, const Model& model) {
+    using Labels = typename Model::Labels;
+    const Codes& codes = order.codes;
+    return grow_all(order, model, [&](auto& grower, const std::vector<std::uint32_t>& sizes) {
+        const std::vector<double> of_class = class_weights(codes, order.growth, sizes);
+        grower.model().set_scales(of_class.empty() ? std::vector<std::uint64_t>(codes.n_classes, 1)
+                                                   : class_scales(of_class));
+        for (std::uint32_t r = 0; r < codes.n_rows; ++r) {
+            push_counted(sizes[r], Labels::kMaxCount, [&](std::uint32_t count) {
+                grower.add_row(r, Labels::pack(static_cast<std::uint32_t>(codes.classes[r]), count));
+            });
+        }
+    });
 }
 
 template <class Criterion>
 GrownTrees grow_classes(const Order& order) {
     const Codes& codes = order.codes;
-    const Growth& growth = order.growth;
-    return grow_all(order, [&](const std::vector<std::uint32_t>& sizes, std::uint32_t number) {
-        const std::vector<double> of_class = class_weights(codes, growth, sizes);
-        if (in_fixed_point(codes, growth)) {
-            TreeRows<WeightedClasses::Payload> rows;
-            const std::vector<std::uint64_t> weights = fixed_weights(codes, of_class);
-            for (std::uint32_t r = 0; r < codes.n_rows; ++r) {
-                rows.ids.push_back(r);
-                rows.payloads.push_back({weights[r], static_cast<std::uint32_t>(codes.classes[r])});
-            }
-            ManyClassModel<WeightedClasses, Criterion> model({}, codes.n_classes);
-            return Grower(codes, growth, std::move(model), order.work)
-                .grow(std::move(rows.ids), std::move(rows.payloads), order.seed, number);
+    if (!in_fixed_point(codes, order.growth)) {
+        return codes.n_classes == 2
+                   ? grow_counted_classes(order, TwoClassModel<Criterion>())
+                   : grow_counted_classes(order, ManyClassModel<CountedClasses, Criterion>(codes.n_classes));
+    }
+    const ManyClassModel<WeightedClasses, Criterion> model(codes.n_classes);
+    return grow_all(order, model, [&](auto& grower, const std::vector<std::uint32_t>& sizes) {
+        const std::vector<std::uint64_t> weights = fixed_weights(codes, class_weights(codes, order.growth, sizes));
+        for (std::uint32_t r = 0; r < codes.n_rows; ++r) {
+            grower.add_row(r, {weights[r], static_cast<std::uint32_t>(codes.classes[r])});
         }
-        const std::vector<std::uint64_t> scales =
-            of_class.empty() ? std::vector<std::uint64_t>(codes.n_classes, 1) : class_scales(of_class);
-        TreeRows<std::uint32_t> rows = counted_rows<CountedClasses>(codes, sizes);
-        if (codes.n_classes == 2) {
-            TwoClassModel<Criterion> model({scales[0], scales[1]});
-            return Grower(codes, growth, std::move(model), order.work)
-                .grow(std::move(rows.ids), std::move(rows.payloads), order.seed, number);
-        }
-        ManyClassModel<CountedClasses, Criterion> model({scales}, codes.n_classes);
-        return Grower(codes, growth, std::move(model), order.work)
-            .grow(std::move(rows.ids), std::move(rows.payloads), order.seed, number);
     });
 }
 
 template <class Criterion>
 GrownTrees grow_numbers(const Order& order) {
     const Codes& codes = order.codes;
-    const Growth& growth = order.growth;
-    const bool fixed = in_fixed_point(codes, growth);
-    const Numbers numbers = fix_target(codes.numbers, !fixed, growth.n_draws);
-    GrownTrees grown = grow_all(order, [&](const std::vector<std::uint32_t>& sizes, std::uint32_t number) {
-        if (fixed) {
-            TreeRows<WeightedNumbers::Payload> rows;
+    const bool fixed = in_fixed_point(codes, order.growth);
+    const Numbers numbers = fix_target(codes.numbers, !fixed, order.growth.n_draws);
+    GrownTrees grown;
+    if (fixed) {
+        const NumberModel<WeightedNumbers, Criterion> model({}, numbers.center, numbers.exponent);
+        grown = grow_all(order, model, [&](auto& grower, const std::vector<std::uint32_t>&) {
             const std::vector<std::uint64_t> weights = fixed_weights(codes, {});
             for (std::uint32_t r = 0; r < codes.n_rows; ++r) {
-                rows.ids.push_back(r);
-                rows.payloads.push_back({numbers.q[r], static_cast<std::int64_t>(weights[r])});
+                grower.add_row(r, {numbers.q[r], static_cast<std::int64_t>(weights[r])});
             }
-            NumberModel<WeightedNumbers, Criterion> model({}, numbers.center, numbers.exponent);
-            return Grower(codes, growth, std::move(model), order.work)
-                .grow(std::move(rows.ids), std::move(rows.payloads), order.seed, number);
-        }
-        const CountedNumbers labels{static_cast<unsigned>(std::bit_width(growth.n_draws))};
-        TreeRows<CountedNumbers::Payload> rows;
-        for (std::uint32_t r = 0; r < codes.n_rows; ++r) {
-            if (sizes[r] != 0) {
-                rows.ids.push_back(r);
-                rows.payloads.push_back(labels.pack(numbers.q[r], sizes[r]));
+        });
+    } else {
+        const CountedNumbers labels{static_cast<unsigned>(std::bit_width(order.growth.n_draws))};
+        const NumberModel<CountedNumbers, Criterion> model(labels, numbers.center, numbers.exponent);
+        grown = grow_all(order, model, [&](auto& grower, const std::vector<std::uint32_t>& sizes) {
+            for (std::uint32_t r = 0; r < codes.n_rows; ++r) {
+                if (sizes[r] != 0) {
+                    grower.add_row(r, labels.pack(numbers.q[r], sizes[r]));
+                }
             }
-        }
-        NumberModel<CountedNumbers, Criterion> model(labels, numbers.center, numbers.exponent);
-        return Grower(codes, growth, std::move(model), order.work)
-            .grow(std::move(rows.ids), std::move(rows.payloads), order.seed, number);
-    });
+        });
+    }
     grown.target_center = numbers.center;
     grown.target_exponent = numbers.exponent;
     return grown;

@@ -7,20 +7,36 @@
 //   WeightedNumbers  a target as an integer and a weight in fixed point; sums have 128 bits
 //
 // A Payload is what travels with a row; a Cell is a sum over rows. For the search by bins, a Bin is a Cell with what is
-// needed to bound the cuts inside the bin.
+// needed to bound the cuts inside the bin. A Cells is an array of cells, laid out for vector code.
 
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
+#include <vector>
 
 #include "criteria.h"
 
 namespace weald {
 
+template <class Cell>
+class PlainCells {
+  public:
+    void resize(std::size_t n) { cells_.resize(n); }
+    std::size_t size() const { return cells_.size(); }
+    void set(std::size_t i, const Cell& cell) { cells_[i] = cell; }
+    Cell get(std::size_t i) const { return cells_[i]; }
+
+  private:
+    std::vector<Cell> cells_;
+};
+
 struct TwoClasses {
     using Payload = std::uint32_t;  // class << 16 | count
     using Cell = std::uint64_t;     // count of class 0 | count of class 1 << 32
     using Bin = Cell;
+    using Cells = PlainCells<Cell>;
     static constexpr std::uint32_t kMaxCount = 0xFFFF;
 
     static Payload pack(std::uint32_t of_class, std::uint32_t count) { return of_class << 16 | count; }
@@ -69,6 +85,23 @@ struct CountedNumbers {
         std::int64_t size() const { return weight; }
     };
     using Sum = std::int64_t;
+    class Cells {
+      public:
+        void resize(std::size_t n) {
+            sums_.resize(n);
+            weights_.resize(n);
+        }
+        std::size_t size() const { return sums_.size(); }
+        void set(std::size_t i, const Cell& cell) {
+            sums_[i] = cell.sum;
+            weights_[i] = cell.weight;
+        }
+        Cell get(std::size_t i) const { return {sums_[i], weights_[i]}; }
+
+      private:
+        std::vector<std::int64_t> sums_;
+        std::vector<std::int64_t> weights_;
+    };
     struct Bin {
         Cell cell;
         std::int64_t above = 0;  // sum of what exceeds the node's mean
@@ -118,6 +151,7 @@ struct WeightedNumbers {
         std::int64_t size() const { return n_rows; }
     };
     using Sum = Int128;
+    using Cells = PlainCells<Cell>;
     struct Bin {
         Cell cell;
         Int128 above = 0;

@@ -25,13 +25,6 @@
 
 namespace weald {
 
-// The codes of one feature for the rows of one node.
-template <class Code>
-struct NodeCodes {
-    const Code* codes;
-    CodeRange range;
-};
-
 // ------------------------------------------------------------------------------------------------------ two classes
 
 template <class Criterion>
@@ -41,30 +34,32 @@ class TwoClassModel {
     using Payload = Labels::Payload;
     using Cell = Labels::Cell;
 
-    explicit TwoClassModel(std::array<std::uint64_t, 2> scales) : scales_(scales) {}
+    // Weights of the classes, which may differ from tree to tree.
+    void set_scales(std::span<const std::uint64_t> scales) { scales_ = {scales[0], scales[1]}; }
 
     void look_at(const Payload* payloads, std::uint32_t n) {
-        total_ = 0;
+        std::uint32_t size = 0;
+        std::uint32_t of_second = 0;
         for (std::uint32_t i = 0; i < n; ++i) {
-            total_ += Labels::cell(payloads[i]);
+            const std::uint32_t count = payloads[i] & Labels::kMaxCount;
+            size += count;
+            of_second += count * (payloads[i] >> 16);
         }
+        total_ = Cell{size - of_second} | Cell{of_second} << 32;
     }
     bool is_pure() const { return (total_ & 0xFFFFFFFFu) == 0 || total_ >> 32 == 0; }
     std::int64_t size() const { return static_cast<std::int64_t>((total_ & 0xFFFFFFFFu) + (total_ >> 32)); }
     std::uint64_t weight() const { return (total_ & 0xFFFFFFFFu) * scales_[0] + (total_ >> 32) * scales_[1]; }
     double undivided() const { return Scorer(total_, scales_, {}).undivided(); }
     double perfect() const { return Scorer(total_, scales_, {}).perfect(); }
-    std::uint64_t weight_of(Payload payload) const { return (payload & Labels::kMaxCount) * scales_[payload >> 16]; }
     static double in_user_units(double decrease) { return decrease; }
 
     template <class Code>
-    FeatureCuts search(const NodeCodes<Code>& feature, const Payload* payloads, std::uint32_t n, const Limits& limits,
+    FeatureCuts search(const Code* codes, const Payload* payloads, std::uint32_t n, const Limits& limits,
                        double to_beat) {
         const Scorer scorer(total_, scales_, limits);
         scratch_.reserve(n);
-        return CellSearch<Labels, Scorer, Code>(Labels{}, scorer, scratch_, {feature.codes, payloads, n, feature.range},
-                                                to_beat)
-            .run(total_);
+        return CellSearch<Labels, Scorer, Code>(Labels{}, scorer, scratch_, {codes, payloads, n}, to_beat).run(total_);
     }
 
     void write_node(TreeArrays& tree, const Payload*, std::uint32_t, bool is_leaf) const {
@@ -86,7 +81,7 @@ class TwoClassModel {
 
   private:
     using Scorer = TwoClassScorer<Criterion>;
-    std::array<std::uint64_t, 2> scales_;
+    std::array<std::uint64_t, 2> scales_{1, 1};
     Cell total_ = 0;
     CellScratch<Labels> scratch_;
 };
@@ -99,8 +94,12 @@ class ManyClassModel {
     using Labels = LabelsT;
     using Payload = typename Labels::Payload;
 
-    ManyClassModel(const Labels& labels, std::uint32_t n_classes) : labels_(labels), of_class_(n_classes) {
-        totals_.slot_of_class.resize(n_classes);
+    explicit ManyClassModel(std::uint32_t n_classes) : of_class_(n_classes) { totals_.slot_of_class.resize(n_classes); }
+
+    // Weights of the classes, which may differ from tree to tree.
+    void set_scales(std::span<const std::uint64_t> scales) {
+        scales_.assign(scales.begin(), scales.end());
+        labels_.scales = scales_;
     }
 
     void look_at(const Payload* payloads, std::uint32_t n) {
@@ -137,15 +136,13 @@ class ManyClassModel {
         return Criterion::template term<std::uint64_t>({all.subspan(0, 1), all[0]}) +
                Criterion::template term<std::uint64_t>({all.subspan(1, 1), all[1]});
     }
-    std::uint64_t weight_of(const Payload& payload) const { return labels_.weight(payload); }
     static double in_user_units(double decrease) { return decrease; }
 
     template <class Code>
-    FeatureCuts search(const NodeCodes<Code>& feature, const Payload* payloads, std::uint32_t n, const Limits& limits,
+    FeatureCuts search(const Code* codes, const Payload* payloads, std::uint32_t n, const Limits& limits,
                        double to_beat) {
         scratch_.reserve(n);
-        return RowSearch<Labels, Criterion, Code>(labels_, totals_, limits, scratch_,
-                                                  {feature.codes, payloads, n, feature.range}, to_beat)
+        return RowSearch<Labels, Criterion, Code>(labels_, totals_, limits, scratch_, {codes, payloads, n}, to_beat)
             .run();
     }
 
@@ -163,6 +160,7 @@ class ManyClassModel {
 
   private:
     Labels labels_;
+    std::vector<std::uint64_t> scales_;
     ClassTotals totals_;
     std::vector<std::uint64_t> of_class_;  // zero between two nodes
     RowScratch scratch_;
@@ -194,17 +192,14 @@ class NumberModel {
     std::uint64_t weight() const { return static_cast<std::uint64_t>(total_.weight); }
     double undivided() const { return Scorer(total_, {}).undivided(); }
     double perfect() const { return std::numeric_limits<double>::infinity(); }
-    std::uint64_t weight_of(const Payload& payload) const { return static_cast<std::uint64_t>(labels_.count(payload)); }
     double in_user_units(double decrease) const { return ldexp_within(decrease, -2 * exponent_); }
 
     template <class Code>
-    FeatureCuts search(const NodeCodes<Code>& feature, const Payload* payloads, std::uint32_t n, const Limits& limits,
+    FeatureCuts search(const Code* codes, const Payload* payloads, std::uint32_t n, const Limits& limits,
                        double to_beat) {
         const Scorer scorer(total_, limits);
         scratch_.reserve(n);
-        return CellSearch<Labels, Scorer, Code>(labels_, scorer, scratch_, {feature.codes, payloads, n, feature.range},
-                                                to_beat)
-            .run(total_);
+        return CellSearch<Labels, Scorer, Code>(labels_, scorer, scratch_, {codes, payloads, n}, to_beat).run(total_);
     }
 
     void write_node(TreeArrays& tree, const Payload* payloads, std::uint32_t n, bool is_leaf) {

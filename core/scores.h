@@ -74,9 +74,9 @@ class TwoClassScorer {
             return exact<TieBreaker>(left);
         }
     }
-    std::uint64_t unevenness(Cell left) const {
-        const auto difference = static_cast<std::int64_t>(weight_of(left) - weight_of(total_ - left));
-        return static_cast<std::uint64_t>(std::abs(difference));
+    // Weight of the left side less that of the right.
+    std::int64_t balance(Cell left) const {
+        return static_cast<std::int64_t>(weight_of(left) - weight_of(total_ - left));
     }
     std::uint64_t weight_of(Cell cell) const { return (cell & 0xFFFFFFFFu) * scales_[0] + (cell >> 32) * scales_[1]; }
 
@@ -164,10 +164,7 @@ class NumberScorer {
     }
     double exact_score(const Cell& left) const { return score(left); }
     double tie_score(const Cell&) const { return 0.0; }
-    std::uint64_t unevenness(const Cell& left) const {
-        return static_cast<std::uint64_t>(std::abs(2 * left.weight - total_.weight));
-    }
-    std::uint64_t weight_of(const Cell& cell) const { return static_cast<std::uint64_t>(cell.weight); }
+    std::int64_t balance(const Cell& left) const { return 2 * left.weight - total_.weight; }
 
     // A score is convex in (sum about the mean, weight), so inside a bin it is greatest at a corner of the box that the
     // bin spans: all that lies above the mean or all that lies below it, and the least or the greatest weight.

@@ -5,9 +5,8 @@
 //   few rows          sort them
 //   few codes         a histogram with a bin for each code
 //   many of both      a coarse histogram; its edges are cuts and are scored. Inside a bin no cut can score more than a
-//   bound,
-//                     and only bins whose bound reaches the best cut so far are looked into. So the best cut is found
-//                     among all cuts at little more than the price of the histogram.
+//                     bound, and only bins whose bound reaches the best cut so far are looked into. So the best cut is
+//                     found among all cuts at little more than the price of the histogram.
 
 #pragma once
 
@@ -20,31 +19,33 @@
 #include "candidate.h"
 #include "gather.h"
 #include "scores.h"
+#include "sort_network.h"
 
 namespace weald {
 
-inline constexpr std::uint32_t kSortedRows = 32;     // up to this many rows are sorted
 inline constexpr std::uint32_t kCoarseBins = 256;    // bins of a coarse histogram
 inline constexpr std::uint32_t kFineBins = 1 << 16;  // most bins of a histogram with a bin for each code
+inline constexpr std::uint32_t kLanes = 8;           // candidates are scored in groups of this many
 
 // Memory that the search uses again and again. Bins are empty between two searches.
 template <class Labels>
 struct CellScratch {
-    using Cell = typename Labels::Cell;
     std::vector<typename Labels::Bin> bins = std::vector<typename Labels::Bin>(kFineBins);
-    std::vector<Cell> lefts;            // of the candidates
-    std::vector<std::uint32_t> cuts;    // of the candidates: last code that goes left
-    std::vector<double> scores;         // of the candidates
-    std::vector<std::uint64_t> sorted;  // code << 32 | row
+    typename Labels::Cells lefts;         // of the candidates
+    std::vector<std::uint32_t> cuts;      // of the candidates: last code that goes left
+    std::vector<double> scores;           // of the candidates
+    std::vector<std::uint64_t> sorted;    // code << 32 | row
+    std::vector<std::uint32_t> occupied;  // numbers of bins that are not empty
 
     // Makes room for a node of n rows.
     void reserve(std::size_t n) {
-        const std::size_t room = std::max<std::size_t>(n, kCoarseBins) + 8;
-        if (lefts.size() < room) {
+        const std::size_t room = std::max<std::size_t>(n, kCoarseBins) + 2 * kLanes;
+        if (cuts.size() < room) {
             lefts.resize(room);
             cuts.resize(room);
             scores.resize(room);
             sorted.resize(room);
+            occupied.resize(room);
         }
     }
 };
@@ -60,7 +61,6 @@ class CellSearch {
         const Code* codes;
         const Payload* payloads;
         std::uint32_t n;
-        CodeRange range;
     };
 
     // `to_beat` is the best score of features drawn earlier: what is below it need not be found, only whether it
@@ -70,33 +70,42 @@ class CellSearch {
         : labels_(labels), scorer_(scorer), scratch_(scratch), rows_(rows), to_beat_(to_beat) {}
 
     FeatureCuts run(const Cell& total) {
-        if (rows_.range.n_missing != 0) {
-            for (std::uint32_t i = 0; i < rows_.n; ++i) {
-                if (rows_.codes[i] == kMissing<Code>) {
-                    missing_ += labels_.cell(rows_.payloads[i]);
-                }
+        if (sizeof(Code) == 2 && rows_.n <= kMostSorted) {
+            sort_few_rows();
+        } else {
+            range_ = range_of(rows_.codes, rows_.n);
+            add_missing();
+            if (range_.low < range_.high) {
+                cut_many_rows();
             }
         }
-        if (rows_.range.low < rows_.range.high) {
-            cut_between_codes();
-        }
-        if (rows_.range.n_missing != 0 && rows_.range.low <= rows_.range.high) {
+        if (range_.n_missing != 0 && range_.low <= range_.high) {
             const Cell left = total - missing_;
             if (scorer_.is_admissible(left)) {
                 found_.is_admissible = true;
                 offer(left, Candidate::kPresentAgainstMissing);
             }
         }
+        found_.has_missing = range_.n_missing != 0;
         return found_;
     }
 
   private:
-    void cut_between_codes() {
-        const std::uint32_t n_present = rows_.n - rows_.range.n_missing;
-        const std::uint32_t span = rows_.range.high - rows_.range.low;
-        if (n_present <= kSortedRows) {
-            sort_rows();
-        } else if (span < kCoarseBins || (span < kFineBins && span / 2 < n_present)) {
+    void add_missing() {
+        if (range_.n_missing == 0) {
+            return;
+        }
+        for (std::uint32_t i = 0; i < rows_.n; ++i) {
+            if (rows_.codes[i] == kMissing<Code>) {
+                missing_ += labels_.cell(rows_.payloads[i]);
+            }
+        }
+    }
+
+    void cut_many_rows() {
+        const std::uint32_t n_present = rows_.n - range_.n_missing;
+        const std::uint32_t span = range_.high - range_.low;
+        if (span < kCoarseBins || (span < kFineBins && span / 2 < n_present)) {
             fill_fine_bins();
         } else {
             fill_coarse_bins();
@@ -105,54 +114,49 @@ class CellSearch {
 
     // ---- Few rows
 
-    void sort_rows() {
-        std::array<std::uint64_t, kSortedRows> keys;
-        std::uint32_t n = 0;
+    // Keys are code << 16 | row. Missing is the largest code, so missing rows come last.
+    void sort_few_rows() {
+        alignas(64) std::array<std::uint32_t, kMostSorted> keys;
         for (std::uint32_t i = 0; i < rows_.n; ++i) {
-            if (rows_.codes[i] == kMissing<Code>) {
-                continue;
-            }
-            const std::uint64_t key = std::uint64_t{rows_.codes[i]} << 32 | i;
-            std::uint32_t j = n++;
-            for (; j > 0 && keys[j - 1] > key; --j) {
-                keys[j] = keys[j - 1];
-            }
-            keys[j] = key;
+            keys[i] = std::uint32_t{rows_.codes[i]} << 16 | i;
         }
-        consider(collect_runs(keys.data(), n, Cell{}));
-    }
-
-    // Turns sorted rows into candidates: one after each code but the last. Returns how many.
-    std::uint32_t collect_runs(const std::uint64_t* keys, std::uint32_t n, Cell left) {
+        sort_few(keys.data(), rows_.n);
+        std::uint32_t n = rows_.n;
+        while (n > 0 && keys[n - 1] >> 16 == kMissing<std::uint16_t>) {
+            --n;
+            missing_ += labels_.cell(rows_.payloads[keys[n] & 0xFFFF]);
+        }
+        range_.n_missing = rows_.n - n;
+        range_.low = n == 0 ? 1 : keys[0] >> 16;
+        range_.high = n == 0 ? 0 : keys[n - 1] >> 16;
+        if (range_.low >= range_.high) {
+            return;
+        }
+        Cell left{};
         std::uint32_t n_cuts = 0;
         for (std::uint32_t i = 0; i + 1 < n; ++i) {
-            left += labels_.cell(rows_.payloads[static_cast<std::uint32_t>(keys[i])]);
-            const auto code = static_cast<std::uint32_t>(keys[i] >> 32);
-            scratch_.lefts[n_cuts] = left;
-            scratch_.cuts[n_cuts] = code;
-            n_cuts += code != static_cast<std::uint32_t>(keys[i + 1] >> 32);
+            left += labels_.cell(rows_.payloads[keys[i] & 0xFFFF]);
+            scratch_.lefts.set(n_cuts, left);
+            scratch_.cuts[n_cuts] = keys[i] >> 16;
+            n_cuts += (keys[i] ^ keys[i + 1]) >> 16 != 0;
         }
-        return n_cuts;
+        consider(n_cuts);
     }
 
     // ---- A bin for each code
 
     void fill_fine_bins() {
         Bin* bins = scratch_.bins.data();
-        const std::uint32_t low = rows_.range.low;
-        for (std::uint32_t i = 0; i < rows_.n; ++i) {
-            if (rows_.codes[i] != kMissing<Code>) {
-                labels_.add(bins[rows_.codes[i] - low], rows_.payloads[i], 0);
-            }
-        }
+        const std::uint32_t low = range_.low;
+        for_present([&](std::uint32_t i) { labels_.add(bins[rows_.codes[i] - low], rows_.payloads[i], 0); });
         Cell left{};
         std::uint32_t n_cuts = 0;
-        const std::uint32_t n_bins = rows_.range.high - low + 1;
+        const std::uint32_t n_bins = range_.high - low + 1;
         for (std::uint32_t b = 0; b < n_bins; ++b) {
             const Cell cell = labels_.cell_of(bins[b]);
             bins[b] = Bin{};
             left += cell;
-            scratch_.lefts[n_cuts] = left;
+            scratch_.lefts.set(n_cuts, left);
             scratch_.cuts[n_cuts] = low + b;
             n_cuts += !labels_.is_empty(cell);
         }
@@ -163,70 +167,75 @@ class CellSearch {
 
     void fill_coarse_bins() {
         Bin* bins = scratch_.bins.data();
-        const std::uint32_t low = rows_.range.low;
-        const std::uint32_t span = rows_.range.high - low;
-        const int shift = std::bit_width(span / kCoarseBins);
+        const std::uint32_t low = range_.low;
+        const std::uint32_t span = range_.high - low;
+        const int shift = static_cast<int>(std::bit_width(span / kCoarseBins));
         const std::uint32_t n_bins = (span >> shift) + 1;
         const std::int64_t mean = scorer_.mean();
-        for (std::uint32_t i = 0; i < rows_.n; ++i) {
-            if (rows_.codes[i] != kMissing<Code>) {
-                labels_.add(bins[(rows_.codes[i] - low) >> shift], rows_.payloads[i], mean);
-            }
-        }
+        for_present(
+            [&](std::uint32_t i) { labels_.add(bins[(rows_.codes[i] - low) >> shift], rows_.payloads[i], mean); });
         Cell left{};
-        std::uint32_t n_cuts = 0;
+        std::uint32_t n_occupied = 0;
         for (std::uint32_t b = 0; b < n_bins; ++b) {
             const Cell cell = labels_.cell_of(bins[b]);
             left += cell;
-            scratch_.lefts[n_cuts] = left;
-            scratch_.cuts[n_cuts] = low + ((b + 1) << shift) - 1;
-            n_cuts += !labels_.is_empty(cell);
+            scratch_.lefts.set(n_occupied, left);
+            scratch_.cuts[n_occupied] = low + ((b + 1) << shift) - 1;
+            scratch_.occupied[n_occupied] = b;
+            n_occupied += !labels_.is_empty(cell);
         }
-        consider(n_cuts - 1);
-        refine(shift, n_bins);
+        consider(n_occupied - 1);
+        refine(shift, n_occupied);
         std::fill_n(bins, n_bins, Bin{});
     }
 
-    void refine(int shift, std::uint32_t n_bins) {
-        const Bin* bins = scratch_.bins.data();
+    using Marks = std::array<std::uint64_t, kCoarseBins / 64>;
+
+    void refine(int shift, std::uint32_t n_occupied) {
         // Without an admissible cut so far, one must be looked for everywhere: the feature counts if there is one.
         const double best = std::max(found_.best.score, to_beat_);
         const double floor = found_.is_admissible ? best - scorer_.slack(best) : kNoScore;
-        std::array<std::uint64_t, kCoarseBins / 64 + 1> marked{};
-        std::uint32_t n_marked = 0;
-        Cell before{};
-        for (std::uint32_t b = 0; b < n_bins; ++b) {
-            double bound = scorer_.bound(before, bins[b]);
-            if (rows_.range.n_missing != 0) {
-                bound = std::max(bound, scorer_.bound(before + missing_, bins[b]));
-            }
-            if (scorer_.has_inside(bins[b]) && !(bound < floor)) {
-                marked[b / 64] |= std::uint64_t{1} << (b % 64);
-                ++n_marked;
-            }
-            before += labels_.cell_of(bins[b]);
+        const Bin* bins = scratch_.bins.data();
+        double* bounds = scratch_.scores.data();
+        for (std::uint32_t j = 0; j < n_occupied; ++j) {
+            const Cell before = j == 0 ? Cell{} : scratch_.lefts.get(j - 1);
+            bounds[j] = scorer_.bound(before, bins[scratch_.occupied[j]]);
         }
-        if (n_marked != 0) {
-            look_into(marked, shift);
+        if (range_.n_missing != 0) {
+            for (std::uint32_t j = 0; j < n_occupied; ++j) {
+                const Cell before = j == 0 ? Cell{} : scratch_.lefts.get(j - 1);
+                bounds[j] = std::max(bounds[j], scorer_.bound(before + missing_, bins[scratch_.occupied[j]]));
+            }
+        }
+        Marks marks{};
+        bool any = false;
+        for (std::uint32_t j = 0; j < n_occupied; ++j) {
+            const std::uint32_t b = scratch_.occupied[j];
+            if (bounds[j] >= floor && scorer_.has_inside(bins[b])) {
+                marks[b / 64] |= std::uint64_t{1} << (b % 64);
+                any = true;
+            }
+        }
+        if (any) {
+            look_into(marks, shift);
         }
     }
 
-    template <class Marks>
-    void look_into(const Marks& marked, int shift) {
+    void look_into(const Marks& marks, int shift) {
         std::uint64_t* sorted = scratch_.sorted.data();
         std::uint32_t n = 0;
-        for (std::uint32_t i = 0; i < rows_.n; ++i) {
-            const std::uint32_t b = (rows_.codes[i] - rows_.range.low) >> shift;
+        for_present([&](std::uint32_t i) {
+            const std::uint32_t b = (rows_.codes[i] - range_.low) >> shift;
             sorted[n] = std::uint64_t{rows_.codes[i]} << 32 | i;
-            n += rows_.codes[i] != kMissing<Code> && (marked[b / 64] >> (b % 64) & 1) != 0;
-        }
+            n += marks[b / 64] >> (b % 64) & 1;
+        });
         std::sort(sorted, sorted + n);
+        const auto bin_of = [&](std::uint32_t i) {
+            return (static_cast<std::uint32_t>(sorted[i] >> 32) - range_.low) >> shift;
+        };
         Cell before{};
         std::uint32_t next_bin = 0;
         for (std::uint32_t begin = 0; begin < n;) {
-            const auto bin_of = [&](std::uint32_t i) {
-                return (static_cast<std::uint32_t>(sorted[i] >> 32) - rows_.range.low) >> shift;
-            };
             const std::uint32_t b = bin_of(begin);
             for (; next_bin < b; ++next_bin) {
                 before += labels_.cell_of(scratch_.bins[next_bin]);
@@ -235,32 +244,69 @@ class CellSearch {
             while (end < n && bin_of(end) == b) {
                 ++end;
             }
-            consider(collect_runs(sorted + begin, end - begin, before));
+            cut_inside(sorted + begin, end - begin, before);
             begin = end;
+        }
+    }
+
+    // Cuts after each code of a bin but the last.
+    void cut_inside(const std::uint64_t* keys, std::uint32_t n, Cell left) {
+        std::uint32_t n_cuts = 0;
+        for (std::uint32_t i = 0; i + 1 < n; ++i) {
+            left += labels_.cell(rows_.payloads[static_cast<std::uint32_t>(keys[i])]);
+            scratch_.lefts.set(n_cuts, left);
+            scratch_.cuts[n_cuts] = static_cast<std::uint32_t>(keys[i] >> 32);
+            n_cuts += keys[i] >> 32 != keys[i + 1] >> 32;
+        }
+        consider(n_cuts);
+    }
+
+    template <class Use>
+    void for_present(Use&& use) const {
+        if (range_.n_missing == 0) {
+            for (std::uint32_t i = 0; i < rows_.n; ++i) {
+                use(i);
+            }
+            return;
+        }
+        for (std::uint32_t i = 0; i < rows_.n; ++i) {
+            if (rows_.codes[i] != kMissing<Code>) {
+                use(i);
+            }
         }
     }
 
     // ---- Scores
 
     void consider(std::uint32_t n_cuts) {
+        if (n_cuts == 0) {
+            return;
+        }
+        const Cell last = scratch_.lefts.get(n_cuts - 1);
+        for (std::uint32_t i = n_cuts; i % kLanes != 0; ++i) {
+            scratch_.lefts.set(i, last);  // so that the last group is full, too
+        }
         consider_with(n_cuts, Cell{}, false);
-        if (rows_.range.n_missing != 0) {
+        if (range_.n_missing != 0) {
             consider_with(n_cuts, missing_, true);
         }
     }
 
     void consider_with(std::uint32_t n_cuts, const Cell& missing, bool missing_left) {
-        const Cell* lefts = scratch_.lefts.data();
+        const auto& lefts = scratch_.lefts;
         double* scores = scratch_.scores.data();
-        for (std::uint32_t i = 0; i < n_cuts; ++i) {
-            const Cell left = lefts[i] + missing;
-            const double score = scorer_.score(left);
-            scores[i] = scorer_.is_admissible(left) ? score : kNoScore;
+        std::array<double, kLanes> tops;
+        tops.fill(kNoScore);
+        for (std::uint32_t i = 0; i < n_cuts; i += kLanes) {
+            for (std::uint32_t j = 0; j < kLanes; ++j) {
+                const Cell left = lefts.get(i + j) + missing;
+                const double score = scorer_.score(left);
+                const double admitted = scorer_.is_admissible(left) ? score : kNoScore;
+                scores[i + j] = admitted;
+                tops[j] = admitted > tops[j] ? admitted : tops[j];
+            }
         }
-        double top = kNoScore;
-        for (std::uint32_t i = 0; i < n_cuts; ++i) {
-            top = scores[i] > top ? scores[i] : top;
-        }
+        const double top = *std::max_element(tops.begin(), tops.end());
         if (top == kNoScore) {
             return;
         }
@@ -272,13 +318,15 @@ class CellSearch {
         }
         for (std::uint32_t i = 0; i < n_cuts; ++i) {
             if (scores[i] >= floor) {
-                offer(lefts[i] + missing, Candidate::order_of(scratch_.cuts[i], missing_left));
+                offer(lefts.get(i) + missing, Candidate::order_of(scratch_.cuts[i], missing_left));
             }
         }
     }
 
     void offer(const Cell& left, std::uint64_t order) {
-        found_.offer({scorer_.exact_score(left), scorer_.tie_score(left), scorer_.unevenness(left), order});
+        const std::int64_t balance = scorer_.balance(left);
+        found_.offer({scorer_.exact_score(left), scorer_.tie_score(left), static_cast<std::uint64_t>(std::abs(balance)),
+                      order, balance >= 0});
     }
 
     const Labels& labels_;
@@ -286,6 +334,7 @@ class CellSearch {
     CellScratch<Labels>& scratch_;
     Rows rows_;
     double to_beat_;
+    CodeRange range_;
     Cell missing_{};
     FeatureCuts found_;
 };

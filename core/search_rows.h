@@ -14,6 +14,7 @@
 #include "gather.h"
 #include "labels.h"
 #include "scores.h"
+#include "sort_network.h"
 #include "sweep.h"
 
 namespace weald {
@@ -21,7 +22,8 @@ namespace weald {
 struct RowScratch {
     std::vector<std::uint64_t> sorted;  // code << 32 | row
     std::vector<std::uint64_t> spare;
-    std::vector<std::uint32_t> table;  // counts by (code, class); empty between two searches
+    std::vector<std::uint32_t> table;  // counts by (code, class); zero between two searches
+    SweepScratch sweep;
 
     void reserve(std::size_t n) {
         if (sorted.size() < n) {
@@ -40,7 +42,6 @@ class RowSearch {
         const Code* codes;
         const Payload* payloads;
         std::uint32_t n;
-        CodeRange range;
     };
 
     RowSearch(const Labels& labels, const ClassTotals& totals, const Limits& limits, RowScratch& scratch,
@@ -48,30 +49,33 @@ class RowSearch {
         : labels_(labels), totals_(totals), limits_(limits), scratch_(scratch), rows_(rows), to_beat_(to_beat) {}
 
     FeatureCuts run() {
-        const bool has_missing = rows_.range.n_missing != 0;
-        if (rows_.range.low < rows_.range.high) {
-            if (!cut_by_table()) {
-                sort_rows();
-                sweep_rows(false);
-                if (has_missing) {
-                    sweep_rows(true);
-                }
+        range_ = range_of(rows_.codes, rows_.n);
+        found_.has_missing = range_.n_missing != 0;
+        if (range_.low < range_.high && !cut_by_table()) {
+            sort_rows();
+            sweep_rows(false);
+            if (found_.has_missing) {
+                sweep_rows(true);
             }
         }
-        if (has_missing && rows_.range.low <= rows_.range.high) {
-            Sweep<Criterion> sweep(totals_);
-            std::int64_t left_size = 0;
-            for (std::uint32_t i = 0; i < rows_.n; ++i) {
-                if (rows_.codes[i] != kMissing<Code>) {
-                    move(sweep, left_size, i);
-                }
-            }
-            consider(sweep, left_size, Candidate::kPresentAgainstMissing);
+        if (found_.has_missing && range_.low <= range_.high) {
+            cut_off_missing();
         }
         return found_;
     }
 
   private:
+    void cut_off_missing() {
+        Sweep<Criterion> sweep(totals_, scratch_.sweep);
+        std::int64_t left_size = 0;
+        for (std::uint32_t i = 0; i < rows_.n; ++i) {
+            if (rows_.codes[i] != kMissing<Code>) {
+                move(sweep, left_size, i);
+            }
+        }
+        consider(sweep, left_size, Candidate::kPresentAgainstMissing);
+    }
+
     // ---- Few codes, counted classes: a table of counts
 
     bool cut_by_table() {
@@ -79,8 +83,8 @@ class RowSearch {
             return false;
         } else {
             const std::size_t n_slots = totals_.weights.size();
-            const std::size_t n_codes = rows_.range.high - rows_.range.low + std::size_t{1};
-            if (rows_.range.n_missing != 0 || n_codes * n_slots > rows_.n) {
+            const std::size_t n_codes = range_.high - range_.low + std::size_t{1};
+            if (range_.n_missing != 0 || n_codes * n_slots > rows_.n) {
                 return false;
             }
             if (scratch_.table.size() < n_codes * n_slots) {
@@ -88,9 +92,9 @@ class RowSearch {
             }
             std::uint32_t* table = scratch_.table.data();
             for (std::uint32_t i = 0; i < rows_.n; ++i) {
-                table[(rows_.codes[i] - rows_.range.low) * n_slots + slot(i)] += labels_.size(rows_.payloads[i]);
+                table[(rows_.codes[i] - range_.low) * n_slots + slot(i)] += labels_.size(rows_.payloads[i]);
             }
-            Sweep<Criterion> sweep(totals_);
+            Sweep<Criterion> sweep(totals_, scratch_.sweep);
             std::int64_t left_size = 0;
             for (std::uint32_t c = 0; c < n_codes; ++c) {
                 std::uint32_t in_code = 0;
@@ -103,7 +107,7 @@ class RowSearch {
                 }
                 left_size += in_code;
                 if (in_code != 0 && c + 1 < n_codes) {
-                    consider(sweep, left_size, Candidate::order_of(rows_.range.low + c, false));
+                    consider(sweep, left_size, Candidate::order_of(range_.low + c, false));
                 }
             }
             return true;
@@ -113,29 +117,21 @@ class RowSearch {
     // ---- Sorted rows
 
     void sort_rows() {
-        std::uint64_t* sorted = scratch_.sorted.data();
-        n_sorted_ = 0;
-        for (std::uint32_t i = 0; i < rows_.n; ++i) {
-            sorted[n_sorted_] = std::uint64_t{rows_.codes[i]} << 32 | i;
-            n_sorted_ += rows_.codes[i] != kMissing<Code>;
-        }
-        if (n_sorted_ <= 64) {
-            for (std::uint32_t i = 1; i < n_sorted_; ++i) {
-                const std::uint64_t key = sorted[i];
-                std::uint32_t j = i;
-                for (; j > 0 && sorted[j - 1] > key; --j) {
-                    sorted[j] = sorted[j - 1];
-                }
-                sorted[j] = key;
-            }
+        if (sizeof(Code) == 2 && rows_.n <= kMostSorted) {
+            sort_few_rows();
             return;
         }
+        n_sorted_ = 0;
+        for (std::uint32_t i = 0; i < rows_.n; ++i) {
+            scratch_.sorted[n_sorted_] = std::uint64_t{rows_.codes[i]} << 32 | i;
+            n_sorted_ += rows_.codes[i] != kMissing<Code>;
+        }
         // Byte by byte, the lowest first, counting from the lowest code.
-        const int n_bits = std::bit_width(rows_.range.high - rows_.range.low);
+        const int n_bits = std::bit_width(range_.high - range_.low);
         for (int shift = 0; shift < n_bits; shift += 8) {
             std::array<std::uint32_t, 257> starts{};
             const auto digit = [&](std::uint64_t key) {
-                return (static_cast<std::uint32_t>(key >> 32) - rows_.range.low) >> shift & 0xFF;
+                return (static_cast<std::uint32_t>(key >> 32) - range_.low) >> shift & 0xFF;
             };
             for (std::uint32_t i = 0; i < n_sorted_; ++i) {
                 ++starts[digit(scratch_.sorted[i]) + 1];
@@ -148,8 +144,21 @@ class RowSearch {
         }
     }
 
+    // Keys are code << 16 | row. Missing is the largest code, so missing rows come last.
+    void sort_few_rows() {
+        alignas(64) std::array<std::uint32_t, kMostSorted> keys;
+        for (std::uint32_t i = 0; i < rows_.n; ++i) {
+            keys[i] = std::uint32_t{rows_.codes[i]} << 16 | i;
+        }
+        sort_few(keys.data(), rows_.n);
+        n_sorted_ = rows_.n - range_.n_missing;
+        for (std::uint32_t i = 0; i < n_sorted_; ++i) {
+            scratch_.sorted[i] = std::uint64_t{keys[i] >> 16} << 32 | (keys[i] & 0xFFFF);
+        }
+    }
+
     void sweep_rows(bool missing_left) {
-        Sweep<Criterion> sweep(totals_);
+        Sweep<Criterion> sweep(totals_, scratch_.sweep);
         std::int64_t left_size = 0;
         if (missing_left) {
             for (std::uint32_t i = 0; i < rows_.n; ++i) {
@@ -203,6 +212,7 @@ class RowSearch {
     RowScratch& scratch_;
     Rows rows_;
     double to_beat_;
+    CodeRange range_;
     std::uint32_t n_sorted_ = 0;
     FeatureCuts found_;
 };

@@ -24,10 +24,20 @@ struct ClassTotals {
     std::int64_t size = 0;
 };
 
+// Memory that sweeps use again and again.
+struct SweepScratch {
+    std::vector<std::uint64_t> left;
+    std::vector<std::uint64_t> right;
+};
+
 class SweepSides {
   public:
-    explicit SweepSides(const ClassTotals& totals)
-        : totals_(totals), left_(totals.weights.size()), right_(totals.weights), right_weight_(totals.weight) {}
+    SweepSides(const ClassTotals& totals, SweepScratch& scratch) : right_weight_(totals.weight) {
+        scratch.left.assign(totals.weights.size(), 0);
+        scratch.right = totals.weights;
+        left_ = scratch.left;
+        right_ = scratch.right;
+    }
 
     std::uint64_t left_weight() const { return left_weight_; }
     std::uint64_t right_weight() const { return right_weight_; }
@@ -46,9 +56,8 @@ class SweepSides {
         right_weight_ -= weight;
     }
 
-    const ClassTotals& totals_;
-    std::vector<std::uint64_t> left_;
-    std::vector<std::uint64_t> right_;
+    std::span<std::uint64_t> left_;
+    std::span<std::uint64_t> right_;
     std::uint64_t left_weight_ = 0;
     std::uint64_t right_weight_;
 };
@@ -67,7 +76,7 @@ class Sweep : public SweepSides {
 template <>
 class Sweep<Gini> : public SweepSides {
   public:
-    explicit Sweep(const ClassTotals& totals) : SweepSides(totals) {
+    Sweep(const ClassTotals& totals, SweepScratch& scratch) : SweepSides(totals, scratch) {
         for (const std::uint64_t c : totals.weights) {
             right_squares_ += static_cast<UInt128>(c) * c;
         }
@@ -96,7 +105,7 @@ class Sweep<Gini> : public SweepSides {
 template <>
 class Sweep<Entropy> : public SweepSides {
   public:
-    explicit Sweep(const ClassTotals& totals) : SweepSides(totals) {
+    Sweep(const ClassTotals& totals, SweepScratch& scratch) : SweepSides(totals, scratch) {
         for (const std::uint64_t c : totals.weights) {
             right_sum_ += f(c);
         }

@@ -29,6 +29,7 @@ LAYERS = [
     "scores",
     "gather",
     "candidate",
+    "sort_network",
     "sweep",
     "search_cells",
     "search_rows",

@@ -1,0 +1,144 @@
+// Sorting some tens or hundreds of keys without a branch.
+//
+// A bitonic network on vectors of keys: each step compares every key with a partner at a fixed distance, so a step is a
+// shuffle, a minimum, a maximum and a blend. The vectors are the compiler's own, as wide as the instruction set allows.
+
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace weald {
+
+namespace network {
+
+#if defined(__AVX512F__)
+constexpr std::size_t kLanes = 16;
+#elif defined(__AVX2__)
+constexpr std::size_t kLanes = 8;
+#else
+constexpr std::size_t kLanes = 4;
+#endif
+
+typedef std::uint32_t Keys __attribute__((vector_size(kLanes * sizeof(std::uint32_t))));
+
+inline Keys lesser(Keys a, Keys b) {
+    return a < b ? a : b;
+}
+inline Keys greater(Keys a, Keys b) {
+    return a < b ? b : a;
+}
+
+template <class OfLane>
+constexpr Keys lanes(OfLane of_lane) {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+        return Keys{of_lane(static_cast<std::uint32_t>(I))...};
+    }(std::make_index_sequence<kLanes>());
+}
+
+// The key of the lane whose number differs by the bits of Flip.
+template <std::uint32_t Flip>
+inline Keys partner(Keys keys) {
+    constexpr Keys from = lanes([](std::uint32_t lane) { return lane ^ Flip; });
+    return __builtin_shuffle(keys, from);
+}
+
+// Of each pair of partners the lower lane takes the lesser key.
+template <std::uint32_t Flip>
+inline Keys step(Keys keys) {
+    constexpr Keys is_upper = lanes([](std::uint32_t lane) { return (lane ^ Flip) < lane ? ~0u : 0u; });
+    const Keys other = partner<Flip>(keys);
+    return is_upper ? greater(keys, other) : lesser(keys, other);
+}
+
+// Sorts runs of 2 * Distance keys that rise and then fall, or the reverse.
+template <std::uint32_t Distance>
+inline Keys merge(Keys keys) {
+    if constexpr (Distance == 0) {
+        return keys;
+    } else {
+        return merge<Distance / 2>(step<Distance>(keys));
+    }
+}
+
+// Sorts a vector in which runs of Run / 2 keys are sorted.
+template <std::uint32_t Run>
+inline Keys sort(Keys keys) {
+    keys = merge<Run / 4>(step<Run - 1>(keys));
+    if constexpr (Run == kLanes) {
+        return keys;
+    } else {
+        return sort<2 * Run>(keys);
+    }
+}
+
+// Merges two sorted halves of N vectors each.
+template <std::size_t N>
+inline void merge_halves(std::array<Keys, N>& v, std::size_t begin, std::size_t n) {
+    for (std::size_t i = 0; i < n / 2; ++i) {
+        const Keys a = v[begin + i];
+        const Keys b = partner<kLanes - 1>(v[begin + n - 1 - i]);
+        v[begin + i] = lesser(a, b);
+        v[begin + n - 1 - i] = partner<kLanes - 1>(greater(a, b));
+    }
+    for (std::size_t distance = n / 4; distance > 0; distance /= 2) {
+        for (std::size_t i = 0; i < n; ++i) {
+            if ((i & distance) == 0) {
+                const Keys a = v[begin + i];
+                const Keys b = v[begin + i + distance];
+                v[begin + i] = lesser(a, b);
+                v[begin + i + distance] = greater(a, b);
+            }
+        }
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+        v[begin + i] = merge<kLanes / 2>(v[begin + i]);
+    }
+}
+
+template <std::size_t NKeys>
+inline void sort_keys(std::uint32_t* keys) {
+    constexpr std::size_t N = NKeys / kLanes;
+    std::array<Keys, N> v;
+    for (std::size_t i = 0; i < N; ++i) {
+        __builtin_memcpy(&v[i], keys + i * kLanes, sizeof(Keys));
+        v[i] = sort<2>(v[i]);
+    }
+    for (std::size_t n = 2; n <= N; n *= 2) {
+        for (std::size_t begin = 0; begin < N; begin += n) {
+            merge_halves<N>(v, begin, n);
+        }
+    }
+    for (std::size_t i = 0; i < N; ++i) {
+        __builtin_memcpy(keys + i * kLanes, &v[i], sizeof(Keys));
+    }
+}
+
+}  // namespace network
+
+// As many as the registers hold: beyond it the network is slower than a histogram.
+inline constexpr std::size_t kMostSorted = network::kLanes == 16 ? 256 : network::kLanes == 8 ? 64 : 32;
+
+// Sorts n <= kMostSorted keys; there must be room for kMostSorted, and what is behind the n is overwritten.
+inline void sort_few(std::uint32_t* keys, std::size_t n) {
+    const std::size_t room = std::max<std::size_t>(16, std::bit_ceil(n));
+    std::fill(keys + n, keys + room, ~0u);
+    switch (room) {
+        case 16:
+            return network::sort_keys<16>(keys);
+        case 32:
+            return network::sort_keys<32>(keys);
+        case 64:
+            return network::sort_keys<64>(keys);
+        case 128:
+            return network::sort_keys<128>(keys);
+        default:
+            return network::sort_keys<256>(keys);
+    }
+}
+
+}  // namespace weald
