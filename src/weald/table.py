@@ -315,8 +315,9 @@ def _measure(weight: FloatArray | None, n_rows: int) -> tuple[bool, int]:
     """Say whether all weights are whole, and how large the table is: the total weight if so, else the rows."""
     if weight is None:
         return True, n_rows
-    # The first test is of a rounded sum: it only makes sure that the sum of integers cannot overflow.
-    whole = bool((weight == np.floor(weight)).all() and weight.sum() <= 2 * LARGEST_EXACT)
+    # The first tests, of the largest and of a rounded sum, only make sure that the sum of integers cannot overflow.
+    whole = bool(weight.max() <= LARGEST_EXACT and weight.sum() <= 2 * LARGEST_EXACT)
+    whole = whole and bool((weight == np.floor(weight)).all())
     total = int(weight.astype(np.int64).sum()) if whole else 0
     whole = whole and total <= LARGEST_EXACT
     return whole, total if whole else n_rows

@@ -150,10 +150,13 @@ class Tree:
     def compute_feature_importances(self, normalize: bool = True) -> FloatArray:
         """Add up the decrease of impurity by feature; with `normalize`, as shares that add up to 1."""
         split = ~self._is_leaf
-        # A decrease is in units of 2^(-2 * target_exponent), which is 1 for classes.
-        decrease = np.ldexp(self._forest.decrease[split], -2 * self._forest.target_exponent)
-        total = np.bincount(self._forest.feature[split], weights=decrease, minlength=self.n_features)
-        return (total / total.sum() if normalize and total.sum() > 0 else total).astype(np.float64)
+        decrease = self._forest.decrease[split]
+        total = np.bincount(self._forest.feature[split], weights=decrease, minlength=self.n_features).astype(np.float64)
+        if normalize:
+            return total / total.sum() if total.sum() > 0 else total
+        # A decrease is in units of 2^(-2 * target_exponent), which is 1 for classes; of huge targets it is infinite.
+        with np.errstate(over="ignore"):
+            return np.ldexp(total, -2 * self._forest.target_exponent)
 
 
 class SingleTree(TreeModel):

@@ -1,0 +1,154 @@
+"""Tables at the edge of what a table can be: all engines grow the same forest from them, and it says finite things."""
+
+import numpy as np
+import pytest
+
+import weald
+from tests.laws.cases import CRITERIA, is_of_classes
+
+pytestmark = pytest.mark.sanitize
+
+N = 24
+RNG = np.random.default_rng(0)
+PLAIN = np.round(RNG.normal(size=(N, 3)), 1)
+ALTERNATING = np.arange(N) % 3
+LARGEST = np.finfo(np.float64).max
+
+X = {
+    "plain": PLAIN,
+    "one row": PLAIN[:1],
+    "two rows": PLAIN[:2],
+    "one column": PLAIN[:, :1],
+    "constant columns": np.ones((N, 3)),
+    "one constant column": np.column_stack([np.ones(N), PLAIN]),
+    "all missing": np.full((N, 3), np.nan),
+    "one missing column": np.column_stack([np.full(N, np.nan), PLAIN]),
+    "one value and missing ones": np.where(np.arange(N) % 2, 5.0, np.nan)[:, None],
+    "one row is not missing": np.where(np.arange(N) == 3, 5.0, np.nan)[:, None],
+    "duplicated rows": np.tile(PLAIN[:3], (N // 3, 1)),
+    "duplicated columns": np.repeat(PLAIN[:, :1], 4, axis=1),
+    "infinities": RNG.choice([-np.inf, np.inf], (N, 2)),
+    "infinities and numbers": RNG.choice([-np.inf, -1.0, 2.0, np.inf, np.nan], (N, 3)),
+    "the largest numbers": RNG.choice([-LARGEST, LARGEST, np.nextafter(LARGEST, 0)], (N, 2)),
+    "huge and tiny": PLAIN * np.exp2(RNG.integers(-1000, 1000, PLAIN.shape).astype(float)),
+    "subnormals": RNG.integers(-9, 9, (N, 2)) * 5e-324,
+    "signed zeros": RNG.choice([-0.0, 0.0, 5e-324, -5e-324], (N, 2)),
+    "neighbours": 1.0 + RNG.integers(0, 9, (N, 2)) * np.finfo(float).eps,
+    "whole numbers": RNG.integers(-5, 5, (N, 3)),
+    "small whole numbers": RNG.integers(0, 200, (N, 3)).astype(np.uint8),
+    "neighbours of 2**53": 2**53 - RNG.integers(0, 9, (N, 2)),
+    "true and false": RNG.integers(0, 2, (N, 3)).astype(bool),
+    "single precision": PLAIN.astype(np.float32),
+    "single precision at its edges": RNG.choice(np.array([3.4e38, -3.4e38, 1e-45, 0], dtype=np.float32), (N, 2)),
+    "more columns than rows": np.round(RNG.normal(size=(4, 70)), 1),
+}
+LABELS = {
+    "three classes": ALTERNATING,
+    "two classes": ALTERNATING > 0,
+    "one class": np.zeros(N, dtype=int),
+    "a class for each row": np.arange(N),
+    "a rare class": (np.arange(N) == 5).astype(int),
+}
+NUMBERS = {
+    "plain": RNG.normal(size=N),
+    "constant": np.full(N, 0.1),
+    "the smallest constant": np.full(N, 5e-324),
+    "the largest constant": np.full(N, LARGEST),
+    "whole": ALTERNATING,
+    "plus and minus 1e308": np.where(ALTERNATING == 1, 1e308, -1e308),
+    "the largest numbers": np.where(ALTERNATING == 1, LARGEST, -LARGEST),
+    "huge and tiny": RNG.normal(size=N) * np.exp2(RNG.integers(-1000, 1000, N).astype(float)),
+    "subnormals": RNG.integers(-9, 9, N) * 5e-324,
+    "signed zeros": np.where(ALTERNATING == 1, 0.0, -0.0),
+    "far from zero": 1e15 + RNG.integers(0, 4, N),
+    "one outlier": np.where(np.arange(N) == 5, 1e300, 1e-300),
+}
+WEIGHTS = {
+    "huge": np.full(N, 1e300),
+    "the largest": np.full(N, LARGEST),
+    "tiny": np.full(N, 1e-300),
+    "the smallest": np.full(N, 5e-324),
+    "huge and tiny": np.where(ALTERNATING == 1, 1e300, 1e-300),
+    "some are zero": np.where(ALTERNATING == 1, 0.0, 0.5),
+    "all but one are zero": np.where(np.arange(N) == 5, 1.0, 0.0),
+    "neighbours of 2**53": np.where(np.arange(N) == 5, 2.0**53, 1.0),
+    "small whole numbers": np.full(N, 3, dtype=np.uint8),
+    "true and false": np.arange(N) > 3,
+}
+TASKS = [(c, target) for c in CRITERIA for target in (LABELS if is_of_classes(c) else NUMBERS)]
+
+
+def models(criterion, engine):
+    trees, forests = (
+        (weald.DecisionTreeClassifier, weald.RandomForestClassifier)
+        if is_of_classes(criterion)
+        else (weald.DecisionTreeRegressor, weald.RandomForestRegressor)
+    )
+    yield trees(criterion=criterion, engine=engine)
+    yield forests(2, criterion=criterion, engine=engine, random_state=1)
+    yield forests(2, criterion=criterion, engine=engine, random_state=1, max_bins=2, bootstrap=False, max_leaf_nodes=5)
+
+
+def hold(criterion, x, y, weight=None):
+    """Fit every model with both engines; what they say is the same, and finite."""
+    for native, reference in zip(models(criterion, "native"), models(criterion, "reference"), strict=True):
+        native.fit(x, y, sample_weight=weight)
+        reference.fit(x, y, sample_weight=weight)
+        assert native.forest_.fingerprint() == reference.forest_.fingerprint()
+        said = native.predict_votes(x)
+        assert np.array_equal(said, reference.predict_votes(x), equal_nan=True)
+        if is_of_classes(criterion):
+            np.testing.assert_allclose(native.predict_proba(x).sum(axis=1), 1)
+            assert set(native.predict(x)) <= set(np.asarray(y))
+        else:
+            halves = np.asarray(y, dtype=float) / 2
+            slack = (halves.max() - halves.min()) * 1e-9 + 1e-9 * abs(halves).max()
+            said = native.predict(x) / 2
+            assert halves.min() - slack <= said.min()
+            assert said.max() <= halves.max() + slack
+        importances = native.feature_importances_
+        assert np.isfinite(importances).all()
+        assert importances.sum() == pytest.approx(1) or not importances.any()
+        if hasattr(native, "tree_"):
+            assert np.isfinite(native.tree_.impurity).all()
+            assert (native.tree_.impurity >= 0).all()
+            assert np.isfinite(native.tree_.compute_feature_importances()).all()
+
+
+@pytest.mark.parametrize("name", X)
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_odd_features_are_features(criterion, name):
+    x = X[name]
+    hold(criterion, x, ALTERNATING[: len(x)])
+
+
+@pytest.mark.parametrize(("criterion", "target"), TASKS)
+def test_odd_targets_are_targets(criterion, target):
+    hold(criterion, PLAIN, (LABELS if is_of_classes(criterion) else NUMBERS)[target])
+
+
+@pytest.mark.parametrize("name", WEIGHTS)
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_odd_weights_are_weights(criterion, name):
+    hold(criterion, PLAIN, ALTERNATING, WEIGHTS[name])
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_a_constant_target_makes_a_single_leaf_that_says_it(criterion):
+    for model in models(criterion, "native"):
+        model.fit(PLAIN, np.full(N, 5.0))
+        assert model.forest_.n_nodes == model.forest_.n_trees
+        assert (model.predict(PLAIN) == 5.0).all()
+
+
+@pytest.mark.parametrize("value", [LARGEST, -LARGEST, 5e-324, 0.1, 1e15 + 1])
+def test_a_constant_number_is_said_exactly(value):
+    for model in models("squared_error", "native"):
+        assert (model.fit(PLAIN, np.full(N, value)).predict(PLAIN) == value).all()
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("name", ["constant columns", "all missing"])
+def test_columns_that_cannot_cut_make_a_single_leaf(criterion, name):
+    for model in models(criterion, "native"):
+        assert (model.fit(X[name], ALTERNATING).forest_.feature < 0).all()
