@@ -3,6 +3,7 @@
 import pytest
 
 from weald import _core
+from weald.engines import reference
 
 # Known answers of Random123 (its file kat_vectors, philox4x32 10): counter, key, expected words.
 KNOWN_ANSWERS = {
@@ -59,3 +60,30 @@ def test_a_draw_is_two_words_at_its_address(core, i):
 @pytest.mark.parametrize("bits", [0, 1, 2**63 - 1, 2**63, 2**64 - 1])
 def test_below_scales_the_bits_to_n(core, bits, n):
     assert core.below(bits, n) == bits * n // 2**64
+
+
+@pytest.mark.parametrize("first_pair", [0, 1, 8, 2**20])
+def test_a_block_of_draws_is_the_draws_one_by_one(core, first_pair):
+    address = (0x0123456789ABCDEF, 0xFEDCBA9876543210, 7, 1)
+    block = core.draw_block(*address, first_pair)
+    assert block == [core.draw(*address, 2 * first_pair + i) for i in range(len(block))]
+
+
+@pytest.mark.parametrize("first_id", [0, 1, 2**32 - 3, 2**40])
+def test_a_block_of_ids_is_the_draws_one_by_one(core, first_id):
+    block = core.draw_block_of_ids(2**63 + 5, first_id, 3, 0)
+    assert block == [core.draw(2**63 + 5, first_id + i // 2, 3, 0, i % 2) for i in range(len(block))]
+
+
+@pytest.mark.parametrize("seed", [0, 7, 2**64 - 1])
+@pytest.mark.parametrize("address", [0, 1, 2**32, 2**64 - 1])
+@pytest.mark.parametrize("i", [0, 1, 2, 17])
+def test_draws_are_those_of_the_definition(core, seed, address, i):
+    for tree in (0, 5, 2**32 - 1):
+        for purpose in (reference.PURPOSE_BAG, reference.PURPOSE_FEATURES):
+            assert core.draw(seed, address, tree, purpose, i) == reference.draw(seed, address, tree, purpose, i)
+
+
+def test_words_are_mixed_as_in_the_definition(core):
+    words = [0, 1, 2**63, 2**64 - 1, *(reference.draw(1, 2, 3, 4, i) for i in range(50))]
+    assert [core.mix64(word) for word in words] == [reference.mix64(word) for word in words]

@@ -1,0 +1,26 @@
+"""core/feature_draw.h against the definition: the order in which a node draws its features."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from weald import _core
+from weald.engines import reference
+
+pytestmark = pytest.mark.sanitize
+
+
+@pytest.mark.parametrize("n_features", [1, 2, 3, 15, 16, 17, 64, 65, 200])
+@pytest.mark.parametrize("simd", _core.supported())
+def test_features_are_drawn_as_in_the_definition(simd, n_features):
+    core = _core.load(simd)
+    for seed, node, number in ((1, 1, 0), (2**64 - 1, 2**63 + 9, 5)):
+        tree = SimpleNamespace(
+            coded=SimpleNamespace(columns=[None] * n_features),
+            growth=SimpleNamespace(max_features=0),
+            seed=seed,
+            number=number,
+        )
+        drawn = core.draw_features(seed, node, number, n_features)
+        assert drawn == list(reference.draw_features(tree, node))
+        assert sorted(drawn) == list(range(n_features))
