@@ -202,8 +202,9 @@ class RowSearch {
         if constexpr (!std::is_void_v<typename Criterion::TieBreaker>) {
             tie_score = sweep.template exact<typename Criterion::TieBreaker>();
         }
+        const std::int64_t balance = left_weight - right_weight;
         found_.offer(
-            {sweep.exact_score(), tie_score, static_cast<std::uint64_t>(std::abs(left_weight - right_weight)), order});
+            {sweep.exact_score(), tie_score, static_cast<std::uint64_t>(std::abs(balance)), order, balance >= 0});
     }
 
     const Labels& labels_;
