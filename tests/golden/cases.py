@@ -1,0 +1,102 @@
+"""The forests whose fingerprints are kept, grown from tables that are the same on every machine.
+
+A change of any fingerprint is a change of the contract: forests that users have grown would not come out again.
+"""
+
+import json
+import random
+from pathlib import Path
+
+import numpy as np
+
+from tests.laws.cases import CRITERIA, is_of_classes
+from weald.params import Growth
+from weald.table import Table
+
+FILE = Path(__file__).with_name("fingerprints.json")
+
+N_ROWS, N_FEATURES = 120, 5
+
+# What differs from a plain random forest.
+WAYS = {
+    "plain": {},
+    "one tree that sees all": {"bootstrap": False, "max_features": N_FEATURES},
+    "shallow": {"max_depth": 3},
+    "wide leaves": {"min_samples_leaf": 4, "min_samples_split": 12},
+    "heavy leaves": {"min_weight_fraction_leaf": 0.05},
+    "few leaves": {"max_leaf_nodes": 9},
+    "worthwhile cuts": {"min_impurity_decrease": 0.01},
+    "small bags": {"n_draws": 30},
+}
+TABLES = ("plain", "missing", "whole weights", "fractional weights", "two classes", "few codes")
+
+
+def bell(dice: random.Random) -> float:
+    """Draw from a bell curve by sums alone: logarithms and cosines differ from machine to machine."""
+    return dice.random() + dice.random() + dice.random() + dice.random() - 2.0
+
+
+def make_table(kind: str, *, of_classes: bool) -> Table:
+    dice = random.Random(2025)
+    X = np.array([[bell(dice) for _ in range(N_FEATURES)] for _ in range(N_ROWS)])
+    X[:, 2] = np.round(X[:, 2])
+    X[:, 3] = np.round(X[:, 3] * 4) / 4
+    noise = np.array([bell(dice) for _ in range(N_ROWS)])
+    signal = X[:, 0] + X[:, 2] * X[:, 1] + noise / 2
+    if kind == "missing":
+        X[np.array([[dice.random() < 0.2 for _ in range(N_FEATURES)] for _ in range(N_ROWS)])] = np.nan
+    weight, size = None, N_ROWS
+    if kind == "whole weights":
+        weight = np.array([float(dice.randint(1, 4)) for _ in range(N_ROWS)])
+        size = int(weight.sum())
+    if kind == "fractional weights":
+        weight = np.array([dice.random() + 0.1 for _ in range(N_ROWS)])
+    edges = [0.0] if kind == "two classes" else [-1.0, 0.0, 1.0]
+    target = np.digitize(signal, edges).astype(np.int32) if of_classes else signal
+    return Table(X, target, len(edges) + 1 if of_classes else 0, weight, kind != "fractional weights", size)
+
+
+def make_cases() -> dict[str, tuple[Table, Growth, int]]:
+    """Return all cases by name: a table, how to grow, and how many codes a column may have."""
+    cases = {}
+    for criterion in CRITERIA:
+        for kind in TABLES:
+            if kind == "two classes" and not is_of_classes(criterion):
+                continue
+            table = make_table(kind, of_classes=is_of_classes(criterion))
+            for way, given in WAYS.items():
+                cases[f"{criterion}, {kind}, {way}"] = (table, make_growth(table, criterion, given), bins(kind))
+            for class_weight in ("table", "bag") if is_of_classes(criterion) else ():
+                growth = make_growth(table, criterion, {"class_weight": class_weight})
+                cases[f"{criterion}, {kind}, classes balanced by {class_weight}"] = (table, growth, bins(kind))
+    return cases
+
+
+def bins(kind: str) -> int:
+    return 10 if kind == "few codes" else 65_535
+
+
+def make_growth(table: Table, criterion: str, given: dict) -> Growth:
+    plain = {
+        "max_features": 2,
+        "max_depth": 2**31 - 1,
+        "min_samples_split": 2,
+        "min_samples_leaf": 1,
+        "min_weight_fraction_leaf": 0.0,
+        "min_impurity_decrease": 0.0,
+        "max_leaf_nodes": 0,
+        "bootstrap": True,
+        "n_draws": table.size,
+        "class_weight": "none",
+    }
+    return Growth(criterion=criterion, **{**plain, **given})
+
+
+def fingerprint(engine, case) -> str:
+    table, growth, max_bins = case
+    coded = engine.code(table, max_bins, 2, None)
+    return f"{coded.fingerprint:016x} {engine.grow(coded, growth, 42, 0, 3, 2, None).fingerprint()}"
+
+
+def read_file() -> dict[str, str]:
+    return json.loads(FILE.read_text())
