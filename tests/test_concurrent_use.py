@@ -1,0 +1,90 @@
+"""Several threads of one program use weald at once: nobody waits for a fit, and nobody gets another's results."""
+
+import pickle
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import weald
+
+pytestmark = pytest.mark.sanitize
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(20_000, 10))
+Y = X[:, 0] + RNG.normal(size=len(X))
+
+
+class Ticker(threading.Thread):
+    """Counts how often it gets its turn."""
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.ticks = 0
+        self.stop = threading.Event()
+
+    def run(self):
+        while not self.stop.is_set():
+            time.sleep(0.001)
+            self.ticks += 1
+
+    def during(self, work):
+        """Say how many ticks there were while the work was done, and how long it took."""
+        ticks, began = self.ticks, time.perf_counter()
+        work()
+        return self.ticks - ticks, time.perf_counter() - began
+
+
+@pytest.fixture
+def ticker():
+    thread = Ticker()
+    thread.start()
+    yield thread
+    thread.stop.set()
+    thread.join()
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_other_threads_go_on_during_a_fit(ticker, n_jobs):
+    model = weald.RandomForestRegressor(12, n_jobs=n_jobs, random_state=0)
+    ticks, seconds = ticker.during(lambda: model.fit(X, Y))
+    assert ticks > 20 * seconds  # of a thousand in a second; without its turns there would be hardly one
+
+
+def test_other_threads_go_on_during_a_prediction(ticker):
+    model = weald.RandomForestRegressor(12, random_state=0).fit(X[:2000], Y[:2000])
+    rows = np.broadcast_to(X[0], (1_000_000, 10))
+    ticks, seconds = ticker.during(lambda: model.predict(rows))
+    assert ticks > 20 * seconds
+
+
+def test_fits_in_several_threads_do_not_disturb_each_other():
+    def fit(seed):
+        return weald.RandomForestRegressor(3, n_jobs=2, random_state=seed).fit(X[:500], Y[:500]).forest_.fingerprint()
+
+    alone = [fit(seed) for seed in range(6)]
+    with ThreadPoolExecutor(6) as threads:
+        assert list(threads.map(fit, range(6))) == alone
+
+
+def test_one_estimator_answers_several_threads_alike():
+    model = weald.RandomForestRegressor(10, n_jobs=2, random_state=0).fit(X[:500], Y[:500])
+    fresh = pickle.loads(pickle.dumps(model))  # nothing has been asked of it
+    expected = model.predict(X)
+    with ThreadPoolExecutor(6) as threads:
+        for said in threads.map(fresh.predict, [X] * 12):
+            assert np.array_equal(said, expected)
+
+
+def test_one_estimator_fitted_by_several_threads_is_fitted_by_one_of_them():
+    model = weald.RandomForestRegressor(3, n_jobs=1, random_state=0)
+    sizes = [200, 300, 400, 500]
+    prints = {model.fit(X[:n], Y[:n]).forest_.fingerprint() for n in sizes}
+    with ThreadPoolExecutor(4) as threads:
+        for turn in threads.map(lambda n: model.fit(X[:n], Y[:n]), sizes * 4):
+            assert turn is model
+            pickle.dumps(model)
+            assert model.predict(X[:5]).shape == (5,)
+    assert model.forest_.fingerprint() in prints
