@@ -31,6 +31,7 @@ struct Codes {
     std::uint32_t n_rows = 0;
     std::uint32_t n_classes = 0;  // 0: regression
     std::vector<Column> columns;
+    std::vector<std::uint16_t> rows;       // the same codes rank by rank, where that pays; empty: it does not
     std::vector<std::int32_t> classes;     // by rank
     std::vector<double> numbers;           // by rank
     std::vector<double> weights;           // by rank; empty: all one

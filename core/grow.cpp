@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "bag.h"
+#include "block.h"
 #include "feature_draw.h"
 #include "models.h"
 #include "partition.h"
@@ -44,32 +45,6 @@ struct Split {
     bool missing_left = false;
 };
 
-// The codes of a node's rows, copied column by column.
-class Block {
-  public:
-    std::uint32_t end = 0;  // nodes that begin before this row of the tree are inside the block
-
-    void begin_rows(std::uint32_t n_rows, std::uint32_t n_features) {
-        n_rows_ = n_rows;
-        const std::size_t n_words = std::size_t{n_rows} * n_features;
-        if (codes_.size() < n_words) {
-            codes_.resize(n_words);
-        }
-    }
-    template <class Code>
-    Code* column(std::uint32_t feature) {
-        static_assert(sizeof(Code) <= sizeof(std::uint32_t));
-        return reinterpret_cast<Code*>(codes_.data() + std::size_t{feature} * n_rows_);
-    }
-
-  private:
-    std::uint32_t n_rows_ = 0;
-    std::vector<std::uint32_t> codes_;
-};
-
-constexpr std::size_t kBlockBytes = 512 * 1024;  // half of a common second-level cache
-constexpr std::uint32_t kLeastBlockRows = 64;
-
 // Half-way between a < b, so that a goes left and b goes right.
 double place_threshold(double a, double b) {
     const double t = a / 2 + b / 2;
@@ -88,6 +63,7 @@ class Grower {
           growth_(growth),
           model_(std::move(model)),
           work_(work),
+          reader_(codes, growth.max_features),
           draw_(static_cast<std::uint32_t>(codes.columns.size())),
           n_words_(FeatureSet::n_words(codes.columns.size())) {}
 
@@ -108,7 +84,7 @@ class Grower {
         number_ = number;
         tree_ = {};
         tree_.reserve(n_nodes_before_ + n_nodes_before_ / 16);
-        block_.end = 0;
+        reader_.begin_tree();
         for (auto& buffer : buffers_) {
             buffer.resize(std::max(buffer.size(), ids_.size()));
         }
@@ -151,9 +127,7 @@ class Grower {
             }
             std::uint64_t* dead = dead_.data() + level + n_words_;
             std::copy_n(dead_.data() + level, n_words_, dead);
-            if (node.begin >= block_.end && is_worth_a_block(node)) {
-                enter_block(node, FeatureSet(dead));
-            }
+            reader_.enter(node.begin, {ids_.data() + node.begin, node.n_rows()}, FeatureSet(dead));
             model_.look_at(payloads_.data() + node.begin, node.n_rows());
             const std::optional<Split> split = find_split(node, FeatureSet(dead));
             write_node(node, split);
@@ -258,7 +232,7 @@ class Grower {
     // Looks at max_features features that can cut the node, in the order of the draw.
     std::optional<Split> best_split(const Node& node, FeatureSet dead) {
         const auto n_features = static_cast<std::uint32_t>(codes_.columns.size());
-        const double perfect = model_.perfect();
+        const double perfect = model_.perfect(payloads_.data() + node.begin, node.n_rows());
         std::optional<Split> best;
         std::uint32_t n_looked_at = 0;
         draw_.begin({seed_, node.id, number_, kPurposeFeatures}, growth_.max_features == n_features);
@@ -278,9 +252,10 @@ class Grower {
             if (cuts.best.score != kNoScore && (!best || cuts.best.beats_earlier_feature(best->cut))) {
                 best = Split{.feature = feature, .cut = cuts.best, .has_missing = cuts.has_missing};
                 kept_ = spare;  // the winner's codes will divide the rows
-                if (cuts.best.score >= perfect) {
-                    break;  // what comes later can only tie, and would lose
-                }
+            }
+            // What comes later can only tie, and would lose: two rows can be divided in one way.
+            if (node.n_rows() == 2 || (best && best->cut.score >= perfect)) {
+                break;
             }
         }
         draw_.end();
@@ -303,55 +278,9 @@ class Grower {
     }
 
     void gather(std::uint32_t feature, const Node& node, int buffer) {
-        const std::uint32_t* ids = ids_.data() + node.begin;
         with_codes(feature, buffer, [&](auto* to) {
-            using To = std::remove_pointer_t<decltype(to)>;
-            if (node.begin < block_.end) {
-                gather_codes(block_.column<To>(feature), ids, node.n_rows(), to);
-            } else {
-                gather_from_table(feature, ids, node.n_rows(), to);
-            }
+            reader_.read(feature, node.begin, {ids_.data() + node.begin, node.n_rows()}, to);
         });
-    }
-
-    template <class To>
-    void gather_from_table(std::uint32_t feature, const std::uint32_t* ids, std::uint32_t n, To* to) const {
-        const Column& column = codes_.columns[feature];
-        if constexpr (sizeof(To) == 4) {
-            gather_codes(column.as<std::uint32_t>(), ids, n, to);
-        } else if (column.width == 1) {
-            gather_codes(column.as<std::uint8_t>(), ids, n, to);
-        } else {
-            gather_codes(column.as<std::uint16_t>(), ids, n, to);
-        }
-    }
-
-    // ---- Blocks: the rows of a node that fits the cache, copied so that its whole subtree is grown from there
-
-    // Worth it where the subtree will look at more features a row than there are to copy.
-    bool is_worth_a_block(const Node& node) const {
-        const std::size_t n = node.n_rows();
-        const std::size_t n_features = codes_.columns.size();
-        return n >= kLeastBlockRows && n * n_features * sizeof(std::uint16_t) <= kBlockBytes &&
-               growth_.max_features * std::bit_width(n) >= n_features;
-    }
-
-    void enter_block(const Node& node, const FeatureSet& dead) {
-        const std::uint32_t n = node.n_rows();
-        const auto n_features = static_cast<std::uint32_t>(codes_.columns.size());
-        block_.begin_rows(n, n_features);
-        for (std::uint32_t f = 0; f < n_features; ++f) {
-            if (dead.has(f)) {
-                continue;
-            }
-            if (codes_.columns[f].width == 4) {
-                gather_from_table(f, ids_.data() + node.begin, n, block_.column<std::uint32_t>(f));
-            } else {
-                gather_from_table(f, ids_.data() + node.begin, n, block_.column<std::uint16_t>(f));
-            }
-        }
-        std::iota(ids_.begin() + node.begin, ids_.begin() + node.end, 0u);
-        block_.end = node.end;
     }
 
     // Finds the threshold, and where missing values go, from the winner's codes.
@@ -400,6 +329,7 @@ class Grower {
     const Growth& growth_;
     Model model_;
     const Work& work_;
+    CodeReader reader_;
     FeatureDraw draw_;
     std::size_t n_words_;
     Limits limits_;
@@ -413,7 +343,6 @@ class Grower {
     std::vector<std::uint64_t> dead_;                    // features that cannot cut, level by level
     std::array<std::vector<std::uint32_t>, 2> buffers_;  // codes of the feature at hand, and of the best so far
     int kept_ = 0;                                       // which of them is the best's
-    Block block_;
     std::size_t n_nodes_before_ = 0;  // of the tree grown before: a guess at this one's
 };
 

@@ -51,7 +51,7 @@ class TwoClassModel {
     std::int64_t size() const { return static_cast<std::int64_t>((total_ & 0xFFFFFFFFu) + (total_ >> 32)); }
     std::uint64_t weight() const { return (total_ & 0xFFFFFFFFu) * scales_[0] + (total_ >> 32) * scales_[1]; }
     double undivided() const { return Scorer(total_, scales_, {}).undivided(); }
-    double perfect() const { return Scorer(total_, scales_, {}).perfect(); }
+    double perfect(const Payload*, std::uint32_t) const { return Scorer(total_, scales_, {}).perfect(); }
     static double in_user_units(double decrease) { return decrease; }
 
     template <class Code>
@@ -128,7 +128,7 @@ class ManyClassModel {
     std::int64_t size() const { return totals_.size; }
     std::uint64_t weight() const { return totals_.weight; }
     double undivided() const { return Criterion::template term<std::uint64_t>({totals_.weights, totals_.weight}); }
-    double perfect() const {
+    double perfect(const Payload*, std::uint32_t) const {
         if (totals_.weights.size() != 2 || static_cast<double>(totals_.weight) >= kExactInDouble) {
             return std::numeric_limits<double>::infinity();
         }
@@ -191,7 +191,25 @@ class NumberModel {
     std::int64_t size() const { return total_.size(); }
     std::uint64_t weight() const { return static_cast<std::uint64_t>(total_.weight); }
     double undivided() const { return Scorer(total_, {}).undivided(); }
-    double perfect() const { return std::numeric_limits<double>::infinity(); }
+    // The best score of all ways to divide a few rows, whatever the feature.
+    double perfect(const Payload* payloads, std::uint32_t n) const {
+        constexpr std::uint32_t kFewRows = 5;
+        if (n > kFewRows) {
+            return std::numeric_limits<double>::infinity();
+        }
+        const Scorer scorer(total_, {});
+        double best = kNoScore;
+        for (std::uint32_t left_rows = 1; left_rows < 1u << (n - 1); ++left_rows) {
+            Cell left{};
+            for (std::uint32_t i = 0; i + 1 < n; ++i) {
+                if (left_rows >> i & 1) {
+                    left += labels_.cell(payloads[i]);
+                }
+            }
+            best = std::max(best, scorer.score(left));
+        }
+        return best;
+    }
     double in_user_units(double decrease) const { return ldexp_within(decrease, -2 * exponent_); }
 
     template <class Code>
