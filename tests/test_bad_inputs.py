@@ -1,0 +1,486 @@
+"""What breaks other libraries, tried on all four estimators: an error that names the argument or column, or an answer.
+
+    REFUSED      what a fit refuses, and a word that the error must have
+    ACCEPTED     what looks bad but means something
+    subprocess   what has crashed or hung other libraries runs in a process of its own
+
+The reading of tables and parameters has its own tests, test_table.py and test_params.py; here the whole way is gone.
+"""
+
+import subprocess
+import sys
+import textwrap
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import is_classifier
+
+import weald
+from weald.errors import WealdError
+
+pytestmark = pytest.mark.sanitize
+
+ESTIMATORS = {
+    "tree classifier": weald.DecisionTreeClassifier,
+    "tree regressor": weald.DecisionTreeRegressor,
+    "forest classifier": weald.RandomForestClassifier,
+    "forest regressor": weald.RandomForestRegressor,
+}
+RNG = np.random.default_rng(0)
+N = 30
+X = np.round(RNG.normal(size=(N, 4)), 2)
+Y = (X[:, 0] > 0).astype(int)
+ONES = np.ones(N)
+
+
+def replaced(array, row, value):
+    """Put one value into a copy of an array."""
+    changed = np.array(array, dtype=object if isinstance(value, str) else float)
+    changed[row] = value
+    return changed
+
+
+def frame(**columns):
+    return pd.DataFrame({"a": X[:, 0], "b": X[:, 1], **columns})
+
+
+@pytest.fixture(params=ESTIMATORS)
+def make(request):
+    """Make an estimator, small where it is a forest."""
+    model = ESTIMATORS[request.param]
+
+    def make_model(**given):
+        small = {"n_estimators": 3, "random_state": 0} if "n_estimators" in model().get_params() else {}
+        return model(**{**small, **given})
+
+    return make_model
+
+
+def only_for(make, given):
+    """Skip parameters that an estimator does not have."""
+    if not set(given) <= set(make().get_params()):
+        pytest.skip(f"this estimator has no {', '.join(given)}")
+
+
+# ------------------------------------------------------------------------------------------------------------ refused
+
+REFUSED_X = {
+    "no rows": (np.empty((0, 4)), "X|sample"),
+    "no columns": (np.empty((N, 0)), "X|feature"),
+    "one dimension": (X[:, 0], "2D"),
+    "three dimensions": (X[None], "dim"),
+    "a number": (3.0, "X|2D"),
+    "nothing": (None, "X|2D|array"),
+    "words": (np.full((N, 2), "a"), "X"),
+    "bytes": (np.full((N, 2), b"a"), "X"),
+    "a word among numbers": (np.where(np.arange(N)[:, None] == 7, "a", X.astype(object)), "[Rr]ow 7 of column 0 of X"),
+    "complex numbers": (X * 1j, "[Cc]omplex"),
+    "dates": (np.full((N, 2), np.datetime64("2020-01-01")), "X holds datetime64"),
+    "durations": (np.full((N, 2), np.timedelta64(1, "D")), "X holds timedelta64"),
+    "records": (np.zeros(N, dtype=[("a", float), ("b", int)]), "X"),
+    "ragged lists": ([[1.0, 2.0]] * (N - 1) + [[1.0]], "X"),
+    "sparse rows": (sparse.csr_matrix(X), "X is sparse"),
+    "sparse columns": (sparse.csc_array(X), "X is sparse"),
+    "sparse, unsorted, twice": (
+        sparse.csr_matrix((np.array([1.0, np.nan, 2.0]), np.array([3, 0, 0]), np.array([0] + [3] * N)), shape=(N, 4)),
+        "X is sparse",
+    ),
+    "other numbers of rows": (X[:-1], "X has 29 rows but y has 30"),
+    "a frame with a date": (frame(when=pd.Timestamp("2020-01-01")), "'when'"),
+    "a frame with words": (frame(name="x"), "'name'"),
+    "a frame with categories": (frame(kind=pd.Categorical(["u", "v"] * (N // 2))), "'kind'"),
+    "a frame with lists": (frame(things=[[1]] * N), "'things'"),
+    "a frame with two columns of one name": (pd.DataFrame(X, columns=["a", "b", "a", "c"]), "'a'"),
+    "a frame with names and numbers for names": (pd.DataFrame(X, columns=["a", 1, 2, 3]), "name"),
+}
+REFUSED_Y = {
+    "nothing": (None, "y"),
+    "too short": (Y[:-1], "X has 30 rows but y has 29"),
+    "too long": (np.append(Y, 1), "X has 30 rows but y has 31"),
+    "missing": (replaced(Y, 4, np.nan), "Row 4 of y is nan"),
+    "all missing": (np.full(N, np.nan), "Row 0 of y is nan"),
+    "infinite": (replaced(Y, 4, -np.inf), "Row 4 of y is -inf"),
+    "two columns": (np.column_stack([Y, Y]), "y has 2 columns"),
+    "three dimensions": (np.zeros((N, 1, 1)), "y"),
+    "a number": (1.0, "y"),
+    "complex numbers": (Y * 1j, "y holds complex"),
+    "records": (np.zeros(N, dtype=[("a", float)]), "y holds"),
+    "masked": (np.ma.array(Y, mask=np.arange(N) == 3), "y has masked"),
+    "sparse": (sparse.csr_matrix(Y), "y is sparse"),
+    "ragged": ([[0]] * (N - 1) + [[0, 1]], "y"),
+    "words and numbers": (np.array([0, "a"] * (N // 2), dtype=object), "y"),
+    "words and nothing": (np.array(["a", None] * (N // 2), dtype=object), "[Rr]ow .* of y"),
+}
+REFUSED_WEIGHTS = {
+    "too short": (ONES[:-1], "sample_weight"),
+    "too long": (np.ones(N + 1), "sample_weight"),
+    "two dimensions": (ONES[:, None], "sample_weight"),
+    "negative": (replaced(ONES, 4, -1), "Row 4 of sample_weight is -1"),
+    "missing": (replaced(ONES, 4, np.nan), "Row 4 of sample_weight is nan"),
+    "infinite": (replaced(ONES, 4, np.inf), "Row 4 of sample_weight is inf"),
+    "all zero": (np.zeros(N), "sample_weight is zero"),
+    "words": (np.full(N, "a"), "sample_weight"),
+    "complex numbers": (ONES * 1j, "sample_weight"),
+    "dates": (np.full(N, np.datetime64("2020-01-01")), "sample_weight"),
+}
+REFUSED_PARAMETERS = [
+    {"max_features": 0},
+    {"max_features": 5},
+    {"max_features": -1},
+    {"max_features": 0.0},
+    {"max_features": "auto"},
+    {"max_depth": 0},
+    {"max_depth": -3},
+    {"max_depth": 1.5},
+    {"min_samples_leaf": 0},
+    {"min_samples_split": 1},
+    {"max_leaf_nodes": 1},
+    {"min_weight_fraction_leaf": 0.51},
+    {"min_impurity_decrease": float("nan")},
+    {"max_bins": 1},
+    {"max_bins": 2**40},
+    {"criterion": "no such thing"},
+    {"n_jobs": 0},
+    {"random_state": -1},
+    {"random_state": 2**64},
+    {"random_state": "seed"},
+    {"engine": "cuda"},
+    {"ccp_alpha": -1.0},
+    {"n_estimators": 0},
+    {"n_estimators": -1},
+    {"n_estimators": 10.0},
+    {"max_samples": 0},
+    {"max_samples": 1.5},
+    {"max_samples": 2**31},
+    {"voting": "loud"},
+    {"class_weight": {7: 1.0}},
+    {"class_weight": {0: -1.0}},
+    {"class_weight": "even"},
+]
+
+
+@pytest.mark.parametrize("name", REFUSED_X)
+def test_bad_features_are_refused_by_name(make, name):
+    bad, words = REFUSED_X[name]
+    with pytest.raises(WealdError, match=words):
+        make().fit(bad, Y)
+
+
+@pytest.mark.parametrize("name", REFUSED_Y)
+def test_bad_targets_are_refused_by_name(make, name):
+    bad, words = REFUSED_Y[name]
+    with pytest.raises(WealdError, match=words):
+        make().fit(X, bad)
+
+
+@pytest.mark.parametrize("name", REFUSED_WEIGHTS)
+def test_bad_weights_are_refused_by_name(make, name):
+    bad, words = REFUSED_WEIGHTS[name]
+    with pytest.raises(WealdError, match=words):
+        make().fit(X, Y, sample_weight=bad)
+
+
+@pytest.mark.parametrize("given", REFUSED_PARAMETERS, ids=str)
+def test_bad_parameters_are_refused_by_name(make, given):
+    only_for(make, given)
+    with pytest.raises(WealdError, match=f"{next(iter(given))}|A bag would have"):
+        make(**given).fit(X, Y)
+
+
+@pytest.mark.parametrize("name", [name for name in REFUSED_X if "numbers of rows" not in name])
+def test_bad_features_are_refused_at_prediction_too(make, name):
+    model = make().fit(X, Y)
+    for ask in (model.predict, model.apply, model.predict_votes):
+        with pytest.raises(WealdError):
+            ask(REFUSED_X[name][0])
+    assert (model.predict(X[:3]) == make().fit(X, Y).predict(X[:3])).all()
+
+
+@pytest.mark.parametrize("n_features", [1, 3, 5])
+def test_other_features_are_refused_at_prediction(make, n_features):
+    model = make().fit(X, Y)
+    with pytest.raises(WealdError, match=f"X has {n_features} features"):
+        model.predict(np.zeros((2, n_features)))
+
+
+def test_other_names_are_refused_at_prediction(make):
+    table = pd.DataFrame(X, columns=list("abcd"))
+    model = make().fit(table, Y)
+    for other in (table[list("badc")], table.rename(columns={"a": "z"}), table[list("abc")]):
+        with pytest.raises(WealdError):
+            model.predict(other)
+
+
+def test_a_fit_that_fails_leaves_the_estimator_as_it_was(make):
+    model = make().fit(X, Y)
+    before = dict(vars(model))
+    for bad in (
+        lambda: model.fit(X[:, :2], Y[:-1]),
+        lambda: model.fit(REFUSED_X["complex numbers"][0], Y),
+        lambda: model.fit(X[:, :2], Y, sample_weight=-ONES),
+    ):
+        with pytest.raises(WealdError):
+            bad()
+        assert vars(model) == before
+
+
+def test_a_classifier_refuses_numbers_that_are_no_labels(make):
+    model = make()
+    if is_classifier(model):
+        with pytest.raises(WealdError, match=r"Row 1 of y is 0\.5"):
+            model.fit(X, replaced(Y, 1, 0.5))
+    else:
+        with pytest.raises(WealdError, match="y holds"):
+            model.fit(X, np.full(N, "a"))
+
+
+# ----------------------------------------------------------------------------------------------------------- accepted
+
+ACCEPTED_X = {
+    "big-endian": X.astype(">f8"),
+    "halves": X.astype(np.float16),
+    "long doubles": X.astype(np.longdouble),
+    "read-only": np.frombuffer(X.tobytes()).reshape(X.shape),
+    "masked": np.ma.array(X, mask=X > 1),
+    "lists": X.tolist(),
+    "tuples": tuple(map(tuple, X)),
+    "objects": X.astype(object),
+    "decimals": np.array([[Decimal(str(x)) for x in row] for row in X]),
+    "None for missing": np.where(X > 1, None, X.astype(object)),
+    "unsigned bytes": (X * 10).astype(np.int8).astype(np.uint8),
+    "true and false": X > 0,
+    "a frame of nullable numbers": pd.DataFrame(X).astype("Float64"),
+    "a frame with numbers for names": pd.DataFrame(X),
+    "a frame of many types": frame(c=Y, d=Y > 0, e=pd.array([None, 1] * (N // 2), dtype="Int64")),
+    "a transposed frame": pd.DataFrame(X.T).T,
+    "zero strides": np.broadcast_to(X[:, :1], (N, 4)),
+    "negative strides": X[:, ::-1],
+    "columns of a larger table": np.hstack([X, X])[:, 1::2],
+}
+ACCEPTED_PARAMETERS = [
+    {"max_depth": 10**9},
+    {"max_depth": 2**70},
+    {"min_samples_leaf": 10**9},
+    {"min_samples_split": 2**70},
+    {"max_leaf_nodes": 10**9},
+    {"max_leaf_nodes": 2**70},
+    {"max_features": 1e-9},
+    {"max_features": "third"},
+    {"max_bins": 2},
+    {"max_bins": None},
+    {"n_jobs": 32067},
+    {"n_jobs": -1000},
+    {"random_state": 2**64 - 1},
+    {"max_samples": 1},
+    {"max_samples": 1e-9},
+    {"max_samples": 5000},
+    {"n_estimators": 1},
+    {"class_weight": {0: 0.0, 1: 1.0}},
+    {"class_weight": {0: 1e-300, 1: 1e300}},
+]
+
+
+@pytest.mark.parametrize("name", ACCEPTED_X)
+def test_odd_features_are_read(make, name):
+    given = ACCEPTED_X[name]
+    model = make().fit(given, Y)
+    assert model.predict(given).shape == (N,)
+
+
+@pytest.mark.parametrize("given", ACCEPTED_PARAMETERS, ids=str)
+def test_odd_parameters_mean_something_and_the_engines_agree(make, given):
+    only_for(make, given)
+    if "random_state" not in given:
+        given = {**given, "random_state": 0}
+    native = make(**given).fit(X, Y)
+    reference = make(**given, engine="reference").set_params(random_state=native.seed_).fit(X, Y)
+    assert native.forest_.fingerprint() == reference.forest_.fingerprint()
+    assert native.predict(X).shape == (N,)
+
+
+def test_a_thousandth_of_the_features_is_one(make):
+    assert make(max_features=0.001).fit(X, Y).growth_.max_features == 1
+
+
+@pytest.mark.parametrize("max_bins", [2, 255, 65_535, None])
+def test_more_codes_than_rows_change_nothing(make, max_bins):
+    plain = make(max_bins=255).fit(X, Y).forest_.fingerprint()
+    assert (make(max_bins=max_bins).fit(X, Y).forest_.fingerprint() == plain) == (max_bins != 2)
+
+
+def test_classes_that_a_bag_lacks_keep_their_column():
+    y = np.where(np.arange(N) == 3, 2, Y)
+    model = weald.RandomForestClassifier(5, max_samples=3, random_state=0).fit(X, y)
+    assert model.predict_proba(X).shape == (N, 3)
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
+
+
+def test_no_rows_to_predict_are_refused(make):
+    with pytest.raises(WealdError, match="sample"):
+        make().fit(X, Y).predict(np.empty((0, 4)))
+
+
+def test_whole_numbers_beyond_2_to_the_53_are_rounded_with_a_warning(make):
+    with pytest.warns(UserWarning, match=r"beyond 2\*\*53"):
+        make().fit((X * 1e17).astype(np.int64), Y)
+
+
+def test_heavy_whole_weights_warn_of_large_bags(make):
+    model = make()
+    if not hasattr(model, "bootstrap"):
+        pytest.skip("single trees have no bags")
+    with pytest.warns(UserWarning, match="max_samples"):
+        model.fit(X, Y, sample_weight=ONES * 1000)
+    with pytest.raises(WealdError, match="max_samples"), pytest.warns(UserWarning, match="max_samples"):
+        model.fit(X, Y, sample_weight=ONES * 2**40)
+
+
+# --------------------------------------------------------------------------------- what has crashed or hung elsewhere
+
+PREPARE = """
+import threading, warnings
+import numpy as np
+import weald
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(300, 6))
+Y = (X[:, 0] > 0).astype(int)
+MODELS = [weald.DecisionTreeClassifier, weald.DecisionTreeRegressor, weald.RandomForestClassifier,
+          weald.RandomForestRegressor]
+"""
+SCRIPTS = {
+    "many more threads than there can be": """
+        for n_jobs in (1000, 32067, 2**31, 2**70):
+            for model in MODELS:
+                model(n_jobs=n_jobs, random_state=0).fit(X, Y).predict(np.tile(X, (100, 1)))
+    """,
+    "no memory for more threads": """
+        import os, resource
+        if "libasan" in os.environ.get("LD_PRELOAD", ""):
+            raise SystemExit(print("all well"))  # the sanitizer needs more room than there is
+        expected = [model(random_state=0).fit(X, Y).forest_.fingerprint() for model in MODELS]
+        size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (size + 100_000_000, size + 100_000_000))
+        for model, wanted in zip(MODELS, expected):
+            try:
+                assert model(n_jobs=64, random_state=0).fit(X, Y).forest_.fingerprint() == wanted
+            except (RuntimeError, MemoryError):
+                pass
+    """,
+    "very many trees of one row": """
+        model = weald.RandomForestRegressor(50_000, random_state=0).fit(X[:1], Y[:1])
+        assert model.forest_.n_trees == 50_000
+        assert model.predict(X[:2]).tolist() == [Y[0], Y[0]]
+    """,
+    "a table that another thread writes to": """
+        stop = threading.Event()
+        shared = X.repeat(20, axis=0)
+        target = Y.repeat(20)
+        def write():
+            dice = np.random.default_rng(1)
+            while not stop.is_set():
+                rows, column = dice.integers(0, len(shared), 500), dice.integers(0, 6)
+                shared[rows, column] = dice.choice([np.nan, np.inf, 0.0, 1e308])
+        thread = threading.Thread(target=write)
+        thread.start()
+        for turn in range(5):
+            for model in MODELS:
+                fitted = model(random_state=0, max_depth=6).fit(shared, target)
+                fitted.predict(shared)
+        warnings.simplefilter("ignore")
+        weald.RandomForestClassifier(5, oob_score=True, max_bins=4).fit(shared, target)
+        stop.set()
+        thread.join()
+    """,
+    "forests with a child, a feature or a class out of range": """
+        import dataclasses
+        for model in MODELS:
+            forest = model(random_state=0).fit(X, Y).forest_
+            for name, value in (("right", 10**6), ("right", -1), ("right", 0), ("right", 1), ("feature", 6),
+                                ("feature", 2**31 - 1), ("tree_start", 10**6), ("tree_start", -1),
+                                ("leaf_start", 10**6), ("leaf_start", -1), ("leaf_class", 99), ("leaf_class", -1)):
+                array = getattr(forest, name).copy()
+                if not len(array) or (name == "leaf_start" and not forest.n_classes):
+                    continue
+                array[0 if name != "tree_start" else -1] = value
+                bad = dataclasses.replace(forest, **{name: array})
+                estimator = model(random_state=0).fit(X, Y)
+                estimator.forest_ = bad
+                try:
+                    estimator.predict(X)
+                except ValueError:
+                    continue
+                raise AssertionError((model, name, value))
+    """,
+    "arrays of other lengths": """
+        import dataclasses
+        for model in MODELS:
+            estimator = model(random_state=0).fit(X, Y)
+            good = estimator.forest_
+            for name in ("feature", "threshold", "right", "flags", "tree_start"):
+                estimator.forest_ = dataclasses.replace(good, **{name: getattr(good, name)[:-1].copy()})
+                try:
+                    estimator.predict(X)
+                except ValueError:
+                    continue
+                raise AssertionError((model, name))
+    """,
+    "a tree as deep as it has rows": """
+        n = 2500
+        x = np.eye(n, dtype=np.float32)  # every cut takes one row away
+        y = np.arange(n) % 2
+        for max_leaf_nodes in (None, n):
+            model = weald.DecisionTreeClassifier(max_features=1, max_leaf_nodes=max_leaf_nodes, random_state=0)
+            model.fit(x, y)
+            assert model.get_depth() > n / 4, model.get_depth()
+            assert (model.predict(x) == y).all()
+            assert model.decision_path(x[:3]).shape == (3, model.tree_.node_count)
+    """,
+    "as many classes as rows": """
+        x = rng.normal(size=(3000, 2))
+        for criterion in ("gini", "entropy", "misclassification"):
+            model = weald.DecisionTreeClassifier(criterion=criterion, max_depth=3).fit(x, np.arange(3000))
+            assert model.predict_proba(x[:5]).shape == (5, 3000)
+    """,
+    "very wide tables": """
+        x = rng.integers(0, 3, size=(20, 30_000)).astype(np.float32)
+        for model in MODELS:
+            model(random_state=0, max_depth=3).fit(x, Y[:20]).predict(x)
+    """,
+}
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_what_has_crashed_others_does_not_crash(name):
+    source = PREPARE + textwrap.dedent(SCRIPTS[name]) + "\nprint('all well')\n"
+    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout == "all well\n"
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_over_repeated_fits():
+    script = """
+        import resource
+        def work():
+            for model in MODELS:
+                model(random_state=0).fit(X, Y).predict(X)
+        for _ in range(10):
+            work()
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        for _ in range(60):
+            work()
+        grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+        assert grown < 20_000, grown  # kilobytes
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", PREPARE + textwrap.dedent(script)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
