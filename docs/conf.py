@@ -1,0 +1,30 @@
+"""How Sphinx builds these pages: `make docs`. Warnings are errors."""
+
+from importlib.metadata import version as installed
+
+project = "weald"
+author = "the weald authors"
+project_copyright = author
+version = release = installed("weald")
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+exclude_patterns = ["_build", "figures"]
+root_doc = "index"
+
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 3
+
+autodoc_typehints = "none"  # the docstrings say what a parameter may be
+autodoc_member_order = "bysource"
+napoleon_numpy_docstring = True
+napoleon_google_docstring = False
+napoleon_use_rtype = False
+
+html_theme = "furo"
+html_title = "weald"
+html_copy_source = False
+html_show_sphinx = False
+html_theme_options = {
+    "light_css_variables": {"color-brand-primary": "#3f7d4f", "color-brand-content": "#3f7d4f"},
+    "dark_css_variables": {"color-brand-primary": "#8fc79d", "color-brand-content": "#8fc79d"},
+}
