@@ -19,6 +19,8 @@ autodoc_member_order = "bysource"
 napoleon_numpy_docstring = True
 napoleon_google_docstring = False
 napoleon_use_rtype = False
+napoleon_use_ivar = True  # attributes as a list, beside the parameters
+toc_object_entries_show_parents = "hide"
 
 html_theme = "furo"
 html_title = "weald"

@@ -171,8 +171,9 @@ def test_a_criterion_is_added_as_the_page_says(copy):
     name = follow_recipe(copy)
     build = copy / "build"
     options = ["-DWEALD_WERROR=ON", f"-DPython_EXECUTABLE={sys.executable}"]
-    run("cmake", "-S", copy, "-B", build, "-G", "Ninja", *options)
-    run("cmake", "--build", build, "--target", "_core_baseline")
+    tools = {**os.environ, "PATH": os.pathsep.join([sysconfig.get_path("scripts"), os.environ["PATH"]])}
+    run("cmake", "-S", copy, "-B", build, "-G", "Ninja", *options, env=tools)
+    run("cmake", "--build", build, "--target", "_core_baseline", env=tools)
     for module in build.glob("_core_baseline*.so"):
         shutil.copy(module, copy / "src" / "weald")
     # -S: without site, so that the installed weald is not found first; other packages are.
