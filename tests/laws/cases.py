@@ -45,7 +45,7 @@ COLUMNS = {
     "neighbours": lambda rng, n: 2.0**52 + rng.integers(0, 40, n),
 }
 COMMON = ("many", "many", "rounded", "rounded", "few", "few")
-TARGETS = ("learnable", "noise", "rounded", "extreme", "constant")
+TARGETS = ("learnable", "noise", "rounded", "balanced", "extreme", "constant")
 WEIGHTS = ("none", "whole", "fractional", "wide")
 
 
@@ -56,6 +56,8 @@ def make_table(n_rows, columns, n_classes, *, target="learnable", weights="none"
     X[rng.random(X.shape) < missing] = np.nan
     if n_distinct:
         X = X[rng.integers(0, n_distinct, n_rows) % n_rows]
+    if target == "balanced":  # each row with two targets: no cut gains anything, and all of them tie
+        X = X[np.arange(n_rows) // 2]
     weight = _make_weights(rng, n_rows, weights)
     whole = weights in {"none", "whole"}
     size = int(weight.sum()) if weights == "whole" else n_rows
@@ -69,6 +71,8 @@ def _make_target(rng, X, n_classes, target):
         signal = rng.normal(size=n_rows)
     if target == "rounded":
         signal = np.round(signal)
+    if target == "balanced":
+        signal = np.arange(n_rows) % 2 * 2.0 - 1
     if target == "constant":
         signal = np.full(n_rows, -7.5)
     if n_classes:

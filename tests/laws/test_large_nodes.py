@@ -23,6 +23,7 @@ from tests.laws.cases import (
     outcome,
     positions_of,
 )
+from weald.table import Table
 
 # Codes that span little, middling, and much, against the rows of a node.
 COLUMNS = ("many", "rounded", "few", "neighbours")
@@ -79,6 +80,20 @@ def test_cuts_of_few_rows_among_many_codes_are_those_of_the_definition(criterion
         table, criterion, max_features=2, max_depth=3, n_draws=n_draws, min_samples_leaf=1 + int(share * n_draws)
     )
     hold_against_definition(Case(table, growth, n_trees=2))
+
+
+@pytest.mark.parametrize("n_values", [3, 6, 21, 40, 70, 300, 1000])
+@pytest.mark.parametrize(("criterion", "n_classes"), FAMILIES)
+def test_cuts_that_all_gain_nothing_are_decided_as_the_definition_says(criterion, n_classes, n_values):
+    """Every value with every target: scores tie, or differ in the last bit."""
+    n_targets = n_classes or 2
+    values = np.repeat(np.arange(n_values), n_targets)
+    X = np.column_stack([values, values // 3, values % 5, -values]).astype(float)
+    target = np.tile(np.arange(n_targets), n_values).astype(np.int32 if n_classes else float)
+    table = Table(X, target, n_classes, None, True, len(X))
+    for max_features in (1, 4):
+        growth = make_growth(table, criterion, max_features=max_features, max_depth=4, bootstrap=False)
+        hold_against_definition(Case(table, growth, n_trees=1))
 
 
 @pytest.mark.parametrize("class_weight", ["given", "table", "bag"])
