@@ -1,8 +1,8 @@
 // Where a node's codes are read from: the table, or a copy of the node's rows that fits a cache.
 //
-// Deep in a tree the rows of a node lie far apart in the table, and each code read is a cache line lost. So when a node has
-// become small enough, its rows are copied, column by column, and its whole subtree is grown from the copy. This happens twice
-// on the way down: for the last cache, and for the one before it.
+// Deep in a tree the rows of a node lie far apart in the table, and each code read is a cache line lost. So when a node
+// has become small enough, its rows are copied, column by column, and its whole subtree is grown from the copy. This
+// happens twice on the way down: for the last cache, and for the one before it.
 
 #pragma once
 
@@ -20,7 +20,7 @@
 namespace weald {
 
 class CodeReader {
-public:
+  public:
     CodeReader(const Codes& codes, std::uint32_t max_features) : codes_(codes), max_features_(max_features) {}
 
     void begin_tree() {
@@ -29,7 +29,8 @@ public:
         }
     }
 
-    // Copies the codes of a node's rows, which begin at `begin` among the tree's rows. Codes of one or two bytes come as two.
+    // Copies the codes of a node's rows, which begin at `begin` among the tree's rows. Codes of one or two bytes come
+    // as two.
     template <class Code>
     void read(std::uint32_t feature, std::uint32_t begin, std::span<const std::uint32_t> ids, Code* to) const {
         const auto n = static_cast<std::uint32_t>(ids.size());
@@ -40,8 +41,8 @@ public:
         }
     }
 
-    // Copies the rows of a node if that will pay, and numbers them from 0: `ids` refer to the copy from then on. Features of
-    // the set `dead` are not needed any more.
+    // Copies the rows of a node if that will pay, and numbers them from 0: `ids` refer to the copy from then on.
+    // Features of the set `dead` are not needed any more.
     void enter(std::uint32_t begin, std::span<std::uint32_t> ids, const FeatureSet& dead) {
         for (std::size_t level = 0; level < blocks_.size(); ++level) {
             if (begin >= blocks_[level].end && is_worth_copying(level, ids.size())) {
@@ -50,11 +51,12 @@ public:
         }
     }
 
-private:
+  private:
     struct Block {
         std::uint32_t end = 0;  // nodes that begin before this row of the tree are inside
         std::size_t n_rows = 0;
-        std::vector<std::uint32_t> codes;  // room for the widest; narrower codes use the first part of their column's room
+        std::vector<std::uint32_t>
+            codes;  // room for the widest; narrower codes use the first part of their column's room
 
         template <class Code>
         Code* column(std::uint32_t feature) {
@@ -66,7 +68,8 @@ private:
         }
     };
 
-    static constexpr std::array<std::size_t, 2> kBytes{4u << 20, 512u << 10};  // of codes, for the last cache and the one before
+    static constexpr std::array<std::size_t, 2> kBytes{4u << 20,
+                                                       512u << 10};  // of codes, for the last cache and the one before
     static constexpr std::size_t kLeastRows = 64;
 
     const Block* block_of(std::uint32_t begin) const {
@@ -107,7 +110,8 @@ private:
         block.end = begin + static_cast<std::uint32_t>(ids.size());
     }
 
-    void copy_column(Block& block, std::uint32_t feature, std::uint32_t begin, std::span<const std::uint32_t> ids) const {
+    void copy_column(Block& block, std::uint32_t feature, std::uint32_t begin,
+                     std::span<const std::uint32_t> ids) const {
         if (codes_.columns[feature].width == 4) {
             read(feature, begin, ids, block.column<std::uint32_t>(feature));
         } else {
@@ -115,7 +119,8 @@ private:
         }
     }
 
-    // From the copy of the table that is stored row by row: one or two cache lines a row, whatever the number of features.
+    // From the copy of the table that is stored row by row: one or two cache lines a row, whatever the number of
+    // features.
     void copy_from_rows(Block& block, std::span<const std::uint32_t> ids) const {
         constexpr std::size_t kTile = 16;  // rows at a time: a column's codes of them are written together
         const std::size_t n_features = codes_.columns.size();

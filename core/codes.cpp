@@ -392,8 +392,8 @@ void reorder_codes(Column& column, const std::vector<std::uint32_t>& positions) 
 constexpr std::size_t kHeldByCache = std::size_t{2} << 20;
 
 template <class Code>
-void write_row_codes(const Column& column, std::size_t feature, std::size_t n_features, std::size_t begin, std::size_t end,
-                     std::uint16_t* rows) {
+void write_row_codes(const Column& column, std::size_t feature, std::size_t n_features, std::size_t begin,
+                     std::size_t end, std::uint16_t* rows) {
     const Code* codes = column.as<Code>();
     for (std::size_t r = begin; r < end; ++r) {
         rows[r * n_features + feature] = codes[r] == std::numeric_limits<Code>::max()

@@ -11,10 +11,12 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <span>
 #include <tuple>
+#include <type_traits>
 
 namespace weald {
 
@@ -24,28 +26,49 @@ __extension__ using UInt128 = unsigned __int128;
 // Below this weight the sum of squared class weights is exact in a double.
 inline constexpr double kExactInDouble = 67108864.0;  // 2^26
 
-// Class weights of a set of rows, classes ascending, those that are absent may be left out. Number is std::uint64_t, or
-// double where all of them are whole and their sum is below 2^26.
-template <class Number>
+// Class weights of a set of rows, classes ascending, those that are absent may be left out. They are std::uint64_t, or
+// double where all of them are whole and their sum is below 2^26. With float a term is only near, to tell which cuts
+// are worth the exact one. Weights is a span of any number of classes, or an array of two.
+template <class Weights>
 struct ClassWeights {
-    std::span<const Number> of_class;
+    using Number = std::remove_const_t<typename Weights::value_type>;
+    using Real = std::conditional_t<std::is_same_v<Number, float>, float, double>;
+
+    Weights of_class;
     Number total;
 };
 
-inline double square_sum(std::span<const double> numbers) {
-    double sum = 0;
-    for (const double x : numbers) {
-        sum += x * x;
+// The sum of f over the classes, in their order. An array is written out, so that loops around it can become vector
+// code.
+template <class Sum, class Number, class F>
+Sum sum_of(std::span<const Number> weights, F f) {
+    Sum sum = 0;
+    for (const Number x : weights) {
+        sum += f(x);
     }
     return sum;
 }
+template <class Sum, class Number, class F>
+Sum sum_of(const std::array<Number, 2>& weights, F f) {
+    return f(weights[0]) + f(weights[1]);
+}
 
-inline double square_sum(std::span<const std::uint64_t> numbers) {
-    UInt128 sum = 0;
-    for (const std::uint64_t x : numbers) {
-        sum += static_cast<UInt128>(x) * x;
-    }
-    return static_cast<double>(sum);
+template <class Number>
+Number largest_of(std::span<const Number> weights) {
+    return *std::max_element(weights.begin(), weights.end());
+}
+template <class Number>
+Number largest_of(const std::array<Number, 2>& weights) {
+    return weights[0] > weights[1] ? weights[0] : weights[1];
+}
+
+// Squares are added exactly: as integers, or as doubles that are small enough.
+template <class Side>
+typename Side::Real square_sum(const Side& side) {
+    using Number = typename Side::Number;
+    using Square = std::conditional_t<std::is_floating_point_v<Number>, Number, UInt128>;
+    const Square sum = sum_of<Square>(side.of_class, [](Number x) { return static_cast<Square>(x) * x; });
+    return static_cast<typename Side::Real>(sum);
 }
 
 // Logarithm in bits of a number >= 1 from + - * / alone: log((1 + z) / (1 - z)) = 2 (z + z^3/3 + z^5/5 + ...).
@@ -73,18 +96,35 @@ inline double log2_of(double x) {
     return static_cast<double>(exponent) + z * series * 2.8853900817779268;  // 2 / ln 2
 }
 
+// The same, to about 20 bits.
+inline float log2_of(float x) {
+    const auto bits = std::bit_cast<std::uint32_t>(x);
+    const auto exponent = static_cast<std::int32_t>((bits + 0x004AFB0Du) >> 23) - 127;  // of x / sqrt(1/2)
+    const float m = std::bit_cast<float>(bits - (static_cast<std::uint32_t>(exponent) << 23));
+    const float z = (m - 1.0f) / (m + 1.0f);
+    const float zz = z * z;
+    float series = 1.0f / 9.0f;
+    series = series * zz + 1.0f / 7.0f;
+    series = series * zz + 1.0f / 5.0f;
+    series = series * zz + 1.0f / 3.0f;
+    series = series * zz + 1.0f;
+    return static_cast<float>(exponent) + z * series * 2.88539008f;
+}
+
 // F(x) = x log2 x, F(0) = 0.
-inline double x_log2_x(double x) {
-    return x == 0.0 ? 0.0 : x * log2_of(x);
+template <class Float>
+Float x_log2_x(Float x) {
+    const Float product = x * log2_of(x);
+    return x == 0 ? Float{0} : product;
 }
 
 struct Gini {
     static constexpr const char* name = "gini";
     using TieBreaker = void;
 
-    template <class Number>
-    static double term(const ClassWeights<Number>& side) {
-        return square_sum(side.of_class) / static_cast<double>(side.total);
+    template <class Side>
+    static typename Side::Real term(const Side& side) {
+        return square_sum(side) / static_cast<typename Side::Real>(side.total);
     }
 };
 
@@ -92,13 +132,11 @@ struct Entropy {
     static constexpr const char* name = "entropy";
     using TieBreaker = void;
 
-    template <class Number>
-    static double term(const ClassWeights<Number>& side) {
-        double sum = 0;
-        for (const Number x : side.of_class) {
-            sum += x_log2_x(static_cast<double>(x));
-        }
-        return sum - x_log2_x(static_cast<double>(side.total));
+    template <class Side>
+    static typename Side::Real term(const Side& side) {
+        using Real = typename Side::Real;
+        const auto f = [](auto x) { return x_log2_x(static_cast<Real>(x)); };
+        return sum_of<Real>(side.of_class, f) - f(side.total);
     }
 };
 
@@ -107,9 +145,9 @@ struct Misclassification {
     // Its plateaus would otherwise peel trees row by row.
     using TieBreaker = Gini;
 
-    template <class Number>
-    static double term(const ClassWeights<Number>& side) {
-        return static_cast<double>(*std::max_element(side.of_class.begin(), side.of_class.end()));
+    template <class Side>
+    static typename Side::Real term(const Side& side) {
+        return static_cast<typename Side::Real>(largest_of(side.of_class));
     }
 };
 
@@ -117,7 +155,10 @@ struct SquaredError {
     static constexpr const char* name = "squared_error";
 
     // `about_mean` is the side's sum of targets about the node's mean, rounded down.
-    static double term(double about_mean, double weight) { return about_mean * about_mean / weight; }
+    template <class Float>
+    static Float term(Float about_mean, Float weight) {
+        return about_mean * about_mean / weight;
+    }
 };
 
 using ClassCriteria = std::tuple<Gini, Entropy, Misclassification>;

@@ -37,22 +37,24 @@ void gather_codes(const From* column, const std::uint32_t* ids, std::uint32_t n,
 
 template <class Code>
 CodeRange range_of(const Code* codes, std::uint32_t n) {
-    // Missing is the largest number: it is never the lowest code, and becomes 0 for the highest.
     Code low = kMissing<Code>;
     Code high = 0;
-    std::uint32_t n_missing = 0;
     for (std::uint32_t i = 0; i < n; ++i) {
-        const Code code = codes[i];
-        const bool missing = code == kMissing<Code>;
-        const Code present = missing ? Code{0} : code;
-        low = code < low ? code : low;
-        high = present > high ? present : high;
-        n_missing += missing;
+        low = codes[i] < low ? codes[i] : low;
+        high = codes[i] > high ? codes[i] : high;
     }
-    if (n_missing == n) {
-        return {1, 0, n_missing};
+    if (high != kMissing<Code>) {
+        return {low, high, 0};
     }
-    return {low, high, n_missing};
+    // Some are missing. Counted from 1, missing is 0, and never the highest.
+    std::uint32_t n_missing = 0;
+    Code above = 0;
+    for (std::uint32_t i = 0; i < n; ++i) {
+        const auto next = static_cast<Code>(codes[i] + 1);
+        above = next > above ? next : above;
+        n_missing += next == 0;
+    }
+    return n_missing == n ? CodeRange{1, 0, n} : CodeRange{low, above - 1u, n_missing};
 }
 
 }  // namespace weald

@@ -278,9 +278,8 @@ class Grower {
     }
 
     void gather(std::uint32_t feature, const Node& node, int buffer) {
-        with_codes(feature, buffer, [&](auto* to) {
-            reader_.read(feature, node.begin, {ids_.data() + node.begin, node.n_rows()}, to);
-        });
+        with_codes(feature, buffer,
+                   [&](auto* to) { reader_.read(feature, node.begin, {ids_.data() + node.begin, node.n_rows()}, to); });
     }
 
     // Finds the threshold, and where missing values go, from the winner's codes.
@@ -297,9 +296,10 @@ class Grower {
             Code below = 0;
             Code above = kMissing<Code>;  // which is never the least
             for (std::uint32_t i = 0; i < node.n_rows(); ++i) {
-                const Code code = codes[i];
-                below = std::max(below, code <= cut ? code : Code{0});
-                above = std::min(above, code > cut ? code : kMissing<Code>);
+                const Code low = codes[i] <= cut ? codes[i] : Code{0};
+                const Code high = codes[i] > cut ? codes[i] : kMissing<Code>;
+                below = low > below ? low : below;
+                above = high < above ? high : above;
             }
             split.threshold = place_threshold(column.highs[below], column.lows[above]);
         });
@@ -343,7 +343,7 @@ class Grower {
     std::vector<std::uint64_t> dead_;                    // features that cannot cut, level by level
     std::array<std::vector<std::uint32_t>, 2> buffers_;  // codes of the feature at hand, and of the best so far
     int kept_ = 0;                                       // which of them is the best's
-    std::size_t n_nodes_before_ = 0;  // of the tree grown before: a guess at this one's
+    std::size_t n_nodes_before_ = 0;                     // of the tree grown before: a guess at this one's
 };
 
 // ------------------------------------------------------------------------------------------- what a tree is given

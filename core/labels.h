@@ -28,6 +28,12 @@ class PlainCells {
     void set(std::size_t i, const Cell& cell) { cells_[i] = cell; }
     Cell get(std::size_t i) const { return cells_[i]; }
 
+    struct View {
+        const Cell* cells;
+        Cell get(std::size_t i) const { return cells[i]; }
+    };
+    View view() const { return {cells_.data()}; }
+
   private:
     std::vector<Cell> cells_;
 };
@@ -85,6 +91,7 @@ struct CountedNumbers {
         std::int64_t size() const { return weight; }
     };
     using Sum = std::int64_t;
+    using Near = float;  // squares of sums are below 2^124
     class Cells {
       public:
         void resize(std::size_t n) {
@@ -97,6 +104,13 @@ struct CountedNumbers {
             weights_[i] = cell.weight;
         }
         Cell get(std::size_t i) const { return {sums_[i], weights_[i]}; }
+
+        struct View {
+            const std::int64_t* sums;
+            const std::int64_t* weights;
+            Cell get(std::size_t i) const { return {sums[i], weights[i]}; }
+        };
+        View view() const { return {sums_.data(), weights_.data()}; }
 
       private:
         std::vector<std::int64_t> sums_;
@@ -151,6 +165,7 @@ struct WeightedNumbers {
         std::int64_t size() const { return n_rows; }
     };
     using Sum = Int128;
+    using Near = double;
     using Cells = PlainCells<Cell>;
     struct Bin {
         Cell cell;

@@ -83,7 +83,7 @@ class TwoClassModel {
     using Scorer = TwoClassScorer<Criterion>;
     std::array<std::uint64_t, 2> scales_{1, 1};
     Cell total_ = 0;
-    CellScratch<Labels> scratch_;
+    CellScratch<Labels, typename Scorer::Near> scratch_;
 };
 
 // ----------------------------------------------------------------------------------------------------- many classes
@@ -127,14 +127,14 @@ class ManyClassModel {
     bool is_pure() const { return totals_.classes.size() == 1; }
     std::int64_t size() const { return totals_.size; }
     std::uint64_t weight() const { return totals_.weight; }
-    double undivided() const { return Criterion::template term<std::uint64_t>({totals_.weights, totals_.weight}); }
+    double undivided() const { return Criterion::term(ManyWeights{totals_.weights, totals_.weight}); }
     double perfect(const Payload*, std::uint32_t) const {
         if (totals_.weights.size() != 2 || static_cast<double>(totals_.weight) >= kExactInDouble) {
             return std::numeric_limits<double>::infinity();
         }
         const std::span<const std::uint64_t> all(totals_.weights);
-        return Criterion::template term<std::uint64_t>({all.subspan(0, 1), all[0]}) +
-               Criterion::template term<std::uint64_t>({all.subspan(1, 1), all[1]});
+        return Criterion::term(ManyWeights{all.subspan(0, 1), all[0]}) +
+               Criterion::term(ManyWeights{all.subspan(1, 1), all[1]});
     }
     static double in_user_units(double decrease) { return decrease; }
 
@@ -268,7 +268,7 @@ class NumberModel {
     int exponent_;
     Cell total_{};
     bool is_pure_ = false;
-    CellScratch<Labels> scratch_;
+    CellScratch<Labels, typename Scorer::Near> scratch_;
     std::vector<Cell> totals_;     // by node
     std::vector<Int128> squares_;  // by node
 };

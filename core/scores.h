@@ -4,8 +4,8 @@
 //   TwoClassScorer    cells of two class counts
 //   NumberScorer      cells of sums of targets
 //
-// `score` is what the contract defines wherever `is_exact()`; otherwise it is within `slack` of it, and `exact_score`
-// is asked about those that come near the best.
+// `score` is the contract's. `near_score` and `bound` are quick and within `slack` of it: they tell which cuts are
+// worth the exact score, and which bins are worth a look inside.
 
 #pragma once
 
@@ -24,9 +24,12 @@ namespace weald {
 struct Limits {
     std::int64_t min_size = 1;
     std::int64_t min_weight = 0;
+
+    bool admit_all() const { return min_size <= 1 && min_weight <= 1; }
 };
 
 inline constexpr double kNoScore = -std::numeric_limits<double>::infinity();
+inline constexpr double kNearness = 0x1p-18;  // what a few roundings of float can do, eight times over
 
 template <class Criterion>
 class TwoClassScorer {
@@ -34,103 +37,111 @@ class TwoClassScorer {
     using Cell = TwoClasses::Cell;
     using Bin = TwoClasses::Bin;
     using TieBreaker = typename Criterion::TieBreaker;
+    using Near = float;
 
     // `scales` weigh the counts of the two classes.
     TwoClassScorer(Cell total, const std::array<std::uint64_t, 2>& scales, const Limits& limits)
         : total_(total), scales_(scales), limits_(limits) {
-        scale0_ = static_cast<double>(scales[0]);
-        scale1_ = static_cast<double>(scales[1]);
-        total0_ = count0(total) * scale0_;
-        total1_ = count1(total) * scale1_;
-        weight_ = total0_ + total1_;
-        slack_ = is_exact() ? 0.0 : weight_ * 0x1p-40;
+        const auto weight = static_cast<double>(weight_of(total));
+        is_small_ = weight < kExactInDouble;
+        // Entropy is a difference of greater numbers, and is as near as they are.
+        slack_ = (std::is_same_v<Criterion, Entropy> ? weight * std::log2(weight + 2) : weight) * kNearness;
+        for (std::size_t k = 0; k < 2; ++k) {
+            near_scales_[k] = static_cast<float>(scales[k]);
+            near_totals_[k] = static_cast<float>(weight_of_class(total, k));
+        }
     }
 
-    bool is_exact() const { return weight_ < kExactInDouble; }
+    const Limits& limits() const { return limits_; }
     // No cut can score more than this: both sides are pure. (Only where sums are exact can nothing exceed it by
     // rounding.)
     double perfect() const {
-        return is_exact() ? term<Criterion>(total0_, 0.0) + term<Criterion>(0.0, total1_)
-                          : std::numeric_limits<double>::infinity();
+        const auto weight0 = static_cast<double>(weight_of_class(total_, 0));
+        const auto weight1 = static_cast<double>(weight_of_class(total_, 1));
+        return is_small_ ? term<Criterion>(weight0, 0.0) + term<Criterion>(0.0, weight1)
+                         : std::numeric_limits<double>::infinity();
     }
-    double undivided() const { return exact_term<Criterion>(total_); }
+    double undivided() const { return term_of<Criterion>(total_); }
     std::int64_t mean() const { return 0; }
-    double slack(double score) const { return std::abs(score) * 0x1p-40 + slack_; }
+    double slack() const { return slack_; }
 
     bool is_admissible(Cell left) const {
-        const auto left_size = static_cast<std::int64_t>((left & 0xFFFFFFFFu) + (left >> 32));
-        const auto total_size = static_cast<std::int64_t>((total_ & 0xFFFFFFFFu) + (total_ >> 32));
-        const double left_weight = count0(left) * scale0_ + count1(left) * scale1_;
-        const auto min_weight = static_cast<double>(limits_.min_weight);
-        return (left_size >= limits_.min_size) & (total_size - left_size >= limits_.min_size) &
-               (left_weight >= min_weight) & (weight_ - left_weight >= min_weight);
+        const auto left_size = static_cast<std::int64_t>(size_of(left));
+        const auto right_size = static_cast<std::int64_t>(size_of(total_ - left));
+        const auto left_weight = static_cast<std::int64_t>(weight_of(left));
+        const auto right_weight = static_cast<std::int64_t>(weight_of(total_ - left));
+        return (left_size >= limits_.min_size) & (right_size >= limits_.min_size) &
+               (left_weight >= limits_.min_weight) & (right_weight >= limits_.min_weight);
     }
-    double score(Cell left) const { return score_at<Criterion>(count0(left) * scale0_, count1(left) * scale1_); }
-    double exact_score(Cell left) const { return is_exact() ? score(left) : exact<Criterion>(left); }
+    double score(Cell left) const { return term_of<Criterion>(left) + term_of<Criterion>(total_ - left); }
     double tie_score(Cell left) const {
         if constexpr (std::is_void_v<TieBreaker>) {
             return 0.0;
         } else {
-            return exact<TieBreaker>(left);
+            return term_of<TieBreaker>(left) + term_of<TieBreaker>(total_ - left);
         }
     }
     // Weight of the left side less that of the right.
     std::int64_t balance(Cell left) const {
         return static_cast<std::int64_t>(weight_of(left) - weight_of(total_ - left));
     }
-    std::uint64_t weight_of(Cell cell) const { return (cell & 0xFFFFFFFFu) * scales_[0] + (cell >> 32) * scales_[1]; }
 
+    // Of a cut that leaves rows on both sides.
+    float near_score(Cell left) const {
+        const float left0 = near_weight(left, 0);
+        const float left1 = near_weight(left, 1);
+        return term<Criterion>(left0, left1) + term<Criterion>(near_totals_[0] - left0, near_totals_[1] - left1);
+    }
     // The most that a cut inside a bin can score. A score is convex in the counts, so it is greatest at a corner of the
     // box between the counts before and after the bin; two of the corners are the bin's own edges, which are scored
     // anyway.
-    double bound(Cell before, const Bin& bin) const {
-        const double l0 = count0(before) * scale0_;
-        const double l1 = count1(before) * scale1_;
-        const double b0 = count0(bin) * scale0_;
-        const double b1 = count1(bin) * scale1_;
-        return std::max(corner(l0 + b0, l1), corner(l0, l1 + b1));
+    float bound(Cell before, const Bin& bin) const {
+        const float left0 = near_weight(before, 0);
+        const float left1 = near_weight(before, 1);
+        const float one = corner(left0 + near_weight(bin, 0), left1);
+        const float other = corner(left0, left1 + near_weight(bin, 1));
+        return one > other ? one : other;
     }
     // Whether a bin can hold a cut that its edges are not.
-    static bool has_inside(const Bin& bin) { return (bin & 0xFFFFFFFFu) + (bin >> 32) > 1; }
+    static bool has_inside(const Bin& bin) { return size_of(bin) > 1; }
 
   private:
-    static double count0(Cell cell) { return static_cast<double>(static_cast<std::uint32_t>(cell)); }
-    static double count1(Cell cell) { return static_cast<double>(static_cast<std::uint32_t>(cell >> 32)); }
+    static std::uint64_t count(Cell cell, std::size_t k) { return k == 0 ? cell & 0xFFFFFFFFu : cell >> 32; }
+    static std::uint64_t size_of(Cell cell) { return count(cell, 0) + count(cell, 1); }
+    std::uint64_t weight_of_class(Cell cell, std::size_t k) const { return count(cell, k) * scales_[k]; }
+    std::uint64_t weight_of(Cell cell) const { return weight_of_class(cell, 0) + weight_of_class(cell, 1); }
+    float near_weight(Cell cell, std::size_t k) const {
+        return static_cast<float>(static_cast<std::int32_t>(count(cell, k))) *
+               near_scales_[k];  // counts are below 2^31
+    }
 
-    template <class C>
-    static double term(double weight0, double weight1) {
-        const std::array<double, 2> weights{weight0, weight1};
-        // An empty side has no score, and is_admissible says so.
-        return C::template term<double>({weights, weight0 + weight1});
+    template <class C, class Number>
+    static auto term(Number weight0, Number weight1) {
+        return C::term(ClassWeights<std::array<Number, 2>>{{weight0, weight1}, weight0 + weight1});
     }
     template <class C>
-    double score_at(double left0, double left1) const {
-        return term<C>(left0, left1) + term<C>(total0_ - left0, total1_ - left1);
+    double term_of(Cell cell) const {
+        const std::uint64_t weight0 = weight_of_class(cell, 0);
+        const std::uint64_t weight1 = weight_of_class(cell, 1);
+        return is_small_ ? term<C>(static_cast<double>(weight0), static_cast<double>(weight1))
+                         : term<C>(weight0, weight1);
     }
-    static double term_or_none(double weight0, double weight1) {
-        const double value = term<Criterion>(weight0, weight1);
-        return weight0 + weight1 == 0.0 ? 0.0 : value;
-    }
-    double corner(double left0, double left1) const {
-        return term_or_none(left0, left1) + term_or_none(total0_ - left0, total1_ - left1);
-    }
-    template <class C>
-    double exact_term(Cell cell) const {
-        const std::array<std::uint64_t, 2> weights{(cell & 0xFFFFFFFFu) * scales_[0], (cell >> 32) * scales_[1]};
-        return C::template term<std::uint64_t>({weights, weights[0] + weights[1]});
-    }
-    template <class C>
-    double exact(Cell left) const {
-        return exact_term<C>(left) + exact_term<C>(total_ - left);
+    // An empty side adds nothing.
+    float corner(float left0, float left1) const {
+        const float right0 = near_totals_[0] - left0;
+        const float right1 = near_totals_[1] - left1;
+        const float left = term<Criterion>(left0, left1);
+        const float right = term<Criterion>(right0, right1);
+        return (left0 + left1 > 0 ? left : 0.0f) + (right0 + right1 > 0 ? right : 0.0f);
     }
 
     Cell total_;
     std::array<std::uint64_t, 2> scales_;
     Limits limits_;
-    double scale0_, scale1_;
-    double total0_, total1_;
-    double weight_;
+    bool is_small_;
     double slack_;
+    std::array<float, 2> near_scales_;
+    std::array<float, 2> near_totals_;
 };
 
 template <class Labels, class Criterion>
@@ -139,6 +150,7 @@ class NumberScorer {
     using Cell = typename Labels::Cell;
     using Bin = typename Labels::Bin;
     using Sum = typename Labels::Sum;
+    using Near = typename Labels::Near;  // float, where squares of sums fit it
 
     NumberScorer(const Cell& total, const Limits& limits) : total_(total), limits_(limits) {
         Sum mean = total.sum / total.weight;
@@ -147,44 +159,46 @@ class NumberScorer {
         about_mean_ = total.sum - static_cast<Sum>(mean_) * total.weight;
     }
 
-    bool is_exact() const { return true; }
-    double perfect() const { return std::numeric_limits<double>::infinity(); }
-    double undivided() const { return Criterion::term(static_cast<double>(about_mean_), to_double(total_.weight)); }
+    const Limits& limits() const { return limits_; }
+    double undivided() const {
+        return Criterion::term(static_cast<double>(about_mean_), static_cast<double>(total_.weight));
+    }
     std::int64_t mean() const { return mean_; }
-    double slack(double score) const { return std::abs(score) * 0x1p-40; }
+    double slack() const { return 0; }  // beside what is in proportion to a score
 
     bool is_admissible(const Cell& left) const {
         return (left.size() >= limits_.min_size) & (total_.size() - left.size() >= limits_.min_size) &
                (left.weight >= limits_.min_weight) & (total_.weight - left.weight >= limits_.min_weight);
     }
-    double score(const Cell& left) const {
-        const Sum a = left.sum - static_cast<Sum>(mean_) * left.weight;
-        return Criterion::term(static_cast<double>(a), to_double(left.weight)) +
-               Criterion::term(static_cast<double>(about_mean_ - a), to_double(total_.weight - left.weight));
-    }
-    double exact_score(const Cell& left) const { return score(left); }
+    double score(const Cell& left) const { return score_as<double>(left); }
     double tie_score(const Cell&) const { return 0.0; }
     std::int64_t balance(const Cell& left) const { return 2 * left.weight - total_.weight; }
 
+    Near near_score(const Cell& left) const { return score_as<Near>(left); }
     // A score is convex in (sum about the mean, weight), so inside a bin it is greatest at a corner of the box that the
     // bin spans: all that lies above the mean or all that lies below it, and the least or the greatest weight.
-    double bound(const Cell& before, const Bin& bin) const {
+    Near bound(const Cell& before, const Bin& bin) const {
         const Sum a = before.sum - static_cast<Sum>(mean_) * before.weight;
         const Sum inside = bin.cell.sum - static_cast<Sum>(mean_) * bin.cell.weight;
-        const double low = static_cast<double>(a + inside - bin.above);
-        const double high = static_cast<double>(a + bin.above);
-        const double least = to_double(before.weight + 1);
-        const double most = to_double(before.weight + bin.cell.weight - 1);
+        const auto low = static_cast<Near>(a + inside - bin.above);
+        const auto high = static_cast<Near>(a + bin.above);
+        const auto least = static_cast<Near>(before.weight + 1);
+        const auto most = static_cast<Near>(before.weight + bin.cell.weight - 1);
         return std::max(std::max(corner(low, least), corner(high, least)),
                         std::max(corner(low, most), corner(high, most)));
     }
     static bool has_inside(const Bin& bin) { return bin.cell.weight > 1; }
 
   private:
-    static double to_double(std::int64_t weight) { return static_cast<double>(weight); }
-    double corner(double a, double weight) const {
+    template <class Float>
+    Float score_as(const Cell& left) const {
+        const Sum a = left.sum - static_cast<Sum>(mean_) * left.weight;
+        return Criterion::term(static_cast<Float>(a), static_cast<Float>(left.weight)) +
+               Criterion::term(static_cast<Float>(about_mean_ - a), static_cast<Float>(total_.weight - left.weight));
+    }
+    Near corner(Near a, Near weight) const {
         return Criterion::term(a, weight) +
-               Criterion::term(static_cast<double>(about_mean_) - a, to_double(total_.weight) - weight);
+               Criterion::term(static_cast<Near>(about_mean_) - a, static_cast<Near>(total_.weight) - weight);
     }
 
     Cell total_;

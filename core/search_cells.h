@@ -25,17 +25,20 @@ namespace weald {
 
 inline constexpr std::uint32_t kCoarseBins = 256;    // bins of a coarse histogram
 inline constexpr std::uint32_t kFineBins = 1 << 16;  // most bins of a histogram with a bin for each code
-inline constexpr std::uint32_t kLanes = 8;           // candidates are scored in groups of this many
+inline constexpr std::uint32_t kLanes = 16;          // candidates are scored in groups of this many
 
 // Memory that the search uses again and again. Bins are empty between two searches.
-template <class Labels>
+template <class Labels, class Near>
 struct CellScratch {
     std::vector<typename Labels::Bin> bins = std::vector<typename Labels::Bin>(kFineBins);
     typename Labels::Cells lefts;         // of the candidates
     std::vector<std::uint32_t> cuts;      // of the candidates: last code that goes left
-    std::vector<double> scores;           // of the candidates
+    std::vector<Near> scores;             // of the candidates, nearly
     std::vector<std::uint64_t> sorted;    // code << 32 | row
     std::vector<std::uint32_t> occupied;  // numbers of bins that are not empty
+    typename Labels::Cells befores;       // of bins that might be looked into: what lies before them
+    std::vector<typename Labels::Bin> insides;
+    std::vector<std::uint32_t> numbers;
 
     // Makes room for a node of n rows.
     void reserve(std::size_t n) {
@@ -46,6 +49,9 @@ struct CellScratch {
             scores.resize(room);
             sorted.resize(room);
             occupied.resize(room);
+            befores.resize(kCoarseBins + kLanes);
+            insides.resize(kCoarseBins + kLanes);
+            numbers.resize(kCoarseBins + kLanes);
         }
     }
 };
@@ -56,6 +62,7 @@ class CellSearch {
     using Payload = typename Labels::Payload;
     using Cell = typename Labels::Cell;
     using Bin = typename Labels::Bin;
+    using Near = typename Scorer::Near;
 
     struct Rows {
         const Code* codes;
@@ -65,8 +72,8 @@ class CellSearch {
 
     // `to_beat` is the best score of features drawn earlier: what is below it need not be found, only whether it
     // exists.
-    CellSearch(const Labels& labels, const Scorer& scorer, CellScratch<Labels>& scratch, const Rows& rows,
-               double to_beat)
+    CellSearch(const Labels& labels, const Scorer& scorer, CellScratch<Labels, typename Scorer::Near>& scratch,
+               const Rows& rows, double to_beat)
         : labels_(labels), scorer_(scorer), scratch_(scratch), rows_(rows), to_beat_(to_beat) {}
 
     FeatureCuts run(const Cell& total) {
@@ -192,26 +199,39 @@ class CellSearch {
     using Marks = std::array<std::uint64_t, kCoarseBins / 64>;
 
     void refine(int shift, std::uint32_t n_occupied) {
-        // Without an admissible cut so far, one must be looked for everywhere: the feature counts if there is one.
-        const double best = std::max(found_.best.score, to_beat_);
-        const double floor = found_.is_admissible ? best - scorer_.slack(best) : kNoScore;
-        const Bin* bins = scratch_.bins.data();
-        double* bounds = scratch_.scores.data();
-        for (std::uint32_t j = 0; j < n_occupied; ++j) {
-            const Cell before = j == 0 ? Cell{} : scratch_.lefts.get(j - 1);
-            bounds[j] = scorer_.bound(before, bins[scratch_.occupied[j]]);
-        }
-        if (range_.n_missing != 0) {
-            for (std::uint32_t j = 0; j < n_occupied; ++j) {
-                const Cell before = j == 0 ? Cell{} : scratch_.lefts.get(j - 1);
-                bounds[j] = std::max(bounds[j], scorer_.bound(before + missing_, bins[scratch_.occupied[j]]));
-            }
-        }
-        Marks marks{};
-        bool any = false;
+        std::uint32_t n = 0;
         for (std::uint32_t j = 0; j < n_occupied; ++j) {
             const std::uint32_t b = scratch_.occupied[j];
-            if (bounds[j] >= floor && scorer_.has_inside(bins[b])) {
+            scratch_.befores.set(n, j == 0 ? Cell{} : scratch_.lefts.get(j - 1));
+            scratch_.insides[n] = scratch_.bins[b];
+            scratch_.numbers[n] = b;
+            n += scorer_.has_inside(scratch_.bins[b]);
+        }
+        for (std::uint32_t j = n; j % kLanes != 0; ++j) {
+            scratch_.befores.set(j, Cell{});  // so that the last group is full
+            scratch_.insides[j] = Bin{};
+        }
+        Near* bounds = scratch_.scores.data();
+        const Scorer scorer = scorer_;
+        const typename Labels::Cells::View befores = scratch_.befores.view();
+        const Bin* insides = scratch_.insides.data();
+        for (std::uint32_t i = 0; i < n; i += kLanes) {
+            for (std::uint32_t j = 0; j < kLanes; ++j) {
+                bounds[i + j] = scorer.bound(befores.get(i + j), insides[i + j]);
+            }
+        }
+        if (range_.n_missing != 0) {
+            for (std::uint32_t j = 0; j < n; ++j) {
+                bounds[j] = std::max(bounds[j], scorer_.bound(scratch_.befores.get(j) + missing_, scratch_.insides[j]));
+            }
+        }
+        // Without an admissible cut so far, one must be looked for everywhere: the feature counts if there is one.
+        const double floor = found_.is_admissible ? floor_below(std::max(found_.best.score, to_beat_)) : kNoScore;
+        Marks marks{};
+        bool any = false;
+        for (std::uint32_t j = 0; j < n; ++j) {
+            if (static_cast<double>(bounds[j]) >= floor) {
+                const std::uint32_t b = scratch_.numbers[j];
                 marks[b / 64] |= std::uint64_t{1} << (b % 64);
                 any = true;
             }
@@ -293,45 +313,64 @@ class CellSearch {
     }
 
     void consider_with(std::uint32_t n_cuts, const Cell& missing, bool missing_left) {
-        const auto& lefts = scratch_.lefts;
-        double* scores = scratch_.scores.data();
-        std::array<double, kLanes> tops;
-        tops.fill(kNoScore);
-        for (std::uint32_t i = 0; i < n_cuts; i += kLanes) {
-            for (std::uint32_t j = 0; j < kLanes; ++j) {
-                const Cell left = lefts.get(i + j) + missing;
-                const double score = scorer_.score(left);
-                const double admitted = scorer_.is_admissible(left) ? score : kNoScore;
-                scores[i + j] = admitted;
-                tops[j] = admitted > tops[j] ? admitted : tops[j];
-            }
-        }
-        const double top = *std::max_element(tops.begin(), tops.end());
-        if (top == kNoScore) {
+        const Near top =
+            scorer_.limits().admit_all() ? near_scores<true>(n_cuts, missing) : near_scores<false>(n_cuts, missing);
+        if (static_cast<double>(top) == kNoScore) {
             return;
         }
         found_.is_admissible = true;
-        const double best = std::max({top, found_.best.score, to_beat_});
-        const double floor = best - scorer_.slack(best);
-        if (top < floor) {
+        const double floor = floor_below(std::max({static_cast<double>(top), found_.best.score, to_beat_}));
+        if (static_cast<double>(top) < floor) {
             return;
         }
+        const Near* scores = scratch_.scores.data();
         for (std::uint32_t i = 0; i < n_cuts; ++i) {
-            if (scores[i] >= floor) {
-                offer(lefts.get(i) + missing, Candidate::order_of(scratch_.cuts[i], missing_left));
+            if (static_cast<double>(scores[i]) >= floor) {
+                offer(scratch_.lefts.get(i) + missing, Candidate::order_of(scratch_.cuts[i], missing_left));
             }
         }
     }
 
+    // Scores all candidates nearly, and returns the greatest score.
+    template <bool AdmitAll>
+    Near near_scores(std::uint32_t n_cuts, const Cell& missing) {
+        const Scorer scorer =
+            scorer_;  // a copy of our own, which the scores cannot overwrite: so the loop becomes vectors
+        const typename Labels::Cells::View lefts = scratch_.lefts.view();
+        Near* scores = scratch_.scores.data();
+        constexpr Near none = -std::numeric_limits<Near>::infinity();
+        std::array<Near, kLanes> tops;
+        tops.fill(none);
+        for (std::uint32_t i = 0; i < n_cuts; i += kLanes) {
+            std::array<Near, kLanes> group;
+            for (std::uint32_t j = 0; j < kLanes; ++j) {
+                group[j] = scorer.near_score(lefts.get(i + j) + missing);
+            }
+            if constexpr (!AdmitAll) {
+                for (std::uint32_t j = 0; j < kLanes; ++j) {
+                    group[j] = scorer.is_admissible(lefts.get(i + j) + missing) ? group[j] : none;
+                }
+            }
+            for (std::uint32_t j = 0; j < kLanes; ++j) {
+                scores[i + j] = group[j];
+                tops[j] = group[j] > tops[j] ? group[j] : tops[j];
+            }
+        }
+        return *std::max_element(tops.begin(), tops.end());
+    }
+
+    // What a near score or a bound must reach to be as good as a score.
+    double floor_below(double score) const { return score - std::abs(score) * kNearness - scorer_.slack(); }
+
     void offer(const Cell& left, std::uint64_t order) {
         const std::int64_t balance = scorer_.balance(left);
-        found_.offer({scorer_.exact_score(left), scorer_.tie_score(left), static_cast<std::uint64_t>(std::abs(balance)),
+        found_.offer({scorer_.score(left), scorer_.tie_score(left), static_cast<std::uint64_t>(std::abs(balance)),
                       order, balance >= 0});
     }
 
     const Labels& labels_;
     const Scorer& scorer_;
-    CellScratch<Labels>& scratch_;
+    CellScratch<Labels, typename Scorer::Near>& scratch_;
     Rows rows_;
     double to_beat_;
     CodeRange range_;

@@ -15,6 +15,8 @@
 
 namespace weald {
 
+using ManyWeights = ClassWeights<std::span<const std::uint64_t>>;
+
 // Class weights of a node, only the classes that it has.
 struct ClassTotals {
     std::vector<std::uint32_t> slot_of_class;  // valid for the classes that the node has
@@ -44,8 +46,7 @@ class SweepSides {
 
     template <class Criterion>
     double exact() const {
-        return Criterion::template term<std::uint64_t>({left_, left_weight_}) +
-               Criterion::template term<std::uint64_t>({right_, right_weight_});
+        return Criterion::term(ManyWeights{left_, left_weight_}) + Criterion::term(ManyWeights{right_, right_weight_});
     }
 
   protected:
