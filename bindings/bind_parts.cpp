@@ -53,7 +53,7 @@ void bind_parts(nb::module_& module) {
                "Draws 0 and 1 of the ids first_id, first_id + 1 ...");
     module.def("draw_features", &draw_features, "seed"_a, "id"_a, "tree"_a, "n_features"_a,
                "All features in the order in which a node draws them.");
-    module.def("log2", &log2_of, "x"_a, "Logarithm in bits of a number from 1.");
+    module.def("log2", static_cast<double (*)(double)>(&log2_of), "x"_a, "Logarithm in bits of a number from 1.");
     module.def("below", &below, "bits"_a, "n"_a, "floor(bits * n / 2**64): a number from 0 to n - 1.");
 }
 
