@@ -8,8 +8,6 @@ import pytest
 from tests.golden.cases import fingerprint, make_cases, read_file
 from tests.laws.cases import CORES, REFERENCE
 
-pytestmark = pytest.mark.sanitize
-
 GOLDEN = read_file()
 CASES = make_cases()
 
@@ -19,6 +17,7 @@ def test_every_case_has_a_golden_fingerprint():
     assert len(set(GOLDEN.values())) > 0.95 * len(GOLDEN)  # a few ways make no difference to a table
 
 
+@pytest.mark.sanitize
 @pytest.mark.parametrize("name", CASES)
 def test_the_native_engine_grows_the_golden_forest(name):
     for engine in CORES.values():

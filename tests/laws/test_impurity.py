@@ -9,8 +9,6 @@ import pytest
 import weald
 from tests.laws.cases import CRITERIA, ENGINES, is_of_classes, make_table
 
-pytestmark = pytest.mark.sanitize
-
 each = pytest.mark.parametrize("criterion", CRITERIA)
 both = pytest.mark.parametrize("engine", ENGINES)
 

@@ -42,6 +42,7 @@ def hold_against_definition(case):
         assert_same(outcome(engine, case), expected)
 
 
+@pytest.mark.sanitize
 @pytest.mark.parametrize("min_samples_leaf", [1, 20])
 @pytest.mark.parametrize("missing", [0.0, 0.15])
 @pytest.mark.parametrize(("criterion", "n_classes"), FAMILIES)
@@ -69,6 +70,7 @@ def test_cuts_by_coarse_codes_are_those_of_the_definition(criterion, n_classes, 
     hold_against_definition(Case(table, growth, max_bins, n_trees=1))
 
 
+@pytest.mark.sanitize
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.45, 0.499])
 @pytest.mark.parametrize("missing", [0.0, 0.1])
 @pytest.mark.parametrize(("criterion", "n_classes"), FAMILIES)
@@ -96,6 +98,7 @@ def test_cuts_that_all_gain_nothing_are_decided_as_the_definition_says(criterion
         hold_against_definition(Case(table, growth, n_trees=1))
 
 
+@pytest.mark.sanitize
 @pytest.mark.parametrize("class_weight", ["given", "table", "bag"])
 @pytest.mark.parametrize(("criterion", "n_classes"), [f for f in FAMILIES if f[1]])
 def test_cuts_of_weighed_classes_are_those_of_the_definition(criterion, n_classes, class_weight):
@@ -111,6 +114,7 @@ def test_whole_trees_of_a_large_table_are_those_of_the_definition(criterion, n_c
     hold_against_definition(Case(table, make_growth(table, criterion, max_features=1), n_trees=1))
 
 
+@pytest.mark.sanitize
 @pytest.mark.parametrize(("criterion", "n_classes"), FAMILIES)
 def test_counts_beyond_two_bytes_are_those_of_the_definition(criterion, n_classes):
     """A row that counts more than 65,535 times."""
@@ -120,6 +124,7 @@ def test_counts_beyond_two_bytes_are_those_of_the_definition(criterion, n_classe
     hold_against_definition(Case(table, make_growth(table, criterion, bootstrap=False), n_trees=1))
 
 
+@pytest.mark.sanitize
 @pytest.mark.parametrize(("criterion", "n_classes"), FAMILIES)
 def test_weights_too_large_to_be_counted_are_those_of_the_definition(criterion, n_classes):
     """Whole weights that add up to 2^31 or more are no copies any more, but weights in fixed point."""
@@ -129,6 +134,7 @@ def test_weights_too_large_to_be_counted_are_those_of_the_definition(criterion, 
     hold_against_definition(Case(table, growth, n_trees=1))
 
 
+@pytest.mark.sanitize
 @pytest.mark.parametrize("n_threads", [2, 3, 7])
 @pytest.mark.parametrize(("criterion", "n_classes"), FAMILIES)
 def test_large_forests_depend_neither_on_threads_nor_on_the_instruction_set(criterion, n_classes, n_threads):
