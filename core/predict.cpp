@@ -123,89 +123,105 @@ void Predictor::check_structure(const ForestView& forest) const {
 Predictor::Predictor(const ForestView& forest) : n_features_(forest.n_features), n_classes_(forest.n_classes) {
     check_structure(forest);
     nodes_.resize(forest.feature.size());
-    for (std::size_t t = 0; t + 1 < forest.tree_start.size(); ++t) {
-        const auto begin = static_cast<std::size_t>(forest.tree_start[t]);
-        const auto end = static_cast<std::size_t>(forest.tree_start[t + 1]);
-        roots_.push_back({begin, end - begin});
-        for (std::size_t i = begin; i < end; ++i) {
-            const bool is_leaf = forest.feature[i] < 0;
-            Node& node = nodes_[i];
-            node.threshold = is_leaf ? std::numeric_limits<double>::quiet_NaN() : forest.threshold[i];
-            node.feature = is_leaf ? 0 : static_cast<std::uint32_t>(forest.feature[i]);
-            node.right =
-                (is_leaf ? static_cast<std::uint32_t>(i - begin) : static_cast<std::uint32_t>(forest.right[i])) &
-                0x7FFFFFFFu;
-            node.missing_left = !is_leaf && (forest.flags[i] & kMissingLeft) != 0;
-        }
-    }
-    if (n_classes_ == 0) {
-        value_.assign(forest.value.begin(), forest.value.end());
-        return;
-    }
-    leaf_of_node_.resize(forest.feature.size());
-    leaf_class_.assign(forest.leaf_class.begin(), forest.leaf_class.end());
-    leaf_share_.resize(forest.leaf_weight.size());
-    for (std::size_t i = 0; i < forest.feature.size(); ++i) {
+    std::size_t n_leaves = 0;
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+        Node& node = nodes_[i];
         if (forest.feature[i] >= 0) {
+            node.threshold = forest.threshold[i];
+            node.feature = static_cast<std::uint32_t>(forest.feature[i]);
+            node.right = static_cast<std::uint32_t>(forest.right[i]) & 0x7FFFFFFFu;
+            node.missing_left = (forest.flags[i] & kMissingLeft) != 0;
             continue;
         }
-        leaf_of_node_[i] = static_cast<std::uint32_t>(leaves_.size());
-        Leaf leaf{static_cast<std::uint32_t>(forest.leaf_start[leaves_.size()]),
-                  static_cast<std::uint32_t>(forest.leaf_start[leaves_.size() + 1]), 0};
-        double total = 0;  // of whole numbers below 2^53: exact
-        double most = -1;
-        for (std::uint32_t j = leaf.begin; j < leaf.end; ++j) {
-            total += forest.leaf_weight[j];
-            if (forest.leaf_weight[j] > most) {  // strictly: ties go to the first class
-                most = forest.leaf_weight[j];
-                leaf.winner = static_cast<std::uint32_t>(forest.leaf_class[j]);
-            }
+        node.feature = kLeaf;
+        if (n_classes_ == 0) {
+            node.threshold = forest.value[i];
+        } else {
+            node.right = add_leaf(forest, n_leaves) & 0x7FFFFFFFu;
         }
-        for (std::uint32_t j = leaf.begin; j < leaf.end; ++j) {
-            leaf_share_[j] = forest.leaf_weight[j] / total;
-        }
-        leaves_.push_back(leaf);
+        ++n_leaves;
+    }
+    for (std::size_t t = 0; t + 1 < forest.tree_start.size(); ++t) {
+        roots_.push_back(static_cast<std::size_t>(forest.tree_start[t]));
     }
 }
 
+// Returns the number by which a node knows the leaf: kPure and the class, or its place among the others.
+std::uint32_t Predictor::add_leaf(const ForestView& forest, std::size_t number) {
+    const auto begin = static_cast<std::size_t>(forest.leaf_start[number]);
+    const auto end = static_cast<std::size_t>(forest.leaf_start[number + 1]);
+    if (end - begin == 1) {
+        return kPure + static_cast<std::uint32_t>(forest.leaf_class[begin]);
+    }
+    Leaf leaf{static_cast<std::uint32_t>(leaf_class_.size()), 0, 0};
+    double total = 0;  // of whole numbers, at most 2^53: exact
+    double most = -1;
+    for (std::size_t j = begin; j < end; ++j) {
+        total += forest.leaf_weight[j];
+        if (forest.leaf_weight[j] > most) {  // strictly: ties go to the first class
+            most = forest.leaf_weight[j];
+            leaf.winner = static_cast<std::uint32_t>(forest.leaf_class[j]);
+        }
+    }
+    for (std::size_t j = begin; j < end; ++j) {
+        leaf_class_.push_back(forest.leaf_class[j]);
+        leaf_share_.push_back(forest.leaf_weight[j] / total);
+    }
+    leaf.end = static_cast<std::uint32_t>(leaf_class_.size());
+    leaves_.push_back(leaf);
+    require(leaves_.size() < kPure, "the forest has too many leaves");
+    return static_cast<std::uint32_t>(leaves_.size() - 1);
+}
+
+// Rows go side by side; where one has reached its leaf, the next takes its place.
 template <class Float>
 void Predictor::walk(std::size_t tree, const Float* const* rows, std::size_t n, std::uint32_t* found) const {
-    const Node* nodes = nodes_.data() + roots_[tree].node;
-    const auto step = [&](std::uint32_t at, const Float* row) -> std::uint32_t {
-        const Node& node = nodes[at];
-        const auto x = static_cast<double>(row[node.feature]);
-        const bool left = (x <= node.threshold) | ((x != x) & node.missing_left);
-        return left ? at + 1 : node.right;
+    const Node* nodes = nodes_.data() + roots_[tree];
+    struct Walker {
+        const Float* row;
+        std::uint32_t at;
+        std::uint32_t number;  // of the row
     };
-    std::size_t r = 0;
-    for (; r + kInFlight <= n; r += kInFlight) {
-        std::array<std::uint32_t, kInFlight> at{};
-        for (std::uint32_t moved = 1; moved != 0;) {
-            moved = 0;
-            for (std::size_t j = 0; j < kInFlight; ++j) {
-                const std::uint32_t next = step(at[j], rows[r + j]);
-                moved |= next ^ at[j];
-                at[j] = next;
+    std::array<Walker, kInFlight> walkers;
+    std::size_t next = 0;
+    std::size_t n_walkers = std::min(n, kInFlight);
+    for (; next < n_walkers; ++next) {
+        walkers[next] = {rows[next], 0, static_cast<std::uint32_t>(next)};
+    }
+    while (n_walkers > 0) {
+        for (std::size_t j = 0; j < n_walkers; ++j) {
+            Walker& walker = walkers[j];
+            const Node& node = nodes[walker.at];
+            if (node.feature != kLeaf) {
+                const auto x = static_cast<double>(walker.row[node.feature]);
+                const bool left = (x <= node.threshold) | ((x != x) & node.missing_left);
+                // A choice without a branch: which way a row goes cannot be foretold.
+                const std::uint32_t right = node.right;
+                walker.at = right + ((walker.at + 1 - right) & (0u - static_cast<std::uint32_t>(left)));
+                continue;
+            }
+            found[walker.number] = walker.at;
+            if (next < n) {
+                walker = {rows[next], 0, static_cast<std::uint32_t>(next)};
+                ++next;
+            } else {
+                walker = walkers[--n_walkers];
             }
         }
-        std::copy(at.begin(), at.end(), found + r);
-    }
-    for (; r < n; ++r) {
-        std::uint32_t at = 0;
-        for (std::uint32_t next = step(at, rows[r]); next != at; next = step(at, rows[r])) {
-            at = next;
-        }
-        found[r] = at;
     }
 }
 
-void Predictor::say(std::size_t tree, std::uint32_t node, bool hard, double* sums) const {
-    const std::size_t at = roots_[tree].node + node;
+void Predictor::say(std::size_t tree, std::uint32_t number, bool hard, double* sums) const {
+    const Node& node = nodes_[roots_[tree] + number];
     if (n_classes_ == 0) {
-        sums[0] += value_[at];
+        sums[0] += node.threshold;
         return;
     }
-    const Leaf& leaf = leaves_[leaf_of_node_[at]];
+    if (node.right >= kPure) {
+        sums[node.right - kPure] += 1.0;
+        return;
+    }
+    const Leaf& leaf = leaves_[node.right];
     if (hard) {
         sums[leaf.winner] += 1.0;
         return;

@@ -54,36 +54,35 @@ class Predictor {
                               std::span<double> sums, Work& work) const;
 
   private:
+    static constexpr std::uint32_t kLeaf = 0xFFFFFFFFu;
+    static constexpr std::uint32_t kPure = 1u << 30;
+
     struct Node {
-        double threshold;  // not a number in a leaf: every comparison fails, and `right` leads back to the leaf
-        std::uint32_t feature;
-        std::uint32_t right : 31;
+        double threshold;       // in a leaf of a regression tree: what it says
+        std::uint32_t feature;  // kLeaf in a leaf
+        std::uint32_t right
+            : 31;  // in a leaf of a classification tree: kPure + its class, or its number among the others
         std::uint32_t missing_left : 1;
     };
-    struct Leaf {  // what a leaf says: entries of classes and shares, or a number
+    struct Leaf {  // of several classes: where its shares are, and the commonest
         std::uint32_t begin;
         std::uint32_t end;
         std::uint32_t winner;
     };
-    struct Root {
-        std::size_t node;  // where the tree's nodes begin
-        std::size_t n_nodes;
-    };
 
     template <class Float>
     void walk(std::size_t tree, const Float* const* rows, std::size_t n, std::uint32_t* nodes) const;
-    void say(std::size_t tree, std::uint32_t node, bool hard, double* sums) const;
+    void say(std::size_t tree, std::uint32_t number, bool hard, double* sums) const;
+    std::uint32_t add_leaf(const ForestView& forest, std::size_t number);
     void check_structure(const ForestView& forest) const;
 
     std::uint32_t n_features_;
     std::uint32_t n_classes_;
-    std::vector<Root> roots_;
+    std::vector<std::size_t> roots_;  // where the nodes of each tree begin
     std::vector<Node> nodes_;
-    std::vector<std::uint32_t> leaf_of_node_;  // classification: number of the leaf
     std::vector<Leaf> leaves_;
     std::vector<std::int32_t> leaf_class_;
     std::vector<double> leaf_share_;
-    std::vector<double> value_;  // regression, by node
 };
 
 }  // namespace weald

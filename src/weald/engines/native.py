@@ -54,9 +54,7 @@ class NativeEngine:
             n_features=coded.n_columns, n_classes=coded.n_classes, **arrays, **no_categories(), origins=(origin,)
         )
 
-    def leaves(
-        self, forest: Forest, X: npt.NDArray[Any], n_threads: int = 1, watch: Watch | None = None
-    ) -> IntArray:
+    def leaves(self, forest: Forest, X: npt.NDArray[Any], n_threads: int = 1, watch: Watch | None = None) -> IntArray:
         """Walk every row down every tree."""
         leaves: IntArray = self._predictor(forest).leaves(X, n_threads, watch)
         return leaves
