@@ -36,6 +36,17 @@ def test_the_native_engine_does_what_the_definition_says(criterion, data):
         assert_same(outcome(engine, case), expected)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("criterion", CRITERIA)
+@given(data=st.data())
+@settings(max_examples=50)
+def test_the_native_engine_does_what_the_definition_says_of_larger_tables(criterion, data):
+    case = data.draw(cases(criterion, max_rows=1200))
+    expected = outcome(REFERENCE, case)
+    for engine in CORES.values():
+        assert_same(outcome(engine, case, 2), expected)
+
+
 def patterns(n_values, n_rows):
     return (np.array(pattern) for pattern in itertools.product(range(n_values), repeat=n_rows))
 
