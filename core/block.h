@@ -122,22 +122,42 @@ class CodeReader {
     // From the copy of the table that is stored row by row: one or two cache lines a row, whatever the number of
     // features.
     void copy_from_rows(Block& block, std::span<const std::uint32_t> ids) const {
-        constexpr std::size_t kTile = 16;  // rows at a time: a column's codes of them are written together
-        const std::size_t n_features = codes_.columns.size();
-        const std::uint16_t* rows = codes_.rows.data();
+        const auto n_features = static_cast<std::uint32_t>(codes_.columns.size());
+        const auto row = [&](std::size_t i) { return codes_.rows.data() + ids[i] * codes_.row_length; };
         std::size_t i = 0;
-        for (; i + kTile <= ids.size(); i += kTile) {
-            for (std::uint32_t f = 0; f < n_features; ++f) {
-                std::uint16_t* to = block.column<std::uint16_t>(f) + i;
-                for (std::size_t j = 0; j < kTile; ++j) {
-                    to[j] = rows[ids[i + j] * n_features + f];
+        for (; i + 8 <= ids.size(); i += 8) {
+            for (std::uint32_t f = 0; f < n_features; f += 8) {
+                std::array<Eight, 8> tile;
+                for (std::size_t j = 0; j < 8; ++j) {
+                    __builtin_memcpy(&tile[j], row(i + j) + f, sizeof(Eight));
+                }
+                transpose(tile);
+                for (std::uint32_t j = 0; j < 8 && f + j < n_features; ++j) {
+                    __builtin_memcpy(block.column<std::uint16_t>(f + j) + i, &tile[j], sizeof(Eight));
                 }
             }
         }
         for (; i < ids.size(); ++i) {
             for (std::uint32_t f = 0; f < n_features; ++f) {
-                block.column<std::uint16_t>(f)[i] = rows[ids[i] * n_features + f];
+                block.column<std::uint16_t>(f)[i] = row(i)[f];
             }
+        }
+    }
+
+    typedef std::uint16_t Eight __attribute__((vector_size(16)));
+
+    // Three times the rows of the lower and of the upper half are woven into one another: then rows have become
+    // columns.
+    static void transpose(std::array<Eight, 8>& tile) {
+        constexpr Eight low{0, 8, 1, 9, 2, 10, 3, 11};
+        constexpr Eight high{4, 12, 5, 13, 6, 14, 7, 15};
+        for (int round = 0; round < 3; ++round) {
+            std::array<Eight, 8> woven;
+            for (std::size_t j = 0; j < 4; ++j) {
+                woven[2 * j] = __builtin_shuffle(tile[j], tile[j + 4], low);
+                woven[2 * j + 1] = __builtin_shuffle(tile[j], tile[j + 4], high);
+            }
+            tile = woven;
         }
     }
 

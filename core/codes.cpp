@@ -392,37 +392,38 @@ void reorder_codes(Column& column, const std::vector<std::uint32_t>& positions) 
 constexpr std::size_t kHeldByCache = std::size_t{2} << 20;
 
 template <class Code>
-void write_row_codes(const Column& column, std::size_t feature, std::size_t n_features, std::size_t begin,
-                     std::size_t end, std::uint16_t* rows) {
+void write_row_codes(const Column& column, std::size_t begin, std::size_t end, std::uint16_t* to,
+                     std::size_t row_length) {
     const Code* codes = column.as<Code>();
     for (std::size_t r = begin; r < end; ++r) {
-        rows[r * n_features + feature] = codes[r] == std::numeric_limits<Code>::max()
-                                             ? std::numeric_limits<std::uint16_t>::max()
-                                             : static_cast<std::uint16_t>(codes[r]);
+        to[r * row_length] = codes[r] == std::numeric_limits<Code>::max() ? std::numeric_limits<std::uint16_t>::max()
+                                                                          : static_cast<std::uint16_t>(codes[r]);
     }
 }
 
-std::vector<std::uint16_t> codes_by_row(const std::vector<Column>& columns, std::size_t n_rows, Work& work) {
+void add_codes_by_row(Codes& codes, Work& work) {
+    const std::vector<Column>& columns = codes.columns;
     const bool any_wide = std::any_of(columns.begin(), columns.end(), [](const Column& c) { return c.width == 4; });
-    if (any_wide || n_rows * columns.size() * sizeof(std::uint16_t) <= kHeldByCache) {
-        return {};
+    if (any_wide || codes.n_rows * columns.size() * sizeof(std::uint16_t) <= kHeldByCache) {
+        return;
     }
     constexpr std::size_t kTile = 256;  // rows whose codes stay in the first cache while all columns are written
-    std::vector<std::uint16_t> rows(n_rows * columns.size());
+    const std::size_t n_rows = codes.n_rows;
+    codes.row_length = (columns.size() + 7) / 8 * 8;
+    codes.rows.resize(n_rows * codes.row_length);
     work.run(n_blocks(n_rows), [&](std::size_t block, std::size_t) {
         const std::size_t last = std::min(n_rows, (block + 1) * kRowBlock);
         for (std::size_t begin = block * kRowBlock; begin < last; begin += kTile) {
             const std::size_t end = std::min(last, begin + kTile);
             for (std::size_t f = 0; f < columns.size(); ++f) {
                 if (columns[f].width == 1) {
-                    write_row_codes<std::uint8_t>(columns[f], f, columns.size(), begin, end, rows.data());
+                    write_row_codes<std::uint8_t>(columns[f], begin, end, codes.rows.data() + f, codes.row_length);
                 } else {
-                    write_row_codes<std::uint16_t>(columns[f], f, columns.size(), begin, end, rows.data());
+                    write_row_codes<std::uint16_t>(columns[f], begin, end, codes.rows.data() + f, codes.row_length);
                 }
             }
         }
     });
-    return rows;
 }
 
 }  // namespace
@@ -463,7 +464,7 @@ Codes code_table(const Table& table, std::uint32_t max_bins, Work& work) {
                 break;
         }
     });
-    codes.rows = codes_by_row(codes.columns, n_rows, work);
+    add_codes_by_row(codes, work);
     if (table.n_classes) {
         codes.classes = by_rank<std::int32_t>(table.classes, codes.positions);
     } else {

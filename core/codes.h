@@ -31,13 +31,14 @@ struct Codes {
     std::uint32_t n_rows = 0;
     std::uint32_t n_classes = 0;  // 0: regression
     std::vector<Column> columns;
-    std::vector<std::uint16_t> rows;       // the same codes rank by rank, where that pays; empty: it does not
-    std::vector<std::int32_t> classes;     // by rank
-    std::vector<double> numbers;           // by rank
-    std::vector<double> weights;           // by rank; empty: all one
-    std::vector<std::uint64_t> line;       // by rank: length on the line from which bags are drawn; empty: all one
-    std::uint64_t line_length = 0;         // sum of the line
-    bool whole = true;                     // all weights are whole
+    std::vector<std::uint16_t> rows;    // the same codes rank by rank, where that pays; empty: it does not
+    std::size_t row_length = 0;         // of a rank in `rows`: the features, and some more to make it a multiple of 8
+    std::vector<std::int32_t> classes;  // by rank
+    std::vector<double> numbers;        // by rank
+    std::vector<double> weights;        // by rank; empty: all one
+    std::vector<std::uint64_t> line;    // by rank: length on the line from which bags are drawn; empty: all one
+    std::uint64_t line_length = 0;      // sum of the line
+    bool whole = true;                  // all weights are whole
     std::vector<std::uint32_t> positions;  // by rank: the row of the table
     std::uint64_t fingerprint = 0;         // of the training data
 

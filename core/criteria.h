@@ -121,6 +121,7 @@ Float x_log2_x(Float x) {
 struct Gini {
     static constexpr const char* name = "gini";
     using TieBreaker = void;
+    static double magnitude(double weight) { return weight; }
 
     template <class Side>
     static typename Side::Real term(const Side& side) {
@@ -131,6 +132,7 @@ struct Gini {
 struct Entropy {
     static constexpr const char* name = "entropy";
     using TieBreaker = void;
+    static double magnitude(double weight) { return x_log2_x(weight) + weight; }
 
     template <class Side>
     static typename Side::Real term(const Side& side) {
@@ -144,6 +146,7 @@ struct Misclassification {
     static constexpr const char* name = "misclassification";
     // Its plateaus would otherwise peel trees row by row.
     using TieBreaker = Gini;
+    static double magnitude(double weight) { return weight; }
 
     template <class Side>
     static typename Side::Real term(const Side& side) {

@@ -44,8 +44,7 @@ class TwoClassScorer {
         : total_(total), scales_(scales), limits_(limits) {
         const auto weight = static_cast<double>(weight_of(total));
         is_small_ = weight < kExactInDouble;
-        // Entropy is a difference of greater numbers, and is as near as they are.
-        slack_ = (std::is_same_v<Criterion, Entropy> ? weight * std::log2(weight + 2) : weight) * kNearness;
+        slack_ = Criterion::magnitude(weight) * kNearness;
         for (std::size_t k = 0; k < 2; ++k) {
             near_scales_[k] = static_cast<float>(scales[k]);
             near_totals_[k] = static_cast<float>(weight_of_class(total, k));

@@ -249,7 +249,7 @@ class CellSearch {
             sorted[n] = std::uint64_t{rows_.codes[i]} << 32 | i;
             n += marks[b / 64] >> (b % 64) & 1;
         });
-        std::sort(sorted, sorted + n);
+        sort_marked(n);
         const auto bin_of = [&](std::uint32_t i) {
             return (static_cast<std::uint32_t>(sorted[i] >> 32) - range_.low) >> shift;
         };
@@ -266,6 +266,25 @@ class CellSearch {
             }
             cut_inside(sorted + begin, end - begin, before);
             begin = end;
+        }
+    }
+
+    void sort_marked(std::uint32_t n) {
+        std::uint64_t* sorted = scratch_.sorted.data();
+        if (sizeof(Code) != 2 || n > kMostSorted) {
+            std::sort(sorted, sorted + n);
+            return;
+        }
+        // Keys of 32 bits: the code, and the place in the list instead of the row.
+        alignas(64) std::array<std::uint32_t, kMostSorted> keys;
+        alignas(64) std::array<std::uint64_t, kMostSorted> list;
+        for (std::uint32_t i = 0; i < n; ++i) {
+            list[i] = sorted[i];
+            keys[i] = static_cast<std::uint32_t>(sorted[i] >> 32) << 16 | i;
+        }
+        sort_few(keys.data(), n);
+        for (std::uint32_t i = 0; i < n; ++i) {
+            sorted[i] = list[keys[i] & 0xFFFF];
         }
     }
 
