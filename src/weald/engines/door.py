@@ -75,8 +75,15 @@ class ReferenceEngine:
         """Turn a table into codes and ranks."""
         weight = np.ones(len(table.target)) if table.weight is None else table.weight
         columns = [table.X[:, f].astype(np.float64).tolist() for f in range(table.X.shape[1])]
+        target = table.target.tolist()
         return reference.code_table(
-            columns, table.target.tolist(), table.n_classes, weight.tolist(), table.weights_whole, max_bins
+            columns,
+            classes=target if table.n_classes else [],
+            numbers=[] if table.n_classes else target,
+            n_classes=table.n_classes,
+            weight=weight.tolist(),
+            whole=table.weights_whole,
+            max_bins=max_bins,
         )
 
     def grow(

@@ -50,9 +50,8 @@ class NativeEngine:
         """Grow trees in parallel."""
         arrays = self.core.grow(coded, self._growth(growth), seed, first_tree, n_trees, n_threads, watch)
         origin = Origin(seed, first_tree, n_trees, coded.fingerprint)
-        return Forest(
-            n_features=coded.n_columns, n_classes=coded.n_classes, **arrays, **no_categories(), origins=(origin,)
-        )
+        fields: dict[str, Any] = {**arrays, **no_categories()}
+        return Forest(n_features=coded.n_columns, n_classes=coded.n_classes, **fields, origins=(origin,))
 
     def leaves(self, forest: Forest, X: npt.NDArray[Any], n_threads: int = 1, watch: Watch | None = None) -> IntArray:
         """Walk every row down every tree."""

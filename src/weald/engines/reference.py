@@ -25,6 +25,7 @@ import struct
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 # ------------------------------------------------------------------------------------------------ 1 random numbers
 
@@ -98,7 +99,8 @@ def float_bits(x: float) -> int:
     """Read a float as 64 bits; -0.0 counts as 0.0, and every NaN is the same."""
     if x != x:
         return NAN_BITS
-    return struct.unpack("<Q", struct.pack("<d", x + 0.0))[0]
+    (bits,) = struct.unpack("<Q", struct.pack("<d", x + 0.0))
+    return int(bits)
 
 
 @dataclass
@@ -174,8 +176,9 @@ class Coded:
     """A training table as engines see it. Rows are in rank order; `position[rank]` is the row the user gave."""
 
     columns: list[Column]
-    target: list[int] | list[float]
-    n_classes: int
+    classes: list[int]  # empty: regression
+    numbers: list[float]  # empty: classification
+    n_classes: int  # 0: regression
     weight: list[float]
     whole: bool
     line: list[int]
@@ -185,15 +188,17 @@ class Coded:
 
 def code_table(
     columns: Sequence[Sequence[float]],
-    target: Sequence[int] | Sequence[float],
+    classes: Sequence[int],
+    numbers: Sequence[float],
     n_classes: int,
     weight: Sequence[float],
     whole: bool,
     max_bins: int,
 ) -> Coded:
     """Code every column and rank the rows by (hash of their codes, target, position)."""
-    target = list(target) if n_classes else [y + 0.0 for y in target]
-    target_bits = [y if n_classes else float_bits(y) for y in target]
+    numbers = [y + 0.0 for y in numbers]  # -0.0 becomes 0.0
+    target: Sequence[float] = classes if n_classes else numbers
+    target_bits = list(classes) if n_classes else [float_bits(y) for y in numbers]
     line = line_weights(weight, whole)
     sample = sample_rows(columns, target_bits, line if whole else [1] * len(target))
     coded = [code_column(values, line, sample, max_bins) for values in columns]
@@ -206,7 +211,8 @@ def code_table(
         column.codes = [column.codes[r] for r in position]
     return Coded(
         columns=coded,
-        target=[target[r] for r in position],
+        classes=[classes[r] for r in position] if n_classes else [],
+        numbers=[] if n_classes else [numbers[r] for r in position],
         n_classes=n_classes,
         weight=[weight[r] for r in position],
         whole=whole,
@@ -254,9 +260,9 @@ def fix_target(y: Sequence[float], n_draws: int | None) -> Target:
 def target_of(coded: Coded, growth: "Growth") -> Target:
     """Read the target as class numbers, or as integers."""
     if coded.n_classes:
-        return Target(list(coded.target), coded.n_classes)
+        return Target(coded.classes, coded.n_classes)
     exact = growth.bootstrap or (coded.whole and sum(coded.line) < WHOLE_LIMIT)
-    return fix_target(coded.target, growth.n_draws if exact else None)
+    return fix_target(coded.numbers, growth.n_draws if exact else None)
 
 
 def ldexp(x: float, exponent: int) -> float:
@@ -315,17 +321,18 @@ def fill_bag(coded: Coded, growth: "Growth", seed: int, tree: int) -> Bag:
         sizes = [1] * len(coded.line) if in_fixed_point else coded.line
     class_weights = growth.class_weights
     if growth.class_weight == "table":
-        class_weights = balanced_weights(coded.line, coded.target, coded.n_classes)
+        class_weights = balanced_weights(coded.line, coded.classes, coded.n_classes)
     if growth.class_weight == "bag":
-        class_weights = balanced_weights(sizes if growth.bootstrap else coded.line, coded.target, coded.n_classes)
+        class_weights = balanced_weights(sizes if growth.bootstrap else coded.line, coded.classes, coded.n_classes)
     if in_fixed_point:
-        rows = zip(coded.weight, coded.target, strict=True)
-        weighted = [w if growth.class_weight == "none" else w * class_weights[k] for w, k in rows]
-        return Bag(sizes, fixed_point(weighted))
+        weights = coded.weight
+        if growth.class_weight != "none":
+            weights = [w * class_weights[k] for w, k in zip(coded.weight, coded.classes, strict=True)]
+        return Bag(sizes, fixed_point(weights))
     if growth.class_weight == "none":
         return Bag(sizes, sizes)
     scales = class_scales(class_weights)
-    return Bag(sizes, [n * scales[k] for n, k in zip(sizes, coded.target, strict=True)])
+    return Bag(sizes, [n * scales[k] for n, k in zip(sizes, coded.classes, strict=True)])
 
 
 # ------------------------------------------------------------------------------------------------------ 7 criteria
@@ -397,7 +404,7 @@ def squared_error(side: Tally, mean: int) -> float:
 
 Term = Callable[[Tally, int], float]
 
-# A criterion scores a cut by term(left) + term(right); larger is better. `mean` is the node's mean target, rounded down.
+# A criterion scores a cut by term(left) + term(right); larger is better. `mean` is the node's mean, rounded down.
 CRITERIA: dict[str, Term] = {
     "gini": gini,
     "entropy": entropy,
@@ -519,7 +526,7 @@ def candidates(tree: Tree, ranks: Sequence[int], node: Tally, feature: int) -> I
     missing = tree.tally(missing_ranks)
     present = sorted(by_code)
     left = tree.tally([])
-    for code, following in zip(present, present[1:], strict=False):
+    for code, following in pairwise(present):
         left = left.plus(tree.tally(by_code[code]))
         threshold = place_threshold(column.highs[code], column.lows[following])
         yield code, threshold, False, left
@@ -614,9 +621,8 @@ def find_split(tree: Tree, node: Node) -> None:
     node.split = split
 
 
-def divide(tree: Tree, node: Node) -> list[Node]:
-    """Make the two children of a node that has a split."""
-    split = node.split
+def divide(tree: Tree, node: Node, split: Split) -> list[Node]:
+    """Make the two children of a node."""
     codes = tree.coded.columns[split.feature].codes
     sides: tuple[list[int], list[int]] = ([], [])
     for r in node.ranks:
@@ -636,22 +642,22 @@ def grow_depth_first(tree: Tree, root: Node) -> None:
     while waiting:
         node = waiting.pop()
         if node.split:
-            waiting.extend(divide(tree, node))
+            waiting.extend(divide(tree, node, node.split))
 
 
 def grow_best_first(tree: Tree, root: Node) -> None:
     """Divide the node of the greatest decrease first, until there are `max_leaf_nodes` leaves."""
     made = 0
-    heap = [(-root.decrease, made, root)] if root.split else []
+    heap = [(-root.decrease, made, root, root.split)] if root.split else []
     n_leaves = 1
     while heap and n_leaves < tree.growth.max_leaf_nodes:
-        node = heapq.heappop(heap)[2]
+        _, _, node, split = heapq.heappop(heap)
         n_leaves += 1
-        for child in divide(tree, node):
+        for child in divide(tree, node, split):
             made += 1
             if child.split:
-                heapq.heappush(heap, (-child.decrease, made, child))
-    for _, _, node in heap:
+                heapq.heappush(heap, (-child.decrease, made, child, child.split))
+    for _, _, node, _ in heap:
         node.split = None
         node.decrease = 0.0
 
