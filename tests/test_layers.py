@@ -36,6 +36,7 @@ LAYERS = [
     "forest",
     "models",
     "feature_draw",
+    "block",
     "partition",
     "growth",
     "grow",
