@@ -19,7 +19,8 @@ def draw() -> Figure:
         rows = [ROWS[i] for i in order]
         top = 0.55 + 2.0 * part
         columns = [[row[0] for row in rows], [row[1] for row in rows]]
-        coded = code_table(columns, [row[2] for row in rows], 3, [1.0] * len(rows), whole=True, max_bins=65_535)
+        classes = [row[2] for row in rows]
+        coded = code_table(columns, classes, [], 3, [1.0] * len(rows), whole=True, max_bins=65_535)
         by_row = {place: rank for rank, place in enumerate(coded.position)}
         for i, row in enumerate(rows):
             y = top + 0.34 * i
