@@ -11,7 +11,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-# pytest's options, for example ARGS="-k philox -x"
+# Options of pytest or of the benchmark, for example ARGS="-k philox -x"
 ARGS ?=
 # Worker processes of the tests
 JOBS ?= auto
@@ -34,9 +34,11 @@ help: ## List the verbs
 .PHONY: setup
 setup: $(VENV)/stamp ## Make .venv with everything that building, testing and checking needs
 
-# Everything that pyproject.toml names: dependencies and extras, without weald itself.
+# What pyproject.toml names: dependencies and extras, without weald itself, and without the large peers of the benchmarks.
 REQUIREMENTS := import tomllib; p = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
-	print(*p["dependencies"], *(r for e in p["optional-dependencies"].values() for r in e), sep="\n")
+	print(*p["dependencies"], *(r for e, rs in p["optional-dependencies"].items() if e != "bench" for r in rs), sep="\n")
+PEERS := import tomllib; p = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+	print(*p["optional-dependencies"]["bench"], sep="\n")
 
 $(VENV)/stamp: pyproject.toml
 	[ -x $(BIN)/python ] || $(PYTHON) -m venv $(VENV)
@@ -44,6 +46,11 @@ $(VENV)/stamp: pyproject.toml
 	$(BIN)/python -c '$(REQUIREMENTS)' > $(VENV)/requirements.txt
 	$(BIN)/pip install --quiet --requirement $(VENV)/requirements.txt
 	touch $@
+
+$(VENV)/peers: $(VENV)/stamp
+	$(BIN)/python -c '$(PEERS)' > $@.new
+	$(BIN)/pip install --quiet --requirement $@.new
+	mv $@.new $@
 
 .PHONY: build
 build: build/stamp ## Build and install weald into .venv
@@ -133,7 +140,7 @@ demo: build ## Train a forest on a data set that ships with scikit-learn, and sh
 	@$(BIN)/python examples/demo.py
 
 .PHONY: bench
-bench: build ## Measure weald against other libraries
+bench: build $(VENV)/peers ## Measure weald against other libraries; ARGS=--write puts the table into README.md
 	$(BIN)/python benchmarks/table.py $(ARGS)
 
 .PHONY: docs

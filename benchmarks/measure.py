@@ -1,0 +1,170 @@
+"""What the benchmarks share: who is measured, how, and how it is shown.
+
+LIBRARIES, make_forest    the forests that are compared, behind one call
+afresh                    run a function in a Python process of its own
+time_fit, watch_memory    seconds of a fit, and the memory it takes on top of what is there
+error_of                  share of wrong classes, or root of the mean squared error
+describe_machine          one line for the caption: date, processor, versions
+markdown, write_block     a table, and where it goes
+"""
+
+import argparse
+import contextlib
+import datetime as dt
+import importlib
+import importlib.metadata
+import json
+import platform
+import re
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import joblib
+import numpy as np
+
+ROOT = Path(__file__).parents[1]
+CORES = joblib.cpu_count()  # those that this process may use
+
+# How a library is called -> the package, the module with its forests, and what it is told beyond the others.
+LIBRARIES = {
+    "scikit-learn": ("scikit-learn", "sklearn.ensemble", {}),
+    "scikit-learn-intelex": ("scikit-learn-intelex", "sklearnex.ensemble", {}),
+    "weald": ("weald", "weald", {}),
+    "weald max_bins=255": ("weald", "weald", {"max_bins": 255}),
+}
+
+
+def version_of(package):
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def installed():
+    return [name for name, (package, _, _) in LIBRARIES.items() if version_of(package)]
+
+
+def make_forest(library, task, **parameters):
+    """An unfitted forest of a library for "classes" or "values"."""
+    _, module, more = LIBRARIES[library]
+    name = "RandomForestClassifier" if task == "classes" else "RandomForestRegressor"
+    return getattr(importlib.import_module(module), name)(**parameters, **more)
+
+
+def check_that_it_was_its_own(library, forest):
+    """scikit-learn-intelex hands what it cannot do to scikit-learn, without a word; that would be measured twice."""
+    if library == "scikit-learn-intelex" and not hasattr(forest, "_onedal_estimator"):
+        raise RuntimeError("scikit-learn-intelex left this fit to scikit-learn")
+
+
+# ------------------------------------------------------------------------------------------------------------ measure
+
+
+def afresh(function, *arguments):
+    """Call a function of a benchmark in a new Python process: nobody inherits warm caches, threads or freed memory.
+
+    Arguments and result travel as JSON, so tuples arrive as lists.
+    """
+    script = Path(function.__code__.co_filename).stem
+    call = json.dumps([script, function.__name__, arguments])
+    done = subprocess.run([sys.executable, __file__, call], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(done.stderr.strip().rpartition("\n")[2] or f"exit status {done.returncode}")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def answer(call):
+    """What the new process does: this file is its script, and so benchmarks are found beside it."""
+    script, name, arguments = json.loads(call)
+    print(json.dumps(getattr(importlib.import_module(script), name)(*arguments)))
+
+
+def clock(work):
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+def clock_often(work, seconds=2.0):
+    """Median time of work that may be too short to be timed once; what takes longer than that is timed once."""
+    times = [clock(work)]
+    while sum(times) < seconds and len(times) < 50:
+        times.append(clock(work))
+    return statistics.median(times)
+
+
+@contextlib.contextmanager
+def watch_memory():
+    """Tell the most megabytes that were held inside, beyond what was held before: a list of one number, at the end."""
+    status, grown = Path("/proc/self/status"), []
+
+    def read(key):
+        return int(re.search(rf"{key}:\s+(\d+)", status.read_text())[1]) / 1024
+
+    before = read("VmRSS")
+    Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
+    yield grown
+    grown.append(read("VmHWM") - before)
+
+
+def error_of(task, y, predicted):
+    if task == "classes":
+        return float(np.mean(y != predicted))
+    return float(np.sqrt(np.mean((y - predicted) ** 2)))
+
+
+# --------------------------------------------------------------------------------------------------------------- show
+
+
+def describe_machine(*packages):
+    """Today, the processor and the versions."""
+    found = {package: version_of(package) for package in dict.fromkeys(packages)}
+    versions = ", ".join(f"{package} {version}" for package, version in found.items() if version)
+    return f"{dt.date.today().isoformat()}, {processor()}, Python {platform.python_version()}, {versions}"  # noqa: DTZ011  (the day here)
+
+
+def processor():
+    with contextlib.suppress(OSError):
+        named = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), flags=re.MULTILINE)
+        if named:
+            return named[1]
+    return platform.machine()
+
+
+def markdown(header, rows):
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
+
+
+def digits(number, n=3):
+    """A number with some significant digits, never as a power of ten."""
+    whole = len(str(int(abs(number)))) if abs(number) >= 1 else 0
+    if whole == 0 and number:
+        whole = 1 + int(np.floor(np.log10(abs(number))))
+    return f"{number:,.{max(0, n - whole)}f}"
+
+
+def write_block(path, name, text):
+    """Replace what stands between `<!-- name -->` and `<!-- /name -->` in a file."""
+    old = path.read_text()
+    new, n = re.subn(
+        rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", lambda m: m[1] + text + "\n" + m[2], old, flags=re.DOTALL
+    )
+    if n != 1:
+        raise SystemExit(f"{path} has {n} places between <!-- {name} --> and <!-- /{name} -->, not one")
+    path.write_text(new)
+
+
+def options(docstring):
+    """A parser with what every benchmark knows."""
+    parser = argparse.ArgumentParser(description=docstring.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="little data, few trees: to see that it runs")
+    return parser
+
+
+if __name__ == "__main__":
+    answer(sys.argv[1])

@@ -1,0 +1,150 @@
+"""How fast does weald train, beside its peers? The table of the README.
+
+    python benchmarks/table.py [--data NAMES] [--repeats 3] [--jobs N] [--write]        (make bench)
+
+Every library grows the same forest (features per node, number of trees, leaves that are pure) on the same data with the
+same number of threads. Each measurement runs in a process of its own, libraries take turns, and the best of the repeats
+counts: a busy machine makes times longer, never shorter. Errors are means. `--write` puts the table into README.md.
+"""
+
+import statistics
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import data
+import measure
+
+README = measure.ROOT / "README.md"
+SHOWN = ("clusters", "cover", "collisions", "wide", "small", "friedman", "friedman-small")
+
+
+class Run(NamedTuple):
+    """One forest that was grown and tried."""
+
+    seconds: float
+    megabytes: float  # at most, beyond what was held before
+    error: float
+
+
+def run(library, name, n_train, n_trees, n_jobs, seed):
+    """Grow a forest and try it."""
+    task = data.DATA_SETS[name].task
+    X, y, X_test, y_test = data.load(name, n_train)
+    n_features = X.shape[1]
+    max_features = max(1, int(n_features**0.5) if task == "classes" else n_features // 3)
+    forest = measure.make_forest(
+        library, task, n_estimators=n_trees, max_features=max_features, n_jobs=n_jobs, random_state=seed
+    )
+    forest.fit(X[:100], y[:100])  # the first fit of a process sets things up
+    with measure.watch_memory() as grown:
+        seconds = measure.clock(lambda: forest.fit(X, y))
+    measure.check_that_it_was_its_own(library, forest)
+    if seconds < 1:
+        seconds = measure.clock_often(lambda: forest.fit(X, y))
+    return Run(seconds, grown[0], measure.error_of(task, y_test, forest.predict(X_test)))
+
+
+def measure_in_turns(name, libraries, given):
+    """Return the task, what was fitted, and the best time, best memory and mean error by library (but for failures)."""
+    data_set = data.DATA_SETS[name]
+    n_train = min(data_set.n_train, given.rows or data_set.n_train)
+    n_trees = given.trees or data_set.n_trees
+    n_features = data.load(name).X_train.shape[1]  # made here, not while somebody is measured
+    runs = {}
+    for seed in range(given.repeats):
+        for library in libraries:
+            try:
+                done = Run(*measure.afresh(run, library, name, n_train, n_trees, given.jobs, seed))
+            except Exception as error:  # noqa: BLE001  (one library must not stop the others)
+                print(f"{name}: {library} failed: {error}", file=sys.stderr)
+                continue
+            print(f"{name}, {library}, seed {seed}: {done}", file=sys.stderr, flush=True)
+            runs.setdefault(library, []).append(done)
+    best = {
+        library: Run(min(r.seconds for r in of), min(r.megabytes for r in of), statistics.mean(r.error for r in of))
+        for library, of in runs.items()
+    }
+    shape = f"{n_train:,} × {n_features:,}"
+    return data_set.task, [data_set.title, shape, n_trees], best
+
+
+# --------------------------------------------------------------------------------------------------------------- show
+
+
+def times_as_fast(best, library, others):
+    """How many times as fast as the fastest of others, as text."""
+    known = [best[other].seconds for other in others if other in best]
+    return f"{min(known) / best[library].seconds:.1f}×" if known and library in best else ""
+
+
+def speed_cell(best, library):
+    if library not in best:
+        return "failed"
+    seconds = measure.digits(best[library].seconds, 3)
+    return seconds if library == "scikit-learn" else f"{seconds} ({times_as_fast(best, library, ['scikit-learn'])})"
+
+
+def error_cell(best, library, task):
+    if library not in best:
+        return "failed"
+    error, megabytes = best[library].error, best[library].megabytes
+    shown = f"{100 * error:.2f} %" if task == "classes" else measure.digits(error, 4)
+    return f"{shown} · {megabytes:,.0f} MB"
+
+
+TEXT = """\
+Seconds to fit, {repeats}, {jobs} threads; in brackets, how many times as fast as scikit-learn.
+
+{speed}
+
+Error on test data (share of wrong classes; regression: root of the mean squared error), and memory that the fit takes
+on top of the data.
+
+{errors}
+
+Measured on {machine}. Trees are grown until leaves are pure. scikit-learn-intelex and `max_bins=255` look at no more
+than 256 thresholds of a column; scikit-learn looks at all of them, weald by default at up to 65,535."""
+
+
+def show(found, libraries, given):
+    """The README's tables: seconds, then errors and memory."""
+    peers = [library for library in libraries if not library.startswith("weald")]
+    own = [library for library in libraries if library.startswith("weald")]
+    speed = [
+        [*what, *(speed_cell(best, x) for x in libraries), *(f"**{times_as_fast(best, x, peers)}**" for x in own)]
+        for _, what, best in found
+    ]
+    errors = [[what[0], *(error_cell(best, x, task) for x in libraries)] for task, what, best in found]
+    against = [f"{library} against the fastest peer" for library in own]
+    return TEXT.format(
+        repeats=f"best of {given.repeats}" if given.repeats > 1 else "measured once",
+        jobs=given.jobs,
+        speed=measure.markdown(["data", "rows × features", "trees", *libraries, *against], speed),
+        errors=measure.markdown(["data", *libraries], errors),
+        machine=measure.describe_machine(*(measure.LIBRARIES[library][0] for library in libraries)),
+    )
+
+
+def main():
+    parser = measure.options(__doc__)
+    parser.add_argument("--data", default=",".join(SHOWN), help=f"names with commas, of: {', '.join(data.DATA_SETS)}")
+    parser.add_argument("--libraries", default=",".join(measure.installed()), help="names with commas")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--jobs", type=int, default=measure.CORES)
+    parser.add_argument("--trees", type=int, help="instead of each data set's own number")
+    parser.add_argument("--rows", type=int, help="use no more for training")
+    parser.add_argument("--write", nargs="?", const=README, type=Path, help="write into README.md, or another file")
+    given = parser.parse_args()
+    if given.quick:
+        given.repeats, given.trees, given.rows = 1, 3, 200
+    libraries = given.libraries.split(",")
+    found = [measure_in_turns(name, libraries, given) for name in given.data.split(",")]
+    text = show(found, libraries, given)
+    print(text)
+    if given.write:
+        measure.write_block(given.write, "benchmarks", text)
+
+
+if __name__ == "__main__":
+    main()
