@@ -7,6 +7,7 @@ same number of threads. Each measurement runs in a process of its own, libraries
 counts: a busy machine makes times longer, never shorter. Errors are means. `--write` puts the table into README.md.
 """
 
+import json
 import statistics
 import sys
 from pathlib import Path
@@ -27,14 +28,14 @@ class Run(NamedTuple):
     error: float
 
 
-def run(library, name, n_train, n_trees, n_jobs, seed):
+def run(library, name, n_train, n_jobs, seed, parameters):
     """Grow a forest and try it."""
     task = data.DATA_SETS[name].task
     X, y, X_test, y_test = data.load(name, n_train)
     n_features = X.shape[1]
     max_features = max(1, int(n_features**0.5) if task == "classes" else n_features // 3)
     forest = measure.make_forest(
-        library, task, n_estimators=n_trees, max_features=max_features, n_jobs=n_jobs, random_state=seed
+        library, task, **{"max_features": max_features, "n_jobs": n_jobs, "random_state": seed} | parameters
     )
     forest.fit(X[:100], y[:100])  # the first fit of a process sets things up
     with measure.watch_memory() as grown:
@@ -46,23 +47,24 @@ def run(library, name, n_train, n_trees, n_jobs, seed):
 
 
 def measure_in_turns(name, libraries, given):
-    """Return the task, what was fitted, and the best time, best memory and mean error by library (but for failures)."""
+    """Return the task, what was fitted, and the best time, most memory and mean error by library (but for failures)."""
     data_set = data.DATA_SETS[name]
     n_train = min(data_set.n_train, given.rows or data_set.n_train)
     n_trees = given.trees or data_set.n_trees
     n_features = data.load(name).X_train.shape[1]  # made here, not while somebody is measured
+    parameters = {"n_estimators": n_trees, **given.parameters}
     runs = {}
     for seed in range(given.repeats):
         for library in libraries:
             try:
-                done = Run(*measure.afresh(run, library, name, n_train, n_trees, given.jobs, seed))
+                done = Run(*measure.afresh(run, library, name, n_train, given.jobs, seed, parameters))
             except Exception as error:  # noqa: BLE001  (one library must not stop the others)
                 print(f"{name}: {library} failed: {error}", file=sys.stderr)
                 continue
             print(f"{name}, {library}, seed {seed}: {done}", file=sys.stderr, flush=True)
             runs.setdefault(library, []).append(done)
     best = {
-        library: Run(min(r.seconds for r in of), min(r.megabytes for r in of), statistics.mean(r.error for r in of))
+        library: Run(min(r.seconds for r in of), max(r.megabytes for r in of), statistics.mean(r.error for r in of))
         for library, of in runs.items()
     }
     shape = f"{n_train:,} × {n_features:,}"
@@ -94,7 +96,7 @@ def error_cell(best, library, task):
 
 
 TEXT = """\
-Seconds to fit, {repeats}, {jobs} threads; in brackets, how many times as fast as scikit-learn.
+Seconds to fit, {repeats}, {jobs} threads{parameters}; in brackets, how many times as fast as scikit-learn.
 
 {speed}
 
@@ -103,7 +105,7 @@ on top of the data.
 
 {errors}
 
-Measured on {machine}. Trees are grown until leaves are pure. scikit-learn-intelex and `max_bins=255` look at no more
+Measured on {machine}. scikit-learn-intelex and `max_bins=255` look at no more
 than 256 thresholds of a column; scikit-learn looks at all of them, weald by default at up to 65,535."""
 
 
@@ -120,6 +122,7 @@ def show(found, libraries, given):
     return TEXT.format(
         repeats=f"best of {given.repeats}" if given.repeats > 1 else "measured once",
         jobs=given.jobs,
+        parameters="".join(f", {name}={value}" for name, value in given.parameters.items()),
         speed=measure.markdown(["data", "rows × features", "trees", *libraries, *against], speed),
         errors=measure.markdown(["data", *libraries], errors),
         machine=measure.describe_machine(*(measure.LIBRARIES[library][0] for library in libraries)),
@@ -133,6 +136,7 @@ def main():
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--jobs", type=int, default=measure.CORES)
     parser.add_argument("--trees", type=int, help="instead of each data set's own number")
+    parser.add_argument("--parameters", type=json.loads, default={}, help='of the forests, as {"max_depth": 12}')
     parser.add_argument("--rows", type=int, help="use no more for training")
     parser.add_argument("--write", nargs="?", const=README, type=Path, help="write into README.md, or another file")
     given = parser.parse_args()
