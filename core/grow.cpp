@@ -86,7 +86,7 @@ class Grower {
         tree_.reserve(n_nodes_before_ + n_nodes_before_ / 16);
         reader_.begin_tree();
         for (auto& buffer : buffers_) {
-            buffer.resize(std::max(buffer.size(), ids_.size()));
+            buffer.resize(std::max(buffer.size(), ids_.size() + kMostSorted));  // keys are made in whole vectors
         }
         const auto n = static_cast<std::uint32_t>(ids_.size());
         model_.look_at(payloads_.data(), n);
@@ -212,10 +212,10 @@ class Grower {
     // ---- One node; the model has looked at it
 
     std::optional<Split> find_split(const Node& node, FeatureSet dead) {
-        work_.check();
         if (model_.is_pure() || model_.size() < growth_.min_samples_split || node.depth == growth_.max_depth) {
             return {};
         }
+        model_.begin_search(node.n_rows(), limits_);
         std::optional<Split> split = best_split(node, dead);
         if (!split) {
             return {};
@@ -241,6 +241,7 @@ class Grower {
             if (dead.has(feature)) {
                 continue;
             }
+            work_.check();
             const double to_beat = best ? best->cut.score : kNoScore;
             const int spare = 1 - kept_;
             const FeatureCuts cuts = search(feature, node, spare, to_beat);
@@ -265,9 +266,8 @@ class Grower {
     FeatureCuts search(std::uint32_t feature, const Node& node, int buffer, double to_beat) {
         gather(feature, node, buffer);
         const Payload* payloads = payloads_.data() + node.begin;
-        return with_codes(feature, buffer, [&](const auto* codes) {
-            return model_.search(codes, payloads, node.n_rows(), limits_, to_beat);
-        });
+        return with_codes(feature, buffer,
+                          [&](const auto* codes) { return model_.search(codes, payloads, node.n_rows(), to_beat); });
     }
 
     // Codes of one or two bytes are handled as two, others as four.
@@ -296,8 +296,9 @@ class Grower {
             Code below = 0;
             Code above = kMissing<Code>;  // which is never the least
             for (std::uint32_t i = 0; i < node.n_rows(); ++i) {
-                const Code low = codes[i] <= cut ? codes[i] : Code{0};
-                const Code high = codes[i] > cut ? codes[i] : kMissing<Code>;
+                const auto goes_left = static_cast<Code>(-(codes[i] <= cut));  // all bits, or none
+                const auto low = static_cast<Code>(codes[i] & goes_left);
+                const auto high = static_cast<Code>(codes[i] | goes_left);
                 below = low > below ? low : below;
                 above = high < above ? high : above;
             }

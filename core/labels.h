@@ -11,6 +11,7 @@
 
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -31,6 +32,17 @@ class PlainCells {
     struct View {
         const Cell* cells;
         Cell get(std::size_t i) const { return cells[i]; }
+    };
+    // Some neighbouring cells, with another added to each.
+    template <std::size_t N>
+    struct Group {
+        std::array<Cell, N> cells;
+        Group(const View& view, std::size_t begin, const Cell& added) {
+            for (std::size_t j = 0; j < N; ++j) {
+                cells[j] = view.cells[begin + j] + added;
+            }
+        }
+        Cell get(std::size_t j) const { return cells[j]; }
     };
     View view() const { return {cells_.data()}; }
 
@@ -109,6 +121,18 @@ struct CountedNumbers {
             const std::int64_t* sums;
             const std::int64_t* weights;
             Cell get(std::size_t i) const { return {sums[i], weights[i]}; }
+        };
+        template <std::size_t N>
+        struct Group {
+            std::array<std::int64_t, N> sums;
+            std::array<std::int64_t, N> weights;
+            Group(const View& view, std::size_t begin, const Cell& added) {
+                for (std::size_t j = 0; j < N; ++j) {
+                    sums[j] = view.sums[begin + j] + added.sum;
+                    weights[j] = view.weights[begin + j] + added.weight;
+                }
+            }
+            Cell get(std::size_t j) const { return {sums[j], weights[j]}; }
         };
         View view() const { return {sums_.data(), weights_.data()}; }
 

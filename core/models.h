@@ -47,19 +47,21 @@ class TwoClassModel {
         }
         total_ = Cell{size - of_second} | Cell{of_second} << 32;
     }
+    // Before the features of the node are searched.
+    void begin_search(std::uint32_t n, const Limits& limits) {
+        scratch_.reserve(n);
+        scorer_ = Scorer(total_, scales_, limits);
+    }
     bool is_pure() const { return (total_ & 0xFFFFFFFFu) == 0 || total_ >> 32 == 0; }
     std::int64_t size() const { return static_cast<std::int64_t>((total_ & 0xFFFFFFFFu) + (total_ >> 32)); }
     std::uint64_t weight() const { return (total_ & 0xFFFFFFFFu) * scales_[0] + (total_ >> 32) * scales_[1]; }
-    double undivided() const { return Scorer(total_, scales_, {}).undivided(); }
-    double perfect(const Payload*, std::uint32_t) const { return Scorer(total_, scales_, {}).perfect(); }
+    double undivided() const { return scorer_.undivided(); }
+    double perfect(const Payload*, std::uint32_t) const { return scorer_.perfect(); }
     static double in_user_units(double decrease) { return decrease; }
 
     template <class Code>
-    FeatureCuts search(const Code* codes, const Payload* payloads, std::uint32_t n, const Limits& limits,
-                       double to_beat) {
-        const Scorer scorer(total_, scales_, limits);
-        scratch_.reserve(n);
-        return CellSearch<Labels, Scorer, Code>(Labels{}, scorer, scratch_, {codes, payloads, n}, to_beat).run(total_);
+    FeatureCuts search(const Code* codes, const Payload* payloads, std::uint32_t n, double to_beat) {
+        return CellSearch<Labels, Scorer, Code>(Labels{}, scorer_, scratch_, {codes, payloads, n}, to_beat).run(total_);
     }
 
     void write_node(TreeArrays& tree, const Payload*, std::uint32_t, bool is_leaf) const {
@@ -83,6 +85,7 @@ class TwoClassModel {
     using Scorer = TwoClassScorer<Criterion>;
     std::array<std::uint64_t, 2> scales_{1, 1};
     Cell total_ = 0;
+    Scorer scorer_;
     CellScratch<Labels, typename Scorer::Near> scratch_;
 };
 
@@ -124,6 +127,10 @@ class ManyClassModel {
             of_class_[k] = 0;
         }
     }
+    void begin_search(std::uint32_t n, const Limits& limits) {
+        scratch_.reserve(n);
+        limits_ = limits;
+    }
     bool is_pure() const { return totals_.classes.size() == 1; }
     std::int64_t size() const { return totals_.size; }
     std::uint64_t weight() const { return totals_.weight; }
@@ -139,10 +146,8 @@ class ManyClassModel {
     static double in_user_units(double decrease) { return decrease; }
 
     template <class Code>
-    FeatureCuts search(const Code* codes, const Payload* payloads, std::uint32_t n, const Limits& limits,
-                       double to_beat) {
-        scratch_.reserve(n);
-        return RowSearch<Labels, Criterion, Code>(labels_, totals_, limits, scratch_, {codes, payloads, n}, to_beat)
+    FeatureCuts search(const Code* codes, const Payload* payloads, std::uint32_t n, double to_beat) {
+        return RowSearch<Labels, Criterion, Code>(labels_, totals_, limits_, scratch_, {codes, payloads, n}, to_beat)
             .run();
     }
 
@@ -162,6 +167,7 @@ class ManyClassModel {
     Labels labels_;
     std::vector<std::uint64_t> scales_;
     ClassTotals totals_;
+    Limits limits_;
     std::vector<std::uint64_t> of_class_;  // zero between two nodes
     RowScratch scratch_;
 };
@@ -187,17 +193,20 @@ class NumberModel {
             is_pure_ &= labels_.number(payloads[i]) == first;
         }
     }
+    void begin_search(std::uint32_t n, const Limits& limits) {
+        scratch_.reserve(n);
+        scorer_ = Scorer(total_, limits);
+    }
     bool is_pure() const { return is_pure_; }
     std::int64_t size() const { return total_.size(); }
     std::uint64_t weight() const { return static_cast<std::uint64_t>(total_.weight); }
-    double undivided() const { return Scorer(total_, {}).undivided(); }
+    double undivided() const { return scorer_.undivided(); }
     // The best score of all ways to divide a few rows, whatever the feature.
     double perfect(const Payload* payloads, std::uint32_t n) const {
         constexpr std::uint32_t kFewRows = 5;
         if (n > kFewRows) {
             return std::numeric_limits<double>::infinity();
         }
-        const Scorer scorer(total_, {});
         double best = kNoScore;
         for (std::uint32_t left_rows = 1; left_rows < 1u << (n - 1); ++left_rows) {
             Cell left{};
@@ -206,18 +215,15 @@ class NumberModel {
                     left += labels_.cell(payloads[i]);
                 }
             }
-            best = std::max(best, scorer.score(left));
+            best = std::max(best, scorer_.score(left));
         }
         return best;
     }
     double in_user_units(double decrease) const { return ldexp_within(decrease, -2 * exponent_); }
 
     template <class Code>
-    FeatureCuts search(const Code* codes, const Payload* payloads, std::uint32_t n, const Limits& limits,
-                       double to_beat) {
-        const Scorer scorer(total_, limits);
-        scratch_.reserve(n);
-        return CellSearch<Labels, Scorer, Code>(labels_, scorer, scratch_, {codes, payloads, n}, to_beat).run(total_);
+    FeatureCuts search(const Code* codes, const Payload* payloads, std::uint32_t n, double to_beat) {
+        return CellSearch<Labels, Scorer, Code>(labels_, scorer_, scratch_, {codes, payloads, n}, to_beat).run(total_);
     }
 
     void write_node(TreeArrays& tree, const Payload* payloads, std::uint32_t n, bool is_leaf) {
@@ -267,6 +273,7 @@ class NumberModel {
     double center_;
     int exponent_;
     Cell total_{};
+    Scorer scorer_;
     bool is_pure_ = false;
     CellScratch<Labels, typename Scorer::Near> scratch_;
     std::vector<Cell> totals_;     // by node

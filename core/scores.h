@@ -39,6 +39,7 @@ class TwoClassScorer {
     using TieBreaker = typename Criterion::TieBreaker;
     using Near = float;
 
+    TwoClassScorer() = default;
     // `scales` weigh the counts of the two classes.
     TwoClassScorer(Cell total, const std::array<std::uint64_t, 2>& scales, const Limits& limits)
         : total_(total), scales_(scales), limits_(limits) {
@@ -134,13 +135,13 @@ class TwoClassScorer {
         return (left0 + left1 > 0 ? left : 0.0f) + (right0 + right1 > 0 ? right : 0.0f);
     }
 
-    Cell total_;
-    std::array<std::uint64_t, 2> scales_;
+    Cell total_ = 0;
+    std::array<std::uint64_t, 2> scales_{};
     Limits limits_;
-    bool is_small_;
-    double slack_;
-    std::array<float, 2> near_scales_;
-    std::array<float, 2> near_totals_;
+    bool is_small_ = true;
+    double slack_ = 0;
+    std::array<float, 2> near_scales_{};
+    std::array<float, 2> near_totals_{};
 };
 
 template <class Labels, class Criterion>
@@ -151,6 +152,7 @@ class NumberScorer {
     using Sum = typename Labels::Sum;
     using Near = typename Labels::Near;  // float, where squares of sums fit it
 
+    NumberScorer() = default;
     NumberScorer(const Cell& total, const Limits& limits) : total_(total), limits_(limits) {
         Sum mean = total.sum / total.weight;
         mean -= mean * total.weight > total.sum;  // rounded down
@@ -200,10 +202,10 @@ class NumberScorer {
                Criterion::term(static_cast<Near>(about_mean_) - a, static_cast<Near>(total_.weight) - weight);
     }
 
-    Cell total_;
+    Cell total_{};
     Limits limits_;
-    std::int64_t mean_;
-    Sum about_mean_;
+    std::int64_t mean_ = 0;
+    Sum about_mean_ = 0;
 };
 
 }  // namespace weald

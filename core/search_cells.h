@@ -14,6 +14,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "candidate.h"
@@ -124,10 +125,7 @@ class CellSearch {
     // Keys are code << 16 | row. Missing is the largest code, so missing rows come last.
     void sort_few_rows() {
         alignas(64) std::array<std::uint32_t, kMostSorted> keys;
-        for (std::uint32_t i = 0; i < rows_.n; ++i) {
-            keys[i] = std::uint32_t{rows_.codes[i]} << 16 | i;
-        }
-        sort_few(keys.data(), rows_.n);
+        sort_few(reinterpret_cast<const std::uint16_t*>(rows_.codes), rows_.n, keys.data());
         std::uint32_t n = rows_.n;
         while (n > 0 && keys[n - 1] >> 16 == kMissing<std::uint16_t>) {
             --n;
@@ -216,9 +214,11 @@ class CellSearch {
         const typename Labels::Cells::View befores = scratch_.befores.view();
         const Bin* insides = scratch_.insides.data();
         for (std::uint32_t i = 0; i < n; i += kLanes) {
+            std::array<Near, kLanes> group;
             for (std::uint32_t j = 0; j < kLanes; ++j) {
-                bounds[i + j] = scorer.bound(befores.get(i + j), insides[i + j]);
+                group[j] = scorer.bound(befores.get(i + j), insides[i + j]);
             }
+            std::copy(group.begin(), group.end(), bounds + i);
         }
         if (range_.n_missing != 0) {
             for (std::uint32_t j = 0; j < n; ++j) {
@@ -226,11 +226,12 @@ class CellSearch {
             }
         }
         // Without an admissible cut so far, one must be looked for everywhere: the feature counts if there is one.
-        const double floor = found_.is_admissible ? floor_below(std::max(found_.best.score, to_beat_)) : kNoScore;
+        const Near floor = found_.is_admissible ? floor_below(std::max(found_.best.score, to_beat_))
+                                                : -std::numeric_limits<Near>::infinity();
         Marks marks{};
         bool any = false;
         for (std::uint32_t j = 0; j < n; ++j) {
-            if (static_cast<double>(bounds[j]) >= floor) {
+            if (bounds[j] >= floor) {
                 const std::uint32_t b = scratch_.numbers[j];
                 marks[b / 64] |= std::uint64_t{1} << (b % 64);
                 any = true;
@@ -277,12 +278,13 @@ class CellSearch {
         }
         // Keys of 32 bits: the code, and the place in the list instead of the row.
         alignas(64) std::array<std::uint32_t, kMostSorted> keys;
-        alignas(64) std::array<std::uint64_t, kMostSorted> list;
+        alignas(64) std::array<std::uint16_t, kMostSorted> codes{};
+        std::array<std::uint64_t, kMostSorted> list;
         for (std::uint32_t i = 0; i < n; ++i) {
             list[i] = sorted[i];
-            keys[i] = static_cast<std::uint32_t>(sorted[i] >> 32) << 16 | i;
+            codes[i] = static_cast<std::uint16_t>(sorted[i] >> 32);
         }
-        sort_few(keys.data(), n);
+        sort_few(codes.data(), n, keys.data());
         for (std::uint32_t i = 0; i < n; ++i) {
             sorted[i] = list[keys[i] & 0xFFFF];
         }
@@ -338,13 +340,13 @@ class CellSearch {
             return;
         }
         found_.is_admissible = true;
-        const double floor = floor_below(std::max({static_cast<double>(top), found_.best.score, to_beat_}));
-        if (static_cast<double>(top) < floor) {
+        const Near floor = floor_below(std::max({static_cast<double>(top), found_.best.score, to_beat_}));
+        if (top < floor) {
             return;
         }
         const Near* scores = scratch_.scores.data();
         for (std::uint32_t i = 0; i < n_cuts; ++i) {
-            if (static_cast<double>(scores[i]) >= floor) {
+            if (scores[i] >= floor) {
                 offer(scratch_.lefts.get(i) + missing, Candidate::order_of(scratch_.cuts[i], missing_left));
             }
         }
@@ -361,13 +363,14 @@ class CellSearch {
         std::array<Near, kLanes> tops;
         tops.fill(none);
         for (std::uint32_t i = 0; i < n_cuts; i += kLanes) {
+            const typename Labels::Cells::template Group<kLanes> cells(lefts, i, missing);
             std::array<Near, kLanes> group;
             for (std::uint32_t j = 0; j < kLanes; ++j) {
-                group[j] = scorer.near_score(lefts.get(i + j) + missing);
+                group[j] = scorer.near_score(cells.get(j));
             }
             if constexpr (!AdmitAll) {
                 for (std::uint32_t j = 0; j < kLanes; ++j) {
-                    group[j] = scorer.is_admissible(lefts.get(i + j) + missing) ? group[j] : none;
+                    group[j] = scorer.is_admissible(cells.get(j)) ? group[j] : none;
                 }
             }
             for (std::uint32_t j = 0; j < kLanes; ++j) {
@@ -375,11 +378,19 @@ class CellSearch {
                 tops[j] = group[j] > tops[j] ? group[j] : tops[j];
             }
         }
-        return *std::max_element(tops.begin(), tops.end());
+        for (std::uint32_t half = kLanes / 2; half > 0; half /= 2) {
+            for (std::uint32_t j = 0; j < half; ++j) {
+                tops[j] = tops[j] > tops[j + half] ? tops[j] : tops[j + half];
+            }
+        }
+        return tops[0];
     }
 
     // What a near score or a bound must reach to be as good as a score.
-    double floor_below(double score) const { return score - std::abs(score) * kNearness - scorer_.slack(); }
+    Near floor_below(double score) const {
+        // The slack is far greater than what is lost by rounding here.
+        return static_cast<Near>(score - std::abs(score) * kNearness - scorer_.slack());
+    }
 
     void offer(const Cell& left, std::uint64_t order) {
         const std::int64_t balance = scorer_.balance(left);

@@ -147,10 +147,7 @@ class RowSearch {
     // Keys are code << 16 | row. Missing is the largest code, so missing rows come last.
     void sort_few_rows() {
         alignas(64) std::array<std::uint32_t, kMostSorted> keys;
-        for (std::uint32_t i = 0; i < rows_.n; ++i) {
-            keys[i] = std::uint32_t{rows_.codes[i]} << 16 | i;
-        }
-        sort_few(keys.data(), rows_.n);
+        sort_few(reinterpret_cast<const std::uint16_t*>(rows_.codes), rows_.n, keys.data());
         n_sorted_ = rows_.n - range_.n_missing;
         for (std::uint32_t i = 0; i < n_sorted_; ++i) {
             scratch_.sorted[i] = std::uint64_t{keys[i] >> 16} << 32 | (keys[i] & 0xFFFF);

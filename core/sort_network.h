@@ -123,10 +123,16 @@ inline void sort_keys(std::uint32_t* keys) {
 // As many as the registers hold: beyond it the network is slower than a histogram.
 inline constexpr std::size_t kMostSorted = network::kLanes == 16 ? 256 : network::kLanes == 8 ? 64 : 32;
 
-// Sorts n <= kMostSorted keys; there must be room for kMostSorted, and what is behind the n is overwritten.
-inline void sort_few(std::uint32_t* keys, std::size_t n) {
+// Keys code << 16 | number of n <= kMostSorted codes, sorted. There must be room for kMostSorted of both, and what is
+// behind the n is overwritten.
+inline void sort_few(const std::uint16_t* codes, std::size_t n, std::uint32_t* keys) {
     const std::size_t room = std::max<std::size_t>(16, std::bit_ceil(n));
-    std::fill(keys + n, keys + room, ~0u);
+    for (std::uint32_t i = 0; i < room; i += 16) {
+        for (std::uint32_t j = i; j < i + 16; ++j) {
+            const std::uint32_t key = std::uint32_t{codes[j]} << 16 | j;
+            keys[j] = j < n ? key : ~0u;
+        }
+    }
     switch (room) {
         case 16:
             return network::sort_keys<16>(keys);
