@@ -104,6 +104,17 @@ def test_trees_know_the_names_of_the_features():
     assert tree.feature_names_in_.tolist() == list("abcd")
 
 
+def test_the_sequence_of_trees_can_be_pickled(forest):
+    again = pickle.loads(pickle.dumps(forest.estimators_))
+    assert [tree.forest_.fingerprint() for tree in again] == [tree.forest_.fingerprint() for tree in forest.estimators_]
+
+
+@pytest.mark.parametrize("class_weight", [None, "balanced", "balanced_subsample", {0: 2.0}])
+def test_a_tree_of_a_forest_can_be_fitted_on_its_own(class_weight):
+    tree = classifier(2, class_weight=class_weight).fit(X, Y).estimators_[0]
+    assert clone(tree).fit(X, Y).score(X, Y) == 1
+
+
 # ----------------------------------------------------------------------------------------------------- warm start
 
 

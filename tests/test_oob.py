@@ -57,6 +57,11 @@ def test_the_error_of_a_regressor_is_the_mean_square():
     assert model.oob_score_ == pytest.approx(r2_score(YR, model.oob_prediction_))
 
 
+def test_the_score_of_tiny_numbers_is_that_of_others():
+    tiny, plain = regressor().fit(XR, YR * 2.0**-1000), regressor().fit(XR, YR)
+    assert tiny.oob_score_ == pytest.approx(plain.oob_score_)
+
+
 def test_a_function_is_the_score():
     model = classifier(oob_score=balanced_accuracy_score).fit(X, np.array(["a", "b", "c"])[Y])
     predicted = model.classes_[model.oob_decision_function_.argmax(axis=1)]

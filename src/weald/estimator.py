@@ -15,7 +15,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from weald import criteria, params, progress
+from weald import criteria, params, progress, votes
 from weald.engines.door import Engine, open_engine
 from weald.importance import mean_decrease
 from weald.model import FloatArray, Forest, IntArray
@@ -102,7 +102,10 @@ class TreeModel(BaseEstimator):
     def _sum_votes(self, X: Any) -> FloatArray:
         """Add up what the trees say of each row."""
         rows = self._read(X)
-        return open_engine(self.engine).sum_votes(self.forest_, rows, self._voting(), count_threads(self.n_jobs), None)
+        return self._sum_votes_of(self.forest_, rows)
+
+    def _sum_votes_of(self, forest: Forest, rows: Matrix) -> FloatArray:
+        return open_engine(self.engine).sum_votes(forest, rows, self._voting(), count_threads(self.n_jobs), None)
 
     def _voting(self) -> str:
         """Say how leaves vote: a single tree and a regression forest leave no choice."""
@@ -250,16 +253,8 @@ class TreeRegressor(RegressorMixin, TreeModel):
         -------
         array of shape (n_rows,)
         """
-        sums = self._sum_votes(X)
-        return sums / self.forest_.n_trees if np.isfinite(sums).all() else self._average_huge(X)
-
-    def _average_huge(self, X: Any) -> FloatArray:
-        """Average means so large that their sum would overflow."""
-        nodes = self._leaves(X) + self.forest_.tree_start[:-1]
-        average = np.zeros(len(nodes))
-        for t in range(self.forest_.n_trees):
-            average += self.forest_.value[nodes[:, t]] / self.forest_.n_trees
-        return average
+        rows = self._read(X)
+        return votes.average(self.forest_, lambda forest: (self._sum_votes_of(forest, rows), forest.n_trees))
 
 
 Model = TypeVar("Model", bound=TreeModel)

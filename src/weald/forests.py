@@ -5,14 +5,14 @@ RandomForestClassifier
 RandomForestRegressor
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Generic, Self, TypeVar, overload
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from weald import oob, params
+from weald import oob, params, votes
 from weald.engines.door import Engine
 from weald.errors import DataError, ParameterError, warn
 from weald.estimator import TreeClassifier, TreeModel, TreeRegressor
@@ -38,12 +38,12 @@ class Trees(Sequence[AnyTree], Generic[AnyTree]):
     array([ True])
     """
 
-    def __init__(self, n_trees: int, make: Callable[[int], AnyTree]) -> None:
-        self._n_trees = n_trees
-        self._make = make
+    def __init__(self, model: "RandomForest", kind: type[AnyTree]) -> None:
+        self._model = model
+        self._kind = kind
 
     def __len__(self) -> int:
-        return self._n_trees
+        return self._model.forest_.n_trees
 
     @overload
     def __getitem__(self, which: int) -> AnyTree: ...
@@ -51,14 +51,27 @@ class Trees(Sequence[AnyTree], Generic[AnyTree]):
     def __getitem__(self, which: slice) -> list[AnyTree]: ...
     def __getitem__(self, which: int | slice) -> AnyTree | list[AnyTree]:
         if isinstance(which, slice):
-            return [self._make(t) for t in range(self._n_trees)[which]]
-        return self._make(range(self._n_trees)[which])
+            return [self._make(t) for t in range(len(self))[which]]
+        return self._make(range(len(self))[which])
 
     def __iter__(self) -> Iterator[AnyTree]:
-        return (self._make(t) for t in range(self._n_trees))
+        return (self._make(t) for t in range(len(self)))
 
     def __repr__(self) -> str:
-        return f"<{self._n_trees} trees>"
+        return f"<{len(self)} trees>"
+
+    def _make(self, number: int) -> AnyTree:
+        """Make a fitted estimator of one tree."""
+        model, tree = self._model, self._kind()
+        shared = {name: value for name, value in params.gather(model).items() if name in tree.get_params()}
+        if shared.get("class_weight") == "balanced_subsample":
+            shared["class_weight"] = "balanced"  # a single tree has no bag but the table
+        tree.set_params(**{**shared, "random_state": model.seed_})
+        learnt = ("growth_", "seed_", "n_outputs_", "classes_", "n_classes_", "n_features_in_", "feature_names_in_")
+        tree.__dict__.update({name: getattr(model, name) for name in learnt if hasattr(model, name)})
+        tree.forest_ = model.forest_.take([number])
+        tree.tree_ = Tree(tree.forest_, model.growth_.criterion)
+        return tree
 
 
 class RandomForest(TreeModel):
@@ -131,11 +144,14 @@ class RandomForest(TreeModel):
                 "or with other max_bins, max_samples or bootstrap. Give the same ones, set oob_score=False, or "
                 "warm_start=False to start anew."
             )
-        sums, n_trees_out = engine.sum_votes_out_of_bag(
-            coded, self.growth_, self.forest_, reading.table.X, self._voting(), count_threads(self.n_jobs), None
-        )
+        n_threads = count_threads(self.n_jobs)
+
+        def sum_votes(forest: Forest) -> tuple[FloatArray, IntArray]:
+            X = reading.table.X
+            return engine.sum_votes_out_of_bag(coded, self.growth_, forest, X, self._voting(), n_threads, None)
+
         metric = self.oob_score if callable(self.oob_score) else None
-        estimate = oob.estimate(sums, n_trees_out, reading, metric)
+        estimate = oob.estimate(votes.average(self.forest_, sum_votes), reading, metric)
         self.oob_share_, self.oob_error_, self.oob_score_ = estimate.share, estimate.error, estimate.score
         self._keep_out_of_bag(estimate.averages)
 
@@ -193,16 +209,6 @@ class RandomForest(TreeModel):
         """
         check_is_fitted(self, "forest_")
         return np.add.reduceat((self.forest_.feature < 0).astype(np.int64), self.forest_.tree_start[:-1])
-
-    def _single_tree(self, tree: AnyTree, number: int) -> AnyTree:
-        """Make a fitted estimator of one tree."""
-        shared = {name: value for name, value in params.gather(self).items() if name in tree.get_params()}
-        tree.set_params(**{**shared, "random_state": self.seed_})
-        learnt = ("growth_", "seed_", "n_outputs_", "classes_", "n_classes_", "n_features_in_", "feature_names_in_")
-        tree.__dict__.update({name: getattr(self, name) for name in learnt if hasattr(self, name)})
-        tree.forest_ = self.forest_.take([number])
-        tree.tree_ = Tree(tree.forest_, self.growth_.criterion)
-        return tree
 
 
 class RandomForestClassifier(RandomForest, TreeClassifier):
@@ -369,7 +375,7 @@ class RandomForestClassifier(RandomForest, TreeClassifier):
     def estimators_(self) -> Trees[DecisionTreeClassifier]:
         """The trees as fitted estimators, made when they are asked for."""
         check_is_fitted(self, "forest_")
-        return Trees(self.forest_.n_trees, lambda t: self._single_tree(DecisionTreeClassifier(), t))
+        return Trees(self, DecisionTreeClassifier)
 
 
 class RandomForestRegressor(RandomForest, TreeRegressor):
@@ -512,4 +518,4 @@ class RandomForestRegressor(RandomForest, TreeRegressor):
     def estimators_(self) -> Trees[DecisionTreeRegressor]:
         """The trees as fitted estimators, made when they are asked for."""
         check_is_fitted(self, "forest_")
-        return Trees(self.forest_.n_trees, lambda t: self._single_tree(DecisionTreeRegressor(), t))
+        return Trees(self, DecisionTreeRegressor)

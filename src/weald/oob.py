@@ -13,7 +13,7 @@ import numpy.typing as npt
 from sklearn.metrics import r2_score
 
 from weald.errors import warn
-from weald.model import FloatArray, IntArray
+from weald.model import FloatArray
 from weald.table import Reading
 
 Metric = Callable[[npt.NDArray[Any], npt.NDArray[Any]], float]
@@ -23,22 +23,18 @@ Metric = Callable[[npt.NDArray[Any], npt.NDArray[Any]], float]
 class OutOfBag:
     """Out-of-bag estimates of a forest."""
 
-    averages: (
-        FloatArray  # what the trees say of each row the user gave (rows x classes, or rows); NaN: none says anything
-    )
+    averages: FloatArray  # by row that the user gave (rows x classes, or rows); NaN: no tree says anything
     share: float  # of the rows that are out of at least one bag
     error: float  # share of wrong classes, or mean squared error, over those rows by weight
     score: float  # accuracy, R squared, or what the user's metric says
 
 
-def estimate(sums: FloatArray, n_trees_out: IntArray, reading: Reading, metric: Metric | None) -> OutOfBag:
-    """Estimate errors from what trees say of rows outside their bags, added up over trees."""
-    seen = n_trees_out > 0
+def estimate(averages: FloatArray, reading: Reading, metric: Metric | None) -> OutOfBag:
+    """Estimate errors from what trees say of the rows outside their bags on average; NaN: they say nothing."""
+    seen = ~np.isnan(averages.reshape(len(averages), -1)[:, 0])
     share = float(seen.mean())
     if share < 1:
         _warn_of_unseen(int((~seen).sum()), len(seen))
-    averages = np.full(sums.shape, np.nan)
-    averages[seen] = (sums[seen].T / n_trees_out[seen]).T
     error, score = _judge(averages[seen], seen, reading, metric) if seen.any() else (np.nan, np.nan)
     return OutOfBag(_for_all_rows(averages, reading), share, float(error), float(score))
 
@@ -58,13 +54,22 @@ def _judge(
     weight = np.ones(len(averages)) if table.weight is None else table.weight[seen]
     if reading.classes is None:
         truth, said = table.target[seen], averages
-        error = float(np.average((truth - said) ** 2, weights=weight))
-        score = r2_score(truth, said, sample_weight=weight) if metric is None else metric(truth, said)
+        error, r_squared = _judge_numbers(truth, said, weight)
+        score = r_squared if metric is None else metric(truth, said)
     else:
         truth, said = reading.classes[table.target[seen]], reading.classes[averages.argmax(axis=1)]
         error = float(np.average(truth != said, weights=weight))
         score = 1.0 - error if metric is None else metric(truth, said)
     return error, score
+
+
+def _judge_numbers(truth: FloatArray, said: FloatArray, weight: FloatArray) -> tuple[float, float]:
+    """Compute mean squared error and R squared on a scale on which no square is too large or too small."""
+    exponent = int(np.frexp(max(np.abs(truth).max(), np.abs(said).max()))[1])
+    truth, said = np.ldexp(truth, -exponent), np.ldexp(said, -exponent)
+    error = np.average((truth - said) ** 2, weights=weight)
+    with np.errstate(over="ignore"):  # the error of huge numbers is infinite, their R squared is not
+        return float(np.ldexp(error, 2 * exponent)), float(r2_score(truth, said, sample_weight=weight))
 
 
 def _for_all_rows(averages: FloatArray, reading: Reading) -> FloatArray:

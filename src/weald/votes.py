@@ -1,0 +1,33 @@
+"""What trees say of rows, averaged over trees."""
+
+import dataclasses
+from collections.abc import Callable
+
+import numpy as np
+
+from weald.model import FloatArray, Forest, IntArray
+
+# Adds up what the trees of a forest say of each row; also how many of them said something.
+AddUp = Callable[[Forest], tuple[FloatArray, int | IntArray]]
+
+
+def average(forest: Forest, add_up: AddUp) -> FloatArray:
+    """Average what trees say of each row; NaN where none says anything.
+
+    Sums of huge numbers may overflow where their mean does not: those are added up on a scale that leaves room.
+    """
+    sums, n_trees = add_up(forest)
+    if np.isfinite(sums).all():
+        return _divide(sums, n_trees)
+    room = forest.n_trees.bit_length()
+    small = dataclasses.replace(forest, value=np.ldexp(forest.value, -room))
+    sums, n_trees = add_up(small)
+    with np.errstate(over="ignore"):  # the mean of the largest numbers may be rounded up; it must stay among them
+        averages = np.ldexp(_divide(sums, n_trees), room)
+    return averages.clip(forest.value.min(), forest.value.max())
+
+
+def _divide(sums: FloatArray, n_trees: int | IntArray) -> FloatArray:
+    counts = np.where(np.asarray(n_trees) > 0, n_trees, np.nan)
+    averages: FloatArray = (sums.T / counts).T
+    return averages

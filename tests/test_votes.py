@@ -1,0 +1,40 @@
+"""What trees say is averaged, also where the sum of it is too large for a double."""
+
+import numpy as np
+import pytest
+
+import weald
+from weald import votes
+
+LARGEST = np.finfo(np.float64).max
+X = np.arange(12.0)[:, None]
+ALTERNATING = np.arange(12) % 2
+
+
+def test_where_no_tree_says_anything_there_is_no_mean():
+    forest = weald.DecisionTreeRegressor().fit(X, X[:, 0]).forest_
+    averages = votes.average(forest, lambda _: (np.array([6.0, 0.0]), np.array([3, 0])))
+    np.testing.assert_array_equal(averages, [2.0, np.nan])
+
+
+@pytest.mark.parametrize("engine", ["native", "reference"])
+@pytest.mark.parametrize("largest", [1e308, LARGEST])
+def test_means_of_huge_numbers_are_those_of_small_ones(engine, largest):
+    """Halving numbers ten times changes nothing but the exponent."""
+    y = np.where(ALTERNATING, largest, -largest)
+    model = weald.RandomForestRegressor(30, random_state=1, oob_score=True, engine=engine)
+    small = model.fit(X, np.ldexp(y, -10))
+    expected = small.predict(X), small.oob_prediction_, small.oob_score_
+    huge = model.fit(X, y)
+    assert not np.isfinite(huge.predict_votes(X)).all()
+    np.testing.assert_allclose(np.ldexp(huge.predict(X), -10), expected[0], rtol=1e-14)
+    np.testing.assert_allclose(np.ldexp(huge.oob_prediction_, -10), expected[1], rtol=1e-14)
+    assert huge.oob_score_ == pytest.approx(expected[2])
+    assert np.isposinf(huge.oob_error_)
+
+
+def test_the_mean_of_the_largest_number_is_itself():
+    model = weald.RandomForestRegressor(25, random_state=1, oob_score=True).fit(X, np.full(12, LARGEST))
+    assert (model.predict(X) == LARGEST).all()
+    assert (model.oob_prediction_ == LARGEST).all()
+    assert model.oob_error_ == 0
