@@ -203,9 +203,8 @@ class _Part:
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         f = self.forest
         nodes = slice(int(f.tree_start[self.begin]), int(f.tree_start[self.end]))
-        n_leaves_before = int((f.feature[: nodes.start] < 0).sum())
-        n_leaves = int((f.feature[nodes] < 0).sum())
-        leaves = slice(n_leaves_before, n_leaves_before + n_leaves)
+        # A tree has one leaf more than it has splits, so half of its nodes (and a half) are leaves.
+        leaves = slice((nodes.start + self.begin) // 2, (nodes.stop + self.end) // 2)
         per_node = ("feature", "threshold", "right", "flags", "size", "weight", "decrease")
         arrays: dict[str, npt.NDArray[Any]] = {name: getattr(f, name)[nodes] for name in per_node}
         arrays["tree_start"] = np.diff(f.tree_start[self.begin : self.end + 1])

@@ -21,21 +21,13 @@ from weald.table import Table
 Watch = Callable[[float], None]
 
 
-class Coded(Protocol):
-    """A training table in the form that an engine grows from."""
-
-    @property
-    def fingerprint(self) -> int:
-        """Fingerprint of the training data."""
-
-
 class Engine(Protocol):
     """What every engine can do."""
 
     name: str
 
     def code(self, table: Table, max_bins: int, n_threads: int, watch: Watch | None) -> Any:
-        """Turn a table into codes and ranks. `max_bins` 0 keeps every distinct value."""
+        """Turn a table into codes and ranks, in the engine's own form. `max_bins` 0 keeps every distinct value."""
 
     def grow(
         self, coded: Any, growth: Growth, seed: int, first_tree: int, n_trees: int, n_threads: int, watch: Watch | None

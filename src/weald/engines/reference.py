@@ -561,12 +561,12 @@ def best_split_of_feature(tree: Tree, ranks: Sequence[int], node: Tally, feature
         )
         if split.beats(best):
             best = split
-    if best is not None and not missing_ranks_in(tree, ranks, feature):
+    if best is not None and not has_missing(tree, ranks, feature):
         best.missing_left = best.left.weight >= best.right.weight
     return best
 
 
-def missing_ranks_in(tree: Tree, ranks: Sequence[int], feature: int) -> bool:
+def has_missing(tree: Tree, ranks: Sequence[int], feature: int) -> bool:
     """Say whether the node has missing values of a feature."""
     codes = tree.coded.columns[feature].codes
     return any(codes[r] is None for r in ranks)
