@@ -33,7 +33,7 @@ std::uint32_t BagDrawer::rank_at(std::uint64_t place) const {
 std::vector<std::uint32_t> BagDrawer::draw(std::uint64_t n_draws, std::uint64_t seed, std::uint32_t tree) const {
     std::vector<std::uint32_t> counts(n_rows_);
     std::uint64_t pair = 0;
-    // Several runs of philox at once: the compiler turns the block into vector code.
+    // Several runs of philox at once, in vectors.
     for (; 2 * (pair + kPhiloxBlock) <= n_draws; pair += kPhiloxBlock) {
         const DrawBlock block = draw_block_of_ids(seed, pair, tree, kPurposeBag);
         for (const std::uint64_t bits : block) {

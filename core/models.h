@@ -6,10 +6,11 @@
 //   NumberModel       numbers, counted or weighted
 //
 // A model has
-//   Payload                      what travels with a row
-//   Total                        what is known of a node, kept up to date by `total`
-//   search(feature's rows)       the best cut by one feature
-//   write_node, finish           the node's entries in the tree
+//   Payload                what travels with a row
+//   look_at                takes in the rows of a node; size, weight, is_pure and undivided speak of that node
+//   begin_search, search   the best cut of it by one feature after the other
+//   perfect                the score that no cut of it can exceed
+//   write_node, finish     its entries in the tree
 
 #pragma once
 

@@ -1,4 +1,5 @@
-// A sweep of rows from right to left with many classes: class weights of both sides, and the score after each move.
+// A sweep: rows of many classes move from the right side to the left. Class weights of both sides, and the score after
+// each move.
 //
 // Every criterion works with the plain Sweep, which forms its score from all classes at every cut. Where a score can be
 // kept up to date in fewer steps, a specialisation does so.
