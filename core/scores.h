@@ -88,9 +88,9 @@ class TwoClassScorer {
 
     // Of a cut that leaves rows on both sides.
     float near_score(Cell left) const {
-        const float left0 = near_weight(left, 0);
-        const float left1 = near_weight(left, 1);
-        return term<Criterion>(left0, left1) + term<Criterion>(near_totals_[0] - left0, near_totals_[1] - left1);
+        const Cell right = total_ - left;  // in integers: a few rows of very many must not vanish
+        return term<Criterion>(near_weight(left, 0), near_weight(left, 1)) +
+               term<Criterion>(near_weight(right, 0), near_weight(right, 1));
     }
     // The most that a cut inside a bin can score. A score is convex in the counts, so it is greatest at a corner of the
     // box between the counts before and after the bin; two of the corners are the bin's own edges, which are scored

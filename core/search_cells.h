@@ -31,7 +31,7 @@ inline constexpr std::uint32_t kLanes = 16;          // candidates are scored in
 // Memory that the search uses again and again. Bins are empty between two searches.
 template <class Labels, class Near>
 struct CellScratch {
-    std::vector<typename Labels::Bin> bins = std::vector<typename Labels::Bin>(kFineBins);
+    std::vector<typename Labels::Bin> bins;
     typename Labels::Cells lefts;         // of the candidates
     std::vector<std::uint32_t> cuts;      // of the candidates: last code that goes left
     std::vector<Near> scores;             // of the candidates, nearly
@@ -45,6 +45,8 @@ struct CellScratch {
     void reserve(std::size_t n) {
         const std::size_t room = std::max<std::size_t>(n, kCoarseBins) + 2 * kLanes;
         if (cuts.size() < room) {
+            bins.resize(
+                std::min<std::size_t>(2 * room, kFineBins));  // a bin for each code has less than two bins a row
             lefts.resize(room);
             cuts.resize(room);
             scores.resize(room);
@@ -231,7 +233,7 @@ class CellSearch {
         Marks marks{};
         bool any = false;
         for (std::uint32_t j = 0; j < n; ++j) {
-            if (bounds[j] >= floor) {
+            if (!(bounds[j] < floor)) {  // a bound that is not a number bounds nothing
                 const std::uint32_t b = scratch_.numbers[j];
                 marks[b / 64] |= std::uint64_t{1} << (b % 64);
                 any = true;
