@@ -53,6 +53,15 @@ def test_the_example_of_the_readme_is_short_and_prints_what_it_says(capsys):
     assert capsys.readouterr().out == printed
 
 
+@pytest.mark.parametrize("page", [README, DOCS / "start.md"], ids=lambda p: p.name)
+def test_what_a_new_user_tries_first_needs_nothing_that_pip_did_not_install(page, monkeypatch):
+    for absent in ("pandas", "polars", "matplotlib"):
+        monkeypatch.setitem(sys.modules, absent, None)  # an import then fails
+    names: dict[str, object] = {}
+    for block in blocks(page, "python"):
+        exec(compile(block, page.name, "exec"), names)  # noqa: S102  (the docs' own code)
+
+
 def links(page: Path) -> list[str]:
     """Return the files that a page links to, without those of the web."""
     found = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text())
