@@ -162,11 +162,6 @@ ClassWeight class_weight_of(const std::string& word) {
 
 // ---- Prediction
 
-struct Threaded {
-    std::size_t n_threads;
-    const nb::object& watch;
-};
-
 void require_same_width(const Predictor& predictor, const Matrix& x) {
     if (x.n_columns != predictor.n_features()) {
         throw std::invalid_argument("the table has another number of features than the forest");

@@ -2,14 +2,19 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/array.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <array>
+#include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "criteria.h"
 #include "feature_draw.h"
 #include "random.h"
+#include "sort_network.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -29,6 +34,22 @@ std::vector<std::uint32_t> draw_features(std::uint64_t seed, std::uint64_t id, s
         features.end();
     }
     return drawn;
+}
+
+// Codes and their places, sorted.
+std::vector<std::pair<std::uint16_t, std::uint16_t>> sort_codes(std::vector<std::uint16_t> codes) {
+    const std::size_t n = codes.size();
+    if (n > kMostSorted) {
+        throw std::invalid_argument("too many codes for the network");
+    }
+    codes.resize(kMostSorted);
+    alignas(64) std::array<std::uint32_t, kMostSorted> keys;
+    sort_few(codes.data(), n, keys.data());
+    std::vector<std::pair<std::uint16_t, std::uint16_t>> sorted;
+    for (std::size_t i = 0; i < n; ++i) {
+        sorted.emplace_back(static_cast<std::uint16_t>(keys[i] >> 16), static_cast<std::uint16_t>(keys[i] & 0xFFFF));
+    }
+    return sorted;
 }
 
 }  // namespace
@@ -54,6 +75,8 @@ void bind_parts(nb::module_& module) {
     module.def("draw_features", &draw_features, "seed"_a, "id"_a, "tree"_a, "n_features"_a,
                "All features in the order in which a node draws them.");
     module.def("log2", static_cast<double (*)(double)>(&log2_of), "x"_a, "Logarithm in bits of a number from 1.");
+    module.def("sort_codes", &sort_codes, "codes"_a, "Codes and their places, sorted by the network.");
+    module.attr("most_sorted") = kMostSorted;
     module.def("below", &below, "bits"_a, "n"_a, "floor(bits * n / 2**64): a number from 0 to n - 1.");
 }
 

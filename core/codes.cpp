@@ -245,7 +245,6 @@ Column code_column(Sorter<Float>& sorter, std::size_t n_rows, const std::vector<
         n_codes = starts.size();
     }
     Column column;
-    column.has_missing = sorter.items.size() < n_rows;
     column.width = n_codes <= 0xFF ? 1 : n_codes <= 0xFFFF ? 2 : 4;
     column.codes.assign(n_rows * column.width, std::byte{0xFF});  // missing until written
     column.lows.reserve(n_codes);

@@ -15,8 +15,7 @@
 namespace weald {
 
 struct Column {
-    std::uint8_t width = 1;  // bytes of a code: 1, 2 or 4; the largest number of that width means missing
-    bool has_missing = false;
+    std::uint8_t width = 1;        // bytes of a code: 1, 2 or 4; the largest number of that width means missing
     std::vector<std::byte> codes;  // by rank
     std::vector<double> lows;      // by code
     std::vector<double> highs;

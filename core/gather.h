@@ -15,8 +15,6 @@ struct CodeRange {
     std::uint32_t low = std::numeric_limits<std::uint32_t>::max();
     std::uint32_t high = 0;
     std::uint32_t n_missing = 0;
-
-    bool is_constant() const { return low > high || (low == high && n_missing == 0); }
 };
 
 template <class Code>

@@ -39,11 +39,20 @@ struct Node {
 struct Split {
     std::uint32_t feature = 0;
     Candidate cut;
-    double threshold = 0;
+    std::uint32_t below = 0;  // the node's codes beside the cut
+    std::uint32_t above = 0;
     double decrease = 0;
     bool has_missing = false;  // the node has missing values of the feature
     bool missing_left = false;
 };
+
+// The codes on both sides of a node's cut.
+struct Beside {
+    std::uint32_t below = 0;
+    std::uint32_t above = 0;
+};
+
+constexpr std::uint32_t kNothingAbove = 0xFFFFFFFFu;  // present values against missing ones
 
 // Half-way between a < b, so that a goes left and b goes right.
 double place_threshold(double a, double b) {
@@ -99,7 +108,9 @@ class Grower {
         } else {
             grow_best_first(root);
         }
+        write_thresholds();
         model_.finish(tree_);
+        n_nodes_before_ = tree_.n_nodes();
         return std::move(tree_);
     }
 
@@ -282,12 +293,10 @@ class Grower {
                    [&](auto* to) { reader_.read(feature, node.begin, {ids_.data() + node.begin, node.n_rows()}, to); });
     }
 
-    // Finds the threshold, and where missing values go, from the winner's codes.
+    // Finds the codes beside the cut, and where missing values go, from the winner's codes.
     void place(const Node& node, Split& split) {
-        const Column& column = codes_.columns[split.feature];
         split.missing_left = split.has_missing ? split.cut.missing_left() : split.cut.left_is_heavier;
         if (split.cut.cuts_off_missing()) {
-            split.threshold = std::numeric_limits<double>::infinity();
             return;
         }
         with_codes(split.feature, kept_, [&](const auto* codes) {
@@ -302,8 +311,23 @@ class Grower {
                 below = low > below ? low : below;
                 above = high < above ? high : above;
             }
-            split.threshold = place_threshold(column.highs[below], column.lows[above]);
+            split.below = below;
+            split.above = above;
         });
+    }
+
+    // Thresholds are looked up when the tree is grown: all at once, the processor can wait for many of them together.
+    void write_thresholds() {
+        for (std::size_t i = 0; i < tree_.n_nodes(); ++i) {
+            if (tree_.feature[i] < 0) {
+                continue;
+            }
+            const Column& column = codes_.columns[static_cast<std::size_t>(tree_.feature[i])];
+            const auto [below, above] = beside_[i];
+            tree_.threshold[i] = above == kNothingAbove ? std::numeric_limits<double>::infinity()
+                                                        : place_threshold(column.highs[below], column.lows[above]);
+        }
+        beside_.clear();
     }
 
     std::uint32_t divide(const Node& node, const Split& split, int buffer) {
@@ -315,7 +339,9 @@ class Grower {
 
     void write_node(const Node& node, const std::optional<Split>& split) {
         tree_.feature.push_back(split ? static_cast<std::int32_t>(split->feature) : -1);
-        tree_.threshold.push_back(split ? split->threshold : 0.0);
+        tree_.threshold.push_back(0.0);
+        beside_.push_back(split ? Beside{split->below, split->cut.cuts_off_missing() ? kNothingAbove : split->above}
+                                : Beside{});
         tree_.right.push_back(0);
         tree_.flags.push_back(split && split->missing_left ? kMissingLeft : 0);
         tree_.size.push_back(static_cast<std::uint32_t>(model_.size()));
@@ -338,6 +364,7 @@ class Grower {
     std::uint64_t seed_ = 0;
     std::uint32_t number_ = 0;
     TreeArrays tree_;
+    std::vector<Beside> beside_;  // by node
     std::vector<std::uint32_t> ids_;
     std::vector<Payload> payloads_;
     PartitionScratch<Payload> partition_scratch_;

@@ -25,7 +25,6 @@ template <class Cell>
 class PlainCells {
   public:
     void resize(std::size_t n) { cells_.resize(n); }
-    std::size_t size() const { return cells_.size(); }
     void set(std::size_t i, const Cell& cell) { cells_[i] = cell; }
     Cell get(std::size_t i) const { return cells_[i]; }
 
@@ -110,7 +109,6 @@ struct CountedNumbers {
             sums_.resize(n);
             weights_.resize(n);
         }
-        std::size_t size() const { return sums_.size(); }
         void set(std::size_t i, const Cell& cell) {
             sums_[i] = cell.sum;
             weights_[i] = cell.weight;

@@ -48,7 +48,6 @@ class TwoClassScorer {
         slack_ = Criterion::magnitude(weight) * kNearness;
         for (std::size_t k = 0; k < 2; ++k) {
             near_scales_[k] = static_cast<float>(scales[k]);
-            near_totals_[k] = static_cast<float>(weight_of_class(total, k));
         }
     }
 
@@ -88,7 +87,7 @@ class TwoClassScorer {
 
     // Of a cut that leaves rows on both sides.
     float near_score(Cell left) const {
-        const Cell right = total_ - left;  // in integers: a few rows of very many must not vanish
+        const Cell right = total_ - left;  // in integers, here and in bounds: a few rows of very many must not vanish
         return term<Criterion>(near_weight(left, 0), near_weight(left, 1)) +
                term<Criterion>(near_weight(right, 0), near_weight(right, 1));
     }
@@ -96,10 +95,8 @@ class TwoClassScorer {
     // box between the counts before and after the bin; two of the corners are the bin's own edges, which are scored
     // anyway.
     float bound(Cell before, const Bin& bin) const {
-        const float left0 = near_weight(before, 0);
-        const float left1 = near_weight(before, 1);
-        const float one = corner(left0 + near_weight(bin, 0), left1);
-        const float other = corner(left0, left1 + near_weight(bin, 1));
+        const float one = corner(before + (bin & 0xFFFFFFFFu));
+        const float other = corner(before + (bin & 0xFFFFFFFF00000000u));
         return one > other ? one : other;
     }
     // Whether a bin can hold a cut that its edges are not.
@@ -126,13 +123,11 @@ class TwoClassScorer {
         return is_small_ ? term<C>(static_cast<double>(weight0), static_cast<double>(weight1))
                          : term<C>(weight0, weight1);
     }
+    float corner(Cell left) const { return near_term(left) + near_term(total_ - left); }
     // An empty side adds nothing.
-    float corner(float left0, float left1) const {
-        const float right0 = near_totals_[0] - left0;
-        const float right1 = near_totals_[1] - left1;
-        const float left = term<Criterion>(left0, left1);
-        const float right = term<Criterion>(right0, right1);
-        return (left0 + left1 > 0 ? left : 0.0f) + (right0 + right1 > 0 ? right : 0.0f);
+    float near_term(Cell side) const {
+        const float value = term<Criterion>(near_weight(side, 0), near_weight(side, 1));
+        return side == 0 ? 0.0f : value;
     }
 
     Cell total_ = 0;
@@ -141,7 +136,6 @@ class TwoClassScorer {
     bool is_small_ = true;
     double slack_ = 0;
     std::array<float, 2> near_scales_{};
-    std::array<float, 2> near_totals_{};
 };
 
 template <class Labels, class Criterion>
@@ -181,25 +175,30 @@ class NumberScorer {
     Near bound(const Cell& before, const Bin& bin) const {
         const Sum a = before.sum - static_cast<Sum>(mean_) * before.weight;
         const Sum inside = bin.cell.sum - static_cast<Sum>(mean_) * bin.cell.weight;
-        const auto low = static_cast<Near>(a + inside - bin.above);
-        const auto high = static_cast<Near>(a + bin.above);
-        const auto least = static_cast<Near>(before.weight + 1);
-        const auto most = static_cast<Near>(before.weight + bin.cell.weight - 1);
-        return std::max(std::max(corner(low, least), corner(high, least)),
-                        std::max(corner(low, most), corner(high, most)));
+        const Sum low = a + inside - bin.above;
+        const Sum high = a + bin.above;
+        const std::int64_t least = before.weight + 1;
+        const std::int64_t most = before.weight + bin.cell.weight - 1;
+        return std::max(std::max(score_as<Near>(low, least), score_as<Near>(high, least)),
+                        std::max(score_as<Near>(low, most), score_as<Near>(high, most)));
     }
     static bool has_inside(const Bin& bin) { return bin.cell.weight > 1; }
 
   private:
+    // Of a side with this sum about the node's mean and this weight, and the rest.
+    template <class Float>
+    Float score_as(Sum about_mean, std::int64_t weight) const {
+        return Criterion::term(to<Float>(about_mean), to<Float>(weight)) +
+               Criterion::term(to<Float>(about_mean_ - about_mean), to<Float>(total_.weight - weight));
+    }
     template <class Float>
     Float score_as(const Cell& left) const {
-        const Sum a = left.sum - static_cast<Sum>(mean_) * left.weight;
-        return Criterion::term(static_cast<Float>(a), static_cast<Float>(left.weight)) +
-               Criterion::term(static_cast<Float>(about_mean_ - a), static_cast<Float>(total_.weight - left.weight));
+        return score_as<Float>(left.sum - static_cast<Sum>(mean_) * left.weight, left.weight);
     }
-    Near corner(Near a, Near weight) const {
-        return Criterion::term(a, weight) +
-               Criterion::term(static_cast<Near>(about_mean_) - a, static_cast<Near>(total_.weight) - weight);
+    // By way of double: the compiler has vector code for both steps, but not for one from 64 bits to float.
+    template <class Float, class Integer>
+    static Float to(Integer x) {
+        return static_cast<Float>(static_cast<double>(x));
     }
 
     Cell total_{};

@@ -26,7 +26,7 @@ namespace weald {
 
 inline constexpr std::uint32_t kCoarseBins = 256;    // bins of a coarse histogram
 inline constexpr std::uint32_t kFineBins = 1 << 16;  // most bins of a histogram with a bin for each code
-inline constexpr std::uint32_t kLanes = 16;          // candidates are scored in groups of this many
+inline constexpr std::uint32_t kGroup = 16;          // candidates are scored in groups of this many
 
 // Memory that the search uses again and again. Bins are empty between two searches.
 template <class Labels, class Near>
@@ -43,7 +43,7 @@ struct CellScratch {
 
     // Makes room for a node of n rows.
     void reserve(std::size_t n) {
-        const std::size_t room = std::max<std::size_t>(n, kCoarseBins) + 2 * kLanes;
+        const std::size_t room = std::max<std::size_t>(n, kCoarseBins) + 2 * kGroup;
         if (cuts.size() < room) {
             bins.resize(
                 std::min<std::size_t>(2 * room, kFineBins));  // a bin for each code has less than two bins a row
@@ -52,9 +52,9 @@ struct CellScratch {
             scores.resize(room);
             sorted.resize(room);
             occupied.resize(room);
-            befores.resize(kCoarseBins + kLanes);
-            insides.resize(kCoarseBins + kLanes);
-            numbers.resize(kCoarseBins + kLanes);
+            befores.resize(kCoarseBins + kGroup);
+            insides.resize(kCoarseBins + kGroup);
+            numbers.resize(kCoarseBins + kGroup);
         }
     }
 };
@@ -207,7 +207,7 @@ class CellSearch {
             scratch_.numbers[n] = b;
             n += scorer_.has_inside(scratch_.bins[b]);
         }
-        for (std::uint32_t j = n; j % kLanes != 0; ++j) {
+        for (std::uint32_t j = n; j % kGroup != 0; ++j) {
             scratch_.befores.set(j, Cell{});  // so that the last group is full
             scratch_.insides[j] = Bin{};
         }
@@ -215,9 +215,9 @@ class CellSearch {
         const Scorer scorer = scorer_;
         const typename Labels::Cells::View befores = scratch_.befores.view();
         const Bin* insides = scratch_.insides.data();
-        for (std::uint32_t i = 0; i < n; i += kLanes) {
-            std::array<Near, kLanes> group;
-            for (std::uint32_t j = 0; j < kLanes; ++j) {
+        for (std::uint32_t i = 0; i < n; i += kGroup) {
+            std::array<Near, kGroup> group;
+            for (std::uint32_t j = 0; j < kGroup; ++j) {
                 group[j] = scorer.bound(befores.get(i + j), insides[i + j]);
             }
             std::copy(group.begin(), group.end(), bounds + i);
@@ -233,7 +233,7 @@ class CellSearch {
         Marks marks{};
         bool any = false;
         for (std::uint32_t j = 0; j < n; ++j) {
-            if (!(bounds[j] < floor)) {  // a bound that is not a number bounds nothing
+            if (bounds[j] >= floor) {
                 const std::uint32_t b = scratch_.numbers[j];
                 marks[b / 64] |= std::uint64_t{1} << (b % 64);
                 any = true;
@@ -326,7 +326,7 @@ class CellSearch {
             return;
         }
         const Cell last = scratch_.lefts.get(n_cuts - 1);
-        for (std::uint32_t i = n_cuts; i % kLanes != 0; ++i) {
+        for (std::uint32_t i = n_cuts; i % kGroup != 0; ++i) {
             scratch_.lefts.set(i, last);  // so that the last group is full, too
         }
         consider_with(n_cuts, Cell{}, false);
@@ -362,25 +362,25 @@ class CellSearch {
         const typename Labels::Cells::View lefts = scratch_.lefts.view();
         Near* scores = scratch_.scores.data();
         constexpr Near none = -std::numeric_limits<Near>::infinity();
-        std::array<Near, kLanes> tops;
+        std::array<Near, kGroup> tops;
         tops.fill(none);
-        for (std::uint32_t i = 0; i < n_cuts; i += kLanes) {
-            const typename Labels::Cells::template Group<kLanes> cells(lefts, i, missing);
-            std::array<Near, kLanes> group;
-            for (std::uint32_t j = 0; j < kLanes; ++j) {
+        for (std::uint32_t i = 0; i < n_cuts; i += kGroup) {
+            const typename Labels::Cells::template Group<kGroup> cells(lefts, i, missing);
+            std::array<Near, kGroup> group;
+            for (std::uint32_t j = 0; j < kGroup; ++j) {
                 group[j] = scorer.near_score(cells.get(j));
             }
             if constexpr (!AdmitAll) {
-                for (std::uint32_t j = 0; j < kLanes; ++j) {
+                for (std::uint32_t j = 0; j < kGroup; ++j) {
                     group[j] = scorer.is_admissible(cells.get(j)) ? group[j] : none;
                 }
             }
-            for (std::uint32_t j = 0; j < kLanes; ++j) {
+            for (std::uint32_t j = 0; j < kGroup; ++j) {
                 scores[i + j] = group[j];
                 tops[j] = group[j] > tops[j] ? group[j] : tops[j];
             }
         }
-        for (std::uint32_t half = kLanes / 2; half > 0; half /= 2) {
+        for (std::uint32_t half = kGroup / 2; half > 0; half /= 2) {
             for (std::uint32_t j = 0; j < half; ++j) {
                 tops[j] = tops[j] > tops[j + half] ? tops[j] : tops[j + half];
             }

@@ -123,6 +123,16 @@ inline void sort_keys(std::uint32_t* keys) {
 // As many as the registers hold: beyond it the network is slower than a histogram.
 inline constexpr std::size_t kMostSorted = network::kLanes == 16 ? 256 : network::kLanes == 8 ? 64 : 32;
 
+// Sorts `room` keys: 16, 32, 64 ... kMostSorted.
+template <std::size_t Room>
+inline void sort_room(std::uint32_t* keys, std::size_t room) {
+    if (room == Room) {
+        network::sort_keys<Room>(keys);
+    } else if constexpr (Room < kMostSorted) {
+        sort_room<2 * Room>(keys, room);
+    }
+}
+
 // Keys code << 16 | number of n <= kMostSorted codes, sorted. There must be room for kMostSorted of both, and what is
 // behind the n is overwritten.
 inline void sort_few(const std::uint16_t* codes, std::size_t n, std::uint32_t* keys) {
@@ -133,18 +143,7 @@ inline void sort_few(const std::uint16_t* codes, std::size_t n, std::uint32_t* k
             keys[j] = j < n ? key : ~0u;
         }
     }
-    switch (room) {
-        case 16:
-            return network::sort_keys<16>(keys);
-        case 32:
-            return network::sort_keys<32>(keys);
-        case 64:
-            return network::sort_keys<64>(keys);
-        case 128:
-            return network::sort_keys<128>(keys);
-        default:
-            return network::sort_keys<256>(keys);
-    }
+    sort_room<16>(keys, room);
 }
 
 }  // namespace weald

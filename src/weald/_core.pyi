@@ -94,6 +94,11 @@ def draw_features(seed: int, id: int, tree: int, n_features: int) -> list[int]:
 def log2(x: float) -> float:
     """Logarithm in bits of a number from 1."""
 
+def sort_codes(codes: Sequence[int]) -> list[tuple[int, int]]:
+    """Codes and their places, sorted by the network."""
+
+most_sorted: int = 32
+
 def below(bits: int, n: int) -> int:
     """floor(bits * n / 2**64): a number from 0 to n - 1."""
 

@@ -18,17 +18,10 @@ ALIASES = {"log_loss": "entropy"}  # scikit-learn's other name for the same impu
 
 @cache
 def tasks() -> dict[str, str]:
-    """Map each criterion to its task, in the core's order.
+    """Map each criterion to its task, in the core's order."""
+    from weald import _core  # the compiled core loads only when it is wanted
 
-    Without a compiled core the reference engine still works, so its own list serves.
-    """
-    try:
-        from weald import _core  # the compiled core loads only when it is wanted
-    except ImportError:
-        listed = [(name, name != "squared_error") for name in reference.CRITERIA]
-    else:
-        listed = _core.criteria()
-    return {name: CLASSIFICATION if of_classes else REGRESSION for name, of_classes in listed}
+    return {name: CLASSIFICATION if of_classes else REGRESSION for name, of_classes in _core.criteria()}
 
 
 def names(task: str) -> tuple[str, ...]:

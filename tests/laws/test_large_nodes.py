@@ -182,3 +182,37 @@ def test_very_large_forests_depend_neither_on_threads_nor_on_the_instruction_set
     expected = fingerprint(NATIVE, case)
     for engine in CORES.values():
         assert fingerprint(engine, case, 2) == expected
+
+
+@pytest.mark.sanitize
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+def test_a_few_rows_beside_very_many_are_seen(n_classes):
+    """Beyond 2^24 copies single precision cannot tell one more from none."""
+    criterion = "gini" if n_classes else "squared_error"
+    target = np.array([0, 1, 1, 2 % (n_classes or 3)], dtype=np.int32 if n_classes else float)
+    weight = np.array([2.0**26, 2.0**26, 1.0, 3.0])
+    table = Table(np.array([[0.0], [0.0], [1.0], [2.0]]), target, n_classes, weight, True, 2**27 + 4)
+    hold_against_definition(Case(table, make_growth(table, criterion, bootstrap=False, max_features=1), n_trees=1))
+
+
+@pytest.mark.parametrize("heavy", [2**24 + 2**20, 2**26, 2**28, 2**30])
+@pytest.mark.parametrize("n_classes", [0, 2])
+def test_bounds_hold_beside_a_very_heavy_row(n_classes, heavy):
+    """The best cut lies inside the last bin, and next to nothing lies behind it."""
+    rng = np.random.default_rng(heavy)
+    for _ in range(3):
+        X = np.column_stack([np.zeros(3000), np.arange(3000.0)])
+        last = np.arange(3000 - rng.integers(2, 6), 3000)
+        group = np.unique(np.concatenate([[0], rng.choice(2900, rng.integers(270, 600), replace=False), last]))
+        X[group, 0] = 1
+        y, weight = np.full(3000, 1e4), np.ones(3000)
+        y[group] = 0.001 * rng.normal(size=len(group))
+        y[0], weight[0] = 0.0, heavy
+        sign = rng.choice([-1, 1])
+        y[last] = sign * rng.random(len(last))
+        y[last[rng.integers(1, len(last)) :]] = sign * 100
+        target = (y > np.median(y[group])).astype(np.int32) if n_classes else y
+        table = Table(X, target, n_classes, weight, True, int(weight.sum()))
+        criterion = "gini" if n_classes else "squared_error"
+        growth = make_growth(table, criterion, bootstrap=False, max_features=2, max_depth=3)
+        hold_against_definition(Case(table, growth, n_trees=1))
