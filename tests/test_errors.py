@@ -4,6 +4,7 @@ import inspect
 import re
 
 import pytest
+from sklearn.exceptions import DataConversionWarning
 
 import weald
 from weald import errors
@@ -41,6 +42,12 @@ def test_one_name_catches_all_errors(model, arguments, x, y):
 def test_a_warning_points_at_the_line_of_the_user():
     with pytest.warns(UserWarning, match="every tree") as caught:
         weald.RandomForestClassifier(1, oob_score=True).fit([[1.0], [2.0]], [0, 1])
+    assert [warning.filename for warning in caught] == [__file__]
+
+
+def test_a_warning_of_another_kind_does_so_too():
+    with pytest.warns(DataConversionWarning, match="column-vector y") as caught:
+        weald.RandomForestClassifier(1).fit([[1.0], [2.0]], [[0], [1]])
     assert [warning.filename for warning in caught] == [__file__]
 
 

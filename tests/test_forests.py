@@ -68,6 +68,11 @@ def test_labels_are_the_users():
     assert model.estimators_[0].predict(X[:1])[0] in labels
 
 
+def test_a_tree_that_is_not_there_is_named(forest):
+    with pytest.raises(IndexError, match="There is no tree 5: the forest has 5, counted from 0"):
+        forest.estimators_[5]
+
+
 def test_leaves_and_paths_are_those_of_the_trees(forest):
     leaves = forest.apply(X)
     paths, starts = forest.decision_path(X)

@@ -203,6 +203,19 @@ def test_a_bad_parameter_is_named_with_what_it_may_be(name, value):
     assert repr(value) in str(error.value)
 
 
+def test_choices_are_listed_with_one_or():
+    with pytest.raises(ParameterError, match=r'"sqrt", "log2", "third", "all" or None\.$'):
+        grown(max_features="auto")
+    with pytest.raises(ParameterError, match="Give True, False or a function"):
+        grown(oob_score="yes")
+
+
+@pytest.mark.parametrize("criterion", ["absolute_error", "poisson"])
+def test_what_scikit_learn_has_and_weald_lacks_is_not_available_yet(criterion):
+    with pytest.raises(ParameterError, match=r'is not available yet\. Give "squared_error"\.$'):
+        weald.RandomForestRegressor(criterion=criterion).fit([[1.0], [2.0]], [1.0, 2.0])
+
+
 def test_every_parameter_has_a_rule():
     assert {name for name, _ in BAD} | {"class_weight"} == set(FOREST)
     for model in ALL_MODELS:

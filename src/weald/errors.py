@@ -40,9 +40,9 @@ class DataTypeError(WealdError, TypeError):
     """X, y or sample_weight hold something that is no number or label."""
 
 
-def warn(message: str) -> None:
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the line outside weald that led here."""
     level, frame = 1, sys._getframe()  # noqa: SLF001  (Python has no public way to ask for the caller)
     while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == "weald":
         level, frame = level + 1, frame.f_back
-    warnings.warn(message, UserWarning, stacklevel=level)
+    warnings.warn(message, category, stacklevel=level)

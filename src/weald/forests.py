@@ -52,7 +52,11 @@ class Trees(Sequence[AnyTree], Generic[AnyTree]):
     def __getitem__(self, which: int | slice) -> AnyTree | list[AnyTree]:
         if isinstance(which, slice):
             return [self._make(t) for t in range(len(self))[which]]
-        return self._make(range(len(self))[which])
+        try:
+            number = range(len(self))[which]
+        except IndexError:
+            raise IndexError(f"There is no tree {which}: the forest has {len(self)}, counted from 0.") from None
+        return self._make(number)
 
     def __iter__(self) -> Iterator[AnyTree]:
         return (self._make(t) for t in range(len(self)))

@@ -54,8 +54,8 @@ class Kind(Protocol):
     def holds(self, value: Any) -> bool:
         """Say whether a value is of this kind."""
 
-    def words(self) -> str:
-        """Say it to the user."""
+    def words(self) -> tuple[str, ...]:
+        """Say it to the user: one entry for each choice."""
 
 
 def is_whole(value: Any) -> bool:
@@ -79,9 +79,9 @@ class Whole:
         """Say whether a value is a whole number within the limits."""
         return is_whole(value) and self.low <= value and (self.high is None or value <= self.high)
 
-    def words(self) -> str:
-        """Say it to the user."""
-        return f"a whole number from {self.low}" + ("" if self.high is None else f" to {self.high}")
+    def words(self) -> tuple[str, ...]:
+        """Say it to the user: one entry for each choice."""
+        return (f"a whole number from {self.low}" + ("" if self.high is None else f" to {self.high}"),)
 
 
 @dataclass(frozen=True)
@@ -94,9 +94,9 @@ class Share:
         """Say whether a value is a share."""
         return is_real(value) and (0 < value <= 1 if self.one else 0 < value < 1)
 
-    def words(self) -> str:
-        """Say it to the user."""
-        return "a share above 0 and up to 1 (as a float)" if self.one else "a share between 0 and 1 (as a float)"
+    def words(self) -> tuple[str, ...]:
+        """Say it to the user: one entry for each choice."""
+        return ("a share above 0 and up to 1 (as a float)" if self.one else "a share between 0 and 1 (as a float)",)
 
 
 @dataclass(frozen=True)
@@ -110,9 +110,9 @@ class Number:
         """Say whether a value is a finite number within the limits."""
         return (is_whole(value) or is_real(value)) and math.isfinite(value) and self.low <= value <= self.high
 
-    def words(self) -> str:
-        """Say it to the user."""
-        return f"a number from {self.low:g}" + ("" if math.isinf(self.high) else f" to {self.high:g}")
+    def words(self) -> tuple[str, ...]:
+        """Say it to the user: one entry for each choice."""
+        return (f"a number from {self.low:g}" + ("" if math.isinf(self.high) else f" to {self.high:g}"),)
 
 
 @dataclass(frozen=True)
@@ -125,9 +125,9 @@ class Name:
         """Say whether a value is one of the names."""
         return isinstance(value, str) and value in self.names
 
-    def words(self) -> str:
-        """Say it to the user."""
-        return _either([f'"{name}"' for name in self.names])
+    def words(self) -> tuple[str, ...]:
+        """Say it to the user: one entry for each choice."""
+        return tuple(f'"{name}"' for name in self.names)
 
 
 @dataclass(frozen=True)
@@ -135,14 +135,14 @@ class Such:
     """Whatever passes a test."""
 
     test: Callable[[Any], bool]
-    described: str
+    described: tuple[str, ...]
 
     def holds(self, value: Any) -> bool:
         """Say whether a value passes."""
         return self.test(value)
 
-    def words(self) -> str:
-        """Say it to the user."""
+    def words(self) -> tuple[str, ...]:
+        """Say it to the user: one entry for each choice."""
         return self.described
 
 
@@ -151,11 +151,11 @@ def _either(words: Sequence[str]) -> str:
     return " or ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
 
 
-NOTHING = Such(lambda value: value is None, "None")
-FLAG = Such(lambda value: isinstance(value, bool | np.bool_), "True or False")
-FUNCTION = Such(callable, "a function of (y_true, y_pred)")
-MAPPING = Such(lambda value: isinstance(value, Mapping), "a dict of class: weight")
-GENERATOR = Such(lambda value: callable(getattr(value, "bytes", None)), "a NumPy Generator or RandomState")
+NOTHING = Such(lambda value: value is None, ("None",))
+FLAG = Such(lambda value: isinstance(value, bool | np.bool_), ("True", "False"))
+FUNCTION = Such(callable, ("a function of (y_true, y_pred)",))
+MAPPING = Such(lambda value: isinstance(value, Mapping), ("a dict of class: weight",))
+GENERATOR = Such(lambda value: callable(getattr(value, "bytes", None)), ("a NumPy Generator", "a RandomState"))
 
 # One entry for each parameter. `criterion` depends on the task, `class_weight` on the model: see `allowed`.
 KINDS: dict[str, tuple[Kind, ...]] = {
@@ -169,7 +169,7 @@ KINDS: dict[str, tuple[Kind, ...]] = {
     "min_impurity_decrease": (Number(0),),
     "bootstrap": (FLAG,),
     "oob_score": (FLAG, FUNCTION),
-    "n_jobs": (Such(lambda value: is_whole(value) and value != 0, "a whole number other than 0"), NOTHING),
+    "n_jobs": (Such(lambda value: is_whole(value) and value != 0, ("a whole number other than 0",)), NOTHING),
     "random_state": (Whole(0, 2**64 - 1), GENERATOR, NOTHING),
     "verbose": (Whole(0), FLAG),
     "warm_start": (FLAG,),
@@ -182,6 +182,7 @@ KINDS: dict[str, tuple[Kind, ...]] = {
 
 
 PARAMETERS = (*KINDS, "criterion", "class_weight")
+NOT_YET = Name(("absolute_error", "friedman_mse", "poisson"))  # scikit-learn's criteria that weald lacks
 
 
 def gather(estimator: object) -> dict[str, Any]:
@@ -205,7 +206,11 @@ def check(given: Mapping[str, Any], task: str) -> None:
     for name, value in given.items():
         kinds = allowed(name, given, task)
         if not any(kind.holds(value) for kind in kinds):
-            raise ParameterError(f"{name}={value!r} is not allowed. Give {_either([kind.words() for kind in kinds])}.")
+            choices = _either([word for kind in kinds for word in kind.words()])
+            missing = name == "criterion" and NOT_YET.holds(value)
+            raise ParameterError(
+                f"{name}={value!r} is not {'available yet' if missing else 'allowed'}. Give {choices}."
+            )
     if given["ccp_alpha"] > 0:
         raise ParameterError(
             f"ccp_alpha={given['ccp_alpha']!r}: pruning is not available yet. Leave ccp_alpha at 0.0 and limit trees "
@@ -321,7 +326,9 @@ def weigh_classes(class_weight: Any, classes: npt.NDArray[Any] | None) -> tuple[
                 f"class_weight names the class {label!r}, which y does not have. Its classes are {known}."
             )
         if not Number(0).holds(weight):
-            raise ParameterError(f"class_weight[{label!r}]={weight!r} is not allowed. Give {Number(0).words()}.")
+            raise ParameterError(
+                f"class_weight[{label!r}]={weight!r} is not allowed. Give {_either(Number(0).words())}."
+            )
     weights = tuple(float(class_weight.get(label, 1.0)) for label in known)
     if not any(weights):
         raise ParameterError("class_weight is zero for every class. Give at least one class a positive weight.")

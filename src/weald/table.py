@@ -15,13 +15,16 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.utils.validation import check_array, column_or_1d, validate_data
+from sklearn.exceptions import DataConversionWarning
+from sklearn.utils.validation import check_array, validate_data
 
 from weald.errors import DataError, DataTypeError, warn
 from weald.model import FloatArray
 
 MAX_CLASSES = 65_536
 LARGEST_EXACT = 2**53  # whole numbers up to here are float64 values
+
+ENCODE = "Turn it into numbers (for example with sklearn.preprocessing.OrdinalEncoder) or leave it out."
 
 Matrix = npt.NDArray[np.float32] | npt.NDArray[np.float64]
 
@@ -135,21 +138,40 @@ def _not_numbers(column: "nw.Series[Any]") -> str:
     found_in = f"Column {column.name!r} of X holds {found}, not numbers."
     if column.dtype in (nw.Datetime, nw.Date, nw.Duration, nw.Time):
         return f"{found_in} Turn dates and times into numbers first, for example days since a start."
-    return f"{found_in} Turn it into numbers (for example with sklearn.preprocessing.OrdinalEncoder) or leave it out."
+    return f"{found_in} {ENCODE}"
+
+
+def _words_of(dtype: np.dtype[Any]) -> str:
+    """Name what an array holds; NumPy's own names of text say little."""
+    return f"text ({dtype})" if dtype.kind in "UST" else str(dtype)
 
 
 def _numbers_of_array(X: Any) -> Any:
-    """See X as an array of numbers; shapes are looked at later."""
+    """See X as an array of numbers; check_array looks at the rest of its shape."""
     if sparse.issparse(X):
         raise DataTypeError("X is sparse, which weald does not read. Use X.toarray() to make it dense.")
     if isinstance(X, np.ma.MaskedArray):
         X = np.ma.filled(X.astype(np.float64), np.nan)
     if isinstance(X, np.matrix):
         return X  # check_array words this one
+    if X is None or isinstance(X, str | bytes):
+        raise DataTypeError(f"X is {X!r}, not a table. Give an array, a list of rows or a data frame.")
     try:
         array = np.asarray(X)
     except (ValueError, TypeError) as error:
         raise DataError(f"X cannot be read as a table of numbers: {error}") from error
+    _refuse_no_table(array)
+    kind = array.dtype.kind
+    if kind == "O" and array.ndim == 2:
+        columns = [_numbers_of_objects(array[:, f], f"column {f} of X") for f in range(array.shape[1])]
+        return np.column_stack(columns) if columns else array.astype(np.float64)
+    if kind in "iu":
+        _warn_of_rounding(array, "X")
+    return array
+
+
+def _refuse_no_table(array: npt.NDArray[Any]) -> None:
+    """Refuse what means nothing as a number, and what has no rows and columns."""
     kind = array.dtype.kind
     if kind == "c":
         raise DataError(
@@ -158,13 +180,13 @@ def _numbers_of_array(X: Any) -> Any:
     if kind in "Mm":
         raise DataTypeError(f"X holds {array.dtype}, not numbers. Turn dates and times into numbers first.")
     if kind in "USTV":
-        raise DataTypeError(f"X holds {array.dtype}, not numbers. Turn it into numbers first.")
-    if kind == "O" and array.ndim == 2:
-        columns = [_numbers_of_objects(array[:, f], f"column {f} of X") for f in range(array.shape[1])]
-        return np.column_stack(columns) if columns else array.astype(np.float64)
-    if kind in "iu":
-        _warn_of_rounding(array, "X")
-    return array
+        raise DataTypeError(f"X holds {_words_of(array.dtype)}, not numbers. {ENCODE}")
+    if array.ndim < 2:
+        found = "1D array" if array.ndim else "scalar"
+        raise DataError(
+            f"Expected 2D array, got {found}: the shape of X is {array.shape}. Reshape your data: X.reshape(-1, 1) if "
+            "it is one feature, X.reshape(1, -1) if it is one row."
+        )
 
 
 def _numbers_of_objects(column: npt.NDArray[Any], where: str) -> FloatArray:
@@ -231,17 +253,22 @@ def _read_column(y: Any, name: str) -> npt.NDArray[Any]:
         )
     if array.dtype.kind in "cV":
         raise DataTypeError(f"{name} holds {array.dtype}, which is neither a number nor a label.")
-    try:
-        column: npt.NDArray[Any] = column_or_1d(array, warn=True)
-    except ValueError as error:
-        raise DataError(f"{name}: {error}") from error
-    return column
+    if array.ndim == 2 and array.shape[1] == 1:
+        warn(
+            f"A column-vector {name} was passed when a 1d array was expected: its shape is {array.shape}. Give one "
+            f"value for each row, for example {name}.ravel().",
+            DataConversionWarning,
+        )
+    elif array.ndim != 1:
+        raise DataError(f"{name} should be a 1d array, but its shape is {array.shape}. Give one value for each row.")
+    return array.reshape(-1)
 
 
 def _check_numbers(column: npt.NDArray[Any], name: str) -> FloatArray:
     """Make a column float64, all finite."""
     if column.dtype.kind in "USTMm":
-        raise DataTypeError(f"{name} holds {column.dtype}, not numbers.")
+        hint = " Turn it into numbers, or use a classifier if these are labels." if name == "y" else ""
+        raise DataTypeError(f"{name} holds {_words_of(column.dtype)}, not numbers.{hint}")
     numbers = _numbers_of_objects(column, name) if column.dtype.kind == "O" else column.astype(np.float64)
     finite = np.isfinite(numbers)
     if not finite.all():
