@@ -1,5 +1,6 @@
 """How Sphinx builds these pages: `make docs`. Warnings are errors."""
 
+import re
 from importlib.metadata import version as installed
 
 project = "weald"
@@ -30,3 +31,13 @@ html_theme_options = {
     "light_css_variables": {"color-brand-primary": "#3f7d4f", "color-brand-content": "#3f7d4f"},
     "dark_css_variables": {"color-brand-primary": "#8fc79d", "color-brand-content": "#8fc79d"},
 }
+
+
+def keep_trailing_underscores(app, what, name, obj, options, lines):
+    """Escape the names of learnt attributes, `classes_`: Sphinx would take the underscore for a link and drop it."""
+    lines[:] = [re.sub(r"^(:(?:ivar|vartype) \w+)_:", r"\1\\_:", line) for line in lines]
+
+
+def setup(app):
+    # After napoleon, which writes these lines.
+    app.connect("autodoc-process-docstring", keep_trailing_underscores, priority=900)
