@@ -49,6 +49,21 @@ def test_a_terminal_gets_one_line_that_changes():
     assert 8 <= text.count("\r") <= 12
 
 
+def test_what_follows_an_interrupted_fit_has_a_line_of_its_own():
+    stream, clock = Terminal(), Clock()
+    watch = Progress(50, stream=stream, clock=clock)
+    watch.stop()
+    assert not stream.getvalue()  # nothing was shown, so there is no line to leave
+    watch = Progress(50, stream=stream, clock=clock)
+    clock.now = 1.0
+    watch(0.3)
+    watch.stop()
+    watch.stop()
+    watch(0.4)
+    assert stream.getvalue().count("\n") == 1
+    assert stream.getvalue().endswith("\n")
+
+
 def test_verbose_shows_progress_on_stderr(capsys):
     weald.RandomForestClassifier(4, verbose=1).fit([[1.0], [2.0]], [0, 1])
     shown = capsys.readouterr()

@@ -87,9 +87,13 @@ class TreeModel(BaseEstimator):
     def _grow_trees(self, engine: Engine, coded: Any, first: int, n_trees: int) -> Forest:
         """Grow some trees, and show it if the user wants to see."""
         watch = progress.watch_fit(self.verbose, n_trees)
-        forest = engine.grow(coded, self.growth_, self.seed_, first, n_trees, count_threads(self.n_jobs), watch)
-        if watch:
-            watch(1.0)  # a short fit may be over before the engine has anything to say
+        try:
+            forest = engine.grow(coded, self.growth_, self.seed_, first, n_trees, count_threads(self.n_jobs), watch)
+            if watch:
+                watch(1.0)  # a short fit may be over before the engine has anything to say
+        finally:
+            if watch:
+                watch.stop()
         return forest
 
     # --------------------------------------------------------------------------------------------------- predict

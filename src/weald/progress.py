@@ -42,6 +42,13 @@ class Progress:
             self.stream.write(text + "\n")
         self.stream.flush()
 
+    def stop(self) -> None:
+        """Leave the line as it is and go to the next: what follows, an error or Ctrl-C, has a line of its own."""
+        if self.on_terminal and self.steps_shown and not self.done:
+            self.stream.write("\n")
+            self.stream.flush()
+        self.done = True
+
     def line(self, share: float, seconds: float) -> str:
         """Word the line."""
         n_done = int(share * self.n_trees + 1e-9)
