@@ -272,3 +272,10 @@ def test_extreme_targets_do_not_overflow():
     y = np.array([1e308, -1e308, 1.7e308, 0.0])
     model = regressor(bootstrap=False, max_features=None).fit([[1.0], [2.0], [3.0], [4.0]], y)
     np.testing.assert_allclose(model.predict([[1.0], [2.0], [3.0], [4.0]]), y, rtol=1e-9)
+
+
+def test_a_warm_start_with_another_criterion_is_refused(forest):
+    model = pickle.loads(pickle.dumps(forest)).set_params(n_estimators=6, warm_start=True, criterion="entropy")
+    with pytest.raises(ParameterError, match="criterion='entropy' differs from the 'gini'"):
+        model.fit(X, Y)
+    assert model.forest_.fingerprint() == forest.forest_.fingerprint()

@@ -138,6 +138,11 @@ class RandomForest(TreeModel):
                 f"X has {self.n_features_in_} features, but warm_start=True goes on with trees of {old.n_features}. "
                 "Give the same features, or set warm_start=False to start anew."
             )
+        if self.growth_.criterion != before.growth_.criterion:
+            raise ParameterError(
+                f"criterion={self.criterion!r} differs from the {before.growth_.criterion!r} of the trees that "
+                "warm_start=True keeps. Give the same criterion, or set warm_start=False to start anew."
+            )
 
     def _look_out_of_bag(self, engine: Engine, coded: Any, reading: Reading) -> None:
         """Estimate errors from the rows outside the bags."""
