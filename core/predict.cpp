@@ -231,7 +231,9 @@ void Predictor::say(std::size_t tree, std::uint32_t number, bool hard, double* s
     }
 }
 
-void Predictor::find_leaves(const Matrix& x, std::span<std::int32_t> leaves, Work& work) const {
+// Calls use(tree, row, node) for the leaf of every row in every tree; of one row, in tree order.
+template <class Use>
+void Predictor::for_leaves(const Matrix& x, Work& work, Use&& use) const {
     x.dispatch([&]<class Float>() {
         for_blocks(x, n_trees(), work, [&](std::size_t begin, std::size_t end) {
             const RowBlock<Float> block(x, begin, end);
@@ -240,26 +242,22 @@ void Predictor::find_leaves(const Matrix& x, std::span<std::int32_t> leaves, Wor
                 work.check();
                 walk<Float>(t, block.rows(), block.size(), found.data());
                 for (std::size_t i = 0; i < found.size(); ++i) {
-                    leaves[(begin + i) * n_trees() + t] = static_cast<std::int32_t>(found[i]);
+                    use(t, begin + i, found[i]);
                 }
             }
         });
     });
 }
 
+void Predictor::find_leaves(const Matrix& x, std::span<std::int32_t> leaves, Work& work) const {
+    for_leaves(x, work, [&](std::size_t tree, std::size_t row, std::uint32_t node) {
+        leaves[row * n_trees() + tree] = static_cast<std::int32_t>(node);
+    });
+}
+
 void Predictor::add_votes(const Matrix& x, bool hard, std::span<double> sums, Work& work) const {
-    x.dispatch([&]<class Float>() {
-        for_blocks(x, n_trees(), work, [&](std::size_t begin, std::size_t end) {
-            const RowBlock<Float> block(x, begin, end);
-            std::vector<std::uint32_t> found(block.size());
-            for (std::size_t t = 0; t < n_trees(); ++t) {
-                work.check();
-                walk<Float>(t, block.rows(), block.size(), found.data());
-                for (std::size_t i = 0; i < found.size(); ++i) {
-                    say(t, found[i], hard, sums.data() + (begin + i) * width());
-                }
-            }
-        });
+    for_leaves(x, work, [&](std::size_t tree, std::size_t row, std::uint32_t node) {
+        say(tree, node, hard, sums.data() + row * width());
     });
 }
 

@@ -72,6 +72,8 @@ class Predictor {
 
     template <class Float>
     void walk(std::size_t tree, const Float* const* rows, std::size_t n, std::uint32_t* nodes) const;
+    template <class Use>
+    void for_leaves(const Matrix& x, Work& work, Use&& use) const;
     void say(std::size_t tree, std::uint32_t number, bool hard, double* sums) const;
     std::uint32_t add_leaf(const ForestView& forest, std::size_t number);
     void check_structure(const ForestView& forest) const;

@@ -36,6 +36,10 @@ class Origin:
     n_trees: int
     data: int
 
+    def trees(self) -> list[tuple[int, int]]:
+        """Name each tree by its seed and its number."""
+        return [(self.seed, tree) for tree in range(self.first_tree, self.first_tree + self.n_trees)]
+
 
 @dataclass(frozen=True, eq=False)
 class Forest:

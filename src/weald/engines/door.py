@@ -117,9 +117,9 @@ class ReferenceEngine:
 
     def bags(self, coded: reference.Coded, growth: Growth, origins: Sequence[Origin], n_threads: int = 1) -> IntArray:
         """Draw the bags again."""
-        found = np.empty((sum(o.n_trees for o in origins), len(coded.line)), dtype=np.uint32)
-        numbers = [(o.seed, t) for o in origins for t in range(o.first_tree, o.first_tree + o.n_trees)]
-        for i, (seed, tree) in enumerate(numbers):
+        trees = [tree for origin in origins for tree in origin.trees()]
+        found = np.empty((len(trees), len(coded.line)), dtype=np.uint32)
+        for i, (seed, tree) in enumerate(trees):
             found[i, coded.position] = reference.fill_bag(coded, _plain(growth), seed, tree).sizes
         return found
 

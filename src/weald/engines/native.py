@@ -68,7 +68,7 @@ class NativeEngine:
     def bags(self, coded: Any, growth: Growth, origins: Sequence[Origin], n_threads: int = 1) -> IntArray:
         """Draw the bags again."""
         native = self._growth(growth)
-        return np.array([self.core.bag(coded, native, seed, tree) for seed, tree in _numbers(origins)])
+        return np.array([self.core.bag(coded, native, seed, tree) for o in origins for seed, tree in o.trees()])
 
     def sum_votes_out_of_bag(
         self,
@@ -81,8 +81,9 @@ class NativeEngine:
         watch: Watch | None = None,
     ) -> tuple[FloatArray, IntArray]:
         """Add up what the trees say of the rows outside their bags."""
+        trees = [tree for origin in forest.origins for tree in origin.trees()]
         sums, n_trees = self._predictor(forest).sum_votes_out_of_bag(
-            coded, self._growth(growth), _numbers(forest.origins), X, voting == "hard", n_threads, watch
+            coded, self._growth(growth), trees, X, voting == "hard", n_threads, watch
         )
         return (sums if forest.n_classes else sums[:, 0]), n_trees
 
@@ -101,8 +102,3 @@ class NativeEngine:
             )
             vars(forest)[key] = predictor
         return predictor
-
-
-def _numbers(origins: Sequence[Origin]) -> list[tuple[int, int]]:
-    """Name each tree by its seed and its number."""
-    return [(o.seed, t) for o in origins for t in range(o.first_tree, o.first_tree + o.n_trees)]
