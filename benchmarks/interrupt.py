@@ -28,12 +28,13 @@ def measure(work, seconds):
         os.kill(os.getpid(), signal.SIGINT)
 
     timer = threading.Timer(seconds, interrupt)
-    timer.start()
     try:
+        timer.start()
         work()
         timer.cancel()
         timer.join()
-        time.sleep(0.01)  # a signal that was sent at the last moment arrives here
+        if sent:
+            time.sleep(60)  # the signal was sent at the last moment, and arrives here
     except KeyboardInterrupt:
         return time.perf_counter() - sent[0]
     return None
