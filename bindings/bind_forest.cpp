@@ -5,6 +5,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -195,16 +196,17 @@ NumpyMatrix<double> bind_sum_votes(const Predictor& predictor, const Table2D& x,
 }
 
 struct Drawn {
+    const Growth* growth;
     std::uint64_t seed;
     std::uint32_t tree;
 };
 
 // Which rows, by position, are out of the bags of 64 trees at most.
-std::vector<std::uint64_t> draw_out_of_bag(const Codes& codes, const Growth& growth, std::span<const Drawn> trees,
-                                           Work& work) {
+std::vector<std::uint64_t> draw_out_of_bag(const Codes& codes, std::span<const Drawn> trees, Work& work) {
     std::vector<std::vector<std::uint32_t>> bags(trees.size());
-    work.run(trees.size(),
-             [&](std::size_t t, std::size_t) { bags[t] = bag_sizes(codes, growth, trees[t].seed, trees[t].tree); });
+    work.run(trees.size(), [&](std::size_t t, std::size_t) {
+        bags[t] = bag_sizes(codes, *trees[t].growth, trees[t].seed, trees[t].tree);
+    });
     std::vector<std::uint64_t> out(codes.n_rows);
     for (std::size_t t = 0; t < trees.size(); ++t) {
         for (std::size_t r = 0; r < codes.n_rows; ++r) {
@@ -214,17 +216,20 @@ std::vector<std::uint64_t> draw_out_of_bag(const Codes& codes, const Growth& gro
     return out;
 }
 
-nb::tuple bind_sum_votes_out_of_bag(const Predictor& predictor, const Codes& codes, const Growth& growth,
-                                    const std::vector<std::pair<std::uint64_t, std::uint32_t>>& origins,
-                                    const Table2D& x, bool hard, std::size_t n_threads, const nb::object& watch) {
+// An origin is (which growth, seed, tree).
+using TreeOrigin = std::tuple<std::size_t, std::uint64_t, std::uint32_t>;
+
+nb::tuple bind_sum_votes_out_of_bag(const Predictor& predictor, const Codes& codes, const std::vector<Growth>& growths,
+                                    const std::vector<TreeOrigin>& origins, const Table2D& x, bool hard,
+                                    std::size_t n_threads, const nb::object& watch) {
     const Matrix matrix = matrix_of(x);
     require_same_width(predictor, matrix);
     if (matrix.n_rows != codes.n_rows || origins.size() != predictor.n_trees()) {
         throw std::invalid_argument("these are not the rows or the trees that were grown together");
     }
     std::vector<Drawn> trees;
-    for (const auto& [seed, tree] : origins) {
-        trees.push_back({seed, tree});
+    for (const auto& [which, seed, tree] : origins) {
+        trees.push_back({&growths.at(which), seed, tree});
     }
     std::vector<double> sums(matrix.n_rows * predictor.width());
     std::vector<std::uint32_t> n_out(matrix.n_rows);
@@ -235,7 +240,7 @@ nb::tuple bind_sum_votes_out_of_bag(const Predictor& predictor, const Codes& cod
         for (std::size_t begin = 0; begin < trees.size(); begin += kAtOnce) {
             const std::size_t end = std::min(begin + kAtOnce, trees.size());
             const std::vector<std::uint64_t> out =
-                draw_out_of_bag(codes, growth, std::span(trees).subspan(begin, end - begin), work);
+                draw_out_of_bag(codes, std::span(trees).subspan(begin, end - begin), work);
             predictor.add_votes_out_of_bag(matrix, hard, begin, end, out, sums, work);
             for (std::size_t r = 0; r < n_out.size(); ++r) {
                 n_out[r] += static_cast<std::uint32_t>(__builtin_popcountll(out[r]));
@@ -313,9 +318,10 @@ void bind_forest(nb::module_& module) {
              "Node number of each row's leaf inside each tree.")
         .def("sum_votes", &bind_sum_votes, "x"_a, "hard"_a, "n_threads"_a, "watch"_a.none(),
              "What the trees say of each row, added up in tree order.")
-        .def("sum_votes_out_of_bag", &bind_sum_votes_out_of_bag, "codes"_a, "growth"_a, "origins"_a, "x"_a, "hard"_a,
+        .def("sum_votes_out_of_bag", &bind_sum_votes_out_of_bag, "codes"_a, "growths"_a, "origins"_a, "x"_a, "hard"_a,
              "n_threads"_a, "watch"_a.none(),
-             "The same for rows outside the bags, and how many trees spoke of each row; origins are (seed, tree).");
+             "The same for rows outside the bags, and how many trees spoke of each row; origins are (which growth, "
+             "seed, tree).");
 }
 
 }  // namespace weald

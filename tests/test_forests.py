@@ -181,10 +181,16 @@ def test_growing_on_with_other_rows_is_possible_in_classification(forest):
     assert len(model.forest_.origins) == 2
 
 
-def test_growing_on_with_other_targets_is_refused_in_regression():
-    model = regressor(warm_start=True).fit(XR, YR).set_params(n_estimators=6)
-    with pytest.raises(DataError, match="the range of y"):
-        model.fit(XR, YR * 2)
+def test_growing_on_with_other_targets_is_possible_in_regression():
+    model = regressor(warm_start=True).fit(XR, YR).set_params(n_estimators=6).fit(XR, YR * 1000)
+    alone = regressor(6).fit(XR, YR * 1000)
+    np.testing.assert_array_equal(model.estimators_[5].predict(XR), alone.estimators_[5].predict(XR))
+    shares = [tree.feature_importances_ for tree in model.estimators_]
+    np.testing.assert_allclose(model.feature_importances_, np.mean(shares, axis=0))
+    np.testing.assert_allclose(
+        model.estimators_[5].tree_.compute_feature_importances(normalize=False),
+        alone.estimators_[5].tree_.compute_feature_importances(normalize=False),
+    )
 
 
 def test_without_warm_start_a_fit_starts_anew(forest):

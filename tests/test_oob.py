@@ -116,10 +116,14 @@ def test_growing_on_with_other_data_has_no_estimate():
     assert vars(model) == before
 
 
-def test_growing_on_with_other_bags_has_no_estimate():
-    model = classifier(warm_start=True).fit(X, Y).set_params(n_estimators=30, max_samples=0.5)
-    with pytest.raises(DataError, match="max_samples"):
-        model.fit(X, Y)
+def test_growing_on_with_other_bags_draws_each_as_it_was():
+    model = classifier(n_estimators=15, warm_start=True).fit(X, Y)
+    model.set_params(n_estimators=30, max_samples=0.3).fit(X, Y)
+    bags = bags_of(model, X, Y)
+    assert bags.sum(axis=1).tolist() == [75] * 15 + [22] * 15
+    said = np.array([tree.predict_proba(X) for tree in model.estimators_])
+    expected = (said * (bags == 0)[:, :, None]).sum(axis=0) / (bags == 0).sum(axis=0)[:, None]
+    np.testing.assert_allclose(model.oob_decision_function_, expected, atol=1e-12)
 
 
 def test_a_later_fit_without_estimate_forgets_the_old_one():

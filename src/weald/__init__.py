@@ -2,6 +2,7 @@
 
 DecisionTreeClassifier, DecisionTreeRegressor     one tree
 RandomForestClassifier, RandomForestRegressor     many
+merge                                             one forest from several
 WealdError and what stands below it               see `weald.errors`
 """
 
@@ -9,6 +10,7 @@ from importlib.metadata import version
 
 from weald.errors import DataError, DataTypeError, ParameterError, WealdError
 from weald.forests import RandomForestClassifier, RandomForestRegressor
+from weald.merging import merge
 from weald.trees import DecisionTreeClassifier, DecisionTreeRegressor
 
 __all__ = [
@@ -21,6 +23,7 @@ __all__ = [
     "RandomForestRegressor",
     "WealdError",
     "__version__",
+    "merge",
 ]
 
 __version__ = version("weald")

@@ -68,9 +68,9 @@ class Predictor:
     def sum_votes(self, x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], hard: bool, n_threads: int, watch: object | None) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
         """What the trees say of each row, added up in tree order."""
 
-    def sum_votes_out_of_bag(self, codes: Codes, growth: Growth, origins: Sequence[tuple[int, int]], x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], hard: bool, n_threads: int, watch: object | None) -> tuple:
+    def sum_votes_out_of_bag(self, codes: Codes, growths: Sequence[Growth], origins: Sequence[tuple[int, int, int]], x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], hard: bool, n_threads: int, watch: object | None) -> tuple:
         """
-        The same for rows outside the bags, and how many trees spoke of each row; origins are (seed, tree).
+        The same for rows outside the bags, and how many trees spoke of each row; origins are (which growth, seed, tree).
         """
 
 def mix64(word: int) -> int:

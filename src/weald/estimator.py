@@ -58,7 +58,7 @@ class TreeModel(BaseEstimator):
         -------
         self
         """
-        learnt = _unfitted_copy(self)
+        learnt = unfitted_copy(self)
         learnt._learn(X, y, sample_weight, before=self)  # noqa: SLF001  (another of the same class)
         self.__dict__ = learnt.__dict__
         return self
@@ -67,13 +67,22 @@ class TreeModel(BaseEstimator):
         """Read, resolve, code, grow, keep."""
         given = params.gather(self)
         params.check(given, self._task)
-        reading = read_table(self, X, y, sample_weight, classify=self._task == criteria.CLASSIFICATION)
+        reading = self._read_table(X, y, sample_weight)
         growth = params.resolve(given, reading.table, reading.classes)
-        engine = open_engine(self.engine)
-        coded = engine.code(reading.table, params.count_bins(given["max_bins"]), count_threads(self.n_jobs), None)
+        engine, coded = self._code(reading)
         self._keep_schema(reading)
         self.growth_ = growth
         self._grow(engine, coded, reading, before)
+
+    def _read_table(self, X: Any, y: Any, sample_weight: Any) -> Reading:
+        """Read a training table."""
+        return read_table(self, X, y, sample_weight, classify=self._task == criteria.CLASSIFICATION)
+
+    def _code(self, reading: Reading) -> tuple[Engine, Any]:
+        """Open the engine, and turn the table into its codes."""
+        engine = open_engine(self.engine)
+        max_bins = params.count_bins(params.gather(self)["max_bins"])
+        return engine, engine.code(reading.table, max_bins, count_threads(self.n_jobs), None)
 
     def _keep_schema(self, reading: Reading) -> None:
         """Remember what predictions need to speak the user's language."""
@@ -264,7 +273,7 @@ class TreeRegressor(RegressorMixin, TreeModel):
 Model = TypeVar("Model", bound=TreeModel)
 
 
-def _unfitted_copy(model: Model) -> Model:
+def unfitted_copy(model: Model) -> Model:
     """Copy an estimator without what it has learnt."""
     twin = copy.copy(model)
     twin.__dict__ = {

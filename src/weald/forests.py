@@ -15,7 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 from weald import oob, params, votes
 from weald.engines.door import Engine
 from weald.errors import DataError, ParameterError, warn
-from weald.estimator import TreeClassifier, TreeModel, TreeRegressor
+from weald.estimator import TreeClassifier, TreeModel, TreeRegressor, unfitted_copy
+from weald.merging import merge, take_trees
 from weald.model import FloatArray, Forest, IntArray
 from weald.table import Reading
 from weald.threads import count_threads
@@ -90,23 +91,17 @@ class RandomForest(TreeModel):
     oob_score_: float
     oob_error_: float
     oob_share_: float
-    _bags: frozenset[
-        tuple[bool, int]
-    ]  # how bags were drawn: more than one way after a warm start with other parameters
 
     # ------------------------------------------------------------------------------------------------------- fit
 
     def _grow(self, engine: Engine, coded: Any, reading: Reading, before: Self) -> None:
         """Grow the trees, or those that are still missing; then look at the rows outside the bags."""
         old = before.forest_ if self.warm_start and hasattr(before, "forest_") else None
-        bags = frozenset({(self.growth_.bootstrap, self.growth_.n_draws)})
         if old is None:
             self.seed_ = params.draw_seed(self.random_state)
-            self._bags = bags
             self.forest_ = self._grow_trees(engine, coded, 0, self.n_estimators)
         else:
             self.seed_ = before.seed_
-            self._bags = before._bags | bags
             self._check_that_it_goes_on(before, old)
             self.forest_ = self._grow_more(engine, coded, old)
         if self.oob_score:
@@ -123,13 +118,7 @@ class RandomForest(TreeModel):
         if n_more == 0:
             warn("Warm-start fitting without increasing n_estimators does not fit new trees.")
             return old
-        new = self._grow_trees(engine, coded, old.n_trees, n_more)
-        if (old.target_center, old.target_exponent) != (new.target_center, new.target_exponent):
-            raise DataError(
-                "warm_start=True goes on with a regression forest only for the same targets and number of draws: "
-                "the range of y, the size of the table or max_samples has changed. Set warm_start=False to start anew."
-            )
-        return old.join(new)
+        return old.join(self._grow_trees(engine, coded, old.next_tree(self.seed_), n_more))
 
     def _check_that_it_goes_on(self, before: Self, old: Forest) -> None:
         """Refuse a table that old trees could not have been grown from."""
@@ -146,12 +135,12 @@ class RandomForest(TreeModel):
 
     def _look_out_of_bag(self, engine: Engine, coded: Any, reading: Reading) -> None:
         """Estimate errors from the rows outside the bags."""
-        strange = [origin for origin in self.forest_.origins if origin.data != coded.fingerprint]
-        if strange or len(self._bags) > 1:
+        n_strange = sum(o.n_trees for o in self.forest_.origins if o.data != coded.fingerprint)
+        if n_strange:
             raise DataError(
-                "oob_score needs the bags of all trees, but warm_start=True kept trees that were grown from other data "
-                "or with other max_bins, max_samples or bootstrap. Give the same ones, set oob_score=False, or "
-                "warm_start=False to start anew."
+                f"Rows outside the bags are known only for trees grown from this table, but {n_strange} of the "
+                f"{self.forest_.n_trees} trees were grown from other data, weights or max_bins. Give the table that "
+                "they were grown from, or take the trees that were grown from this one, for example forest[:10]."
             )
         n_threads = count_threads(self.n_jobs)
 
@@ -166,6 +155,49 @@ class RandomForest(TreeModel):
 
     def _keep_out_of_bag(self, averages: FloatArray) -> None:
         raise NotImplementedError
+
+    def _forget_out_of_bag(self) -> Self:
+        """Drop estimates that other trees have made."""
+        for name in [name for name in vars(self) if name.startswith("oob_") and name.endswith("_")]:
+            delattr(self, name)
+        return self
+
+    def look_out_of_bag(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Estimate the error from rows outside the bags, for a forest that is grown.
+
+        The bags are drawn again from the seeds of the trees, so this works for forests that were sliced, merged or
+        loaded, too. All trees must have been grown from this table; the order of its rows does not matter.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            The table that the trees were grown from.
+
+        Returns
+        -------
+        self
+            With `oob_score_`, `oob_error_` and what else `oob_score=True` leaves.
+        """
+        check_is_fitted(self, "forest_")
+        reading = unfitted_copy(self)._read_table(X, y, sample_weight)  # noqa: SLF001  (another of the same class)
+        self._look_out_of_bag(*self._code(reading), reading)
+        return self
+
+    # --------------------------------------------------------------------------------------------- other forests
+
+    def __add__(self, other: Any) -> Self:
+        """Join two forests: the trees of this one, then those of the other. See `weald.merge`."""
+        if not isinstance(other, RandomForest):
+            return NotImplemented
+        models: list[Self] = [self, other]
+        return merge(models)
+
+    def __getitem__(self, which: slice) -> Self:
+        """Make a forest of some of the trees, `forest[10:50]`; a single tree is `forest.estimators_[10]`."""
+        check_is_fitted(self, "forest_")
+        if not isinstance(which, slice):
+            raise TypeError(f"forest[{which!r}] is not a slice. Use forest.estimators_[{which!r}] for a single tree.")
+        return take_trees(self, range(self.forest_.n_trees)[which])
 
     # --------------------------------------------------------------------------------------------------- predict
 

@@ -25,6 +25,14 @@ FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
+class Bags:
+    """How the bags of trees were drawn from their table."""
+
+    bootstrap: bool
+    n_draws: int
+
+
+@dataclass(frozen=True)
 class Origin:
     """Where trees came from: enough to recompute their bags when the training data is given again.
 
@@ -35,6 +43,7 @@ class Origin:
     first_tree: int
     n_trees: int
     data: int
+    bags: Bags
 
     def trees(self) -> list[tuple[int, int]]:
         """Name each tree by its seed and its number."""
@@ -135,16 +144,28 @@ class Forest:
         return self._joined([self._slice(t) for t in trees])
 
     def join(self, other: Self) -> Self:
-        """Make a forest of these trees followed by the other's."""
-        same = ("n_features", "n_classes", "target_center", "target_exponent")
-        for name in same:
+        """Make a forest of these trees followed by the other's.
+
+        Decreases are brought to the coarser of both units; the centre of the targets is that of the first forest.
+        """
+        for name in ("n_features", "n_classes"):
             if getattr(self, name) != getattr(other, name):
                 msg = f"forests of different {name} cannot be joined: {getattr(self, name)} and {getattr(other, name)}"
                 raise ValueError(msg)
-        return self._joined([self._whole(), other._whole()])
+        exponent = min(self.target_exponent, other.target_exponent)
+        parts = [_Part(forest.in_units(exponent), 0, forest.n_trees) for forest in (self, other)]
+        return dataclasses.replace(self._joined(parts), target_exponent=exponent)
 
-    def _whole(self) -> "_Part":
-        return _Part(self, 0, self.n_trees)
+    def in_units(self, exponent: int) -> Self:
+        """Express decreases in units of 2^(-2 * exponent)."""
+        if exponent == self.target_exponent:
+            return self
+        decrease = np.ldexp(self.decrease, 2 * (exponent - self.target_exponent))
+        return dataclasses.replace(self, decrease=decrease, target_exponent=exponent)
+
+    def next_tree(self, seed: int) -> int:
+        """Find a number from which no tree of this seed has one yet."""
+        return max((o.first_tree + o.n_trees for o in self.origins if o.seed == seed), default=0)
 
     def _slice(self, tree: int) -> "_Part":
         if not 0 <= tree < self.n_trees:
@@ -241,11 +262,10 @@ def _merge_origins(origins: Sequence[Origin]) -> tuple[Origin, ...]:
     merged: list[Origin] = []
     for origin in origins:
         last = merged[-1] if merged else None
-        if last and (last.seed, last.data, last.first_tree + last.n_trees) == (
-            origin.seed,
-            origin.data,
-            origin.first_tree,
-        ):
+        following = last and dataclasses.replace(
+            last, first_tree=last.first_tree + last.n_trees, n_trees=origin.n_trees
+        )
+        if last and following == origin:
             merged[-1] = dataclasses.replace(last, n_trees=last.n_trees + origin.n_trees)
         else:
             merged.append(origin)

@@ -10,7 +10,7 @@ Past this file there is no None, no share, no name that stands for a number.
 import math
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, Protocol
 
@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from weald import criteria
 from weald.errors import ParameterError, warn
+from weald.model import Bags
 from weald.table import Table
 
 UNLIMITED = 2**31 - 1  # larger than any depth, size or number of leaves
@@ -43,6 +44,14 @@ class Growth:
     n_draws: int
     class_weight: str  # "none", "given", or balanced by "table" or by "bag"
     class_weights: tuple[float, ...] = ()
+
+    def bags(self) -> Bags:
+        """Say how bags are drawn."""
+        return Bags(self.bootstrap, self.n_draws)
+
+    def with_bags(self, bags: Bags) -> "Growth":
+        """Draw bags as other trees did."""
+        return replace(self, **vars(bags))
 
 
 # ------------------------------------------------------------------------------------------- what a parameter may be

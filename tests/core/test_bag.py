@@ -13,7 +13,7 @@ engines = pytest.mark.parametrize("engine", CORES.values(), ids=CORES.keys())
 
 def bags(engine, table, growth, seed=3, first_tree=0, n_trees=2):
     coded = engine.code(table, 0, 1, None)
-    return engine.bags(coded, growth, [Origin(seed, first_tree, n_trees, coded.fingerprint)], 1)
+    return engine.bags(coded, growth, [Origin(seed, first_tree, n_trees, coded.fingerprint, growth.bags())], 1)
 
 
 # Draws come in blocks; what is left of them comes one by one.

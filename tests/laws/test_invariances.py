@@ -57,7 +57,9 @@ def small_table(of_classes, n_rows=50):
 
 def draw_bags(engine, case):
     coded = engine.code(case.table, case.max_bins, 1, None)
-    return engine.bags(coded, case.growth, [Origin(case.seed, 0, case.n_trees, coded.fingerprint)], 1)
+    return engine.bags(
+        coded, case.growth, [Origin(case.seed, 0, case.n_trees, coded.fingerprint, case.growth.bags())], 1
+    )
 
 
 # -------------------------------------------------------------------------------------------------------------- rows

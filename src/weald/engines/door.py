@@ -43,7 +43,7 @@ class Engine(Protocol):
         """Add up what the trees say of each row, in tree order (rows x classes, or rows)."""
 
     def bags(self, coded: Any, growth: Growth, origins: Sequence[Origin], n_threads: int) -> IntArray:
-        """Draw the bags again (trees x rows): how often each row counts, in the order of the table's rows."""
+        """Draw the bags again, as the origins say (trees x rows): how often each row counts, in the table's order."""
 
     def sum_votes_out_of_bag(
         self,
@@ -98,7 +98,7 @@ class ReferenceEngine:
         if not coded.n_classes:
             target = reference.target_of(coded, _plain(growth))
             center, exponent = target.center, target.exponent
-        origin = Origin(seed, first_tree, n_trees, coded.fingerprint)
+        origin = Origin(seed, first_tree, n_trees, coded.fingerprint, growth.bags())
         return _forest_of(trees, len(coded.columns), coded.n_classes, center, exponent, origin)
 
     def leaves(self, forest: Forest, X: npt.NDArray[Any], n_threads: int = 1, watch: Watch | None = None) -> IntArray:
@@ -117,10 +117,10 @@ class ReferenceEngine:
 
     def bags(self, coded: reference.Coded, growth: Growth, origins: Sequence[Origin], n_threads: int = 1) -> IntArray:
         """Draw the bags again."""
-        trees = [tree for origin in origins for tree in origin.trees()]
-        found = np.empty((len(trees), len(coded.line)), dtype=np.uint32)
-        for i, (seed, tree) in enumerate(trees):
-            found[i, coded.position] = reference.fill_bag(coded, _plain(growth), seed, tree).sizes
+        found = np.empty((sum(origin.n_trees for origin in origins), len(coded.line)), dtype=np.uint32)
+        trees = ((growth.with_bags(origin.bags), *tree) for origin in origins for tree in origin.trees())
+        for i, (drawn, seed, tree) in enumerate(trees):
+            found[i, coded.position] = reference.fill_bag(coded, _plain(drawn), seed, tree).sizes
         return found
 
     def sum_votes_out_of_bag(

@@ -49,7 +49,7 @@ class NativeEngine:
     ) -> Forest:
         """Grow trees in parallel."""
         arrays = self.core.grow(coded, self._growth(growth), seed, first_tree, n_trees, n_threads, watch)
-        origin = Origin(seed, first_tree, n_trees, coded.fingerprint)
+        origin = Origin(seed, first_tree, n_trees, coded.fingerprint, growth.bags())
         fields: dict[str, Any] = {**arrays, **no_categories()}
         return Forest(n_features=coded.n_columns, n_classes=coded.n_classes, **fields, origins=(origin,))
 
@@ -67,8 +67,8 @@ class NativeEngine:
 
     def bags(self, coded: Any, growth: Growth, origins: Sequence[Origin], n_threads: int = 1) -> IntArray:
         """Draw the bags again."""
-        native = self._growth(growth)
-        return np.array([self.core.bag(coded, native, seed, tree) for o in origins for seed, tree in o.trees()])
+        trees = ((self._growth(growth.with_bags(o.bags)), *tree) for o in origins for tree in o.trees())
+        return np.array([self.core.bag(coded, drawn, seed, tree) for drawn, seed, tree in trees])
 
     def sum_votes_out_of_bag(
         self,
@@ -81,9 +81,10 @@ class NativeEngine:
         watch: Watch | None = None,
     ) -> tuple[FloatArray, IntArray]:
         """Add up what the trees say of the rows outside their bags."""
-        trees = [tree for origin in forest.origins for tree in origin.trees()]
+        growths = [self._growth(growth.with_bags(origin.bags)) for origin in forest.origins]
+        trees = [(i, *tree) for i, origin in enumerate(forest.origins) for tree in origin.trees()]
         sums, n_trees = self._predictor(forest).sum_votes_out_of_bag(
-            coded, self._growth(growth), trees, X, voting == "hard", n_threads, watch
+            coded, growths, trees, X, voting == "hard", n_threads, watch
         )
         return (sums if forest.n_classes else sums[:, 0]), n_trees
 

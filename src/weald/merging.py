@@ -1,0 +1,144 @@
+"""Forests from forests: some of the trees, or the trees of several.
+
+    merge         many models of one kind -> one
+    take_trees    a model of some of the trees
+
+Trees keep their origins, so the bags of the new forest can be drawn again wherever the training data is.
+"""
+
+import copy
+from collections.abc import Iterable, Sequence
+from functools import reduce
+from typing import Any, Protocol, Self, TypeVar
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from weald.errors import DataError, ParameterError, warn
+from weald.model import Forest
+from weald.params import Growth
+
+# What trees of one forest must have in common, and what to call it.
+SCHEMA = {
+    "n_features_in_": "features",
+    "feature_names_in_": "names of the features",
+    "n_outputs_": "numbers of targets",
+    "classes_": "classes",
+}
+
+
+class Mergeable(Protocol):
+    """A fitted forest of any kind."""
+
+    n_estimators: int
+    forest_: Forest
+    growth_: Growth
+
+    def _forget_out_of_bag(self) -> Self:
+        """Drop estimates that other trees have made."""
+
+
+AnyForest = TypeVar("AnyForest", bound=Mergeable)
+
+
+def merge(models: Iterable[AnyForest]) -> AnyForest:
+    """Join fitted forests into one: their trees one after the other.
+
+    The forests may come from other machines, seeds, parameters or tables, but must be of one kind and have learnt the
+    same features, classes and criterion. Parameters and seed of the result are those of the first.
+
+    Parameters
+    ----------
+    models : iterable of fitted forests
+        All of one class. `a + b` is short for `merge([a, b])`.
+
+    Returns
+    -------
+    forest
+        A new estimator; the given ones stay as they are. Out-of-bag estimates are not carried over:
+        `look_out_of_bag` makes them anew.
+
+    Examples
+    --------
+    >>> import weald
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> parts = [weald.RandomForestClassifier(10, random_state=seed).fit(X, y) for seed in range(3)]
+    >>> forest = weald.merge(parts)
+    >>> len(forest.estimators_), forest.forest_.n_trees
+    (30, 30)
+    >>> forest.look_out_of_bag(X, y).oob_error_ < 0.1
+    True
+    """
+    given = list(models)
+    if not given:
+        raise ParameterError("merge was given no forests. Give at least one.")
+    for model in given:
+        check_is_fitted(model, "forest_")
+    for model in given[1:]:
+        _require_same_schema(given[0], model)
+    _warn_of_twins(given)
+    joined = reduce(Forest.join, [model.forest_ for model in given])
+    return _with_forest(given[0], joined)
+
+
+def take_trees(model: AnyForest, trees: Sequence[int]) -> AnyForest:
+    """Make a model of some of the trees, in the order given."""
+    if not trees:
+        raise IndexError(f"No trees are left: the forest has trees 0 to {model.forest_.n_trees - 1}.")
+    return _with_forest(model, model.forest_.take(trees))
+
+
+def _with_forest(model: AnyForest, forest: Forest) -> AnyForest:
+    made = copy.copy(model)
+    made.forest_ = forest
+    made.n_estimators = forest.n_trees
+    return made._forget_out_of_bag()  # noqa: SLF001  (the protocol is this file's own)
+
+
+def _require_same_schema(first: Any, other: Any) -> None:
+    """Refuse forests that do not speak of the same things."""
+    if type(first) is not type(other):
+        raise ParameterError(
+            f"A {type(first).__name__} and a {type(other).__name__} cannot be merged. Give forests of one class."
+        )
+    for name, words in SCHEMA.items():
+        one, two = getattr(first, name, None), getattr(other, name, None)
+        if not _equal(one, two):
+            raise DataError(
+                f"Forests of different {words} cannot be merged: {_short(one)} and {_short(two)}. Fit them on tables "
+                "of the same columns and classes."
+            )
+    one, two = first.growth_.criterion, other.growth_.criterion
+    if one != two:
+        raise ParameterError(
+            f"Forests grown by criterion={one!r} and {two!r} cannot be merged. Give forests of one criterion."
+        )
+
+
+def _equal(one: Any, two: Any) -> bool:
+    if isinstance(one, list) and isinstance(two, list):
+        return len(one) == len(two) and all(map(_equal, one, two))
+    return np.array_equal(np.asarray(one), np.asarray(two))
+
+
+def _short(value: Any) -> str:
+    if value is None:
+        return "none"
+    return f"{', '.join(map(str, value[:5]))}{' ...' if len(value) > 5 else ''}" if np.ndim(value) else str(value)
+
+
+def _warn_of_twins(models: Sequence[Mergeable]) -> None:
+    """Say it when a tree is in several forests: it would count twice."""
+    trees = [
+        (*tree, origin.data, origin.bags)
+        for model in models
+        for origin in model.forest_.origins
+        for tree in origin.trees()
+    ]
+    n_twins = len(trees) - len(set(trees))
+    if n_twins:
+        warn(
+            f"{n_twins} of {len(trees)} trees were grown from the same seed, number and data as others, and count "
+            "twice. Give each forest a random_state of its own."
+        )

@@ -1,0 +1,186 @@
+"""Forests from forests: merged, sliced, grown on; out of bag they say what they would have said at once."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_diabetes, load_iris
+from sklearn.exceptions import NotFittedError
+
+import weald
+from weald.errors import DataError, ParameterError
+
+X, Y = load_iris(return_X_y=True)
+X, Y = X[::2], Y[::2]
+XR, YR = (part[:70] for part in load_diabetes(return_X_y=True))
+
+KINDS = {
+    "classes": (weald.RandomForestClassifier, X, Y),
+    "numbers": (weald.RandomForestRegressor, XR, YR),
+}
+each_kind = pytest.mark.parametrize("kind", KINDS)
+both = pytest.mark.parametrize("engine", ["native", "reference"])
+
+
+def fit(kind, n_trees=30, seed=0, **given):
+    model, x, y = KINDS[kind]
+    return model(n_trees, random_state=seed, **given).fit(x, y)
+
+
+def answers(model, kind):
+    """Return what a forest says of its rows, out of bag too."""
+    _, x, y = KINDS[kind]
+    model.look_out_of_bag(x, y)
+    left = [getattr(model, name) for name in ("oob_decision_function_", "oob_prediction_") if hasattr(model, name)]
+    return [model.predict_votes(x), model.predict(x), *left, model.oob_score_, model.oob_error_, model.oob_share_]
+
+
+def assert_says_the_same(one, other, kind):
+    assert one.forest_.fingerprint() == other.forest_.fingerprint()
+    for a, b in zip(answers(one, kind), answers(other, kind), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@both
+@each_kind
+def test_slices_put_together_are_the_forest(kind, engine):
+    whole = fit(kind, 24, engine=engine)
+    parts = weald.merge([whole[:10], whole[10:11], whole[11:]])
+    assert parts.forest_.origins == whole.forest_.origins
+    assert_says_the_same(parts, whole, kind)
+
+
+@each_kind
+def test_a_slice_is_the_forest_of_these_trees(kind):
+    whole = fit(kind)
+    part = whole[5:29:2]
+    assert isinstance(part, type(whole))
+    assert (part.n_estimators, part.forest_.n_trees, len(part.estimators_)) == (12, 12, 12)
+    for tree, number in zip(part.estimators_, range(5, 29, 2), strict=True):
+        assert tree.forest_.fingerprint() == whole.estimators_[number].forest_.fingerprint()
+    assert whole.forest_.n_trees == 30
+    assert whole[::-1].forest_.fingerprint() == whole.forest_.take(range(29, -1, -1)).fingerprint()
+
+
+@each_kind
+def test_what_was_estimated_with_other_trees_is_forgotten(kind):
+    whole = fit(kind, oob_score=True)
+    for other in (whole[:20], whole[:20] + whole[20:]):
+        assert not [name for name in vars(other) if name.startswith("oob_") and name.endswith("_")]
+    assert hasattr(whole, "oob_score_")
+
+
+@each_kind
+def test_looking_out_of_bag_later_is_looking_at_once(kind):
+    at_once, later = fit(kind, oob_score=True), fit(kind)
+    expected = [at_once.oob_score_, at_once.oob_error_, at_once.oob_share_]
+    order = np.random.default_rng(1).permutation(len(KINDS[kind][1]))
+    later.look_out_of_bag(KINDS[kind][1][order], KINDS[kind][2][order])
+    np.testing.assert_allclose([later.oob_score_, later.oob_error_, later.oob_share_], expected)
+
+
+@both
+@each_kind
+def test_growing_on_from_a_slice_gives_the_trees_that_follow(kind, engine):
+    _, x, y = KINDS[kind]
+    whole = fit(kind, 24, engine=engine)
+    part = whole[10:20].set_params(warm_start=True, n_estimators=14).fit(x, y)
+    assert_says_the_same(part, whole[10:24], kind)
+
+
+@both
+def test_forests_of_other_seeds_and_bags_are_estimated_together(engine):
+    a = fit("classes", 10, seed=1, engine=engine)
+    b = fit("classes", 12, seed=2, engine=engine, max_samples=0.4)
+    c = fit("classes", 3, seed=3, engine=engine, bootstrap=False)
+    merged = a + b + c
+    sums, n_trees = np.zeros((len(X), 3)), np.zeros(len(X))
+    for model in (a, b):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of few trees, some rows are in every bag
+            model.look_out_of_bag(X, Y)
+        outside = bags_of(model) == 0
+        said = np.array([tree.predict_proba(X) for tree in model.estimators_])
+        sums += (said * outside[:, :, None]).sum(axis=0)
+        n_trees += outside.sum(axis=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = merged.look_out_of_bag(X, Y).oob_decision_function_
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_allclose(found, sums / n_trees[:, None], atol=1e-12)
+
+
+def bags_of(model):
+    from weald.engines.door import open_engine
+    from weald.table import read_table
+
+    reading = read_table(weald.DecisionTreeClassifier(), X, Y, None, classify=True)
+    engine = open_engine(model.engine)
+    return engine.bags(engine.code(reading.table, model.max_bins, 1, None), model.growth_, model.forest_.origins, 1)
+
+
+def test_regression_forests_of_other_targets_are_merged():
+    a = fit("numbers", 4, seed=1)
+    b = weald.RandomForestRegressor(6, random_state=2).fit(XR, YR * 1e6 + 3)
+    merged = weald.merge([a, b])
+    np.testing.assert_allclose(merged.predict(XR), (4 * a.predict(XR) + 6 * b.predict(XR)) / 10)
+    np.testing.assert_allclose(
+        merged.feature_importances_,
+        np.mean([tree.feature_importances_ for tree in merged.estimators_], axis=0),
+    )
+    assert (b + a).predict(XR) == pytest.approx(merged.predict(XR))
+
+
+def test_trees_of_other_data_have_no_estimate():
+    merged = fit("classes", 4) + weald.RandomForestClassifier(6, random_state=2).fit(X[:-1], Y[:-1])
+    before = dict(vars(merged))
+    with pytest.raises(DataError, match="6 of the 10 trees were grown from other data"):
+        merged.look_out_of_bag(X, Y)
+    assert vars(merged) == before
+
+
+def test_a_tree_that_counts_twice_is_said():
+    whole = fit("classes", 6)
+    with pytest.warns(UserWarning, match="2 of 8 trees were grown from the same seed"):
+        weald.merge([whole[:4], whole[2:]])
+
+
+REFUSED = {
+    "kinds": (lambda: fit("numbers", 2), ParameterError, "RandomForestClassifier and a RandomForestRegressor"),
+    "features": (
+        lambda: weald.RandomForestClassifier(2).fit(X[:, :3], Y),
+        DataError,
+        "different features .*: 4 and 3",
+    ),
+    "classes": (lambda: weald.RandomForestClassifier(2).fit(X, Y + 1), DataError, "classes .*: 0, 1, 2 and 1, 2, 3"),
+    "names": (
+        lambda: weald.RandomForestClassifier(2).fit(pd.DataFrame(X, columns=list("abcd")), Y),
+        DataError,
+        "names of the features .*: none and a, b, c, d",
+    ),
+    "criteria": (
+        lambda: weald.RandomForestClassifier(2, criterion="entropy").fit(X, Y),
+        ParameterError,
+        "criterion='gini' and 'entropy'",
+    ),
+    "not fitted": (lambda: weald.RandomForestClassifier(2), NotFittedError, "not fitted"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_forests_that_do_not_belong_together_are_refused(case):
+    make, error, words = REFUSED[case]
+    with pytest.raises(error, match=words):
+        weald.merge([fit("classes", 2), make()])
+
+
+def test_nothing_and_no_forests_are_refused():
+    with pytest.raises(ParameterError, match="no forests"):
+        weald.merge([])
+    with pytest.raises(TypeError):
+        fit("classes", 2) + 1
+    with pytest.raises(IndexError, match="No trees are left"):
+        fit("classes", 2)[5:]
+    with pytest.raises(TypeError, match=r"forest.estimators_\[1\]"):
+        fit("classes", 2)[1]
