@@ -238,7 +238,6 @@ def test_each_criterion_is_in_the_definition():
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"ccp_alpha": 0.1}, "pruning is not available yet"),
         ({"bootstrap": False, "max_samples": 0.5}, "bootstrap=False draws none"),
         ({"bootstrap": False, "oob_score": True}, "every tree sees every row"),
     ],

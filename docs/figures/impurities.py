@@ -5,7 +5,7 @@ from drawing import BARK, FAINT, LEAF, PAPER, SKY, save
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from weald.criteria import class_impurities
+from weald import impurity as impurities
 
 LOOKS = {"entropy": SKY, "gini": LEAF, "misclassification": BARK}
 SIZE = 1000
@@ -14,8 +14,8 @@ PARENT, CHILDREN = 0.25, (0.0, 0.4)  # shares of the rarer class
 
 def impurity(name: str, share: float) -> float:
     """Compute the impurity of a node by the share of its second class; entropy is halved, to be compared."""
-    weights = np.array([[SIZE * (1 - share), SIZE * share]])
-    return float(class_impurities(name, weights)[0]) * (0.5 if name == "entropy" else 1.0)
+    of = getattr(impurities, name)
+    return float(of([1 - share, share])) * (0.5 if name == "entropy" else 1.0)
 
 
 def draw_curves(axes: Axes) -> None:

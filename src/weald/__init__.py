@@ -8,6 +8,7 @@ WealdError and what stands below it               see `weald.errors`
 
 from importlib.metadata import version
 
+from weald import impurity as impurity
 from weald.errors import DataError, DataTypeError, ParameterError, WealdError
 from weald.forests import RandomForestClassifier, RandomForestRegressor
 from weald.merging import merge

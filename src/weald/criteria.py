@@ -51,6 +51,7 @@ def class_impurities(criterion: str, class_weights: FloatArray) -> FloatArray:
     of the same weight: 1 - sum p^2 for Gini, the entropy in bits, the share of errors.
     """
     term = reference.CRITERIA[criterion]
+    impurities = np.zeros(len(class_weights))
 
     def impurity(weights: list[float]) -> float:
         classes = [int(w) for w in weights]
@@ -59,4 +60,6 @@ def class_impurities(criterion: str, class_weights: FloatArray) -> FloatArray:
         pure = term(reference.Tally(0, weight, [weight]), 0)
         return max(0.0, (pure - node) / weight)
 
-    return np.array([impurity(weights) for weights in class_weights.tolist()])
+    mixed = np.flatnonzero((class_weights > 0).sum(axis=1) > 1)  # half of a full tree or more is pure
+    impurities[mixed] = [impurity(weights) for weights in class_weights[mixed].tolist()]
+    return impurities

@@ -20,6 +20,7 @@ from weald.engines.door import Engine, open_engine
 from weald.importance import mean_decrease
 from weald.model import FloatArray, Forest, IntArray
 from weald.params import Growth
+from weald.prune import prune_forest
 from weald.table import Matrix, Reading, read_features, read_table
 from weald.threads import count_threads
 
@@ -30,6 +31,7 @@ class TreeModel(BaseEstimator):
     _task: ClassVar[str]
 
     engine: str
+    ccp_alpha: float
     n_jobs: int | None
     random_state: Any
     verbose: int
@@ -94,7 +96,7 @@ class TreeModel(BaseEstimator):
         self.forest_ = self._grow_trees(engine, coded, 0, 1)
 
     def _grow_trees(self, engine: Engine, coded: Any, first: int, n_trees: int) -> Forest:
-        """Grow some trees, and show it if the user wants to see."""
+        """Grow some trees, and show it if the user wants to see; then prune them."""
         watch = progress.watch_fit(self.verbose, n_trees)
         try:
             forest = engine.grow(coded, self.growth_, self.seed_, first, n_trees, count_threads(self.n_jobs), watch)
@@ -103,7 +105,7 @@ class TreeModel(BaseEstimator):
         finally:
             if watch:
                 watch.stop()
-        return forest
+        return prune_forest(forest, self.ccp_alpha) if self.ccp_alpha > 0 else forest
 
     # --------------------------------------------------------------------------------------------------- predict
 

@@ -296,7 +296,7 @@ class RandomForestClassifier(RandomForest, TreeClassifier):
         Weights of the classes in the statistics; classes that a dict leaves out weigh 1. "balanced" weighs classes
         against their frequency in the table, "balanced_subsample" in each bag. The bags do not depend on it.
     ccp_alpha : float, default=0.0
-        Must be 0: pruning is not available yet.
+        Prune each tree: keep the smallest subtree of least impurity + ccp_alpha * leaves. 0.0: keep trees as they grew.
     max_samples : int, float or None, default=None
         Number of draws of a bag; a float is a share of the rows. None: as many as there are rows (whole weights
         count).
@@ -459,7 +459,7 @@ class RandomForestRegressor(RandomForest, TreeRegressor):
     warm_start : bool, default=False
         Whether `fit` keeps the trees there are and adds those that `n_estimators` lacks.
     ccp_alpha : float, default=0.0
-        Must be 0: pruning is not available yet.
+        Prune each tree: keep the smallest subtree of least impurity + ccp_alpha * leaves. 0.0: keep trees as they grew.
     max_samples : int, float or None, default=None
         Number of draws of a bag; a float is a share of the rows. None: as many as there are rows (whole weights
         count).

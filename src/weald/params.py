@@ -220,11 +220,6 @@ def check(given: Mapping[str, Any], task: str) -> None:
             raise ParameterError(
                 f"{name}={value!r} is not {'available yet' if missing else 'allowed'}. Give {choices}."
             )
-    if given["ccp_alpha"] > 0:
-        raise ParameterError(
-            f"ccp_alpha={given['ccp_alpha']!r}: pruning is not available yet. Leave ccp_alpha at 0.0 and limit trees "
-            "by max_depth, min_samples_leaf, max_leaf_nodes or min_impurity_decrease."
-        )
     if given.get("bootstrap", False):
         return
     if given.get("max_samples") is not None:

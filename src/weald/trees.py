@@ -15,8 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from weald import criteria
 from weald.engines.door import Engine
-from weald.estimator import TreeClassifier, TreeModel, TreeRegressor
+from weald.estimator import TreeClassifier, TreeRegressor
 from weald.model import MISSING_LEFT, FloatArray, Forest, IntArray
+from weald.readable import ReadableTree
 from weald.table import Reading
 
 NO_CHILD = -1  # scikit-learn's marks of a leaf
@@ -159,7 +160,7 @@ class Tree:
             return np.ldexp(total, -2 * self._forest.target_exponent)
 
 
-class SingleTree(TreeModel):
+class SingleTree(ReadableTree):
     """What both single trees share."""
 
     tree_: Tree
@@ -237,7 +238,7 @@ class DecisionTreeClassifier(SingleTree, TreeClassifier):
         Weights of the classes in the statistics; classes that a dict leaves out weigh 1. "balanced" weighs classes
         against their frequency.
     ccp_alpha : float, default=0.0
-        Must be 0: pruning is not available yet.
+        Prune the tree: keep the smallest subtree of least impurity + ccp_alpha * leaves. 0.0: keep it as it grew.
     max_bins : int or None, default=65535
         Columns with more distinct values than this are cut into so many codes of about equal weight. None keeps every
         value.
@@ -347,7 +348,7 @@ class DecisionTreeRegressor(SingleTree, TreeRegressor):
     min_impurity_decrease : float, default=0.0
         A node whose best cut lowers the impurity by less (weighted by the node's share) is a leaf.
     ccp_alpha : float, default=0.0
-        Must be 0: pruning is not available yet.
+        Prune the tree: keep the smallest subtree of least impurity + ccp_alpha * leaves. 0.0: keep it as it grew.
     max_bins : int or None, default=65535
         Columns with more distinct values than this are cut into so many codes of about equal weight. None keeps every
         value.

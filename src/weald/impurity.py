@@ -1,0 +1,209 @@
+"""Impurity: how mixed a set of rows is, by the textbook's formulas.
+
+    gini, entropy, misclassification    of classes: of counts, or of labels
+    squared_error                       of numbers
+    gain                                what a cut of a set in two gains
+
+Trees are grown from exact integers (`weald.engines.reference`, `weald.criteria`); these functions take any numbers, and
+are for those who want to follow a tree with pencil and paper.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from weald.errors import DataError
+from weald.model import FloatArray
+
+Impurity = Callable[..., float | FloatArray]
+
+
+def gini(counts: Any = None, *, labels: Any = None) -> float | FloatArray:
+    """1 - sum p²: how often a row's class is guessed wrongly by drawing another row and naming its class.
+
+    Parameters
+    ----------
+    counts : array of shape (n_classes,) or (n_sets, n_classes), optional
+        How many rows each class has, or their weights or shares; one impurity for each set.
+    labels : array of shape (n_rows,), optional
+        The classes of the rows themselves, instead of counts.
+
+    Returns
+    -------
+    float, or array of shape (n_sets,)
+        0 for a single class, 1 - 1/K for K classes of equal size.
+
+    Examples
+    --------
+    Of two classes of equal size, every second guess is wrong:
+
+    >>> from weald import impurity
+    >>> impurity.gini([50, 50])
+    0.5
+    >>> impurity.gini([[50, 50], [90, 10], [100, 0]]).round(2)
+    array([0.5 , 0.18, 0.  ])
+    >>> round(impurity.gini(labels=["yes", "no", "no", "no"]), 3)
+    0.375
+    """
+    shares = _shares(counts, labels)
+    return _plain(1.0 - (shares * shares).sum(axis=-1))
+
+
+def entropy(counts: Any = None, *, labels: Any = None) -> float | FloatArray:
+    """- sum p log2 p, in bits: the least mean length of a code of yes and no that names the class of a row.
+
+    Parameters
+    ----------
+    counts : array of shape (n_classes,) or (n_sets, n_classes), optional
+        How many rows each class has, or their weights or shares; one impurity for each set.
+    labels : array of shape (n_rows,), optional
+        The classes of the rows themselves, instead of counts.
+
+    Returns
+    -------
+    float, or array of shape (n_sets,)
+        0 for a single class, log2 K for K classes of equal size. Times ln 2 it is the entropy in nats.
+
+    Examples
+    --------
+    A word is a zebra nine times in ten, else a kiwi, a banana or an apple. Two bits can name one of four words. But if
+    the zebra is sent as 0, and the fruits as 100, 101 and 110, most words need a single bit:
+
+    >>> from weald import impurity
+    >>> shares = {"zebra": 0.9, "kiwi": 0.1 / 3, "banana": 0.1 / 3, "apple": 0.1 / 3}
+    >>> code = {"zebra": "0", "kiwi": "100", "banana": "101", "apple": "110"}
+    >>> mean_length = sum(share * len(code[word]) for word, share in shares.items())
+    >>> round(mean_length, 3)
+    1.2
+
+    No code is shorter on average than the entropy, and the best one is less than a bit longer:
+
+    >>> bound = impurity.entropy(list(shares.values()))
+    >>> round(bound, 3)
+    0.627
+    >>> bound <= mean_length < bound + 1
+    True
+    >>> impurity.entropy([1, 1, 1, 1]), impurity.entropy([7, 0, 0, 0])
+    (2.0, 0.0)
+    """
+    shares = _shares(counts, labels)
+    logs = np.log2(shares, where=shares > 0, out=np.zeros_like(shares))
+    return _plain(0.0 - (shares * logs).sum(axis=-1))
+
+
+def misclassification(counts: Any = None, *, labels: Any = None) -> float | FloatArray:
+    """1 - max p: the share of rows that are not of the commonest class.
+
+    Parameters
+    ----------
+    counts : array of shape (n_classes,) or (n_sets, n_classes), optional
+        How many rows each class has, or their weights or shares; one impurity for each set.
+    labels : array of shape (n_rows,), optional
+        The classes of the rows themselves, instead of counts.
+
+    Returns
+    -------
+    float, or array of shape (n_sets,)
+
+    Examples
+    --------
+    >>> from weald import impurity
+    >>> impurity.misclassification([75, 25])
+    0.25
+    """
+    return _plain(1.0 - _shares(counts, labels).max(axis=-1))
+
+
+def squared_error(y: Any, sample_weight: Any = None) -> float:
+    """Mean squared deviation of numbers from their mean: the least that one number for all of them can err.
+
+    Parameters
+    ----------
+    y : array of shape (n_rows,)
+    sample_weight : array of shape (n_rows,), optional
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from weald import impurity
+    >>> impurity.squared_error([1.0, 2.0, 3.0, 6.0])
+    3.5
+    """
+    numbers = np.asarray(y, dtype=np.float64)
+    if numbers.ndim != 1 or not len(numbers) or not np.isfinite(numbers).all():
+        raise DataError("squared_error needs finite numbers in one dimension. Give one for each row, at least one.")
+    weight = np.ones(len(numbers)) if sample_weight is None else _weights(sample_weight)
+    if weight.shape != numbers.shape:
+        raise DataError(f"y has {len(numbers)} rows but sample_weight has {weight.size}. Give one weight for each row.")
+    mean = np.average(numbers, weights=weight)
+    return float(np.average((numbers - mean) ** 2, weights=weight))
+
+
+def gain(left: Any, right: Any, impurity: Impurity = gini) -> float:
+    """What a cut gains: the impurity of the whole less that of its sides, each by its share of the rows.
+
+    Parameters
+    ----------
+    left, right : array of shape (n_classes,)
+        Counts of both sides. For `squared_error` the targets of their rows.
+    impurity : function, default=gini
+        One of this file.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    A cut that frees half of the rarer class gains nothing by misclassification:
+
+    >>> from weald import impurity
+    >>> left, right = [40, 0], [35, 25]
+    >>> round(impurity.gain(left, right, impurity.misclassification), 6)
+    0.0
+    >>> round(impurity.gain(left, right, impurity.gini), 3), round(impurity.gain(left, right, impurity.entropy), 3)
+    (0.083, 0.223)
+    >>> impurity.gain([1.0, 2.0], [5.0, 6.0], impurity.squared_error)
+    4.0
+    """
+    if impurity is squared_error:
+        whole: Any = np.concatenate([left, right])
+        n_left, n_right = float(len(left)), float(len(right))
+    else:
+        sides = _weights(left), _weights(right)
+        whole = sides[0] + sides[1]
+        n_left, n_right = (float(side.sum()) for side in sides)
+    rest = (n_left * impurity(left) + n_right * impurity(right)) / (n_left + n_right)
+    return float(impurity(whole) - rest)
+
+
+def _shares(counts: Any, labels: Any) -> FloatArray:
+    """Turn counts, or labels, into shares that add up to 1 along the last axis."""
+    if (counts is None) == (labels is None):
+        raise DataError("Give either counts, the number of rows of each class, or labels, the class of each row.")
+    if labels is not None:
+        counts = np.unique(np.asarray(labels), return_counts=True)[1]
+    weights = _weights(counts)
+    totals = weights.sum(axis=-1, keepdims=True)
+    if weights.shape[-1] == 0 or not (totals > 0).all():
+        raise DataError("A set without rows has no impurity. Give counts of which at least one is positive.")
+    shares: FloatArray = weights / totals
+    return shares
+
+
+def _weights(counts: Any) -> FloatArray:
+    """Read numbers that may not be negative."""
+    weights: FloatArray = np.asarray(counts, dtype=np.float64)
+    if not weights.ndim or not np.isfinite(weights).all() or (weights < 0).any():
+        raise DataError(f"{counts!r} are not counts. Give finite numbers from 0, one for each class.")
+    return weights
+
+
+def _plain(values: npt.NDArray[np.float64]) -> float | FloatArray:
+    """Return one number as a number."""
+    return float(values) if np.ndim(values) == 0 else values

@@ -1,0 +1,88 @@
+"""What is inside a tree: its nodes as a table, its errors, and the methods by which a tree is asked for them.
+
+list_nodes        all nodes, one row each, as columns
+total_impurity    the impurity that is left in the leaves
+training_error    the error on the tree's own rows
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from weald.model import MISSING_LEFT, FloatArray, Forest, IntArray
+from weald.prune import scale_decreases
+from weald.words import SIDES, Names, questions
+
+NONE = -1  # no parent, no child
+
+
+def list_nodes(model: Any, names: Names) -> dict[str, Any]:
+    """List the nodes of a fitted tree in pre-order: columns by name, arrays or lists of one entry for each node."""
+    forest: Forest = model.forest_
+    cut = forest.feature >= 0
+    asked = questions(forest, names)
+    decrease, share = scale_decreases(forest, forest.decrease), forest.weight / forest.weight[0]
+    value, prediction = _say(model, names)
+    return {
+        "node": np.arange(forest.n_nodes),
+        "depth": forest.depth().astype(np.int64),
+        "parent": parents(forest),
+        "left": np.where(cut, forest.left(), NONE).astype(np.int64),
+        "right": np.where(cut, forest.right, NONE).astype(np.int64),
+        "split": [None if q is None else q.left for q in asked],
+        "feature": [None if q is None else q.name for q in asked],
+        "threshold": np.where(cut, forest.threshold, np.nan),
+        "missing": [SIDES[0 if m else 1] if c else None for c, m in zip(cut, forest.flags & MISSING_LEFT, strict=True)],
+        "samples": forest.size.astype(np.int64),
+        "share": share,
+        "impurity": model.tree_.impurity,
+        "gain": decrease / share,
+        "decrease": decrease,
+        "value": value,
+        "prediction": prediction,
+        "error": errors(model),
+    }
+
+
+def _say(model: Any, names: Names) -> tuple[FloatArray, npt.NDArray[Any]]:
+    """What each node says, or would say if it were a leaf: shares and class, or the mean."""
+    if names.classes is None:
+        return model.forest_.value, model.forest_.value
+    shares: FloatArray = model.tree_.value[:, 0, :]
+    prediction: npt.NDArray[Any] = names.classes[shares.argmax(axis=1)]
+    return shares, prediction
+
+
+def parents(forest: Forest) -> IntArray:
+    """Number of each node's parent inside its tree; -1 for the root. The forest has one tree."""
+    found = np.full(forest.n_nodes, NONE, dtype=np.int64)
+    split = np.flatnonzero(forest.feature >= 0)
+    found[split + 1] = split
+    found[forest.right[split]] = split
+    return found
+
+
+def errors(model: Any) -> FloatArray:
+    """The error of each node if it were a leaf: share of other classes than the commonest, or mean squared error."""
+    forest: Forest = model.forest_
+    if not forest.n_classes:
+        return forest.impurity
+    weights = forest.class_weights()
+    found: FloatArray = (forest.weight - weights.max(axis=1)) / forest.weight
+    return found
+
+
+def total_impurity(model: Any) -> float:
+    """Average the impurity of the leaves by their share of the weight."""
+    return _mean_of_leaves(model.forest_, model.tree_.impurity)
+
+
+def training_error(model: Any) -> float:
+    """Average the error of the leaves by their share of the weight."""
+    return _mean_of_leaves(model.forest_, errors(model))
+
+
+def _mean_of_leaves(forest: Forest, values: FloatArray) -> float:
+    leaf = forest.feature < 0
+    return float((forest.weight[leaf] / forest.weight[0]) @ values[leaf])

@@ -1,0 +1,29 @@
+"""Results as data frames: the door by which tables leave weald, as `table.py` is the one by which they enter."""
+
+from importlib import import_module
+from typing import Any
+
+from weald.errors import ParameterError
+
+FRAMES = ("pandas", "polars", "dict")
+
+
+def as_frame(columns: dict[str, Any], frame: str) -> Any:
+    """Make a data frame of columns by name (arrays or lists); "dict" leaves them as they are.
+
+    No library of data frames is needed to use weald, so which one is wanted must be said.
+    """
+    if frame not in FRAMES:
+        raise ParameterError(f"frame={frame!r} is not allowed. Give {', '.join(map(repr, FRAMES))}.")
+    if frame == "dict":
+        return columns
+    try:
+        library = import_module(frame)
+    except ImportError as error:
+        raise ParameterError(
+            f'frame="{frame}" needs {frame}, which is not installed. Install it, or give frame="dict", which needs '
+            "nothing and holds arrays and lists by name."
+        ) from error
+    if frame == "pandas":  # its columns hold one thing in each row
+        columns = {name: list(c) if getattr(c, "ndim", 1) == 2 else c for name, c in columns.items()}
+    return library.DataFrame(columns)

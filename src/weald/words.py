@@ -1,0 +1,108 @@
+"""Splits in words: the one place where a cut of a node becomes a sentence.
+
+    say_number    a number, short enough to be read
+    Names         the user's names of features and classes
+    Question      what a node asks of a row; its words for both sides
+
+Texts, rules, explanations and pictures all ask here, so they all say the same.
+
+Missing values go to the heavier side unless the words say otherwise: that is the rule where a node saw none.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from weald.errors import DataError
+from weald.model import MISSING_LEFT, Forest
+
+SIDES = ("left", "right")
+
+
+def say_number(number: float) -> str:
+    """Write a number with four digits or more, and never without its whole part.
+
+    Examples
+    --------
+    >>> from weald.words import say_number
+    >>> [say_number(x) for x in (0.8, 2.449999, 2015.5, 1234567.0, 0.000012345)]
+    ['0.8', '2.45', '2015.5', '1234567', '1.234e-05']
+    """
+    if number == 0 or not math.isfinite(number):
+        return "0" if number == 0 else str(number)
+    power = math.floor(math.log10(abs(number)))
+    if not -5 < power < 9:
+        return f"{number:.3e}"
+    text = f"{number:.{max(1, 3 - power)}f}"
+    return text.rstrip("0").rstrip(".")
+
+
+@dataclass(frozen=True)
+class Names:
+    """The user's names of things."""
+
+    features: list[str]
+    classes: npt.NDArray[Any] | None  # labels by class number; None: regression
+
+    @classmethod
+    def of(cls, model: Any, features: Sequence[str] | None = None, classes: Sequence[Any] | None = None) -> Self:
+        """Take the names that are given, else those that a fitted model knows, else x0, x1 ..."""
+        n_features = model.n_features_in_
+        known = getattr(model, "feature_names_in_", None) if features is None else features
+        names = [f"x{f}" for f in range(n_features)] if known is None else [str(name) for name in known]
+        if len(names) != n_features:
+            raise DataError(f"feature_names has {len(names)} names for {n_features} features. Give one for each.")
+        labels = getattr(model, "classes_", None) if classes is None else np.asarray(classes)
+        if labels is not None and len(labels) != model.forest_.n_classes:
+            raise DataError(
+                f"class_names has {len(labels)} names for {model.forest_.n_classes} classes. Give one for each."
+            )
+        return cls(names, labels)
+
+
+class Question(NamedTuple):
+    """What a node asks of a row. Rows for which `left` is true go left."""
+
+    feature: int
+    name: str
+    threshold: float  # +inf: is there a value at all?
+    missing_left: bool
+    missing_said: bool  # missing values do not go to the heavier side: it must be said
+
+    @property
+    def left(self) -> str:
+        """The condition under which a row goes left, in words."""
+        if self.threshold == math.inf:
+            return f"{self.name} is present"
+        return self._with_missing(f"{self.name} ≤ {say_number(self.threshold)}", here=self.missing_left)
+
+    @property
+    def right(self) -> str:
+        """The condition under which a row goes right, in words."""
+        if self.threshold == math.inf:
+            return f"{self.name} is missing"
+        return self._with_missing(f"{self.name} > {say_number(self.threshold)}", here=not self.missing_left)
+
+    def _with_missing(self, words: str, *, here: bool) -> str:
+        return f"{words} or missing" if here and self.missing_said else words
+
+    def say_value(self, value: Any) -> str:
+        """Say how a row answers."""
+        if value != value:
+            return f"{self.name} is missing"
+        return f"{self.name} is {say_number(value)}"
+
+
+def questions(forest: Forest, names: Names, nodes: Sequence[int] | None = None) -> list[Question | None]:
+    """Put the splits of a tree's nodes into words, of all or of some; None in leaves."""
+    at = np.arange(forest.n_nodes) if nodes is None else np.asarray(nodes, dtype=np.int64)
+    feature = forest.feature[at]
+    left, right = np.minimum(at + 1, forest.n_nodes - 1), forest.right[at]
+    missing_left = (forest.flags[at] & MISSING_LEFT) > 0
+    said = missing_left != (forest.weight[left] >= forest.weight[right])
+    columns = (feature.tolist(), forest.threshold[at].tolist(), missing_left.tolist(), said.tolist())
+    return [Question(f, names.features[f], t, m, s) if f >= 0 else None for f, t, m, s in zip(*columns, strict=True)]
