@@ -219,20 +219,29 @@ std::vector<std::uint64_t> draw_out_of_bag(const Codes& codes, std::span<const D
 // An origin is (which growth, seed, tree).
 using TreeOrigin = std::tuple<std::size_t, std::uint64_t, std::uint32_t>;
 
+// Goes on from sums and numbers of trees where there are some already: those of earlier trees.
 nb::tuple bind_sum_votes_out_of_bag(const Predictor& predictor, const Codes& codes, const std::vector<Growth>& growths,
                                     const std::vector<TreeOrigin>& origins, const Table2D& x, bool hard,
+                                    const std::optional<Vector<double>>& sums,
+                                    const std::optional<Vector<std::uint32_t>>& n_trees, int room,
                                     std::size_t n_threads, const nb::object& watch) {
     const Matrix matrix = matrix_of(x);
     require_same_width(predictor, matrix);
-    if (matrix.n_rows != codes.n_rows || origins.size() != predictor.n_trees()) {
+    const std::size_t n_sums = matrix.n_rows * predictor.width();
+    if (matrix.n_rows != codes.n_rows || origins.size() != predictor.n_trees() || (sums && sums->size() != n_sums) ||
+        (n_trees && n_trees->size() != matrix.n_rows)) {
         throw std::invalid_argument("these are not the rows or the trees that were grown together");
     }
     std::vector<Drawn> trees;
     for (const auto& [which, seed, tree] : origins) {
         trees.push_back({&growths.at(which), seed, tree});
     }
-    std::vector<double> sums(matrix.n_rows * predictor.width());
-    std::vector<std::uint32_t> n_out(matrix.n_rows);
+    const Truth truth(codes, room);
+    OutOfBagVotes votes{std::vector<double>(n_sums), std::vector<std::uint32_t>(matrix.n_rows), {truth, trees.size()}};
+    if (sums && n_trees) {
+        std::copy_n(sums->data(), n_sums, votes.sums.begin());
+        std::copy_n(n_trees->data(), matrix.n_rows, votes.n_trees.begin());
+    }
     Work work = make_work(n_threads, watch);
     {
         const nb::gil_scoped_release release;
@@ -241,13 +250,12 @@ nb::tuple bind_sum_votes_out_of_bag(const Predictor& predictor, const Codes& cod
             const std::size_t end = std::min(begin + kAtOnce, trees.size());
             const std::vector<std::uint64_t> out =
                 draw_out_of_bag(codes, std::span(trees).subspan(begin, end - begin), work);
-            predictor.add_votes_out_of_bag(matrix, hard, begin, end, out, sums, work);
-            for (std::size_t r = 0; r < n_out.size(); ++r) {
-                n_out[r] += static_cast<std::uint32_t>(__builtin_popcountll(out[r]));
-            }
+            predictor.add_votes_out_of_bag(matrix, hard, begin, end, out, votes, work);
         }
     }
-    return nb::make_tuple(to_numpy(std::move(sums), matrix.n_rows, predictor.width()), to_numpy(std::move(n_out)));
+    return nb::make_tuple(to_numpy(std::move(votes.sums), matrix.n_rows, predictor.width()),
+                          to_numpy(std::move(votes.n_trees)), to_numpy(votes.curve.errors()),
+                          to_numpy(votes.curve.shares(codes.line_length)));
 }
 
 }  // namespace
@@ -263,6 +271,7 @@ void bind_forest(nb::module_& module) {
         .def(
             "positions", [](const Codes& codes) { return to_numpy(codes.positions); },
             "The row of the table at each rank.")
+        .def("without_columns", &Codes::without_columns, "All that bags are drawn from; it grows no trees.")
         .def(
             "column", &bind_column, "feature"_a,
             "Codes of a feature by row of the table (2**32 - 1: missing), and the smallest and largest value of each.");
@@ -319,9 +328,9 @@ void bind_forest(nb::module_& module) {
         .def("sum_votes", &bind_sum_votes, "x"_a, "hard"_a, "n_threads"_a, "watch"_a.none(),
              "What the trees say of each row, added up in tree order.")
         .def("sum_votes_out_of_bag", &bind_sum_votes_out_of_bag, "codes"_a, "growths"_a, "origins"_a, "x"_a, "hard"_a,
-             "n_threads"_a, "watch"_a.none(),
-             "The same for rows outside the bags, and how many trees spoke of each row; origins are (which growth, "
-             "seed, tree).");
+             "sums"_a.none(), "n_trees"_a.none(), "room"_a, "n_threads"_a, "watch"_a.none(),
+             "The same for rows outside the bags, how many trees spoke of each row, and after each tree the error and "
+             "the share of the rows that it is known of; origins are (which growth, seed, tree).");
 }
 
 }  // namespace weald

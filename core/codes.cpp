@@ -16,6 +16,19 @@ bool Codes::weights_are_copies() const {
     return whole && line_length < kWholeLimit;
 }
 
+Codes Codes::without_columns() const {
+    Codes rest;
+    rest.n_rows = n_rows;
+    rest.n_classes = n_classes;
+    rest.classes = classes;
+    rest.line = line;
+    rest.line_length = line_length;
+    rest.whole = whole;
+    rest.positions = positions;
+    rest.fingerprint = fingerprint;
+    return rest;
+}
+
 namespace {
 
 constexpr std::uint64_t kSampleSize = std::uint64_t{1} << 18;  // copies of rows from which quantile codes are cut

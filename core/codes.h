@@ -43,6 +43,9 @@ struct Codes {
 
     // Without a bag, weights count as copies of rows, or else in fixed point.
     bool weights_are_copies() const;
+
+    // All that bags are drawn from; no trees grow from it.
+    Codes without_columns() const;
 };
 
 // max_bins 0 keeps every distinct value.

@@ -262,10 +262,13 @@ void Predictor::add_votes(const Matrix& x, bool hard, std::span<double> sums, Wo
 }
 
 void Predictor::add_votes_out_of_bag(const Matrix& x, bool hard, std::size_t first, std::size_t last, OutOfBag out,
-                                     std::span<double> sums, Work& work) const {
+                                     OutOfBagVotes& votes, Work& work) const {
     x.dispatch([&]<class Float>() {
         for_blocks(x, last - first, work, [&](std::size_t begin, std::size_t end) {
             const RowBlock<Float> block(x, begin, end);
+            const std::span<double> sums = std::span(votes.sums).subspan(begin * width(), block.size() * width());
+            const std::span<std::uint32_t> n_trees = std::span(votes.n_trees).subspan(begin, block.size());
+            ErrorCurve::Part part = votes.curve.begin(begin, sums, n_trees);
             std::vector<const Float*> rows(block.size());
             std::vector<std::size_t> places(block.size());
             std::vector<std::uint32_t> found(block.size());
@@ -274,14 +277,18 @@ void Predictor::add_votes_out_of_bag(const Matrix& x, bool hard, std::size_t fir
                 std::size_t n = 0;
                 for (std::size_t i = 0; i < block.size(); ++i) {
                     rows[n] = block.rows()[i];
-                    places[n] = begin + i;
+                    places[n] = i;
                     n += out[begin + i] >> (t - first) & 1;
                 }
                 walk<Float>(t, rows.data(), n, found.data());
                 for (std::size_t i = 0; i < n; ++i) {
-                    say(t, found[i], hard, sums.data() + places[i] * width());
+                    double* of_row = sums.data() + places[i] * width();
+                    say(t, found[i], hard, of_row);
+                    part.tell(places[i], of_row, ++n_trees[places[i]]);
                 }
+                part.end_tree();
             }
+            votes.curve.add(part, first);
         });
     });
 }

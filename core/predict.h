@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "curve.h"
 #include "threads.h"
 #include "view.h"
 
@@ -34,6 +35,12 @@ struct ForestView {
 // For 64 trees at most: bit t of out[row] says whether the row is out of tree t's bag.
 using OutOfBag = std::span<const std::uint64_t>;
 
+struct OutOfBagVotes {
+    std::vector<double> sums;            // rows x width
+    std::vector<std::uint32_t> n_trees;  // by row: how many trees spoke of it
+    ErrorCurve curve;
+};
+
 class Predictor {
   public:
     // Throws std::invalid_argument where the arrays do not make a forest.
@@ -49,9 +56,10 @@ class Predictor {
     // Adds what all trees say of each row to sums (rows x width). Hard: one vote for the commonest class of the leaf.
     void add_votes(const Matrix& x, bool hard, std::span<double> sums, Work& work) const;
 
-    // The same for the trees begin ... begin + 63 at most, and for rows that are out of bag.
+    // The same for the trees begin ... begin + 63 at most, and for rows that are out of bag; counts the trees that
+    // spoke of each row, and puts the error after each tree on the curve.
     void add_votes_out_of_bag(const Matrix& x, bool hard, std::size_t begin, std::size_t end, OutOfBag out,
-                              std::span<double> sums, Work& work) const;
+                              OutOfBagVotes& votes, Work& work) const;
 
   private:
     static constexpr std::uint32_t kLeaf = 0xFFFFFFFFu;

@@ -40,6 +40,7 @@ LAYERS = [
     "partition",
     "growth",
     "grow",
+    "curve",
     "predict",
 ]
 

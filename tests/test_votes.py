@@ -13,7 +13,7 @@ ALTERNATING = np.arange(12) % 2
 
 def test_where_no_tree_says_anything_there_is_no_mean():
     forest = weald.DecisionTreeRegressor().fit(X, X[:, 0]).forest_
-    averages = votes.average(forest, lambda _: (np.array([6.0, 0.0]), np.array([3, 0])))
+    averages = votes.average(forest, lambda *_: (np.array([6.0, 0.0]), np.array([3, 0])))
     np.testing.assert_array_equal(averages, [2.0, np.nan])
 
 

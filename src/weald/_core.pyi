@@ -36,6 +36,9 @@ class Codes:
     def positions(self) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,))]:
         """The row of the table at each rank."""
 
+    def without_columns(self) -> Codes:
+        """All that bags are drawn from; it grows no trees."""
+
     def column(self, feature: int) -> tuple:
         """
         Codes of a feature by row of the table (2**32 - 1: missing), and the smallest and largest value of each.
@@ -68,9 +71,9 @@ class Predictor:
     def sum_votes(self, x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], hard: bool, n_threads: int, watch: object | None) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
         """What the trees say of each row, added up in tree order."""
 
-    def sum_votes_out_of_bag(self, codes: Codes, growths: Sequence[Growth], origins: Sequence[tuple[int, int, int]], x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], hard: bool, n_threads: int, watch: object | None) -> tuple:
+    def sum_votes_out_of_bag(self, codes: Codes, growths: Sequence[Growth], origins: Sequence[tuple[int, int, int]], x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], hard: bool, sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_trees: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, room: int, n_threads: int, watch: object | None) -> tuple:
         """
-        The same for rows outside the bags, and how many trees spoke of each row; origins are (which growth, seed, tree).
+        The same for rows outside the bags, how many trees spoke of each row, and after each tree the error and the share of the rows that it is known of; origins are (which growth, seed, tree).
         """
 
 def mix64(word: int) -> int:

@@ -269,7 +269,7 @@ class TreeRegressor(RegressorMixin, TreeModel):
         array of shape (n_rows,)
         """
         rows = self._read(X)
-        return votes.average(self.forest_, lambda forest: (self._sum_votes_of(forest, rows), forest.n_trees))
+        return votes.average(self.forest_, lambda forest, _: (self._sum_votes_of(forest, rows), forest.n_trees))
 
 
 Model = TypeVar("Model", bound=TreeModel)

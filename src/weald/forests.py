@@ -12,12 +12,13 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from weald import oob, params, votes
+from weald import oob, params
 from weald.engines.door import Engine
 from weald.errors import DataError, ParameterError, warn
 from weald.estimator import TreeClassifier, TreeModel, TreeRegressor, unfitted_copy
 from weald.merging import merge, take_trees
 from weald.model import FloatArray, Forest, IntArray
+from weald.oob import OutOfBag
 from weald.table import Reading
 from weald.threads import count_threads
 from weald.trees import DecisionTreeClassifier, DecisionTreeRegressor, SingleTree, Tree
@@ -88,6 +89,7 @@ class RandomForest(TreeModel):
     warm_start: bool
     voting: str
 
+    oob_: OutOfBag
     oob_score_: float
     oob_error_: float
     oob_share_: float
@@ -133,28 +135,56 @@ class RandomForest(TreeModel):
                 "warm_start=True keeps. Give the same criterion, or set warm_start=False to start anew."
             )
 
-    def _look_out_of_bag(self, engine: Engine, coded: Any, reading: Reading) -> None:
-        """Estimate errors from the rows outside the bags."""
-        n_strange = sum(o.n_trees for o in self.forest_.origins if o.data != coded.fingerprint)
+    def out_of_bag(self, X: Any, y: Any, sample_weight: Any = None) -> OutOfBag:
+        """Look at the rows outside the bags, given the training data again.
+
+        Bags are drawn again from the seeds of the trees, so this works for every forest with bags: one that was fitted
+        without `oob_score`, that was saved and loaded, sliced, merged or grown on. All trees must have been grown from
+        this table; the order of its rows does not matter.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            The table that the trees were grown from.
+
+        Returns
+        -------
+        weald.oob.OutOfBag
+            The same as `oob_`, for the rows as they are given.
+        """
+        check_is_fitted(self, "forest_")
+        reading = unfitted_copy(self)._read_table(X, y, sample_weight)  # noqa: SLF001  (another of the same class)
+        self._check_classes(reading)
+        return oob.look(self._bagged(*self._code(reading)), reading)
+
+    def _bagged(self, engine: Engine, coded: Any) -> oob.Bagged:
+        """Put the forest and its training table together, and make sure that they belong together."""
+        origins = self.forest_.origins
+        if not any(origin.bags.bootstrap for origin in origins):
+            raise DataError(
+                "Nothing is out of bag: with bootstrap=False every tree sees every row. Fit with bootstrap=True."
+            )
+        n_strange = sum(origin.n_trees for origin in origins if origin.data != coded.fingerprint)
         if n_strange:
             raise DataError(
                 f"Rows outside the bags are known only for trees grown from this table, but {n_strange} of the "
                 f"{self.forest_.n_trees} trees were grown from other data, weights or max_bins. Give the table that "
                 "they were grown from, or take the trees that were grown from this one, for example forest[:10]."
             )
-        n_threads = count_threads(self.n_jobs)
+        return oob.Bagged(engine, coded, self.growth_, self.forest_, self._voting(), count_threads(self.n_jobs))
 
-        def sum_votes(forest: Forest) -> tuple[FloatArray, IntArray]:
-            X = reading.table.X
-            return engine.sum_votes_out_of_bag(coded, self.growth_, forest, X, self._voting(), n_threads, None)
+    def _check_classes(self, reading: Reading) -> None:
+        """Refuse classes that the forest does not know."""
 
-        metric = self.oob_score if callable(self.oob_score) else None
-        estimate = oob.estimate(votes.average(self.forest_, sum_votes), reading, metric)
-        self.oob_share_, self.oob_error_, self.oob_score_ = estimate.share, estimate.error, estimate.score
-        self._keep_out_of_bag(estimate.averages)
+    def _look_out_of_bag(self, engine: Engine, coded: Any, reading: Reading) -> None:
+        """Estimate errors from the rows outside the bags."""
+        self._keep_out_of_bag(oob.look(self._bagged(engine, coded), reading))
 
-    def _keep_out_of_bag(self, averages: FloatArray) -> None:
-        raise NotImplementedError
+    def _keep_out_of_bag(self, found: OutOfBag) -> None:
+        """Remember what was found, also under the names that scikit-learn has for it."""
+        self.oob_ = found
+        self.oob_share_, self.oob_error_ = found.share, found.error
+        self.oob_score_ = found.score(self.oob_score if callable(self.oob_score) else None)
 
     def _forget_out_of_bag(self) -> Self:
         """Drop estimates that other trees have made."""
@@ -178,9 +208,7 @@ class RandomForest(TreeModel):
         self
             With `oob_score_`, `oob_error_` and what else `oob_score=True` leaves.
         """
-        check_is_fitted(self, "forest_")
-        reading = unfitted_copy(self)._read_table(X, y, sample_weight)  # noqa: SLF001  (another of the same class)
-        self._look_out_of_bag(*self._code(reading), reading)
+        self._keep_out_of_bag(self.out_of_bag(X, y, sample_weight))
         return self
 
     # --------------------------------------------------------------------------------------------- other forests
@@ -331,6 +359,8 @@ class RandomForestClassifier(RandomForest, TreeClassifier):
         The trees, made when they are asked for.
     feature_importances_ : array of shape (n_features,)
         Mean decrease in impurity, as shares.
+    oob_ : weald.oob.OutOfBag
+        What is known of the rows outside the bags, if `oob_score` is set: errors, scores, the curve over trees.
     oob_score_ : float
         Accuracy over the rows that are out of at least one bag, or what `oob_score` says of them.
     oob_error_ : float
@@ -409,8 +439,17 @@ class RandomForestClassifier(RandomForest, TreeClassifier):
                 f"{before.classes_.tolist()}. Give the same classes, or set warm_start=False to start anew."
             )
 
-    def _keep_out_of_bag(self, averages: FloatArray) -> None:
-        self.oob_decision_function_ = averages
+    def _check_classes(self, reading: Reading) -> None:
+        assert reading.classes is not None  # noqa: S101  (for the type checker: a classifier's reading has classes)
+        if not np.array_equal(reading.classes, self.classes_):
+            raise DataError(
+                f"y has the classes {reading.classes.tolist()}, but the forest knows {self.classes_.tolist()}. "
+                "Give the y of the fit."
+            )
+
+    def _keep_out_of_bag(self, found: OutOfBag) -> None:
+        super()._keep_out_of_bag(found)
+        self.oob_decision_function_ = found.shares
 
     @property
     def estimators_(self) -> Trees[DecisionTreeClassifier]:
@@ -488,6 +527,8 @@ class RandomForestRegressor(RandomForest, TreeRegressor):
         The trees, made when they are asked for.
     feature_importances_ : array of shape (n_features,)
         Mean decrease in impurity, as shares.
+    oob_ : weald.oob.OutOfBag
+        What is known of the rows outside the bags, if `oob_score` is set: errors, scores, the curve over trees.
     oob_score_ : float
         R squared over the rows that are out of at least one bag, or what `oob_score` says of them.
     oob_error_ : float
@@ -552,8 +593,9 @@ class RandomForestRegressor(RandomForest, TreeRegressor):
         self.max_bins = max_bins
         self.engine = engine
 
-    def _keep_out_of_bag(self, averages: FloatArray) -> None:
-        self.oob_prediction_ = averages
+    def _keep_out_of_bag(self, found: OutOfBag) -> None:
+        super()._keep_out_of_bag(found)
+        self.oob_prediction_ = found.predictions
 
     @property
     def estimators_(self) -> Trees[DecisionTreeRegressor]:

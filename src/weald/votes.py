@@ -7,8 +7,8 @@ import numpy as np
 
 from weald.model import FloatArray, Forest, IntArray
 
-# Adds up what the trees of a forest say of each row; also how many of them said something.
-AddUp = Callable[[Forest], tuple[FloatArray, int | IntArray]]
+# Adds up what the trees of a forest, made smaller by 2^room, say of each row; also how many of them said something.
+AddUp = Callable[[Forest, int], tuple[FloatArray, int | IntArray]]
 
 
 def average(forest: Forest, add_up: AddUp) -> FloatArray:
@@ -16,12 +16,12 @@ def average(forest: Forest, add_up: AddUp) -> FloatArray:
 
     Sums of huge numbers may overflow where their mean does not: those are added up on a scale that leaves room.
     """
-    sums, n_trees = add_up(forest)
+    sums, n_trees = add_up(forest, 0)
     if np.isfinite(sums).all():
         return _divide(sums, n_trees)
     room = forest.n_trees.bit_length()
     small = dataclasses.replace(forest, value=np.ldexp(forest.value, -room))
-    sums, n_trees = add_up(small)
+    sums, n_trees = add_up(small, room)
     with np.errstate(over="ignore"):  # the mean of the largest numbers may be rounded up; it must stay among them
         averages = np.ldexp(_divide(sums, n_trees), room)
     return averages.clip(forest.value.min(), forest.value.max())

@@ -259,8 +259,8 @@ def outcome(engine, case, n_threads=1):
         found |= {f"codes of {f}": codes, f"lows of {f}": lows, f"highs of {f}": highs}
     for voting in ("soft", "hard"):
         found[f"{voting} votes"] = engine.sum_votes(forest, rows, voting, n_threads, None)
-        sums, n_trees = engine.sum_votes_out_of_bag(coded, case.growth, forest, case.table.X, voting, n_threads, None)
-        found |= {f"{voting} votes out of bag": sums, f"{voting} trees out of bag": n_trees}
+        out = engine.sum_votes_out_of_bag(coded, case.growth, forest, case.table.X, voting, n_threads, None)
+        found |= {f"{voting} {name} out of bag": array for name, array in out._asdict().items()}
     return found
 
 

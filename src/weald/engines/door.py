@@ -1,12 +1,14 @@
 """The door behind which engines stand: one set of functions, several engines, the same forest.
 
 Engine             what every engine can do
+OutOfBagVotes      what trees say of the rows outside their bags
 ReferenceEngine    the definition in plain Python (`reference.py`), fed with lists
 open_engine        from the user's word to an engine
 """
 
+import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -54,8 +56,26 @@ class Engine(Protocol):
         voting: str,
         n_threads: int,
         watch: Watch | None,
-    ) -> tuple[FloatArray, IntArray]:
-        """Add up what the trees say of the rows outside their bags; also how many trees said something of each row."""
+        start: "OutOfBagVotes | None" = None,
+        room: int = 0,
+    ) -> "OutOfBagVotes":
+        """Add up what the trees say of the rows outside their bags, and judge it after each tree.
+
+        `start` has what earlier trees said: sums go on from there. `room`: the forest's values are made smaller by
+        2^room, so that sums of huge numbers stay finite.
+        """
+
+    def bag_source(self, coded: Any) -> Any:
+        """Leave out of a coded table all that bags are not drawn from: what is left is small."""
+
+
+class OutOfBagVotes(NamedTuple):
+    """What trees say of the rows outside their bags."""
+
+    sums: FloatArray  # rows x classes, or rows: added up in tree order
+    n_trees: IntArray  # by row: how many trees spoke of it
+    errors: FloatArray  # after each tree: error of the rows of which a tree has spoken; NaN: there are none
+    shares: FloatArray  # after each tree: their share of the line from which bags are drawn
 
 
 class ReferenceEngine:
@@ -132,12 +152,25 @@ class ReferenceEngine:
         voting: str,
         n_threads: int = 1,
         watch: Watch | None = None,
-    ) -> tuple[FloatArray, IntArray]:
+        start: OutOfBagVotes | None = None,
+        room: int = 0,
+    ) -> OutOfBagVotes:
         """Add up what the trees say of the rows outside their bags."""
-        bags = self.bags(coded, growth, forest.origins)
+        bags = self.bags(coded, growth, forest.origins).tolist()
         rows = X.astype(np.float64).tolist()
-        sums = np.array(reference.sum_votes(_flat_trees(forest), rows, forest.n_classes, voting, bags.tolist()))
-        return (sums if forest.n_classes else sums[:, 0]), (bags == 0).sum(axis=0).astype(np.uint32)
+        before = start and (start.sums.reshape(len(rows), -1).tolist(), start.n_trees.tolist())
+        out = reference.sum_votes_out_of_bag(coded, _flat_trees(forest), bags, rows, voting, before, room)
+        sums = np.array(out.sums)
+        return OutOfBagVotes(
+            sums if forest.n_classes else sums[:, 0],
+            np.array(out.n_trees, dtype=np.uint32),
+            np.array(out.errors),
+            np.array(out.shares),
+        )
+
+    def bag_source(self, coded: reference.Coded) -> reference.Coded:
+        """Leave out the columns."""
+        return dataclasses.replace(coded, columns=[])
 
 
 def _plain(growth: Growth) -> reference.Growth:

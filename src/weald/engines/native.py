@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from weald import _core
-from weald.engines.door import Watch
+from weald.engines.door import OutOfBagVotes, Watch
 from weald.model import FloatArray, Forest, IntArray, Origin, no_categories
 from weald.params import Growth
 from weald.table import Table
@@ -79,14 +79,21 @@ class NativeEngine:
         voting: str,
         n_threads: int = 1,
         watch: Watch | None = None,
-    ) -> tuple[FloatArray, IntArray]:
+        start: OutOfBagVotes | None = None,
+        room: int = 0,
+    ) -> OutOfBagVotes:
         """Add up what the trees say of the rows outside their bags."""
         growths = [self._growth(growth.with_bags(origin.bags)) for origin in forest.origins]
         trees = [(i, *tree) for i, origin in enumerate(forest.origins) for tree in origin.trees()]
-        sums, n_trees = self._predictor(forest).sum_votes_out_of_bag(
-            coded, growths, trees, X, voting == "hard", n_threads, watch
+        before = (start.sums.ravel(), start.n_trees) if start else (None, None)
+        sums, *rest = self._predictor(forest).sum_votes_out_of_bag(
+            coded, growths, trees, X, voting == "hard", *before, room, n_threads, watch
         )
-        return (sums if forest.n_classes else sums[:, 0]), n_trees
+        return OutOfBagVotes(sums if forest.n_classes else sums[:, 0], *rest)
+
+    def bag_source(self, coded: Any) -> Any:
+        """Leave out the columns."""
+        return coded.without_columns()
 
     def _growth(self, growth: Growth) -> Any:
         return self.core.Growth(**vars(growth))

@@ -13,6 +13,7 @@ read from top to bottom. Every other engine must return the same forest, bit for
     8  splits               the best cut of a node
     9  growth               from the root to the leaves
     10 walks                from a row to its leaf, and the sum over trees
+    11 out of bag           what trees say of rows that they have not seen, and the error after each tree
 
 Two rules keep it reproducible everywhere. Statistics are exact integers, so no order of summation can matter. Floats
 appear only where a score, a threshold or a leaf value is formed, by + - * / in the order written here: no sum() of
@@ -776,22 +777,81 @@ def leaf_shares(classes: Sequence[int], voting: str) -> list[float]:
 
 
 def sum_votes(
-    trees: Sequence[FlatTree],
-    rows: Sequence[Sequence[float]],
-    n_classes: int,
-    voting: str,
-    counts: Sequence[Sequence[int]] | None = None,
+    trees: Sequence[FlatTree], rows: Sequence[Sequence[float]], n_classes: int, voting: str
 ) -> list[list[float]]:
-    """Add up what the trees say of each row, in tree order; with `counts`, only trees whose bag lacks the row."""
-    width = n_classes or 1
-    sums = [[0.0] * width for _ in rows]
-    for t, tree in enumerate(trees):
+    """Add up what the trees say of each row, in tree order."""
+    sums = [[0.0] * (n_classes or 1) for _ in rows]
+    for tree in trees:
+        leaf_of = leaf_numbers(tree)
+        for row, of_row in zip(rows, sums, strict=True):
+            add_vote(of_row, tree, leaf_of, row, voting)
+    return sums
+
+
+def add_vote(sums: list[float], tree: FlatTree, leaf_of: dict[int, int], row: Sequence[float], voting: str) -> None:
+    """Add what one tree says of a row."""
+    leaf = find_leaf(tree, row)
+    said = leaf_shares(tree.classes[leaf_of[leaf]], voting) if tree.classes else [tree.value[leaf]]
+    for k, share in enumerate(said):
+        sums[k] += share
+
+
+# --------------------------------------------------------------------------------------------------- 11 out of bag
+
+
+@dataclass
+class OutOfBag:
+    """What trees say of the rows outside their bags, rows in the order of the table."""
+
+    sums: list[list[float]]
+    n_trees: list[int]  # by row: how many trees spoke of it
+    errors: list[float]  # after each tree, over the rows of which a tree has spoken
+    shares: list[float]  # after each tree: the share of those rows, by their lengths on the line
+
+
+def sum_votes_out_of_bag(
+    coded: Coded,
+    trees: Sequence[FlatTree],
+    bags: Sequence[Sequence[int]],
+    rows: Sequence[Sequence[float]],
+    voting: str,
+    start: tuple[list[list[float]], list[int]] | None = None,
+    room: int = 0,
+) -> OutOfBag:
+    """Let each tree speak of the rows that its bag lacks. `start` has what earlier trees said."""
+    out = OutOfBag(*(start or ([[0.0] * (coded.n_classes or 1) for _ in rows], [0] * len(rows))), [], [])
+    for tree, bag in zip(trees, bags, strict=True):
         leaf_of = leaf_numbers(tree)
         for r, row in enumerate(rows):
-            if counts is not None and counts[t][r] > 0:
-                continue
-            leaf = find_leaf(tree, row)
-            said = leaf_shares(tree.classes[leaf_of[leaf]], voting) if n_classes else [tree.value[leaf]]
-            for k in range(width):
-                sums[r][k] += said[k]
-    return sums
+            if bag[r] == 0:
+                add_vote(out.sums[r], tree, leaf_of, row, voting)
+                out.n_trees[r] += 1
+        error, share = mean_error(coded, out, room)
+        out.errors.append(error)
+        out.shares.append(share)
+    return out
+
+
+def mean_error(coded: Coded, out: OutOfBag, room: int) -> tuple[float, float]:
+    """Average the errors of the rows of which a tree has spoken, by weight, as integers; also their share."""
+    shift = 0
+    if not coded.n_classes:
+        center = min(coded.numbers) / 2 + max(coded.numbers) / 2
+        reach = max(abs(y - center) for y in coded.numbers)
+        shift = 29 - math.frexp(reach)[1] if reach else 0
+    error = seen = 0
+    for rank, r in enumerate(coded.position):
+        if out.n_trees[r]:
+            error += coded.line[rank] * row_error(coded, rank, out.sums[r], out.n_trees[r], shift, room)
+            seen += coded.line[rank]
+    mean = ldexp(float(error) / float(seen), -2 * shift) if seen else math.nan
+    return mean, float(seen) / float(sum(coded.line))
+
+
+def row_error(coded: Coded, rank: int, sums: Sequence[float], n_trees: int, shift: int, room: int) -> int:
+    """1 for a wrong class; for a number the square of its error in units of 2^-shift, below 2^60."""
+    if coded.n_classes:
+        return int(sums.index(max(sums)) != coded.classes[rank])
+    difference = math.ldexp(coded.numbers[rank], -room) - sums[0] / float(n_trees)
+    d = min(abs(ldexp(difference, shift + room)), 1073741824.0)
+    return round(d * d)
