@@ -10,6 +10,8 @@ from hypothesis import HealthCheck, settings
 SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 UNDER_SANITIZERS = "libasan" in os.environ.get("LD_PRELOAD", "")
 
+os.environ.setdefault("MPLBACKEND", "agg")  # pictures are drawn without a screen
+
 settings.register_profile("search", deadline=None, max_examples=500, suppress_health_check=SLOW_IS_FINE)
 settings.register_profile(
     "same",

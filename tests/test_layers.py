@@ -49,6 +49,7 @@ INTRINSICS = "immintrin.h"
 
 # What only the files beside it may import; a name stands for all that is inside it.
 DOORS = {
+    "matplotlib": {f"plot/{path.name}" for path in (PACKAGE / "plot").glob("*.py")},
     "narwhals": {"table.py"},
     "pandas": {"table.py"},
     "polars": {"table.py"},

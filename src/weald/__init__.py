@@ -3,6 +3,7 @@
 DecisionTreeClassifier, DecisionTreeRegressor     one tree
 RandomForestClassifier, RandomForestRegressor     many
 merge                                             one forest from several
+export_html                                       a tree as a page that folds
 WealdError and what stands below it               see `weald.errors`
 """
 
@@ -11,6 +12,7 @@ from importlib.metadata import version
 from weald import impurity as impurity
 from weald.errors import DataError, DataTypeError, ParameterError, WealdError
 from weald.forests import RandomForestClassifier, RandomForestRegressor
+from weald.html_tree import export_html
 from weald.merging import merge
 from weald.trees import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -24,6 +26,7 @@ __all__ = [
     "RandomForestRegressor",
     "WealdError",
     "__version__",
+    "export_html",
     "merge",
 ]
 

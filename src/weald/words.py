@@ -56,11 +56,10 @@ class Names:
         names = [f"x{f}" for f in range(n_features)] if known is None else [str(name) for name in known]
         if len(names) != n_features:
             raise DataError(f"feature_names has {len(names)} names for {n_features} features. Give one for each.")
+        n_classes = len(getattr(model, "classes_", ()))
         labels = getattr(model, "classes_", None) if classes is None else np.asarray(classes)
-        if labels is not None and len(labels) != model.forest_.n_classes:
-            raise DataError(
-                f"class_names has {len(labels)} names for {model.forest_.n_classes} classes. Give one for each."
-            )
+        if labels is not None and len(labels) != n_classes:
+            raise DataError(f"class_names has {len(labels)} names for {n_classes} classes. Give one for each.")
         return cls(names, labels)
 
 

@@ -1,0 +1,25 @@
+"""Pictures of trees and forests: classes in the manner of scikit-learn's displays. They need matplotlib.
+
+    TreeDisplay         a tree: questions, classes, errors
+    PartitionDisplay    the plane, cut by a tree in the order of its cuts
+    BoundaryDisplay     which class a model says where
+    ImpurityDisplay     impurity against the share of a class
+
+`Display.from_estimator(...)` computes and draws; `plot(ax=...)` draws again. What was drawn is kept as `ax_` and
+`figure_`.
+"""
+
+try:
+    import matplotlib  # noqa: F401, ICN001  (looked for, not used)
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        "weald.plot draws with matplotlib, which is not installed. Install it with pip install 'weald[plot]' or "
+        "pip install matplotlib."
+    ) from error
+
+from weald.plot.boundary import BoundaryDisplay
+from weald.plot.curves import ImpurityDisplay
+from weald.plot.partition import PartitionDisplay
+from weald.plot.tree import TreeDisplay
+
+__all__ = ["BoundaryDisplay", "ImpurityDisplay", "PartitionDisplay", "TreeDisplay"]

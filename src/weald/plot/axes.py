@@ -1,0 +1,32 @@
+"""Where displays draw: axes that were given, or new ones.
+
+new_axes      a figure with one pair of axes
+two_axes      a figure with two, side by side
+figure_of     the figure that axes belong to
+"""
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+
+def new_axes(width: float, height: float) -> Axes:
+    """Make a figure of a size in inches, with one pair of axes."""
+    from matplotlib import pyplot as plt
+
+    _, ax = plt.subplots(figsize=(width, height), layout="constrained")
+    return ax
+
+
+def two_axes(width: float, height: float) -> tuple[Axes, Axes]:
+    """Make a figure of a size in inches, with two pairs of axes side by side."""
+    from matplotlib import pyplot as plt
+
+    _, (left, right) = plt.subplots(1, 2, figsize=(width, height), layout="constrained")
+    return left, right
+
+
+def figure_of(ax: Axes) -> Figure:
+    """Find the figure that axes belong to, also through subfigures."""
+    figure = ax.get_figure(root=True)
+    assert figure is not None  # noqa: S101  (for the type checker: axes that are drawn on have one)
+    return figure

@@ -1,0 +1,215 @@
+"""Which class a model says where in the plane of two features.
+
+BoundaryDisplay
+"""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from sklearn.utils.validation import check_is_fitted
+
+from weald.errors import ParameterError
+from weald.model import Forest
+from weald.plot.axes import figure_of, new_axes
+from weald.plot.palette import INK, SCALE, class_colors, mix, tint
+from weald.plot.plane import Limits, draw_points, limits_of, lines_between, read_points, set_plane
+from weald.words import Names
+
+STRENGTH = 0.45  # of the colours of classes, where the model is sure
+
+Floats = npt.NDArray[np.float64]
+
+
+class BoundaryDisplay:
+    """Which class a model says where, or which number.
+
+    Make it with `from_estimator`. Colours of classes are mixed by the shares that the model gives them, so doubt is
+    pale; lines divide the classes that it would say. Trees and forests are constant between thresholds: their picture
+    is computed cell by cell between the thresholds themselves and is exact, up to `resolution` thresholds a feature.
+    Any other classifier or regressor of scikit-learn's kind is drawn on a regular grid.
+
+    Parameters
+    ----------
+    x, y : arrays of shape (n_x + 1,), (n_y + 1,)
+        Where the cells of the grid begin and end.
+    values : array of shape (n_y, n_x, n_classes) or (n_y, n_x)
+        Shares of the classes, or numbers.
+    labels : list of str or None
+        Names of the classes; None: numbers.
+    names : (str, str)
+        Names of the features.
+    exact : bool
+        Whether every cell is one on which the model is constant.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where it was drawn.
+    figure_ : matplotlib Figure
+        The figure of these axes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from weald import RandomForestClassifier
+    >>> from weald.plot import BoundaryDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = RandomForestClassifier(n_estimators=20, random_state=1).fit(X[:, 2:], y)
+    >>> display = BoundaryDisplay.from_estimator(forest, X[:, 2:], y)
+    >>> display.exact
+    True
+    """
+
+    def __init__(
+        self, x: Floats, y: Floats, values: Floats, labels: list[str] | None, names: tuple[str, str], exact: bool
+    ) -> None:
+        self.x, self.y, self.values = x, y, values
+        self.labels, self.names, self.exact = labels, names, exact
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any = None,
+        *,
+        features: tuple[int, int] = (0, 1),
+        at: Sequence[float] | None = None,
+        resolution: int = 400,
+        feature_names: Sequence[str] | None = None,
+        class_names: Sequence[str] | None = None,
+        limits: Limits | None = None,
+        ax: Axes | None = None,
+    ) -> Self:
+        """Compute and draw.
+
+        Parameters
+        ----------
+        estimator : fitted classifier or regressor
+        X : array or data frame of shape (n_rows, n_features)
+            Rows that say how far the plane reaches.
+        y : array of shape (n_rows,) or None, default=None
+            Their targets, to draw the rows as points.
+        features : (int, int), default=(0, 1)
+            The features of the plane, by their numbers.
+        at : sequence of float or None, default=None
+            Values of all features, for those that are not in the plane. None: the medians of X.
+        resolution : int, default=400
+            Cells of the grid to each side.
+        feature_names, class_names : sequence of str or None, default=None
+            None: the names that the estimator knows.
+        limits : ((float, float), (float, float)) or None, default=None
+            How far the plane reaches. None: a little beyond the rows.
+        ax : matplotlib Axes or None, default=None
+            Where to draw. None: a new figure.
+
+        Returns
+        -------
+        BoundaryDisplay
+        """
+        check_is_fitted(estimator)
+        _check_resolution(resolution)
+        points = read_points(X, features)
+        limits = limits or limits_of(points)
+        x, y_edges, exact = _grid(estimator, features, limits, resolution)
+        rows = _grid_rows(X, features, at, _middles(x), _middles(y_edges))
+        values = _ask(estimator, X, rows).reshape(len(y_edges) - 1, len(x) - 1, -1)
+        classify = hasattr(estimator, "classes_")
+        names = Names.of(estimator, feature_names, class_names)
+        labels = None if names.classes is None else [str(label) for label in names.classes]
+        of_plane = names.features[features[0]], names.features[features[1]]
+        display = cls(x, y_edges, values if classify else values[:, :, 0], labels, of_plane, exact)
+        display.plot(ax=ax)
+        if y is not None:
+            draw_points(display.ax_, points, y, labels, getattr(estimator, "classes_", None))
+        return display
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw it, without the rows.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None, default=None
+            Where to draw. None: a new figure.
+
+        Returns
+        -------
+        BoundaryDisplay
+            Itself.
+        """
+        self.ax_ = ax or new_axes(4.6, 4.2)
+        self.figure_ = figure_of(self.ax_)
+        set_plane(self.ax_, ((self.x[0], self.x[-1]), (self.y[0], self.y[-1])), self.names)
+        # Areas of one colour are kept as pixels: as many small squares they would be slow, and seams would show.
+        look: dict[str, Any] = {"rasterized": True, "zorder": 0}
+        if self.labels is None:
+            filled = self.ax_.pcolormesh(self.x, self.y, self.values, cmap=SCALE, **look)
+            bar = self.figure_.colorbar(filled, ax=self.ax_, pad=0.02)
+            bar.outline.set_visible(False)
+            return self
+        colors = [tint(color, STRENGTH) for color in class_colors(len(self.labels))]
+        self.ax_.pcolormesh(self.x, self.y, mix(colors, self.values), **look)
+        lines = lines_between(self.values.argmax(axis=2), self.x, self.y)
+        self.ax_.add_collection(LineCollection(lines, colors=INK, linewidths=0.8, capstyle="projecting", zorder=2))
+        return self
+
+
+def _check_resolution(resolution: Any) -> None:
+    if not isinstance(resolution, int | np.integer) or isinstance(resolution, bool) or resolution < 2:
+        raise ParameterError(f"resolution={resolution!r} is not allowed. Give a whole number from 2.")
+
+
+def _grid(estimator: Any, features: tuple[int, int], limits: Limits, resolution: int) -> tuple[Floats, Floats, bool]:
+    """Cut the plane into cells: by all thresholds of trees, where these are not too many, else evenly."""
+    forest = getattr(estimator, "forest_", None)
+    if forest is not None:
+        x, y = (_cuts_between(forest, feature, *ends) for feature, ends in zip(features, limits, strict=True))
+        if max(len(x), len(y)) <= resolution + 1:
+            return x, y, True
+    return np.linspace(*limits[0], resolution + 1), np.linspace(*limits[1], resolution + 1), False
+
+
+def _cuts_between(forest: Forest, feature: int, low: float, high: float) -> Floats:
+    """List both ends, and the thresholds of a feature between them."""
+    thresholds = np.unique(forest.threshold[forest.feature == feature])
+    between = thresholds[(thresholds > low) & (thresholds < high)]
+    return np.concatenate([[low], between, [high]])
+
+
+def _middles(edges: Floats) -> Floats:
+    middles: Floats = edges[:-1] / 2 + edges[1:] / 2
+    return middles
+
+
+def _grid_rows(X: Any, features: tuple[int, int], at: Sequence[float] | None, x: Floats, y: Floats) -> Floats:
+    """Make one row for each cell: the plane's features vary, all others stand still."""
+    table = np.asarray(X, dtype=np.float64)
+    still = np.nanmedian(table, axis=0) if at is None else np.asarray(at, dtype=np.float64)
+    rows: Floats = np.tile(still, (len(x) * len(y), 1))
+    rows[:, features[0]] = np.tile(x, len(y))
+    rows[:, features[1]] = np.repeat(y, len(x))
+    return rows
+
+
+def _ask(estimator: Any, X: Any, rows: Floats) -> Floats:
+    """Ask for shares of the classes; where there are none, for the class, or for the number."""
+    table = _like(X, rows)
+    if hasattr(estimator, "predict_proba"):
+        shares: Floats = estimator.predict_proba(table)
+        return shares
+    said = np.asarray(estimator.predict(table))
+    if not hasattr(estimator, "classes_"):
+        return said.astype(np.float64)
+    certain: Floats = (said[:, np.newaxis] == estimator.classes_).astype(np.float64)
+    return certain
+
+
+def _like(X: Any, rows: Floats) -> Any:
+    """Put rows into a frame of X's kind, so that the estimator sees the names that it knows."""
+    if not hasattr(X, "columns"):
+        return rows
+    return type(X)(dict(zip(X.columns, rows.T, strict=True)))

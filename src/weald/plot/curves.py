@@ -1,0 +1,95 @@
+"""Curves.
+
+ImpurityDisplay    impurity of two classes against the share of one
+"""
+
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+
+from weald import criteria
+from weald.plot.axes import figure_of, new_axes
+from weald.plot.palette import FIRST, INK, SECOND, THIRD, calm
+
+Floats = npt.NDArray[np.float64]
+
+PARTS = 200  # of the axis of shares
+LOOKS = ((FIRST, "-"), (THIRD, "--"), (SECOND, "-."), (INK, ":"))
+
+
+class ImpurityDisplay:
+    """Impurity of two classes against the share of one, each curve scaled to one half at its top.
+
+    Parameters
+    ----------
+    shares : array of shape (n_shares,)
+        Share of one class.
+    impurities : dict of str to array of shape (n_shares,)
+        Impurities by criterion, in their own units.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where it was drawn.
+    figure_ : matplotlib Figure
+        The figure of these axes.
+
+    Examples
+    --------
+    >>> from weald.plot import ImpurityDisplay
+    >>> display = ImpurityDisplay.from_criteria()
+    >>> {name: round(float(curve.max()), 3) for name, curve in display.impurities.items()}
+    {'gini': 0.5, 'entropy': 1.0, 'misclassification': 0.5}
+    """
+
+    def __init__(self, shares: Floats, impurities: dict[str, Floats]) -> None:
+        self.shares, self.impurities = shares, impurities
+
+    @classmethod
+    def from_criteria(cls, names: Sequence[str] | None = None, *, ax: Axes | None = None) -> Self:
+        """Draw the curves of some criteria.
+
+        Parameters
+        ----------
+        names : sequence of str or None, default=None
+            Criteria. None: all that score classes.
+        ax : matplotlib Axes or None, default=None
+            Where to draw. None: a new figure.
+
+        Returns
+        -------
+        ImpurityDisplay
+        """
+        if names is None:
+            names = [name for name, task in criteria.tasks().items() if task == criteria.CLASSIFICATION]
+        first = np.arange(PARTS + 1)
+        weights = np.column_stack([first, PARTS - first]).astype(np.float64)
+        curves = {name: criteria.class_impurities(criteria.canonical(name), weights) for name in names}
+        return cls(first / PARTS, curves).plot(ax=ax)
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw it.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None, default=None
+            Where to draw. None: a new figure.
+
+        Returns
+        -------
+        ImpurityDisplay
+            Itself.
+        """
+        self.ax_ = ax or new_axes(4.8, 3.6)
+        self.figure_ = figure_of(self.ax_)
+        calm(self.ax_, grid="y")
+        for (name, curve), (color, dashes) in zip(self.impurities.items(), LOOKS, strict=False):
+            scale = 0.5 / curve.max()
+            label = name if np.isclose(scale, 1) else f"{name} × {scale:.3g}"
+            self.ax_.plot(self.shares, scale * curve, color=color, linestyle=dashes, linewidth=1.8, label=label)
+        self.ax_.set(xlabel="share of one class", ylabel="impurity", xlim=(0, 1), ylim=(0, 0.53))
+        self.ax_.legend(frameon=False, fontsize=9, loc="lower center")
+        return self

@@ -1,0 +1,115 @@
+"""Where the nodes of a drawn tree stand.
+
+    place_nodes    across: children beside each other, parents in the middle above them, subtrees as close as they fit
+    place_levels   along: one band for each depth
+
+The method is that of Reingold and Tilford. Each subtree is known by its outline: how far it reaches to either side at
+each depth. Two subtrees are pushed together until their outlines touch, and the outline of both is that of the deeper
+one, with the levels of the other written over it; so the work is that of the shallower one, and all of it is linear in
+the number of nodes.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.integer]
+
+
+@dataclass
+class Outline:
+    """How far a subtree reaches to either side at each depth, the root's level last; add `shift` to all."""
+
+    low: list[float]
+    high: list[float]
+    shift: float = 0.0
+
+
+def place_nodes(left: Ints, right: Ints, breadth: Floats, gap: float) -> Floats:
+    """Place nodes across, the leftmost edge at 0.
+
+    Parameters
+    ----------
+    left, right : arrays of shape (n_nodes,)
+        Children of each node, -1 in leaves; parents stand before their children.
+    breadth : array of shape (n_nodes,)
+        Room that each node needs across.
+    gap : float
+        Room between neighbours of one depth.
+
+    Returns
+    -------
+    array of shape (n_nodes,)
+        The middle of each node.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weald.plot.layout import place_nodes
+    >>> place_nodes(np.array([1, -1, -1]), np.array([2, -1, -1]), np.array([4.0, 2.0, 2.0]), gap=1.0)
+    array([2.5, 1. , 4. ])
+    """
+    lefts, rights, halves = left.tolist(), right.tolist(), (breadth / 2).tolist()
+    offset = [0.0] * len(lefts)  # from the parent
+    outlines: list[Outline | None] = [None] * len(lefts)
+    for node in reversed(range(len(lefts))):
+        outline = Outline([], [])
+        if lefts[node] >= 0:
+            one, other = outlines[lefts[node]], outlines[rights[node]]
+            assert one is not None and other is not None  # noqa: S101, PT018  (for the type checker)
+            apart = _distance(one, other) + gap
+            offset[lefts[node]], offset[rights[node]] = -apart / 2, apart / 2
+            outline = _join(one, other, apart)
+            outlines[lefts[node]] = outlines[rights[node]] = None
+        outline.low.append(-halves[node] - outline.shift)
+        outline.high.append(halves[node] - outline.shift)
+        outlines[node] = outline
+    places = np.array(offset)
+    for node in range(len(lefts)):
+        if lefts[node] >= 0:
+            places[lefts[node]] += places[node]
+            places[rights[node]] += places[node]
+    placed: Floats = places - (places - breadth / 2).min()
+    return placed
+
+
+def _distance(one: Outline, other: Outline) -> float:
+    """Find how far apart two subtrees' roots must be, so that they touch."""
+    shared = min(len(one.high), len(other.low))
+    pairs = zip(one.high[-shared:], other.low[-shared:], strict=True)
+    return max(high - low for high, low in pairs) + one.shift - other.shift
+
+
+def _join(one: Outline, other: Outline, apart: float) -> Outline:
+    """Make the outline of two subtrees side by side, as seen from the middle between them."""
+    one.shift -= apart / 2
+    other.shift += apart / 2
+    if len(one.low) >= len(other.low):
+        shared, move = len(other.high), other.shift - one.shift
+        one.high[-shared:] = [high + move for high in other.high]
+        return one
+    shared, move = len(one.low), one.shift - other.shift
+    other.low[-shared:] = [low + move for low in one.low]
+    return other
+
+
+def place_levels(depth: Ints, thickness: Floats, gap: float) -> Floats:
+    """Place levels along, the first at 0: each is as thick as its thickest node.
+
+    Returns
+    -------
+    array of shape (max_depth + 2,)
+        Where each level begins; last, where the next one would.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weald.plot.layout import place_levels
+    >>> place_levels(np.array([0, 1, 1]), np.array([4.0, 2.0, 3.0]), gap=1.0)
+    array([0., 5., 9.])
+    """
+    levels = np.zeros(int(depth.max()) + 1)
+    np.maximum.at(levels, depth, thickness)
+    return np.concatenate([[0.0], np.cumsum(levels + gap)])

@@ -1,0 +1,80 @@
+"""Colours, markers and the look of axes that all pictures share.
+
+Neighbouring classes differ in hue and in lightness, so that they can be told apart by readers who see few colours, and
+in print without any; points carry a marker of their own besides.
+"""
+
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap, to_hex, to_rgb
+
+INK = "#1f2933"
+SOFT = "#66717d"  # text that may be overlooked
+LINE = "#c9d0d7"
+GRID = "#e6eaee"
+PAPER = "#ffffff"
+
+CLASSES = ("#33649a", "#f0b54d", "#3c9880", "#842b48", "#c795c9", "#a8d4ee", "#7d6b35", "#2a2a2a")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "p")
+
+# From low to high: pale to deep, in one hue, so that it reads the same in grey.
+SCALE = LinearSegmentedColormap.from_list("weald", ["#f3f7f2", "#b9d8c0", "#5f9f86", "#2d6a73", "#1d3f5e"])
+
+FIRST, SECOND, THIRD = CLASSES[0], "#c77c1e", CLASSES[2]  # lines: amber must be darker on white than as an area
+
+Color = npt.NDArray[np.float64]
+
+
+def class_colors(n_classes: int) -> list[str]:
+    """Give each class a colour; beyond the list they come again, paler.
+
+    Examples
+    --------
+    >>> from weald.plot.palette import class_colors
+    >>> class_colors(2)
+    ['#33649a', '#f0b54d']
+    >>> len(set(class_colors(24)))
+    24
+    """
+    return [tint(CLASSES[k % len(CLASSES)], 0.62 ** (k // len(CLASSES))) for k in range(n_classes)]
+
+
+def class_markers(n_classes: int) -> list[str]:
+    """Give each class a marker; beyond the list they come again."""
+    return [MARKERS[k % len(MARKERS)] for k in range(n_classes)]
+
+
+def tint(color: str, strength: float) -> str:
+    """Mix a colour with white: 1 is the colour itself, 0 is white."""
+    red, green, blue = (1 - strength * (1 - part) for part in to_rgb(color))
+    return to_hex((red, green, blue))
+
+
+def mix(colors: list[str], shares: npt.NDArray[np.float64]) -> Color:
+    """Mix colours by shares (rows x colours): one colour for each row, as red, green and blue up to 1."""
+    mixed: Color = shares @ np.array([to_rgb(color) for color in colors])
+    return mixed.clip(0, 1)
+
+
+def is_dark(color: str) -> bool:
+    """Say whether white text reads better than black on a colour."""
+    red, green, blue = to_rgb(color)
+    return 0.299 * red + 0.587 * green + 0.114 * blue < 0.55
+
+
+def calm(ax: Axes, *, grid: Literal["x", "y", "both"] | None = None) -> None:
+    """Take away what does not speak: the frame above and to the right, dark ticks; a pale grid if one is wanted."""
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        ax.spines[side].set_color(LINE)
+    ax.tick_params(color=LINE, labelcolor=INK, labelsize=9)
+    for label in (ax.xaxis.label, ax.yaxis.label):
+        label.set_color(INK)
+        label.set_fontsize(10)
+    if grid:
+        ax.grid(axis=grid, color=GRID, linewidth=0.8)
+        ax.set_axisbelow(True)

@@ -1,0 +1,107 @@
+"""Two features as a plane: its limits, its points, and the lines between classes.
+
+limits_of       how far the plane reaches
+draw_points     rows of a table
+lines_between   where neighbouring cells of a grid differ
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+
+from weald.errors import DataError
+from weald.plot.palette import INK, SCALE, calm, class_colors, class_markers
+
+Floats = npt.NDArray[np.float64]
+Limits = tuple[tuple[float, float], tuple[float, float]]
+
+MARGIN = 0.06  # of the range, beyond the outermost points
+
+
+def read_points(X: Any, features: tuple[int, int] = (0, 1)) -> Floats:
+    """Take two columns of a table as numbers."""
+    columns = [X[name] for name in X.columns] if hasattr(X, "columns") else list(np.asarray(X).T)
+    if max(features) >= len(columns):
+        raise DataError(f"features={features} are not all there: X has {len(columns)} columns, counted from 0.")
+    points: Floats = np.column_stack([np.asarray(columns[f], dtype=np.float64) for f in features])
+    return points
+
+
+def limits_of(points: Floats) -> Limits:
+    """Say how far the plane reaches: a little beyond the finite points."""
+    low, high = (
+        (column[np.isfinite(column)].min(initial=np.inf), column[np.isfinite(column)].max(initial=-np.inf))
+        for column in points.T
+    )
+    return _widen(low), _widen(high)
+
+
+def _widen(pair: tuple[float, float]) -> tuple[float, float]:
+    least, greatest = pair
+    if least > greatest:
+        raise DataError("X has a column without any finite number, so there is no plane to draw.")
+    room = MARGIN * (greatest - least) or 0.5
+    return float(least - room), float(greatest + room)
+
+
+def set_plane(ax: Axes, limits: Limits, names: tuple[str, str]) -> None:
+    """Set limits and names of the axes."""
+    calm(ax)
+    ax.set(xlim=limits[0], ylim=limits[1], xlabel=names[0], ylabel=names[1])
+
+
+def draw_points(ax: Axes, points: Floats, y: Any, labels: list[str] | None, classes: Any = None) -> None:
+    """Draw rows: by class, each with a marker of its own, or by number, from pale to deep. Nothing of y: plain dots."""
+    size = float(np.clip(4000 / max(len(points), 1), 12, 30))
+    look: dict[str, Any] = {"s": size, "linewidths": 0.5, "edgecolors": INK, "zorder": 4}
+    if y is None:
+        ax.scatter(points[:, 0], points[:, 1], color=INK, **look)
+        return
+    if labels is None:
+        ax.scatter(points[:, 0], points[:, 1], c=np.asarray(y, dtype=np.float64), cmap=SCALE, **look)
+        return
+    target = np.asarray(y)
+    for label, name, color, marker in zip(
+        classes, labels, class_colors(len(labels)), class_markers(len(labels)), strict=True
+    ):
+        here = target == label
+        ax.scatter(points[here, 0], points[here, 1], color=color, marker=marker, label=name, **look)
+
+
+def lines_between(winner: npt.NDArray[np.integer[Any]], x: Floats, y: Floats) -> list[Floats]:
+    """Find the lines along which neighbouring cells of a grid differ.
+
+    Parameters
+    ----------
+    winner : array of shape (n_y, n_x)
+        What each cell says.
+    x, y : arrays of shape (n_x + 1,), (n_y + 1,)
+        Where cells begin and end.
+
+    Returns
+    -------
+    list of arrays of shape (2, 2)
+        Both ends of each line. Neighbouring pieces of one line are joined.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weald.plot.plane import lines_between
+    >>> edges = np.array([0.0, 1.0, 2.0])
+    >>> [line.tolist() for line in lines_between(np.array([[0, 1], [0, 1]]), edges, edges)]
+    [[[1.0, 0.0], [1.0, 2.0]]]
+    """
+    upright = [np.array([[x[i + 1], y[a]], [x[i + 1], y[b]]]) for i, a, b in _runs(winner[:, 1:] != winner[:, :-1])]
+    level = [np.array([[x[a], y[i + 1]], [x[b], y[i + 1]]]) for i, a, b in _runs((winner[1:] != winner[:-1]).T)]
+    return upright + level
+
+
+def _runs(marks: npt.NDArray[np.bool_]) -> list[tuple[int, int, int]]:
+    """List runs of marks down each column: the column, the first, one past the last."""
+    padded = np.zeros((marks.shape[0] + 2, marks.shape[1]), dtype=np.int8)
+    padded[1:-1] = marks
+    change = np.diff(padded, axis=0).T
+    begins, ends = np.argwhere(change == 1), np.argwhere(change == -1)
+    return [(int(column), int(a), int(b)) for (column, a), (_, b) in zip(begins, ends, strict=True)]

@@ -1,0 +1,215 @@
+"""The picture of a tree.
+
+TreeDisplay    cards for nodes, lines as thick as the rows that pass, laid out by `layout.py`
+"""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.collections import PathCollection
+from matplotlib.figure import Figure
+from matplotlib.path import Path
+
+from weald.errors import ParameterError
+from weald.plot.axes import figure_of
+from weald.plot.cards import Card, FittedText, Pen, Words, write_cards
+from weald.plot.layout import place_levels, place_nodes
+from weald.plot.palette import LINE
+from weald.sketch import Sketch, sketch_tree
+
+GAP_BESIDE = {"down": 12.0, "right": 6.0}  # points between neighbours
+GAP_LEVELS = {"down": 30.0, "right": 34.0}
+MARGIN = 8.0
+WIDEST = 15 * 72.0  # a tree that grows down becomes one that grows to the right when it is wider
+THINNEST, THICKEST = 0.7, 5.0  # lines between nodes
+
+Floats = npt.NDArray[np.float64]
+
+
+class TreeDisplay:
+    """A tree: each node a card with its question, its class and errors, and a bar of the class shares.
+
+    Make it with `from_estimator`. A card of a cut shows the question and, below, the class that the node would say with
+    "errors/rows"; rows for which the question holds go left (or up). A leaf has the colour of its class. In regression
+    the mean stands for the class, and the bar shows where it lies, with one standard deviation to either side. Lines
+    are as thick as the rows that pass.
+
+    Parameters
+    ----------
+    sketch : weald.sketch.Sketch
+        The nodes to draw, in words.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where it was drawn.
+    figure_ : matplotlib Figure
+        The figure of these axes.
+    boxes_ : array of shape (n_nodes, 4)
+        Left, bottom, width and height of each card, in points of the unscaled picture.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from weald import DecisionTreeClassifier
+    >>> from weald.plot import TreeDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = DecisionTreeClassifier(max_depth=2).fit(X, y)
+    >>> display = TreeDisplay.from_estimator(tree, class_names=["setosa", "versicolor", "virginica"])
+    >>> display.sketch.tally
+    ['100/150', '0/50', '50/100', '5/54', '1/46']
+    >>> display.figure_.savefig("iris.svg")  # doctest: +SKIP
+    """
+
+    def __init__(self, sketch: Sketch) -> None:
+        self.sketch = sketch
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        tree: int = 0,
+        feature_names: Sequence[str] | None = None,
+        class_names: Sequence[str] | None = None,
+        max_depth: int | str | None = "auto",
+        max_nodes: int | None = 201,
+        orientation: str = "auto",
+        ax: Axes | None = None,
+    ) -> Self:
+        """Draw a tree.
+
+        Parameters
+        ----------
+        estimator : fitted tree or forest
+        tree : int, default=0
+            Which tree of a forest.
+        feature_names, class_names : sequence of str or None, default=None
+            None: the names that the estimator knows.
+        max_depth : int, "auto" or None, default="auto"
+            What is deeper is not drawn; a card says how many nodes it hides. "auto": 6 if there are more than
+            `max_nodes`, else no limit.
+        max_nodes : int or None, default=201
+            At most so many cards are drawn, those with the most rows. 201 are a tree of 100 leaves.
+        orientation : {"auto", "down", "right"}, default="auto"
+            Where the tree grows to. "auto" is down, and right where that would be wider than a page.
+        ax : matplotlib Axes or None, default=None
+            Where to draw; the picture is made to fit. None: a new figure in which the type has its full size.
+
+        Returns
+        -------
+        TreeDisplay
+        """
+        names = {"feature_names": feature_names, "class_names": class_names}
+        sketch = sketch_tree(estimator, tree=tree, **names, max_depth=max_depth, max_nodes=max_nodes)
+        return cls(sketch).plot(ax=ax, orientation=orientation)
+
+    def plot(self, ax: Axes | None = None, *, orientation: str = "auto", tags: list[str] | None = None) -> Self:
+        """Draw it.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None, default=None
+            Where to draw. None: a new figure in which the type has its full size.
+        orientation : {"auto", "down", "right"}, default="auto"
+            Where the tree grows to.
+        tags : list of str or None, default=None
+            What stands before the question of each node, for example a letter.
+
+        Returns
+        -------
+        TreeDisplay
+            Itself.
+        """
+        orientation, cards, boxes = _lay_out(self.sketch, tags, orientation)
+        self.boxes_ = boxes
+        note = self._note()
+        right, top = (boxes[:, 0] + boxes[:, 2]).max(), (boxes[:, 1] + boxes[:, 3]).max()
+        frame = (-MARGIN, right + MARGIN, -3 * MARGIN if note else -MARGIN, top + MARGIN)
+        self.ax_ = ax or _full_size(frame)
+        self.figure_ = figure_of(self.ax_)
+        self.ax_.set(xlim=frame[:2], ylim=frame[2:], aspect="equal")
+        self.ax_.set_axis_off()
+        self._draw_lines(boxes, orientation)
+        Pen(self.ax_, self.sketch, cards, boxes).draw()
+        self._answer_at_root(boxes, orientation)
+        if note:
+            self.ax_.add_artist(FittedText((frame[0] + frame[1]) / 2, -2 * MARGIN, Words(note, italic=True)))
+        return self
+
+    def _note(self) -> str:
+        """Say what is not drawn."""
+        shown, all_nodes = len(self.sketch.node), self.sketch.n_nodes
+        if shown == all_nodes:
+            return ""
+        depth = f"down to depth {self.sketch.depth.max()} of {self.sketch.max_depth}"
+        return f"{shown:,} of {all_nodes:,} nodes are drawn, those with the most rows, {depth}"
+
+    def _draw_lines(self, boxes: Floats, orientation: str) -> None:
+        """Draw a curve from each parent to its children."""
+        paths, widths = [], []
+        total = self.sketch.size[0]
+        for parent in np.flatnonzero(self.sketch.is_open):
+            for child in (self.sketch.left[parent], self.sketch.right[parent]):
+                start, end = _ends(boxes[parent], boxes[child], orientation)
+                paths.append(_curve(start, end, orientation))
+                widths.append(self.sketch.size[child] / total)
+        if paths:
+            lines = THINNEST + (THICKEST - THINNEST) * np.array(widths)
+            self.ax_.add_collection(
+                PathCollection(paths, facecolors="none", edgecolors=LINE, linewidths=lines, capstyle="butt", zorder=1)
+            )
+
+    def _answer_at_root(self, boxes: Floats, orientation: str) -> None:
+        """Say once which side is yes."""
+        if not self.sketch.is_open[0]:
+            return
+        for child, word, side in ((self.sketch.left[0], "yes", -1), (self.sketch.right[0], "no", 1)):
+            (_, (x, y)) = _ends(boxes[0], boxes[child], orientation)
+            words = Words(word)
+            # Beside the line's end, on its outer side.
+            place = (x + side * (6 + words.width / 2), y + 5) if orientation == "down" else (x - 10, y - side * 10 - 3)
+            self.ax_.add_artist(FittedText(*place, words))
+
+
+def _lay_out(sketch: Sketch, tags: list[str] | None, orientation: str) -> tuple[str, list[Card], Floats]:
+    """Write the cards and find where each stands: left, bottom, width, height, in points."""
+    if orientation not in ("auto", "down", "right"):
+        raise ParameterError(f'orientation={orientation!r} is not allowed. Give "auto", "down" or "right".')
+    if orientation == "auto":
+        _, cards, boxes = _lay_out(sketch, tags, "down")
+        too_wide = (boxes[:, 0] + boxes[:, 2]).max() > WIDEST
+        return _lay_out(sketch, tags, "right") if too_wide else ("down", cards, boxes)
+    down = orientation == "down"
+    cards = write_cards(sketch, tags, flat=not down)
+    width, height = np.array([card.width() for card in cards]), np.array([card.height() for card in cards])
+    breadth, thickness = (width, height) if down else (height, width)
+    across = place_nodes(sketch.left, sketch.right, breadth, GAP_BESIDE[orientation])
+    along = place_levels(sketch.depth, thickness, GAP_LEVELS[orientation])[sketch.depth]
+    x, y = (across - width / 2, -along - height) if down else (along, -across - height / 2)
+    return orientation, cards, np.column_stack([x, y - y.min(), width, height])
+
+
+def _ends(parent: Floats, child: Floats, orientation: str) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Find where a line leaves the parent and meets the child."""
+    if orientation == "down":
+        return (parent[0] + parent[2] / 2, parent[1]), (child[0] + child[2] / 2, child[1] + child[3])
+    return (parent[0] + parent[2], parent[1] + parent[3] / 2), (child[0], child[1] + child[3] / 2)
+
+
+def _curve(start: tuple[float, float], end: tuple[float, float], orientation: str) -> Path:
+    """Make a line that leaves and arrives along the tree."""
+    (x, y), (u, v) = start, end
+    bend = [(x, (y + v) / 2), (u, (y + v) / 2)] if orientation == "down" else [((x + u) / 2, y), ((x + u) / 2, v)]
+    return Path([start, *bend, end], [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4])
+
+
+def _full_size(frame: tuple[float, float, float, float]) -> Axes:
+    """Make a figure in which a unit of the frame is a point."""
+    from matplotlib import pyplot as plt
+
+    figure: Figure = plt.figure(figsize=((frame[1] - frame[0]) / 72, (frame[3] - frame[2]) / 72))
+    return figure.add_axes((0, 0, 1, 1))
