@@ -37,7 +37,8 @@ def test_a_split_has_words_for_both_sides():
     (split, *leaves) = ask([[1.0], [2.0], [4.0]], [0, 0, 1])
     assert (split.left, split.right) == ("x0 ≤ 3", "x0 > 3")
     assert leaves == [None, None]
-    assert (split.say_value(2.5), split.say_value(np.nan)) == ("x0 is 2.5", "x0 is missing")
+    assert split.say_value(2.5, left=True) == "x0 is 2.5, at most 3"
+    assert split.say_value(np.nan, left=True) == "x0 is missing"
 
 
 def test_missing_values_are_named_where_they_do_not_go_to_the_heavier_side():

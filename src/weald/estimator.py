@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from weald import criteria, params, progress, votes
+from weald.draws import draw_classes
 from weald.engines.door import Engine, open_engine
 from weald.importance import mean_decrease
 from weald.model import FloatArray, Forest, IntArray
@@ -223,18 +224,37 @@ class TreeClassifier(ClassifierMixin, TreeModel):
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
-    def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Choose the class with the most votes; ties go to the class that is first in `classes_`.
+    def predict(self, X: Any, *, rule: str = "majority", repeat: int = 0) -> npt.NDArray[Any]:
+        """Choose a class for each row.
 
         Parameters
         ----------
         X : array or data frame of shape (n_rows, n_features)
+        rule : {"majority", "sample"}, default="majority"
+            "majority" takes the class with the most votes; ties go to the class that is first in `classes_`. "sample"
+            draws a class by the shares of `predict_proba`. It is wrong more often: on the rows of a tree as often as
+            the Gini index of its leaves says.
+        repeat : int, default=0
+            Which draw of "sample". A draw is made from the seed of the model and the place of the row in X, so the same
+            repeat gives the same classes.
 
         Returns
         -------
         array of shape (n_rows,)
+
+        Examples
+        --------
+        >>> from weald import DecisionTreeClassifier
+        >>> model = DecisionTreeClassifier(random_state=0).fit([[1.0]] * 4, ["a", "a", "a", "b"])
+        >>> print(*model.predict([[1.0]] * 8))
+        a a a a a a a a
+        >>> print(*model.predict([[1.0]] * 8, rule="sample"))
+        a a a b a a a a
         """
-        winners = self._sum_votes(X).argmax(axis=1)
+        params.check_argument("rule", rule, (params.Name(("majority", "sample")),))
+        params.check_argument("repeat", repeat, (params.Whole(0, 2**24),))
+        sums = self._sum_votes(X)
+        winners = sums.argmax(axis=1) if rule == "majority" else draw_classes(sums, self.seed_, repeat)
         labels: npt.NDArray[Any] = self.classes_[winners]
         return labels
 

@@ -66,23 +66,25 @@ def parents(forest: Forest) -> IntArray:
 def errors(model: Any) -> FloatArray:
     """The error of each node if it were a leaf: share of other classes than the commonest, or mean squared error."""
     forest: Forest = model.forest_
-    if not forest.n_classes:
-        return forest.impurity
-    weights = forest.class_weights()
-    found: FloatArray = (forest.weight - weights.max(axis=1)) / forest.weight
-    return found
+    return _wrong(model) / forest.weight if forest.n_classes else forest.impurity
+
+
+def _wrong(model: Any) -> FloatArray:
+    """Weight of the rows of each node that are not of its commonest class."""
+    wrong: FloatArray = model.forest_.weight - model.tree_.class_weights.max(axis=1)
+    return wrong
 
 
 def total_impurity(model: Any) -> float:
     """Average the impurity of the leaves by their share of the weight."""
-    return _mean_of_leaves(model.forest_, model.tree_.impurity)
+    forest: Forest = model.forest_
+    leaf = forest.feature < 0
+    return float((forest.weight[leaf] / forest.weight[0]) @ model.tree_.impurity[leaf])
 
 
 def training_error(model: Any) -> float:
-    """Average the error of the leaves by their share of the weight."""
-    return _mean_of_leaves(model.forest_, errors(model))
-
-
-def _mean_of_leaves(forest: Forest, values: FloatArray) -> float:
-    leaf = forest.feature < 0
-    return float((forest.weight[leaf] / forest.weight[0]) @ values[leaf])
+    """Share of wrong classes by weight, or mean squared error, of the rows that the tree was grown from."""
+    forest: Forest = model.forest_
+    if not forest.n_classes:
+        return total_impurity(model)
+    return float(_wrong(model)[forest.feature < 0].sum() / forest.weight[0])

@@ -234,6 +234,13 @@ def check(given: Mapping[str, Any], task: str) -> None:
         )
 
 
+def check_argument(name: str, value: Any, kinds: tuple[Kind, ...]) -> None:
+    """Check an argument of a method, or a parameter, against what it may be."""
+    if not any(kind.holds(value) for kind in kinds):
+        choices = _either([word for kind in kinds for word in kind.words()])
+        raise ParameterError(f"{name}={value!r} is not allowed. Give {choices}.")
+
+
 # --------------------------------------------------------------------------------------------------------- resolve
 
 

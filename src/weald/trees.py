@@ -128,14 +128,15 @@ class Tree:
         return self._forest.weight
 
     @cached_property
-    def _class_weights(self) -> FloatArray:
+    def class_weights(self) -> FloatArray:
+        """Weights of the classes in each node (nodes x classes), in units of `weighted_n_node_samples`."""
         return self._forest.class_weights()
 
     @cached_property
     def value(self) -> FloatArray:
         """Shares of the classes (nodes x 1 x classes), or means (nodes x 1 x 1)."""
         if self._forest.n_classes:
-            shares = self._class_weights / self._class_weights.sum(axis=1, keepdims=True)
+            shares = self.class_weights / self.class_weights.sum(axis=1, keepdims=True)
         else:
             shares = self._forest.value[:, np.newaxis]
         value: FloatArray = shares[:, np.newaxis, :]
@@ -145,7 +146,7 @@ class Tree:
     def impurity(self) -> FloatArray:
         """Impurity of each node by the criterion that the tree was grown with."""
         if self._forest.n_classes:
-            return criteria.class_impurities(self._criterion, self._class_weights)
+            return criteria.class_impurities(self._criterion, self.class_weights)
         return self._forest.impurity
 
     def compute_feature_importances(self, normalize: bool = True) -> FloatArray:

@@ -3,6 +3,7 @@
     say_number    a number, short enough to be read
     Names         the user's names of features and classes
     Question      what a node asks of a row; its words for both sides
+    say_answers   what nodes say of their rows
 
 Texts, rules, explanations and pictures all ask here, so they all say the same.
 
@@ -18,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from weald.errors import DataError
-from weald.model import MISSING_LEFT, Forest
+from weald.model import MISSING_LEFT, Forest, IntArray
 
 SIDES = ("left", "right")
 
@@ -73,30 +74,43 @@ class Question(NamedTuple):
     missing_said: bool  # missing values do not go to the heavier side: it must be said
 
     @property
+    def asks_for_missing(self) -> bool:
+        """Whether present values go left and missing ones right."""
+        return self.threshold == math.inf
+
+    @property
+    def words(self) -> str:
+        """What a row is asked; where missing values go is not said."""
+        if self.asks_for_missing:
+            return f"{self.name} is present"
+        return f"{self.name} ≤ {say_number(self.threshold)}"
+
+    @property
     def left(self) -> str:
         """The condition under which a row goes left, in words."""
-        if self.threshold == math.inf:
-            return f"{self.name} is present"
-        return self._with_missing(f"{self.name} ≤ {say_number(self.threshold)}", here=self.missing_left)
+        return self._with_missing(self.words, here=self.missing_left)
 
     @property
     def right(self) -> str:
         """The condition under which a row goes right, in words."""
-        if self.threshold == math.inf:
+        if self.asks_for_missing:
             return f"{self.name} is missing"
         return self._with_missing(f"{self.name} > {say_number(self.threshold)}", here=not self.missing_left)
 
     def _with_missing(self, words: str, *, here: bool) -> str:
-        return f"{words} or missing" if here and self.missing_said else words
+        return f"{words} or missing" if here and self.missing_said and not self.asks_for_missing else words
 
-    def say_value(self, value: Any) -> str:
-        """Say how a row answers."""
+    def say_value(self, value: Any, *, left: bool) -> str:
+        """Say how a row answers, and so goes left or right."""
         if value != value:
             return f"{self.name} is missing"
-        return f"{self.name} is {say_number(value)}"
+        if self.asks_for_missing:
+            return f"{self.name} is {say_number(value)}, which is not missing"
+        bound = f"at most {say_number(self.threshold)}" if left else f"more than {say_number(self.threshold)}"
+        return f"{self.name} is {say_number(value)}, {bound}"
 
 
-def questions(forest: Forest, names: Names, nodes: Sequence[int] | None = None) -> list[Question | None]:
+def questions(forest: Forest, names: Names, nodes: Sequence[int] | IntArray | None = None) -> list[Question | None]:
     """Put the splits of a tree's nodes into words, of all or of some; None in leaves."""
     at = np.arange(forest.n_nodes) if nodes is None else np.asarray(nodes, dtype=np.int64)
     feature = forest.feature[at]
@@ -105,3 +119,23 @@ def questions(forest: Forest, names: Names, nodes: Sequence[int] | None = None) 
     said = missing_left != (forest.weight[left] >= forest.weight[right])
     columns = (feature.tolist(), forest.threshold[at].tolist(), missing_left.tolist(), said.tolist())
     return [Question(f, names.features[f], t, m, s) if f >= 0 else None for f, t, m, s in zip(*columns, strict=True)]
+
+
+def say_answers(model: Any, names: Names, nodes: Sequence[int] | IntArray) -> list[str]:
+    """Put into words what nodes of a tree say, or would say as leaves, and of how many rows."""
+    forest: Forest = model.forest_
+    at = np.asarray(nodes, dtype=np.int64)
+    sizes = forest.size[at].tolist()
+    if names.classes is None:
+        means, spreads = forest.value[at].tolist(), np.sqrt(forest.impurity[at]).tolist()
+        return [_say_mean(*node) for node in zip(means, spreads, sizes, strict=True)]
+    shares = model.tree_.value[at, 0, :]
+    labels = names.classes[shares.argmax(axis=1)].tolist()
+    largest = shares.max(axis=1).tolist()
+    if np.array_equal(forest.weight, forest.size):  # else there are weights, and shares are not of rows
+        return [f"{k} ({round(p * n)} of {n} rows)" for k, p, n in zip(labels, largest, sizes, strict=True)]
+    return [f"{k} ({p:.0%} of {n} rows)" for k, p, n in zip(labels, largest, sizes, strict=True)]
+
+
+def _say_mean(mean: float, spread: float, size: int) -> str:
+    return f"{say_number(mean)} ± {say_number(spread)} ({size} rows)" if spread else f"{say_number(mean)} ({size} rows)"
