@@ -98,6 +98,7 @@ class Grower {
             buffer.resize(std::max(buffer.size(), ids_.size() + kMostSorted));  // keys are made in whole vectors
         }
         const auto n = static_cast<std::uint32_t>(ids_.size());
+        payloads_.resize(n + kMostSorted);
         model_.look_at(payloads_.data(), n);
         root_weight_ = static_cast<double>(model_.weight());
         limits_.min_size = growth_.min_samples_leaf;

@@ -21,6 +21,7 @@
 
 #include "forest.h"
 #include "search_cells.h"
+#include "search_few.h"
 #include "search_rows.h"
 #include "target.h"
 
@@ -62,6 +63,11 @@ class TwoClassModel {
 
     template <class Code>
     FeatureCuts search(const Code* codes, const Payload* payloads, std::uint32_t n, double to_beat) {
+        if constexpr (sizeof(Code) == 2) {
+            if (n <= kMostSorted && size() <= FewRowsSearch<Scorer>::kMostDraws) {
+                return FewRowsSearch<Scorer>(scorer_, to_beat).run({codes, payloads, n}, total_);
+            }
+        }
         return CellSearch<Labels, Scorer, Code>(Labels{}, scorer_, scratch_, {codes, payloads, n}, to_beat).run(total_);
     }
 

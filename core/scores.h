@@ -4,8 +4,8 @@
 //   TwoClassScorer    cells of two class counts
 //   NumberScorer      cells of sums of targets
 //
-// `score` is the contract's. `near_score` and `bound` are quick and within `slack` of it: they tell which cuts are
-// worth the exact score, and which bins are worth a look inside.
+// `score` is the contract's. `near_score` and `bound` are quick and near it: what reaches `floor_below` a score may be as
+// good. So they tell which cuts are worth the exact score, and which bins are worth a look inside.
 
 #pragma once
 
@@ -62,7 +62,11 @@ class TwoClassScorer {
     }
     double undivided() const { return term_of<Criterion>(total_); }
     std::int64_t mean() const { return 0; }
-    double slack() const { return slack_; }
+    // What a near score or a bound must reach to be as good as a score.
+    float floor_below(double score) const {
+        // The slack is far greater than what is lost by rounding here.
+        return static_cast<float>(score - std::abs(score) * kNearness - slack_);
+    }
 
     bool is_admissible(Cell left) const {
         const auto left_size = static_cast<std::int64_t>(size_of(left));
@@ -91,6 +95,15 @@ class TwoClassScorer {
         return term<Criterion>(near_weight(left, 0), near_weight(left, 1)) +
                term<Criterion>(near_weight(right, 0), near_weight(right, 1));
     }
+    // The same, of counts of 16 bits.
+    float near_score_of_counts(std::uint32_t left) const {
+        const std::uint32_t left0 = left & 0xFFFFu;
+        const std::uint32_t left1 = left >> 16;
+        const std::uint32_t right0 = static_cast<std::uint32_t>(total_) - left0;
+        const std::uint32_t right1 = static_cast<std::uint32_t>(total_ >> 32) - left1;
+        return term<Criterion>(near_count(left0, 0), near_count(left1, 1)) +
+               term<Criterion>(near_count(right0, 0), near_count(right1, 1));
+    }
     // The most that a cut inside a bin can score. A score is convex in the counts, so it is greatest at a corner of the
     // box between the counts before and after the bin; two of the corners are the bin's own edges, which are scored
     // anyway.
@@ -107,9 +120,11 @@ class TwoClassScorer {
     static std::uint64_t size_of(Cell cell) { return count(cell, 0) + count(cell, 1); }
     std::uint64_t weight_of_class(Cell cell, std::size_t k) const { return count(cell, k) * scales_[k]; }
     std::uint64_t weight_of(Cell cell) const { return weight_of_class(cell, 0) + weight_of_class(cell, 1); }
+    float near_count(std::uint32_t count, std::size_t k) const {
+        return static_cast<float>(static_cast<std::int32_t>(count)) * near_scales_[k];  // counts are below 2^31
+    }
     float near_weight(Cell cell, std::size_t k) const {
-        return static_cast<float>(static_cast<std::int32_t>(count(cell, k))) *
-               near_scales_[k];  // counts are below 2^31
+        return near_count(static_cast<std::uint32_t>(count(cell, k)), k);
     }
 
     template <class C, class Number>
@@ -159,7 +174,7 @@ class NumberScorer {
         return Criterion::term(static_cast<double>(about_mean_), static_cast<double>(total_.weight));
     }
     std::int64_t mean() const { return mean_; }
-    double slack() const { return 0; }  // beside what is in proportion to a score
+    Near floor_below(double score) const { return static_cast<Near>(score - std::abs(score) * kNearness); }
 
     bool is_admissible(const Cell& left) const {
         return (left.size() >= limits_.min_size) & (total_.size() - left.size() >= limits_.min_size) &

@@ -21,6 +21,7 @@
 #include "gather.h"
 #include "scores.h"
 #include "sort_network.h"
+#include "sort_radix.h"
 
 namespace weald {
 
@@ -36,6 +37,7 @@ struct CellScratch {
     std::vector<std::uint32_t> cuts;      // of the candidates: last code that goes left
     std::vector<Near> scores;             // of the candidates, nearly
     std::vector<std::uint64_t> sorted;    // code << 32 | row
+    std::vector<std::uint64_t> spare;
     std::vector<std::uint32_t> occupied;  // numbers of bins that are not empty
     typename Labels::Cells befores;       // of bins that might be looked into: what lies before them
     std::vector<typename Labels::Bin> insides;
@@ -51,6 +53,7 @@ struct CellScratch {
             cuts.resize(room);
             scores.resize(room);
             sorted.resize(room);
+            spare.resize(room);
             occupied.resize(room);
             befores.resize(kCoarseBins + kGroup);
             insides.resize(kCoarseBins + kGroup);
@@ -176,7 +179,7 @@ class CellSearch {
         Bin* bins = scratch_.bins.data();
         const std::uint32_t low = range_.low;
         const std::uint32_t span = range_.high - low;
-        const int shift = static_cast<int>(std::bit_width(span / kCoarseBins));
+        const int shift = static_cast<int>(std::bit_width(span / n_coarse_bins(rows_.n)));
         const std::uint32_t n_bins = (span >> shift) + 1;
         const std::int64_t mean = scorer_.mean();
         for_present(
@@ -194,6 +197,11 @@ class CellSearch {
         consider(n_occupied - 1);
         refine(shift, n_occupied);
         std::fill_n(bins, n_bins, Bin{});
+    }
+
+    // More rows, more bins: some rows a bin are sorted more quickly than bins are made.
+    static std::uint32_t n_coarse_bins(std::uint32_t n_rows) {
+        return std::clamp(std::bit_floor(n_rows / 4), kCoarseBins / 4, kCoarseBins);
     }
 
     using Marks = std::array<std::uint64_t, kCoarseBins / 64>;
@@ -228,7 +236,7 @@ class CellSearch {
             }
         }
         // Without an admissible cut so far, one must be looked for everywhere: the feature counts if there is one.
-        const Near floor = found_.is_admissible ? floor_below(std::max(found_.best.score, to_beat_))
+        const Near floor = found_.is_admissible ? scorer_.floor_below(std::max(found_.best.score, to_beat_))
                                                 : -std::numeric_limits<Near>::infinity();
         Marks marks{};
         bool any = false;
@@ -253,6 +261,7 @@ class CellSearch {
             n += marks[b / 64] >> (b % 64) & 1;
         });
         sort_marked(n);
+        sorted = scratch_.sorted.data();
         const auto bin_of = [&](std::uint32_t i) {
             return (static_cast<std::uint32_t>(sorted[i] >> 32) - range_.low) >> shift;
         };
@@ -273,11 +282,11 @@ class CellSearch {
     }
 
     void sort_marked(std::uint32_t n) {
-        std::uint64_t* sorted = scratch_.sorted.data();
         if (sizeof(Code) != 2 || n > kMostSorted) {
-            std::sort(sorted, sorted + n);
+            sort_by_code(scratch_.sorted, scratch_.spare, n, range_.low, range_.high);
             return;
         }
+        std::uint64_t* sorted = scratch_.sorted.data();
         // Keys of 32 bits: the code, and the place in the list instead of the row.
         alignas(64) std::array<std::uint32_t, kMostSorted> keys;
         alignas(64) std::array<std::uint16_t, kMostSorted> codes{};
@@ -342,7 +351,7 @@ class CellSearch {
             return;
         }
         found_.is_admissible = true;
-        const Near floor = floor_below(std::max({static_cast<double>(top), found_.best.score, to_beat_}));
+        const Near floor = scorer_.floor_below(std::max({static_cast<double>(top), found_.best.score, to_beat_}));
         if (top < floor) {
             return;
         }
@@ -386,12 +395,6 @@ class CellSearch {
             }
         }
         return tops[0];
-    }
-
-    // What a near score or a bound must reach to be as good as a score.
-    Near floor_below(double score) const {
-        // The slack is far greater than what is lost by rounding here.
-        return static_cast<Near>(score - std::abs(score) * kNearness - scorer_.slack());
     }
 
     void offer(const Cell& left, std::uint64_t order) {

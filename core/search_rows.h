@@ -19,6 +19,7 @@
 #include "labels.h"
 #include "scores.h"
 #include "sort_network.h"
+#include "sort_radix.h"
 #include "sweep.h"
 
 namespace weald {
@@ -130,22 +131,7 @@ class RowSearch {
             scratch_.sorted[n_sorted_] = std::uint64_t{rows_.codes[i]} << 32 | i;
             n_sorted_ += rows_.codes[i] != kMissing<Code>;
         }
-        // Byte by byte, the lowest first, counting from the lowest code.
-        const int n_bits = std::bit_width(range_.high - range_.low);
-        for (int shift = 0; shift < n_bits; shift += 8) {
-            std::array<std::uint32_t, 257> starts{};
-            const auto digit = [&](std::uint64_t key) {
-                return (static_cast<std::uint32_t>(key >> 32) - range_.low) >> shift & 0xFF;
-            };
-            for (std::uint32_t i = 0; i < n_sorted_; ++i) {
-                ++starts[digit(scratch_.sorted[i]) + 1];
-            }
-            std::inclusive_scan(starts.begin(), starts.end(), starts.begin());
-            for (std::uint32_t i = 0; i < n_sorted_; ++i) {
-                scratch_.spare[starts[digit(scratch_.sorted[i])]++] = scratch_.sorted[i];
-            }
-            scratch_.sorted.swap(scratch_.spare);
-        }
+        sort_by_code(scratch_.sorted, scratch_.spare, n_sorted_, range_.low, range_.high);
     }
 
     // Keys are code << 16 | row. Missing is the largest code, so missing rows come last.

@@ -26,6 +26,21 @@ constexpr std::size_t kLanes = 4;
 
 typedef std::uint32_t Keys __attribute__((vector_size(kLanes * sizeof(std::uint32_t))));
 
+typedef std::uint16_t Codes __attribute__((vector_size(kLanes * sizeof(std::uint16_t))));
+
+typedef float Floats __attribute__((vector_size(kLanes * sizeof(float))));
+
+template <class Vector>
+inline Vector load(const void* from) {
+    Vector vector;
+    __builtin_memcpy(&vector, from, sizeof(Vector));
+    return vector;
+}
+template <class Vector>
+inline void store(const Vector& vector, void* to) {
+    __builtin_memcpy(to, &vector, sizeof(Vector));
+}
+
 inline Keys lesser(Keys a, Keys b) {
     return a < b ? a : b;
 }
@@ -39,6 +54,8 @@ constexpr Keys lanes(OfLane of_lane) {
         return Keys{of_lane(static_cast<std::uint32_t>(I))...};
     }(std::make_index_sequence<kLanes>());
 }
+
+inline constexpr Keys kNumbers = lanes([](std::uint32_t lane) { return lane; });
 
 // The key of the lane whose number differs by the bits of Flip.
 template <std::uint32_t Flip>
@@ -97,6 +114,34 @@ inline void merge_halves(std::array<Keys, N>& v, std::size_t begin, std::size_t 
     }
     for (std::size_t i = 0; i < n; ++i) {
         v[begin + i] = merge<kLanes / 2>(v[begin + i]);
+    }
+}
+
+// Sums of the lanes up to each.
+template <std::uint32_t Distance>
+inline Keys running_sums(Keys keys) {
+    if constexpr (Distance == kLanes) {
+        return keys;
+    } else {
+        constexpr Keys from = lanes([](std::uint32_t lane) { return lane < Distance ? kLanes : lane - Distance; });
+        return running_sums<2 * Distance>(keys + __builtin_shuffle(keys, Keys{}, from));
+    }
+}
+
+inline Keys last_everywhere(Keys keys) {
+    constexpr Keys from = lanes([](std::uint32_t) { return kLanes - 1; });
+    return __builtin_shuffle(keys, from);
+}
+
+// The greatest of all lanes.
+template <std::uint32_t Flip>
+inline float greatest(Floats floats) {
+    if constexpr (Flip == 0) {
+        return floats[0];
+    } else {
+        constexpr Keys from = lanes([](std::uint32_t lane) { return lane ^ Flip; });
+        const Floats others = __builtin_shuffle(floats, from);
+        return greatest<Flip / 2>(floats > others ? floats : others);
     }
 }
 
