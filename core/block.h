@@ -16,6 +16,7 @@
 #include "codes.h"
 #include "feature_draw.h"
 #include "gather.h"
+#include "search_lanes.h"
 
 namespace weald {
 
@@ -38,6 +39,20 @@ class CodeReader {
             gather_codes(block->column<Code>(feature), ids.data(), n, to);
         } else {
             read_table(feature, ids, to);
+        }
+    }
+
+    // Copies the codes of a node's rows into a lane.
+    void read_lane(std::uint32_t feature, std::uint32_t begin, std::span<const std::uint32_t> ids,
+                   std::int32_t* lane) const {
+        const Block* block = block_of(begin);
+        const Column& column = codes_.columns[feature];
+        if (column.width == 4) {
+            gather_lane(block ? block->column<std::uint32_t>(feature) : column.as<std::uint32_t>(), ids, lane);
+        } else if (block || column.width == 2) {
+            gather_lane(block ? block->column<std::uint16_t>(feature) : column.as<std::uint16_t>(), ids, lane);
+        } else {
+            gather_lane(column.as<std::uint8_t>(), ids, lane);
         }
     }
 
@@ -158,6 +173,14 @@ class CodeReader {
                 woven[2 * j + 1] = __builtin_shuffle(tile[j], tile[j + 4], high);
             }
             tile = woven;
+        }
+    }
+
+    template <class Code>
+    static void gather_lane(const Code* column, std::span<const std::uint32_t> ids, std::int32_t* lane) {
+        for (std::size_t i = 0; i < ids.size(); ++i) {
+            const Code code = column[ids[i]];
+            lane[i * LaneCodes::kLanes] = code == kMissing<Code> ? LaneCodes::kMissing : static_cast<std::int32_t>(code);
         }
     }
 

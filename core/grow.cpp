@@ -60,6 +60,10 @@ double place_threshold(double a, double b) {
     return a <= t && t < b ? t : a;
 }
 
+// Whether a model can search several features at once.
+template <class Model>
+inline constexpr bool kHasLanes = requires(const Model& model) { model.searches_lanes(1u, 1u); };
+
 // ------------------------------------------------------------------------------------------------------- one tree
 
 template <class Model>
@@ -227,7 +231,7 @@ class Grower {
         if (model_.is_pure() || model_.size() < growth_.min_samples_split || node.depth == growth_.max_depth) {
             return {};
         }
-        model_.begin_search(node.n_rows(), limits_);
+        model_.begin_search(payloads_.data() + node.begin, node.n_rows(), limits_);
         std::optional<Split> split = best_split(node, dead);
         if (!split) {
             return {};
@@ -241,8 +245,17 @@ class Grower {
         return split;
     }
 
-    // Looks at max_features features that can cut the node, in the order of the draw.
     std::optional<Split> best_split(const Node& node, FeatureSet dead) {
+        if constexpr (kHasLanes<Model>) {
+            if (model_.searches_lanes(node.n_rows(), growth_.max_features)) {
+                return best_split_of_lanes(node, dead);
+            }
+        }
+        return best_split_one_by_one(node, dead);
+    }
+
+    // Looks at max_features features that can cut the node, in the order of the draw.
+    std::optional<Split> best_split_one_by_one(const Node& node, FeatureSet dead) {
         const auto n_features = static_cast<std::uint32_t>(codes_.columns.size());
         const double perfect = model_.perfect(payloads_.data() + node.begin, node.n_rows());
         std::optional<Split> best;
@@ -272,6 +285,45 @@ class Grower {
             }
         }
         draw_.end();
+        return best;
+    }
+
+    // The same, several features at once.
+    std::optional<Split> best_split_of_lanes(const Node& node, FeatureSet dead) {
+        const std::span<const std::uint32_t> ids{ids_.data() + node.begin, node.n_rows()};
+        std::optional<Split> best;
+        std::uint32_t n_looked_at = 0;
+        draw_.begin({seed_, node.id, number_, kPurposeFeatures}, growth_.max_features == codes_.columns.size());
+        while (n_looked_at < growth_.max_features && !draw_.is_empty()) {
+            std::array<std::uint32_t, LaneCodes::kLanes> features;
+            std::uint32_t n_lanes = 0;
+            lane_codes_.clear(node.n_rows());
+            while (n_lanes < std::min<std::size_t>(features.size(), growth_.max_features - n_looked_at) &&
+                   !draw_.is_empty()) {
+                const std::uint32_t feature = draw_.next();
+                if (!dead.has(feature)) {
+                    reader_.read_lane(feature, node.begin, ids, lane_codes_.lane(n_lanes));
+                    features[n_lanes++] = feature;
+                }
+            }
+            const LaneCuts cuts = model_.search_lanes(lane_codes_, payloads_.data() + node.begin, node.n_rows(),
+                                                      n_lanes, best ? best->cut.score : kNoScore);
+            for (std::uint32_t lane = 0; lane < n_lanes; ++lane) {
+                if (cuts.admissible >> lane & 1) {
+                    ++n_looked_at;
+                } else {
+                    dead.add(features[lane]);
+                }
+            }
+            const Candidate& cut = cuts.best.best;
+            if (cut.score != kNoScore && (!best || cut.beats_earlier_feature(best->cut))) {
+                best = Split{.feature = features[cuts.lane], .cut = cut, .has_missing = cuts.best.has_missing};
+            }
+        }
+        draw_.end();
+        if (best) {
+            gather(best->feature, node, kept_);
+        }
         return best;
     }
 
@@ -369,6 +421,7 @@ class Grower {
     std::vector<std::uint32_t> ids_;
     std::vector<Payload> payloads_;
     PartitionScratch<Payload> partition_scratch_;
+    LaneCodes lane_codes_;
     std::vector<std::uint64_t> dead_;                    // features that cannot cut, level by level
     std::array<std::vector<std::uint32_t>, 2> buffers_;  // codes of the feature at hand, and of the best so far
     int kept_ = 0;                                       // which of them is the best's

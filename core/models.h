@@ -22,6 +22,8 @@
 #include "forest.h"
 #include "search_cells.h"
 #include "search_few.h"
+#include "search_few_numbers.h"
+#include "search_lanes.h"
 #include "search_rows.h"
 #include "target.h"
 
@@ -50,7 +52,7 @@ class TwoClassModel {
         total_ = Cell{size - of_second} | Cell{of_second} << 32;
     }
     // Before the features of the node are searched.
-    void begin_search(std::uint32_t n, const Limits& limits) {
+    void begin_search(const Payload*, std::uint32_t n, const Limits& limits) {
         scratch_.reserve(n);
         scorer_ = Scorer(total_, scales_, limits);
     }
@@ -134,7 +136,7 @@ class ManyClassModel {
             of_class_[k] = 0;
         }
     }
-    void begin_search(std::uint32_t n, const Limits& limits) {
+    void begin_search(const Payload*, std::uint32_t n, const Limits& limits) {
         scratch_.reserve(n);
         limits_ = limits;
     }
@@ -187,6 +189,7 @@ class NumberModel {
     using Labels = LabelsT;
     using Payload = typename Labels::Payload;
     using Cell = typename Labels::Cell;
+    static constexpr bool kCounted = std::is_same_v<Labels, CountedNumbers>;
 
     NumberModel(const Labels& labels, double center, int exponent)
         : labels_(labels), center_(center), exponent_(exponent) {}
@@ -200,9 +203,12 @@ class NumberModel {
             is_pure_ &= labels_.number(payloads[i]) == first;
         }
     }
-    void begin_search(std::uint32_t n, const Limits& limits) {
+    void begin_search(const Payload* payloads, std::uint32_t n, const Limits& limits) {
         scratch_.reserve(n);
         scorer_ = Scorer(total_, limits);
+        if constexpr (kCounted) {
+            are_few_ = few_.look_at(labels_, payloads, n, total_, scorer_.undivided());
+        }
     }
     bool is_pure() const { return is_pure_; }
     std::int64_t size() const { return total_.size(); }
@@ -230,7 +236,25 @@ class NumberModel {
 
     template <class Code>
     FeatureCuts search(const Code* codes, const Payload* payloads, std::uint32_t n, double to_beat) {
+        if constexpr (kCounted && sizeof(Code) == 2) {
+            if (are_few_) {
+                return FewNumbersSearch<Scorer>(labels_, few_, scorer_, {codes, payloads, n}, to_beat).run(total_);
+            }
+        }
         return CellSearch<Labels, Scorer, Code>(labels_, scorer_, scratch_, {codes, payloads, n}, to_beat).run(total_);
+    }
+
+    // Whether several features are best searched at once, and the search.
+    bool searches_lanes(std::uint32_t n, std::uint32_t n_features) const
+        requires kCounted
+    {
+        return are_few_ && LaneCodes::pay(n, n_features);
+    }
+    LaneCuts search_lanes(const LaneCodes& codes, const Payload* payloads, std::uint32_t n, std::uint32_t n_lanes,
+                          double to_beat) const
+        requires kCounted
+    {
+        return LaneSearch<Scorer>(labels_, few_, scorer_, {codes, payloads, n, n_lanes}).run(to_beat);
     }
 
     void write_node(TreeArrays& tree, const Payload* payloads, std::uint32_t n, bool is_leaf) {
@@ -282,6 +306,8 @@ class NumberModel {
     Cell total_{};
     Scorer scorer_;
     bool is_pure_ = false;
+    FewNumbers few_;
+    bool are_few_ = false;  // the rows of the node at hand are fit for the quick search of few
     CellScratch<Labels, typename Scorer::Near> scratch_;
     std::vector<Cell> totals_;     // by node
     std::vector<Int128> squares_;  // by node

@@ -118,19 +118,20 @@ inline void merge_halves(std::array<Keys, N>& v, std::size_t begin, std::size_t 
 }
 
 // Sums of the lanes up to each.
-template <std::uint32_t Distance>
-inline Keys running_sums(Keys keys) {
+template <std::uint32_t Distance, class Vector>
+inline Vector running_sums(Vector vector) {
     if constexpr (Distance == kLanes) {
-        return keys;
+        return vector;
     } else {
         constexpr Keys from = lanes([](std::uint32_t lane) { return lane < Distance ? kLanes : lane - Distance; });
-        return running_sums<2 * Distance>(keys + __builtin_shuffle(keys, Keys{}, from));
+        return running_sums<2 * Distance>(vector + __builtin_shuffle(vector, Vector{}, from));
     }
 }
 
-inline Keys last_everywhere(Keys keys) {
+template <class Vector>
+inline Vector last_everywhere(Vector vector) {
     constexpr Keys from = lanes([](std::uint32_t) { return kLanes - 1; });
-    return __builtin_shuffle(keys, from);
+    return __builtin_shuffle(vector, from);
 }
 
 // The greatest of all lanes.

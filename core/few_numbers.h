@@ -1,0 +1,77 @@
+// A node of few rows whose targets are numbers, made ready for quick scores.
+//
+// About the node's mean, what a cut gains over the undivided node is A * A * W / (L * R): A is the sum of the left side,
+// L and R are the weights of the sides, W is the node's. In float, with A scaled so that nothing overflows, a gain is
+// near the exact one: it tells which cuts are worth the exact score.
+
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+
+#include "labels.h"
+#include "scores.h"
+#include "sort_network.h"
+#include "weights.h"
+
+namespace weald {
+
+class FewNumbers {
+  public:
+    static constexpr std::int64_t kMostDraws = 0x7FFF;
+    static constexpr std::int64_t kMostCount = 0xFF;  // of a row
+
+    // Takes in the rows of a node; `undivided` is the score of no cut. Says whether they are fit for this.
+    bool look_at(const CountedNumbers& labels, const CountedNumbers::Payload* payloads, std::uint32_t n,
+                 const CountedNumbers::Cell& total, double undivided) {
+        if (n > kMostSorted || total.weight > kMostDraws) {
+            return false;
+        }
+        const double mean = static_cast<double>(total.sum) / static_cast<double>(total.weight);
+        double reach = 0;
+        std::int64_t most = 0;
+        for (std::uint32_t i = 0; i < n; ++i) {
+            reach = std::max(reach, std::abs(static_cast<double>(labels.number(payloads[i])) - mean));
+            most = std::max(most, labels.count(payloads[i]));
+        }
+        const double scale = std::ldexp(1.0, -frexp_exponent(reach));
+        double squares = 0;
+        for (std::uint32_t i = 0; i < n; ++i) {
+            const auto count = static_cast<double>(labels.count(payloads[i]));
+            const double number = (static_cast<double>(labels.number(payloads[i])) - mean) * scale;
+            counts_[i] = static_cast<float>(count);
+            sums_[i] = static_cast<float>(number * count);
+            squares += number * number * count;
+        }
+        weight_ = static_cast<float>(total.weight);
+        undivided_ = undivided;
+        unit_ = scale * scale;
+        slack_ = squares * std::sqrt(static_cast<double>(total.weight)) * kNearness;
+        return most <= kMostCount;
+    }
+
+    float weight() const { return weight_; }
+    const float* counts() const { return counts_.data(); }
+    const float* sums() const { return sums_.data(); }
+
+    template <class Floats>
+    Floats gain(const Floats& sum, const Floats& left) const {
+        return sum * sum * weight_ / (left * (weight_ - left));
+    }
+    float gain_of(double score) const { return static_cast<float>((score - undivided_) * unit_); }
+    // What a near gain must reach to be as good as one that is near or exact. Sums along some hundred rows lose a few
+    // bits of A, and the less weight one side has, the more they count.
+    float floor_below(float gain) const { return gain - std::abs(gain) * static_cast<float>(kNearness) - static_cast<float>(slack_); }
+
+  private:
+    alignas(64) std::array<float, kMostSorted> counts_{};
+    alignas(64) std::array<float, kMostSorted> sums_{};  // count * (number - mean), scaled
+    float weight_ = 0;
+    double undivided_ = 0;
+    double unit_ = 0;  // of gains, in scores
+    double slack_ = 0;
+};
+
+}  // namespace weald
