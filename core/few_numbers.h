@@ -14,6 +14,7 @@
 #include "labels.h"
 #include "scores.h"
 #include "sort_network.h"
+#include "vectors.h"
 #include "weights.h"
 
 namespace weald {

@@ -21,7 +21,7 @@
 
 #include "forest.h"
 #include "search_cells.h"
-#include "search_few.h"
+#include "search_few_classes.h"
 #include "search_few_numbers.h"
 #include "search_lanes.h"
 #include "search_rows.h"

@@ -16,6 +16,7 @@
 #include "gather.h"
 #include "scores.h"
 #include "sort_network.h"
+#include "vectors.h"
 
 namespace weald {
 
@@ -67,9 +68,9 @@ class FewNumbersSearch {
     }
 
   private:
-    using Keys = network::Keys;
-    using Floats = network::Floats;
-    static constexpr std::size_t kLanes = network::kLanes;
+    using Keys = vectors::Keys;
+    using Floats = vectors::Floats;
+    static constexpr std::size_t kLanes = vectors::kLanes;
 
     std::uint32_t code(std::uint32_t i) const { return keys_[i] >> 16; }
     std::uint32_t row(std::uint32_t i) const { return keys_[i] >> 8 & 0xFF; }
@@ -78,10 +79,10 @@ class FewNumbersSearch {
     void sort_rows() {
         const std::size_t room = std::max<std::size_t>(16, std::bit_ceil(rows_.n));
         for (std::uint32_t i = 0; i < room; i += kLanes) {
-            const Keys codes = __builtin_convertvector(network::load<network::Codes>(rows_.codes + i), Keys);
-            const Keys counts = __builtin_convertvector(network::load<Floats>(node_.counts() + i), Keys);
-            const Keys keys = codes << 16 | (network::kNumbers + i) << 8 | counts;
-            network::store(network::kNumbers + i < rows_.n ? keys : ~Keys{}, keys_.data() + i);
+            const Keys codes = __builtin_convertvector(vectors::load<vectors::Codes>(rows_.codes + i), Keys);
+            const Keys counts = __builtin_convertvector(vectors::load<Floats>(node_.counts() + i), Keys);
+            const Keys keys = codes << 16 | (vectors::kNumbers + i) << 8 | counts;
+            vectors::store(vectors::kNumbers + i < rows_.n ? keys : ~Keys{}, keys_.data() + i);
         }
         sort_room<16>(keys_.data(), room);
     }
@@ -94,13 +95,13 @@ class FewNumbersSearch {
         Floats weight{};
         Floats sum{};
         for (std::uint32_t i = 0; i < n; i += kLanes) {
-            const Keys counts = network::load<Keys>(keys_.data() + i) & 0xFFu;
-            const Floats weights = weight + __builtin_convertvector(network::running_sums<1>(counts), Floats);
-            const Floats sums = sum + network::running_sums<1>(network::load<Floats>(sums_.data() + i));
-            network::store(weights, weights_.data() + i);
-            network::store(sums, sums_.data() + i);
-            weight = network::last_everywhere(weights);
-            sum = network::last_everywhere(sums);
+            const Keys counts = vectors::load<Keys>(keys_.data() + i) & 0xFFu;
+            const Floats weights = weight + __builtin_convertvector(vectors::running_sums<1>(counts), Floats);
+            const Floats sums = sum + vectors::running_sums<1>(vectors::load<Floats>(sums_.data() + i));
+            vectors::store(weights, weights_.data() + i);
+            vectors::store(sums, sums_.data() + i);
+            weight = vectors::last_everywhere(weights);
+            sum = vectors::last_everywhere(sums);
         }
     }
 
@@ -111,16 +112,16 @@ class FewNumbersSearch {
         constexpr float none = -std::numeric_limits<float>::infinity();
         Floats tops = Floats{} + none;
         for (std::uint32_t i = 0; i < n_cuts; i += kLanes) {
-            const Floats left = network::load<Floats>(weights_.data() + i) + missing_weight;
-            const Floats sum = network::load<Floats>(sums_.data() + i) + missing_sum;
-            const Keys changes = network::load<Keys>(keys_.data() + i) ^ network::load<Keys>(keys_.data() + i + 1);
-            const auto is_cut = (changes >> 16 != 0) & (network::kNumbers + i < n_cuts) & (left >= least) &
+            const Floats left = vectors::load<Floats>(weights_.data() + i) + missing_weight;
+            const Floats sum = vectors::load<Floats>(sums_.data() + i) + missing_sum;
+            const Keys changes = vectors::load<Keys>(keys_.data() + i) ^ vectors::load<Keys>(keys_.data() + i + 1);
+            const auto is_cut = (changes >> 16 != 0) & (vectors::kNumbers + i < n_cuts) & (left >= least) &
                                 (node_.weight() - left >= least);
             const Floats gains = is_cut ? node_.gain(sum, left) : Floats{} + none;
             tops = gains > tops ? gains : tops;
-            network::store(gains, gains_.data() + i);
+            vectors::store(gains, gains_.data() + i);
         }
-        const float top = network::greatest<kLanes / 2>(tops);
+        const float top = vectors::greatest<kLanes / 2>(tops);
         if (top == none) {
             return;
         }

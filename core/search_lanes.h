@@ -15,12 +15,13 @@
 #include "few_numbers.h"
 #include "scores.h"
 #include "sort_network.h"
+#include "vectors.h"
 
 namespace weald {
 
 // Codes of a node, row by row; in each row a lane for each feature.
 struct LaneCodes {
-    static constexpr std::size_t kLanes = network::kLanes;
+    static constexpr std::size_t kLanes = vectors::kLanes;
     static constexpr std::uint32_t kMostRows = 48;
     static constexpr std::int32_t kMissing = std::numeric_limits<std::int32_t>::max();
 
@@ -66,7 +67,7 @@ class LaneSearch {
             const Floats others = gain_all<true>();
             tops = others > tops ? others : tops;
         }
-        const float top = network::greatest<kLanes / 2>(tops);
+        const float top = vectors::greatest<kLanes / 2>(tops);
         if (top == kNone) {
             return found_;
         }
@@ -81,12 +82,12 @@ class LaneSearch {
     }
 
   private:
-    using Floats = network::Floats;
+    using Floats = vectors::Floats;
     typedef std::int32_t Ints __attribute__((vector_size(sizeof(Floats))));
     static constexpr std::size_t kLanes = LaneCodes::kLanes;
     static constexpr float kNone = -std::numeric_limits<float>::infinity();
 
-    Ints codes_of(std::uint32_t row) const { return network::load<Ints>(rows_.codes.codes.data() + row * kLanes); }
+    Ints codes_of(std::uint32_t row) const { return vectors::load<Ints>(rows_.codes.codes.data() + row * kLanes); }
 
     // Near gains of the cuts after each row's code, and the greatest of each lane.
     template <bool MissingLeft>
@@ -109,7 +110,7 @@ class LaneSearch {
                 (last_left != LaneCodes::kMissing) & (left >= least) & (node_.weight() - left >= least);
             const Floats gains = is_cut ? node_.gain(sum, left) : Floats{} + kNone;
             tops = gains > tops ? gains : tops;
-            network::store(gains, gains_[MissingLeft].data() + i * kLanes);
+            vectors::store(gains, gains_[MissingLeft].data() + i * kLanes);
         }
         return tops;
     }
@@ -119,7 +120,7 @@ class LaneSearch {
         for (std::uint32_t i = 0; i < rows_.n; ++i) {
             any |= codes_of(i) == LaneCodes::kMissing;
         }
-        network::store(any, has_missing_.data());
+        vectors::store(any, has_missing_.data());
         if (std::none_of(has_missing_.begin(), has_missing_.end(), [](std::int32_t has) { return has != 0; })) {
             return false;
         }

@@ -10,36 +10,14 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
+
+#include "vectors.h"
 
 namespace weald {
 
 namespace network {
 
-#if defined(__AVX512F__)
-constexpr std::size_t kLanes = 16;
-#elif defined(__AVX2__)
-constexpr std::size_t kLanes = 8;
-#else
-constexpr std::size_t kLanes = 4;
-#endif
-
-typedef std::uint32_t Keys __attribute__((vector_size(kLanes * sizeof(std::uint32_t))));
-
-typedef std::uint16_t Codes __attribute__((vector_size(kLanes * sizeof(std::uint16_t))));
-
-typedef float Floats __attribute__((vector_size(kLanes * sizeof(float))));
-
-template <class Vector>
-inline Vector load(const void* from) {
-    Vector vector;
-    __builtin_memcpy(&vector, from, sizeof(Vector));
-    return vector;
-}
-template <class Vector>
-inline void store(const Vector& vector, void* to) {
-    __builtin_memcpy(to, &vector, sizeof(Vector));
-}
+using namespace vectors;
 
 inline Keys lesser(Keys a, Keys b) {
     return a < b ? a : b;
@@ -47,15 +25,6 @@ inline Keys lesser(Keys a, Keys b) {
 inline Keys greater(Keys a, Keys b) {
     return a < b ? b : a;
 }
-
-template <class OfLane>
-constexpr Keys lanes(OfLane of_lane) {
-    return [&]<std::size_t... I>(std::index_sequence<I...>) {
-        return Keys{of_lane(static_cast<std::uint32_t>(I))...};
-    }(std::make_index_sequence<kLanes>());
-}
-
-inline constexpr Keys kNumbers = lanes([](std::uint32_t lane) { return lane; });
 
 // The key of the lane whose number differs by the bits of Flip.
 template <std::uint32_t Flip>
@@ -117,35 +86,6 @@ inline void merge_halves(std::array<Keys, N>& v, std::size_t begin, std::size_t 
     }
 }
 
-// Sums of the lanes up to each.
-template <std::uint32_t Distance, class Vector>
-inline Vector running_sums(Vector vector) {
-    if constexpr (Distance == kLanes) {
-        return vector;
-    } else {
-        constexpr Keys from = lanes([](std::uint32_t lane) { return lane < Distance ? kLanes : lane - Distance; });
-        return running_sums<2 * Distance>(vector + __builtin_shuffle(vector, Vector{}, from));
-    }
-}
-
-template <class Vector>
-inline Vector last_everywhere(Vector vector) {
-    constexpr Keys from = lanes([](std::uint32_t) { return kLanes - 1; });
-    return __builtin_shuffle(vector, from);
-}
-
-// The greatest of all lanes.
-template <std::uint32_t Flip>
-inline float greatest(Floats floats) {
-    if constexpr (Flip == 0) {
-        return floats[0];
-    } else {
-        constexpr Keys from = lanes([](std::uint32_t lane) { return lane ^ Flip; });
-        const Floats others = __builtin_shuffle(floats, from);
-        return greatest<Flip / 2>(floats > others ? floats : others);
-    }
-}
-
 template <std::size_t NKeys>
 inline void sort_keys(std::uint32_t* keys) {
     constexpr std::size_t N = NKeys / kLanes;
@@ -167,7 +107,7 @@ inline void sort_keys(std::uint32_t* keys) {
 }  // namespace network
 
 // As many as the registers hold: beyond it the network is slower than a histogram.
-inline constexpr std::size_t kMostSorted = network::kLanes == 16 ? 256 : network::kLanes == 8 ? 64 : 32;
+inline constexpr std::size_t kMostSorted = vectors::kLanes == 16 ? 256 : vectors::kLanes == 8 ? 64 : 32;
 
 // Sorts `room` keys: 16, 32, 64 ... kMostSorted.
 template <std::size_t Room>

@@ -16,6 +16,7 @@
 #include "gather.h"
 #include "scores.h"
 #include "sort_network.h"
+#include "vectors.h"
 
 namespace weald {
 
@@ -63,9 +64,9 @@ class FewRowsSearch {
     }
 
   private:
-    using Keys = network::Keys;
-    using Floats = network::Floats;
-    static constexpr std::size_t kLanes = network::kLanes;
+    using Keys = vectors::Keys;
+    using Floats = vectors::Floats;
+    static constexpr std::size_t kLanes = vectors::kLanes;
 
     static Cell cell_of(std::uint32_t counts) { return (counts & 0xFFFFu) | Cell{counts >> 16} << 32; }
     std::uint32_t code(std::uint32_t i) const { return keys_[i] >> 16; }
@@ -73,10 +74,10 @@ class FewRowsSearch {
     void sort_rows(const Rows& rows) {
         const std::size_t room = std::max<std::size_t>(16, std::bit_ceil(rows.n));
         for (std::uint32_t i = 0; i < room; i += kLanes) {
-            const Keys codes = __builtin_convertvector(network::load<network::Codes>(rows.codes + i), Keys);
-            const Keys payloads = network::load<Keys>(rows.payloads + i);
+            const Keys codes = __builtin_convertvector(vectors::load<vectors::Codes>(rows.codes + i), Keys);
+            const Keys payloads = vectors::load<Keys>(rows.payloads + i);
             const Keys keys = codes << 16 | payloads >> 16 << 15 | (payloads & 0x7FFFu);
-            network::store(network::kNumbers + i < rows.n ? keys : ~Keys{}, keys_.data() + i);
+            vectors::store(vectors::kNumbers + i < rows.n ? keys : ~Keys{}, keys_.data() + i);
         }
         sort_room<16>(keys_.data(), room);
     }
@@ -85,11 +86,11 @@ class FewRowsSearch {
     void sum_up(std::uint32_t n) {
         Keys before{};
         for (std::uint32_t i = 0; i < n; i += kLanes) {
-            const auto keys = network::load<Keys>(keys_.data() + i);
+            const auto keys = vectors::load<Keys>(keys_.data() + i);
             const Keys counts = keys & 0x7FFFu;
-            const Keys lefts = before + network::running_sums<1>((keys & 0x8000u) != 0 ? counts << 16 : counts);
-            network::store(lefts, lefts_.data() + i);
-            before = network::last_everywhere(lefts);
+            const Keys lefts = before + vectors::running_sums<1>((keys & 0x8000u) != 0 ? counts << 16 : counts);
+            vectors::store(lefts, lefts_.data() + i);
+            before = vectors::last_everywhere(lefts);
         }
     }
 
@@ -127,13 +128,13 @@ class FewRowsSearch {
                     group[j] = scorer.is_admissible(cell_of(lefts_[i + j] + added)) ? group[j] : none;
                 }
             }
-            const Keys changes = network::load<Keys>(keys_.data() + i) ^ network::load<Keys>(keys_.data() + i + 1);
-            const auto is_cut = (changes >> 16 != 0) & (network::kNumbers + i < n_cuts);
-            const Floats scores = is_cut ? network::load<Floats>(group.data()) : Floats{} + none;
+            const Keys changes = vectors::load<Keys>(keys_.data() + i) ^ vectors::load<Keys>(keys_.data() + i + 1);
+            const auto is_cut = (changes >> 16 != 0) & (vectors::kNumbers + i < n_cuts);
+            const Floats scores = is_cut ? vectors::load<Floats>(group.data()) : Floats{} + none;
             tops = scores > tops ? scores : tops;
-            network::store(scores, scores_.data() + i);
+            vectors::store(scores, scores_.data() + i);
         }
-        return network::greatest<kLanes / 2>(tops);
+        return vectors::greatest<kLanes / 2>(tops);
     }
 
     void offer(Cell left, std::uint64_t order) {
