@@ -180,7 +180,8 @@ class CodeReader {
     static void gather_lane(const Code* column, std::span<const std::uint32_t> ids, std::int32_t* lane) {
         for (std::size_t i = 0; i < ids.size(); ++i) {
             const Code code = column[ids[i]];
-            lane[i * LaneCodes::kLanes] = code == kMissing<Code> ? LaneCodes::kMissing : static_cast<std::int32_t>(code);
+            lane[i * LaneCodes::kLanes] =
+                code == kMissing<Code> ? LaneCodes::kMissing : static_cast<std::int32_t>(code);
         }
     }
 

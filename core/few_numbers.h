@@ -1,8 +1,8 @@
 // A node of few rows whose targets are numbers, made ready for quick scores.
 //
-// About the node's mean, what a cut gains over the undivided node is A * A * W / (L * R): A is the sum of the left side,
-// L and R are the weights of the sides, W is the node's. In float, with A scaled so that nothing overflows, a gain is
-// near the exact one: it tells which cuts are worth the exact score.
+// About the node's mean, what a cut gains over the undivided node is A * A * W / (L * R): A is the sum of the left
+// side, L and R are the weights of the sides, W is the node's. In float, with A scaled so that nothing overflows, a
+// gain is near the exact one: it tells which cuts are worth the exact score.
 
 #pragma once
 
@@ -64,7 +64,9 @@ class FewNumbers {
     float gain_of(double score) const { return static_cast<float>((score - undivided_) * unit_); }
     // What a near gain must reach to be as good as one that is near or exact. Sums along some hundred rows lose a few
     // bits of A, and the less weight one side has, the more they count.
-    float floor_below(float gain) const { return gain - std::abs(gain) * static_cast<float>(kNearness) - static_cast<float>(slack_); }
+    float floor_below(float gain) const {
+        return gain - std::abs(gain) * static_cast<float>(kNearness) - static_cast<float>(slack_);
+    }
 
   private:
     alignas(64) std::array<float, kMostSorted> counts_{};

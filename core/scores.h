@@ -4,8 +4,8 @@
 //   TwoClassScorer    cells of two class counts
 //   NumberScorer      cells of sums of targets
 //
-// `score` is the contract's. `near_score` and `bound` are quick and near it: what reaches `floor_below` a score may be as
-// good. So they tell which cuts are worth the exact score, and which bins are worth a look inside.
+// `score` is the contract's. `near_score` and `bound` are quick and near it: what reaches `floor_below` a score may be
+// as good. So they tell which cuts are worth the exact score, and which bins are worth a look inside.
 
 #pragma once
 

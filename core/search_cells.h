@@ -33,10 +33,10 @@ inline constexpr std::uint32_t kGroup = 16;          // candidates are scored in
 template <class Labels, class Near>
 struct CellScratch {
     std::vector<typename Labels::Bin> bins;
-    typename Labels::Cells lefts;         // of the candidates
-    std::vector<std::uint32_t> cuts;      // of the candidates: last code that goes left
-    std::vector<Near> scores;             // of the candidates, nearly
-    std::vector<std::uint64_t> sorted;    // code << 32 | row
+    typename Labels::Cells lefts;       // of the candidates
+    std::vector<std::uint32_t> cuts;    // of the candidates: last code that goes left
+    std::vector<Near> scores;           // of the candidates, nearly
+    std::vector<std::uint64_t> sorted;  // code << 32 | row
     std::vector<std::uint64_t> spare;
     std::vector<std::uint32_t> occupied;  // numbers of bins that are not empty
     typename Labels::Cells befores;       // of bins that might be looked into: what lies before them

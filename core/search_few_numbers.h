@@ -108,7 +108,8 @@ class FewNumbersSearch {
     // Cuts after each of the first n_cuts keys, where the code changes, with the missing rows on the left or not.
     void cut(std::uint32_t n_cuts, const Cell& missing, float missing_sum, bool missing_left) {
         const auto missing_weight = static_cast<float>(missing.weight);
-        const float least = static_cast<float>(std::max<std::int64_t>({scorer_.limits().min_size, scorer_.limits().min_weight, 1}));
+        const float least =
+            static_cast<float>(std::max<std::int64_t>({scorer_.limits().min_size, scorer_.limits().min_weight, 1}));
         constexpr float none = -std::numeric_limits<float>::infinity();
         Floats tops = Floats{} + none;
         for (std::uint32_t i = 0; i < n_cuts; i += kLanes) {

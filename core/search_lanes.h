@@ -94,8 +94,8 @@ class LaneSearch {
     Floats gain_all() {
         const float* counts = node_.counts();
         const float* sums = node_.sums();
-        const auto least = static_cast<float>(
-            std::max<std::int64_t>({scorer_.limits().min_size, scorer_.limits().min_weight, 1}));
+        const auto least =
+            static_cast<float>(std::max<std::int64_t>({scorer_.limits().min_size, scorer_.limits().min_weight, 1}));
         Floats tops = Floats{} + kNone;
         for (std::uint32_t i = 0; i < rows_.n; ++i) {
             const Ints last_left = codes_of(i);
@@ -106,8 +106,7 @@ class LaneSearch {
                 left += goes_left ? Floats{} + counts[j] : Floats{};
                 sum += goes_left ? Floats{} + sums[j] : Floats{};
             }
-            const auto is_cut =
-                (last_left != LaneCodes::kMissing) & (left >= least) & (node_.weight() - left >= least);
+            const auto is_cut = (last_left != LaneCodes::kMissing) & (left >= least) & (node_.weight() - left >= least);
             const Floats gains = is_cut ? node_.gain(sum, left) : Floats{} + kNone;
             tops = gains > tops ? gains : tops;
             vectors::store(gains, gains_[MissingLeft].data() + i * kLanes);
