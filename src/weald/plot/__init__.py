@@ -4,6 +4,10 @@
     PartitionDisplay    the plane, cut by a tree in the order of its cuts
     BoundaryDisplay     which class a model says where
     ImpurityDisplay     impurity against the share of a class
+    PruningDisplay      error against the size of a tree
+    OutOfBagDisplay     out-of-bag error of a growing forest
+    ConfusionDisplay    which classes are taken for which
+    ProximityDisplay    a map of rows by the leaves that they share
 
 `Display.from_estimator(...)` computes and draws; `plot(ax=...)` draws again. What was drawn is kept as `ax_` and
 `figure_`.
@@ -18,8 +22,21 @@ except ModuleNotFoundError as error:
     ) from error
 
 from weald.plot.boundary import BoundaryDisplay
+from weald.plot.confusion import ConfusionDisplay
 from weald.plot.curves import ImpurityDisplay
+from weald.plot.growth import OutOfBagDisplay
 from weald.plot.partition import PartitionDisplay
+from weald.plot.proximity import ProximityDisplay
+from weald.plot.pruning import PruningDisplay
 from weald.plot.tree import TreeDisplay
 
-__all__ = ["BoundaryDisplay", "ImpurityDisplay", "PartitionDisplay", "TreeDisplay"]
+__all__ = [
+    "BoundaryDisplay",
+    "ConfusionDisplay",
+    "ImpurityDisplay",
+    "OutOfBagDisplay",
+    "PartitionDisplay",
+    "ProximityDisplay",
+    "PruningDisplay",
+    "TreeDisplay",
+]

@@ -125,7 +125,8 @@ class BoundaryDisplay:
         display = cls(x, y_edges, values if classify else values[:, :, 0], labels, of_plane, exact)
         display.plot(ax=ax)
         if y is not None:
-            draw_points(display.ax_, points, y, labels, getattr(estimator, "classes_", None))
+            span = (float(values.min()), float(values.max()))
+            draw_points(display.ax_, points, y, labels, getattr(estimator, "classes_", None), span)
         return display
 
     def plot(self, ax: Axes | None = None) -> Self:

@@ -175,7 +175,8 @@ class PartitionDisplay:
         self._fill(regions, set(drawn.tolist()))
         for place, cut in enumerate(drawn):
             self._draw_cut(regions[cut], cut, name_cut(place), place / max(len(order) - 1, 1))
-        draw_points(ax, self.points, self.y, self.sketch.labels or None, self.classes)
+        span = None if self.sketch.labels else self._span()
+        draw_points(ax, self.points, self.y, self.sketch.labels or None, self.classes, span)
         if tree_ax is not None:
             tags = [""] * len(self.sketch.node)
             for place, cut in enumerate(order):
@@ -210,9 +211,15 @@ class PartitionDisplay:
         if self.sketch.shares is not None:
             colors = class_colors(len(self.sketch.labels))
             return tint(colors[int(self.sketch.shares[node].argmax())], STRENGTH)
-        mean = self.sketch.mean
-        assert mean is not None  # noqa: S101  (for the type checker)
-        return SCALE(0.85 * (mean[node] - mean.min()) / (np.ptp(mean) or 1.0))
+        assert self.sketch.mean is not None  # noqa: S101  (for the type checker)
+        low, high = self._span()
+        return SCALE((self.sketch.mean[node] - low) / ((high - low) or 1.0))
+
+    def _span(self) -> tuple[float, float]:
+        """Say from where to where colours of numbers go: the targets that are drawn, else the means."""
+        numbers = self.sketch.mean if self.y is None else np.asarray(self.y, dtype=np.float64)
+        assert numbers is not None  # noqa: S101  (for the type checker)
+        return float(numbers.min()), float(numbers.max())
 
     def _draw_cut(self, region: Floats, node: int, name: str, late: float) -> None:
         """Draw a line across the node's region, with its letter in a small disc; nothing where it leaves the plane."""
@@ -257,4 +264,4 @@ def _impurities(forest: Any, sketch: Sketch, criterion: str) -> Floats:
         whole = float(forest.impurity[0])
     decreases = np.ldexp(forest.decrease[cuts], -2 * forest.target_exponent)
     after: Floats = whole - np.concatenate([[0.0], np.cumsum(decreases)])
-    return after
+    return after.clip(0)  # sums of rounded decreases may miss nothing by a hair

@@ -52,15 +52,27 @@ def set_plane(ax: Axes, limits: Limits, names: tuple[str, str]) -> None:
     ax.set(xlim=limits[0], ylim=limits[1], xlabel=names[0], ylabel=names[1])
 
 
-def draw_points(ax: Axes, points: Floats, y: Any, labels: list[str] | None, classes: Any = None) -> None:
-    """Draw rows: by class, each with a marker of its own, or by number, from pale to deep. Nothing of y: plain dots."""
+def draw_points(
+    ax: Axes,
+    points: Floats,
+    y: Any,
+    labels: list[str] | None,
+    classes: Any = None,
+    span: tuple[float, float] | None = None,
+) -> None:
+    """Draw rows: by class, each with a marker of its own, or by number, from pale to deep over a span.
+
+    Without y they are plain dots.
+    """
     size = float(np.clip(4000 / max(len(points), 1), 12, 30))
     look: dict[str, Any] = {"s": size, "linewidths": 0.5, "edgecolors": INK, "zorder": 4}
     if y is None:
         ax.scatter(points[:, 0], points[:, 1], color=INK, **look)
         return
     if labels is None:
-        ax.scatter(points[:, 0], points[:, 1], c=np.asarray(y, dtype=np.float64), cmap=SCALE, **look)
+        numbers = np.asarray(y, dtype=np.float64)
+        low, high = span or (numbers.min(), numbers.max())
+        ax.scatter(points[:, 0], points[:, 1], c=numbers, cmap=SCALE, vmin=low, vmax=high, **look)
         return
     target = np.asarray(y)
     for label, name, color, marker in zip(

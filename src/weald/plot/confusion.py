@@ -1,0 +1,141 @@
+"""Which classes are taken for which.
+
+ConfusionDisplay
+"""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from sklearn.metrics import ConfusionMatrixDisplay, confusion_matrix
+from sklearn.utils.validation import check_is_fitted
+
+from weald.errors import ParameterError
+from weald.plot.axes import figure_of, new_axes
+from weald.plot.growth import out_of_bag
+from weald.plot.palette import INK, SCALE
+from weald.words import Names
+
+Counts = npt.NDArray[np.integer[Any]]
+
+
+class ConfusionDisplay:
+    """How often each class is taken for each: true classes down, what the model says across.
+
+    Make it with `from_estimator`, for new rows, or with `from_out_of_bag`, for the rows that a forest was grown from.
+    Drawn by scikit-learn's `ConfusionMatrixDisplay`; a cell is shaded by its share of the true class.
+
+    Parameters
+    ----------
+    counts : array of shape (n_classes, n_classes)
+        Rows by true class (down) and by class said (across).
+    labels : list of str
+        Names of the classes.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where it was drawn.
+    figure_ : matplotlib Figure
+        The figure of these axes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from weald import RandomForestClassifier
+    >>> from weald.plot import ConfusionDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = RandomForestClassifier(n_estimators=50, random_state=0).fit(X[::2], y[::2])
+    >>> display = ConfusionDisplay.from_estimator(forest, X[1::2], y[1::2])
+    >>> display.counts.sum(axis=1)
+    array([25, 25, 25])
+    """
+
+    def __init__(self, counts: Counts, labels: list[str]) -> None:
+        self.counts, self.labels = counts, labels
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: Any, *, class_names: Sequence[str] | None = None, ax: Axes | None = None
+    ) -> Self:
+        """Compare what a classifier says with the truth, and draw.
+
+        Parameters
+        ----------
+        estimator : fitted classifier
+        X : array or data frame of shape (n_rows, n_features)
+        y : array of shape (n_rows,)
+            The true classes.
+        class_names : sequence of str or None, default=None
+            None: the labels.
+        ax : matplotlib Axes or None, default=None
+            Where to draw. None: a new figure.
+
+        Returns
+        -------
+        ConfusionDisplay
+        """
+        labels = _labels(estimator, class_names)
+        counts = confusion_matrix(y, estimator.predict(X), labels=estimator.classes_)
+        return cls(counts, labels).plot(ax=ax)
+
+    @classmethod
+    def from_out_of_bag(
+        cls, estimator: Any, *, class_names: Sequence[str] | None = None, ax: Axes | None = None
+    ) -> Self:
+        """Compare what trees say of the rows outside their bags with the truth, and draw.
+
+        Parameters
+        ----------
+        estimator : forest fitted with `oob_score=True`
+        class_names : sequence of str or None, default=None
+            None: the labels.
+        ax : matplotlib Axes or None, default=None
+            Where to draw. None: a new figure.
+
+        Returns
+        -------
+        ConfusionDisplay
+        """
+        labels = _labels(estimator, class_names)
+        return cls(out_of_bag(estimator).confusion(), labels).plot(ax=ax)
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw it.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None, default=None
+            Where to draw. None: a new figure.
+
+        Returns
+        -------
+        ConfusionDisplay
+            Itself.
+        """
+        side = 1.7 + 0.42 * len(self.labels)
+        self.ax_ = ax or new_axes(side, side)
+        self.figure_ = figure_of(self.ax_)
+        of_class = self.counts.sum(axis=1, keepdims=True)
+        shares = self.counts / np.where(of_class > 0, of_class, 1)
+        drawn = ConfusionMatrixDisplay(shares, display_labels=self.labels)
+        drawn.plot(ax=self.ax_, cmap=SCALE, colorbar=False, im_kw={"vmin": 0, "vmax": 1})
+        for text, count in zip(drawn.text_.ravel(), self.counts.ravel(), strict=True):
+            text.set_text(f"{count:g}" if count else "·")
+        self.ax_.set(xlabel="said", ylabel="true")
+        self.ax_.tick_params(length=0, labelcolor=INK)
+        for spine in self.ax_.spines.values():
+            spine.set_visible(False)
+        if max(map(len, self.labels)) > 6:
+            self.ax_.tick_params(axis="x", labelrotation=30)
+        return self
+
+
+def _labels(estimator: Any, class_names: Sequence[str] | None) -> list[str]:
+    check_is_fitted(estimator)
+    names = Names.of(estimator, None, class_names)
+    if names.classes is None:
+        raise ParameterError(f"{type(estimator).__name__} says numbers, not classes. Give a classifier.")
+    return [str(label) for label in names.classes]

@@ -1,0 +1,160 @@
+"""Error of a forest as it grows, judged out of bag.
+
+OutOfBagDisplay
+"""
+
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from sklearn.utils.validation import check_is_fitted
+
+from weald.errors import DataError, ParameterError
+from weald.oob import OutOfBag
+from weald.plot.axes import figure_of, new_axes
+from weald.plot.palette import FIRST, INK, SECOND, calm, tint
+
+MOST_SIZES = 40  # of the forests that are judged on new rows
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.integer[Any]]
+
+
+class OutOfBagDisplay:
+    """Out-of-bag error after each tree, and with new rows the error on them.
+
+    Make it with `from_estimator`. The first trees leave many rows without a judge: until nine rows in ten are out of at
+    least one bag, the line is pale. The bar at the end is the 95 % interval of the last error.
+
+    Parameters
+    ----------
+    n_trees : array of shape (n_trees,)
+        1, 2, 3 and so on.
+    error : array of shape (n_trees,)
+        Out-of-bag error after so many trees.
+    share : array of shape (n_trees,)
+        Share of the rows that are out of at least one bag.
+    interval : (float, float)
+        Of the last error.
+    sizes, new_error : arrays of shape (n_sizes,) or None
+        Numbers of trees, and the error of so many on new rows.
+    classify : bool
+        Whether errors are shares.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where it was drawn.
+    figure_ : matplotlib Figure
+        The figure of these axes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from weald import RandomForestClassifier
+    >>> from weald.plot import OutOfBagDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = RandomForestClassifier(n_estimators=100, oob_score=True, random_state=0).fit(X, y)
+    >>> display = OutOfBagDisplay.from_estimator(forest)
+    >>> bool(display.error[-1] == forest.oob_error_)
+    True
+    """
+
+    def __init__(
+        self,
+        n_trees: Ints,
+        error: Floats,
+        share: Floats,
+        interval: tuple[float, float],
+        sizes: Ints | None,
+        new_error: Floats | None,
+        classify: bool,
+    ) -> None:
+        self.n_trees, self.error, self.share, self.interval = n_trees, error, share, interval
+        self.sizes, self.new_error, self.classify = sizes, new_error, classify
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any = None, y: Any = None, *, ax: Axes | None = None) -> Self:
+        """Draw the curve that a forest keeps.
+
+        Parameters
+        ----------
+        estimator : forest fitted with `oob_score=True`
+        X : array or data frame of shape (n_rows, n_features), optional
+            New rows.
+        y : array of shape (n_rows,), optional
+            Their targets.
+        ax : matplotlib Axes or None, default=None
+            Where to draw. None: a new figure.
+
+        Returns
+        -------
+        OutOfBagDisplay
+        """
+        found = out_of_bag(estimator)
+        if (X is None) != (y is None):
+            raise DataError("New rows need both X and y. Give both, or neither to draw the out-of-bag error alone.")
+        classify = found.classes is not None
+        sizes, new_error = None, None
+        if X is not None:
+            sizes = np.unique(np.geomspace(1, found.n_trees, MOST_SIZES).astype(int))
+            new_error = np.array([_error_of(estimator[:n], X, y, classify=classify) for n in sizes])
+        curve = found.curve
+        display = cls(curve.n_trees, curve.error, curve.share, found.error_interval(), sizes, new_error, classify)
+        return display.plot(ax=ax)
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw it.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None, default=None
+            Where to draw. None: a new figure.
+
+        Returns
+        -------
+        OutOfBagDisplay
+            Itself.
+        """
+        self.ax_ = ax or new_axes(5.6, 3.6)
+        self.figure_ = figure_of(self.ax_)
+        calm(self.ax_, grid="y")
+        known = self.share >= 0.9
+        self.ax_.plot(self.n_trees, self.error, color=tint(FIRST, 0.4), linewidth=1.4)
+        judged = np.where(known, self.error, np.nan)
+        self.ax_.plot(self.n_trees, judged, color=FIRST, linewidth=1.8, label="out of bag")
+        if self.sizes is not None and self.new_error is not None:
+            look: dict[str, Any] = {"color": SECOND, "linewidth": 1.8, "linestyle": "--"}
+            self.ax_.plot(self.sizes, self.new_error, label="new rows", **look)
+        last, (low, high) = self.error[-1], self.interval
+        if np.isfinite([last, low, high]).all():
+            bar: dict[str, Any] = {"fmt": "o", "color": INK, "markersize": 4.5, "elinewidth": 1.2, "zorder": 4}
+            self.ax_.errorbar(
+                self.n_trees[-1], last, yerr=[[last - low], [high - last]], label=f"{last:.3g}, 95% interval", **bar
+            )
+        self.ax_.set_xscale("log")
+        self.ax_.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
+        self.ax_.set(xlabel="trees", ylabel="error" if self.classify else "mean squared error")
+        self.ax_.set_xlim(left=0.93)
+        self.ax_.set_ylim(bottom=0)
+        self.ax_.legend(frameon=False, fontsize=9)
+        return self
+
+
+def out_of_bag(estimator: Any) -> OutOfBag:
+    """Take what a forest knows of the rows outside its bags."""
+    check_is_fitted(estimator, "forest_")
+    found = getattr(estimator, "oob_", None)
+    if found is None:
+        raise ParameterError(
+            f"This {type(estimator).__name__} has not looked at the rows outside its bags. Fit a forest with "
+            "oob_score=True."
+        )
+    kept: OutOfBag = found
+    return kept
+
+
+def _error_of(forest: Any, X: Any, y: Any, *, classify: bool) -> float:
+    said, truth = forest.predict(X), np.asarray(y)
+    return float(np.mean(said != truth) if classify else np.mean((said - truth) ** 2))

@@ -1,0 +1,153 @@
+"""Rows as a map: those that share many leaves stand close.
+
+ProximityDisplay
+"""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from scipy import linalg, sparse
+from sklearn.utils.validation import check_is_fitted
+
+from weald.errors import DataError
+from weald.plot.axes import figure_of, new_axes
+from weald.plot.palette import calm
+from weald.plot.plane import draw_points
+from weald.words import Names
+
+MOST_ROWS = 2000  # the map of n rows costs n³
+
+Floats = npt.NDArray[np.float64]
+
+
+class ProximityDisplay:
+    """A map of rows: two rows are close when they are in one leaf of many trees.
+
+    Make it with `from_estimator`. The proximity of two rows is the share of trees in which they share a leaf. The map
+    is the plane in which distances √(1 − proximity) are kept best, by classical scaling. Rows of a class that stand
+    among those of another deserve a look.
+
+    Parameters
+    ----------
+    points : array of shape (n_rows, 2)
+        Where the rows stand.
+    y : array of shape (n_rows,) or None
+        Their targets.
+    labels : list of str or None
+        Names of the classes; None: targets are numbers.
+    classes : array or None
+        The labels as they stand in y.
+    kept : float
+        Share of the spread of the rows that the plane keeps.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where it was drawn.
+    figure_ : matplotlib Figure
+        The figure of these axes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from weald import RandomForestClassifier
+    >>> from weald.plot import ProximityDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = RandomForestClassifier(n_estimators=50, random_state=0).fit(X, y)
+    >>> ProximityDisplay.from_estimator(forest, X, y).points.shape
+    (150, 2)
+    """
+
+    def __init__(self, points: Floats, y: Any, labels: list[str] | None, classes: Any, kept: float) -> None:
+        self.points, self.y, self.labels, self.classes, self.kept = points, y, labels, classes, kept
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: Any = None, *, class_names: Sequence[str] | None = None, ax: Axes | None = None
+    ) -> Self:
+        """Find how close rows are, and draw their map.
+
+        Parameters
+        ----------
+        estimator : fitted forest
+        X : array or data frame of shape (n_rows, n_features)
+            At most 2,000 rows.
+        y : array of shape (n_rows,) or None, default=None
+            Their targets, for colours.
+        class_names : sequence of str or None, default=None
+            None: the labels.
+        ax : matplotlib Axes or None, default=None
+            Where to draw. None: a new figure.
+
+        Returns
+        -------
+        ProximityDisplay
+        """
+        check_is_fitted(estimator, "forest_")
+        n_rows = len(X)
+        if n_rows > MOST_ROWS:
+            raise DataError(f"X has {n_rows} rows; a map takes at most {MOST_ROWS}. Draw some of them at random.")
+        points, kept = scale_classically(1 - proximities(estimator, X))
+        names = Names.of(estimator, None, class_names)
+        labels = None if names.classes is None else [str(label) for label in names.classes]
+        return cls(points, y, labels, getattr(estimator, "classes_", None), kept).plot(ax=ax)
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw it.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None, default=None
+            Where to draw. None: a new figure.
+
+        Returns
+        -------
+        ProximityDisplay
+            Itself.
+        """
+        self.ax_ = ax or new_axes(5.2, 4.4)
+        self.figure_ = figure_of(self.ax_)
+        calm(self.ax_)
+        draw_points(self.ax_, self.points, self.y, self.labels, self.classes)
+        self.ax_.set(aspect="equal", xticks=[], yticks=[])
+        self.ax_.set_xlabel(f"a map of {len(self.points)} rows; it keeps {self.kept:.0%} of their spread", fontsize=9)
+        if self.labels is not None and self.y is not None:
+            self.ax_.legend(frameon=False, fontsize=9)
+        return self
+
+
+def proximities(estimator: Any, X: Any) -> Floats:
+    """Share of trees in which two rows share a leaf, for all pairs of rows."""
+    leaves = np.asarray(estimator.apply(X))
+    leaves = leaves.reshape(len(leaves), -1)
+    nodes = leaves + estimator.forest_.tree_start[:-1]
+    rows = np.repeat(np.arange(len(leaves)), leaves.shape[1])
+    marks = sparse.csr_matrix((np.ones(nodes.size), (rows, nodes.ravel())))
+    shared: Floats = (marks @ marks.T).toarray()
+    return shared / leaves.shape[1]
+
+
+def scale_classically(squares: Floats) -> tuple[Floats, float]:
+    """Place points in the plane so that squared distances are kept best; also the share of the spread that is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weald.plot.proximity import scale_classically
+    >>> line = np.array([0.0, 1.0, 3.0])
+    >>> points, kept = scale_classically((line[:, None] - line) ** 2)
+    >>> abs(points[:, 0] - points[0, 0]).round(6), round(kept, 6)
+    (array([0., 1., 3.]), 1.0)
+    """
+    centred = squares - squares.mean(axis=0) - squares.mean(axis=1, keepdims=True) + squares.mean()
+    n_rows = len(squares)
+    first = max(n_rows - 2, 0)
+    spreads, axes = linalg.eigh(-centred / 2, subset_by_index=[first, n_rows - 1])
+    spreads = spreads.clip(0)
+    points: Floats = (axes * np.sqrt(spreads))[:, ::-1]
+    points *= np.where(points[np.abs(points).argmax(axis=0), range(points.shape[1])] < 0, -1, 1)  # one of two mirrors
+    total = float(np.trace(-centred / 2))
+    return points, float(spreads.sum() / total) if total > 0 else 1.0

@@ -1,0 +1,176 @@
+"""Error against the size of a tree, as it is pruned.
+
+PruningDisplay
+"""
+
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from sklearn.utils.validation import check_is_fitted
+
+from weald.errors import DataError, DataTypeError
+from weald.plot.axes import figure_of, new_axes
+from weald.plot.palette import FIRST, INK, SECOND, SOFT, calm, tint
+
+MOST_TREES = 100  # that are judged on new rows, from a path of any length
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.integer[Any]]
+
+
+class PruningDisplay:
+    """Error against the number of leaves, for every tree that pruning can leave.
+
+    Make it with `from_estimator`. The error on the rows that the tree was grown from falls with every leaf. That on new
+    rows falls, then rises again; the picture marks the tree of least error, and the smallest one that is within one
+    standard error of it.
+
+    Parameters
+    ----------
+    leaves : array of shape (n_trees,)
+        Sizes of the pruned trees, from the largest.
+    alpha : array of shape (n_trees,)
+        The price of a leaf from which on each is the best.
+    training_error : array of shape (n_trees,)
+        Share of wrong classes, or mean squared error, on the tree's own rows.
+    new_error, standard_error : arrays of shape (n_trees,) or None
+        The same on new rows, and how sure it is.
+    classify : bool
+        Whether errors are shares.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where it was drawn.
+    figure_ : matplotlib Figure
+        The figure of these axes.
+    best_, smallest_ : int or None
+        Places in `leaves` of the tree of least error on new rows, and of the smallest within one standard error of it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from weald import DecisionTreeClassifier
+    >>> from weald.plot import PruningDisplay
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> tree = DecisionTreeClassifier().fit(X[::2], y[::2])
+    >>> display = PruningDisplay.from_estimator(tree, X[1::2], y[1::2])
+    >>> int(display.leaves[0]) == tree.get_n_leaves(), int(display.leaves[-1])
+    (True, 1)
+    """
+
+    def __init__(
+        self,
+        leaves: Ints,
+        alpha: Floats,
+        training_error: Floats,
+        new_error: Floats | None,
+        standard_error: Floats | None,
+        classify: bool,
+    ) -> None:
+        self.leaves, self.alpha, self.training_error = leaves, alpha, training_error
+        self.new_error, self.standard_error, self.classify = new_error, standard_error, classify
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any = None, y: Any = None, *, ax: Axes | None = None) -> Self:
+        """Prune a tree step by step, judge every step, and draw.
+
+        Parameters
+        ----------
+        estimator : fitted tree
+            Grown large, without pruning.
+        X : array or data frame of shape (n_rows, n_features), optional
+            New rows.
+        y : array of shape (n_rows,), optional
+            Their targets.
+        ax : matplotlib Axes or None, default=None
+            Where to draw. None: a new figure.
+
+        Returns
+        -------
+        PruningDisplay
+        """
+        check_is_fitted(estimator, "forest_")
+        if not hasattr(estimator, "pruning_path"):
+            raise DataTypeError(
+                f"{type(estimator).__name__} cannot be pruned: only single trees are. Take one, for example "
+                "forest.estimators_[0]."
+            )
+        if (X is None) != (y is None):
+            raise DataError("New rows need both X and y. Give both, or neither to draw the training error alone.")
+        path = estimator.pruning_path(frame="dict")
+        steps = _choose_steps(len(path["leaves"]))
+        leaves, alpha, training = (np.asarray(path[name])[steps] for name in ("leaves", "alpha", "error"))
+        classify = hasattr(estimator, "classes_")
+        new_error, standard_error = None, None
+        if X is not None:
+            losses = [_losses(estimator.prune(float(a)), X, y, classify=classify) for a in alpha]
+            new_error = np.array([loss.mean() for loss in losses])
+            standard_error = np.array([loss.std() / np.sqrt(len(loss)) for loss in losses])
+        return cls(leaves, alpha, training, new_error, standard_error, classify).plot(ax=ax)
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw it.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None, default=None
+            Where to draw. None: a new figure.
+
+        Returns
+        -------
+        PruningDisplay
+            Itself.
+        """
+        self.ax_ = ax or new_axes(5.6, 3.8)
+        self.figure_ = figure_of(self.ax_)
+        calm(self.ax_, grid="y")
+        self.ax_.plot(self.leaves, self.training_error, color=FIRST, linewidth=1.8, label="training rows")
+        self.best_: int | None = None
+        self.smallest_: int | None = None
+        if self.new_error is not None:
+            self._draw_new()
+        self.ax_.set_xscale("log")
+        self.ax_.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
+        self.ax_.set(xlabel="leaves", ylabel="error" if self.classify else "mean squared error")
+        self.ax_.set_xlim(left=0.93)
+        self.ax_.set_ylim(bottom=0)
+        self.ax_.legend(frameon=False, fontsize=9)
+        return self
+
+    def _draw_new(self) -> None:
+        """Draw the error on new rows with its standard error, and mark the trees that one would choose."""
+        assert self.new_error is not None and self.standard_error is not None  # noqa: S101, PT018
+        low, high = self.new_error - self.standard_error, self.new_error + self.standard_error
+        self.ax_.fill_between(self.leaves, low, high, color=tint(SECOND, 0.22), linewidth=0)
+        self.ax_.plot(self.leaves, self.new_error, color=SECOND, linewidth=1.8, linestyle="--", label="new rows")
+        least = self.new_error.min()
+        best = int(np.flatnonzero(self.new_error == least)[-1])  # of equal ones the smallest
+        smallest = int(np.flatnonzero(self.new_error <= least + self.standard_error[best])[-1])
+        marks = [(best, "o", SECOND, "least error")]
+        if smallest != best:
+            marks.append((smallest, "s", INK, "within one standard error"))
+        self.best_, self.smallest_ = best, smallest
+        for place, marker, color, words in marks:
+            leaves, word = int(self.leaves[place]), "leaf" if self.leaves[place] == 1 else "leaves"
+            look: dict[str, Any] = {"color": color, "markersize": 6.5, "markeredgecolor": "white", "zorder": 4}
+            label = f"{words}: {leaves} {word}"
+            self.ax_.plot(leaves, self.new_error[place], marker, linestyle="none", label=label, **look)
+        self.ax_.axhline(least, color=SOFT, linewidth=0.6, linestyle=":", zorder=1)
+
+
+def _choose_steps(n_steps: int) -> Ints:
+    """Take all steps of a path, or some that are spread evenly over the logarithm of the place from its end."""
+    if n_steps <= MOST_TREES:
+        return np.arange(n_steps)
+    from_end = np.unique(np.geomspace(1, n_steps, MOST_TREES).astype(int))
+    return (n_steps - from_end)[::-1]
+
+
+def _losses(tree: Any, X: Any, y: Any, *, classify: bool) -> Floats:
+    """Judge a tree row by row: 1 for a wrong class, or the squared error."""
+    said, truth = tree.predict(X), np.asarray(y)
+    losses: Floats = (said != truth).astype(np.float64) if classify else (said - truth.astype(np.float64)) ** 2
+    return losses

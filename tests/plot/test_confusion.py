@@ -1,0 +1,46 @@
+"""Confusion is counted from what is said and what is true."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.metrics import confusion_matrix
+
+import weald
+from weald.plot import ConfusionDisplay
+
+X, Y = load_iris(return_X_y=True)
+NAMES = np.array(["setosa", "versicolor", "virginica"])
+
+
+def drawn(display):
+    """Read the numbers from the picture: by row, then by column."""
+    texts = sorted(display.ax_.texts, key=lambda text: (text.get_position()[1], text.get_position()[0]))
+    words = [text.get_text() for text in texts]
+    return np.array([0 if word == "·" else int(word) for word in words]).reshape(3, 3)
+
+
+def test_counts_are_drawn_by_true_class_and_class_said():
+    tree = weald.DecisionTreeClassifier(max_depth=2).fit(X, NAMES[Y])
+    display = ConfusionDisplay.from_estimator(tree, X, NAMES[Y])
+    assert (display.counts == confusion_matrix(NAMES[Y], tree.predict(X))).all()
+    assert (drawn(display) == display.counts).all()
+    assert display.labels == list(NAMES)
+
+
+def test_out_of_bag_rows_are_counted_once_each():
+    forest = weald.RandomForestClassifier(60, oob_score=True, random_state=0).fit(X, Y)
+    display = ConfusionDisplay.from_out_of_bag(forest, class_names=NAMES)
+    said = forest.oob_decision_function_.argmax(axis=1)
+    assert (display.counts == confusion_matrix(Y, said)).all()
+    assert (drawn(display) == display.counts).all()
+
+
+def test_a_class_that_never_comes_has_an_empty_row():
+    tree = weald.DecisionTreeClassifier().fit(X, Y)
+    display = ConfusionDisplay.from_estimator(tree, X[:100], Y[:100])
+    assert display.counts.tolist() == [[50, 0, 0], [0, 50, 0], [0, 0, 0]]
+
+
+def test_numbers_have_no_confusion():
+    with pytest.raises(weald.ParameterError, match="says numbers, not classes"):
+        ConfusionDisplay.from_estimator(weald.DecisionTreeRegressor().fit(X, Y), X, Y)

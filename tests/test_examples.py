@@ -1,0 +1,45 @@
+"""Every example draws its picture, and the gallery shows it."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+plt = pytest.importorskip("matplotlib.pyplot", reason="the gallery needs matplotlib, which is not installed")
+
+ROOT = Path(__file__).parents[1]
+GALLERY = ROOT / "docs" / "gallery"
+EXAMPLES = sorted(path for path in (ROOT / "examples").glob("*.py") if path.stem not in ("demo", "gallery"))
+PAGES = "\n".join(page.read_text() for page in GALLERY.glob("*.md"))
+
+
+@pytest.fixture(autouse=True)
+def settings_stay_as_they_were():
+    with plt.rc_context():
+        yield
+    plt.close("all")
+
+
+@pytest.mark.parametrize("script", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_draws_its_picture(script, monkeypatch):
+    monkeypatch.syspath_prepend(str(script.parent))
+    spec = importlib.util.spec_from_file_location(f"example_{script.stem}", script)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    figure = module.draw(quick=True)
+    figure.canvas.draw()
+    assert figure.axes
+
+
+@pytest.mark.parametrize("script", EXAMPLES, ids=lambda path: path.stem)
+def test_the_gallery_shows_the_picture_and_the_script(script):
+    assert f"]({script.stem}.svg)" in PAGES
+    assert f"../../examples/{script.name}" in PAGES
+    assert (GALLERY / f"{script.stem}.svg").exists()
+
+
+def test_the_gallery_shows_nothing_else():
+    stems = {path.stem for path in EXAMPLES}
+    assert set(re.findall(r"\]\((\w+)\.svg\)", PAGES)) == stems
+    assert {path.stem for path in GALLERY.glob("*.svg")} == stems
