@@ -25,10 +25,25 @@ namespace {
 
 // ---- Codes
 
+// Numbers of groups or strata, none of which is negative or beyond the rows; empty where there are none.
+std::span<const std::int32_t> numbers_by_row(const std::optional<Vector<std::int32_t>>& numbers, std::size_t n_rows) {
+    if (!numbers) {
+        return {};
+    }
+    const auto of_row = span_of(*numbers);
+    if (of_row.size() != n_rows || std::any_of(of_row.begin(), of_row.end(), [&](std::int32_t number) {
+            return number < 0 || static_cast<std::size_t>(number) >= n_rows;
+        })) {
+        throw std::invalid_argument("numbers of groups or strata do not suit the rows");
+    }
+    return of_row;
+}
+
 Codes bind_code_table(const Table2D& x, const std::optional<Vector<std::int32_t>>& classes,
                       const std::optional<Vector<double>>& numbers, std::uint32_t n_classes,
                       const std::optional<Vector<double>>& weights, bool weights_whole, std::uint32_t max_bins,
-                      std::size_t n_threads, const nb::object& watch) {
+                      std::size_t n_threads, const nb::object& watch, const std::optional<Vector<std::int32_t>>& strata,
+                      const std::optional<Vector<std::int32_t>>& groups) {
     const Matrix matrix = matrix_of(x);
     const std::size_t n_targets = n_classes != 0 ? (classes ? classes->size() : 0) : (numbers ? numbers->size() : 0);
     if (matrix.n_rows == 0 || matrix.n_columns == 0 || n_targets != matrix.n_rows ||
@@ -45,7 +60,7 @@ Codes bind_code_table(const Table2D& x, const std::optional<Vector<std::int32_t>
             throw std::invalid_argument("a class is out of range");
         }
     }
-    Table table{matrix, {}, {}, n_classes, {}, weights_whole};
+    Table table{matrix, {}, {}, n_classes, {}, weights_whole, {}, {}};
     if (n_classes != 0) {
         table.classes = span_of(*classes);
     } else {
@@ -54,6 +69,8 @@ Codes bind_code_table(const Table2D& x, const std::optional<Vector<std::int32_t>
     if (weights) {
         table.weights = span_of(*weights);
     }
+    table.strata = numbers_by_row(strata, matrix.n_rows);
+    table.groups = numbers_by_row(groups, matrix.n_rows);
     Work work = make_work(n_threads, watch);
     const nb::gil_scoped_release release;
     return code_table(table, max_bins, work);
@@ -159,6 +176,16 @@ ClassWeight class_weight_of(const std::string& word) {
     if (word == "bag")
         return ClassWeight::bag;
     throw std::invalid_argument("class_weight is none of none, given, table, bag");
+}
+
+Strata strata_of(const std::string& word) {
+    if (word == "none")
+        return Strata::none;
+    if (word == "class")
+        return Strata::classes;
+    if (word == "given")
+        return Strata::given;
+    throw std::invalid_argument("strata is none of none, class, given");
 }
 
 // ---- Prediction
@@ -268,6 +295,9 @@ void bind_forest(nb::module_& module) {
         .def_ro("n_classes", &Codes::n_classes)
         .def_prop_ro("n_columns", [](const Codes& codes) { return codes.columns.size(); })
         .def_ro("fingerprint", &Codes::fingerprint, "Fingerprint of the training data.")
+        .def_prop_ro(
+            "design", [](const Codes& codes) { return codes.design.fingerprint; },
+            "Fingerprint of strata and groups; 0: there are none.")
         .def(
             "positions", [](const Codes& codes) { return to_numpy(codes.positions); },
             "The row of the table at each rank.")
@@ -278,6 +308,7 @@ void bind_forest(nb::module_& module) {
 
     module.def("code_table", &bind_code_table, "x"_a, "classes"_a.none(), "numbers"_a.none(), "n_classes"_a,
                "weights"_a.none(), "weights_whole"_a, "max_bins"_a, "n_threads"_a, "watch"_a.none(),
+               "strata"_a.none() = nb::none(), "groups"_a.none() = nb::none(),
                "Turn a table into codes and ranks; max_bins 0 keeps every distinct value.");
 
     nb::class_<Growth>(module, "Growth", "How to grow, in plain numbers.")
@@ -286,7 +317,8 @@ void bind_forest(nb::module_& module) {
             [](Growth* self, std::string criterion, std::uint32_t max_features, std::int32_t max_depth,
                std::int64_t min_samples_split, std::int64_t min_samples_leaf, double min_weight_fraction_leaf,
                double min_impurity_decrease, std::uint32_t max_leaf_nodes, bool bootstrap, std::uint64_t n_draws,
-               const std::string& class_weight, std::vector<double> class_weights) {
+               const std::string& class_weight, std::vector<double> class_weights, const std::string& strata,
+               std::vector<std::uint64_t> draws) {
                 new (self) Growth{std::move(criterion),
                                   max_features,
                                   max_depth,
@@ -298,11 +330,13 @@ void bind_forest(nb::module_& module) {
                                   bootstrap,
                                   n_draws,
                                   class_weight_of(class_weight),
-                                  std::move(class_weights)};
+                                  std::move(class_weights),
+                                  strata_of(strata),
+                                  std::move(draws)};
             },
             "criterion"_a, "max_features"_a, "max_depth"_a, "min_samples_split"_a, "min_samples_leaf"_a,
             "min_weight_fraction_leaf"_a, "min_impurity_decrease"_a, "max_leaf_nodes"_a, "bootstrap"_a, "n_draws"_a,
-            "class_weight"_a, "class_weights"_a);
+            "class_weight"_a, "class_weights"_a, "strata"_a, "draws"_a);
 
     module.def("grow", &bind_grow, "codes"_a, "growth"_a, "seed"_a, "first_tree"_a, "n_trees"_a, "n_threads"_a,
                "watch"_a.none(), "Grow trees; returns their arrays by name.");

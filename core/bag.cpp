@@ -2,25 +2,24 @@
 
 #include <algorithm>
 #include <numeric>
+#include <stdexcept>
 
 #include "random.h"
 
 namespace weald {
 
-BagDrawer::BagDrawer(const Codes& codes) : n_rows_(codes.n_rows), length_(codes.line_length) {
-    if (codes.line.empty()) {
-        return;
-    }
-    ends_.resize(codes.line.size());
-    std::inclusive_scan(codes.line.begin(), codes.line.end(), ends_.begin());
-    step_ = length_ / n_rows_ + 1;
-    guide_.resize(length_ / step_ + 2, n_rows_ - 1);
+Line::Line(const std::vector<std::uint64_t>& lengths)
+    : n_(static_cast<std::uint32_t>(lengths.size())), length_(0), ends_(lengths.size()) {
+    std::inclusive_scan(lengths.begin(), lengths.end(), ends_.begin());
+    length_ = ends_.back();
+    step_ = length_ / n_ + 1;
+    guide_.resize(length_ / step_ + 2, n_ - 1);
     for (std::uint64_t i = 0; i * step_ < length_; ++i) {
         guide_[i] = static_cast<std::uint32_t>(std::upper_bound(ends_.begin(), ends_.end(), i * step_) - ends_.begin());
     }
 }
 
-std::uint32_t BagDrawer::rank_at(std::uint64_t place) const {
+std::uint32_t Line::unit_at(std::uint64_t place) const {
     if (ends_.empty()) {
         return static_cast<std::uint32_t>(place);
     }
@@ -30,19 +29,93 @@ std::uint32_t BagDrawer::rank_at(std::uint64_t place) const {
     return static_cast<std::uint32_t>(std::upper_bound(begin, end, place) - ends_.begin());
 }
 
-std::vector<std::uint32_t> BagDrawer::draw(std::uint64_t n_draws, std::uint64_t seed, std::uint32_t tree) const {
-    std::vector<std::uint32_t> counts(n_rows_);
-    std::uint64_t pair = 0;
+namespace {
+
+// Calls use(bits) for draws first ... last - 1 of a tree's bag.
+template <class Use>
+void for_draws(std::uint64_t seed, std::uint32_t tree, std::uint64_t first, std::uint64_t last, Use&& use) {
+    const auto draw_one = [&](std::uint64_t j) {
+        use(draw({seed, j / 2, tree, kPurposeBag}, static_cast<std::uint32_t>(j % 2)));
+    };
+    std::uint64_t j = first;
+    if (j % 2 != 0 && j < last) {
+        draw_one(j++);
+    }
     // Several runs of philox at once, in vectors.
-    for (; 2 * (pair + kPhiloxBlock) <= n_draws; pair += kPhiloxBlock) {
-        const DrawBlock block = draw_block_of_ids(seed, pair, tree, kPurposeBag);
-        for (const std::uint64_t bits : block) {
-            ++counts[rank_at(below(bits, length_))];
+    for (; j + 2 * kPhiloxBlock <= last; j += 2 * kPhiloxBlock) {
+        for (const std::uint64_t bits : draw_block_of_ids(seed, j / 2, tree, kPurposeBag)) {
+            use(bits);
         }
     }
-    for (std::uint64_t j = 2 * pair; j < n_draws; ++j) {
-        const std::uint64_t bits = weald::draw({seed, j / 2, tree, kPurposeBag}, static_cast<std::uint32_t>(j % 2));
-        ++counts[rank_at(below(bits, length_))];
+    for (; j < last; ++j) {
+        draw_one(j);
+    }
+}
+
+}  // namespace
+
+BagDrawer::BagDrawer(const Codes& codes, const Growth& growth)
+    : codes_(codes), n_units_(codes.design.groups.empty() ? codes.n_rows : codes.design.n_groups) {
+    if (growth.strata == Strata::none) {
+        add_stratum(growth.draws.empty() ? growth.n_draws : growth.draws[0], {});
+        return;
+    }
+    std::vector<std::vector<std::uint32_t>> units(growth.draws.size());
+    const std::vector<std::uint32_t> stratum = strata_of_units(growth);
+    for (std::uint32_t unit = 0; unit < n_units_; ++unit) {
+        units.at(stratum[unit]).push_back(unit);
+    }
+    for (std::size_t s = 0; s < units.size(); ++s) {
+        if (units[s].empty()) {
+            throw std::invalid_argument("a stratum has no rows");
+        }
+        add_stratum(growth.draws[s], std::move(units[s]));
+    }
+}
+
+void BagDrawer::add_stratum(std::uint64_t n_draws, std::vector<std::uint32_t> units) {
+    if (codes_.line.empty() || !codes_.design.groups.empty()) {  // groups are drawn alike, whatever they weigh
+        const Line line(units.empty() ? n_units_ : static_cast<std::uint32_t>(units.size()));
+        strata_.push_back({n_draws, std::move(units), line});
+    } else if (units.empty()) {
+        strata_.push_back({n_draws, {}, Line(codes_.line)});
+    } else {
+        std::vector<std::uint64_t> lengths(units.size());
+        std::transform(units.begin(), units.end(), lengths.begin(), [&](std::uint32_t r) { return codes_.line[r]; });
+        strata_.push_back({n_draws, std::move(units), Line(lengths)});
+    }
+}
+
+std::vector<std::uint32_t> BagDrawer::strata_of_units(const Growth& growth) const {
+    std::vector<std::uint32_t> of_unit(n_units_);
+    for (std::size_t r = 0; r < codes_.n_rows; ++r) {
+        const std::size_t unit = codes_.design.groups.empty() ? r : codes_.design.groups[r];
+        of_unit[unit] = growth.strata == Strata::classes ? static_cast<std::uint32_t>(codes_.classes[r])
+                                                         : codes_.design.strata.at(r);
+    }
+    return of_unit;
+}
+
+std::vector<std::uint32_t> BagDrawer::draw(std::uint64_t seed, std::uint32_t tree) const {
+    std::vector<std::uint32_t> counts(n_units_);
+    std::uint64_t first = 0;
+    for (const Stratum& stratum : strata_) {
+        const std::uint64_t last = first + stratum.n_draws;
+        for_draws(seed, tree, first, last, [&](std::uint64_t bits) {
+            const std::uint32_t drawn = stratum.line.unit_at(below(bits, stratum.line.length()));
+            ++counts[stratum.units.empty() ? drawn : stratum.units[drawn]];
+        });
+        first = last;
+    }
+    return codes_.design.groups.empty() ? counts : spread(counts);
+}
+
+// A row counts as often as its group was drawn, and as often again as it has copies.
+std::vector<std::uint32_t> BagDrawer::spread(const std::vector<std::uint32_t>& of_groups) const {
+    std::vector<std::uint32_t> counts(codes_.n_rows);
+    for (std::size_t r = 0; r < counts.size(); ++r) {
+        const std::uint64_t copies = codes_.line.empty() ? 1 : codes_.line[r];
+        counts[r] = static_cast<std::uint32_t>(of_groups[codes_.design.groups[r]] * copies);
     }
     return counts;
 }

@@ -1,4 +1,7 @@
 // Bags: how often each row counts in a tree. Recomputed from the seed whenever they are wanted, never stored.
+//
+//   Line        what draws fall on: weights laid out one after the other
+//   BagDrawer   draws rows, or whole groups of them, with replacement, from each stratum as often as it is told
 
 #pragma once
 
@@ -6,27 +9,50 @@
 #include <vector>
 
 #include "codes.h"
+#include "growth.h"
 
 namespace weald {
 
 enum Purpose : std::uint32_t { kPurposeBag = 0, kPurposeFeatures = 1 };
 
-// Draws rows with replacement: each draw picks a place on the line of weights, rows laid out in rank order.
-class BagDrawer {
+class Line {
   public:
-    explicit BagDrawer(const Codes& codes);
+    // Of n units of length one.
+    explicit Line(std::uint32_t n) : n_(n), length_(n) {}
+    explicit Line(const std::vector<std::uint64_t>& lengths);
 
-    // How often each rank was drawn.
-    std::vector<std::uint32_t> draw(std::uint64_t n_draws, std::uint64_t seed, std::uint32_t tree) const;
+    std::uint64_t length() const { return length_; }
+    std::uint32_t unit_at(std::uint64_t place) const;
 
   private:
-    std::uint32_t rank_at(std::uint64_t place) const;
-
-    std::uint32_t n_rows_;
+    std::uint32_t n_;
     std::uint64_t length_;
-    std::vector<std::uint64_t> ends_;   // of the rows on the line; empty: all weights are one
-    std::vector<std::uint32_t> guide_;  // guide_[i]: the row at place i * step_
+    std::vector<std::uint64_t> ends_;   // empty: all lengths are one
+    std::vector<std::uint32_t> guide_;  // guide_[i]: the unit at place i * step_
     std::uint64_t step_ = 1;
+};
+
+class BagDrawer {
+  public:
+    BagDrawer(const Codes& codes, const Growth& growth);
+
+    // How often each rank counts.
+    std::vector<std::uint32_t> draw(std::uint64_t seed, std::uint32_t tree) const;
+
+  private:
+    struct Stratum {
+        std::uint64_t n_draws;
+        std::vector<std::uint32_t> units;  // in rank order; empty: all of them
+        Line line;
+    };
+
+    void add_stratum(std::uint64_t n_draws, std::vector<std::uint32_t> units);
+    std::vector<std::uint32_t> strata_of_units(const Growth& growth) const;
+    std::vector<std::uint32_t> spread(const std::vector<std::uint32_t>& of_groups) const;
+
+    const Codes& codes_;
+    std::uint32_t n_units_;  // rows, or groups
+    std::vector<Stratum> strata_;
 };
 
 }  // namespace weald

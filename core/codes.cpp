@@ -26,6 +26,7 @@ Codes Codes::without_columns() const {
     rest.whole = whole;
     rest.positions = positions;
     rest.fingerprint = fingerprint;
+    rest.design = design;
     return rest;
 }
 
@@ -486,11 +487,14 @@ Codes code_table(const Table& table, std::uint32_t max_bins, Work& work) {
         codes.weights = by_rank<double>(table.weights, codes.positions);
         codes.line = by_rank<std::uint64_t>(line, codes.positions);
     }
+    std::vector<RowPrint> prints(n_rows);
     for (std::size_t r = 0; r < n_rows; ++r) {
         const std::uint64_t weight = line.empty() ? 1 : line[r];
+        prints[r] = {mix64(hashes[r] + mix64(targets[r])), weight};
         codes.line_length += weight;
-        codes.fingerprint += weight * mix64(hashes[r] + mix64(targets[r]));
+        codes.fingerprint += weight * prints[r].print;
     }
+    codes.design = make_design(table, prints, codes.positions);
     return codes;
 }
 

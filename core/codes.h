@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "design.h"
 #include "threads.h"
 #include "view.h"
 
@@ -40,6 +41,7 @@ struct Codes {
     bool whole = true;                  // all weights are whole
     std::vector<std::uint32_t> positions;  // by rank: the row of the table
     std::uint64_t fingerprint = 0;         // of the training data
+    Design design;                         // strata and groups
 
     // Without a bag, weights count as copies of rows, or else in fixed point.
     bool weights_are_copies() const;

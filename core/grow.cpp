@@ -441,7 +441,7 @@ std::uint64_t line_weight(const Codes& codes, std::size_t rank) {
 std::vector<std::uint32_t> sizes_of(const Codes& codes, const Growth& growth, const BagDrawer& drawer,
                                     std::uint64_t seed, std::uint32_t tree) {
     if (growth.bootstrap) {
-        return drawer.draw(growth.n_draws, seed, tree);
+        return drawer.draw(seed, tree);
     }
     std::vector<std::uint32_t> sizes(codes.n_rows, 1);
     if (codes.weights_are_copies() && !codes.line.empty()) {
@@ -507,7 +507,7 @@ template <class Model, class Fill>
 GrownTrees grow_all(const Order& order, const Model& model, Fill&& fill) {
     GrownTrees grown;
     grown.trees.resize(order.n_trees);
-    const BagDrawer drawer(order.codes);
+    const BagDrawer drawer(order.codes, order.growth);
     std::vector<std::unique_ptr<Grower<Model>>> growers(order.work.n_threads());
     order.work.run(order.n_trees, [&](std::size_t i, std::size_t thread) {
         if (!growers[thread]) {
@@ -625,7 +625,7 @@ GrownTrees grow_trees(const Codes& codes, const Growth& growth, std::uint64_t se
 }
 
 std::vector<std::uint32_t> bag_sizes(const Codes& codes, const Growth& growth, std::uint64_t seed, std::uint32_t tree) {
-    return sizes_of(codes, growth, BagDrawer(codes), seed, tree);
+    return sizes_of(codes, growth, BagDrawer(codes, growth), seed, tree);
 }
 
 }  // namespace weald

@@ -9,6 +9,7 @@
 namespace weald {
 
 enum class ClassWeight { none, given, table, bag };
+enum class Strata { none, classes, given };
 
 struct Growth {
     std::string criterion;
@@ -20,9 +21,11 @@ struct Growth {
     double min_impurity_decrease = 0;
     std::uint32_t max_leaf_nodes = 0;  // 0: no limit
     bool bootstrap = true;
-    std::uint64_t n_draws = 0;
+    std::uint64_t n_draws = 0;  // the most that a bag can hold
     ClassWeight class_weight = ClassWeight::none;
     std::vector<double> class_weights;  // where they are given
+    Strata strata = Strata::none;       // what has draws of its own
+    std::vector<std::uint64_t> draws;   // from each stratum; empty: n_draws from all rows
 };
 
 }  // namespace weald

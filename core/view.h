@@ -44,6 +44,8 @@ struct Table {
     std::uint32_t n_classes;                // 0: regression
     std::span<const double> weights;        // empty: all one
     bool weights_whole;
+    std::span<const std::int32_t> strata;  // numbers of the rows' strata; empty: there is but one
+    std::span<const std::int32_t> groups;  // numbers of the rows' groups; empty: each row for itself
 };
 
 }  // namespace weald

@@ -71,3 +71,8 @@ def test_accuracy_is_compared_on_made_data_and_on_files(tmp_path, folder):
 def test_interrupts_are_measured(folder):
     printed = run("interrupt.py", "--rows", "2000", "--features", "5", "--moments", "1", folder=folder)
     assert len(printed.splitlines()) == 9
+
+
+def test_imbalanced_classes_are_measured(folder):
+    printed = run("imbalanced.py", "--rows", "400", "--trees", "40", "--seeds", "1", folder=folder)
+    assert len(re.findall(r"^\| `.*` (\| [01]\.\d{3} ){6}\|$", printed, re.MULTILINE)) == 5

@@ -33,6 +33,10 @@ class Codes:
     def fingerprint(self) -> int:
         """Fingerprint of the training data."""
 
+    @property
+    def design(self) -> int:
+        """Fingerprint of strata and groups; 0: there are none."""
+
     def positions(self) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,))]:
         """The row of the table at each rank."""
 
@@ -44,7 +48,7 @@ class Codes:
         Codes of a feature by row of the table (2**32 - 1: missing), and the smallest and largest value of each.
         """
 
-def code_table(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, numbers: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_classes: int, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, weights_whole: bool, max_bins: int, n_threads: int, watch: object | None) -> Codes:
+def code_table(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, numbers: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_classes: int, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, weights_whole: bool, max_bins: int, n_threads: int, watch: object | None, strata: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, groups: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> Codes:
     """
     Turn a table into codes and ranks; max_bins 0 keeps every distinct value.
     """
@@ -52,7 +56,7 @@ def code_table(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writ
 class Growth:
     """How to grow, in plain numbers."""
 
-    def __init__(self, criterion: str, max_features: int, max_depth: int, min_samples_split: int, min_samples_leaf: int, min_weight_fraction_leaf: float, min_impurity_decrease: float, max_leaf_nodes: int, bootstrap: bool, n_draws: int, class_weight: str, class_weights: Sequence[float]) -> None: ...
+    def __init__(self, criterion: str, max_features: int, max_depth: int, min_samples_split: int, min_samples_leaf: int, min_weight_fraction_leaf: float, min_impurity_decrease: float, max_leaf_nodes: int, bootstrap: bool, n_draws: int, class_weight: str, class_weights: Sequence[float], strata: str, draws: Sequence[int]) -> None: ...
 
 def grow(codes: Codes, growth: Growth, seed: int, first_tree: int, n_trees: int, n_threads: int, watch: object | None) -> dict:
     """Grow trees; returns their arrays by name."""

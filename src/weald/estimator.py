@@ -62,22 +62,22 @@ class TreeModel(BaseEstimator):
         self
         """
         learnt = unfitted_copy(self)
-        learnt._learn(X, y, sample_weight, before=self)  # noqa: SLF001  (another of the same class)
+        learnt._learn(self, X, y, sample_weight)  # noqa: SLF001  (another of the same class)
         self.__dict__ = learnt.__dict__
         return self
 
-    def _learn(self, X: Any, y: Any, sample_weight: Any, before: Self) -> None:
-        """Read, resolve, code, grow, keep."""
+    def _learn(self, before: Self, X: Any, y: Any, sample_weight: Any, **by_row: Any) -> None:
+        """Read, resolve, code, grow, keep. `by_row` is what else is given for each row."""
         given = params.gather(self)
         params.check(given, self._task)
-        reading = self._read_table(X, y, sample_weight)
+        reading = self._read_table(X, y, sample_weight, **by_row)
         growth = params.resolve(given, reading.table, reading.classes)
         engine, coded = self._code(reading)
         self._keep_schema(reading)
         self.growth_ = growth
         self._grow(engine, coded, reading, before)
 
-    def _read_table(self, X: Any, y: Any, sample_weight: Any) -> Reading:
+    def _read_table(self, X: Any, y: Any, sample_weight: Any, **by_row: Any) -> Reading:
         """Read a training table."""
         return read_table(self, X, y, sample_weight, classify=self._task == criteria.CLASSIFICATION)
 

@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from weald import oob, params
+from weald.bagging import read_design
 from weald.engines.door import Engine
 from weald.errors import DataError, ParameterError, warn
 from weald.estimator import TreeClassifier, TreeModel, TreeRegressor, unfitted_copy
@@ -84,7 +85,7 @@ class RandomForest(TreeModel):
     """What both forests share: many trees, bags, growing on."""
 
     n_estimators: int
-    bootstrap: bool
+    bootstrap: bool | str
     oob_score: Any
     warm_start: bool
     voting: str
@@ -95,6 +96,35 @@ class RandomForest(TreeModel):
     oob_share_: float
 
     # ------------------------------------------------------------------------------------------------------- fit
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, stratify: Any = None) -> Self:
+        """Learn from a table.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+            Numbers of any type; NaN is a missing value. float32 and float64 are used as they are.
+        y : array of shape (n_rows,)
+            Class labels, or numbers.
+        sample_weight : array of shape (n_rows,), optional
+            A weight of k is the row k times. Rows of weight 0 are left out.
+        groups : array of shape (n_rows,), optional
+            Labels of groups, patients with several visits, say. A bag draws whole groups, so a row is out of bag only
+            when its whole group is. `max_samples` then counts groups.
+        stratify : array of shape (n_rows,), optional
+            Labels of strata. Each stratum has its share of the draws of every bag, and at least one.
+
+        Returns
+        -------
+        self
+        """
+        learnt = unfitted_copy(self)
+        learnt._learn(self, X, y, sample_weight, groups=groups, stratify=stratify)  # noqa: SLF001  (of the same class)
+        self.__dict__ = learnt.__dict__
+        return self
+
+    def _read_table(self, X: Any, y: Any, sample_weight: Any, **by_row: Any) -> Reading:
+        return read_design(super()._read_table(X, y, sample_weight), **by_row)
 
     def _grow(self, engine: Engine, coded: Any, reading: Reading, before: Self) -> None:
         """Grow the trees, or those that are still missing; then look at the rows outside the bags."""
@@ -135,7 +165,9 @@ class RandomForest(TreeModel):
                 "warm_start=True keeps. Give the same criterion, or set warm_start=False to start anew."
             )
 
-    def out_of_bag(self, X: Any, y: Any, sample_weight: Any = None) -> OutOfBag:
+    def out_of_bag(
+        self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, stratify: Any = None
+    ) -> OutOfBag:
         """Look at the rows outside the bags, given the training data again.
 
         Bags are drawn again from the seeds of the trees, so this works for every forest with bags: one that was fitted
@@ -144,7 +176,7 @@ class RandomForest(TreeModel):
 
         Parameters
         ----------
-        X, y, sample_weight
+        X, y, sample_weight, groups, stratify
             The table that the trees were grown from.
 
         Returns
@@ -153,7 +185,8 @@ class RandomForest(TreeModel):
             The same as `oob_`, for the rows as they are given.
         """
         check_is_fitted(self, "forest_")
-        reading = unfitted_copy(self)._read_table(X, y, sample_weight)  # noqa: SLF001  (another of the same class)
+        twin = unfitted_copy(self)
+        reading = twin._read_table(X, y, sample_weight, groups=groups, stratify=stratify)  # noqa: SLF001
         self._check_classes(reading)
         return oob.look(self._bagged(*self._code(reading)), reading)
 
@@ -170,6 +203,11 @@ class RandomForest(TreeModel):
                 f"Rows outside the bags are known only for trees grown from this table, but {n_strange} of the "
                 f"{self.forest_.n_trees} trees were grown from other data, weights or max_bins. Give the table that "
                 "they were grown from, or take the trees that were grown from this one, for example forest[:10]."
+            )
+        if any(origin.bags.design != coded.design for origin in origins):
+            raise DataError(
+                "Rows outside the bags are known only with the groups and stratify that the trees were grown with; "
+                "these are others. Give the same ones."
             )
         return oob.Bagged(engine, coded, self.growth_, self.forest_, self._voting(), count_threads(self.n_jobs))
 
@@ -192,7 +230,9 @@ class RandomForest(TreeModel):
             delattr(self, name)
         return self
 
-    def look_out_of_bag(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def look_out_of_bag(
+        self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, stratify: Any = None
+    ) -> Self:
         """Estimate the error from rows outside the bags, for a forest that is grown.
 
         The bags are drawn again from the seeds of the trees, so this works for forests that were sliced, merged or
@@ -200,7 +240,7 @@ class RandomForest(TreeModel):
 
         Parameters
         ----------
-        X, y, sample_weight
+        X, y, sample_weight, groups, stratify
             The table that the trees were grown from.
 
         Returns
@@ -208,7 +248,7 @@ class RandomForest(TreeModel):
         self
             With `oob_score_`, `oob_error_` and what else `oob_score=True` leaves.
         """
-        self._keep_out_of_bag(self.out_of_bag(X, y, sample_weight))
+        self._keep_out_of_bag(self.out_of_bag(X, y, sample_weight, groups=groups, stratify=stratify))
         return self
 
     # --------------------------------------------------------------------------------------------- other forests
@@ -308,8 +348,9 @@ class RandomForestClassifier(RandomForest, TreeClassifier):
         Cut the node of the greatest decrease first, until there are so many leaves. None: no limit.
     min_impurity_decrease : float, default=0.0
         A node whose best cut lowers the impurity by less (weighted by the node's share) is a leaf.
-    bootstrap : bool, default=True
-        Whether each tree sees rows drawn with replacement. If not, it sees all of them.
+    bootstrap : bool or "balanced", default=True
+        Whether each tree sees rows drawn with replacement. If not, it sees all of them. "balanced" draws the same
+        number from each class: as many as the rarest has rows, or as `max_samples` says.
     oob_score : bool or callable, default=False
         Whether to estimate the error from rows outside the bags. A function of (y_true, y_pred) becomes `oob_score_`.
     n_jobs : int or None, default=None
@@ -325,9 +366,10 @@ class RandomForestClassifier(RandomForest, TreeClassifier):
         against their frequency in the table, "balanced_subsample" in each bag. The bags do not depend on it.
     ccp_alpha : float, default=0.0
         Prune each tree: keep the smallest subtree of least impurity + ccp_alpha * leaves. 0.0: keep trees as they grew.
-    max_samples : int, float or None, default=None
+    max_samples : int, float, dict or None, default=None
         Number of draws of a bag; a float is a share of the rows. None: as many as there are rows (whole weights
-        count).
+        count). A dict of class: number or share draws from each class by itself; classes that it leaves out have as
+        many draws as rows. With groups, groups are counted.
     voting : {"soft", "hard"}, default="soft"
         What a tree says of a row: the class shares of its leaf, or one vote for the commonest class.
     max_bins : int or None, default=65535
@@ -396,7 +438,7 @@ class RandomForestClassifier(RandomForest, TreeClassifier):
         max_features: float | str | None = "sqrt",
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
-        bootstrap: bool = True,
+        bootstrap: bool | str = True,
         oob_score: Any = False,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -501,7 +543,7 @@ class RandomForestRegressor(RandomForest, TreeRegressor):
         Prune each tree: keep the smallest subtree of least impurity + ccp_alpha * leaves. 0.0: keep trees as they grew.
     max_samples : int, float or None, default=None
         Number of draws of a bag; a float is a share of the rows. None: as many as there are rows (whole weights
-        count).
+        count). With groups, groups are counted.
     max_bins : int or None, default=65535
         Columns with more distinct values than this are cut into so many codes of about equal weight. None keeps every
         value.
@@ -562,7 +604,7 @@ class RandomForestRegressor(RandomForest, TreeRegressor):
         max_features: float | str | None = "third",
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
-        bootstrap: bool = True,
+        bootstrap: bool | str = True,
         oob_score: Any = False,
         n_jobs: int | None = None,
         random_state: Any = None,

@@ -29,7 +29,10 @@ class Bags:
     """How the bags of trees were drawn from their table."""
 
     bootstrap: bool
-    n_draws: int
+    n_draws: int  # the most that a bag can hold
+    strata: str = "none"  # what has draws of its own: "none", "class", or strata that were "given"
+    draws: tuple[int, ...] = ()  # from each stratum; empty: n_draws from all rows
+    design: int = 0  # fingerprint of groups and given strata; 0: there are none
 
 
 @dataclass(frozen=True)

@@ -18,12 +18,12 @@ import numpy as np
 import numpy.typing as npt
 
 from weald import criteria
-from weald.errors import ParameterError, warn
+from weald.bagging import BALANCED, MAX_DRAWS, plan_bags
+from weald.errors import ParameterError
 from weald.model import Bags
 from weald.table import Table
 
 UNLIMITED = 2**31 - 1  # larger than any depth, size or number of leaves
-MAX_DRAWS = 2**31 - 1
 MAX_BINS = 65_535
 ENGINES = ("auto", "native", "reference")
 
@@ -41,17 +41,20 @@ class Growth:
     min_impurity_decrease: float
     max_leaf_nodes: int  # 0: no limit
     bootstrap: bool
-    n_draws: int
+    n_draws: int  # the most that a bag can hold
     class_weight: str  # "none", "given", or balanced by "table" or by "bag"
     class_weights: tuple[float, ...] = ()
+    strata: str = "none"  # what has draws of its own: "none", "class", or strata that were "given"
+    draws: tuple[int, ...] = ()  # from each stratum; empty: n_draws from all rows
 
-    def bags(self) -> Bags:
-        """Say how bags are drawn."""
-        return Bags(self.bootstrap, self.n_draws)
+    def bags(self, design: int = 0) -> Bags:
+        """Say how bags are drawn from a table, of whose groups and strata `design` is the fingerprint."""
+        return Bags(self.bootstrap, self.n_draws, self.strata, self.draws, design)
 
     def with_bags(self, bags: Bags) -> "Growth":
         """Draw bags as other trees did."""
-        return replace(self, **vars(bags))
+        drawn = {name: value for name, value in vars(bags).items() if name != "design"}
+        return replace(self, **drawn)
 
 
 # ------------------------------------------------------------------------------------------- what a parameter may be
@@ -164,6 +167,10 @@ NOTHING = Such(lambda value: value is None, ("None",))
 FLAG = Such(lambda value: isinstance(value, bool | np.bool_), ("True", "False"))
 FUNCTION = Such(callable, ("a function of (y_true, y_pred)",))
 MAPPING = Such(lambda value: isinstance(value, Mapping), ("a dict of class: weight",))
+PER_CLASS = Such(
+    lambda value: isinstance(value, Mapping) and all(Whole(1).holds(n) or Share().holds(n) for n in value.values()),
+    ("a dict of class: number or share",),
+)
 GENERATOR = Such(lambda value: callable(getattr(value, "bytes", None)), ("a NumPy Generator", "a RandomState"))
 
 # One entry for each parameter. `criterion` depends on the task, `class_weight` on the model: see `allowed`.
@@ -176,13 +183,13 @@ KINDS: dict[str, tuple[Kind, ...]] = {
     "max_features": (Whole(1), Share(), Name(("sqrt", "log2", "third", "all")), NOTHING),
     "max_leaf_nodes": (Whole(2), NOTHING),
     "min_impurity_decrease": (Number(0),),
-    "bootstrap": (FLAG,),
+    "bootstrap": (FLAG, Name((BALANCED,))),
     "oob_score": (FLAG, FUNCTION),
     "n_jobs": (Such(lambda value: is_whole(value) and value != 0, ("a whole number other than 0",)), NOTHING),
     "random_state": (Whole(0, 2**64 - 1), GENERATOR, NOTHING),
     "verbose": (Whole(0), FLAG),
     "warm_start": (FLAG,),
-    "max_samples": (Whole(1), Share(), NOTHING),
+    "max_samples": (Whole(1), Share(), PER_CLASS, NOTHING),
     "ccp_alpha": (Number(0),),
     "voting": (Name(("soft", "hard")),),
     "max_bins": (Whole(2, MAX_BINS), NOTHING),
@@ -249,10 +256,9 @@ def resolve(given: Mapping[str, Any], table: Table, classes: npt.NDArray[Any] | 
 
     A single tree has no bags: what a forest's parameters say of them is then "no bootstrap".
     """
-    bootstrap = bool(given.get("bootstrap", False))
-    n_draws = count_draws(given.get("max_samples"), table) if bootstrap else min(table.size, MAX_DRAWS)
+    bags = plan_bags(given.get("bootstrap", False), given.get("max_samples"), table, classes)
     # Sizes count draws, or whole weights, or rows when the weights are not whole or too large to be counted.
-    size = table.size if bootstrap or table.size <= MAX_DRAWS else table.n_rows
+    size = table.size if bags.bootstrap or table.size <= MAX_DRAWS else table.n_rows
     class_weight, class_weights = weigh_classes(given.get("class_weight"), classes)
     return Growth(
         criterion=criteria.canonical(given["criterion"]),
@@ -263,10 +269,12 @@ def resolve(given: Mapping[str, Any], table: Table, classes: npt.NDArray[Any] | 
         min_weight_fraction_leaf=float(given["min_weight_fraction_leaf"]),
         min_impurity_decrease=float(given["min_impurity_decrease"]),
         max_leaf_nodes=min(int(given["max_leaf_nodes"] or 0), UNLIMITED),
-        bootstrap=bootstrap,
-        n_draws=n_draws,
+        bootstrap=bags.bootstrap,
+        n_draws=bags.n_draws,
         class_weight=class_weight,
         class_weights=class_weights,
+        strata=bags.strata,
+        draws=bags.draws,
     )
 
 
@@ -302,26 +310,6 @@ def limit_depth(max_depth: Any, n_features: int) -> int:
 def _count(count: float, size: int) -> int:
     """Read a count, or a share of the size (rounded up)."""
     return min(int(count), UNLIMITED) if is_whole(count) else math.ceil(count * size)
-
-
-def count_draws(max_samples: Any, table: Table) -> int:
-    """Say how many draws a bag has."""
-    if max_samples is None:
-        n_draws = table.size
-        if table.size > 10 * table.n_rows:
-            warn(
-                f"sample_weight adds up to {table.size}, over 10 times the {table.n_rows} rows, and a bag has as many "
-                "draws. If they are survey weights rather than numbers of copies, give max_samples, for example "
-                f"max_samples={table.n_rows}."
-            )
-    else:
-        n_draws = int(max_samples) if is_whole(max_samples) else max(1, math.floor(max_samples * table.size))
-    if n_draws > MAX_DRAWS:
-        raise ParameterError(
-            f"A bag would have {n_draws} draws; fewer than 2**31 are possible. Give max_samples, for example "
-            f"max_samples={table.n_rows}."
-        )
-    return n_draws
 
 
 def weigh_classes(class_weight: Any, classes: npt.NDArray[Any] | None) -> tuple[str, tuple[float, ...]]:

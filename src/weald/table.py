@@ -39,6 +39,8 @@ class Table:
     weight: FloatArray | None  # > 0; None: every row weighs 1
     weights_whole: bool
     size: int  # total weight when whole, else the number of rows
+    groups: npt.NDArray[np.int32] | None = None  # number of each row's group; groups are drawn whole
+    strata: npt.NDArray[np.int32] | None = None  # number of each row's stratum; each has draws of its own
 
     @property
     def n_rows(self) -> int:
@@ -279,10 +281,19 @@ def _check_numbers(column: npt.NDArray[Any], name: str) -> FloatArray:
     return numbers
 
 
-def _check_labels(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Refuse what cannot be a class label."""
+def read_labels(labels: Any, name: str, n_rows: int) -> npt.NDArray[Any]:
+    """Read one label for each row."""
+    column = _check_labels(_read_column(labels, name), name)
+    if len(column) != n_rows:
+        raise DataError(f"X has {n_rows} rows but {name} has {len(column)}. Give one value for each row.")
+    return column
+
+
+def _check_labels(column: npt.NDArray[Any], name: str = "y") -> npt.NDArray[Any]:
+    """Refuse what cannot be a label."""
     if column.dtype.kind == "f":
-        _check_numbers(column, "y")
+        _check_numbers(column, name)
+    if column.dtype.kind == "f" and name == "y":
         whole = column == np.floor(column)
         if not whole.all():
             row = int(np.argmin(whole))
@@ -293,24 +304,32 @@ def _check_labels(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
     if column.dtype.kind == "O":
         nulls = [row for row, label in enumerate(column) if _is_null(label)]
         if nulls:
-            raise DataError(f"Row {nulls[0]} of y is {column[nulls[0]]!r}. Leave rows without a label out, of X too.")
+            raise DataError(
+                f"Row {nulls[0]} of {name} is {column[nulls[0]]!r}. Leave rows without a label out, of X too."
+            )
     return column
 
 
 def _number_classes(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.int32]]:
-    """Replace labels by their numbers in sorted order."""
-    try:
-        classes, numbers = np.unique(labels, return_inverse=True)
-    except TypeError as error:
-        kinds = sorted({type(label).__name__ for label in labels})
-        raise DataTypeError(
-            f"y mixes labels that cannot be sorted: {', '.join(kinds)}. Give labels of one kind."
-        ) from error
+    """Replace class labels by their numbers in sorted order."""
+    classes, numbers = number_labels(labels, "y")
     if len(classes) > MAX_CLASSES:
         raise DataError(
             f"y has {len(classes)} classes; at most {MAX_CLASSES} are allowed. Is it meant for a regressor?"
         )
-    return classes, numbers.astype(np.int32).reshape(len(labels))
+    return classes, numbers
+
+
+def number_labels(labels: npt.NDArray[Any], name: str) -> tuple[npt.NDArray[Any], npt.NDArray[np.int32]]:
+    """Replace labels by their numbers in sorted order."""
+    try:
+        distinct, numbers = np.unique(labels, return_inverse=True)
+    except TypeError as error:
+        kinds = sorted({type(label).__name__ for label in labels})
+        raise DataTypeError(
+            f"{name} mixes labels that cannot be sorted: {', '.join(kinds)}. Give labels of one kind."
+        ) from error
+    return distinct, numbers.astype(np.int32).reshape(len(labels))
 
 
 # --------------------------------------------------------------------------------------------------------- weights

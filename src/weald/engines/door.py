@@ -96,6 +96,8 @@ class ReferenceEngine:
             weight=weight.tolist(),
             whole=table.weights_whole,
             max_bins=max_bins,
+            strata=[] if table.strata is None else table.strata.tolist(),
+            groups=[] if table.groups is None else table.groups.tolist(),
         )
 
     def grow(
@@ -118,7 +120,7 @@ class ReferenceEngine:
         if not coded.n_classes:
             target = reference.target_of(coded, _plain(growth))
             center, exponent = target.center, target.exponent
-        origin = Origin(seed, first_tree, n_trees, coded.fingerprint, growth.bags())
+        origin = Origin(seed, first_tree, n_trees, coded.fingerprint, growth.bags(coded.design))
         return _forest_of(trees, len(coded.columns), coded.n_classes, center, exponent, origin)
 
     def leaves(self, forest: Forest, X: npt.NDArray[Any], n_threads: int = 1, watch: Watch | None = None) -> IntArray:

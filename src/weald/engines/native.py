@@ -35,6 +35,8 @@ class NativeEngine:
             max_bins,
             n_threads,
             watch,
+            table.strata,
+            table.groups,
         )
 
     def grow(
@@ -49,7 +51,7 @@ class NativeEngine:
     ) -> Forest:
         """Grow trees in parallel."""
         arrays = self.core.grow(coded, self._growth(growth), seed, first_tree, n_trees, n_threads, watch)
-        origin = Origin(seed, first_tree, n_trees, coded.fingerprint, growth.bags())
+        origin = Origin(seed, first_tree, n_trees, coded.fingerprint, growth.bags(coded.design))
         fields: dict[str, Any] = {**arrays, **no_categories()}
         return Forest(n_features=coded.n_columns, n_classes=coded.n_classes, **fields, origins=(origin,))
 

@@ -26,7 +26,7 @@ import struct
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 # ------------------------------------------------------------------------------------------------ 1 random numbers
 
@@ -185,6 +185,9 @@ class Coded:
     line: list[int]
     position: list[int]
     fingerprint: int
+    strata: list[int]  # empty: there is but one
+    groups: list[int]  # the rank of each row's group; empty: each row for itself
+    design: int  # fingerprint of strata and groups; 0: there are none
 
 
 def code_table(
@@ -195,6 +198,8 @@ def code_table(
     weight: Sequence[float],
     whole: bool,
     max_bins: int,
+    strata: Sequence[int] = (),
+    groups: Sequence[int] = (),
 ) -> Coded:
     """Code every column and rank the rows by (hash of their codes, target, position)."""
     numbers = [y + 0.0 for y in numbers]  # -0.0 becomes 0.0
@@ -205,9 +210,9 @@ def code_table(
     coded = [code_column(values, line, sample, max_bins) for values in columns]
     hashes = [hash_row([c.codes[r] for c in coded]) for r in range(len(target))]
     position = sorted(range(len(target)), key=lambda r: (hashes[r], target[r], r))
-    fingerprint = 0
-    for r in position:
-        fingerprint += line[r] * mix64((hashes[r] + mix64(target_bits[r])) & MASK64)
+    prints = [mix64((h + mix64(bits)) & MASK64) for h, bits in zip(hashes, target_bits, strict=True)]
+    group_rank, of_groups = rank_groups(groups, prints, line)
+    of_strata = sum(line[r] * mix64((prints[r] + mix64(stratum + 1)) & MASK64) for r, stratum in enumerate(strata))
     for column in coded:
         column.codes = [column.codes[r] for r in position]
     return Coded(
@@ -219,7 +224,10 @@ def code_table(
         whole=whole,
         line=[line[r] for r in position],
         position=position,
-        fingerprint=fingerprint & MASK64,
+        fingerprint=sum(w * p for w, p in zip(line, prints, strict=True)) & MASK64,
+        strata=[strata[r] for r in position] if strata else [],
+        groups=[group_rank[groups[r]] for r in position] if groups else [],
+        design=(of_strata + of_groups) & MASK64,
     )
 
 
@@ -229,6 +237,18 @@ def hash_row(codes: Sequence[int | None]) -> int:
     for f, code in enumerate(codes):
         total += mix64(f * 2**32 + (MISSING if code is None else code))
     return mix64(total & MASK64)
+
+
+def rank_groups(groups: Sequence[int], prints: Sequence[int], line: Sequence[int]) -> tuple[dict[int, int], int]:
+    """Rank groups by what their rows add to the fingerprint of the data, ties by their first row.
+
+    Also returns a fingerprint of the grouping.
+    """
+    keys: dict[int, int] = {}  # in the order of their first rows
+    for group, p, w in zip(groups, prints, line, strict=False):
+        keys[group] = (keys.get(group, 0) + w * p) & MASK64
+    ranked = sorted(keys, key=keys.__getitem__)  # which keeps the order of equal keys
+    return {group: rank for rank, group in enumerate(ranked)}, sum(mix64(key) for key in keys.values())
 
 
 # ------------------------------------------------------------------------------------------------------- 5 targets
@@ -285,17 +305,34 @@ class Bag:
     weights: list[int]
 
 
-def draw_counts(coded: Coded, n_draws: int, seed: int, tree: int) -> list[int]:
-    """Draw with replacement: each draw picks a place on the line of weights, rows laid out in rank order."""
-    ends, total = [], 0
-    for length in coded.line:
-        total += length
-        ends.append(total)
-    counts = [0] * len(coded.line)
-    for j in range(n_draws):
-        place = below(draw(seed, j // 2, tree, PURPOSE_BAG, j % 2), total)
-        counts[bisect_right(ends, place)] += 1
-    return counts
+def draw_counts(coded: Coded, growth: "Growth", seed: int, tree: int) -> list[int]:
+    """Draw with replacement: each draw picks a place on the line of weights, rows laid out in rank order.
+
+    Strata have lines of their own, and one after the other they take their draws. Where there are groups, a line is
+    made of groups, all of length one, and the rows of a group count as often as it was drawn, copy by copy.
+    """
+    units = coded.groups or list(range(len(coded.line)))  # what is drawn, by rank
+    lengths = [1] * (max(units) + 1) if coded.groups else coded.line
+    counts = [0] * len(lengths)
+    drawn = 0
+    for members, n_draws in zip(units_of_strata(coded, growth, units), growth.draws or [growth.n_draws], strict=True):
+        ends = list(accumulate(lengths[unit] for unit in members))
+        for j in range(drawn, drawn + n_draws):
+            place = below(draw(seed, j // 2, tree, PURPOSE_BAG, j % 2), ends[-1])
+            counts[members[bisect_right(ends, place)]] += 1
+        drawn += n_draws
+    return [counts[g] * w for g, w in zip(coded.groups, coded.line, strict=True)] if coded.groups else counts
+
+
+def units_of_strata(coded: Coded, growth: "Growth", units: Sequence[int]) -> list[list[int]]:
+    """List the rows or groups of each stratum, in rank order."""
+    if growth.strata == "none":
+        return [sorted(set(units))]
+    strata = coded.classes if growth.strata == "class" else coded.strata
+    members: list[set[int]] = [set() for _ in growth.draws]
+    for unit, stratum in zip(units, strata, strict=True):
+        members[stratum].add(unit)
+    return [sorted(some) for some in members]
 
 
 def class_scales(weights: Sequence[float]) -> list[int]:
@@ -317,7 +354,7 @@ def fill_bag(coded: Coded, growth: "Growth", seed: int, tree: int) -> Bag:
     """Decide how often each row counts in this tree, and with what weight."""
     in_fixed_point = not growth.bootstrap and (not coded.whole or sum(coded.line) >= WHOLE_LIMIT)
     if growth.bootstrap:
-        sizes = draw_counts(coded, growth.n_draws, seed, tree)
+        sizes = draw_counts(coded, growth, seed, tree)
     else:
         sizes = [1] * len(coded.line) if in_fixed_point else coded.line
     class_weights = growth.class_weights
@@ -432,9 +469,11 @@ class Growth:
     min_impurity_decrease: float
     max_leaf_nodes: int  # 0: no limit
     bootstrap: bool
-    n_draws: int
+    n_draws: int  # the most that a bag can hold
     class_weight: str  # "none", "given", or balanced by "table" or by "bag"
     class_weights: Sequence[float] = ()
+    strata: str = "none"  # what has draws of its own: "none", "class", or strata that were "given"
+    draws: Sequence[int] = ()  # from each stratum; empty: n_draws from all rows
 
 
 @dataclass
