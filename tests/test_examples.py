@@ -10,7 +10,9 @@ plt = pytest.importorskip("matplotlib.pyplot", reason="the gallery needs matplot
 
 ROOT = Path(__file__).parents[1]
 GALLERY = ROOT / "docs" / "gallery"
-EXAMPLES = sorted(path for path in (ROOT / "examples").glob("*.py") if path.stem not in ("demo", "gallery"))
+EXAMPLES = sorted(
+    path for path in (ROOT / "examples").glob("*.py") if path.stem not in ("demo", "gallery", "folding_page")
+)
 PAGES = "\n".join(page.read_text() for page in GALLERY.glob("*.md"))
 
 
@@ -21,15 +23,26 @@ def settings_stay_as_they_were():
     plt.close("all")
 
 
-@pytest.mark.parametrize("script", EXAMPLES, ids=lambda path: path.stem)
-def test_an_example_draws_its_picture(script, monkeypatch):
+def load(script, monkeypatch):
+    """Import a script as Python would run it: its folder is on the path."""
     monkeypatch.syspath_prepend(str(script.parent))
     spec = importlib.util.spec_from_file_location(f"example_{script.stem}", script)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    figure = module.draw(quick=True)
+    return module
+
+
+@pytest.mark.parametrize("script", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_draws_its_picture(script, monkeypatch):
+    figure = load(script, monkeypatch).draw(quick=True)
     figure.canvas.draw()
     assert figure.axes
+
+
+def test_the_page_that_folds_is_the_one_that_the_script_writes(tmp_path, monkeypatch):
+    load(ROOT / "examples" / "folding_page.py", monkeypatch).write(tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_text() == (GALLERY / "folding_page.html").read_text()
+    assert "<folding_page.html>" in PAGES
 
 
 @pytest.mark.parametrize("script", EXAMPLES, ids=lambda path: path.stem)

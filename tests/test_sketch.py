@@ -96,7 +96,7 @@ def test_a_limit_of_depth_counts_what_is_deeper(iris_tree):
 
 
 def test_auto_draws_small_trees_whole_and_large_ones_down_to_an_overview(iris_tree):
-    assert len(sketch_tree(iris_tree, max_depth="auto", max_nodes=201).node) == iris_tree.tree_.node_count
+    assert len(sketch_tree(iris_tree, max_depth="auto", max_nodes=511).node) == iris_tree.tree_.node_count
     rng = np.random.default_rng(0)
     large = weald.DecisionTreeClassifier().fit(rng.normal(size=(2000, 3)), rng.integers(0, 2, 2000))
     assert sketch_tree(large, max_depth="auto", max_nodes=201).depth.max() == 6

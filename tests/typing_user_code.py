@@ -5,6 +5,7 @@ import numpy.typing as npt
 
 import weald
 from weald.model import Forest
+from weald.plot import BoundaryDisplay, TreeDisplay
 from weald.trees import Tree
 
 
@@ -45,6 +46,10 @@ regressor: weald.RandomForestRegressor = weald.RandomForestRegressor(max_feature
 means: npt.NDArray[np.float64] = regressor.predict(X)
 importances: npt.NDArray[np.float64] = regressor.feature_importances_
 depth: int = weald.DecisionTreeRegressor(max_leaf_nodes=8, engine="reference").fit(X, y).get_depth()
+
+page: str = weald.export_html(first, "tree.html", feature_names=["a", "b"])
+TreeDisplay.from_estimator(forest, tree=3, max_depth=None).figure_.savefig("tree.svg")
+exact: bool = BoundaryDisplay.from_estimator(forest, X, y).exact
 
 try:
     weald.DecisionTreeClassifier(max_depth=0).fit(X, y)

@@ -2,6 +2,7 @@
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +13,8 @@ from sklearn.svm import SVC
 
 import weald
 from weald.plot import BoundaryDisplay, PartitionDisplay
-from weald.plot.plane import limits_of, lines_between
+from weald.plot.boundary import _grid_rows
+from weald.plot.plane import limits_of, lines_between, read_points
 
 X, Y = make_moons(150, noise=0.3, random_state=0)
 IRIS = load_iris(as_frame=True)
@@ -74,6 +76,16 @@ def test_other_features_stand_still():
     assert (display.values[0] == asked).all()
     held = BoundaryDisplay.from_estimator(model, IRIS.data, features=(3, 2), at=IRIS.data.iloc[0])
     assert not np.array_equal(held.values, display.values)
+
+
+def test_columns_that_are_no_numbers_stand_at_their_commonest_value():
+    frame = pd.DataFrame({"a": [1.0, 2.0, np.nan], "b": ["x", "y", "y"], "c": [3.0, 4.0, 9.0]})
+    rows = _grid_rows(frame, (0, 2), None, np.array([0.0, 1.0]), np.array([5.0]))
+    assert rows.to_dict("list") == {"a": [0.0, 1.0], "b": ["y", "y"], "c": [5.0, 5.0]}
+    plain = _grid_rows(frame.to_numpy(), (0, 2), None, np.array([0.0, 1.0]), np.array([5.0]))
+    assert plain.tolist() == [[0.0, "y", 5.0], [1.0, "y", 5.0]]
+    with pytest.raises(weald.DataError, match="two features that are numbers"):
+        read_points(frame)
 
 
 def test_missing_and_infinite_values_leave_the_plane_finite():

@@ -3,6 +3,7 @@
 BoundaryDisplay
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -16,7 +17,7 @@ from weald.errors import ParameterError
 from weald.model import Forest
 from weald.plot.axes import figure_of, new_axes
 from weald.plot.palette import INK, SCALE, class_colors, mix, tint
-from weald.plot.plane import Limits, draw_points, limits_of, lines_between, read_points, set_plane
+from weald.plot.plane import Limits, columns_of, draw_points, limits_of, lines_between, read_points, set_plane
 from weald.words import Names
 
 STRENGTH = 0.45  # of the colours of classes, where the model is sure
@@ -78,7 +79,7 @@ class BoundaryDisplay:
         y: Any = None,
         *,
         features: tuple[int, int] = (0, 1),
-        at: Sequence[float] | None = None,
+        at: Sequence[Any] | None = None,
         resolution: int = 400,
         feature_names: Sequence[str] | None = None,
         class_names: Sequence[str] | None = None,
@@ -96,8 +97,9 @@ class BoundaryDisplay:
             Their targets, to draw the rows as points.
         features : (int, int), default=(0, 1)
             The features of the plane, by their numbers.
-        at : sequence of float or None, default=None
-            Values of all features, for those that are not in the plane. None: the medians of X.
+        at : sequence or None, default=None
+            Values of all features, for those that are not in the plane. None: the medians of X, or the commonest
+            values where they are no numbers.
         resolution : int, default=400
             Cells of the grid to each side.
         feature_names, class_names : sequence of str or None, default=None
@@ -117,7 +119,7 @@ class BoundaryDisplay:
         limits = limits or limits_of(points)
         x, y_edges, exact = _grid(estimator, features, limits, resolution)
         rows = _grid_rows(X, features, at, _middles(x), _middles(y_edges))
-        values = _ask(estimator, X, rows).reshape(len(y_edges) - 1, len(x) - 1, -1)
+        values = _ask(estimator, rows).reshape(len(y_edges) - 1, len(x) - 1, -1)
         classify = hasattr(estimator, "classes_")
         names = Names.of(estimator, feature_names, class_names)
         labels = None if names.classes is None else [str(label) for label in names.classes]
@@ -186,19 +188,29 @@ def _middles(edges: Floats) -> Floats:
     return middles
 
 
-def _grid_rows(X: Any, features: tuple[int, int], at: Sequence[float] | None, x: Floats, y: Floats) -> Floats:
-    """Make one row for each cell: the plane's features vary, all others stand still."""
-    table = np.asarray(X, dtype=np.float64)
-    still = np.nanmedian(table, axis=0) if at is None else np.asarray(at, dtype=np.float64)
-    rows: Floats = np.tile(still, (len(x) * len(y), 1))
-    rows[:, features[0]] = np.tile(x, len(y))
-    rows[:, features[1]] = np.repeat(y, len(x))
-    return rows
+def _grid_rows(X: Any, features: tuple[int, int], at: Sequence[Any] | None, x: Floats, y: Floats) -> Any:
+    """Make a table of X's kind with one row for each cell: the plane's features vary, all others stand still."""
+    columns = columns_of(X)
+    still = [_typical(column) for column in columns] if at is None else list(at)
+    n_rows = len(x) * len(y)
+    values = [np.full(n_rows, value) for value in still]
+    values[features[0]], values[features[1]] = np.tile(x, len(y)), np.repeat(y, len(x))
+    if hasattr(X, "columns"):
+        return type(X)(dict(zip(X.columns, values, strict=True)))
+    return np.column_stack([value.astype(object) if value.dtype.kind in "OUST" else value for value in values])
 
 
-def _ask(estimator: Any, X: Any, rows: Floats) -> Floats:
+def _typical(column: Any) -> Any:
+    """Take the median of numbers, or the commonest of what is none."""
+    values = np.asarray(column)
+    try:
+        return np.nanmedian(values.astype(np.float64))
+    except (TypeError, ValueError):
+        return Counter(value for value in values.tolist() if value is not None and value == value).most_common(1)[0][0]
+
+
+def _ask(estimator: Any, table: Any) -> Floats:
     """Ask for shares of the classes; where there are none, for the class, or for the number."""
-    table = _like(X, rows)
     if hasattr(estimator, "predict_proba"):
         shares: Floats = estimator.predict_proba(table)
         return shares
@@ -207,10 +219,3 @@ def _ask(estimator: Any, X: Any, rows: Floats) -> Floats:
         return said.astype(np.float64)
     certain: Floats = (said[:, np.newaxis] == estimator.classes_).astype(np.float64)
     return certain
-
-
-def _like(X: Any, rows: Floats) -> Any:
-    """Put rows into a frame of X's kind, so that the estimator sees the names that it knows."""
-    if not hasattr(X, "columns"):
-        return rows
-    return type(X)(dict(zip(X.columns, rows.T, strict=True)))

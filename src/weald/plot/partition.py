@@ -23,6 +23,7 @@ from weald.words import Names
 
 FIRST, LAST = 2.4, 0.9  # thickness of lines, from the first cut to the last
 STRENGTH = 0.3
+ROOM = 0.06  # share of the plane that a line with a letter is long, at least
 
 Floats = npt.NDArray[np.float64]
 
@@ -230,6 +231,9 @@ class PartitionDisplay:
             return
         ends = ([threshold] * 2, [y0, y1]) if upright else ([x0, x1], [threshold] * 2)
         self.ax_.plot(*ends, color=INK, linewidth=FIRST + late * (LAST - FIRST), solid_capstyle="butt", zorder=2)
+        whole = self.limits[1] if upright else self.limits[0]
+        if np.ptp(ends[1 if upright else 0]) < ROOM * (whole[1] - whole[0]):
+            return  # too short for its letter; it stands in the tree
         self.ax_.annotate(
             name,
             (np.mean(ends[0]), np.mean(ends[1])),

@@ -20,13 +20,20 @@ Limits = tuple[tuple[float, float], tuple[float, float]]
 MARGIN = 0.06  # of the range, beyond the outermost points
 
 
+def columns_of(X: Any) -> list[Any]:
+    """List the columns of an array or a data frame."""
+    return [X[name] for name in X.columns] if hasattr(X, "columns") else list(np.asarray(X).T)
+
+
 def read_points(X: Any, features: tuple[int, int] = (0, 1)) -> Floats:
     """Take two columns of a table as numbers."""
-    columns = [X[name] for name in X.columns] if hasattr(X, "columns") else list(np.asarray(X).T)
+    columns = columns_of(X)
     if max(features) >= len(columns):
         raise DataError(f"features={features} are not all there: X has {len(columns)} columns, counted from 0.")
-    points: Floats = np.column_stack([np.asarray(columns[f], dtype=np.float64) for f in features])
-    return points
+    try:
+        return np.column_stack([np.asarray(columns[f], dtype=np.float64) for f in features])
+    except (TypeError, ValueError) as error:
+        raise DataError(f"The plane needs two features that are numbers: {error}") from error
 
 
 def limits_of(points: Floats) -> Limits:

@@ -76,7 +76,7 @@ class TreeDisplay:
         feature_names: Sequence[str] | None = None,
         class_names: Sequence[str] | None = None,
         max_depth: int | str | None = "auto",
-        max_nodes: int | None = 201,
+        max_nodes: int | None = 511,
         orientation: str = "auto",
         ax: Axes | None = None,
     ) -> Self:
@@ -92,8 +92,8 @@ class TreeDisplay:
         max_depth : int, "auto" or None, default="auto"
             What is deeper is not drawn; a card says how many nodes it hides. "auto": 6 if there are more than
             `max_nodes`, else no limit.
-        max_nodes : int or None, default=201
-            At most so many cards are drawn, those with the most rows. 201 are a tree of 100 leaves.
+        max_nodes : int or None, default=511
+            At most so many cards are drawn, those with the most rows. 511 are a full tree of depth 8.
         orientation : {"auto", "down", "right"}, default="auto"
             Where the tree grows to. "auto" is down, and right where that would be wider than a page.
         ax : matplotlib Axes or None, default=None
