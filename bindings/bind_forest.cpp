@@ -301,6 +301,16 @@ void bind_forest(nb::module_& module) {
         .def(
             "positions", [](const Codes& codes) { return to_numpy(codes.positions); },
             "The row of the table at each rank.")
+        .def(
+            "weigh",
+            [](Codes& codes, const Vector<std::uint64_t>& line) {
+                const auto lengths = span_of(line);
+                if (lengths.size() != codes.n_rows || std::count(lengths.begin(), lengths.end(), 0) > 0) {
+                    throw std::invalid_argument("a line needs a length above 0 for each row");
+                }
+                codes.weigh(lengths);
+            },
+            "line"_a, "Lays another line to draw bags from: lengths by row of the table.")
         .def("without_columns", &Codes::without_columns, "All that bags are drawn from; it grows no trees.")
         .def(
             "column", &bind_column, "feature"_a,

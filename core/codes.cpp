@@ -16,6 +16,14 @@ bool Codes::weights_are_copies() const {
     return whole && line_length < kWholeLimit;
 }
 
+void Codes::weigh(std::span<const std::uint64_t> lengths) {
+    line.resize(n_rows);
+    for (std::size_t r = 0; r < n_rows; ++r) {
+        line[r] = lengths[positions[r]];
+    }
+    line_length = std::accumulate(line.begin(), line.end(), std::uint64_t{0});
+}
+
 Codes Codes::without_columns() const {
     Codes rest;
     rest.n_rows = n_rows;

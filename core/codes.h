@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "design.h"
@@ -45,6 +46,9 @@ struct Codes {
 
     // Without a bag, weights count as copies of rows, or else in fixed point.
     bool weights_are_copies() const;
+
+    // Lays another line to draw bags from: lengths by row of the table.
+    void weigh(std::span<const std::uint64_t> lengths);
 
     // All that bags are drawn from; no trees grow from it.
     Codes without_columns() const;

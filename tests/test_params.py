@@ -192,6 +192,8 @@ BAD = [
     ("ccp_alpha", [-0.1, None, float("nan")]),
     ("voting", ["Soft", None, 1]),
     ("max_bins", [1, 0, 65536, 255.0, "auto"]),
+    ("max_estimators", [0, 1.5, "auto", None]),
+    ("resampling", ["boost", "arc", None, True]),
     ("engine", ["cuda", None, 1]),
 ]
 

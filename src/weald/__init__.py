@@ -4,17 +4,24 @@ DecisionTreeClassifier, DecisionTreeRegressor     one tree
 RandomForestClassifier, RandomForestRegressor     many
 merge                                             one forest from several
 export_html                                       a tree as a page that folds
+tune                                              parameters by out-of-bag error
+strength                                          how strong the trees of a forest are, and how alike
+bias_variance, stability                          of any estimator, by fitting it to many samples
 WealdError and what stands below it               see `weald.errors`
 """
 
 from importlib.metadata import version
 
 from weald import impurity as impurity
+from weald.comparing import stability
+from weald.decomposing import bias_variance
+from weald.diversity import strength
 from weald.errors import DataError, DataTypeError, ParameterError, WealdError
 from weald.forests import RandomForestClassifier, RandomForestRegressor
 from weald.html_tree import export_html
 from weald.merging import merge
 from weald.trees import DecisionTreeClassifier, DecisionTreeRegressor
+from weald.tuning import tune
 
 __all__ = [
     "DataError",
@@ -26,8 +33,12 @@ __all__ = [
     "RandomForestRegressor",
     "WealdError",
     "__version__",
+    "bias_variance",
     "export_html",
     "merge",
+    "stability",
+    "strength",
+    "tune",
 ]
 
 __version__ = version("weald")

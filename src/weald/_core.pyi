@@ -40,6 +40,9 @@ class Codes:
     def positions(self) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,))]:
         """The row of the table at each rank."""
 
+    def weigh(self, line: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
+        """Lays another line to draw bags from: lengths by row of the table."""
+
     def without_columns(self) -> Codes:
         """All that bags are drawn from; it grows no trees."""
 

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from weald import criteria, params, progress, votes
 from weald.draws import draw_classes
-from weald.engines.door import Engine, open_engine
+from weald.engines.door import Engine, Watch, open_engine
 from weald.importance import mean_decrease
 from weald.model import FloatArray, Forest, IntArray
 from weald.params import Growth
@@ -68,13 +68,17 @@ class TreeModel(BaseEstimator):
 
     def _learn(self, before: Self, X: Any, y: Any, sample_weight: Any, **by_row: Any) -> None:
         """Read, resolve, code, grow, keep. `by_row` is what else is given for each row."""
-        given = params.gather(self)
-        params.check(given, self._task)
+        self._check_params()
         reading = self._read_table(X, y, sample_weight, **by_row)
-        growth = params.resolve(given, reading.table, reading.classes)
-        engine, coded = self._code(reading)
+        self._learn_from(reading, *self._code(reading), before)
+
+    def _check_params(self) -> None:
+        params.check(params.gather(self), self._task)
+
+    def _learn_from(self, reading: Reading, engine: Engine, coded: Any, before: Self) -> None:
+        """Resolve, grow, keep."""
+        self.growth_ = params.resolve(params.gather(self), reading.table, reading.classes)
         self._keep_schema(reading)
-        self.growth_ = growth
         self._grow(engine, coded, reading, before)
 
     def _read_table(self, X: Any, y: Any, sample_weight: Any, **by_row: Any) -> Reading:
@@ -97,15 +101,20 @@ class TreeModel(BaseEstimator):
         self.forest_ = self._grow_trees(engine, coded, 0, 1)
 
     def _grow_trees(self, engine: Engine, coded: Any, first: int, n_trees: int) -> Forest:
-        """Grow some trees, and show it if the user wants to see; then prune them."""
+        """Grow some trees, and show it if the user wants to see."""
         watch = progress.watch_fit(self.verbose, n_trees)
         try:
-            forest = engine.grow(coded, self.growth_, self.seed_, first, n_trees, count_threads(self.n_jobs), watch)
+            forest = self._grow_quietly(engine, coded, first, n_trees, watch)
             if watch:
                 watch(1.0)  # a short fit may be over before the engine has anything to say
         finally:
             if watch:
                 watch.stop()
+        return forest
+
+    def _grow_quietly(self, engine: Engine, coded: Any, first: int, n_trees: int, watch: Watch | None = None) -> Forest:
+        """Grow some trees, and prune them."""
+        forest = engine.grow(coded, self.growth_, self.seed_, first, n_trees, count_threads(self.n_jobs), watch)
         return prune_forest(forest, self.ccp_alpha) if self.ccp_alpha > 0 else forest
 
     # --------------------------------------------------------------------------------------------------- predict
@@ -208,7 +217,7 @@ class TreeClassifier(ClassifierMixin, TreeModel):
         array of shape (n_rows, n_classes)
             Columns in the order of `classes_`.
         """
-        return self._sum_votes(X) / self.forest_.n_trees
+        return self._sum_votes(X) / self.forest_.vote_total
 
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Take the logarithm of `predict_proba`; a share of 0 becomes minus infinity.

@@ -6,13 +6,16 @@ RandomForestRegressor
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any, Generic, Self, TypeVar, overload
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from weald import oob, params
+from weald import oob, params, progress, settling
+from weald import resampling as ways
 from weald.bagging import read_design
 from weald.engines.door import Engine
 from weald.errors import DataError, ParameterError, warn
@@ -76,7 +79,7 @@ class Trees(Sequence[AnyTree], Generic[AnyTree]):
         tree.set_params(**{**shared, "random_state": model.seed_})
         learnt = ("growth_", "seed_", "n_outputs_", "classes_", "n_classes_", "n_features_in_", "feature_names_in_")
         tree.__dict__.update({name: getattr(model, name) for name in learnt if hasattr(model, name)})
-        tree.forest_ = model.forest_.take([number])
+        tree.forest_ = replace(model.forest_.take([number]), tree_weight=np.empty(0))
         tree.tree_ = Tree(tree.forest_, model.growth_.criterion)
         return tree
 
@@ -84,7 +87,8 @@ class Trees(Sequence[AnyTree], Generic[AnyTree]):
 class RandomForest(TreeModel):
     """What both forests share: many trees, bags, growing on."""
 
-    n_estimators: int
+    n_estimators: int | str
+    max_estimators: int
     bootstrap: bool | str
     oob_score: Any
     warm_start: bool
@@ -129,19 +133,42 @@ class RandomForest(TreeModel):
     def _grow(self, engine: Engine, coded: Any, reading: Reading, before: Self) -> None:
         """Grow the trees, or those that are still missing; then look at the rows outside the bags."""
         old = before.forest_ if self.warm_start and hasattr(before, "forest_") else None
-        if old is None:
-            self.seed_ = params.draw_seed(self.random_state)
-            self.forest_ = self._grow_trees(engine, coded, 0, self.n_estimators)
-        else:
-            self.seed_ = before.seed_
+        self.seed_ = params.draw_seed(self.random_state) if old is None else before.seed_
+        if old is not None:
             self._check_that_it_goes_on(before, old)
-            self.forest_ = self._grow_more(engine, coded, old)
+        if isinstance(self.n_estimators, str):
+            self._grow_until_settled(engine, coded, reading, old)
+            return
+        self.forest_ = self._grow_so_many(engine, coded, reading, self.n_estimators, old)
         if self.oob_score:
             self._look_out_of_bag(engine, coded, reading)
 
-    def _grow_more(self, engine: Engine, coded: Any, old: Forest) -> Forest:
+    def _grow_so_many(self, engine: Engine, coded: Any, reading: Reading, n_trees: int, old: Forest | None) -> Forest:
+        """Grow trees, independent of one another, until there are so many."""
+        if old is None:
+            return self._grow_trees(engine, coded, 0, n_trees)
+        return self._grow_more(engine, coded, n_trees - old.n_trees, old)
+
+    def _grow_until_settled(self, engine: Engine, coded: Any, reading: Reading, old: Forest | None) -> None:
+        """Grow trees until the error of rows outside the bags has settled."""
+        first = 0 if old is None else old.next_tree(self.seed_) - old.n_trees
+        X = reading.table.X
+        self.forest_, votes, settled = settling.grow_until_settled(
+            lambda number, n_trees: self._grow_trees(engine, coded, first + number, n_trees),
+            lambda forest, start: self._bagged(engine, coded, forest).sum_votes(X, forest, start),
+            old,
+            reading.table.size,
+            self.max_estimators,
+        )
+        if not settled:
+            warn(
+                f"The out-of-bag error has not settled after {self.forest_.n_trees} trees. More of them may help: give "
+                f"more than max_estimators={self.max_estimators}."
+            )
+        self._keep_out_of_bag(oob.look(self._bagged(engine, coded, self.forest_), reading, votes))
+
+    def _grow_more(self, engine: Engine, coded: Any, n_more: int, old: Forest) -> Forest:
         """Add the trees that the forest lacks; their numbers go on where the old ones end."""
-        n_more = self.n_estimators - old.n_trees
         if n_more < 0:
             raise ParameterError(
                 f"n_estimators={self.n_estimators} is less than the {old.n_trees} trees that warm_start=True keeps. "
@@ -184,15 +211,24 @@ class RandomForest(TreeModel):
         weald.oob.OutOfBag
             The same as `oob_`, for the rows as they are given.
         """
+        return oob.look(*self._open(X, y, sample_weight, groups=groups, stratify=stratify))
+
+    def _open(self, X: Any, y: Any, sample_weight: Any, **by_row: Any) -> tuple[oob.Bagged, Reading]:
+        """Read the table that the forest was grown from, and put both together."""
         check_is_fitted(self, "forest_")
         twin = unfitted_copy(self)
-        reading = twin._read_table(X, y, sample_weight, groups=groups, stratify=stratify)  # noqa: SLF001
+        reading = twin._read_table(X, y, sample_weight, **by_row)  # noqa: SLF001  (another of the same class)
         self._check_classes(reading)
-        return oob.look(self._bagged(*self._code(reading)), reading)
+        return self._bagged(*self._code(reading), self.forest_), reading
 
-    def _bagged(self, engine: Engine, coded: Any) -> oob.Bagged:
-        """Put the forest and its training table together, and make sure that they belong together."""
-        origins = self.forest_.origins
+    def _bagged(self, engine: Engine, coded: Any, forest: Forest) -> oob.Bagged:
+        """Put a forest and its training table together, and make sure that they belong together."""
+        origins = forest.origins
+        if any(origin.resampling != ways.BAGGING for origin in origins):
+            raise DataError(
+                "Bags of boosting and arcing follow the mistakes of earlier trees on all rows. No row is new to them, "
+                'so there is nothing honest to say out of bag. Fit with resampling="bagging".'
+            )
         if not any(origin.bags.bootstrap for origin in origins):
             raise DataError(
                 "Nothing is out of bag: with bootstrap=False every tree sees every row. Fit with bootstrap=True."
@@ -201,7 +237,7 @@ class RandomForest(TreeModel):
         if n_strange:
             raise DataError(
                 f"Rows outside the bags are known only for trees grown from this table, but {n_strange} of the "
-                f"{self.forest_.n_trees} trees were grown from other data, weights or max_bins. Give the table that "
+                f"{forest.n_trees} trees were grown from other data, weights or max_bins. Give the table that "
                 "they were grown from, or take the trees that were grown from this one, for example forest[:10]."
             )
         if any(origin.bags.design != coded.design for origin in origins):
@@ -209,14 +245,14 @@ class RandomForest(TreeModel):
                 "Rows outside the bags are known only with the groups and stratify that the trees were grown with; "
                 "these are others. Give the same ones."
             )
-        return oob.Bagged(engine, coded, self.growth_, self.forest_, self._voting(), count_threads(self.n_jobs))
+        return oob.Bagged(engine, coded, self.growth_, forest, self._voting(), count_threads(self.n_jobs))
 
     def _check_classes(self, reading: Reading) -> None:
         """Refuse classes that the forest does not know."""
 
     def _look_out_of_bag(self, engine: Engine, coded: Any, reading: Reading) -> None:
         """Estimate errors from the rows outside the bags."""
-        self._keep_out_of_bag(oob.look(self._bagged(engine, coded), reading))
+        self._keep_out_of_bag(oob.look(self._bagged(engine, coded, self.forest_), reading))
 
     def _keep_out_of_bag(self, found: OutOfBag) -> None:
         """Remember what was found, also under the names that scikit-learn has for it."""
@@ -328,8 +364,8 @@ class RandomForestClassifier(RandomForest, TreeClassifier):
 
     Parameters
     ----------
-    n_estimators : int, default=100
-        Number of trees. More trees never hurt, they only cost time.
+    n_estimators : int or "auto", default=100
+        Number of trees. More trees never hurt, they only cost time. "auto": until the out-of-bag error has settled.
     criterion : {"gini", "entropy", "log_loss", "misclassification"}, default="gini"
         How cuts are scored. "log_loss" is another name of "entropy". "misclassification" is there for study: it does
         not see a cut that makes both sides purer without changing the commonest class, so its trees are often worse.
@@ -372,9 +408,14 @@ class RandomForestClassifier(RandomForest, TreeClassifier):
         many draws as rows. With groups, groups are counted.
     voting : {"soft", "hard"}, default="soft"
         What a tree says of a row: the class shares of its leaf, or one vote for the commonest class.
+    resampling : {"bagging", "boosting", "arcing"}, default="bagging"
+        Which rows the next tree sees. "bagging": any, whatever earlier trees say. "boosting": rather those that they
+        got wrong, and a tree votes by how well it does. "arcing": the same with equal votes.
     max_bins : int or None, default=65535
         Columns with more distinct values than this are cut into so many codes of about equal weight. None keeps every
         value.
+    max_estimators : int, default=1000
+        With `n_estimators="auto"`: the most trees.
     engine : {"auto", "native", "reference"}, default="auto"
         Who grows the trees: the compiled core, or the definition in plain Python (slow). Both grow the same. "auto"
         is native.
@@ -428,7 +469,7 @@ class RandomForestClassifier(RandomForest, TreeClassifier):
 
     def __init__(
         self,
-        n_estimators: int = 100,
+        n_estimators: int | str = 100,
         *,
         criterion: str = "gini",
         max_depth: int | str | None = None,
@@ -448,7 +489,9 @@ class RandomForestClassifier(RandomForest, TreeClassifier):
         ccp_alpha: float = 0.0,
         max_samples: float | None = None,
         voting: str = "soft",
+        resampling: str = "bagging",
         max_bins: int | None = 65535,
+        max_estimators: int = 1000,
         engine: str = "auto",
     ) -> None:
         self.n_estimators = n_estimators
@@ -470,7 +513,9 @@ class RandomForestClassifier(RandomForest, TreeClassifier):
         self.ccp_alpha = ccp_alpha
         self.max_samples = max_samples
         self.voting = voting
+        self.resampling = resampling
         self.max_bins = max_bins
+        self.max_estimators = max_estimators
         self.engine = engine
 
     def _check_that_it_goes_on(self, before: Self, old: Forest) -> None:
@@ -480,6 +525,18 @@ class RandomForestClassifier(RandomForest, TreeClassifier):
                 f"y has the classes {self.classes_.tolist()}, but warm_start=True goes on with trees of the classes "
                 f"{before.classes_.tolist()}. Give the same classes, or set warm_start=False to start anew."
             )
+
+    def _grow_so_many(self, engine: Engine, coded: Any, reading: Reading, n_trees: int, old: Forest | None) -> Forest:
+        if self.resampling == ways.BAGGING:
+            return super()._grow_so_many(engine, coded, reading, n_trees, old)
+        if reading.table.groups is not None:
+            raise ParameterError(
+                f"groups do not go with resampling={self.resampling!r}, which weighs rows one by one. Leave groups out "
+                'or set resampling="bagging".'
+            )
+        watch = progress.watch_fit(self.verbose, n_trees)
+        made = ways.Resampled(engine, reading.table, count_threads(self.n_jobs))
+        return made.grow(self.resampling, coded, partial(self._grow_quietly, engine), n_trees, watch)
 
     def _check_classes(self, reading: Reading) -> None:
         assert reading.classes is not None  # noqa: S101  (for the type checker: a classifier's reading has classes)
@@ -508,8 +565,8 @@ class RandomForestRegressor(RandomForest, TreeRegressor):
 
     Parameters
     ----------
-    n_estimators : int, default=100
-        Number of trees. More trees never hurt, they only cost time.
+    n_estimators : int or "auto", default=100
+        Number of trees. More trees never hurt, they only cost time. "auto": until the out-of-bag error has settled.
     criterion : {"squared_error"}, default="squared_error"
         How cuts are scored.
     max_depth : int, "sqrt" or None, default=None
@@ -547,6 +604,8 @@ class RandomForestRegressor(RandomForest, TreeRegressor):
     max_bins : int or None, default=65535
         Columns with more distinct values than this are cut into so many codes of about equal weight. None keeps every
         value.
+    max_estimators : int, default=1000
+        With `n_estimators="auto"`: the most trees.
     engine : {"auto", "native", "reference"}, default="auto"
         Who grows the trees: the compiled core, or the definition in plain Python (slow). Both grow the same. "auto"
         is native.
@@ -594,7 +653,7 @@ class RandomForestRegressor(RandomForest, TreeRegressor):
 
     def __init__(
         self,
-        n_estimators: int = 100,
+        n_estimators: int | str = 100,
         *,
         criterion: str = "squared_error",
         max_depth: int | str | None = None,
@@ -613,6 +672,7 @@ class RandomForestRegressor(RandomForest, TreeRegressor):
         ccp_alpha: float = 0.0,
         max_samples: float | None = None,
         max_bins: int | None = 65535,
+        max_estimators: int = 1000,
         engine: str = "auto",
     ) -> None:
         self.n_estimators = n_estimators
@@ -633,6 +693,7 @@ class RandomForestRegressor(RandomForest, TreeRegressor):
         self.ccp_alpha = ccp_alpha
         self.max_samples = max_samples
         self.max_bins = max_bins
+        self.max_estimators = max_estimators
         self.engine = engine
 
     def _keep_out_of_bag(self, found: OutOfBag) -> None:

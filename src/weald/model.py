@@ -9,8 +9,9 @@ only the right child needs a link. Importances, out-of-bag estimates, reports an
 
 import dataclasses
 import hashlib
+import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -47,6 +48,7 @@ class Origin:
     n_trees: int
     data: int
     bags: Bags
+    resampling: str = "bagging"  # "boosting", "arcing": a bag cannot be drawn again without the trees before it
 
     def trees(self) -> list[tuple[int, int]]:
         """Name each tree by its seed and its number."""
@@ -97,6 +99,8 @@ class Forest:
     category_start: IntArray  # int64
     category_sets: IntArray  # uint64
 
+    tree_weight: FloatArray = field(default_factory=lambda: np.empty(0))  # what votes weigh; empty: all the same
+
     origins: tuple[Origin, ...] = ()
 
     def __post_init__(self) -> None:
@@ -137,6 +141,8 @@ class Forest:
         head = (CONTRACT_VERSION, self.n_features, self.n_classes, self.target_center.hex(), self.target_exponent)
         digest.update(repr(head).encode())
         for name, array in self._arrays().items():
+            if name == "tree_weight" and not array.size:
+                continue  # the same for all trees: nothing to tell
             little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
             digest.update(f"{name} {little.dtype.str} {little.size}".encode())
             digest.update(little.data)
@@ -146,18 +152,32 @@ class Forest:
         """Make a forest of some of the trees, in the order given."""
         return self._joined([self._slice(t) for t in trees])
 
-    def join(self, other: Self) -> Self:
-        """Make a forest of these trees followed by the other's.
+    def join(self, *others: Self) -> Self:
+        """Make a forest of these trees followed by the others'.
 
-        Decreases are brought to the coarser of both units; the centre of the targets is that of the first forest.
+        Decreases are brought to the coarsest of all units; the centre of the targets is that of the first forest.
+        Where the votes of some trees have weights, those of others weigh 1.
         """
-        for name in ("n_features", "n_classes"):
+        forests = [self, *others]
+        for name, other in itertools.product(("n_features", "n_classes"), others):
             if getattr(self, name) != getattr(other, name):
                 msg = f"forests of different {name} cannot be joined: {getattr(self, name)} and {getattr(other, name)}"
                 raise ValueError(msg)
-        exponent = min(self.target_exponent, other.target_exponent)
-        parts = [_Part(forest.in_units(exponent), 0, forest.n_trees) for forest in (self, other)]
+        exponent = min(forest.target_exponent for forest in forests)
+        weighted = any(len(forest.tree_weight) for forest in forests)
+        parts = [_Part(forest.in_units(exponent).with_weights(weighted), 0, forest.n_trees) for forest in forests]
         return dataclasses.replace(self._joined(parts), target_exponent=exponent)
+
+    def with_weights(self, weighted: bool) -> Self:
+        """Write down that every vote weighs 1, where weights are wanted and there are none."""
+        if not weighted or len(self.tree_weight):
+            return self
+        return dataclasses.replace(self, tree_weight=np.ones(self.n_trees))
+
+    @property
+    def vote_total(self) -> float:
+        """What the votes of all trees weigh together: their number, or the sum of their weights in tree order."""
+        return float(np.cumsum(self.tree_weight)[-1]) if len(self.tree_weight) else self.n_trees
 
     def in_units(self, exponent: int) -> Self:
         """Express decreases in units of 2^(-2 * exponent)."""
@@ -245,6 +265,7 @@ class _Part:
             arrays["leaf_start"] = np.empty(0, dtype=np.int64)
             arrays["leaf_class"], arrays["leaf_weight"] = f.leaf_class, f.leaf_weight
             arrays["value"], arrays["impurity"] = f.value[nodes], f.impurity[nodes]
+        arrays["tree_weight"] = f.tree_weight[self.begin : self.end]
         arrays["category_start"] = np.empty(0, dtype=np.int64)
         arrays["category_sets"] = f.category_sets
         return arrays

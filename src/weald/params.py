@@ -175,7 +175,9 @@ GENERATOR = Such(lambda value: callable(getattr(value, "bytes", None)), ("a NumP
 
 # One entry for each parameter. `criterion` depends on the task, `class_weight` on the model: see `allowed`.
 KINDS: dict[str, tuple[Kind, ...]] = {
-    "n_estimators": (Whole(1),),
+    "n_estimators": (Whole(1), Name(("auto",))),
+    "max_estimators": (Whole(1),),
+    "resampling": (Name(("bagging", "boosting", "arcing")),),
     "max_depth": (Whole(1), Name(("sqrt",)), NOTHING),
     "min_samples_split": (Whole(2), Share()),
     "min_samples_leaf": (Whole(1), Share(one=False)),
@@ -227,8 +229,14 @@ def check(given: Mapping[str, Any], task: str) -> None:
             raise ParameterError(
                 f"{name}={value!r} is not {'available yet' if missing else 'allowed'}. Give {choices}."
             )
+    _check_resampling(given)
     if given.get("bootstrap", False):
         return
+    if given.get("n_estimators") == "auto":
+        raise ParameterError(
+            "n_estimators='auto' watches the error of rows outside the bags, but with bootstrap=False every tree sees "
+            "every row. Set bootstrap=True or give a number."
+        )
     if given.get("max_samples") is not None:
         raise ParameterError(
             f"max_samples={given['max_samples']!r} is the number of draws of a bag, but bootstrap=False draws none. "
@@ -246,6 +254,25 @@ def check_argument(name: str, value: Any, kinds: tuple[Kind, ...]) -> None:
     if not any(kind.holds(value) for kind in kinds):
         choices = _either([word for kind in kinds for word in kind.words()])
         raise ParameterError(f"{name}={value!r} is not allowed. Give {choices}.")
+
+
+def _check_resampling(given: Mapping[str, Any]) -> None:
+    """Refuse what means nothing when bags follow the mistakes of earlier trees."""
+    way = given.get("resampling", "bagging")
+    if way == "bagging":
+        return
+    plain = {"bootstrap": True, "oob_score": False, "warm_start": False, "class_weight": None}
+    for name, needed in plain.items():
+        if given[name] is not needed and given[name] != needed:
+            raise ParameterError(
+                f"{name}={given[name]!r} does not go with resampling={way!r}: bags follow the mistakes of earlier "
+                f'trees. Set {name}={needed!r} or resampling="bagging".'
+            )
+    if given["n_estimators"] == "auto":
+        raise ParameterError(
+            f"n_estimators='auto' does not go with resampling={way!r}: no row is outside such bags. Give a number of "
+            'trees or set resampling="bagging".'
+        )
 
 
 # --------------------------------------------------------------------------------------------------------- resolve

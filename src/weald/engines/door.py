@@ -68,6 +68,9 @@ class Engine(Protocol):
     def bag_source(self, coded: Any) -> Any:
         """Leave out of a coded table all that bags are not drawn from: what is left is small."""
 
+    def weigh(self, coded: Any, line: npt.NDArray[np.uint64]) -> Any:
+        """Lay another line to draw bags from: the length of each row. The coded table that was given is used up."""
+
 
 class OutOfBagVotes(NamedTuple):
     """What trees say of the rows outside their bags."""
@@ -133,6 +136,8 @@ class ReferenceEngine:
         self, forest: Forest, X: npt.NDArray[Any], voting: str, n_threads: int = 1, watch: Watch | None = None
     ) -> FloatArray:
         """Add up what the trees say of each row."""
+        if len(forest.tree_weight):
+            return sum_weighted_votes(self, forest, X, voting, n_threads, watch)
         rows = X.astype(np.float64).tolist()
         sums = np.array(reference.sum_votes(_flat_trees(forest), rows, forest.n_classes, voting))
         return sums.reshape(len(rows), -1) if forest.n_classes else sums.reshape(len(rows))
@@ -173,6 +178,10 @@ class ReferenceEngine:
     def bag_source(self, coded: reference.Coded) -> reference.Coded:
         """Leave out the columns."""
         return dataclasses.replace(coded, columns=[])
+
+    def weigh(self, coded: reference.Coded, line: npt.NDArray[np.uint64]) -> reference.Coded:
+        """Lay another line."""
+        return dataclasses.replace(coded, line=line[coded.position].tolist())
 
 
 def _plain(growth: Growth) -> reference.Growth:
@@ -239,6 +248,20 @@ def _flat_trees(forest: Forest) -> list[reference.FlatTree]:
                 tree.classes.append(classes)
         trees.append(tree)
     return trees
+
+
+def sum_weighted_votes(
+    engine: Engine, forest: Forest, X: npt.NDArray[Any], voting: str, n_threads: int, watch: Watch | None
+) -> FloatArray:
+    """Add up what trees of different weight say: weight times vote, in tree order."""
+    trees: list[Forest] | None = vars(forest).get("_trees")
+    if trees is None:  # kept beside the forest, and left out of pickles, as the packed form of each tree is
+        equal = dataclasses.replace(forest, tree_weight=np.empty(0))
+        vars(forest)["_trees"] = trees = [equal.take([t]) for t in range(forest.n_trees)]
+    sums: FloatArray = np.zeros((len(X), forest.n_classes))
+    for weight, tree in zip(forest.tree_weight, trees, strict=True):
+        sums += weight * engine.sum_votes(tree, X, voting, n_threads, watch)
+    return sums
 
 
 def open_engine(name: str) -> Engine:

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from weald import _core
-from weald.engines.door import OutOfBagVotes, Watch
+from weald.engines.door import OutOfBagVotes, Watch, sum_weighted_votes
 from weald.model import FloatArray, Forest, IntArray, Origin, no_categories
 from weald.params import Growth
 from weald.table import Table
@@ -64,6 +64,8 @@ class NativeEngine:
         self, forest: Forest, X: npt.NDArray[Any], voting: str, n_threads: int = 1, watch: Watch | None = None
     ) -> FloatArray:
         """Add up what the trees say of each row."""
+        if len(forest.tree_weight):
+            return sum_weighted_votes(self, forest, X, voting, n_threads, watch)
         sums: FloatArray = self._predictor(forest).sum_votes(X, voting == "hard", n_threads, watch)
         return sums if forest.n_classes else sums[:, 0]
 
@@ -96,6 +98,11 @@ class NativeEngine:
     def bag_source(self, coded: Any) -> Any:
         """Leave out the columns."""
         return coded.without_columns()
+
+    def weigh(self, coded: Any, line: npt.NDArray[np.uint64]) -> Any:
+        """Lay another line."""
+        coded.weigh(line)
+        return coded
 
     def _growth(self, growth: Growth) -> Any:
         return self.core.Growth(**vars(growth))

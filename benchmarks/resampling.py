@@ -1,0 +1,105 @@
+"""Compare bagging, random features, boosting and arcing: who errs less, and who is faster.
+
+    python benchmarks/resampling.py [--folder FOLDER] [--data NAMES] [--trees 100] [--seeds 3] [--rows 4000] [--write]
+
+Errors on test data and seconds of a fit, means over seeds, on one thread. scikit-learn's AdaBoost boosts whole trees of
+its own, each fitted to a weighted table of all rows, and stumps, which is its default. `--write` puts the table into
+docs/resampling.md. A folder of parquet files adds data sets (see accuracy.py).
+"""
+
+import sys
+import time
+from pathlib import Path
+
+import accuracy
+import measure
+import numpy as np
+from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+import weald
+
+PAGE = measure.ROOT / "docs" / "resampling.md"
+NAMES = "small,clusters,cover,load_digits,load_breast_cancer"
+
+
+def weald_forest(**parameters):
+    return lambda trees, seed: weald.RandomForestClassifier(trees, n_jobs=1, random_state=seed, **parameters)
+
+
+WAYS = {
+    "forest": weald_forest(),
+    "one feature": weald_forest(max_features=1),
+    "bagging": weald_forest(max_features="all"),
+    "boosting": weald_forest(resampling="boosting"),
+    "arcing": weald_forest(resampling="arcing"),
+    "AdaBoost, trees": lambda trees, seed: AdaBoostClassifier(
+        DecisionTreeClassifier(max_depth=10), n_estimators=trees, random_state=seed
+    ),
+    "AdaBoost, stumps": lambda trees, seed: AdaBoostClassifier(n_estimators=trees, random_state=seed),
+    "sklearn bagging": lambda trees, seed: BaggingClassifier(n_estimators=trees, random_state=seed, n_jobs=1),
+}
+
+
+def find(given):
+    """Yield a name and a function from seed to Split for each data set of classes."""
+    given.folder = given.folder or ""
+    for name, task, split_by_seed in accuracy.find(given):
+        if task == "classes":
+            yield name, split_by_seed
+
+
+def measure_way(make, split, trees, seed):
+    began = time.perf_counter()
+    model = make(trees, seed).fit(split.X_train, split.y_train)
+    seconds = time.perf_counter() - began
+    return measure.error_of("classes", split.y_test, model.predict(split.X_test)), seconds
+
+
+def row(name, split_by_seed, given):
+    """Measure all ways on one data set, seed by seed, so that a busy machine slows all of them alike."""
+    found = {way: [] for way in WAYS}
+    for seed in range(given.seeds):
+        split = split_by_seed(seed)
+        split = split._replace(X_train=np.nan_to_num(split.X_train, nan=-1), X_test=np.nan_to_num(split.X_test, nan=-1))
+        for way, make in WAYS.items():
+            found[way].append(measure_way(make, split, given.trees, seed))
+    means = {way: np.mean(pairs, axis=0) for way, pairs in found.items()}
+    best = min(error for error, _ in means.values())
+    unit = means["forest"][1]
+    cells = []
+    for error, seconds in means.values():
+        shown = f"{100 * error:.1f} %"
+        cells.append(f"{f'**{shown}**' if error == best else shown} ({seconds / unit:.1f})")
+    return [name, *cells]
+
+
+def main():
+    parser = measure.options(__doc__)
+    parser.add_argument("--folder", help="a folder of parquet files")
+    parser.add_argument("--data", default=NAMES, help="names of data sets, with commas")
+    parser.add_argument("--trees", type=int, default=100)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--rows", type=int, default=4000, help="use no more for training")
+    parser.add_argument("--write", nargs="?", const=PAGE, type=Path, help="write docs/resampling.md, or another file")
+    given = parser.parse_args()
+    if given.quick:
+        given.data, given.trees, given.seeds, given.rows = "small", 5, 1, 200
+    rows = []
+    for name, split_by_seed in find(given):
+        rows.append(row(name, split_by_seed, given))
+        print(" | ".join(rows[-1]), file=sys.stderr, flush=True)
+    text = measure.markdown(["data", *WAYS], rows)
+    machine = measure.describe_machine("scikit-learn", "weald", "numpy")
+    text += (
+        "\n\nErrors on test data; in brackets the time of a fit, with that of the forest as 1. "
+        f"{given.trees} trees, at most {given.rows:,} rows, means over {given.seeds} seeds, one thread. "
+        f"Measured with `benchmarks/resampling.py` on {machine}."
+    )
+    print(text)
+    if given.write:
+        measure.write_block(given.write, "resampling", text)
+
+
+if __name__ == "__main__":
+    main()

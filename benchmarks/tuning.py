@@ -1,0 +1,83 @@
+"""See whether out-of-bag error chooses as cross-validation does, and how much cheaper it is.
+
+    python benchmarks/tuning.py [--data NAMES] [--rows 2000] [--trees 100] [--write]
+
+Both search the same grid of `max_features` and `min_samples_leaf` for weald's forest: `weald.tune(search="grid")` by
+out-of-bag error, scikit-learn's GridSearchCV by 5-fold cross-validation. The error of each choice is measured on test
+data, and so is that of every candidate: the last column says how far the choices are from the best that the grid has.
+`--write` puts the table into docs/out-of-bag.md.
+"""
+
+import time
+from pathlib import Path
+
+import data
+import measure
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, ParameterGrid
+
+import weald
+
+PAGE = measure.ROOT / "docs" / "out-of-bag.md"
+NAMES = "small,clusters,cover,load_digits,friedman-small,load_diabetes"
+HEADER = ["data", "out of bag chooses", "5 folds choose", "errors on test data", "best in the grid", "time"]
+
+
+def grid_of(n_features):
+    return {
+        "max_features": sorted({1, round(n_features**0.5), n_features // 3, n_features}),
+        "min_samples_leaf": [1, 3, 10],
+    }
+
+
+def short(chosen):
+    return f"m = {chosen['max_features']}, leaf {chosen['min_samples_leaf']}"
+
+
+def compare(name, given):
+    """Tune both ways; return a row of the table."""
+    task = data.DATA_SETS[name].task
+    split = data.load(name, given.rows)
+    forest = measure.make_forest("weald", task, n_estimators=given.trees, random_state=0, n_jobs=given.jobs)
+    grid = grid_of(split.X_train.shape[1])
+    began = time.perf_counter()
+    ours = weald.tune(forest, split.X_train, split.y_train, grid=grid, search="grid")
+    middle = time.perf_counter()
+    scoring = "accuracy" if task == "classes" else "neg_mean_squared_error"
+    folds = GridSearchCV(forest, grid, cv=5, scoring=scoring).fit(split.X_train, split.y_train)
+    end = time.perf_counter()
+
+    def error(chosen):
+        model = clone(forest).set_params(**chosen).fit(split.X_train, split.y_train)
+        return measure.error_of(task, split.y_test, model.predict(split.X_test))
+
+    errors = [error(candidate) for candidate in ParameterGrid(grid)]
+    found = [error(ours.best_params), error(folds.best_params_), min(errors)]
+    shown = [f"{100 * e:.2f} %" if task == "classes" else f"{e:.4g}" for e in found]
+    times = f"{(end - middle) / (middle - began):.1f} times cheaper"
+    return [name, short(ours.best_params), short(folds.best_params_), f"{shown[0]}, {shown[1]}", shown[2], times]
+
+
+def main():
+    parser = measure.options(__doc__)
+    parser.add_argument("--data", default=NAMES)
+    parser.add_argument("--rows", type=int, default=2000)
+    parser.add_argument("--trees", type=int, default=100)
+    parser.add_argument("--jobs", type=int, default=measure.CORES)
+    parser.add_argument("--write", nargs="?", const=PAGE, type=Path, help="write docs/out-of-bag.md, or another file")
+    given = parser.parse_args()
+    if given.quick:
+        given.data, given.rows, given.trees = "small,friedman-small", 200, 5
+    rows = [compare(name, given) for name in given.data.split(",")]
+    caption = (
+        f"At most {given.rows:,} rows, {given.trees} trees; wrong classes, or root mean squared error. "
+        f"Measured with `benchmarks/tuning.py` on {measure.describe_machine('scikit-learn', 'weald', 'numpy')}."
+    )
+    text = measure.markdown(HEADER, rows) + "\n\n" + caption
+    print(text)
+    if given.write:
+        measure.write_block(given.write, "tuning", text)
+
+
+if __name__ == "__main__":
+    main()

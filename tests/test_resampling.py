@@ -1,0 +1,178 @@
+"""Boosting and arcing: written out once more, plainly, and the same in both engines."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_iris, make_classification
+from sklearn.ensemble import AdaBoostClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+import weald
+from weald import resampling
+from weald.engines.door import open_engine
+from weald.errors import DataError, ParameterError
+from weald.params import resolve
+
+X, Y = load_iris(return_X_y=True)
+X, Y = X[::2], Y[::2]
+WEIGHT = np.arange(len(X)) % 3 + 1
+WAYS = ("boosting", "arcing")
+
+
+def classifier(**given):
+    return weald.RandomForestClassifier(**{"n_estimators": 12, "random_state": 3, "max_depth": 2, **given})
+
+
+def written_out(way, weight, n_trees):
+    """Weights as plain fractions of their sum, logarithms from NumPy; trees from the reference engine."""
+    model = classifier()
+    reading = model._read_table(X, Y, weight)
+    growth = resolve(vars(model), reading.table, reading.classes)
+    engine = open_engine("reference")
+    coded = engine.code(reading.table, 65535, 1, None)
+    start = np.ones(len(X)) if weight is None else weight
+    w, mistakes, votes, trees = start / start.sum(), np.zeros(len(X)), [], []
+    for t in range(n_trees):
+        if way == "arcing":
+            w = start * (1 + mistakes**4)
+        line = np.rint(w / w.max() * 2.0**40).astype(np.uint64)
+        tree = engine.grow(engine.weigh(coded, line), growth, 3, t, 1, 1, None)
+        wrong = engine.sum_votes(tree, X, "hard", 1, None).argmax(axis=1) != Y
+        mistakes += wrong
+        share = w[wrong].sum() / w.sum()
+        votes.append(np.log2((1 - share) / share * 2))
+        w = np.where(wrong, w * (1 - share) / share * 2, w)
+        w /= w.sum()
+        trees.append(tree)
+    return trees, votes
+
+
+@pytest.mark.parametrize("weight", [None, WEIGHT])
+@pytest.mark.parametrize("way", WAYS)
+def test_trees_and_votes_are_those_of_the_papers(way, weight):
+    model = classifier(resampling=way).fit(X, Y, sample_weight=weight)
+    trees, votes = written_out(way, weight, 12)
+    forest = trees[0].join(*trees[1:])
+    np.testing.assert_array_equal(model.forest_.feature, forest.feature)
+    np.testing.assert_array_equal(model.forest_.threshold, forest.threshold)
+    np.testing.assert_array_equal(model.forest_.size, forest.size)
+    if way == "boosting":
+        np.testing.assert_allclose(model.forest_.tree_weight, votes, rtol=1e-9)
+    else:
+        assert len(model.forest_.tree_weight) == 0
+
+
+@pytest.mark.parametrize("weight", [None, WEIGHT, WEIGHT + 0.25])
+@pytest.mark.parametrize("voting", ["soft", "hard"])
+@pytest.mark.parametrize("way", WAYS)
+def test_engines_threads_and_the_order_of_rows_agree(way, voting, weight):
+    order = np.random.default_rng(0).permutation(len(X))
+    shuffled = None if weight is None else weight[order]
+    given = {"resampling": way, "voting": voting, "max_samples": len(X)}
+    reference = classifier(engine="reference", **given).fit(X, Y, sample_weight=weight)
+    for n_jobs in (1, 3):
+        native = classifier(n_jobs=n_jobs, **given).fit(X[order], Y[order], sample_weight=shuffled)
+        assert native.forest_.fingerprint() == reference.forest_.fingerprint()
+        np.testing.assert_array_equal(native.predict_votes(X), reference.predict_votes(X))
+
+
+def test_the_first_tree_is_that_of_the_forest():
+    forest, boosted = (classifier(resampling=way).fit(X, Y).forest_.take([0]) for way in ("bagging", "boosting"))
+    np.testing.assert_array_equal(boosted.threshold, forest.threshold)
+
+
+@pytest.mark.parametrize("voting", ["soft", "hard"])
+def test_votes_weigh_what_the_trees_are_worth(voting):
+    model = classifier(resampling="boosting", voting=voting).fit(X, Y)
+    weight = model.forest_.tree_weight
+    assert (weight > 0).any()
+    assert len(set(weight)) > 1
+    said = np.array([tree.predict_proba(X) for tree in model.estimators_])
+    if voting == "hard":
+        said = np.eye(3)[said.argmax(axis=2)]
+    expected = np.tensordot(weight, said, axes=1)
+    np.testing.assert_allclose(model.predict_votes(X), expected)
+    np.testing.assert_allclose(model.predict_proba(X), expected / weight.sum())
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
+    np.testing.assert_array_equal(model.predict(X), expected.argmax(axis=1))
+
+
+def test_some_trees_of_a_boosted_forest_keep_their_weights():
+    model = classifier(resampling="boosting").fit(X, Y)
+    np.testing.assert_array_equal(model.forest_.take([4, 2]).tree_weight, model.forest_.tree_weight[[4, 2]])
+    bagged = classifier(random_state=4).fit(X, Y)
+    joined = model.forest_.join(bagged.forest_)
+    np.testing.assert_array_equal(joined.tree_weight, np.r_[model.forest_.tree_weight, np.ones(12)])
+    np.testing.assert_allclose((model + bagged).predict_votes(X), model.predict_votes(X) + bagged.predict_votes(X))
+
+
+def test_weights_of_trees_are_part_of_the_fingerprint_where_there_are_any():
+    from dataclasses import replace
+
+    forest = classifier(resampling="boosting").fit(X, Y).forest_
+    assert replace(forest, tree_weight=np.empty(0)).fingerprint() != forest.fingerprint()
+
+
+def test_a_tree_no_better_than_a_guess_has_no_vote_and_rows_begin_anew():
+    rows = resampling.Boosting(classifier()._read_table(X, Y, None).table)
+    rows.learn(np.arange(len(X)) < 20)
+    assert rows.weight[0] > rows.weight[-1]
+    rows.learn(np.ones(len(X), dtype=bool))
+    assert (rows.weight == 1).all()
+    assert rows.votes()[0] > 0 == rows.votes()[1]
+
+
+def test_without_any_good_tree_all_have_the_same_vote():
+    rows = resampling.Boosting(classifier()._read_table(X, Y, None).table)
+    rows.learn(np.ones(len(X), dtype=bool))
+    assert len(rows.votes()) == 0
+
+
+def test_a_tree_without_mistakes_changes_no_weights_and_has_a_finite_vote():
+    rows = resampling.Boosting(classifier()._read_table(X, Y, None).table)
+    rows.learn(np.zeros(len(X), dtype=bool))
+    assert len(set(rows.weight)) == 1
+    assert 40 < rows.votes()[0] < 60
+
+
+def test_many_rounds_stay_within_doubles():
+    x, y = make_classification(60, 4, flip_y=0.5, random_state=0)
+    model = weald.RandomForestClassifier(400, resampling="boosting", max_depth=1, random_state=0).fit(x, y)
+    assert np.isfinite(model.forest_.tree_weight).all()
+    assert np.isfinite(model.predict_proba(x)).all()
+
+
+def test_boosting_is_about_as_good_as_adaboost():
+    x, y = load_breast_cancer(return_X_y=True)
+    train, test = np.arange(len(x)) % 2 == 0, np.arange(len(x)) % 2 == 1
+    theirs = AdaBoostClassifier(DecisionTreeClassifier(max_depth=3), n_estimators=60, random_state=0)
+    error = np.mean(theirs.fit(x[train], y[train]).predict(x[test]) != y[test])
+    for way in WAYS:
+        model = weald.RandomForestClassifier(60, resampling=way, random_state=0).fit(x[train], y[train])
+        assert np.mean(model.predict(x[test]) != y[test]) < error + 0.02
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"bootstrap": False}, "bootstrap=False"),
+        ({"oob_score": True}, "oob_score"),
+        ({"warm_start": True}, "warm_start"),
+        ({"class_weight": "balanced"}, "class_weight"),
+        ({"n_estimators": "auto"}, "n_estimators"),
+        ({"resampling": "boost"}, "resampling='boost'"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(given, words):
+    with pytest.raises(ParameterError, match=words):
+        classifier(**{"resampling": "boosting", **given}).fit(X, Y)
+
+
+def test_groups_are_refused():
+    with pytest.raises(ParameterError, match="groups do not go with resampling='arcing'"):
+        classifier(resampling="arcing").fit(X, Y, groups=np.arange(len(X)) // 2)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_there_is_no_honest_row_out_of_bag(way):
+    with pytest.raises(DataError, match="mistakes of earlier trees"):
+        classifier(resampling=way).fit(X, Y).out_of_bag(X, Y)

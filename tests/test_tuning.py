@@ -1,0 +1,126 @@
+"""tune finds what trying everything finds, and says how it got there."""
+
+import itertools
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_diabetes, load_iris
+from sklearn.metrics import mean_absolute_error
+
+import weald
+from weald.errors import DataError, ParameterError
+from weald.tuning import suggest_grid
+
+X, Y = load_iris(return_X_y=True)
+XR, YR = (part[:150] for part in load_diabetes(return_X_y=True))
+GRID = {"max_features": [1, 2, 4], "min_samples_leaf": [1, 5, 20]}
+
+
+def forest(**given):
+    return weald.RandomForestClassifier(**{"n_estimators": 40, "random_state": 0, **given})
+
+
+def test_the_whole_grid_is_tried_and_the_lowest_error_wins():
+    found = weald.tune(forest(), X, Y, grid=GRID, search="grid")
+    errors = {
+        (m, leaf): forest(oob_score=True, max_features=m, min_samples_leaf=leaf).fit(X, Y).oob_error_
+        for m, leaf in itertools.product(*GRID.values())
+    }
+    assert [step.error for step in found.path] == list(errors.values())
+    assert found.best_error == min(errors.values())
+    assert tuple(found.best_params.values()) == min(errors, key=errors.get)
+    same = clone(forest()).set_params(**found.best_params).fit(X, Y)
+    assert found.best_estimator.forest_.fingerprint() == same.forest_.fingerprint()
+    np.testing.assert_array_equal(found.best_estimator.predict(X), same.predict(X))
+
+
+def test_one_by_one_never_gets_worse_and_ends_where_no_single_step_helps():
+    found = weald.tune(forest(), X, Y, grid=GRID)
+    best = [step.error for step in found.path if step.is_best]
+    assert best == sorted(best, reverse=True)
+    assert found.best_error == best[-1]
+    for name, values in GRID.items():
+        for value in values:
+            near = forest(oob_score=True, **{**found.best_params, name: value}).fit(X, Y)
+            assert near.oob_error_ >= found.best_error
+
+
+def test_no_forest_is_grown_twice():
+    found = weald.tune(forest(max_features="sqrt"), X, Y, grid={"max_features": ["sqrt", 2, 0.5, "log2"]})
+    assert len(found.path) == 1  # four names for the same number
+
+
+def test_the_budget_is_kept():
+    assert len(weald.tune(forest(), X, Y, budget=4).path) == 4
+    assert len(weald.tune(forest(), X, Y, grid=GRID, search="grid", budget=1).path) == 1
+
+
+def test_the_default_grid_suits_the_table():
+    given = weald.RandomForestRegressor(30, random_state=0)
+    found = weald.tune(given, XR, YR, budget=6)
+    assert list(found.best_params) == [
+        "max_features",
+        "min_samples_leaf",
+        "max_samples",
+        "max_depth",
+        "min_samples_split",
+        "min_impurity_decrease",
+    ]
+    assert not hasattr(given, "forest_")
+
+
+def test_another_metric_decides():
+    grid = {"min_samples_leaf": [1, 40]}
+    loss = weald.tune(weald.RandomForestRegressor(30, random_state=0), XR, YR, grid=grid, metric=mean_absolute_error)
+    assert loss.best_error == pytest.approx(mean_absolute_error(YR, loss.best_estimator.oob_prediction_))
+    score = weald.tune(forest(), X, Y, grid=grid, metric="neg_log_loss")
+    assert score.best_error == -score.best_estimator.oob_.score("neg_log_loss")
+    assert score.best_error == min(step.error for step in score.path)
+
+
+def test_the_path_is_a_table():
+    found = weald.tune(forest(), X, Y, grid=GRID)
+    table = found.table()
+    assert [*table] == ["max_features", "min_samples_leaf", "error", "low", "high", "seconds", "best"]
+    assert {len(column) for column in table.values()} == {len(found.path)}
+    assert len(str(found).splitlines()) == 1 + len(found.path)
+    assert f"best of {len(found.path)} forests" in repr(found)
+
+
+def test_weights_count():
+    weight = np.arange(len(X)) % 3
+    found = weald.tune(forest(max_samples=100), X, Y, sample_weight=weight, grid={"max_features": [1, 4]})
+    for step in found.path:
+        model = forest(max_samples=100, oob_score=True, **step.params).fit(X, Y, sample_weight=weight)
+        assert step.error == model.oob_error_
+
+
+def test_a_seed_that_is_drawn_is_drawn_once():
+    found = weald.tune(forest(random_state=None), X, Y, grid={"max_features": [1, 1]}, search="grid")
+    assert len(found.path) == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "words"),
+    [
+        ({"search": "random"}, ParameterError, "search='random'"),
+        ({"budget": 0}, ParameterError, "budget=0"),
+        ({"grid": {}}, ParameterError, "grid={}"),
+        ({"grid": {"max_leafs": [1]}}, ParameterError, "max_leafs"),
+        ({"grid": {"max_features": [0]}}, ParameterError, "max_features=0"),
+        ({"forest": weald.DecisionTreeClassifier()}, ParameterError, "given a DecisionTreeClassifier"),
+        ({"forest": weald.RandomForestClassifier(bootstrap=False)}, ParameterError, "bootstrap=False"),
+        ({"y": Y[:-1]}, DataError, "149"),
+    ],
+)
+def test_what_cannot_be_done_is_refused(given, error, words):
+    with pytest.raises(error, match=words):
+        weald.tune(**{"forest": forest(), "X": X, "y": Y, **given})
+
+
+def test_every_suggestion_is_allowed():
+    reading = weald.RandomForestRegressor()._read_table(XR, YR, None)
+    for name, values in suggest_grid(reading.table).items():
+        for value in values:
+            weald.RandomForestRegressor(2, **{name: value}).fit(XR, YR)
