@@ -120,7 +120,7 @@ def test_what_cannot_be_done_is_refused(given, error, words):
 
 
 def test_every_suggestion_is_allowed():
-    reading = weald.RandomForestRegressor()._read_table(XR, YR, None)
+    reading = weald.RandomForestRegressor()._read_table(XR, YR, None, groups=None, stratify=None)
     for name, values in suggest_grid(reading.table).items():
         for value in values:
             weald.RandomForestRegressor(2, **{name: value}).fit(XR, YR)
