@@ -143,6 +143,11 @@ demo: build ## Train a forest on a data set that ships with scikit-learn, and sh
 bench: build $(VENV)/peers ## Measure weald against other libraries; ARGS=--write puts the table into README.md
 	$(BIN)/python benchmarks/table.py $(ARGS)
 
+.PHONY: bench-all
+bench-all: build $(VENV)/peers ## Measure everything in README.md and docs/speed.md anew (an hour)
+	for script in table settings small growth threads simd costs; do \
+		$(BIN)/python benchmarks/$$script.py --write $(ARGS); done
+
 .PHONY: docs
 docs: build ## Build the documentation into docs/_build
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html

@@ -9,7 +9,6 @@ and a quarter is for testing. Strings become the numbers of their sorted levels,
 """
 
 import math
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -189,14 +188,12 @@ def report(found, given):
 
 
 def main():
-    parser = measure.options(__doc__)
+    parser = measure.options(__doc__, PAGE)
     parser.add_argument("--folder", help="a folder of parquet files")
     parser.add_argument("--data", help="names of data sets, with commas; all if not given")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--trees", type=int, default=50)
     parser.add_argument("--rows", type=int, default=50_000, help="use no more for training")
-    parser.add_argument("--jobs", type=int, default=measure.CORES)
-    parser.add_argument("--write", nargs="?", const=PAGE, type=Path, help="write docs/accuracy.md, or another file")
     given = parser.parse_args()
     if given.quick:
         given.seeds, given.trees, given.rows = 2, 3, 200
@@ -205,7 +202,7 @@ def main():
     for name, task, split_by_seed in find(given):
         for comparison in compare(name, task, split_by_seed, given):
             found.append(comparison)
-            print(" | ".join(row(comparison)), file=sys.stderr, flush=True)
+            measure.say(" | ".join(row(comparison)))
     text = report(found, given)
     print(text)
     if given.write:

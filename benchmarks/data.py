@@ -1,6 +1,7 @@
 """The data sets of the benchmarks, made with fixed seeds or taken from scikit-learn: nothing is downloaded.
 
 DATA_SETS             by name: what it is, how many rows, how many trees
+LARGE_SETS            the same, to be cut to many sizes
 load(name, n_train)   -> Split(X_train, y_train, X_test, y_test), made once and kept in $WEALD_BENCH_DATA
 
 The made ones have the shapes that decide how a forest trainer fares: many rows with a clear signal, many rows with a
@@ -89,6 +90,28 @@ def collisions(n):
     return np.hstack([momentum, height, angle, masses]), y
 
 
+def hundred_classes(n):
+    """A hundred classes of a cluster each, which overlap."""
+    return datasets.make_classification(
+        n, 20, n_informative=12, n_redundant=4, n_classes=100, n_clusters_per_class=1, class_sep=1.5, random_state=109
+    )
+
+
+def echoes(n_features, seed):
+    """Two classes by the product of two hidden numbers; each column is one of ten hidden numbers with noise.
+
+    So the first columns say as much as any others do, however many there are.
+    """
+
+    def make(n):
+        rng = np.random.default_rng(seed)
+        hidden = rng.normal(size=(n, 10)).astype(np.float32)
+        noise = rng.standard_normal(size=(n, n_features), dtype=np.float32)
+        return hidden[:, np.arange(n_features) % 10] + noise, hidden[:, 0] * hidden[:, 1] > 0
+
+    return make
+
+
 def friedman(n_features, seed):
     """Friedman's first function of five columns, with noise; the other columns do nothing."""
     return lambda n: datasets.make_friedman1(n, n_features, noise=1.0, random_state=seed)
@@ -113,6 +136,7 @@ DATA_SETS = {
         "two classes, wide", "classes", 5_000, 5_000, 100, clusters(2_000, 50, 104, flip_y=0.02, class_sep=2.0)
     ),
     "small": DataSet("two classes, small", "classes", 1_000, 10_000, 100, clusters(20, 10, 105, flip_y=0.02)),
+    "hundred": DataSet("hundred classes", "classes", 100_000, 20_000, 20, hundred_classes),
     "friedman": DataSet("regression", "values", 200_000, 50_000, 20, friedman(40, 106)),
     "friedman-small": DataSet("regression, small", "values", 5_000, 5_000, 100, friedman(20, 107)),
     # Under the names that they have in scikit-learn.
@@ -122,12 +146,17 @@ DATA_SETS = {
     "load_diabetes": DataSet("diabetes", "values", 300, 142, 100, shipped("load_diabetes")),
 }
 
+LARGE_SETS = {
+    "many-rows": DataSet("two classes, weak signal", "classes", 3_000_000, 0, 10, collisions),
+    "many-columns": DataSet("two classes, echoes", "classes", 3_000, 0, 100, echoes(10_000, 111)),
+}
+
 
 def load(name, n_train=None):
     """Read a data set, made first where need be; `n_train` cuts a smaller part for training."""
     path = FOLDER / f"{name}.npz"
     if not path.exists():
-        keep(path, DATA_SETS[name])
+        keep(path, (DATA_SETS | LARGE_SETS)[name])
     with np.load(path) as parts:
         split = Split(*(parts[part] for part in Split._fields))
     return (

@@ -2,10 +2,10 @@
 
 LIBRARIES, make_forest    the forests that are compared, behind one call
 afresh                    run a function in a Python process of its own
-time_fit, watch_memory    seconds of a fit, and the memory it takes on top of what is there
+time_fit, MemoryWatch     seconds of a fit, and the memory it takes on top of what is there
 error_of                  share of wrong classes, or root of the mean squared error
 describe_machine          one line for the caption: date, processor, versions
-markdown, write_block     a table, and where it goes
+markdown, publish         a table, and where it goes
 """
 
 import argparse
@@ -14,11 +14,13 @@ import datetime as dt
 import importlib
 import importlib.metadata
 import json
+import os
 import platform
 import re
 import statistics
 import subprocess
 import sys
+import sysconfig
 import time
 from pathlib import Path
 
@@ -26,12 +28,15 @@ import joblib
 import numpy as np
 
 ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "speed.md"
 CORES = joblib.cpu_count()  # those that this process may use
 
 # How a library is called -> the package, the module with its forests, and what it is told beyond the others.
 LIBRARIES = {
     "scikit-learn": ("scikit-learn", "sklearn.ensemble", {}),
     "scikit-learn-intelex": ("scikit-learn-intelex", "sklearnex.ensemble", {}),
+    "LightGBM": ("lightgbm", "boosters", {"booster": "lightgbm"}),
+    "XGBoost": ("xgboost-cpu", "boosters", {"booster": "xgboost"}),
     "weald": ("weald", "weald", {}),
     "weald max_bins=255": ("weald", "weald", {"max_bins": 255}),
 }
@@ -44,8 +49,13 @@ def version_of(package):
         return None
 
 
-def installed():
-    return [name for name, (package, _, _) in LIBRARIES.items() if version_of(package)]
+def installed(*, boosters=False):
+    """Names of the libraries that are here; boosters can grow forests, but take minutes where trees are deep."""
+    return [
+        name
+        for name, (package, module, _) in LIBRARIES.items()
+        if version_of(package) and (boosters or module != "boosters")
+    ]
 
 
 def make_forest(library, task, **parameters):
@@ -64,14 +74,20 @@ def check_that_it_was_its_own(library, forest):
 # ------------------------------------------------------------------------------------------------------------ measure
 
 
-def afresh(function, *arguments):
+def afresh(function, *arguments, source=None):
     """Call a function of a benchmark in a new Python process: nobody inherits warm caches, threads or freed memory.
 
-    Arguments and result travel as JSON, so tuples arrive as lists.
+    Arguments and result travel as JSON, so tuples arrive as lists. `source` is a folder with another weald, which is
+    used instead of the installed one.
     """
     script = Path(function.__code__.co_filename).stem
     call = json.dumps([script, function.__name__, arguments])
-    done = subprocess.run([sys.executable, __file__, call], capture_output=True, text=True, check=False)
+    command, env = [sys.executable, __file__, call], dict(os.environ)
+    if source:
+        # Without site an editable installation is not found; all else is, by its folder.
+        command.insert(1, "-S")
+        env["PYTHONPATH"] = os.pathsep.join([str(source), sysconfig.get_path("purelib")])
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
     if done.returncode:
         raise RuntimeError(done.stderr.strip().rpartition("\n")[2] or f"exit status {done.returncode}")
     return json.loads(done.stdout.splitlines()[-1])
@@ -97,18 +113,30 @@ def clock_often(work, seconds=2.0):
     return statistics.median(times)
 
 
-@contextlib.contextmanager
-def watch_memory():
-    """Tell the most megabytes that were held inside, beyond what was held before: a list of one number, at the end."""
-    status, grown = Path("/proc/self/status"), []
+class MemoryWatch:
+    """Tells the most megabytes that were held inside, beyond what was held before."""
 
+    def __enter__(self):
+        self.before = self.read("VmRSS")
+        Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
+        return self
+
+    def __exit__(self, *_):
+        self.megabytes = self.read("VmHWM") - self.before
+
+    @staticmethod
     def read(key):
-        return int(re.search(rf"{key}:\s+(\d+)", status.read_text())[1]) / 1024
+        """Read one of the process's figures, in megabytes."""
+        return int(re.search(rf"{key}:\s+(\d+)", Path("/proc/self/status").read_text())[1]) / 1024
 
-    before = read("VmRSS")
-    Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
-    yield grown
-    grown.append(read("VmHWM") - before)
+
+def time_fit(library, forest, X, y, watch=None):
+    """Seconds of a fit, after a small one: the first of a process sets things up. Memory is watched once."""
+    forest.fit(X[:100], y[:100])
+    with watch or contextlib.nullcontext():
+        seconds = clock(lambda: forest.fit(X, y))
+    check_that_it_was_its_own(library, forest)
+    return seconds if seconds >= 1 else clock_often(lambda: forest.fit(X, y))
 
 
 def error_of(task, y, predicted):
@@ -135,6 +163,11 @@ def processor():
     return platform.machine()
 
 
+def best_of(given):
+    """How often things were measured, for the caption."""
+    return f"Best of {given.repeats}" if given.repeats > 1 else "Measured once"
+
+
 def markdown(header, rows):
     lines = [header, ["---"] * len(header), *rows]
     return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
@@ -159,11 +192,26 @@ def write_block(path, name, text):
     path.write_text(new)
 
 
-def options(docstring):
+def options(docstring, page=PAGE):
     """A parser with what every benchmark knows."""
     parser = argparse.ArgumentParser(description=docstring.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="little data, few trees: to see that it runs")
+    parser.add_argument("--repeats", type=int, default=3, help="the best counts")
+    parser.add_argument("--jobs", type=int, default=CORES, help="threads, by default as many as there are cores")
+    parser.add_argument("--write", nargs="?", const=page, type=Path, help=f"write into {page.name}, or another file")
     return parser
+
+
+def publish(given, name, text):
+    """Print a text, and if that is wanted put it between the marks of a page."""
+    print(text)
+    if given.write:
+        write_block(given.write, name, text)
+
+
+def say(*words):
+    """Tell those who wait what was measured."""
+    print(*words, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

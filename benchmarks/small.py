@@ -1,13 +1,11 @@
 """How fast is weald where there is little data? One small fit, a tiny one, and a grid search of 200 fits.
 
-    python benchmarks/small.py [--repeats 3]
+    python benchmarks/small.py [--repeats 3] [--write]
 
 On little data more threads can be slower than one, so each library is measured with one thread and with all cores (in
 the search: one process and as many as there are cores), and its better time counts. Each measurement runs in a process
 of its own, libraries take turns, and the best of the repeats counts.
 """
-
-import sys
 
 import data
 import measure
@@ -52,7 +50,7 @@ def best_times(work, given):
         for n_jobs in dict.fromkeys((1, measure.CORES)):
             for library in LIBRARIES:
                 seconds = measure.afresh(work, library, n_jobs, given.quick)
-                print(f"{work.__doc__} {library}, {n_jobs} jobs: {seconds:.4f} s", file=sys.stderr, flush=True)
+                measure.say(f"{work.__doc__} {library}, {n_jobs} jobs: {seconds:.4f} s")
                 best[library] = min(best.get(library, (seconds, n_jobs)), (seconds, n_jobs))
     return best
 
@@ -62,16 +60,27 @@ def row(work, best):
     return [work.__doc__.rstrip("."), *cells, f"{best['scikit-learn'][0] / best['weald'][0]:.1f}×"]
 
 
+TEXT = """\
+Best time, and in brackets the threads or processes that gave it.
+
+{table}
+
+Measured with `benchmarks/small.py` on {machine}."""
+
+
 def main():
-    parser = measure.options(__doc__)
-    parser.add_argument("--repeats", type=int, default=3)
-    given = parser.parse_args()
+    given = measure.options(__doc__).parse_args()
     if given.quick:
         given.repeats = 1
     rows = [row(work, best_times(work, given)) for work in (fit_small, fit_tiny, search)]
-    print("Best time, and in brackets the threads or processes that gave it.\n")
-    print(measure.markdown(["", *LIBRARIES, "weald is so many times as fast"], rows))
-    print(f"\nMeasured on {measure.describe_machine(*LIBRARIES)}.")
+    measure.publish(
+        given,
+        "small",
+        TEXT.format(
+            table=measure.markdown(["", *LIBRARIES, "weald is so many times as fast"], rows),
+            machine=measure.describe_machine(*LIBRARIES),
+        ),
+    )
 
 
 if __name__ == "__main__":

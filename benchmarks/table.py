@@ -9,8 +9,6 @@ counts: a busy machine makes times longer, never shorter. Errors are means. `--w
 
 import json
 import statistics
-import sys
-from pathlib import Path
 from typing import NamedTuple
 
 import data
@@ -37,38 +35,36 @@ def run(library, name, n_train, n_jobs, seed, parameters):
     forest = measure.make_forest(
         library, task, **{"max_features": max_features, "n_jobs": n_jobs, "random_state": seed} | parameters
     )
-    forest.fit(X[:100], y[:100])  # the first fit of a process sets things up
-    with measure.watch_memory() as grown:
-        seconds = measure.clock(lambda: forest.fit(X, y))
-    measure.check_that_it_was_its_own(library, forest)
-    if seconds < 1:
-        seconds = measure.clock_often(lambda: forest.fit(X, y))
-    return Run(seconds, grown[0], measure.error_of(task, y_test, forest.predict(X_test)))
+    watch = measure.MemoryWatch()
+    seconds = measure.time_fit(library, forest, X, y, watch)
+    return Run(seconds, watch.megabytes, measure.error_of(task, y_test, forest.predict(X_test)))
 
 
 def measure_in_turns(name, libraries, given):
-    """Return the task, what was fitted, and the best time, most memory and mean error by library (but for failures)."""
+    """Return the task, what was fitted, and the best run by library; None is a library that failed."""
     data_set = data.DATA_SETS[name]
     n_train = min(data_set.n_train, given.rows or data_set.n_train)
     n_trees = given.trees or data_set.n_trees
     n_features = data.load(name).X_train.shape[1]  # made here, not while somebody is measured
     parameters = {"n_estimators": n_trees, **given.parameters}
-    runs = {}
+    runs = {library: [] for library in libraries}
     for seed in range(given.repeats):
         for library in libraries:
             try:
                 done = Run(*measure.afresh(run, library, name, n_train, given.jobs, seed, parameters))
             except Exception as error:  # noqa: BLE001  (one library must not stop the others)
-                print(f"{name}: {library} failed: {error}", file=sys.stderr)
+                measure.say(f"{name}: {library} failed: {error}")
                 continue
-            print(f"{name}, {library}, seed {seed}: {done}", file=sys.stderr, flush=True)
-            runs.setdefault(library, []).append(done)
-    best = {
-        library: Run(min(r.seconds for r in of), max(r.megabytes for r in of), statistics.mean(r.error for r in of))
-        for library, of in runs.items()
-    }
+            measure.say(f"{name}, {library}, seed {seed}: {done}")
+            runs[library].append(done)
+    best = {library: best_run(of) if of else None for library, of in runs.items()}
     shape = f"{n_train:,} × {n_features:,}"
-    return data_set.task, [data_set.title, shape, n_trees], best
+    return data_set.task, [data_set.title, shape, parameters["n_estimators"]], best
+
+
+def best_run(runs):
+    """The best time, the most memory and the mean error."""
+    return Run(min(r.seconds for r in runs), max(r.megabytes for r in runs), statistics.mean(r.error for r in runs))
 
 
 # --------------------------------------------------------------------------------------------------------------- show
@@ -76,20 +72,20 @@ def measure_in_turns(name, libraries, given):
 
 def times_as_fast(best, library, others):
     """How many times as fast as the fastest of others, as text."""
-    known = [best[other].seconds for other in others if other in best]
-    return f"{min(known) / best[library].seconds:.1f}×" if known and library in best else ""
+    known = [best[other].seconds for other in others if best.get(other)]
+    return f"{min(known) / best[library].seconds:.1f}×" if known and best.get(library) else ""
 
 
 def speed_cell(best, library):
-    if library not in best:
-        return "failed"
+    if not best.get(library):
+        return "failed" if library in best else "–"
     seconds = measure.digits(best[library].seconds, 3)
     return seconds if library == "scikit-learn" else f"{seconds} ({times_as_fast(best, library, ['scikit-learn'])})"
 
 
 def error_cell(best, library, task):
-    if library not in best:
-        return "failed"
+    if not best.get(library):
+        return "failed" if library in best else "–"
     error, megabytes = best[library].error, best[library].megabytes
     shown = f"{100 * error:.2f} %" if task == "classes" else measure.digits(error, 4)
     return f"{shown} · {megabytes:,.0f} MB"
@@ -109,45 +105,49 @@ Measured on {machine}. scikit-learn-intelex and `max_bins=255` look at no more
 than 256 thresholds of a column; scikit-learn looks at all of them, weald by default at up to 65,535."""
 
 
-def show(found, libraries, given):
-    """The README's tables: seconds, then errors and memory."""
+def show_speed(found, libraries):
+    """Seconds of all libraries, and how weald fares against the fastest peer."""
     peers = [library for library in libraries if not library.startswith("weald")]
     own = [library for library in libraries if library.startswith("weald")]
-    speed = [
+    rows = [
         [*what, *(speed_cell(best, x) for x in libraries), *(f"**{times_as_fast(best, x, peers)}**" for x in own)]
         for _, what, best in found
     ]
-    errors = [[what[0], *(error_cell(best, x, task) for x in libraries)] for task, what, best in found]
     against = [f"{library} against the fastest peer" for library in own]
+    return measure.markdown(["data", "rows × features", "trees", *libraries, *against], rows)
+
+
+def show_errors(found, libraries):
+    """Errors and memory."""
+    rows = [[what[0], *(error_cell(best, x, task) for x in libraries)] for task, what, best in found]
+    return measure.markdown(["data", *libraries], rows)
+
+
+def show(found, libraries, given):
+    """The README's tables: seconds, then errors and memory."""
     return TEXT.format(
-        repeats=f"best of {given.repeats}" if given.repeats > 1 else "measured once",
+        repeats=measure.best_of(given).lower(),
         jobs=given.jobs,
         parameters="".join(f", {name}={value}" for name, value in given.parameters.items()),
-        speed=measure.markdown(["data", "rows × features", "trees", *libraries, *against], speed),
-        errors=measure.markdown(["data", *libraries], errors),
+        speed=show_speed(found, libraries),
+        errors=show_errors(found, libraries),
         machine=measure.describe_machine(*(measure.LIBRARIES[library][0] for library in libraries)),
     )
 
 
 def main():
-    parser = measure.options(__doc__)
+    parser = measure.options(__doc__, README)
     parser.add_argument("--data", default=",".join(SHOWN), help=f"names with commas, of: {', '.join(data.DATA_SETS)}")
     parser.add_argument("--libraries", default=",".join(measure.installed()), help="names with commas")
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--jobs", type=int, default=measure.CORES)
     parser.add_argument("--trees", type=int, help="instead of each data set's own number")
     parser.add_argument("--parameters", type=json.loads, default={}, help='of the forests, as {"max_depth": 12}')
     parser.add_argument("--rows", type=int, help="use no more for training")
-    parser.add_argument("--write", nargs="?", const=README, type=Path, help="write into README.md, or another file")
     given = parser.parse_args()
     if given.quick:
         given.repeats, given.trees, given.rows = 1, 3, 200
     libraries = given.libraries.split(",")
     found = [measure_in_turns(name, libraries, given) for name in given.data.split(",")]
-    text = show(found, libraries, given)
-    print(text)
-    if given.write:
-        measure.write_block(given.write, "benchmarks", text)
+    measure.publish(given, "benchmarks", show(found, libraries, given))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """The benchmarks run, on little data. What they measure there means nothing."""
 
+import os
 import re
 import subprocess
 import sys
@@ -22,7 +23,7 @@ def folder(tmp_path_factory):
 def run(script, *options, folder):
     """Run a benchmark that keeps its data in a folder; return what it prints."""
     command = [sys.executable, SCRIPTS / script, *options]
-    env = {"PATH": "", "WEALD_BENCH_DATA": str(folder)}
+    env = {"PATH": os.defpath, "WEALD_BENCH_DATA": str(folder)}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
     assert "Traceback" not in done.stderr, done.stderr
     return done.stdout
@@ -46,8 +47,37 @@ def test_the_table_goes_between_its_marks_and_nowhere_else(tmp_path, folder):
     assert len(re.findall(r"\*\*[\d.]+×\*\*", printed)) == 4
 
 
-def test_small_data_is_measured(folder):
-    assert len(re.findall(r"\| [\d.,]+ ms \(\d+\) \| [\d.]+× \|", run("small.py", "--quick", folder=folder))) == 3
+PAGE_BLOCKS = {
+    "small.py": ("small", r"\| [\d.,]+ ms \(\d+\) \| [\d.]+× \|", 3),
+    "growth.py": ("growth", r"^\| exponent \| \*\*-?[\d.]+\*\* \|", 2),
+    "threads.py": ("threads", r"^\| (?:coding|one tree|3 trees) \| [\d.]+ ", 3),
+    "simd.py": ("simd", r"^\| (?:two classes|regression), small \| [\d.]+ ", 2),
+    "settings.py": ("settings", r"^\| regression, all features, depth 12, small \| 200 × 20 \| 3 \|", 1),
+    "costs.py": ("costs", r"\*\*[\d.]+\*\* \|$", 8),
+}
+OPTIONS = {
+    "simd.py": ["--data", "small,friedman-small"],
+    "settings.py": ["--cases", "all-12-small", "--libraries", "scikit-learn,weald,weald max_bins=255"],
+    "growth.py": ["--libraries", "scikit-learn,weald"],
+}
+
+
+@pytest.mark.parametrize("script", PAGE_BLOCKS)
+def test_a_script_of_the_page_on_speed_writes_its_block(script, tmp_path, folder):
+    mark, pattern, n_found = PAGE_BLOCKS[script]
+    page = tmp_path / "speed.md"
+    page.write_text(f"before\n<!-- {mark} -->\n<!-- /{mark} -->\nafter\n")
+    printed = run(script, "--quick", *OPTIONS.get(script, []), "--write", page, folder=folder)
+    assert "failed" not in printed
+    assert len(re.findall(pattern, printed, re.MULTILINE)) == n_found
+    assert page.read_text() == f"before\n<!-- {mark} -->\n{printed}<!-- /{mark} -->\nafter\n"
+
+
+def test_the_page_on_speed_has_a_place_for_each_script():
+    page = (ROOT / "docs" / "speed.md").read_text()
+    marks = [mark for mark, _, _ in PAGE_BLOCKS.values()]
+    assert sorted(re.findall(r"<!-- (\w+) -->\n", page)) == sorted(marks)
+    assert sorted(re.findall(r"<!-- /(\w+) -->\n", page)) == sorted(marks)
 
 
 def test_accuracy_is_compared_on_made_data_and_on_files(tmp_path, folder):
@@ -66,6 +96,13 @@ def test_accuracy_is_compared_on_made_data_and_on_files(tmp_path, folder):
     assert page.read_text().endswith(printed)
     verdicts = re.findall(r"^\| ([\w-]+) \|.*\| (?:better|within noise|worse) \|$", printed, re.MULTILINE)
     assert verdicts == ["small"] + 3 * ["friedman-small"] + ["split"] + 3 * ["whole"]
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="needs the repository with its history")
+def test_the_steps_of_the_log_are_in_the_history(folder):
+    lines = run("history.py", "--list", folder=folder).splitlines()
+    assert len(lines) > 5
+    assert all(re.match(r"[0-9a-f]{12}  \w", line) for line in lines)
 
 
 def test_interrupts_are_measured(folder):

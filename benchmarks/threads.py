@@ -1,0 +1,97 @@
+"""How much faster are more threads? Coding, one tree, and many trees, on 1,000,000 x 28.
+
+    python benchmarks/threads.py [--threads 1,2,4] [--trees 100] [--repeats 3] [--write]
+
+It needs weald and nothing of the repository but this folder. By default threads double from one to as many as the
+process may use. Each measurement runs in a process of its own; numbers of threads take turns, and the best of the
+repeats counts. The forests must be the same bit for bit.
+"""
+
+import data
+import measure
+
+from weald.engines.native import NativeEngine
+from weald.params import count_bins
+from weald.table import read_table
+
+WORKS = {"coding": 0, "one tree": 1, "many trees": 100}
+
+
+def run(name, n_rows, n_trees, n_threads):
+    """Seconds to fit trees (no trees: to code the table), and the fingerprint of what came out."""
+    import weald
+
+    X, y, _, _ = data.load(name, n_rows)
+    forest = weald.RandomForestClassifier(n_estimators=n_trees or 1, n_jobs=n_threads, random_state=0)
+    if not n_trees:
+        return code(forest, X, y, n_threads)
+    return measure.time_fit("weald", forest, X, y), forest.forest_.fingerprint()
+
+
+def code(forest, X, y, n_threads):
+    """Raw floats to codes and ranks: the part of a fit that comes before the first tree."""
+    table = read_table(forest, X, y, None, classify=True).table
+    seconds = measure.clock_often(lambda: NativeEngine().code(table, count_bins(forest.max_bins), n_threads))
+    return seconds, str(NativeEngine().code(table, count_bins(forest.max_bins), n_threads).fingerprint)
+
+
+def measure_work(work, n_trees, threads, given):
+    """Return the best seconds by number of threads."""
+    best, prints = {}, set()
+    for _ in range(given.repeats):
+        for n_threads in threads:
+            seconds, fingerprint = measure.afresh(run, given.data, given.rows, n_trees, n_threads)
+            measure.say(f"{work}, {n_threads} threads: {seconds:.3f} s")
+            best[n_threads] = min(best.get(n_threads, seconds), seconds)
+            prints.add(fingerprint)
+    if len(prints) > 1:
+        raise SystemExit(f"{work}: the number of threads changed the result: {prints}")
+    return best
+
+
+def doubling(n):
+    """1, 2, 4 and so on, and n."""
+    return sorted({2**k for k in range(n.bit_length())} | {n})
+
+
+TEXT = """\
+Seconds for {rows:,} rows of {columns} columns ({title}); in brackets, how many times as fast as one thread.
+
+{table}
+
+{repeats}. The results are the same bit for bit. Measured with `benchmarks/threads.py` on
+{machine}."""
+
+
+def main():
+    parser = measure.options(__doc__)
+    parser.add_argument("--threads", help="numbers with commas")
+    parser.add_argument("--trees", type=int, default=WORKS["many trees"])
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--data", default="collisions", help=f"one of: {', '.join(data.DATA_SETS)}")
+    given = parser.parse_args()
+    if given.quick:
+        given.repeats, given.trees, given.rows, given.data = 1, 3, 500, "small"
+    threads = [int(n) for n in given.threads.split(",")] if given.threads else doubling(given.jobs)
+    works = WORKS | {"many trees": given.trees}
+    n_columns = data.load(given.data).X_train.shape[1]  # made here, not while somebody is measured
+    rows = []
+    for work, n_trees in works.items():
+        best = measure_work(work, n_trees, threads, given)
+        title = f"{n_trees} trees" if n_trees > 1 else work
+        cells = [f"{measure.digits(best[n])} ({best[threads[0]] / best[n]:.2f}×)" for n in threads[1:]]
+        rows.append([title, measure.digits(best[threads[0]]), *cells])
+    header = ["", *(f"{n} thread{'s' * (n > 1)}" for n in threads)]
+    text = TEXT.format(
+        rows=given.rows,
+        columns=n_columns,
+        title=data.DATA_SETS[given.data].title,
+        table=measure.markdown(header, rows),
+        repeats=measure.best_of(given),
+        machine=measure.describe_machine("weald"),
+    )
+    measure.publish(given, "threads", text)
+
+
+if __name__ == "__main__":
+    main()
