@@ -14,6 +14,7 @@
 
 #include "arrays.h"
 #include "codes.h"
+#include "forest.h"
 #include "grow.h"
 #include "predict.h"
 
@@ -42,7 +43,8 @@ std::span<const std::int32_t> numbers_by_row(const std::optional<Vector<std::int
 Codes bind_code_table(const Table2D& x, const std::optional<Vector<std::int32_t>>& classes,
                       const std::optional<Vector<double>>& numbers, std::uint32_t n_classes,
                       const std::optional<Vector<double>>& weights, bool weights_whole, std::uint32_t max_bins,
-                      std::size_t n_threads, const nb::object& watch, const std::optional<Vector<std::int32_t>>& strata,
+                      const std::vector<std::size_t>& categorical, std::size_t n_threads, const nb::object& watch,
+                      const std::optional<Vector<std::int32_t>>& strata,
                       const std::optional<Vector<std::int32_t>>& groups) {
     const Matrix matrix = matrix_of(x);
     const std::size_t n_targets = n_classes != 0 ? (classes ? classes->size() : 0) : (numbers ? numbers->size() : 0);
@@ -71,6 +73,12 @@ Codes bind_code_table(const Table2D& x, const std::optional<Vector<std::int32_t>
     }
     table.strata = numbers_by_row(strata, matrix.n_rows);
     table.groups = numbers_by_row(groups, matrix.n_rows);
+    if (!categorical.empty()) {
+        table.categorical.resize(matrix.n_columns);
+        for (const std::size_t feature : categorical) {
+            table.categorical.at(feature) = true;
+        }
+    }
     Work work = make_work(n_threads, watch);
     const nb::gil_scoped_release release;
     return code_table(table, max_bins, work);
@@ -120,12 +128,24 @@ NumpyVector<std::int64_t> starts(const Lengths& lengths) {
     return to_numpy(std::move(ends));
 }
 
+// Sets of categories are numbered through all trees, in the order of their nodes.
+void number_sets(TreeArrays& tree, std::size_t first) {
+    for (std::size_t i = 0; i < tree.n_nodes() && !tree.set_length.empty(); ++i) {
+        if ((tree.flags[i] & kCategorical) != 0) {
+            tree.threshold[i] = static_cast<double>(first++);
+        }
+    }
+}
+
 nb::dict arrays_of(GrownTrees grown) {
     std::vector<std::size_t> n_nodes;
     std::vector<std::uint32_t> leaf_lengths;
-    for (const TreeArrays& tree : grown.trees) {
+    std::vector<std::uint32_t> set_lengths;
+    for (TreeArrays& tree : grown.trees) {
         n_nodes.push_back(tree.n_nodes());
         leaf_lengths.insert(leaf_lengths.end(), tree.leaf_length.begin(), tree.leaf_length.end());
+        number_sets(tree, set_lengths.size());
+        set_lengths.insert(set_lengths.end(), tree.set_length.begin(), tree.set_length.end());
     }
     nb::dict arrays;
     arrays["target_center"] = grown.target_center;
@@ -143,6 +163,8 @@ nb::dict arrays_of(GrownTrees grown) {
     arrays["leaf_weight"] = join(grown.trees, &TreeArrays::leaf_weight);
     arrays["value"] = join(grown.trees, &TreeArrays::value);
     arrays["impurity"] = join(grown.trees, &TreeArrays::impurity);
+    arrays["category_start"] = starts(set_lengths);
+    arrays["category_sets"] = join(grown.trees, &TreeArrays::category_sets);
     return arrays;
 }
 
@@ -316,10 +338,12 @@ void bind_forest(nb::module_& module) {
             "column", &bind_column, "feature"_a,
             "Codes of a feature by row of the table (2**32 - 1: missing), and the smallest and largest value of each.");
 
-    module.def("code_table", &bind_code_table, "x"_a, "classes"_a.none(), "numbers"_a.none(), "n_classes"_a,
-               "weights"_a.none(), "weights_whole"_a, "max_bins"_a, "n_threads"_a, "watch"_a.none(),
-               "strata"_a.none() = nb::none(), "groups"_a.none() = nb::none(),
-               "Turn a table into codes and ranks; max_bins 0 keeps every distinct value.");
+    module.def(
+        "code_table", &bind_code_table, "x"_a, "classes"_a.none(), "numbers"_a.none(), "n_classes"_a,
+        "weights"_a.none(), "weights_whole"_a, "max_bins"_a, "categorical"_a, "n_threads"_a, "watch"_a.none(),
+        "strata"_a.none() = nb::none(), "groups"_a.none() = nb::none(),
+        "Turn a table into codes and ranks; max_bins 0 keeps every distinct value. The values of the categorical "
+        "features are numbers of categories.");
 
     nb::class_<Growth>(module, "Growth", "How to grow, in plain numbers.")
         .def(
@@ -360,13 +384,15 @@ void bind_forest(nb::module_& module) {
                const Vector<std::int64_t>& tree_start, const Vector<std::int32_t>& feature,
                const Vector<double>& threshold, const Vector<std::int32_t>& right, const Vector<std::uint8_t>& flags,
                const Vector<std::int64_t>& leaf_start, const Vector<std::int32_t>& leaf_class,
-               const Vector<double>& leaf_weight, const Vector<double>& value) {
+               const Vector<double>& leaf_weight, const Vector<double>& value,
+               const Vector<std::int64_t>& category_start, const Vector<std::uint32_t>& category_sets) {
                 new (self) Predictor(ForestView{n_features, n_classes, span_of(tree_start), span_of(feature),
                                                 span_of(threshold), span_of(right), span_of(flags), span_of(leaf_start),
-                                                span_of(leaf_class), span_of(leaf_weight), span_of(value)});
+                                                span_of(leaf_class), span_of(leaf_weight), span_of(value),
+                                                span_of(category_start), span_of(category_sets)});
             },
             "n_features"_a, "n_classes"_a, "tree_start"_a, "feature"_a, "threshold"_a, "right"_a, "flags"_a,
-            "leaf_start"_a, "leaf_class"_a, "leaf_weight"_a, "value"_a)
+            "leaf_start"_a, "leaf_class"_a, "leaf_weight"_a, "value"_a, "category_start"_a, "category_sets"_a)
         .def("leaves", &bind_leaves, "x"_a, "n_threads"_a, "watch"_a.none(),
              "Node number of each row's leaf inside each tree.")
         .def("sum_votes", &bind_sum_votes, "x"_a, "hard"_a, "n_threads"_a, "watch"_a.none(),

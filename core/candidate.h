@@ -39,6 +39,14 @@ struct Candidate {
             return unevenness < other.unevenness;
         return order < other.order;
     }
+    // The same feature, its categories in another order.
+    bool beats_earlier_order(const Candidate& other) const {
+        if (score != other.score)
+            return score > other.score;
+        if (tie_score != other.tie_score)
+            return tie_score > other.tie_score;
+        return unevenness < other.unevenness;
+    }
     // Strictly greater: on a tie the feature drawn earlier stays.
     bool beats_earlier_feature(const Candidate& other) const {
         return score != other.score ? score > other.score : tie_score > other.tie_score;

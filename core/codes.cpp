@@ -317,7 +317,10 @@ std::vector<Column> code_columns(const Table& table, const std::vector<std::uint
             read_columns<Float>(x, first, n, sorters[thread]);
             for (std::size_t j = 0; j < n; ++j) {
                 work.check();
-                columns[first + j] = code_column<Float>(sorters[thread][j], x.n_rows, sampled, line, max_bins);
+                const bool is_categorical = !table.categorical.empty() && table.categorical[first + j];
+                columns[first + j] =
+                    code_column<Float>(sorters[thread][j], x.n_rows, sampled, line, is_categorical ? 0 : max_bins);
+                columns[first + j].is_categorical = is_categorical;
             }
         });
     });

@@ -21,6 +21,7 @@ struct Column {
     std::vector<std::byte> codes;  // by rank
     std::vector<double> lows;      // by code
     std::vector<double> highs;
+    bool is_categorical = false;
 
     template <class Code>
     const Code* as() const {

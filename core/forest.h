@@ -7,7 +7,7 @@
 
 namespace weald {
 
-enum NodeFlags : std::uint8_t { kMissingLeft = 1, kCategorical = 2 };
+enum NodeFlags : std::uint8_t { kMissingLeft = 1, kCategorical = 2, kOthersLeft = 4 };
 
 struct TreeArrays {
     std::vector<std::int32_t> feature;  // -1: leaf
@@ -25,6 +25,10 @@ struct TreeArrays {
     // Regression, by node.
     std::vector<double> value;
     std::vector<double> impurity;
+    // By categorical split: how many categories its set has; by (split, category): the category. `threshold` is the
+    // number of the set.
+    std::vector<std::uint32_t> set_length;
+    std::vector<std::uint32_t> category_sets;
 
     std::size_t n_nodes() const { return feature.size(); }
     void reserve(std::size_t n) {

@@ -10,6 +10,7 @@
 
 #include "bag.h"
 #include "block.h"
+#include "category_order.h"
 #include "feature_draw.h"
 #include "models.h"
 #include "partition.h"
@@ -44,6 +45,10 @@ struct Split {
     double decrease = 0;
     bool has_missing = false;  // the node has missing values of the feature
     bool missing_left = false;
+    // Of a categorical feature: which order of the categories is cut, and where their set stands among the grower's.
+    std::uint32_t order = 0;
+    std::size_t set_begin = 0;
+    std::size_t set_end = 0;
 };
 
 // The codes on both sides of a node's cut.
@@ -78,7 +83,9 @@ class Grower {
           work_(work),
           reader_(codes, growth.max_features),
           draw_(static_cast<std::uint32_t>(codes.columns.size())),
-          n_words_(FeatureSet::n_words(codes.columns.size())) {}
+          n_words_(FeatureSet::n_words(codes.columns.size())),
+          has_categories_(std::any_of(codes.columns.begin(), codes.columns.end(),
+                                      [](const Column& column) { return column.is_categorical; })) {}
 
     Model& model() { return model_; }
 
@@ -98,6 +105,7 @@ class Grower {
         tree_ = {};
         tree_.reserve(n_nodes_before_ + n_nodes_before_ / 16);
         reader_.begin_tree();
+        sets_.clear();
         for (auto& buffer : buffers_) {
             buffer.resize(std::max(buffer.size(), ids_.size() + kMostSorted));  // keys are made in whole vectors
         }
@@ -147,6 +155,7 @@ class Grower {
             model_.look_at(payloads_.data() + node.begin, node.n_rows());
             const std::optional<Split> split = find_split(node, FeatureSet(dead));
             write_node(node, split);
+            sets_.clear();
             if (split) {
                 const auto number = static_cast<std::int64_t>(tree_.n_nodes()) - 1;
                 const std::uint32_t middle = divide(node, *split, kept_);
@@ -196,6 +205,10 @@ class Grower {
             const std::vector<std::uint64_t> dead = made[number].dead;
             const std::uint32_t feature = made[number].split->feature;
             gather(feature, node, 0);
+            if (is_categorical(feature)) {
+                model_.look_at(payloads_.data() + node.begin, node.n_rows());
+                put_in_order(feature, node, 0, made[number].split->order);
+            }
             const std::uint32_t middle = divide(node, *made[number].split, 0);
             const std::uint32_t left = add({node.begin, middle, node.depth + 1, child_id(node.id, 0)}, dead);
             const std::uint32_t right = add({middle, node.end, node.depth + 1, child_id(node.id, 1)}, dead);
@@ -247,7 +260,7 @@ class Grower {
 
     std::optional<Split> best_split(const Node& node, FeatureSet dead) {
         if constexpr (kHasLanes<Model>) {
-            if (model_.searches_lanes(node.n_rows(), growth_.max_features)) {
+            if (!has_categories_ && model_.searches_lanes(node.n_rows(), growth_.max_features)) {
                 return best_split_of_lanes(node, dead);
             }
         }
@@ -271,12 +284,16 @@ class Grower {
             const int spare = 1 - kept_;
             const FeatureCuts cuts = search(feature, node, spare, to_beat);
             if (!cuts.is_admissible) {
-                dead.add(feature);
+                // Three categories may come in another order in a child, and some cut be admissible there.
+                if (!is_categorical(feature) || limits_.admit_all() || category_order_.n_slots() < 3) {
+                    dead.add(feature);
+                }
                 continue;
             }
             ++n_looked_at;
             if (cuts.best.score != kNoScore && (!best || cuts.best.beats_earlier_feature(best->cut))) {
-                best = Split{.feature = feature, .cut = cuts.best, .has_missing = cuts.has_missing};
+                best = Split{
+                    .feature = feature, .cut = cuts.best, .has_missing = cuts.has_missing, .order = order_searched_};
                 kept_ = spare;  // the winner's codes will divide the rows
             }
             // What comes later can only tie, and would lose: two rows can be divided in one way.
@@ -329,9 +346,88 @@ class Grower {
 
     FeatureCuts search(std::uint32_t feature, const Node& node, int buffer, double to_beat) {
         gather(feature, node, buffer);
+        if (is_categorical(feature)) {
+            return search_categories(feature, node, buffer, to_beat);
+        }
         const Payload* payloads = payloads_.data() + node.begin;
         return with_codes(feature, buffer,
                           [&](const auto* codes) { return model_.search(codes, payloads, node.n_rows(), to_beat); });
+    }
+
+    // ---- Categories: their codes become places in an order, which is cut like numbers
+
+    bool is_categorical(std::uint32_t feature) const { return codes_.columns[feature].is_categorical; }
+
+    // Searches every order of the categories. The buffer, and order_searched_, are left as the best cut needs them.
+    FeatureCuts search_categories(std::uint32_t feature, const Node& node, int buffer, double to_beat) {
+        const Payload* payloads = payloads_.data() + node.begin;
+        return with_codes(feature, buffer, [&](auto* codes) {
+            using Code = std::remove_cvref_t<decltype(*codes)>;
+            const std::uint32_t n = node.n_rows();
+            const std::uint32_t n_orders = model_.n_orders();
+            category_order_.number_slots(codes, n);
+            Code* slots = codes;
+            if (n_orders > 1) {
+                slots_.resize(std::max<std::size_t>(slots_.size(), n));
+                slots = reinterpret_cast<Code*>(slots_.data());
+                std::copy_n(codes, n, slots);
+            }
+            std::vector<std::uint32_t>& code_at = code_at_[static_cast<std::size_t>(buffer)];
+            const auto put = [&](std::uint32_t order) {
+                category_order_.put_in_order(model_, order, slots, payloads, n, codes, code_at);
+            };
+            put(0);
+            FeatureCuts found = model_.search(codes, payloads, n, to_beat);
+            order_searched_ = 0;
+            for (std::uint32_t order = 1; order < n_orders; ++order) {
+                put(order);
+                const FeatureCuts cuts = model_.search(codes, payloads, n, std::max(to_beat, found.best.score));
+                found.is_admissible |= cuts.is_admissible;
+                if (cuts.best.beats_earlier_order(found.best)) {
+                    found.best = cuts.best;
+                    order_searched_ = order;
+                }
+            }
+            if (order_searched_ + 1 != n_orders) {
+                put(order_searched_);
+            }
+            return found;
+        });
+    }
+
+    // Replaces codes by their places in one order; the model has looked at the node.
+    void put_in_order(std::uint32_t feature, const Node& node, int buffer, std::uint32_t order) {
+        with_codes(feature, buffer, [&](auto* codes) {
+            category_order_.number_slots(codes, node.n_rows());
+            category_order_.put_in_order(model_, order, codes, payloads_.data() + node.begin, node.n_rows(), codes,
+                                         code_at_[static_cast<std::size_t>(buffer)]);
+        });
+    }
+
+    // Writes down the categories that the lighter child saw: all others go to the heavier one.
+    void keep_set(Split& split) {
+        const std::vector<std::uint32_t>& code_at = code_at_[static_cast<std::size_t>(kept_)];
+        const std::vector<double>& category = codes_.columns[split.feature].lows;
+        const std::size_t n_left =
+            split.cut.cuts_off_missing() ? code_at.size() : split.cut.last_left() + std::size_t{1};
+        split.set_begin = sets_.size();
+        const auto middle = code_at.begin() + static_cast<std::ptrdiff_t>(std::min(n_left, code_at.size()));
+        const auto write = [&](std::uint32_t code) { sets_.push_back(static_cast<std::uint32_t>(category[code])); };
+        if (split.cut.left_is_heavier) {
+            std::for_each(middle, code_at.end(), write);
+        } else {
+            std::for_each(code_at.begin(), middle, write);
+        }
+        split.set_end = sets_.size();
+        std::sort(sets_.begin() + static_cast<std::ptrdiff_t>(split.set_begin), sets_.end());
+    }
+
+    void write_set(const Split& split) {
+        tree_.flags.back() |= kCategorical | (split.cut.left_is_heavier ? kOthersLeft : 0);
+        tree_.set_length.push_back(static_cast<std::uint32_t>(split.set_end - split.set_begin));
+        tree_.category_sets.insert(tree_.category_sets.end(),
+                                   sets_.begin() + static_cast<std::ptrdiff_t>(split.set_begin),
+                                   sets_.begin() + static_cast<std::ptrdiff_t>(split.set_end));
     }
 
     // Codes of one or two bytes are handled as two, others as four.
@@ -349,6 +445,10 @@ class Grower {
     // Finds the codes beside the cut, and where missing values go, from the winner's codes.
     void place(const Node& node, Split& split) {
         split.missing_left = split.has_missing ? split.cut.missing_left() : split.cut.left_is_heavier;
+        if (is_categorical(split.feature)) {
+            keep_set(split);
+            return;
+        }
         if (split.cut.cuts_off_missing()) {
             return;
         }
@@ -376,6 +476,9 @@ class Grower {
                 continue;
             }
             const Column& column = codes_.columns[static_cast<std::size_t>(tree_.feature[i])];
+            if (column.is_categorical) {
+                continue;
+            }
             const auto [below, above] = beside_[i];
             tree_.threshold[i] = above == kNothingAbove ? std::numeric_limits<double>::infinity()
                                                         : place_threshold(column.highs[below], column.lows[above]);
@@ -397,6 +500,9 @@ class Grower {
                                 : Beside{});
         tree_.right.push_back(0);
         tree_.flags.push_back(split && split->missing_left ? kMissingLeft : 0);
+        if (split && is_categorical(split->feature)) {
+            write_set(*split);
+        }
         tree_.size.push_back(static_cast<std::uint32_t>(model_.size()));
         tree_.weight.push_back(static_cast<double>(model_.weight()));
         tree_.decrease.push_back(split ? split->decrease : 0.0);
@@ -412,6 +518,7 @@ class Grower {
     CodeReader reader_;
     FeatureDraw draw_;
     std::size_t n_words_;
+    bool has_categories_;
     Limits limits_;
     double root_weight_ = 0;
     std::uint64_t seed_ = 0;
@@ -425,6 +532,11 @@ class Grower {
     std::vector<std::uint64_t> dead_;                    // features that cannot cut, level by level
     std::array<std::vector<std::uint32_t>, 2> buffers_;  // codes of the feature at hand, and of the best so far
     int kept_ = 0;                                       // which of them is the best's
+    CategoryOrder<Model> category_order_;
+    std::array<std::vector<std::uint32_t>, 2> code_at_;  // the code at each place of the order, for each buffer
+    std::uint32_t order_searched_ = 0;                   // the order of the best cut of the feature at hand
+    std::vector<std::uint32_t> slots_;                   // where several orders are searched
+    std::vector<std::uint32_t> sets_;                    // categories of the splits found
     std::size_t n_nodes_before_ = 0;                     // of the tree grown before: a guess at this one's
 };
 

@@ -63,6 +63,16 @@ class TwoClassModel {
     double perfect(const Payload*, std::uint32_t) const { return scorer_.perfect(); }
     static double in_user_units(double decrease) { return decrease; }
 
+    // Categories are put in the order of the second class's share.
+    using Share = Cell;
+    static std::uint32_t n_orders() { return 1; }
+    static void add_to_share(Share& share, Payload payload, std::uint32_t) { share += Labels::cell(payload); }
+    double share(const Share& cell) const {
+        const std::uint64_t of_first = (cell & 0xFFFFFFFFu) * scales_[0];
+        const std::uint64_t of_second = (cell >> 32) * scales_[1];
+        return static_cast<double>(of_second) / static_cast<double>(of_first + of_second);
+    }
+
     template <class Code>
     FeatureCuts search(const Code* codes, const Payload* payloads, std::uint32_t n, double to_beat) {
         if constexpr (sizeof(Code) == 2) {
@@ -154,6 +164,23 @@ class ManyClassModel {
     }
     static double in_user_units(double decrease) { return decrease; }
 
+    // Categories are put in the order of each class's share; where the node has two, of the second's.
+    struct Share {
+        std::uint64_t of_class = 0;
+        std::uint64_t weight = 0;
+    };
+    std::uint32_t n_orders() const {
+        return totals_.classes.size() == 2 ? 1 : static_cast<std::uint32_t>(totals_.classes.size());
+    }
+    void add_to_share(Share& share, const Payload& payload, std::uint32_t order) const {
+        const std::uint64_t weight = labels_.weight(payload);
+        share.weight += weight;
+        share.of_class += labels_.class_of(payload) == totals_.classes[n_orders() == 1 ? 1 : order] ? weight : 0;
+    }
+    static double share(const Share& share) {
+        return static_cast<double>(share.of_class) / static_cast<double>(share.weight);
+    }
+
     template <class Code>
     FeatureCuts search(const Code* codes, const Payload* payloads, std::uint32_t n, double to_beat) {
         return RowSearch<Labels, Criterion, Code>(labels_, totals_, limits_, scratch_, {codes, payloads, n}, to_beat)
@@ -233,6 +260,12 @@ class NumberModel {
         return best;
     }
     double in_user_units(double decrease) const { return ldexp_within(decrease, -2 * exponent_); }
+
+    // Categories are put in the order of their means.
+    using Share = Cell;
+    static std::uint32_t n_orders() { return 1; }
+    void add_to_share(Share& share, const Payload& payload, std::uint32_t) const { share += labels_.cell(payload); }
+    static double share(const Share& cell) { return static_cast<double>(cell.sum) / static_cast<double>(cell.weight); }
 
     template <class Code>
     FeatureCuts search(const Code* codes, const Payload* payloads, std::uint32_t n, double to_beat) {

@@ -80,7 +80,7 @@ void require(bool condition, const char* what) {
 
 void Predictor::check_structure(const ForestView& forest) const {
     const std::size_t n = forest.feature.size();
-    require(forest.n_features > 0, "a forest needs features");
+    require(forest.n_features > 0 && forest.n_features <= kFeature, "a forest needs features, and not too many");
     require(!forest.tree_start.empty() && forest.tree_start.front() == 0, "tree_start does not begin at 0");
     require(static_cast<std::size_t>(forest.tree_start.back()) == n, "tree_start does not end at the number of nodes");
     require(forest.threshold.size() == n && forest.right.size() == n && forest.flags.size() == n,
@@ -101,6 +101,7 @@ void Predictor::check_structure(const ForestView& forest) const {
                     "a right child is out of range");
         }
     }
+    check_sets(forest);
     if (forest.n_classes == 0) {
         return;
     }
@@ -120,6 +121,33 @@ void Predictor::check_structure(const ForestView& forest) const {
     }
 }
 
+// Sets are numbered in the order of their nodes, and their categories ascend.
+void Predictor::check_sets(const ForestView& forest) {
+    const auto is_by_set = [&](std::size_t i) {
+        return forest.feature[i] >= 0 && (forest.flags[i] & kCategorical) != 0;
+    };
+    std::size_t n_sets = 0;
+    for (std::size_t i = 0; i < forest.feature.size(); ++i) {
+        if (is_by_set(i)) {
+            require(forest.threshold[i] == static_cast<double>(n_sets), "sets of categories are not in order");
+            ++n_sets;
+        }
+    }
+    require(forest.category_start.size() == n_sets + 1 && forest.category_start.front() == 0,
+            "category_start and categorical splits differ in number");
+    require(static_cast<std::size_t>(forest.category_start.back()) == forest.category_sets.size(),
+            "category_start does not end at the number of categories");
+    for (std::size_t s = 0; s < n_sets; ++s) {
+        require(forest.category_start[s] <= forest.category_start[s + 1] &&
+                    forest.category_start[s + 1] <= forest.category_start.back(),
+                "category_start does not ascend");
+        for (std::int64_t j = forest.category_start[s] + 1; j < forest.category_start[s + 1]; ++j) {
+            const auto at = static_cast<std::size_t>(j);
+            require(forest.category_sets[at - 1] < forest.category_sets[at], "the categories of a set do not ascend");
+        }
+    }
+}
+
 Predictor::Predictor(const ForestView& forest) : n_features_(forest.n_features), n_classes_(forest.n_classes) {
     check_structure(forest);
     nodes_.resize(forest.feature.size());
@@ -131,6 +159,9 @@ Predictor::Predictor(const ForestView& forest) : n_features_(forest.n_features),
             node.feature = static_cast<std::uint32_t>(forest.feature[i]);
             node.right = static_cast<std::uint32_t>(forest.right[i]) & 0x7FFFFFFFu;
             node.missing_left = (forest.flags[i] & kMissingLeft) != 0;
+            if ((forest.flags[i] & kCategorical) != 0) {
+                add_set(forest, i, node);
+            }
             continue;
         }
         node.feature = kLeaf;
@@ -144,6 +175,37 @@ Predictor::Predictor(const ForestView& forest) : n_features_(forest.n_features),
     for (std::size_t t = 0; t + 1 < forest.tree_start.size(); ++t) {
         roots_.push_back(static_cast<std::size_t>(forest.tree_start[t]));
     }
+}
+
+// A set of low categories becomes a word inside the node.
+void Predictor::add_set(const ForestView& forest, std::size_t i, Node& node) {
+    has_categories_ = true;
+    const auto number = static_cast<std::size_t>(forest.threshold[i]);
+    const auto begin = static_cast<std::size_t>(forest.category_start[number]);
+    const auto end = static_cast<std::size_t>(forest.category_start[number + 1]);
+    const std::span<const std::uint32_t> categories = forest.category_sets.subspan(begin, end - begin);
+    const bool others_left = (forest.flags[i] & kOthersLeft) != 0;
+    if (!categories.empty() && categories.back() >= kOthers) {
+        node.set = sets_.add(categories, others_left);
+        node.feature |= kInSets;
+        return;
+    }
+    std::uint64_t bits = 0;
+    for (const std::uint32_t category : categories) {
+        bits |= std::uint64_t{1} << category;
+    }
+    node.left_bits = others_left ? ~bits : bits;
+    node.feature |= kInWord;
+}
+
+bool Predictor::goes_left(const Node& node, double category) const {
+    if ((node.feature & kInWord) != 0) {
+        const auto bit = category < kOthers ? static_cast<std::uint32_t>(category) : kOthers;
+        return (node.left_bits >> bit & 1) != 0;
+    }
+    const bool is_number = category >= 0 && category < 0xFFFFFFFFu;
+    return sets_.goes_left(static_cast<std::uint32_t>(node.set),
+                           is_number ? static_cast<std::uint32_t>(category) : 0xFFFFFFFFu);
 }
 
 // Returns the number by which a node knows the leaf: kPure and the class, or its place among the others.
@@ -174,8 +236,8 @@ std::uint32_t Predictor::add_leaf(const ForestView& forest, std::size_t number) 
 }
 
 // Rows go side by side; where one has reached its leaf, the next takes its place.
-template <class Float>
-void Predictor::walk(std::size_t tree, const Float* const* rows, std::size_t n, std::uint32_t* found) const {
+template <bool HasCategories, class Float>
+void Predictor::walk_with(std::size_t tree, const Float* const* rows, std::size_t n, std::uint32_t* found) const {
     const Node* nodes = nodes_.data() + roots_[tree];
     struct Walker {
         const Float* row;
@@ -193,8 +255,9 @@ void Predictor::walk(std::size_t tree, const Float* const* rows, std::size_t n, 
             Walker& walker = walkers[j];
             const Node& node = nodes[walker.at];
             if (node.feature != kLeaf) {
-                const auto x = static_cast<double>(walker.row[node.feature]);
-                const bool left = (x <= node.threshold) | ((x != x) & node.missing_left);
+                const auto x = static_cast<double>(walker.row[HasCategories ? node.feature & kFeature : node.feature]);
+                const bool by_set = HasCategories && (node.feature & (kInWord | kInSets)) != 0 && x == x;
+                const bool left = by_set ? goes_left(node, x) : (x <= node.threshold) | ((x != x) & node.missing_left);
                 // A choice without a branch: which way a row goes cannot be foretold.
                 const std::uint32_t right = node.right;
                 walker.at = right + ((walker.at + 1 - right) & (0u - static_cast<std::uint32_t>(left)));

@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "category_sets.h"
 #include "curve.h"
 #include "threads.h"
 #include "view.h"
@@ -30,6 +31,8 @@ struct ForestView {
     std::span<const std::int32_t> leaf_class;
     std::span<const double> leaf_weight;
     std::span<const double> value;
+    std::span<const std::int64_t> category_start;
+    std::span<const std::uint32_t> category_sets;
 };
 
 // For 64 trees at most: bit t of out[row] says whether the row is out of tree t's bag.
@@ -64,9 +67,18 @@ class Predictor {
   private:
     static constexpr std::uint32_t kLeaf = 0xFFFFFFFFu;
     static constexpr std::uint32_t kPure = 1u << 30;
+    // Bits of `feature` at a categorical split: where its set is.
+    static constexpr std::uint32_t kInWord = 1u << 31;
+    static constexpr std::uint32_t kInSets = 1u << 30;
+    static constexpr std::uint32_t kFeature = kInSets - 1;
+    static constexpr std::uint32_t kOthers = 63;  // bit of the word that stands for this category and all above it
 
     struct Node {
-        double threshold;       // in a leaf of a regression tree: what it says
+        union {
+            double threshold;         // in a leaf of a regression tree: what it says
+            std::uint64_t left_bits;  // the categories that go left
+            std::uint64_t set;        // number of the set
+        };
         std::uint32_t feature;  // kLeaf in a leaf
         std::uint32_t right
             : 31;  // in a leaf of a classification tree: kPure + its class, or its number among the others
@@ -78,13 +90,21 @@ class Predictor {
         std::uint32_t winner;
     };
 
+    // Forests without categories are walked without asking for them.
     template <class Float>
-    void walk(std::size_t tree, const Float* const* rows, std::size_t n, std::uint32_t* nodes) const;
+    void walk(std::size_t tree, const Float* const* rows, std::size_t n, std::uint32_t* nodes) const {
+        has_categories_ ? walk_with<true>(tree, rows, n, nodes) : walk_with<false>(tree, rows, n, nodes);
+    }
+    template <bool HasCategories, class Float>
+    void walk_with(std::size_t tree, const Float* const* rows, std::size_t n, std::uint32_t* nodes) const;
     template <class Use>
     void for_leaves(const Matrix& x, Work& work, Use&& use) const;
     void say(std::size_t tree, std::uint32_t number, bool hard, double* sums) const;
     std::uint32_t add_leaf(const ForestView& forest, std::size_t number);
+    void add_set(const ForestView& forest, std::size_t i, Node& node);
+    bool goes_left(const Node& node, double category) const;
     void check_structure(const ForestView& forest) const;
+    static void check_sets(const ForestView& forest);
 
     std::uint32_t n_features_;
     std::uint32_t n_classes_;
@@ -93,6 +113,8 @@ class Predictor {
     std::vector<Leaf> leaves_;
     std::vector<std::int32_t> leaf_class_;
     std::vector<double> leaf_share_;
+    CategorySets sets_;
+    bool has_categories_ = false;
 };
 
 }  // namespace weald

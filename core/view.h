@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <vector>
 
 namespace weald {
 
@@ -46,6 +47,7 @@ struct Table {
     bool weights_whole;
     std::span<const std::int32_t> strata;  // numbers of the rows' strata; empty: there is but one
     std::span<const std::int32_t> groups;  // numbers of the rows' groups; empty: each row for itself
+    std::vector<bool> categorical = {};  // by feature: its values are numbers of categories; empty: none is categorical
 };
 
 }  // namespace weald

@@ -1,7 +1,7 @@
 """A file uses only what stands below it.
 
 core/ knows no Python; its files stand in the order of LAYERS. bindings/ may use the core. In src/weald each thing that
-comes from outside has one door: data frames enter in table.py, the compiled core in engines/native.py.
+comes from outside has one door: data frames enter in frames.py, the compiled core in engines/native.py.
 """
 
 import ast
@@ -43,11 +43,13 @@ LAYERS = [
     "search_rows",
     "forest",
     "models",
+    "category_order",
     "feature_draw",
     "block",
     "partition",
     "grow",
     "curve",
+    "category_sets",
     "predict",
 ]
 
@@ -57,10 +59,10 @@ INTRINSICS = "immintrin.h"
 # What only the files beside it may import; a name stands for all that is inside it.
 DOORS = {
     "matplotlib": {f"plot/{path.name}" for path in (PACKAGE / "plot").glob("*.py")},
-    "narwhals": {"table.py"},
-    "pandas": {"table.py"},
-    "polars": {"table.py"},
-    "pyarrow": {"table.py"},
+    "narwhals": {"frames.py"},
+    "pandas": {"frames.py"},
+    "polars": {"frames.py"},
+    "pyarrow": {"frames.py"},
     "weald._core": {"engines/native.py", "criteria.py"},
     "weald._core_baseline": {"_core.py"},
 }

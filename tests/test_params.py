@@ -195,6 +195,9 @@ BAD = [
     ("max_estimators", [0, 1.5, "auto", None]),
     ("resampling", ["boost", "arc", None, True]),
     ("engine", ["cuda", None, 1]),
+    ("categorical_features", ["all", 3, True]),
+    ("unknown_category", ["learn", None, 1]),
+    ("missing", ["missing", None, True]),
 ]
 
 

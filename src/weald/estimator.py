@@ -22,6 +22,7 @@ from weald.importance import mean_decrease
 from weald.model import FloatArray, Forest, IntArray
 from weald.params import Growth
 from weald.prune import prune_forest
+from weald.schema import Schema, counts_by_name
 from weald.table import Matrix, Reading, read_features, read_table
 from weald.threads import count_threads
 
@@ -42,6 +43,7 @@ class TreeModel(BaseEstimator):
     seed_: int
     n_outputs_: int
     n_features_in_: int
+    schema_: Schema
 
     # ------------------------------------------------------------------------------------------------------- fit
 
@@ -169,6 +171,21 @@ class TreeModel(BaseEstimator):
         """
         check_is_fitted(self, "forest_")
         return mean_decrease(self.forest_)
+
+    @property
+    def categories_(self) -> list[npt.NDArray[Any] | None]:
+        """Labels of each categorical feature, in the order of their numbers; None for features that are numbers.
+
+        A split of an ordered feature is a cut of these numbers, that of any other a set of them.
+        """
+        check_is_fitted(self, "schema_")
+        return [None if categories is None else categories.labels for categories in self.schema_.categories]
+
+    @property
+    def unknown_categories_(self) -> dict[Any, int]:
+        """How many cells with a category that no training row had were read since the fit, by column."""
+        check_is_fitted(self, "schema_")
+        return counts_by_name(self.schema_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

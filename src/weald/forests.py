@@ -23,6 +23,7 @@ from weald.estimator import TreeClassifier, TreeModel, TreeRegressor, unfitted_c
 from weald.merging import merge, take_trees
 from weald.model import FloatArray, Forest, IntArray
 from weald.oob import OutOfBag
+from weald.schema import same_categories
 from weald.table import Reading
 from weald.threads import count_threads
 from weald.trees import DecisionTreeClassifier, DecisionTreeRegressor, SingleTree, Tree
@@ -78,7 +79,7 @@ class Trees(Sequence[AnyTree], Generic[AnyTree]):
             shared["class_weight"] = "balanced"  # a single tree has no bag but the table
         tree.set_params(**{**shared, "random_state": model.seed_})
         learnt = ("growth_", "seed_", "n_outputs_", "classes_", "n_classes_", "n_features_in_", "feature_names_in_")
-        tree.__dict__.update({name: getattr(model, name) for name in learnt if hasattr(model, name)})
+        tree.__dict__.update({name: getattr(model, name) for name in (*learnt, "schema_") if hasattr(model, name)})
         tree.forest_ = replace(model.forest_.take([number]), tree_weight=np.empty(0))
         tree.tree_ = Tree(tree.forest_, model.growth_.criterion)
         return tree
@@ -185,6 +186,11 @@ class RandomForest(TreeModel):
             raise DataError(
                 f"X has {self.n_features_in_} features, but warm_start=True goes on with trees of {old.n_features}. "
                 "Give the same features, or set warm_start=False to start anew."
+            )
+        if not same_categories(self.schema_, before.schema_):
+            raise DataError(
+                "X has other categories than the table from which warm_start=True goes on, so that they would have "
+                "other numbers. Give the same table, or set warm_start=False to start anew."
             )
         if self.growth_.criterion != before.growth_.criterion:
             raise ParameterError(
@@ -419,6 +425,13 @@ class RandomForestClassifier(RandomForest, TreeClassifier):
     engine : {"auto", "native", "reference"}, default="auto"
         Who grows the trees: the compiled core, or the definition in plain Python (slow). Both grow the same. "auto"
         is native.
+    categorical_features : "from_dtype", list of names, numbers or truth values, or None, default="from_dtype"
+        Which features are categories. "from_dtype": columns of text, truth values and categories of a data frame. None:
+        none. Ordered categories are cut like numbers unless they are named here.
+    unknown_category : {"missing", "error"}, default="missing"
+        What a category means that no training row had: a missing value (they are counted), or an error.
+    missing : {"learn", "error"}, default="learn"
+        Whether cuts learn where missing values go, or missing values are refused.
 
     Attributes
     ----------
@@ -430,6 +443,12 @@ class RandomForestClassifier(RandomForest, TreeClassifier):
         Number of features.
     feature_names_in_ : array of shape (n_features,)
         Names of the features, if X had names that are all strings.
+    categories_ : list of n_features arrays or None
+        Labels of each categorical feature by number; None: numbers.
+    unknown_categories_ : dict
+        How many cells with an unknown category were read since the fit, by column.
+    schema_ : weald.schema.Schema
+        The names and categories of the features, by which predictions read their columns.
     n_outputs_ : int
         Always 1.
     seed_ : int
@@ -493,6 +512,9 @@ class RandomForestClassifier(RandomForest, TreeClassifier):
         max_bins: int | None = 65535,
         max_estimators: int = 1000,
         engine: str = "auto",
+        categorical_features: Any = "from_dtype",
+        unknown_category: str = "missing",
+        missing: str = "learn",
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = criterion
@@ -517,6 +539,9 @@ class RandomForestClassifier(RandomForest, TreeClassifier):
         self.max_bins = max_bins
         self.max_estimators = max_estimators
         self.engine = engine
+        self.categorical_features = categorical_features
+        self.unknown_category = unknown_category
+        self.missing = missing
 
     def _check_that_it_goes_on(self, before: Self, old: Forest) -> None:
         super()._check_that_it_goes_on(before, old)
@@ -609,6 +634,13 @@ class RandomForestRegressor(RandomForest, TreeRegressor):
     engine : {"auto", "native", "reference"}, default="auto"
         Who grows the trees: the compiled core, or the definition in plain Python (slow). Both grow the same. "auto"
         is native.
+    categorical_features : "from_dtype", list of names, numbers or truth values, or None, default="from_dtype"
+        Which features are categories. "from_dtype": columns of text, truth values and categories of a data frame. None:
+        none. Ordered categories are cut like numbers unless they are named here.
+    unknown_category : {"missing", "error"}, default="missing"
+        What a category means that no training row had: a missing value (they are counted), or an error.
+    missing : {"learn", "error"}, default="learn"
+        Whether cuts learn where missing values go, or missing values are refused.
 
     Attributes
     ----------
@@ -616,6 +648,12 @@ class RandomForestRegressor(RandomForest, TreeRegressor):
         Number of features.
     feature_names_in_ : array of shape (n_features,)
         Names of the features, if X had names that are all strings.
+    categories_ : list of n_features arrays or None
+        Labels of each categorical feature by number; None: numbers.
+    unknown_categories_ : dict
+        How many cells with an unknown category were read since the fit, by column.
+    schema_ : weald.schema.Schema
+        The names and categories of the features, by which predictions read their columns.
     n_outputs_ : int
         Always 1.
     seed_ : int
@@ -674,6 +712,9 @@ class RandomForestRegressor(RandomForest, TreeRegressor):
         max_bins: int | None = 65535,
         max_estimators: int = 1000,
         engine: str = "auto",
+        categorical_features: Any = "from_dtype",
+        unknown_category: str = "missing",
+        missing: str = "learn",
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = criterion
@@ -695,6 +736,9 @@ class RandomForestRegressor(RandomForest, TreeRegressor):
         self.max_bins = max_bins
         self.max_estimators = max_estimators
         self.engine = engine
+        self.categorical_features = categorical_features
+        self.unknown_category = unknown_category
+        self.missing = missing
 
     def _keep_out_of_bag(self, found: OutOfBag) -> None:
         super()._keep_out_of_bag(found)

@@ -22,6 +22,7 @@ from weald.params import Growth
 SCHEMA = {
     "n_features_in_": "features",
     "feature_names_in_": "names of the features",
+    "categories_": "categories",
     "n_outputs_": "numbers of targets",
     "classes_": "classes",
 }

@@ -20,6 +20,7 @@ import numpy.typing as npt
 CONTRACT_VERSION = 1
 MISSING_LEFT = 1  # bit of `flags`: missing values go left
 CATEGORICAL = 2  # bit of `flags`: `threshold` is the number of a set in `category_sets`
+OTHERS_LEFT = 4  # bit of `flags` of a categorical split: categories that are not in the set go left
 
 IntArray = npt.NDArray[np.integer[Any]]
 FloatArray = npt.NDArray[np.float64]
@@ -81,7 +82,7 @@ class Forest:
     feature: IntArray  # int32, -1 in leaves
     threshold: FloatArray  # x <= threshold goes left; 0 in leaves
     right: IntArray  # int32, number of the right child inside its tree; 0 in leaves
-    flags: IntArray  # uint8, MISSING_LEFT | CATEGORICAL
+    flags: IntArray  # uint8, MISSING_LEFT | CATEGORICAL | OTHERS_LEFT
     size: IntArray  # uint32, draws with repetition
     weight: FloatArray
     decrease: FloatArray  # of the impurity, over the root's weight, in units of 2^(-2 * target_exponent)
@@ -95,9 +96,10 @@ class Forest:
     value: FloatArray
     impurity: FloatArray
 
-    # Sets of categories, bit by bit: set i is category_sets[category_start[i]:category_start[i + 1]].
+    # Sets of categories: set i is category_sets[category_start[i]:category_start[i + 1]], ascending. It holds what the
+    # lighter child saw; all others, seen or not, go to the heavier one. Sets stand in the order of their nodes.
     category_start: IntArray  # int64
-    category_sets: IntArray  # uint64
+    category_sets: IntArray  # uint32
 
     tree_weight: FloatArray = field(default_factory=lambda: np.empty(0))  # what votes weigh; empty: all the same
 
@@ -206,7 +208,18 @@ class Forest:
             for start in ("tree_start", "leaf_start", "category_start")
         }
         arrays_by_name: dict[str, Any] = {**joined, **lengths}
+        is_categorical = joined["flags"] & CATEGORICAL != 0
+        joined["threshold"][is_categorical] = np.arange(is_categorical.sum())
         return dataclasses.replace(self, **arrays_by_name, origins=_merge_origins(origins))
+
+    def category_set(self, node: int) -> IntArray:
+        """Numbers of the categories in the set of a categorical split, ascending.
+
+        They go to the right child if OTHERS_LEFT is among the flags of the node, else to the left.
+        """
+        number = int(self.threshold[node])
+        found: IntArray = self.category_sets[self.category_start[number] : self.category_start[number + 1]]
+        return found
 
     def leaf_index(self) -> IntArray:
         """For each node the number of leaves before it: in a leaf, its own number among all leaves."""
@@ -266,8 +279,11 @@ class _Part:
             arrays["leaf_class"], arrays["leaf_weight"] = f.leaf_class, f.leaf_weight
             arrays["value"], arrays["impurity"] = f.value[nodes], f.impurity[nodes]
         arrays["tree_weight"] = f.tree_weight[self.begin : self.end]
-        arrays["category_start"] = np.empty(0, dtype=np.int64)
-        arrays["category_sets"] = f.category_sets
+        numbers = f.threshold[nodes][f.flags[nodes] & CATEGORICAL != 0]
+        first = int(numbers[0]) if len(numbers) else 0
+        sets = f.category_start[first : first + len(numbers) + 1]
+        arrays["category_start"] = np.diff(sets)
+        arrays["category_sets"] = f.category_sets[sets[0] : sets[-1]]
         return arrays
 
     def origins(self) -> list[Origin]:
@@ -310,8 +326,3 @@ def _sum_subtrees(forest: Forest, at_leaf: FloatArray) -> FloatArray:
     for nodes in reversed(levels):
         sums[nodes] = sums[nodes + 1] + sums[roots[nodes] + forest.right[nodes]]
     return sums
-
-
-def no_categories() -> dict[str, npt.NDArray[Any]]:
-    """The arrays of category sets of a forest without categorical splits."""
-    return {"category_start": np.zeros(1, dtype=np.int64), "category_sets": np.empty(0, dtype=np.uint64)}

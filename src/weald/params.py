@@ -173,6 +173,11 @@ PER_CLASS = Such(
 )
 GENERATOR = Such(lambda value: callable(getattr(value, "bytes", None)), ("a NumPy Generator", "a RandomState"))
 
+FEATURES = Such(
+    lambda value: isinstance(value, Sequence | np.ndarray) and not isinstance(value, str),
+    ("a list of names, numbers or truth values of features",),
+)
+
 # One entry for each parameter. `criterion` depends on the task, `class_weight` on the model: see `allowed`.
 KINDS: dict[str, tuple[Kind, ...]] = {
     "n_estimators": (Whole(1), Name(("auto",))),
@@ -196,6 +201,9 @@ KINDS: dict[str, tuple[Kind, ...]] = {
     "voting": (Name(("soft", "hard")),),
     "max_bins": (Whole(2, MAX_BINS), NOTHING),
     "engine": (Name(ENGINES),),
+    "categorical_features": (Name(("from_dtype",)), FEATURES, NOTHING),
+    "unknown_category": (Name(("missing", "error")),),
+    "missing": (Name(("learn", "error")),),
 }
 
 

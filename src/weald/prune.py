@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from weald.model import FloatArray, Forest, IntArray
+from weald.model import CATEGORICAL, FloatArray, Forest, IntArray
 
 Mask = npt.NDArray[np.bool_]
 Heap = list[tuple[int, int]]
@@ -144,12 +144,25 @@ def collapse(forest: Forest, kept: Mask) -> Forest:
     fields["right"][cuts] = number[roots[cuts] + forest.right[cuts]] - number[roots[cuts]]
     fields = {name: values[alive] for name, values in fields.items()}
     fields |= {name: getattr(forest, name)[alive] for name in ("size", "weight")}
+    fields |= _keep_sets(forest, cuts)
+    is_categorical = fields["flags"] & CATEGORICAL != 0
+    fields["threshold"][is_categorical] = np.arange(is_categorical.sum())
     fields["tree_start"] = np.append(number[forest.tree_start[:-1]], alive.sum()).astype(np.int64)
     if forest.n_classes:
         fields |= _merge_leaves(forest, number, fields["feature"])
     else:
         fields |= {name: getattr(forest, name)[alive] for name in ("value", "impurity")}
     return dataclasses.replace(forest, **fields)
+
+
+def _keep_sets(forest: Forest, cuts: IntArray) -> dict[str, npt.NDArray[Any]]:
+    """Keep the sets of categories of some splits, which ascend."""
+    by_set = cuts[forest.flags[cuts] & CATEGORICAL != 0]
+    sets = [forest.category_set(node) for node in by_set]
+    return {
+        "category_start": np.append(0, np.cumsum([len(kept) for kept in sets])).astype(np.int64),
+        "category_sets": np.concatenate([forest.category_sets[:0], *sets]),
+    }
 
 
 def _merge_leaves(forest: Forest, number: IntArray, feature: IntArray) -> dict[str, npt.NDArray[Any]]:

@@ -1,31 +1,49 @@
-"""Any X, y and sample_weight -> a Table. The only file that knows data frames.
+"""Any X, y and sample_weight -> a Table.
 
     read_table       X, y, weights of a fit      -> Reading: the table, its classes, which rows were kept
     read_features    X of a fit or a prediction  -> array of float32 or float64
 
-What is allowed: arrays of any number type, order and stride (float32 and float64 pass without a copy, everything else
-becomes float64), lists, and data frames of pandas, polars, pyarrow and others. NaN, masked entries and a frame's null
-are missing values; infinities are values like others. What means nothing as a number is refused by name.
+What is allowed: arrays of any number type, order and stride (float32 and float64 pass without a copy), lists, and data
+frames of pandas, polars, pyarrow and others. NaN, masked entries and a frame's null are missing values; infinities are
+values like others. Categories become their numbers. What means nothing is refused by name.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import check_array, validate_data
 
-from weald.errors import DataError, DataTypeError, warn
+from weald.errors import DataError, DataTypeError, WealdError, warn
+from weald.frames import FrameColumn, as_frame, columns_of, float_array
 from weald.model import FloatArray
+from weald.objects import (
+    LARGEST_EXACT,
+    is_null,
+    kind_of_objects,
+    labels_of_objects,
+    numbers_of_objects,
+    warn_of_rounding,
+)
+from weald.schema import (
+    CATEGORIES,
+    NUMBERS,
+    ORDERED,
+    Categories,
+    Labelled,
+    Rules,
+    Schema,
+    choose_features,
+    label_array,
+    learn_categories,
+    rules_of,
+)
 
 MAX_CLASSES = 65_536
-LARGEST_EXACT = 2**53  # whole numbers up to here are float64 values
-
-ENCODE = "Turn it into numbers (for example with sklearn.preprocessing.OrdinalEncoder) or leave it out."
-
 Matrix = npt.NDArray[np.float32] | npt.NDArray[np.float64]
 
 
@@ -41,6 +59,7 @@ class Table:
     size: int  # total weight when whole, else the number of rows
     groups: npt.NDArray[np.int32] | None = None  # number of each row's group; groups are drawn whole
     strata: npt.NDArray[np.int32] | None = None  # number of each row's stratum; each has draws of its own
+    categorical: frozenset[int] = frozenset()  # features whose values are numbers of categories: 0, 1, 2 ...
 
     @property
     def n_rows(self) -> int:
@@ -71,26 +90,38 @@ def read_table(estimator: Any, X: Any, y: Any, sample_weight: Any, *, classify: 
     if weight is not None and not weight.all():
         kept = weight > 0
         features, labels, weight = features[kept], labels[kept], weight[kept]
+        estimator.schema_ = estimator.schema_.narrow(features)
     if weight is not None and (weight == 1).all():
         weight = None
     whole, size = _measure(weight, len(features))
     classes, target = _number_classes(labels) if classify else (None, labels)
     n_classes = 0 if classes is None else len(classes)
-    return Reading(Table(features, target, n_classes, weight, whole, size), classes, kept)
+    table = Table(features, target, n_classes, weight, whole, size, categorical=estimator.schema_.categorical)
+    return Reading(table, classes, kept)
 
 
 # -------------------------------------------------------------------------------------------------------- features
 
 
 def read_features(estimator: Any, X: Any, *, reset: bool) -> Matrix:
-    """Read X. With `reset` the estimator learns the number and names of the features, else they must agree."""
-    frame = _as_frame(X)
-    values = _numbers_of_array(X) if frame is None else _numbers_of_frame(frame)
+    """Read X. With `reset` the estimator learns the names and categories of the features, else they must agree."""
+    frame = as_frame(X)
+    array = None if frame is not None else _array_of(X)
+    columns = _columns_of(frame, array)
+    if not reset:
+        _refuse_other_number(estimator, columns, by_name=frame is not None)
     try:
+        validate_data(estimator, X if array is None else array, reset=reset, skip_check_array=True)
+        if reset:
+            names = getattr(estimator, "feature_names_in_", None)
+            values, estimator.schema_ = _learn(columns, rules_of(estimator), None if names is None else tuple(names))
+        else:
+            values = _read(columns, rules_of(estimator), estimator.schema_)
         checked: Matrix = check_array(
             values, dtype=(np.float64, np.float32), ensure_all_finite=False, estimator=estimator, input_name="X"
         )
-        validate_data(estimator, checked if frame is None else X, reset=reset, skip_check_array=True)
+    except WealdError:
+        raise
     except TypeError as error:
         raise DataTypeError(str(error)) from error
     except ValueError as error:
@@ -98,77 +129,150 @@ def read_features(estimator: Any, X: Any, *, reset: bool) -> Matrix:
     return checked
 
 
-def _as_frame(X: Any) -> "nw.DataFrame[Any] | None":
-    """See X as a data frame if it is one."""
-    if nw.dependencies.is_pandas_dataframe(X):  # the only kind of frame that may have them
-        _refuse_twins(list(X.columns))
-    frame = nw.from_native(X, pass_through=True)
-    if isinstance(frame, nw.LazyFrame):
-        raise DataTypeError("X is a lazy data frame, which holds no values yet. Collect it first: X.collect().")
-    return frame if isinstance(frame, nw.DataFrame) else None
+def _refuse_other_number(estimator: Any, columns: "_Columns", *, by_name: bool) -> None:
+    """Refuse another number of features than the fit had. Where both have names, those are compared later."""
+    n_columns, n_features = len(columns.each), estimator.n_features_in_
+    if n_columns != n_features and not (by_name and estimator.schema_.names):
+        raise DataError(
+            f"X has {n_columns} features, but {type(estimator).__name__} is expecting {n_features} features as input."
+        )
 
 
-def _refuse_twins(names: list[Any]) -> None:
-    """Refuse names that say nothing: two columns of one name."""
-    if len(set(names)) < len(names):
-        twin = next(name for i, name in enumerate(names) if name in names[:i])
-        raise DataError(f"X has more than one column named {twin!r}. Give each column a name of its own.")
+@dataclass(frozen=True)
+class _Columns:
+    """The columns of X, and all of them as one array of floats, if they are that already."""
+
+    each: Sequence["FrameColumn | ArrayColumn"]
+    floats: npt.NDArray[Any] | None
+
+    def kinds(self, rules: Rules, names: tuple[str, ...] | None) -> list[str]:
+        """Say what each column is to be: by its type, or because the user says so."""
+        if isinstance(rules.categorical_features, str):
+            return [column.kind() for column in self.each]
+        chosen = choose_features(
+            () if rules.categorical_features is None else rules.categorical_features, names, len(self.each)
+        )
+        others = [ORDERED if column.kind() == ORDERED else NUMBERS for column in self.each]
+        return [CATEGORIES if f in chosen else other for f, other in enumerate(others)]
+
+    def checked_floats(self, rules: Rules, schema: Schema) -> npt.NDArray[Any]:
+        """Take the array as it is."""
+        assert self.floats is not None  # noqa: S101  (for the type checker: the caller has asked)
+        for f in range(self.floats.shape[1] if rules.missing == "error" else 0):
+            _refuse_missing(self.floats[:, f], schema.where(f), rules)
+        return self.floats
+
+    def empty_matrix(self) -> Matrix:
+        """Make room for all columns, in the smallest float type that holds them."""
+        shape = (len(self.each[0]) if self.each else 0, len(self.each))
+        if all(column.fits_float32() for column in self.each):
+            return np.empty(shape, dtype=np.float32, order="F")
+        return np.empty(shape, dtype=np.float64, order="F")
 
 
-def _numbers_of_frame(frame: "nw.DataFrame[Any]") -> npt.NDArray[Any]:
-    """Turn the columns of a frame into one array; null is NaN."""
-    columns = list(frame.iter_columns())  # not by name: the names of a pandas frame may be numbers
-    for column in columns:
-        if not (column.dtype.is_numeric() or column.dtype in (nw.Boolean, nw.Object)):
-            raise DataTypeError(_not_numbers(column))
-    if {column.dtype for column in columns} in ({nw.Float64()}, {nw.Float32()}):
-        return frame.to_numpy()
-    values = np.empty((len(frame), len(columns)), dtype=np.float64, order="F")
-    for i, column in enumerate(columns):
-        where = f"column {column.name!r} of X"
-        if column.dtype == nw.Object:
-            values[:, i] = _numbers_of_objects(column.to_numpy(), where)
+class ArrayColumn:
+    """A column of a NumPy array."""
+
+    def __init__(self, array: npt.NDArray[Any], feature: int) -> None:
+        self._values = array[:, feature]
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def kind(self) -> str:
+        """Say what the column is: text may be labels; numbers, and truth values among them, are not by themselves."""
+        return kind_of_objects(self._values, (str,)) if self._values.dtype.kind == "O" else NUMBERS
+
+    def fits_float32(self) -> bool:
+        """Say whether single precision holds the column exactly; categories are numbered from 0."""
+        return np.can_cast(self._values.dtype, np.float32) and len(self) < 2**24
+
+    def numbers(self, where: str) -> npt.NDArray[Any]:
+        """Read the column as floats."""
+        return numbers_of_objects(self._values, where) if self._values.dtype.kind == "O" else self._values
+
+    def labels(self, where: str) -> Labelled:
+        """Read the column as numbers of labels."""
+        return labels_of_objects(self._values, where)
+
+
+def _columns_of(frame: Any, array: npt.NDArray[Any] | None) -> _Columns:
+    """See a frame or an array as columns."""
+    if array is None:
+        return _Columns(columns_of(frame), float_array(frame))
+    is_floats = array.dtype.kind != "O"
+    return _Columns([ArrayColumn(array, f) for f in range(array.shape[1])], array if is_floats else None)
+
+
+def _learn(columns: _Columns, rules: Rules, names: tuple[str, ...] | None) -> tuple[npt.NDArray[Any], Schema]:
+    """Read the columns of a fit, and learn what they are."""
+    kinds = columns.kinds(rules, names)
+    plain = Schema(names, (None,) * len(kinds))
+    if columns.floats is not None and set(kinds) <= {NUMBERS}:
+        return columns.checked_floats(rules, plain), plain
+    X, learnt = columns.empty_matrix(), []
+    for f, (column, kind) in enumerate(zip(columns.each, kinds, strict=True)):
+        where, categories = plain.where(f), None
+        if kind == NUMBERS:
+            X[:, f] = column.numbers(where)
+        elif kind == CATEGORIES:
+            X[:, f], categories = learn_categories(column.labels(where), where)
         else:
-            _warn_of_rounding(column.to_numpy(), where)
-            values[:, i] = column.cast(nw.Float64).to_numpy()
-    return values
+            labelled = column.labels(where)
+            categories = Categories(label_array(labelled.labels), is_ordered=True)
+            X[:, f], _ = categories.look_up(labelled, where)
+        _refuse_missing(X[:, f], where, rules)
+        learnt.append(categories)
+    return X, Schema(names, tuple(learnt))
 
 
-def _not_numbers(column: "nw.Series[Any]") -> str:
-    """Word the error for a column that holds no numbers."""
-    found = getattr(column.to_native(), "dtype", column.dtype)  # the user's own word for the type
-    found_in = f"Column {column.name!r} of X holds {found}, not numbers."
-    if column.dtype in (nw.Datetime, nw.Date, nw.Duration, nw.Time):
-        return f"{found_in} Turn dates and times into numbers first, for example days since a start."
-    return f"{found_in} {ENCODE}"
+def _read(columns: _Columns, rules: Rules, schema: Schema) -> npt.NDArray[Any]:
+    """Read the columns of a prediction as those of the fit were read."""
+    if columns.floats is not None and not any(schema.categories):
+        return columns.checked_floats(rules, schema)
+    X = columns.empty_matrix()
+    for f, (column, categories) in enumerate(zip(columns.each, schema.categories, strict=True)):
+        where = schema.where(f)
+        if categories is None:
+            X[:, f] = column.numbers(where)
+            _refuse_missing(X[:, f], where, rules)
+            continue
+        labelled = column.labels(where)
+        _refuse_missing(labelled.numbers, where, rules)
+        X[:, f], is_unknown = categories.look_up(labelled, where)
+        schema.meet_unknown(f, labelled, is_unknown, rules.unknown_category)
+    return X
 
 
-def _words_of(dtype: np.dtype[Any]) -> str:
-    """Name what an array holds; NumPy's own names of text say little."""
-    return f"text ({dtype})" if dtype.kind in "UST" else str(dtype)
+def _refuse_missing(column: npt.NDArray[Any], where: str, rules: Rules) -> None:
+    """Refuse missing values if the user wants it; numbers of labels are below 0 where they are missing."""
+    if rules.missing != "error":
+        return
+    missing = np.isnan(column) if column.dtype.kind == "f" else column < 0
+    if missing.any():
+        raise DataError(
+            f'Row {int(np.argmax(missing))} of {where} is missing, and missing="error" allows no missing values. Fill '
+            'them in, or set missing="learn".'
+        )
 
 
-def _numbers_of_array(X: Any) -> Any:
-    """See X as an array of numbers; check_array looks at the rest of its shape."""
+def _array_of(X: Any) -> npt.NDArray[Any]:
+    """See X as an array of numbers or objects; check_array looks at the rest of its shape."""
     if sparse.issparse(X):
         raise DataTypeError("X is sparse, which weald does not read. Use X.toarray() to make it dense.")
     if isinstance(X, np.ma.MaskedArray):
         X = np.ma.filled(X.astype(np.float64), np.nan)
-    if isinstance(X, np.matrix):
-        return X  # check_array words this one
     if X is None or isinstance(X, str | bytes):
         raise DataTypeError(f"X is {X!r}, not a table. Give an array, a list of rows or a data frame.")
     try:
-        array = np.asarray(X)
+        array = X if isinstance(X, np.matrix) else np.asarray(X)
+        if array.dtype.kind in "UST" and not isinstance(X, np.ndarray):
+            array = np.array(X, dtype=object)  # rows of text and numbers: NumPy would make text of the numbers
     except (ValueError, TypeError) as error:
         raise DataError(f"X cannot be read as a table of numbers: {error}") from error
     _refuse_no_table(array)
-    kind = array.dtype.kind
-    if kind == "O" and array.ndim == 2:
-        columns = [_numbers_of_objects(array[:, f], f"column {f} of X") for f in range(array.shape[1])]
-        return np.column_stack(columns) if columns else array.astype(np.float64)
-    if kind in "iu":
-        _warn_of_rounding(array, "X")
+    if array.dtype.kind in "iu":
+        warn_of_rounding(array, "X")
     return array
 
 
@@ -182,47 +286,25 @@ def _refuse_no_table(array: npt.NDArray[Any]) -> None:
     if kind in "Mm":
         raise DataTypeError(f"X holds {array.dtype}, not numbers. Turn dates and times into numbers first.")
     if kind in "USTV":
-        raise DataTypeError(f"X holds {_words_of(array.dtype)}, not numbers. {ENCODE}")
+        raise DataTypeError(
+            f"X holds {_words_of(array.dtype)}, not numbers. Give a data frame, or an array of objects "
+            "(X.astype(object)), whose columns of text are read as categories."
+        )
     if array.ndim < 2:
         found = "1D array" if array.ndim else "scalar"
         raise DataError(
             f"Expected 2D array, got {found}: the shape of X is {array.shape}. Reshape your data: X.reshape(-1, 1) if "
             "it is one feature, X.reshape(1, -1) if it is one row."
         )
-
-
-def _numbers_of_objects(column: npt.NDArray[Any], where: str) -> FloatArray:
-    """Turn Python objects into numbers, or name the first that is none."""
-    try:
-        return column.astype(np.float64)
-    except (TypeError, ValueError):
-        pass
-    numbers = np.empty(len(column))
-    for row, value in enumerate(column):
-        try:
-            numbers[row] = np.nan if _is_null(value) else float(value)
-        except (TypeError, ValueError) as error:
-            msg = f"Row {row} of {where} is {value!r}, which is not a number. Turn it into a number first. ({error})"
-            raise (DataTypeError if isinstance(error, TypeError) else DataError)(msg) from None
-    return numbers
-
-
-def _is_null(value: Any) -> bool:
-    """Say whether an object stands for a missing value: None, NaN, or a data frame's own null."""
-    return (
-        value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
-    )
-
-
-def _warn_of_rounding(array: npt.NDArray[Any], where: str) -> None:
-    """Say it when whole numbers are too large to be told apart as float64."""
-    if array.dtype.kind not in "iu" or array.dtype.itemsize < 8 or array.size == 0:
-        return
-    if array.max() > LARGEST_EXACT or array.min() < -LARGEST_EXACT:
-        warn(
-            f"{where} holds whole numbers beyond 2**53. They are rounded to float64, so that neighbours may "
-            "become equal. If they are identifiers, leave them out."
+    if array.ndim > 2:
+        raise DataError(
+            f"Found array with dim {array.ndim}, while dim <= 2 is required: X is a table of rows and columns."
         )
+
+
+def _words_of(dtype: np.dtype[Any]) -> str:
+    """Name what an array holds; NumPy's own names of text say little."""
+    return f"text ({dtype})" if dtype.kind in "UST" else str(dtype)
 
 
 # --------------------------------------------------------------------------------------------------------- targets
@@ -271,7 +353,7 @@ def _check_numbers(column: npt.NDArray[Any], name: str) -> FloatArray:
     if column.dtype.kind in "USTMm":
         hint = " Turn it into numbers, or use a classifier if these are labels." if name == "y" else ""
         raise DataTypeError(f"{name} holds {_words_of(column.dtype)}, not numbers.{hint}")
-    numbers = _numbers_of_objects(column, name) if column.dtype.kind == "O" else column.astype(np.float64)
+    numbers = numbers_of_objects(column, name) if column.dtype.kind == "O" else column.astype(np.float64)
     finite = np.isfinite(numbers)
     if not finite.all():
         row = int(np.argmin(finite))
@@ -302,7 +384,7 @@ def _check_labels(column: npt.NDArray[Any], name: str = "y") -> npt.NDArray[Any]
                 "Use a regressor, or cut y into classes."
             )
     if column.dtype.kind == "O":
-        nulls = [row for row, label in enumerate(column) if _is_null(label)]
+        nulls = [row for row, label in enumerate(column) if is_null(label)]
         if nulls:
             raise DataError(
                 f"Row {nulls[0]} of {name} is {column[nulls[0]]!r}. Leave rows without a label out, of X too."

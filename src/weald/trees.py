@@ -250,6 +250,13 @@ class DecisionTreeClassifier(SingleTree, TreeClassifier):
         Number of threads. None: all cores that this process may use, since the forest does not depend on it.
     verbose : int, default=0
         1 shows progress and the time left on stderr.
+    categorical_features : "from_dtype", list of names, numbers or truth values, or None, default="from_dtype"
+        Which features are categories. "from_dtype": columns of text, truth values and categories of a data frame. None:
+        none. Ordered categories are cut like numbers unless they are named here.
+    unknown_category : {"missing", "error"}, default="missing"
+        What a category means that no training row had: a missing value (they are counted), or an error.
+    missing : {"learn", "error"}, default="learn"
+        Whether cuts learn where missing values go, or missing values are refused.
 
     Attributes
     ----------
@@ -261,6 +268,12 @@ class DecisionTreeClassifier(SingleTree, TreeClassifier):
         Number of features.
     feature_names_in_ : array of shape (n_features,)
         Names of the features, if X had names that are all strings.
+    categories_ : list of n_features arrays or None
+        Labels of each categorical feature by number; None: numbers.
+    unknown_categories_ : dict
+        How many cells with an unknown category were read since the fit, by column.
+    schema_ : weald.schema.Schema
+        The names and categories of the features, by which predictions read their columns.
     n_outputs_ : int
         Always 1.
     seed_ : int
@@ -304,6 +317,9 @@ class DecisionTreeClassifier(SingleTree, TreeClassifier):
         engine: str = "auto",
         n_jobs: int | None = None,
         verbose: int = 0,
+        categorical_features: Any = "from_dtype",
+        unknown_category: str = "missing",
+        missing: str = "learn",
     ) -> None:
         self.criterion = criterion
         self.max_depth = max_depth
@@ -320,6 +336,9 @@ class DecisionTreeClassifier(SingleTree, TreeClassifier):
         self.engine = engine
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.categorical_features = categorical_features
+        self.unknown_category = unknown_category
+        self.missing = missing
 
 
 class DecisionTreeRegressor(SingleTree, TreeRegressor):
@@ -360,6 +379,13 @@ class DecisionTreeRegressor(SingleTree, TreeRegressor):
         Number of threads. None: all cores that this process may use, since the forest does not depend on it.
     verbose : int, default=0
         1 shows progress and the time left on stderr.
+    categorical_features : "from_dtype", list of names, numbers or truth values, or None, default="from_dtype"
+        Which features are categories. "from_dtype": columns of text, truth values and categories of a data frame. None:
+        none. Ordered categories are cut like numbers unless they are named here.
+    unknown_category : {"missing", "error"}, default="missing"
+        What a category means that no training row had: a missing value (they are counted), or an error.
+    missing : {"learn", "error"}, default="learn"
+        Whether cuts learn where missing values go, or missing values are refused.
 
     Attributes
     ----------
@@ -367,6 +393,12 @@ class DecisionTreeRegressor(SingleTree, TreeRegressor):
         Number of features.
     feature_names_in_ : array of shape (n_features,)
         Names of the features, if X had names that are all strings.
+    categories_ : list of n_features arrays or None
+        Labels of each categorical feature by number; None: numbers.
+    unknown_categories_ : dict
+        How many cells with an unknown category were read since the fit, by column.
+    schema_ : weald.schema.Schema
+        The names and categories of the features, by which predictions read their columns.
     n_outputs_ : int
         Always 1.
     seed_ : int
@@ -406,6 +438,9 @@ class DecisionTreeRegressor(SingleTree, TreeRegressor):
         engine: str = "auto",
         n_jobs: int | None = None,
         verbose: int = 0,
+        categorical_features: Any = "from_dtype",
+        unknown_category: str = "missing",
+        missing: str = "learn",
     ) -> None:
         self.criterion = criterion
         self.max_depth = max_depth
@@ -421,3 +456,6 @@ class DecisionTreeRegressor(SingleTree, TreeRegressor):
         self.engine = engine
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.categorical_features = categorical_features
+        self.unknown_category = unknown_category
+        self.missing = missing

@@ -28,7 +28,7 @@ WAYS = {
     "worthwhile cuts": {"min_impurity_decrease": 0.01},
     "small bags": {"n_draws": 30},
 }
-TABLES = ("plain", "missing", "whole weights", "fractional weights", "two classes", "few codes")
+TABLES = ("plain", "missing", "whole weights", "fractional weights", "two classes", "few codes", "categories")
 
 
 def bell(dice: random.Random) -> float:
@@ -53,7 +53,13 @@ def make_table(kind: str, *, of_classes: bool) -> Table:
         weight = np.array([dice.random() + 0.1 for _ in range(N_ROWS)])
     edges = [0.0] if kind == "two classes" else [-1.0, 0.0, 1.0]
     target = np.digitize(signal, edges).astype(np.int32) if of_classes else signal
-    return Table(X, target, len(edges) + 1 if of_classes else 0, weight, kind != "fractional weights", size)
+    categorical = frozenset()
+    if kind == "categories":
+        X[:, 1], X[:, 2] = np.floor(X[:, 1] * 50) % 17, X[:, 2] % 3
+        X[np.array([dice.random() < 0.1 for _ in range(N_ROWS)]), 1] = np.nan
+        categorical = frozenset({1, 2})
+    n_classes = len(edges) + 1 if of_classes else 0
+    return Table(X, target, n_classes, weight, kind != "fractional weights", size, categorical=categorical)
 
 
 def make_cases() -> dict[str, tuple[Table, Growth, int]]:

@@ -43,8 +43,14 @@ COLUMNS = {
     "subnormal": lambda rng, n: rng.integers(-50, 50, n) * 5e-324,
     "infinite": lambda rng, n: rng.choice([-np.inf, -1.0, -0.0, 0.0, 1.0, np.inf], n),
     "neighbours": lambda rng, n: 2.0**52 + rng.integers(0, 40, n),
+    # Numbers of categories.
+    "yes or no": lambda rng, n: rng.integers(0, 2, n).astype(float),
+    "kinds": lambda rng, n: rng.integers(0, 9, n).astype(float),
+    "places": lambda rng, n: np.floor(70 * rng.random(n) ** 3),
+    "names": lambda rng, n: rng.integers(0, 3 * n, n).astype(float),
 }
-COMMON = ("many", "many", "rounded", "rounded", "few", "few")
+CATEGORICAL = ("yes or no", "kinds", "places", "names")
+COMMON = ("many", "many", "rounded", "rounded", "few", "few", "kinds", "places")
 TARGETS = ("learnable", "noise", "rounded", "balanced", "extreme", "constant")
 WEIGHTS = ("none", "whole", "fractional", "wide")
 
@@ -61,12 +67,14 @@ def make_table(n_rows, columns, n_classes, *, target="learnable", weights="none"
     weight = _make_weights(rng, n_rows, weights)
     whole = weights in {"none", "whole"}
     size = int(weight.sum()) if weights == "whole" else n_rows
-    return Table(X, _make_target(rng, X, n_classes, target), n_classes, weight, whole, size)
+    categorical = frozenset(f for f, kind in enumerate(columns) if kind in CATEGORICAL)
+    return Table(X, _make_target(rng, X, n_classes, target), n_classes, weight, whole, size, categorical=categorical)
 
 
 def _make_target(rng, X, n_classes, target):
     n_rows = len(X)
-    signal = np.nan_to_num(np.clip(X[:, :3], -3, 3)).sum(axis=1) + 0.4 * rng.normal(size=n_rows)
+    of_columns = np.where(np.abs(X) > 3, np.sin(np.nan_to_num(X, posinf=3, neginf=-3)), X)  # categories in no order
+    signal = np.nan_to_num(of_columns[:, :3]).sum(axis=1) + 0.4 * rng.normal(size=n_rows)
     if target == "noise":
         signal = rng.normal(size=n_rows)
     if target == "rounded":
@@ -231,10 +239,13 @@ def positions_of(coded):
 
 
 def probe_rows(table, forest, seed=0, n_rows=40):
-    """Make rows that go everywhere: values of the table, thresholds and their neighbours, odd values."""
+    """Make rows that go everywhere: values of the table, thresholds and their neighbours, categories, odd values."""
     rng = np.random.default_rng(seed)
     columns = []
     for f in range(table.n_features):
+        if f in table.categorical:
+            columns.append(rng.choice([*table.X[:, f], *range(100), 2.0**31, np.nan], n_rows))
+            continue
         cuts = forest.threshold[forest.feature == f]
         odd = [np.nan, np.inf, -np.inf, 0.0]
         pool = np.concatenate([table.X[:, f], cuts, np.nextafter(cuts, np.inf), np.nextafter(cuts, -np.inf), odd])

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from weald.engines import reference
 from weald.errors import ParameterError
-from weald.model import MISSING_LEFT, FloatArray, Forest, IntArray, Origin, no_categories
+from weald.model import CATEGORICAL, MISSING_LEFT, OTHERS_LEFT, FloatArray, Forest, IntArray, Origin
 from weald.params import ENGINES, Growth
 from weald.table import Table
 
@@ -101,6 +101,7 @@ class ReferenceEngine:
             max_bins=max_bins,
             strata=[] if table.strata is None else table.strata.tolist(),
             groups=[] if table.groups is None else table.groups.tolist(),
+            categorical=sorted(table.categorical),
         )
 
     def grow(
@@ -198,11 +199,15 @@ def _forest_of(
     origin: Origin,
 ) -> Forest:
     """Put flat trees behind one another."""
+    sets = [c for tree in trees for c in tree.categories if c is not None]
     entries = [[(k, c) for k, c in enumerate(leaf) if c] for tree in trees for leaf in tree.classes]
 
     def per_node(name: str, dtype: type) -> npt.NDArray[Any]:
         return np.array([x for tree in trees for x in getattr(tree, name)], dtype=dtype)
 
+    flags = [_flags(tree, node) for tree in trees for node in range(len(tree.feature))]
+    threshold = per_node("threshold", np.float64)
+    threshold[[flag & CATEGORICAL != 0 for flag in flags]] = np.arange(len(sets))
     return Forest(
         n_features=n_features,
         n_classes=n_classes,
@@ -210,9 +215,9 @@ def _forest_of(
         target_exponent=exponent,
         tree_start=np.cumsum([0, *(len(tree.feature) for tree in trees)], dtype=np.int64),
         feature=per_node("feature", np.int32),
-        threshold=per_node("threshold", np.float64),
+        threshold=threshold,
         right=per_node("right", np.int32),
-        flags=per_node("missing_left", np.uint8) * np.uint8(MISSING_LEFT),
+        flags=np.array(flags, dtype=np.uint8),
         size=per_node("size", np.uint32),
         weight=per_node("weight", np.float64),
         decrease=per_node("decrease", np.float64),
@@ -221,9 +226,16 @@ def _forest_of(
         leaf_weight=np.array([c for leaf in entries for _, c in leaf], dtype=np.float64),
         value=per_node("value", np.float64),
         impurity=per_node("impurity", np.float64),
-        **no_categories(),
+        category_start=np.cumsum([0, *(len(c.of_lighter) for c in sets)], dtype=np.int64),
+        category_sets=np.array([x for c in sets for x in c.of_lighter], dtype=np.uint32),
         origins=(origin,),
     )
+
+
+def _flags(tree: reference.FlatTree, node: int) -> int:
+    """Write what is true of a node bit by bit."""
+    flags, categories = MISSING_LEFT * tree.missing_left[node], tree.categories[node]
+    return flags | (CATEGORICAL | OTHERS_LEFT * categories.others_left if categories else 0)
 
 
 def _flat_trees(forest: Forest) -> list[reference.FlatTree]:
@@ -237,6 +249,7 @@ def _flat_trees(forest: Forest) -> list[reference.FlatTree]:
             threshold=forest.threshold[nodes].tolist(),
             right=forest.right[nodes].tolist(),
             missing_left=[bool(f & MISSING_LEFT) for f in forest.flags[nodes]],
+            categories=[_categories(forest, node) for node in range(begin, end)],
             value=forest.value[nodes].tolist(),
         )
         if forest.n_classes:
@@ -262,6 +275,13 @@ def sum_weighted_votes(
     for weight, tree in zip(forest.tree_weight, trees, strict=True):
         sums += weight * engine.sum_votes(tree, X, voting, n_threads, watch)
     return sums
+
+
+def _categories(forest: Forest, node: int) -> reference.Categories | None:
+    """Read the set of a categorical split."""
+    if not forest.flags[node] & CATEGORICAL:
+        return None
+    return reference.Categories(forest.category_set(node).tolist(), bool(forest.flags[node] & OTHERS_LEFT))
 
 
 def open_engine(name: str) -> Engine:

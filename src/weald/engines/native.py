@@ -8,9 +8,15 @@ import numpy.typing as npt
 
 from weald import _core
 from weald.engines.door import OutOfBagVotes, Watch, sum_weighted_votes
-from weald.model import FloatArray, Forest, IntArray, Origin, no_categories
+from weald.model import FloatArray, Forest, IntArray, Origin
 from weald.params import Growth
 from weald.table import Table
+
+# The arrays that a walk needs.
+PACKED = (
+    *("tree_start", "feature", "threshold", "right", "flags"),
+    *("leaf_start", "leaf_class", "leaf_weight", "value", "category_start", "category_sets"),
+)
 
 
 class NativeEngine:
@@ -33,6 +39,7 @@ class NativeEngine:
             table.weight,
             table.weights_whole,
             max_bins,
+            sorted(table.categorical),
             n_threads,
             watch,
             table.strata,
@@ -52,8 +59,7 @@ class NativeEngine:
         """Grow trees in parallel."""
         arrays = self.core.grow(coded, self._growth(growth), seed, first_tree, n_trees, n_threads, watch)
         origin = Origin(seed, first_tree, n_trees, coded.fingerprint, growth.bags(coded.design))
-        fields: dict[str, Any] = {**arrays, **no_categories()}
-        return Forest(n_features=coded.n_columns, n_classes=coded.n_classes, **fields, origins=(origin,))
+        return Forest(n_features=coded.n_columns, n_classes=coded.n_classes, **arrays, origins=(origin,))
 
     def leaves(self, forest: Forest, X: npt.NDArray[Any], n_threads: int = 1, watch: Watch | None = None) -> IntArray:
         """Walk every row down every tree."""
@@ -112,10 +118,7 @@ class NativeEngine:
         key = f"_predictor_{self.core.simd}"
         predictor = vars(forest).get(key)
         if predictor is None:
-            names = ("tree_start", "feature", "threshold", "right", "flags", "leaf_start", "leaf_class", "leaf_weight")
-            arrays = {name: getattr(forest, name) for name in names}
-            predictor = self.core.Predictor(
-                n_features=forest.n_features, n_classes=forest.n_classes, **arrays, value=forest.value
-            )
+            arrays = {name: getattr(forest, name) for name in PACKED}
+            predictor = self.core.Predictor(n_features=forest.n_features, n_classes=forest.n_classes, **arrays)
             vars(forest)[key] = predictor
         return predictor

@@ -106,11 +106,15 @@ def float_bits(x: float) -> int:
 
 @dataclass
 class Column:
-    """A column as codes 0, 1, 2 ... (None: missing), and the extremes of each code."""
+    """A column as codes 0, 1, 2 ... (None: missing), and the extremes of each code.
+
+    The values of a categorical column are numbers of categories, and each has a code of its own.
+    """
 
     codes: list[int | None]
     lows: list[float]
     highs: list[float]
+    is_categorical: bool = False
 
 
 def sample_rows(columns: Sequence[Sequence[float]], targets: Sequence[int], copies: Sequence[int]) -> list[int]:
@@ -200,6 +204,7 @@ def code_table(
     max_bins: int,
     strata: Sequence[int] = (),
     groups: Sequence[int] = (),
+    categorical: Sequence[int] = (),
 ) -> Coded:
     """Code every column and rank the rows by (hash of their codes, target, position)."""
     numbers = [y + 0.0 for y in numbers]  # -0.0 becomes 0.0
@@ -207,7 +212,9 @@ def code_table(
     target_bits = list(classes) if n_classes else [float_bits(y) for y in numbers]
     line = line_weights(weight, whole)
     sample = sample_rows(columns, target_bits, line if whole else [1] * len(target))
-    coded = [code_column(values, line, sample, max_bins) for values in columns]
+    coded = [code_column(values, line, sample, 0 if f in categorical else max_bins) for f, values in enumerate(columns)]
+    for f in categorical:
+        coded[f].is_categorical = True
     hashes = [hash_row([c.codes[r] for c in coded]) for r in range(len(target))]
     position = sorted(range(len(target)), key=lambda r: (hashes[r], target[r], r))
     prints = [mix64((h + mix64(bits)) & MASK64) for h, bits in zip(hashes, target_bits, strict=True)]
@@ -478,11 +485,12 @@ class Growth:
 
 @dataclass
 class Split:
-    """A cut of a node: values <= threshold go left. `last_left` is the largest code that does."""
+    """A cut of a node: values <= threshold go left, or a set of categories. The first codes of `order` do."""
 
     feature: int
     threshold: float
-    last_left: int
+    order: Sequence[int]  # of the codes that the node has
+    n_left: int
     missing_left: bool
     score: float
     tie_score: float
@@ -552,8 +560,19 @@ def place_threshold(a: float, b: float) -> float:
     return t if a <= t < b else a
 
 
-def candidates(tree: Tree, ranks: Sequence[int], node: Tally, feature: int) -> Iterator[tuple[int, float, bool, Tally]]:
-    """Yield the cuts of a node by one feature in order: (last code left, threshold, missing left?, left side)."""
+@dataclass
+class Candidate:
+    """One way to cut a node by a feature: the first `n_left` codes of an order go left."""
+
+    order: Sequence[int]
+    n_left: int
+    threshold: float
+    missing_left: bool
+    left: Tally
+
+
+def candidates(tree: Tree, ranks: Sequence[int], node: Tally, feature: int) -> Iterator[Candidate]:
+    """Yield the cuts of a node by one feature in order."""
     column = tree.coded.columns[feature]
     by_code: dict[int, list[int]] = {}
     missing_ranks = []
@@ -563,17 +582,37 @@ def candidates(tree: Tree, ranks: Sequence[int], node: Tally, feature: int) -> I
             missing_ranks.append(r)
         else:
             by_code.setdefault(code, []).append(r)
-    missing = tree.tally(missing_ranks)
-    present = sorted(by_code)
-    left = tree.tally([])
-    for code, following in pairwise(present):
-        left = left.plus(tree.tally(by_code[code]))
-        threshold = place_threshold(column.highs[code], column.lows[following])
-        yield code, threshold, False, left
-        if missing_ranks:
-            yield code, threshold, True, left.plus(missing)
-    if present and missing_ranks:
-        yield present[-1], math.inf, False, node.minus(missing)
+    tallies = {code: tree.tally(by_code[code]) for code in sorted(by_code)}
+    missing = tree.tally(missing_ranks) if missing_ranks else None
+    for order in orders_of_categories(node, tallies) if column.is_categorical else [list(tallies)]:
+        left = tree.tally([])
+        for i, (code, following) in enumerate(pairwise(order)):
+            left = left.plus(tallies[code])
+            threshold = 0.0 if column.is_categorical else place_threshold(column.highs[code], column.lows[following])
+            yield Candidate(order, i + 1, threshold, False, left)
+            if missing:
+                yield Candidate(order, i + 1, threshold, True, left.plus(missing))
+        if order and missing:
+            threshold = 0.0 if column.is_categorical else math.inf
+            yield Candidate(order, len(order), threshold, False, node.minus(missing))
+
+
+def orders_of_categories(node: Tally, tallies: dict[int, Tally]) -> Iterator[list[int]]:
+    """Yield the orders in which the categories of a node are cut like numbers; equal ones stand by their codes.
+
+    Numbers: by their mean. Classes: by the share of the second, or, where the node has more than two, of each in turn.
+    In the first two cases no other subset of the categories scores better than the best cut of the order.
+    """
+    if not node.classes:
+        yield sorted(tallies, key=lambda code: (float(tallies[code].total) / float(tallies[code].weight), code))
+        return
+    present = [k for k, weight in enumerate(node.classes) if weight]
+    for k in present[1:] if len(present) == 2 else present:
+
+        def place(code: int, k: int = k) -> tuple[float, int]:
+            return float(tallies[code].classes[k]) / float(tallies[code].weight), code
+
+        yield sorted(tallies, key=place)
 
 
 def best_split_of_feature(tree: Tree, ranks: Sequence[int], node: Tally, feature: int) -> Split | None:
@@ -582,17 +621,18 @@ def best_split_of_feature(tree: Tree, ranks: Sequence[int], node: Tally, feature
     tie_term = TIE_BREAKERS.get(tree.growth.criterion)
     mean = node.total // node.weight
     best = None
-    for last_left, threshold, missing_left, left in candidates(tree, ranks, node, feature):
-        right = node.minus(left)
+    for candidate in candidates(tree, ranks, node, feature):
+        left, right = candidate.left, node.minus(candidate.left)
         if min(left.size, right.size) < tree.growth.min_samples_leaf:
             continue
         if min(left.weight, right.weight) < tree.min_weight:
             continue
         split = Split(
             feature=feature,
-            threshold=threshold,
-            last_left=last_left,
-            missing_left=missing_left,
+            threshold=candidate.threshold,
+            order=candidate.order,
+            n_left=candidate.n_left,
+            missing_left=candidate.missing_left,
             score=term(left, mean) + term(right, mean),
             tie_score=tie_term(left, mean) + tie_term(right, mean) if tie_term else 0.0,
             unevenness=abs(left.weight - right.weight),
@@ -664,10 +704,11 @@ def find_split(tree: Tree, node: Node) -> None:
 def divide(tree: Tree, node: Node, split: Split) -> list[Node]:
     """Make the two children of a node."""
     codes = tree.coded.columns[split.feature].codes
+    left_codes = set(split.order[: split.n_left])
     sides: tuple[list[int], list[int]] = ([], [])
     for r in node.ranks:
         code = codes[r]
-        goes_left = split.missing_left if code is None else code <= split.last_left
+        goes_left = split.missing_left if code is None else code in left_codes
         sides[0 if goes_left else 1].append(r)
     tallies = (split.left, split.right)
     node.children = [Node(child_id(node.node_id, side), node.depth + 1, sides[side], tallies[side]) for side in (0, 1)]
@@ -723,12 +764,33 @@ class FlatTree:
     threshold: list[float] = field(default_factory=list)
     right: list[int] = field(default_factory=list)  # number of the right child, 0 in leaves
     missing_left: list[bool] = field(default_factory=list)
+    categories: "list[Categories | None]" = field(default_factory=list)  # None: a leaf, or a cut of numbers
     size: list[int] = field(default_factory=list)
     weight: list[float] = field(default_factory=list)
     decrease: list[float] = field(default_factory=list)  # over the root's weight, in units of the target's integers
     value: list[float] = field(default_factory=list)  # regression: mean of the node
     impurity: list[float] = field(default_factory=list)  # regression: variance of the node
     classes: list[list[int]] = field(default_factory=list)  # classification: class weights, of leaves only
+
+
+@dataclass
+class Categories:
+    """Which categories go left: those that the lighter child saw go to it, and all others to the heavier one."""
+
+    of_lighter: list[int]  # ascending
+    others_left: bool
+
+    def goes_left(self, category: float) -> bool:
+        """Say where a category goes."""
+        return self.others_left != (category in self.of_lighter)
+
+
+def categories_of(tree: Tree, split: Split) -> Categories:
+    """Write a set of codes as numbers of categories. The left child is the heavier one on a tie."""
+    column = tree.coded.columns[split.feature]
+    others_left = split.left.weight >= split.right.weight
+    of_lighter = split.order[split.n_left :] if others_left else split.order[: split.n_left]
+    return Categories([int(column.lows[code]) for code in sorted(of_lighter)], others_left)
 
 
 def flatten(tree: Tree, root: Node) -> FlatTree:
@@ -755,6 +817,8 @@ def write_node(tree: Tree, node: Node, flat: FlatTree) -> None:
     flat.threshold.append(split.threshold if split else 0.0)
     flat.right.append(0)
     flat.missing_left.append(split.missing_left if split else False)
+    is_categorical = split is not None and tree.coded.columns[split.feature].is_categorical
+    flat.categories.append(categories_of(tree, split) if split and is_categorical else None)
     flat.size.append(node.tally.size)
     flat.weight.append(float(node.tally.weight))
     flat.decrease.append(node.decrease if split else 0.0)
@@ -794,8 +858,11 @@ def find_leaf(tree: FlatTree, row: Sequence[float]) -> int:
     """Walk a row of raw values to its leaf; return the leaf's node number."""
     i = 0
     while tree.feature[i] >= 0:
-        x = row[tree.feature[i]]
-        goes_left = tree.missing_left[i] if x != x else x <= tree.threshold[i]
+        x, categories = row[tree.feature[i]], tree.categories[i]
+        if x != x:
+            goes_left = tree.missing_left[i]
+        else:
+            goes_left = categories.goes_left(x) if categories else x <= tree.threshold[i]
         i = i + 1 if goes_left else tree.right[i]
     return i
 

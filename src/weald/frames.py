@@ -1,0 +1,134 @@
+"""Any data frame -> columns of numbers or of labels. The only file that knows data frames.
+
+    as_frame     see X as a frame if it is one: pandas, polars, pyarrow, and whatever narwhals reads
+    float_array  a frame of floats as it is, where the library can hand it over
+    FrameColumn  a column: what it is by its type, its numbers, its labels
+
+Columns are read one at a time, and labels by the library that holds them, which knows them by number already or can
+find them without making a Python object of each cell.
+"""
+
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+
+from weald.errors import DataError, DataTypeError
+from weald.objects import ENCODE, kind_of_objects, labels_of_objects, numbers_of_objects, warn_of_rounding
+from weald.schema import CATEGORIES, NUMBERS, ORDERED, Labelled
+
+
+def as_frame(X: Any) -> "nw.DataFrame[Any] | None":
+    """See X as a data frame if it is one."""
+    if nw.dependencies.is_pandas_dataframe(X):  # the only kind of frame that may have them
+        _refuse_twins(list(X.columns))
+    frame = nw.from_native(X, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        raise DataTypeError("X is a lazy data frame, which holds no values yet. Collect it first: X.collect().")
+    return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def _refuse_twins(names: list[Any]) -> None:
+    """Refuse names that say nothing: two columns of one name."""
+    if len(set(names)) < len(names):
+        twin = next(name for i, name in enumerate(names) if name in names[:i])
+        raise DataError(f"X has more than one column named {twin!r}. Give each column a name of its own.")
+
+
+def float_array(frame: "nw.DataFrame[Any]") -> npt.NDArray[Any] | None:
+    """Return a frame of floats as one array, which needs no copy in some libraries; None: it is no frame of floats."""
+    types = {column.dtype for column in frame.iter_columns()}
+    return frame.to_numpy() if types in ({nw.Float64()}, {nw.Float32()}) else None
+
+
+def columns_of(frame: "nw.DataFrame[Any]") -> list["FrameColumn"]:
+    """List the columns: not by name, since the names of a pandas frame may be numbers."""
+    return [FrameColumn(column) for column in frame.iter_columns()]
+
+
+# ------------------------------------------------------------------------------------------------- one column
+
+
+class FrameColumn:
+    """A column of a data frame, read when it is asked for."""
+
+    def __init__(self, column: "nw.Series[Any]") -> None:
+        self._column = column
+
+    def __len__(self) -> int:
+        return len(self._column)
+
+    def kind(self) -> str:
+        """Say what the column is by its type."""
+        column = self._column
+        if column.dtype in (nw.Categorical, nw.Enum):
+            # A categorical of polars is marked as ordered in some versions, by the order in which labels came up.
+            by_appearance = column.implementation.is_polars() and column.dtype == nw.Categorical
+            return ORDERED if nw.is_ordered_categorical(column) and not by_appearance else CATEGORIES
+        if column.dtype == nw.Boolean:
+            return CATEGORIES
+        if column.dtype == nw.String:
+            return NUMBERS if self._is_empty() else CATEGORIES
+        return kind_of_objects(column.to_numpy(), (str, bool, np.bool_)) if column.dtype == nw.Object else NUMBERS
+
+    def _is_empty(self) -> bool:
+        return bool(self._column.null_count() == len(self._column))
+
+    def fits_float32(self) -> bool:
+        """Say whether single precision holds the column exactly; categories are numbered from 0."""
+        small = (nw.Float32, nw.Int8, nw.Int16, nw.UInt8, nw.UInt16, nw.Boolean, nw.Categorical, nw.Enum, nw.String)
+        return self._column.dtype in small and len(self._column) < 2**24
+
+    def numbers(self, where: str) -> npt.NDArray[Any]:
+        """Read the column as floats; null is NaN."""
+        column = self._column
+        if column.dtype == nw.Object:
+            return numbers_of_objects(column.to_numpy(), where)
+        if column.dtype.is_numeric() or column.dtype == nw.Boolean:
+            warn_of_rounding(column.to_numpy(), where)
+            return column.cast(nw.Float64).to_numpy()
+        if self._is_empty():
+            return np.full(len(column), np.nan)
+        found = getattr(column.to_native(), "dtype", column.dtype)  # the user's own word for the type
+        message = f"{where[0].upper()}{where[1:]} holds {found}, not numbers."
+        if column.dtype in (nw.Datetime, nw.Date, nw.Duration, nw.Time):
+            raise DataTypeError(f"{message} Turn dates and times into numbers first, for example days since a start.")
+        raise DataTypeError(f"{message} {ENCODE}")
+
+    def labels(self, where: str) -> Labelled:
+        """Read the column as numbers of labels; null is -1. Those of an ordered column come in their order."""
+        column, native = self._column, self._column.to_native()
+        try:
+            if column.implementation.is_polars() and column.dtype in (nw.Categorical, nw.Enum, nw.String, nw.Boolean):
+                return _labels_of_polars(column)
+            if column.implementation.is_pyarrow():
+                return _labels_of_arrow(native)
+            if hasattr(native, "cat") and hasattr(native.cat, "codes"):
+                return Labelled(np.asarray(native.cat.codes), list(native.cat.categories))
+            if hasattr(native, "factorize"):
+                numbers, labels = native.factorize()
+                return Labelled(np.asarray(numbers), list(labels))
+        except TypeError as error:  # what cannot be hashed
+            raise DataTypeError(f"{where[0].upper()}{where[1:]} cannot be read as categories: {error}.") from error
+        return labels_of_objects(column.to_numpy(), where)
+
+
+def _labels_of_polars(column: "nw.Series[Any]") -> Labelled:
+    """Read a polars column. Its labels are numbered, but not from 0, unless they are fixed by the type."""
+    if column.dtype == nw.Boolean:
+        return Labelled(column.cast(nw.Int64).fill_null(-1).to_numpy(), [False, True])
+    coded = column.cast(nw.Categorical) if column.dtype == nw.String else column
+    physical = nw.from_native(coded.to_native().to_physical(), series_only=True).cast(nw.Int64).fill_null(-1).to_numpy()
+    if isinstance(coded.dtype, nw.Enum):
+        return Labelled(physical, list(coded.dtype.categories))
+    used, first, numbers = np.unique(physical, return_index=True, return_inverse=True)
+    labels = coded[first.tolist()].to_list()
+    return Labelled(numbers - 1, labels[1:]) if len(used) and used[0] < 0 else Labelled(numbers, labels)
+
+
+def _labels_of_arrow(native: Any) -> Labelled:
+    """Read an arrow column by its dictionary."""
+    is_coded = str(native.type).startswith("dictionary")
+    coded = (native if is_coded else native.dictionary_encode()).unify_dictionaries().combine_chunks()
+    return Labelled(coded.indices.cast("int64").fill_null(-1).to_numpy(), coded.dictionary.to_pylist())

@@ -1,0 +1,447 @@
+"""Categories from the frame to the prediction: columns of labels are read, split by sets, and matched by label."""
+
+import copy
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn.base import clone
+
+import weald
+from tests.laws.cases import NATIVE, REFERENCE, Case, grow, make_growth
+from weald.model import CATEGORICAL, OTHERS_LEFT
+from weald.table import Table, read_table
+
+N = 240
+RNG = np.random.default_rng(4)
+COLOURS = np.array(["blue", "green", "red", "yellow", "black", "white"])
+TOWNS = np.array([f"town {i}" for i in range(40)])
+COLOUR = COLOURS[RNG.integers(0, 6, N)]
+TOWN = TOWNS[RNG.integers(0, 40, N)]
+SIZE = RNG.normal(size=N)
+SIGNAL = np.isin(COLOUR, ["red", "black"]) * 2.0 + (np.char.str_len(TOWN) == 6) * SIZE + 0.3 * RNG.normal(size=N)
+TARGETS = {
+    "two classes": np.where(SIGNAL > 1, "yes", "no"),
+    "three classes": np.digitize(SIGNAL, [0.3, 1.6]),
+    "numbers": SIGNAL,
+}
+
+FRAMES = {
+    "pandas categories": lambda c: pd.DataFrame(
+        {k: pd.Categorical(v) if v.dtype.kind == "U" else v for k, v in c.items()}
+    ),
+    "pandas text": pd.DataFrame,
+    "pandas objects": lambda c: pd.DataFrame({k: v.astype(object) if v.dtype.kind == "U" else v for k, v in c.items()}),
+    "polars text": pl.DataFrame,
+    "polars categories": lambda c: pl.DataFrame(c).with_columns(pl.col(pl.String).cast(pl.Categorical)),
+    "arrow text": pa.table,
+    "arrow dictionaries": lambda c: pa.table(
+        {k: pa.array(v).dictionary_encode() if v.dtype.kind == "U" else v for k, v in c.items()}
+    ),
+    "array of objects": lambda c: np.column_stack([v.astype(object) for v in c.values()]),
+    "lists": lambda c: [list(row) for row in zip(*(v.tolist() for v in c.values()), strict=True)],
+}
+
+
+def columns(rows=slice(None)):
+    return {"colour": COLOUR[rows], "size": SIZE[rows], "town": TOWN[rows]}
+
+
+def make_forest(target, **given):
+    model = weald.RandomForestRegressor if target == "numbers" else weald.RandomForestClassifier
+    return model(5, **{"random_state": 3, **given})
+
+
+@pytest.fixture(scope="module", params=TARGETS)
+def target(request):
+    return request.param
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_every_kind_of_frame_gives_the_same_forest_in_both_engines(target, frame):
+    expected = make_forest(target).fit(FRAMES["pandas categories"](columns()), TARGETS[target])
+    X = FRAMES[frame](columns())
+    for engine in ("native", "reference") if frame == "pandas text" else ("native",):
+        model = make_forest(target, engine=engine).fit(X, TARGETS[target])
+        assert model.forest_.fingerprint() == expected.forest_.fingerprint()
+        assert [None if c is None else c.tolist() for c in model.categories_] == [
+            sorted(COLOURS),
+            None,
+            sorted(set(TOWN)),
+        ]
+        assert np.array_equal(model.predict_votes(X), expected.predict_votes(FRAMES["polars text"](columns())))
+
+
+def test_a_tree_of_categories_says_which_go_where():
+    X = pd.DataFrame({"colour": ["red", "blue", "green", "red", "blue", "green", "green"]})
+    model = weald.DecisionTreeClassifier().fit(X, [1, 0, 1, 1, 0, 1, 1])
+    forest = model.forest_
+    assert forest.flags[0] == CATEGORICAL
+    assert model.categories_[0][forest.category_set(0)].tolist() == ["blue"]  # the lighter child, on the left
+    assert not forest.flags[0] & OTHERS_LEFT
+    assert model.predict(pd.DataFrame({"colour": ["green", "blue", "red"]})).tolist() == [1, 0, 1]
+
+
+def test_pruning_keeps_the_sets_of_the_splits_that_stay(target):
+    X = FRAMES["pandas text"](columns())
+    whole = make_forest(target).fit(X, TARGETS[target])
+    pruned = make_forest(target, ccp_alpha=0.02).fit(X, TARGETS[target])
+    assert 0 < len(pruned.forest_.category_start) - 1 < len(whole.forest_.category_start) - 1
+    assert pruned.predict(X).shape == (N,)
+    first = pruned.forest_.take([0])
+    assert first.category_set(0).tolist() == whole.forest_.take([0]).category_set(0).tolist()
+
+
+# ------------------------------------------------------------------------------------------------------------- splits
+
+
+def best_subset_score(values, y, n_classes):
+    """The best score of all ways to send categories left, and missing values left or right, by trying them all."""
+    kinds = [*dict.fromkeys(values)]
+
+    def term(side):
+        if n_classes:
+            counts = np.bincount(side, minlength=n_classes)
+            return (counts**2).sum() / counts.sum()
+        return side.sum() ** 2 / len(side)
+
+    best = -np.inf
+    for bits in range(1, 2 ** len(kinds) - 1):
+        goes_left = np.isin(values, [kind for i, kind in enumerate(kinds) if bits >> i & 1])
+        best = max(best, term(y[goes_left]) + term(y[~goes_left]))
+    return best
+
+
+def score_of_root(model, y, n_classes):
+    forest, n = model.forest_, len(y)
+    if n_classes:
+        counts = np.bincount(y, minlength=n_classes)
+        return forest.decrease[0] * n + (counts**2).sum() / n
+    decrease = np.ldexp(forest.decrease[0], -2 * forest.target_exponent)
+    return decrease * n + y.sum() ** 2 / n
+
+
+@pytest.mark.parametrize("with_missing", [False, True])
+@pytest.mark.parametrize("n_classes", [0, 2])
+@pytest.mark.parametrize("seed", range(12))
+def test_no_subset_of_categories_beats_the_one_that_is_found(n_classes, seed, with_missing):
+    rng = np.random.default_rng(seed)
+    values = np.array([*"abcdefg", "missing" if with_missing else "h"])[rng.integers(0, 8, 40)]
+    y = rng.integers(0, 2, 40) if n_classes else np.round(rng.normal(size=40), 1)
+    model = weald.DecisionTreeClassifier if n_classes else weald.DecisionTreeRegressor
+    X = pd.DataFrame({"kind": [None if v == "missing" else v for v in values]})
+    found = score_of_root(model(max_depth=1).fit(X, y), y, n_classes)
+    best = best_subset_score(values, y, n_classes)
+    # A missing value is a category that may stand on either side of every cut of the others.
+    assert found == pytest.approx(best, rel=1e-12) if not with_missing else found <= best * (1 + 1e-12)
+
+
+def test_two_categories_are_cut_as_numbers_are():
+    rng = np.random.default_rng(0)
+    truth, x = rng.random(80) < 0.4, rng.normal(size=80)
+    y = np.where(truth, x > 0, x > 1)
+    as_truth = weald.DecisionTreeClassifier().fit(pd.DataFrame({"truth": truth, "x": x}), y)
+    as_number = weald.DecisionTreeClassifier().fit(pd.DataFrame({"truth": truth.astype(int), "x": x}), y)
+    assert as_truth.categories_[0].tolist() == [False, True]
+    assert as_number.categories_ == [None, None]
+    assert sorted(as_truth.forest_.decrease) == sorted(as_number.forest_.decrease)
+    assert (as_truth.predict(pd.DataFrame({"truth": truth, "x": x})) == y).all()
+
+
+def test_a_category_that_a_node_did_not_see_goes_to_the_heavier_child():
+    X = pd.DataFrame({"x": [0] * 4 + [1] * 5, "kind": list("aabb") + list("cdddd")})
+    model = weald.DecisionTreeRegressor().fit(X, [0.0, 0.0, 1.0, 1.0, 10.0, 12.0, 12.0, 12.0, 12.0])
+    assert model.forest_.feature.tolist() == [0, 1, -1, -1, 1, -1, -1]
+    # The node of x = 1 sees c once and d four times; a comes to it only in predictions.
+    assert model.predict(pd.DataFrame({"x": [1], "kind": ["a"]})).tolist() == [12.0]
+
+
+def test_a_hundred_thousand_categories_work():
+    n = 100_000
+    X = pd.DataFrame({"name": [f"name {i}" for i in range(n)], "x": np.arange(n) % 7})
+    y = np.arange(n) % 3 == 0
+    model = weald.RandomForestClassifier(2, random_state=0, max_features=None).fit(X, y)
+    assert len(model.categories_[0]) == n
+    forest = model.forest_
+    assert len(forest.category_sets) <= n  # a set holds the lighter child alone, so that all are no more than the rows
+    in_bag = model.predict_proba(X)[:, 1]
+    assert np.corrcoef(in_bag, y)[0, 1] > 0.6
+
+
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+@pytest.mark.parametrize("n_categories", [60, 70, 700, 40_000])
+def test_sets_of_any_size_are_walked_alike_by_both_engines(n_categories, n_classes):
+    rng = np.random.default_rng(n_categories)
+    X = np.column_stack([rng.choice(n_categories, 150), rng.choice(5, 150)]).astype(float)
+    y = rng.integers(0, n_classes, 150).astype(np.int32) if n_classes else rng.normal(size=150)
+    table = Table(X, y, n_classes, None, True, 150, categorical=frozenset({0}))
+    growth = make_growth(table, "gini" if n_classes else "squared_error")
+    case = Case(table, growth, n_trees=2)
+    forests = {engine: grow(engine, case) for engine in (REFERENCE, NATIVE)}
+    assert len({forest.fingerprint() for forest in forests.values()}) == 1
+    probe = np.column_stack([rng.choice([*X[:, 0], *range(0, 2 * n_categories, 7)], 300), rng.choice(5, 300)])
+    leaves = [engine.leaves(forest, probe, 1, None) for engine, forest in forests.items()]
+    assert np.array_equal(*leaves)
+
+
+# ------------------------------------------------------------------------------------------------------------ ordered
+
+GRADES = ["poor", "fair", "good", "best"]
+ORDERED = {
+    "pandas": lambda g: pd.DataFrame({"grade": pd.Categorical(g, categories=GRADES, ordered=True)}),
+    "polars": lambda g: pl.DataFrame({"grade": pl.Series(g, dtype=pl.Enum(GRADES))}),
+    "arrow": lambda g: pa.table(
+        {
+            "grade": pa.DictionaryArray.from_arrays(
+                pa.array([None if x is None else GRADES.index(x) for x in g]), GRADES, ordered=True
+            )
+        }
+    ),
+}
+
+
+@pytest.mark.parametrize("library", ORDERED)
+def test_ordered_categories_are_cut_like_numbers(library):
+    rng = np.random.default_rng(1)
+    numbers = rng.integers(0, 3, 60)  # the best grade is declared, but no row has it
+    y = (numbers == 1) ^ (rng.random(60) < 0.1)
+    grades = [GRADES[i] for i in numbers]
+    model = weald.DecisionTreeClassifier().fit(ORDERED[library](grades), y)
+    plain = weald.DecisionTreeClassifier().fit(numbers.reshape(-1, 1), y)
+    assert model.forest_.fingerprint() == plain.forest_.fingerprint()
+    assert model.categories_[0].tolist() == GRADES
+    assert model.predict(ORDERED[library](["best"])) == plain.predict([[3]])
+    assert model.unknown_categories_ == {}
+
+
+def test_an_ordered_column_that_is_named_is_split_by_sets():
+    X = ORDERED["pandas"](["poor", "fair", "good"] * 5)
+    y = [1, 0, 1] * 5
+    as_numbers = weald.DecisionTreeClassifier().fit(X, y)
+    as_sets = weald.DecisionTreeClassifier(categorical_features=["grade"]).fit(X, y)
+    assert (as_numbers.get_n_leaves(), as_sets.get_n_leaves()) == (3, 2)
+
+
+# ------------------------------------------------------------------------------------------------------------ missing
+
+MISSING = {
+    "None in text": pd.DataFrame({"kind": ["a", None, "b", "a", None, "b"]}),
+    "NaN among objects": pd.DataFrame({"kind": pd.Series(["a", np.nan, "b", "a", np.nan, "b"], dtype=object)}),
+    "NA among objects": pd.DataFrame({"kind": pd.Series(["a", pd.NA, "b", "a", pd.NA, "b"], dtype=object)}),
+    "NaT among objects": pd.DataFrame({"kind": pd.Series(["a", pd.NaT, "b", "a", None, "b"], dtype=object)}),
+    "NA in strings": pd.DataFrame({"kind": pd.array(["a", pd.NA, "b", "a", pd.NA, "b"], dtype="string")}),
+    "pandas category": pd.DataFrame({"kind": pd.Categorical(["a", None, "b", "a", None, "b"])}),
+    "polars null": pl.DataFrame({"kind": ["a", None, "b", "a", None, "b"]}),
+    "polars category": pl.DataFrame({"kind": ["a", None, "b", "a", None, "b"]}).cast(pl.Categorical),
+    "arrow null": pa.table({"kind": ["a", None, "b", "a", None, "b"]}),
+    "arrow dictionary": pa.table({"kind": pa.array(["a", None, "b", "a", None, "b"]).dictionary_encode()}),
+    "array": np.array([["a"], [None], ["b"], ["a"], [float("nan")], ["b"]], dtype=object),
+}
+OF_MISSING = [0, 1, 2, 0, 1, 2]
+
+
+@pytest.mark.parametrize("name", MISSING)
+def test_missing_labels_of_every_kind_are_learnt(name):
+    model = weald.DecisionTreeClassifier().fit(MISSING[name], OF_MISSING)
+    expected = weald.DecisionTreeClassifier().fit(MISSING["None in text"], OF_MISSING)
+    assert model.categories_[0].tolist() == ["a", "b"]
+    assert model.forest_.fingerprint() == expected.forest_.fingerprint()
+    assert model.predict(MISSING[name]).tolist() == OF_MISSING
+
+
+@pytest.mark.parametrize("name", MISSING)
+def test_missing_labels_can_be_refused(name):
+    where = "0" if name == "array" else "'kind'"
+    with pytest.raises(weald.errors.DataError, match=f"Row 1 of column {where} of X is missing"):
+        weald.DecisionTreeClassifier(missing="error").fit(MISSING[name], OF_MISSING)
+
+
+@pytest.mark.parametrize("X", [np.array([[1.0], [np.nan]]), pl.DataFrame({"x": [1, None]}), [[1], [None]]])
+def test_missing_numbers_can_be_refused(X):
+    model = weald.DecisionTreeRegressor(missing="error")
+    with pytest.raises(weald.errors.DataError, match=r"Row 1 of column .* of X is missing"):
+        model.fit(X, [1, 2])
+    model.fit([[1.0], [2.0]], [1, 2])
+    assert model.set_params(missing="learn").predict([[np.nan]]).shape == (1,)
+    with pytest.raises(weald.errors.DataError, match="Row 0 of column 0 of X is missing"):
+        model.set_params(missing="error").predict([[np.nan]])
+
+
+def test_a_model_that_saw_nothing_missing_sends_it_to_the_heavier_child():
+    X = pd.DataFrame({"kind": list("aaaabb") * 2, "x": [0.0] * 6 + [1.0] * 6})
+    y = [0, 0, 0, 0, 1, 1, 2, 2, 2, 2, 3, 3]
+    model = weald.DecisionTreeClassifier().fit(X, y)
+    odd = pd.DataFrame({"kind": [None, "a", None], "x": [0.0, np.nan, np.nan]})
+    # a outweighs b; the two values of x weigh the same, and left is where ties go.
+    assert model.predict(odd).tolist() == [0, 0, 0]
+
+
+# ------------------------------------------------------------------------------------------------------------ unknown
+
+
+def fit_kinds(**given):
+    X = pd.DataFrame({"kind": ["a", "a", "b", "b", None], "x": [1.0, 2.0, 3.0, 4.0, 5.0]})
+    return weald.DecisionTreeClassifier(**given).fit(X, [0, 0, 1, 1, 2])
+
+
+def test_unknown_categories_are_missing_values_and_counted_and_said_once():
+    model = fit_kinds()
+    new = pd.DataFrame({"kind": ["z", "a", "y", "z"], "x": [5.0, 1.0, 5.0, 5.0]})
+    with pytest.warns(UserWarning, match=r"Row 0 of column 'kind' of X is 'z', .* and so are 3 of its cells"):
+        found = model.predict(new)
+    assert found.tolist() == model.predict(new.assign(kind=[None, "a", None, None])).tolist() == [2, 0, 2, 2]
+    assert model.unknown_categories_ == {"kind": 3}
+    model.predict(new)  # a second warning would be an error
+    assert model.unknown_categories_ == {"kind": 6}
+
+
+def test_unknown_categories_can_be_refused():
+    model = fit_kinds(unknown_category="error")
+    with pytest.raises(weald.errors.DataError, match="Row 1 of column 'kind' of X is 'z', a category that no training"):
+        model.predict(pd.DataFrame({"kind": ["a", "z"], "x": [1.0, 1.0]}))
+    assert model.unknown_categories_ == {}
+
+
+def test_a_category_that_is_declared_but_that_no_row_has_is_unknown():
+    X = pd.DataFrame({"kind": pd.Categorical(["a", "b"] * 3, categories=["a", "b", "c"])})
+    model = weald.DecisionTreeClassifier().fit(X, [0, 1] * 3)
+    assert model.categories_[0].tolist() == ["a", "b"]
+    with pytest.warns(UserWarning, match="'c'"):
+        model.predict(pd.DataFrame({"kind": pd.Categorical(["c"])}))
+
+
+def test_categories_of_rows_without_weight_are_unknown():
+    X = pd.DataFrame({"kind": ["a", "b", "c", "d"] * 3})
+    weight = np.array([1, 0, 2, 1] * 3)
+    some = weald.DecisionTreeClassifier().fit(X, [0, 1, 2, 3] * 3, sample_weight=weight)
+    fewer = weald.DecisionTreeClassifier().fit(X[weight > 0], np.array([0, 1, 2, 3] * 3)[weight > 0])
+    assert some.categories_[0].tolist() == ["a", "c", "d"]
+    heavy = weald.DecisionTreeClassifier().fit(
+        X[weight > 0], np.array([0, 1, 2, 3] * 3)[weight > 0], sample_weight=weight[weight > 0]
+    )
+    assert some.forest_.fingerprint() == heavy.forest_.fingerprint()
+    assert fewer.categories_[0].tolist() == ["a", "c", "d"]
+
+
+def test_labels_are_matched_whatever_their_order_and_their_frame():
+    model = make_forest("numbers").fit(FRAMES["pandas text"](columns()), SIGNAL)
+    rows = slice(0, 30)
+    expected = model.predict(FRAMES["pandas text"](columns(rows)))
+    backwards = FRAMES["pandas text"](columns(rows))
+    backwards["colour"] = pd.Categorical(backwards["colour"], categories=sorted(COLOURS)[::-1])
+    for frame in (
+        backwards,
+        *(FRAMES[name](columns(rows)) for name in FRAMES if name not in ("array of objects", "lists")),
+    ):
+        assert np.array_equal(model.predict(frame), expected)
+
+
+def test_another_kind_of_label_is_refused():
+    model = fit_kinds()
+    with pytest.raises(weald.errors.DataTypeError, match=r"column 'kind' of X were text .* such as 1"):
+        model.predict(pd.DataFrame({"kind": [1, 2], "x": [1.0, 2.0]}))
+    with pytest.raises(weald.errors.DataTypeError, match=r"Column 'x' of X holds str|Row 0 of column 'x' of X is 'a'"):
+        model.predict(pd.DataFrame({"kind": ["a"], "x": ["a"]}))
+
+
+def test_a_column_without_any_value_can_be_predicted():
+    model = fit_kinds()
+    for nothing in (pd.DataFrame({"kind": [None], "x": [np.nan]}), pl.DataFrame({"kind": [None], "x": [None]})):
+        assert model.predict(nothing).shape == (1,)
+
+
+# ------------------------------------------------------------------------------------------- which are categorical
+
+
+@pytest.mark.parametrize("given", [["b"], [1], [False, True, False], np.array([False, True, False]), ("b",)])
+def test_features_are_named_by_name_number_or_mask(given):
+    X = pd.DataFrame({"a": [1.0, 2.0, 3.0] * 4, "b": [10, 20, 10] * 4, "c": [True, False, True] * 4})
+    model = weald.DecisionTreeClassifier(categorical_features=given).fit(X, [0, 1, 0] * 4)
+    assert [None if c is None else c.tolist() for c in model.categories_] == [None, [10, 20], None]
+    assert model.predict(X).tolist() == [0, 1, 0] * 4
+
+
+def test_numbers_of_an_array_are_categories_if_the_user_says_so():
+    X = np.array([[3.0, 7.5], [1.0, np.nan], [2.0, 7.5], [1.0, 6.5]])
+    model = weald.DecisionTreeClassifier(categorical_features=[0, 1]).fit(X, [0, 1, 0, 1])
+    assert [c.tolist() for c in model.categories_] == [[1.0, 2.0, 3.0], [6.5, 7.5]]
+    assert model.predict(X).tolist() == [0, 1, 0, 1]
+    with pytest.warns(UserWarning, match=r"Row 0 of column 0 of X is 9\.0"):
+        model.predict([[9.0, 7.5]])
+    assert model.unknown_categories_ == {0: 1}
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (["d"], r"categorical_features names 'd', which is no column of X. The columns of X are \['a', 'b'\]"),
+        ([2], r"categorical_features has 2, which is no feature of X. .* from 0 to 1"),
+        ([-1], "categorical_features has -1"),
+        ([True], "categorical_features is a mask of 1 values, but X has 2 features"),
+        ([1.5], "categorical_features has 1.5"),
+        ("all", "categorical_features='all' is not allowed"),
+    ],
+)
+def test_what_is_no_feature_is_refused(given, words):
+    X = pd.DataFrame({"a": [1.0, 2.0], "b": [1.0, 2.0]})
+    with pytest.raises(weald.errors.ParameterError, match=words):
+        weald.DecisionTreeClassifier(categorical_features=given).fit(X, [0, 1])
+
+
+def test_names_need_a_frame():
+    with pytest.raises(weald.errors.ParameterError, match="X has no column names: give indices"):
+        weald.DecisionTreeClassifier(categorical_features=["a"]).fit([[1.0], [2.0]], [0, 1])
+
+
+def test_without_categories_text_is_refused():
+    with pytest.raises(weald.errors.DataTypeError, match=r"Column 'a' of X holds .*, not numbers"):
+        weald.DecisionTreeClassifier(categorical_features=None).fit(pl.DataFrame({"a": ["x", "y"]}), [0, 1])
+
+
+def test_labels_that_cannot_be_sorted_are_refused():
+    X = pd.DataFrame({"a": pd.Series([1, "x"] * 3, dtype=object)})
+    with pytest.raises(weald.errors.DataTypeError, match="labels of column 'a' of X cannot be sorted: int, str"):
+        weald.DecisionTreeClassifier(categorical_features=["a"]).fit(X, [0, 1] * 3)
+    X = pd.DataFrame({"a": [[1], [2]] * 3})
+    with pytest.raises(weald.errors.DataTypeError, match="'a' of X"):
+        weald.DecisionTreeClassifier(categorical_features=["a"]).fit(X, [0, 1] * 3)
+
+
+# -------------------------------------------------------------------------------------------------------- around it
+
+
+def test_what_is_learnt_survives_copies_and_pickles():
+    model = make_forest("two classes").fit(FRAMES["polars text"](columns()), TARGETS["two classes"])
+    X = FRAMES["arrow text"](columns(slice(0, 20)))
+    expected = model.predict_votes(X)
+    for twin in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
+        assert np.array_equal(twin.predict_votes(X), expected)
+    votes = sum(tree.predict_votes(X) for tree in model.estimators_)
+    assert np.allclose(votes, expected)
+    assert clone(model).get_params() == model.get_params()
+
+
+def test_growing_on_needs_the_same_categories():
+    X = pd.DataFrame({"kind": ["a", "b", "c"] * 4})
+    model = weald.RandomForestClassifier(2, warm_start=True, random_state=0).fit(X, [0, 1, 2] * 4)
+    model.set_params(n_estimators=3)
+    with pytest.raises(weald.errors.DataError, match="other categories than the table from which warm_start"):
+        model.fit(X.replace("a", "z"), [0, 1, 2] * 4)
+    whole = weald.RandomForestClassifier(3, random_state=0).fit(X, [0, 1, 2] * 4)
+    assert model.fit(X, [0, 1, 2] * 4).forest_.fingerprint() == whole.forest_.fingerprint()
+
+
+def test_out_of_bag_rows_are_read_as_they_were():
+    X = FRAMES["pandas text"](columns())
+    model = weald.RandomForestClassifier(30, random_state=0, oob_score=True).fit(X, TARGETS["two classes"])
+    by_hand = np.zeros((N, 2))
+    reading = read_table(clone(model), X, TARGETS["two classes"], None, classify=True)
+    coded = NATIVE.code(reading.table, 65_535, 1, None)
+    bags = NATIVE.bags(coded, model.growth_, model.forest_.origins, 1)
+    for bag, tree in zip(bags, model.estimators_, strict=True):
+        by_hand += tree.predict_proba(X) * (bag == 0)[:, None]
+    seen = by_hand.sum(axis=1) > 0
+    assert np.allclose(model.oob_decision_function_[seen], by_hand[seen] / by_hand[seen].sum(axis=1, keepdims=True))
