@@ -31,7 +31,8 @@ class BoundaryDisplay:
     Make it with `from_estimator`. Colours of classes are mixed by the shares that the model gives them, so doubt is
     pale; lines divide the classes that it would say. Trees and forests are constant between thresholds: their picture
     is computed cell by cell between the thresholds themselves and is exact, up to `resolution` thresholds a feature.
-    Any other classifier or regressor of scikit-learn's kind is drawn on a regular grid.
+    Any other classifier or regressor of scikit-learn's kind is drawn on a regular grid. With rows drawn,
+    `display.ax_.legend()` names the classes.
 
     Parameters
     ----------
