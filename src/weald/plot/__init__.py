@@ -6,6 +6,7 @@
     ImpurityDisplay     impurity against the share of a class
     PruningDisplay      error against the size of a tree
     OutOfBagDisplay     out-of-bag error of a growing forest
+    ImportanceDisplay   which features matter
     ConfusionDisplay    which classes are taken for which
     ProximityDisplay    a map of rows by the leaves that they share
 
@@ -25,6 +26,7 @@ from weald.plot.boundary import BoundaryDisplay
 from weald.plot.confusion import ConfusionDisplay
 from weald.plot.curves import ImpurityDisplay
 from weald.plot.growth import OutOfBagDisplay
+from weald.plot.importance import ImportanceDisplay
 from weald.plot.partition import PartitionDisplay
 from weald.plot.proximity import ProximityDisplay
 from weald.plot.pruning import PruningDisplay
@@ -33,6 +35,7 @@ from weald.plot.tree import TreeDisplay
 __all__ = [
     "BoundaryDisplay",
     "ConfusionDisplay",
+    "ImportanceDisplay",
     "ImpurityDisplay",
     "OutOfBagDisplay",
     "PartitionDisplay",
