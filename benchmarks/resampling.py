@@ -2,8 +2,8 @@
 
     python benchmarks/resampling.py [--folder FOLDER] [--data NAMES] [--trees 100] [--seeds 3] [--rows 4000] [--write]
 
-Errors on test data and seconds of a fit, means over seeds, on one thread. scikit-learn's AdaBoost boosts whole trees of
-its own, each fitted to a weighted table of all rows, and stumps, which is its default. `--write` puts the table into
+Mean error on test data and shortest time of a fit over seeds, on one thread. scikit-learn's AdaBoost boosts whole trees
+of its own, each fitted to a weighted table of all rows, and stumps, which is its default. `--write` puts the table into
 docs/resampling.md. A folder of parquet files adds data sets (see accuracy.py).
 """
 
@@ -64,7 +64,8 @@ def row(name, split_by_seed, given):
         split = split._replace(X_train=np.nan_to_num(split.X_train, nan=-1), X_test=np.nan_to_num(split.X_test, nan=-1))
         for way, make in WAYS.items():
             found[way].append(measure_way(make, split, given.trees, seed))
-    means = {way: np.mean(pairs, axis=0) for way, pairs in found.items()}
+    # The shortest time is the one least disturbed.
+    means = {way: (np.mean(pairs, axis=0)[0], np.min(pairs, axis=0)[1]) for way, pairs in found.items()}
     best = min(error for error, _ in means.values())
     unit = means["forest"][1]
     cells = []
@@ -93,7 +94,8 @@ def main():
     machine = measure.describe_machine("scikit-learn", "weald", "numpy")
     text += (
         "\n\nErrors on test data; in brackets the time of a fit, with that of the forest as 1. "
-        f"{given.trees} trees, at most {given.rows:,} rows, means over {given.seeds} seeds, one thread. "
+        f"{given.trees} trees, at most {given.rows:,} rows, mean error and shortest time of {given.seeds} seeds, one "
+        "thread. "
         f"Measured with `benchmarks/resampling.py` on {machine}."
     )
     print(text)

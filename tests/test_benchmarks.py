@@ -113,3 +113,16 @@ def test_interrupts_are_measured(folder):
 def test_imbalanced_classes_are_measured(folder):
     printed = run("imbalanced.py", "--rows", "400", "--trees", "40", "--seeds", "1", folder=folder)
     assert len(re.findall(r"^\| `.*` (\| [01]\.\d{3} ){6}\|$", printed, re.MULTILINE)) == 5
+
+
+def test_tuning_is_compared_with_cross_validation(tmp_path, folder):
+    page = tmp_path / "page.md"
+    page.write_text("<!-- tuning -->\n<!-- /tuning -->\n")
+    printed = run("tuning.py", "--quick", "--write", page, folder=folder)
+    assert len(re.findall(r"^\| [\w-]+ \| m = \d+, leaf \d+ \|.* times cheaper \|$", printed, re.MULTILINE)) == 2
+    assert page.read_text() == f"<!-- tuning -->\n{printed}<!-- /tuning -->\n"
+
+
+def test_ways_to_make_trees_differ_are_compared(folder):
+    printed = run("resampling.py", "--quick", folder=folder)
+    assert len(re.findall(r"[\d.]+ %(?:\*\*)? \([\d.]+\)", printed)) == 8

@@ -56,6 +56,15 @@ def test_a_forest_is_more_stable_than_a_tree():
         assert many.structure < alone.structure
 
 
+def test_other_rows_may_be_compared():
+    tree = weald.DecisionTreeClassifier()
+    models = [model for model, _ in fit_repeatedly(tree, X[::2], Y[::2], 4, 0)]
+    differ = [np.mean(a.predict(X[1::2]) != b.predict(X[1::2])) for a, b in combinations(models, 2)]
+    found = weald.stability(tree, X[::2], Y[::2], X_test=X[1::2], n_repeats=4)
+    assert found.change == pytest.approx(np.mean(differ))
+    assert len(found.changes) == 75
+
+
 def test_a_model_that_never_changes_is_stable():
     constant = weald.stability(weald.DecisionTreeClassifier(), np.ones((20, 1)), np.arange(20) % 2 * 0, n_repeats=3)
     assert (constant.change, constant.structure) == (0, 0)

@@ -28,14 +28,16 @@ class Stability:
         return f"<predictions change by {self.change:.4g}, leaves by {self.structure:.4g}>"
 
 
-def stability(estimator: Any, X: Any, y: Any, *, n_repeats: int = 20, random_state: int = 0) -> Stability:
+def stability(
+    estimator: Any, X: Any, y: Any, *, X_test: Any = None, n_repeats: int = 20, random_state: int = 0
+) -> Stability:
     """Measure how much an estimator changes when its training data does.
 
-    Clones are fitted to bootstrap samples of the rows and compared two by two, on all rows. The change of predictions
-    is the share of rows on which two clones disagree; of numbers, the root of the mean squared difference, in units of
-    the standard deviation of y. The structure is compared by who shares a leaf with whom: with K(i, j) the share of
-    trees in which rows i and j do, it is the sum of abs(K - K') over the sum of K + K', over pairs of rows, of at
-    most 200 rows.
+    Clones are fitted to bootstrap samples of the rows and compared two by two, on all rows or on others. The change of
+    predictions is the share of rows on which two clones disagree; of numbers, the root of the mean squared difference,
+    in units of the standard deviation of y. The structure is compared by who shares a leaf with whom: with K(i, j) the
+    share of trees in which rows i and j do, it is the sum of abs(K - K') over the sum of K + K', over pairs of rows, of
+    at most 200 rows.
 
     Parameters
     ----------
@@ -43,6 +45,7 @@ def stability(estimator: Any, X: Any, y: Any, *, n_repeats: int = 20, random_sta
         Any classifier or regressor with scikit-learn's interface. The structure needs `apply`, which trees and forests
         have.
     X, y : the training data
+    X_test : rows to compare the clones on, optional
     n_repeats : int, default=20
         Number of samples.
     random_state : int, default=0
@@ -63,15 +66,17 @@ def stability(estimator: Any, X: Any, y: Any, *, n_repeats: int = 20, random_sta
     True
     """
     target = read_target(y, X)
-    probes = np.linspace(0, len(target) - 1, min(N_PROBES, len(target))).astype(np.int64)
+    rows = X if X_test is None else X_test
+    n_rows = rows.shape[0] if hasattr(rows, "shape") else len(rows)
+    probes = np.linspace(0, n_rows - 1, min(N_PROBES, n_rows)).astype(np.int64)
     said: list[npt.NDArray[Any]] = []
     together: list[FloatArray] = []
     for model, _ in fit_repeatedly(estimator, X, target, n_repeats, random_state):
-        said.append(np.asarray(model.predict(X)))
+        said.append(np.asarray(model.predict(rows)))
         if hasattr(model, "apply"):
-            together.append(_who_is_together(np.asarray(model.apply(X)), probes))
+            together.append(_who_is_together(np.asarray(model.apply(rows)), probes))
     pairs = list(combinations(range(n_repeats), 2))
-    changes: FloatArray = np.zeros(len(target))
+    changes: FloatArray = np.zeros(n_rows)
     for i, j in pairs:
         changes += (said[i] != said[j]) if is_classifier(estimator) else (said[i] - said[j]) ** 2
     changes = changes / len(pairs)
