@@ -88,6 +88,19 @@ def test_columns_that_are_no_numbers_stand_at_their_commonest_value():
         read_points(frame)
 
 
+def test_categories_stand_still_beside_the_plane_and_are_refused_in_it():
+    frame = IRIS.data.iloc[:, :2].assign(colour=pd.Categorical(np.where(np.arange(150) % 3, "blue", "red")))
+    model = weald.RandomForestClassifier(3, random_state=0).fit(frame, IRIS.target)
+    display = BoundaryDisplay.from_estimator(model, frame, IRIS.target)
+    rows = frame.iloc[: len(display.x) - 1].assign(colour="blue")
+    rows.iloc[:, 0], rows.iloc[:, 1] = middles(display.x), middles(display.y)[0]
+    assert (display.values[0] == model.predict_proba(rows)).all()
+    coded = frame.assign(colour=np.arange(150) % 2)
+    model = weald.RandomForestClassifier(3, categorical_features=["colour"]).fit(coded, IRIS.target)
+    with pytest.raises(weald.DataError, match="Column 2 holds categories"):
+        BoundaryDisplay.from_estimator(model, coded, features=(0, 2))
+
+
 def test_missing_and_infinite_values_leave_the_plane_finite():
     points = np.array([[0.0, np.nan], [1.0, 2.0], [np.inf, 4.0]])
     (x0, x1), (y0, y1) = limits_of(points)

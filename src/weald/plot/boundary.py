@@ -17,7 +17,16 @@ from weald.errors import ParameterError
 from weald.model import Forest
 from weald.plot.axes import figure_of, new_axes
 from weald.plot.palette import INK, SCALE, class_colors, mix, tint
-from weald.plot.plane import Limits, columns_of, draw_points, limits_of, lines_between, read_points, set_plane
+from weald.plot.plane import (
+    Limits,
+    columns_of,
+    draw_points,
+    limits_of,
+    lines_between,
+    read_points,
+    refuse_categories,
+    set_plane,
+)
 from weald.words import Names
 
 STRENGTH = 0.45  # of the colours of classes, where the model is sure
@@ -117,6 +126,7 @@ class BoundaryDisplay:
         check_is_fitted(estimator)
         _check_resolution(resolution)
         points = read_points(X, features)
+        refuse_categories(estimator, features)
         limits = limits or limits_of(points)
         x, y_edges, exact = _grid(estimator, features, limits, resolution)
         rows = _grid_rows(X, features, at, _middles(x), _middles(y_edges))

@@ -16,7 +16,7 @@ from weald import criteria
 from weald.errors import DataError
 from weald.plot.axes import figure_of, new_axes, two_axes
 from weald.plot.palette import INK, PAPER, SCALE, class_colors, tint
-from weald.plot.plane import Limits, draw_points, limits_of, read_points, set_plane
+from weald.plot.plane import Limits, draw_points, limits_of, read_points, refuse_categories, set_plane
 from weald.plot.tree import TreeDisplay
 from weald.sketch import Sketch, one_tree, sketch_tree
 from weald.words import Names
@@ -132,6 +132,7 @@ class PartitionDisplay:
                 f"A partition is drawn in the plane, but the tree was grown on {forest.n_features} features. Fit it on "
                 "two columns."
             )
+        refuse_categories(estimator, (0, 1))
         sketch = sketch_tree(estimator, tree=tree, feature_names=feature_names, class_names=class_names)
         points = read_points(X)
         names = Names.of(estimator, feature_names).features

@@ -36,6 +36,16 @@ def read_points(X: Any, features: tuple[int, int] = (0, 1)) -> Floats:
         raise DataError(f"The plane needs two features that are numbers: {error}") from error
 
 
+def refuse_categories(estimator: Any, features: tuple[int, int]) -> None:
+    """Refuse features that are cut by sets of categories: they have no place on an axis."""
+    schema = getattr(estimator, "schema_", None)
+    found = [f for f in features if schema is not None and f in schema.categorical]
+    if found:
+        raise DataError(
+            f"Column {found[0]} holds categories, which have no order. A plane needs two columns of numbers."
+        )
+
+
 def limits_of(points: Floats) -> Limits:
     """Say how far the plane reaches: a little beyond the finite points."""
     low, high = (
