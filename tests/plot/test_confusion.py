@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 from sklearn.metrics import confusion_matrix
+from sklearn.neighbors import KNeighborsClassifier
 
 import weald
 from weald.plot import ConfusionDisplay
@@ -39,6 +40,13 @@ def test_a_class_that_never_comes_has_an_empty_row():
     tree = weald.DecisionTreeClassifier().fit(X, Y)
     display = ConfusionDisplay.from_estimator(tree, X[:100], Y[:100])
     assert display.counts.tolist() == [[50, 0, 0], [0, 50, 0], [0, 0, 0]]
+
+
+def test_other_classifiers_can_be_judged_too():
+    model = KNeighborsClassifier(1).fit(X, Y)
+    assert np.trace(ConfusionDisplay.from_estimator(model, X, Y, class_names=NAMES).counts) == 150
+    with pytest.raises(weald.DataError, match="class_names has 2 names for 3 classes"):
+        ConfusionDisplay.from_estimator(model, X, Y, class_names=NAMES[:2])
 
 
 def test_numbers_have_no_confusion():

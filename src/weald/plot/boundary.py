@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from weald.errors import ParameterError
 from weald.model import Forest
 from weald.plot.axes import figure_of, new_axes
+from weald.plot.naming import name_classes, name_features
 from weald.plot.palette import INK, SCALE, class_colors, mix, tint
 from weald.plot.plane import (
     Limits,
@@ -27,7 +28,6 @@ from weald.plot.plane import (
     refuse_categories,
     set_plane,
 )
-from weald.words import Names
 
 STRENGTH = 0.45  # of the colours of classes, where the model is sure
 
@@ -132,9 +132,8 @@ class BoundaryDisplay:
         rows = _grid_rows(X, features, at, _middles(x), _middles(y_edges))
         values = _ask(estimator, rows).reshape(len(y_edges) - 1, len(x) - 1, -1)
         classify = hasattr(estimator, "classes_")
-        names = Names.of(estimator, feature_names, class_names)
-        labels = None if names.classes is None else [str(label) for label in names.classes]
-        of_plane = names.features[features[0]], names.features[features[1]]
+        names, labels = name_features(estimator, feature_names), name_classes(estimator, class_names)
+        of_plane = names[features[0]], names[features[1]]
         display = cls(x, y_edges, values if classify else values[:, :, 0], labels, of_plane, exact)
         display.plot(ax=ax)
         if y is not None:

@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 from weald.errors import ParameterError
 from weald.plot.axes import figure_of, new_axes
 from weald.plot.growth import out_of_bag
+from weald.plot.naming import name_classes
 from weald.plot.palette import INK, SCALE
-from weald.words import Names
 
 Counts = npt.NDArray[np.integer[Any]]
 
@@ -135,7 +135,7 @@ class ConfusionDisplay:
 
 def _labels(estimator: Any, class_names: Sequence[str] | None) -> list[str]:
     check_is_fitted(estimator)
-    names = Names.of(estimator, None, class_names)
-    if names.classes is None:
+    labels = name_classes(estimator, class_names)
+    if labels is None:
         raise ParameterError(f"{type(estimator).__name__} says numbers, not classes. Give a classifier.")
-    return [str(label) for label in names.classes]
+    return labels

@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from weald.model import Forest
 from weald.plot.axes import figure_of, new_axes
+from weald.plot.naming import name_features
 from weald.plot.palette import FIRST, INK, LINE, SOFT, calm, tint
-from weald.words import Names
 
 MOST = 30  # features that are drawn
 
@@ -90,7 +90,7 @@ class ImportanceDisplay:
         shares = shares_by_tree(estimator.forest_)
         values = shares.mean(axis=0) if len(shares) else np.zeros(estimator.n_features_in_)
         std_error = shares.std(axis=0, ddof=1) / np.sqrt(len(shares)) if len(shares) > 1 else None
-        names = Names.of(estimator, feature_names).features
+        names = name_features(estimator, feature_names)
         return cls(names, values, std_error, "share of the decrease of impurity").plot(ax=ax, most=most)
 
     @classmethod

@@ -15,11 +15,11 @@ from matplotlib.patches import Rectangle
 from weald import criteria
 from weald.errors import DataError
 from weald.plot.axes import figure_of, new_axes, two_axes
+from weald.plot.naming import name_features
 from weald.plot.palette import INK, PAPER, SCALE, class_colors, tint
 from weald.plot.plane import Limits, draw_points, limits_of, read_points, refuse_categories, set_plane
 from weald.plot.tree import TreeDisplay
 from weald.sketch import Sketch, one_tree, sketch_tree
-from weald.words import Names
 
 FIRST, LAST = 2.4, 0.9  # thickness of lines, from the first cut to the last
 STRENGTH = 0.3
@@ -135,7 +135,7 @@ class PartitionDisplay:
         refuse_categories(estimator, (0, 1))
         sketch = sketch_tree(estimator, tree=tree, feature_names=feature_names, class_names=class_names)
         points = read_points(X)
-        names = Names.of(estimator, feature_names).features
+        names = name_features(estimator, feature_names)
         classes = getattr(estimator, "classes_", None)
         impurities = _impurities(forest, sketch, estimator.growth_.criterion)
         display = cls(sketch, limits_of(points), (names[0], names[1]), points, y, classes, impurities)

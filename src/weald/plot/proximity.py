@@ -14,9 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from weald.errors import DataError
 from weald.plot.axes import figure_of, new_axes
+from weald.plot.naming import name_classes
 from weald.plot.palette import calm
 from weald.plot.plane import draw_points
-from weald.words import Names
 
 MOST_ROWS = 2000  # the map of n rows costs n³
 
@@ -91,8 +91,7 @@ class ProximityDisplay:
         if n_rows > MOST_ROWS:
             raise DataError(f"X has {n_rows} rows; a map takes at most {MOST_ROWS}. Draw some of them at random.")
         points, kept = scale_classically(1 - proximities(estimator, X))
-        names = Names.of(estimator, None, class_names)
-        labels = None if names.classes is None else [str(label) for label in names.classes]
+        labels = name_classes(estimator, class_names)
         return cls(points, y, labels, getattr(estimator, "classes_", None), kept).plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> Self:

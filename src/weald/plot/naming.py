@@ -1,0 +1,28 @@
+"""Names of features and classes, of any model of scikit-learn's kind: pictures compare weald's with others."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from weald.errors import DataError
+
+
+def name_features(estimator: Any, given: Sequence[str] | None) -> list[str]:
+    """Take the names that were given, else those of the training table, else x0, x1 and so on."""
+    n_features = estimator.n_features_in_
+    names = getattr(estimator, "feature_names_in_", None) if given is None else given
+    if names is None:
+        return [f"x{f}" for f in range(n_features)]
+    if len(names) != n_features:
+        raise DataError(f"feature_names has {len(names)} names for {n_features} features. Give one for each.")
+    return [str(name) for name in names]
+
+
+def name_classes(estimator: Any, given: Sequence[str] | None) -> list[str] | None:
+    """Take the names that were given, else the labels; None: the model says numbers."""
+    labels = getattr(estimator, "classes_", None)
+    if labels is None:
+        return None
+    names = labels if given is None else given
+    if len(names) != len(labels):
+        raise DataError(f"class_names has {len(names)} names for {len(labels)} classes. Give one for each.")
+    return [str(name) for name in names]
