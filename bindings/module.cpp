@@ -13,6 +13,7 @@ namespace nb = nanobind;
 namespace weald {
 
 void bind_forest(nb::module_& module);
+void bind_importance(nb::module_& module);
 void bind_parts(nb::module_& module);
 
 }  // namespace weald
@@ -22,5 +23,6 @@ NB_MODULE(WEALD_MODULE, module) {
     module.def("cpu_supports", &weald::cpu_supports, nb::arg("simd"),
                "Whether this processor can run the instruction set of that name.");
     weald::bind_forest(module);
+    weald::bind_importance(module);
     weald::bind_parts(module);
 }

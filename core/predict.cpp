@@ -256,11 +256,7 @@ void Predictor::walk_with(std::size_t tree, const Float* const* rows, std::size_
             const Node& node = nodes[walker.at];
             if (node.feature != kLeaf) {
                 const auto x = static_cast<double>(walker.row[HasCategories ? node.feature & kFeature : node.feature]);
-                const bool by_set = HasCategories && (node.feature & (kInWord | kInSets)) != 0 && x == x;
-                const bool left = by_set ? goes_left(node, x) : (x <= node.threshold) | ((x != x) & node.missing_left);
-                // A choice without a branch: which way a row goes cannot be foretold.
-                const std::uint32_t right = node.right;
-                walker.at = right + ((walker.at + 1 - right) & (0u - static_cast<std::uint32_t>(left)));
+                walker.at = child<HasCategories>(node, walker.at, x);
                 continue;
             }
             found[walker.number] = walker.at;

@@ -52,6 +52,7 @@ class Predictor {
     std::size_t n_trees() const { return roots_.size(); }
     std::size_t width() const { return n_classes_ == 0 ? 1 : n_classes_; }
     std::uint32_t n_features() const { return n_features_; }
+    std::uint32_t n_classes() const { return n_classes_; }
 
     // Node numbers inside their trees, rows x trees.
     void find_leaves(const Matrix& x, std::span<std::int32_t> leaves, Work& work) const;
@@ -64,14 +65,7 @@ class Predictor {
     void add_votes_out_of_bag(const Matrix& x, bool hard, std::size_t begin, std::size_t end, OutOfBag out,
                               OutOfBagVotes& votes, Work& work) const;
 
-  private:
-    static constexpr std::uint32_t kLeaf = 0xFFFFFFFFu;
-    static constexpr std::uint32_t kPure = 1u << 30;
-    // Bits of `feature` at a categorical split: where its set is.
-    static constexpr std::uint32_t kInWord = 1u << 31;
-    static constexpr std::uint32_t kInSets = 1u << 30;
-    static constexpr std::uint32_t kFeature = kInSets - 1;
-    static constexpr std::uint32_t kOthers = 63;  // bit of the word that stands for this category and all above it
+    // ---- One step at a time
 
     struct Node {
         union {
@@ -83,7 +77,45 @@ class Predictor {
         std::uint32_t right
             : 31;  // in a leaf of a classification tree: kPure + its class, or its number among the others
         std::uint32_t missing_left : 1;
+
+        bool is_leaf() const { return feature == kLeaf; }
+        std::uint32_t column() const { return feature & kFeature; }
     };
+
+    std::span<const Node> nodes(std::size_t tree) const {
+        const std::size_t end = tree + 1 < roots_.size() ? roots_[tree + 1] : nodes_.size();
+        return std::span(nodes_).subspan(roots_[tree], end - roots_[tree]);
+    }
+
+    bool has_categories() const { return has_categories_; }
+
+    // Where a row goes from the node with this number; x is its value of the node's feature.
+    template <bool HasCategories>
+    std::uint32_t child(const Node& node, std::uint32_t number, double x) const {
+        const bool by_set = HasCategories && (node.feature & (kInWord | kInSets)) != 0 && x == x;
+        const bool left = by_set ? goes_left(node, x) : (x <= node.threshold) | ((x != x) & node.missing_left);
+        // A choice without a branch: which way a row goes cannot be foretold.
+        const std::uint32_t right = node.right;
+        return right + ((number + 1 - right) & (0u - static_cast<std::uint32_t>(left)));
+    }
+
+    // What a tree that stands alone predicts in a leaf: its mean, or the number of its commonest class.
+    double answer(const Node& leaf) const {
+        if (n_classes_ == 0) {
+            return leaf.threshold;
+        }
+        return leaf.right >= kPure ? leaf.right - kPure : leaves_[leaf.right].winner;
+    }
+
+  private:
+    static constexpr std::uint32_t kLeaf = 0xFFFFFFFFu;
+    static constexpr std::uint32_t kPure = 1u << 30;
+    // Bits of `feature` at a categorical split: where its set is.
+    static constexpr std::uint32_t kInWord = 1u << 31;
+    static constexpr std::uint32_t kInSets = 1u << 30;
+    static constexpr std::uint32_t kFeature = kInSets - 1;
+    static constexpr std::uint32_t kOthers = 63;  // bit of the word that stands for this category and all above it
+
     struct Leaf {  // of several classes: where its shares are, and the commonest
         std::uint32_t begin;
         std::uint32_t end;

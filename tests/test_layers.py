@@ -51,6 +51,7 @@ LAYERS = [
     "curve",
     "category_sets",
     "predict",
+    "importance",
 ]
 
 # The compiler's own header of machine instructions: the only one from outside whose name ends in .h.

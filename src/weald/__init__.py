@@ -2,6 +2,7 @@
 
 DecisionTreeClassifier, DecisionTreeRegressor     one tree
 RandomForestClassifier, RandomForestRegressor     many
+importance                                        which features matter
 merge                                             one forest from several
 export_html                                       a tree as a page that folds
 tune                                              parameters by out-of-bag error
@@ -19,6 +20,7 @@ from weald.diversity import strength
 from weald.errors import DataError, DataTypeError, ParameterError, WealdError
 from weald.forests import RandomForestClassifier, RandomForestRegressor
 from weald.html_tree import export_html
+from weald.importances import importance
 from weald.merging import merge
 from weald.trees import DecisionTreeClassifier, DecisionTreeRegressor
 from weald.tuning import tune
@@ -35,6 +37,7 @@ __all__ = [
     "__version__",
     "bias_variance",
     "export_html",
+    "importance",
     "merge",
     "stability",
     "strength",

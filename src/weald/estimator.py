@@ -16,9 +16,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from weald import criteria, params, progress, votes
+from weald.decrease import mean_decrease
 from weald.draws import draw_classes
 from weald.engines.door import Engine, Watch, open_engine
-from weald.importance import mean_decrease
 from weald.model import FloatArray, Forest, IntArray
 from weald.params import Growth
 from weald.prune import prune_forest

@@ -2,17 +2,20 @@
 
 Engine             what every engine can do
 OutOfBagVotes      what trees say of the rows outside their bags
+Mixing             which features to mix among which rows
 ReferenceEngine    the definition in plain Python (`reference.py`), fed with lists
 open_engine        from the user's word to an engine
 """
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from weald.engines import mixing as mix
 from weald.engines import reference
 from weald.errors import ParameterError
 from weald.model import CATEGORICAL, MISSING_LEFT, OTHERS_LEFT, FloatArray, Forest, IntArray, Origin
@@ -21,6 +24,24 @@ from weald.table import Table
 
 # Called now and then with the share of the work that is done; it may raise to stop the work.
 Watch = Callable[[float], None]
+
+
+@dataclass(frozen=True)
+class Mixing:
+    """Which features to mix among which rows, and where what rows lose is added up."""
+
+    trees: range  # of the forest
+    names: Sequence[tuple[int, int]]  # seed and number of each of them
+    is_new: npt.NDArray[np.bool_]  # trees x rows: has the tree not seen the row?
+    order: IntArray  # rows in rank order
+    target: FloatArray  # by row: a number, or the number of a class
+    weight: FloatArray  # by row
+    group_of: IntArray  # by feature: its group; -1: it is not mixed
+    group_id: IntArray  # by group: enters the address of its draws
+    repeat: int = 0  # enters it, too
+    cells: IntArray | None = None  # trees x groups x rows: values are mixed inside cells
+    sums: FloatArray | None = None  # rows x groups: what a row loses in these trees is added to it
+    squares: FloatArray | None = None  # the same for squares
 
 
 class Engine(Protocol):
@@ -46,6 +67,18 @@ class Engine(Protocol):
 
     def bags(self, coded: Any, growth: Growth, origins: Sequence[Origin], n_threads: int) -> IntArray:
         """Draw the bags again, as the origins say (trees x rows): how often each row counts, in the table's order."""
+
+    def order(self, coded: Any) -> IntArray:
+        """Rows of the table in rank order."""
+
+    def mix(
+        self, forest: Forest, X: npt.NDArray[Any], mixing: Mixing, n_threads: int, watch: Watch | None
+    ) -> FloatArray:
+        """Say how much more trees lose when features are mixed (trees x groups): sums by weight over their new rows.
+
+        The loss is 1 for a wrong class, or the squared error. Sums run in rank order; what rows lose is added to
+        `mixing.sums` in tree order.
+        """
 
     def sum_votes_out_of_bag(
         self,
@@ -150,6 +183,36 @@ class ReferenceEngine:
         for i, (drawn, seed, tree) in enumerate(trees):
             found[i, coded.position] = reference.fill_bag(coded, _plain(drawn), seed, tree).sizes
         return found
+
+    def order(self, coded: reference.Coded) -> IntArray:
+        """Rows of the table in rank order."""
+        return np.array(coded.position, dtype=np.uint32)
+
+    def mix(
+        self, forest: Forest, X: npt.NDArray[Any], mixing: Mixing, n_threads: int = 1, watch: Watch | None = None
+    ) -> FloatArray:
+        """Mix features in one tree after the other."""
+        values, trees = X.astype(np.float64).tolist(), _flat_trees(forest)
+        of_trees = np.zeros((len(mixing.trees), len(mixing.group_id)))
+        for t, (seed, number) in enumerate(mixing.names):
+            rows = [r for r in mixing.order.tolist() if mixing.is_new[t, r]]
+            for group, group_id in enumerate(mixing.group_id.tolist()):
+                cells = [0] * len(rows) if mixing.cells is None else mixing.cells[t, group, rows].tolist()
+                lost = mix.increases(
+                    trees[mixing.trees[t]],
+                    [values[r] for r in rows],
+                    mixing.target[rows].tolist(),
+                    forest.n_classes,
+                    np.flatnonzero(mixing.group_of == group).tolist(),
+                    mix.shuffle_rows(cells, seed, number, group_id, mixing.repeat),
+                )
+                for row, increase in zip(rows, lost, strict=True):
+                    of_trees[t, group] += mixing.weight[row] * increase
+                    if mixing.sums is not None:
+                        mixing.sums[row, group] += increase
+                    if mixing.squares is not None:
+                        mixing.squares[row, group] += increase * increase
+        return of_trees
 
     def sum_votes_out_of_bag(
         self,

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from weald import _core
-from weald.engines.door import OutOfBagVotes, Watch, sum_weighted_votes
+from weald.engines.door import Mixing, OutOfBagVotes, Watch, sum_weighted_votes
 from weald.model import FloatArray, Forest, IntArray, Origin
 from weald.params import Growth
 from weald.table import Table
@@ -79,6 +79,35 @@ class NativeEngine:
         """Draw the bags again."""
         trees = ((self._growth(growth.with_bags(o.bags)), *tree) for o in origins for tree in o.trees())
         return np.array([self.core.bag(coded, drawn, seed, tree) for drawn, seed, tree in trees])
+
+    def order(self, coded: Any) -> IntArray:
+        """Rows of the table in rank order."""
+        order: IntArray = coded.positions()
+        return order
+
+    def mix(
+        self, forest: Forest, X: npt.NDArray[Any], mixing: Mixing, n_threads: int = 1, watch: Watch | None = None
+    ) -> FloatArray:
+        """Mix features, trees in parallel."""
+        cells = np.empty(0, dtype=np.int32) if mixing.cells is None else mixing.cells
+        of_trees: FloatArray = self.core.mix_features(
+            self._predictor(forest),
+            X,
+            [(t, *name) for t, name in zip(mixing.trees, mixing.names, strict=True)],
+            np.ascontiguousarray(mixing.group_of, dtype=np.int32),
+            np.ascontiguousarray(mixing.group_id, dtype=np.uint32),
+            mixing.repeat,
+            np.ascontiguousarray(mixing.order, dtype=np.uint32),
+            np.ascontiguousarray(mixing.target, dtype=np.float64),
+            np.ascontiguousarray(mixing.weight, dtype=np.float64),
+            np.ascontiguousarray(mixing.is_new).view(np.uint8).ravel(),
+            np.ascontiguousarray(cells, dtype=np.int32).ravel(),
+            mixing.sums,
+            mixing.squares,
+            n_threads,
+            watch,
+        )
+        return of_trees
 
     def sum_votes_out_of_bag(
         self,

@@ -1,0 +1,93 @@
+// What can be learnt from a grown forest by mixing its features.
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <optional>
+#include <tuple>
+
+#include "arrays.h"
+#include "importance.h"
+
+namespace weald {
+
+using namespace nb::literals;
+
+namespace {
+
+using Sums = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+void require(bool condition, const char* what) {
+    if (!condition) {
+        throw std::invalid_argument(what);
+    }
+}
+
+std::span<double> sums_of(const std::optional<Sums>& sums, std::size_t n_rows, std::size_t n_groups) {
+    if (!sums) {
+        return {};
+    }
+    require(sums->shape(0) == n_rows && sums->shape(1) == n_groups, "sums are not rows x groups");
+    return {sums->data(), sums->size()};
+}
+
+void check(const Mixing& mixing, const Matrix& x, std::size_t n_trees) {
+    const std::size_t n = x.n_rows;
+    require(mixing.group_of.size() == x.n_columns, "groups and features differ in number");
+    require(mixing.target.size() == n && mixing.weight.size() == n && mixing.order.size() == n,
+            "table, target, weights and order differ in length");
+    require(mixing.is_new.size() == n_trees * n, "is_new is not trees x rows");
+    require(mixing.cells.empty() || mixing.cells.size() == n_trees * mixing.n_groups() * n,
+            "cells are not trees x groups x rows");
+    require(std::all_of(mixing.order.begin(), mixing.order.end(), [&](std::uint32_t r) { return r < n; }),
+            "a row is out of range");
+    const auto n_groups = static_cast<std::int64_t>(mixing.n_groups());
+    require(std::all_of(mixing.group_of.begin(), mixing.group_of.end(), [&](std::int32_t g) { return g < n_groups; }),
+            "a group is out of range");
+}
+
+NumpyMatrix<double> bind_mix(const Predictor& predictor, const Table2D& x,
+                             const std::vector<std::tuple<std::size_t, std::uint64_t, std::uint32_t>>& trees,
+                             const Vector<std::int32_t>& group_of, const Vector<std::uint32_t>& group_id,
+                             std::uint32_t repeat, const Vector<std::uint32_t>& order, const Vector<double>& target,
+                             const Vector<double>& weight, const Vector<std::uint8_t>& is_new,
+                             const Vector<std::int32_t>& cells, const std::optional<Sums>& sums,
+                             const std::optional<Sums>& squares, std::size_t n_threads, const nb::object& watch) {
+    const Matrix matrix = matrix_of(x);
+    require(matrix.n_columns == predictor.n_features(), "the table has another number of features than the forest");
+    require(repeat < (1u << 24), "there are too many repeats");
+    const Mixing mixing{span_of(group_of), span_of(group_id), repeat,          span_of(order),
+                        span_of(target),   span_of(weight),   span_of(is_new), span_of(cells)};
+    check(mixing, matrix, trees.size());
+    std::vector<NamedTree> named;
+    for (const auto& [place, seed, number] : trees) {
+        require(place < predictor.n_trees(), "there is no such tree");
+        named.push_back({place, seed, number});
+    }
+    const ByRow by_row{sums_of(sums, matrix.n_rows, mixing.n_groups()),
+                       sums_of(squares, matrix.n_rows, mixing.n_groups())};
+    require(by_row.squares.empty() || !by_row.sums.empty(), "squares need sums");
+    Work work = make_work(n_threads, watch);
+    std::vector<double> of_trees;
+    {
+        const nb::gil_scoped_release release;
+        of_trees = mix_features(predictor, matrix, named, mixing, by_row, work);
+    }
+    return to_numpy(std::move(of_trees), named.size(), mixing.n_groups());
+}
+
+}  // namespace
+
+void bind_importance(nb::module_& module) {
+    module.def("mix_features", &bind_mix, "predictor"_a, "x"_a, "trees"_a, "group_of"_a, "group_id"_a, "repeat"_a,
+               "order"_a, "target"_a, "weight"_a, "is_new"_a, "cells"_a, "sums"_a.none(), "squares"_a.none(),
+               "n_threads"_a, "watch"_a.none(),
+               "Increase of each tree's loss when groups of features are mixed; trees are (place, seed, number). What "
+               "rows lose is added to sums and squares.");
+}
+
+}  // namespace weald

@@ -1,0 +1,145 @@
+"""The training data, given again.
+
+A forest keeps neither its rows nor its bags. Whoever needs them gives the table once more: it is read and coded as in
+the fit, held against the fingerprint that every tree remembers, and the bags are drawn again from the seed.
+
+    Training        a table that the trees were grown from, and the bags they were grown from
+    read_again      from the user's X, y and weights to a Training
+    read_rows       from any X and y to a Training without bags: rows that are new to every tree
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+from weald.engines.door import Engine
+from weald.errors import DataError, ParameterError
+from weald.estimator import unfitted_copy
+from weald.model import FloatArray, Forest, IntArray
+from weald.table import Reading
+from weald.threads import count_threads
+
+BATCH_BYTES = 2**26  # of bags that are held at a time
+
+
+@dataclass(frozen=True)
+class Training:
+    """A table, how its rows are ranked, and for which trees each row is new."""
+
+    model: Any
+    engine: Engine
+    coded: Any
+    reading: Reading
+    with_bags: bool  # else every row is new to every tree
+
+    @property
+    def forest(self) -> Forest:
+        """The grown trees."""
+        forest: Forest = self.model.forest_
+        return forest
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows of the table."""
+        return self.reading.table.n_rows
+
+    @property
+    def n_threads(self) -> int:
+        """Number of threads."""
+        return count_threads(self.model.n_jobs)
+
+    @property
+    def weight(self) -> FloatArray:
+        """What each row weighs."""
+        given = self.reading.table.weight
+        return np.ones(self.n_rows) if given is None else given
+
+    def names_of_trees(self) -> list[tuple[int, int]]:
+        """Name each tree by its seed and its number."""
+        return [tree for origin in self.forest.origins for tree in origin.trees()]
+
+    def order(self) -> IntArray:
+        """Rows of the table in rank order."""
+        return self.engine.order(self.coded)
+
+    def bags(self, trees: range) -> IntArray:
+        """Draw the bags of some trees again (trees x rows): how often each row counts."""
+        origins = [replace(o, first_tree=n, n_trees=1) for o in self.forest.origins for _, n in o.trees()]
+        wanted = [origins[t] for t in trees]
+        return self.engine.bags(self.coded, self.model.growth_, wanted, self.n_threads)
+
+    def out_of_bag(self, trees: range) -> npt.NDArray[np.bool_]:
+        """Say which rows are new to which of some trees (trees x rows)."""
+        if not self.with_bags:
+            return np.ones((len(trees), self.n_rows), dtype=np.bool_)
+        is_new: npt.NDArray[np.bool_] = self.bags(trees) == 0
+        return is_new
+
+    def batches(self) -> Iterator[range]:
+        """Divide the trees into batches whose bags fit the memory."""
+        n_trees = self.forest.n_trees
+        step = int(np.clip(BATCH_BYTES // (4 * self.n_rows), 4 * self.n_threads, n_trees))
+        for begin in range(0, n_trees, step):
+            yield range(begin, min(n_trees, begin + step))
+
+
+def read_again(model: Any, X: Any, y: Any, sample_weight: Any = None, *, bags: bool = True) -> Training:
+    """Read the training table again and make sure that it is the one. With `bags`, every tree must have had one."""
+    check_is_fitted(model, "forest_")
+    if bags and not all(origin.bags.bootstrap for origin in model.forest_.origins):
+        raise ParameterError(
+            "This needs rows that are outside a bag, but without bootstrap every tree has seen every row. Fit a "
+            "forest with bootstrap=True."
+        )
+    training = _read(model, X, y, sample_weight, with_bags=bags)
+    same = all(origin.data == training.coded.fingerprint for origin in training.forest.origins)
+    if not (same and _fits_a_tree(training)):
+        raise DataError(
+            "X, y and sample_weight are not the data that this forest was grown from: their fingerprint is another. "
+            "Give the training data (rows may be in any order)."
+        )
+    return training
+
+
+def _fits_a_tree(training: Training) -> bool:
+    """Say whether the first tree's bag fills its leaves as it did when the tree grew.
+
+    The fingerprint is of codes: a column in another unit has the same one, but its rows take other paths.
+    """
+    tree = training.forest.take([0])
+    leaves = training.engine.leaves(tree, training.reading.table.X, training.n_threads, None)[:, 0]
+    sizes = np.bincount(leaves, weights=training.bags(range(1))[0], minlength=tree.n_nodes)
+    is_leaf = tree.feature < 0
+    return np.array_equal(sizes[is_leaf], tree.size[is_leaf])
+
+
+def read_rows(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Training:
+    """Read rows that are new to every tree."""
+    check_is_fitted(model, "forest_")
+    return _read(model, X, y, sample_weight, with_bags=False)
+
+
+def _read(model: Any, X: Any, y: Any, sample_weight: Any, *, with_bags: bool) -> Training:
+    reading = unfitted_copy(model)._read_table(X, y, sample_weight)  # noqa: SLF001  (reading leaves its marks)
+    if reading.table.n_features != model.n_features_in_:
+        raise DataError(f"X has {reading.table.n_features} features, but the forest knows {model.n_features_in_}.")
+    if reading.classes is not None:
+        reading = _number_as_the_forest(reading, model.classes_)
+    engine, coded = model._code(reading)  # noqa: SLF001  (a step of its fit)
+    return Training(model, engine, coded, reading, with_bags)
+
+
+def _number_as_the_forest(reading: Reading, classes: npt.NDArray[Any]) -> Reading:
+    """Number classes as the forest does, even where some of them are absent."""
+    assert reading.classes is not None  # noqa: S101  (for the type checker: it was asked for classes)
+    known = classes.tolist()
+    strange = [label for label in reading.classes.tolist() if label not in known]
+    if strange:
+        raise DataError(f"y has the class {strange[0]!r}, which the forest does not know. It knows {known}.")
+    number_of = np.array([known.index(label) for label in reading.classes.tolist()], dtype=np.int32)
+    table = replace(reading.table, target=number_of[reading.table.target], n_classes=len(known))
+    return replace(reading, table=table, classes=classes)
