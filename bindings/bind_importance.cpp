@@ -83,6 +83,13 @@ NumpyMatrix<double> bind_mix(const Predictor& predictor, const Table2D& x,
 }  // namespace
 
 void bind_importance(nb::module_& module) {
+    module.def(
+        "shuffle_rows",
+        [](std::size_t n_rows, std::uint64_t seed, std::uint32_t tree, std::uint32_t group_id, std::uint32_t repeat) {
+            return to_numpy(shuffle_rows({}, n_rows, seed, tree, group_id, repeat));
+        },
+        "n_rows"_a, "seed"_a, "tree"_a, "group_id"_a, "repeat"_a,
+        "Which rank each rank takes its values from, by the draws of a tree and a group.");
     module.def("mix_features", &bind_mix, "predictor"_a, "x"_a, "trees"_a, "group_of"_a, "group_id"_a, "repeat"_a,
                "order"_a, "target"_a, "weight"_a, "is_new"_a, "cells"_a, "sums"_a.none(), "squares"_a.none(),
                "n_threads"_a, "watch"_a.none(),

@@ -116,6 +116,7 @@ class TreeMixer {
         slot_of_.assign(mixing_.group_of.size(), kNoSlot);
         mixed_of_.assign(mixing_.group_of.size(), 0);
         mixed_.clear();
+        mixed_.reserve(ranks_.size() * slots_.size());
         for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
             work.check();
             const std::vector<std::uint32_t> sources = shuffle(slots_[slot]);

@@ -194,4 +194,4 @@ def test_p_values_of_features_that_do_not_matter_are_seldom_small(kind):
         model = MODELS[kind][0].__class__(40, random_state=seed)
         y = y if kind == "numbers" else (y > 0).astype(int)
         small += (weald.importance(model.fit(x, y), x, y).p_value[1:] < 0.05).tolist()
-    assert 0.01 < np.mean(small) < 0.09
+    assert 0.01 < np.mean(small) < 0.1

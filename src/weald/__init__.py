@@ -8,6 +8,7 @@ export_html                                       a tree as a page that folds
 tune                                              parameters by out-of-bag error
 strength                                          how strong the trees of a forest are, and how alike
 bias_variance, stability                          of any estimator, by fitting it to many samples
+select_features                                   which features are enough
 WealdError and what stands below it               see `weald.errors`
 """
 
@@ -22,6 +23,7 @@ from weald.forests import RandomForestClassifier, RandomForestRegressor
 from weald.html_tree import export_html
 from weald.importances import importance
 from weald.merging import merge
+from weald.selection import select_features
 from weald.trees import DecisionTreeClassifier, DecisionTreeRegressor
 from weald.tuning import tune
 
@@ -42,6 +44,7 @@ __all__ = [
     "stability",
     "strength",
     "tune",
+    "select_features",
 ]
 
 __version__ = version("weald")

@@ -19,9 +19,10 @@ from weald import resampling as ways
 from weald.bagging import read_design
 from weald.engines.door import Engine
 from weald.errors import DataError, ParameterError, warn
-from weald.estimator import TreeClassifier, TreeModel, TreeRegressor, unfitted_copy
+from weald.estimator import TreeClassifier, TreeRegressor, unfitted_copy
 from weald.merging import merge, take_trees
 from weald.model import FloatArray, Forest, IntArray
+from weald.neighbours import HasNeighbours
 from weald.oob import OutOfBag
 from weald.schema import same_categories
 from weald.table import Reading
@@ -85,7 +86,7 @@ class Trees(Sequence[AnyTree], Generic[AnyTree]):
         return tree
 
 
-class RandomForest(TreeModel):
+class RandomForest(HasNeighbours):
     """What both forests share: many trees, bags, growing on."""
 
     n_estimators: int | str

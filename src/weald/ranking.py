@@ -3,6 +3,7 @@
 Importance    names, values, standard errors, p-values; a table, a frame, a picture
 """
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +12,9 @@ import numpy as np
 
 from weald.errors import ParameterError
 from weald.model import FloatArray, IntArray
+from weald.result_frame import as_frame
 
+WIDTH = 100  # of printed text
 SHOWN = 30  # features that a printed table or a picture shows
 
 
@@ -96,6 +99,25 @@ class Importance:
             columns["p_value"] = self.p_value
         return columns
 
+    def to_frame(self, frame: str = "pandas") -> Any:
+        """Make a data frame, the most important feature first.
+
+        Parameters
+        ----------
+        frame : {"pandas", "polars", "dict"}, default="pandas"
+            Whose frame; "dict" needs no other library.
+
+        Returns
+        -------
+        data frame
+            One line for each feature; of a local importance, one for each row of X.
+        """
+        columns = self.to_dict()
+        if not self.is_local:
+            order = self.order()
+            columns = {name: np.asarray(column)[order].tolist() for name, column in columns.items()}
+        return as_frame(columns, frame)
+
     def __repr__(self) -> str:
         values = self.means()
         width = max(len("feature"), *(len(name) for name in self.names))
@@ -113,7 +135,7 @@ class Importance:
             lines.append(line + ("" if p_values is None else f"  {_show_p(p_values[f]):>8}"))
         if len(self.names) > SHOWN:
             lines.append(f"... and {len(self.names) - SHOWN} more")
-        lines += [f"Note: {warning}" for warning in self.warnings]
+        lines += [line for words in self.warnings for line in textwrap.wrap(f"Note: {words}", WIDTH)]
         return "\n".join(lines)
 
     def plot(self, ax: Any = None, *, most: int = SHOWN) -> Any:

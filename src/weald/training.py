@@ -16,14 +16,15 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from weald import votes
 from weald.engines.door import Engine
 from weald.errors import DataError, ParameterError
 from weald.estimator import unfitted_copy
 from weald.model import FloatArray, Forest, IntArray
-from weald.table import Reading
+from weald.table import Matrix, Reading
 from weald.threads import count_threads
 
-BATCH_BYTES = 2**26  # of bags that are held at a time
+BATCH_BYTES = 2**27  # of bags that are held at a time
 
 
 @dataclass(frozen=True)
@@ -79,12 +80,53 @@ class Training:
         is_new: npt.NDArray[np.bool_] = self.bags(trees) == 0
         return is_new
 
-    def batches(self) -> Iterator[range]:
-        """Divide the trees into batches whose bags fit the memory."""
+    def batches(self, bytes_per_row: int = 4) -> Iterator[range]:
+        """Divide the trees into batches: what is held for each row and tree must fit the memory."""
         n_trees = self.forest.n_trees
-        step = int(np.clip(BATCH_BYTES // (4 * self.n_rows), 4 * self.n_threads, n_trees))
+        step = max(1, BATCH_BYTES // (bytes_per_row * self.n_rows))
         for begin in range(0, n_trees, step):
             yield range(begin, min(n_trees, begin + step))
+
+    # ---------------------------------------------------------------------------------------- what the forest says
+
+    def averages(self, X: Matrix) -> FloatArray:
+        """Average what the trees to which a row is new say of it (rows x classes, or rows); NaN where there is none.
+
+        `X` is the table, or one whose rows are other versions of the same rows.
+        """
+
+        def add_up(forest: Forest, room: int) -> tuple[FloatArray, int | IntArray]:
+            model, voting = self.model, getattr(self.model, "voting", "soft")
+            if not self.with_bags:
+                return self.engine.sum_votes(forest, X, voting, self.n_threads, None), forest.n_trees
+            found = self.engine.sum_votes_out_of_bag(
+                self.coded, model.growth_, forest, X, voting, self.n_threads, None, None, room
+            )
+            return found.sums, found.n_trees
+
+        return votes.average(self.forest, add_up)
+
+    def losses(self, averages: FloatArray) -> FloatArray:
+        """Judge each row: 1 for a wrong class, or the squared error; NaN where nothing is known."""
+        target = self.reading.table.target
+        if not self.reading.table.n_classes:
+            return (target - averages) ** 2
+        known = ~np.isnan(averages).any(axis=1)
+        return np.where(known, averages.argmax(axis=1) != target, np.nan)
+
+    def labels(self) -> npt.NDArray[Any]:
+        """The targets in the user's words."""
+        target, classes = self.reading.table.target, self.reading.classes
+        return target if classes is None else classes[target]
+
+    def for_all_rows(self, found: FloatArray) -> FloatArray:
+        """Give rows that were left out for their zero weight a place of their own: NaN."""
+        kept = self.reading.kept
+        if kept is None:
+            return found
+        spread = np.full((len(kept), *found.shape[1:]), np.nan)
+        spread[kept] = found
+        return spread
 
 
 def read_again(model: Any, X: Any, y: Any, sample_weight: Any = None, *, bags: bool = True) -> Training:

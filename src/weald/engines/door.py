@@ -71,6 +71,9 @@ class Engine(Protocol):
     def order(self, coded: Any) -> IntArray:
         """Rows of the table in rank order."""
 
+    def shuffle(self, n_rows: int, seed: int, tree: int, group_id: int, repeat: int) -> IntArray:
+        """Say which rank each of some ranks takes its values from, by the draws of a tree and a group."""
+
     def mix(
         self, forest: Forest, X: npt.NDArray[Any], mixing: Mixing, n_threads: int, watch: Watch | None
     ) -> FloatArray:
@@ -187,6 +190,10 @@ class ReferenceEngine:
     def order(self, coded: reference.Coded) -> IntArray:
         """Rows of the table in rank order."""
         return np.array(coded.position, dtype=np.uint32)
+
+    def shuffle(self, n_rows: int, seed: int, tree: int, group_id: int, repeat: int) -> IntArray:
+        """Mix ranks among all."""
+        return np.array(mix.shuffle_rows([0] * n_rows, seed, tree, group_id, repeat), dtype=np.uint32)
 
     def mix(
         self, forest: Forest, X: npt.NDArray[Any], mixing: Mixing, n_threads: int = 1, watch: Watch | None = None

@@ -85,6 +85,11 @@ class NativeEngine:
         order: IntArray = coded.positions()
         return order
 
+    def shuffle(self, n_rows: int, seed: int, tree: int, group_id: int, repeat: int) -> IntArray:
+        """Mix ranks among all."""
+        sources: IntArray = self.core.shuffle_rows(n_rows, seed, tree, group_id, repeat)
+        return sources
+
     def mix(
         self, forest: Forest, X: npt.NDArray[Any], mixing: Mixing, n_threads: int = 1, watch: Watch | None = None
     ) -> FloatArray:

@@ -5,7 +5,7 @@ from typing import Any
 from matplotlib.axes import Axes
 
 from weald.plot.axes import new_axes
-from weald.plot.palette import FIRST, INK, SOFT, calm
+from weald.plot.palette import FIRST, INK, calm
 
 
 def draw_importance(result: Any, ax: Axes | None, most: int) -> Axes:
@@ -15,7 +15,7 @@ def draw_importance(result: Any, ax: Axes | None, most: int) -> Axes:
     if ax is None:
         ax = new_axes(6.4, 0.8 + 0.3 * len(shown))
     error = None if result.std_error is None or result.is_local else 2 * result.std_error[shown]
-    look = {"ecolor": SOFT, "elinewidth": 1.2}
+    look = {"ecolor": INK, "elinewidth": 1.2}
     ax.barh(range(len(shown)), values[shown], xerr=error, color=FIRST, height=0.62, error_kw=look)
     ax.set_yticks(range(len(shown)), [result.names[f] for f in shown])
     ax.set_xlabel(result.unit)

@@ -1,0 +1,262 @@
+"""Fewer features: which of them can be left out.
+
+    select_features     the function that users call
+    FeatureSelector     the same as a transformer for pipelines
+
+After Díaz-Uriarte and Alvarez de Andrés (2006): rank the features by their importance once, then grow forests on the
+best of them, leaving out a share at each step, and take the smallest set whose out-of-bag error is within one standard
+error of the lowest. Ranking anew at each step would follow the noise.
+
+The out-of-bag error of the chosen set is too good to be true: its features were chosen by the very rows that it is
+judged on, and it is the lowest of many. So the honest error is found by doing everything again: in each of some folds,
+features are ranked and chosen without the fold's rows, and the forest of the chosen ones is judged on them.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.feature_selection import SelectorMixin
+from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.utils.validation import check_is_fitted
+
+from weald.dropping import grow_on, take
+from weald.errors import ParameterError
+from weald.importances import KINDS, importance
+from weald.model import FloatArray, IntArray
+from weald.params import is_whole
+from weald.ranking import Importance
+from weald.training import read_again
+
+
+@dataclass(frozen=True)
+class Step:
+    """A set of features that was tried."""
+
+    features: tuple[int, ...]  # by number, ascending
+    error: float  # out of bag: share of wrong classes, or mean squared error
+    std_error: float
+
+
+class FeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
+    """Keep the features that a forest needs.
+
+    Parameters
+    ----------
+    forest : RandomForestClassifier or RandomForestRegressor
+        A forest, fitted or not; it is grown anew.
+    n_features : int or None, default=None
+        How many features to keep. None: as few as keep the out-of-bag error within one standard error of the lowest.
+    kind : str, default="permutation"
+        How features are ranked: a kind of `weald.importance`.
+    drop : float, default=0.2
+        Share of the features that is left out at each step.
+    folds : int, default=5
+        Number of folds for the honest error; 0: do not estimate it.
+
+    Attributes
+    ----------
+    support_ : array of shape (n_features,)
+        Which features are kept.
+    importance_ : Importance
+        What they were ranked by.
+    path_ : list of Step
+        The sets that were tried, with their out-of-bag errors.
+    forest_ : RandomForestClassifier or RandomForestRegressor
+        The forest that was grown on the features that are kept.
+    oob_error_ : float
+        Its out-of-bag error: too good to be true, since the same rows chose the features.
+    honest_error_ : float
+        Error on rows that took no part in choosing, by folds; NaN when `folds=0`.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : array of shape (n_features,)
+        Their names, if X had names that are all strings.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import weald
+    >>> X = np.random.default_rng(0).normal(size=(300, 8))
+    >>> y = X[:, 2] - X[:, 5] > 0
+    >>> forest = weald.RandomForestClassifier(50, random_state=0)
+    >>> chosen = weald.select_features(forest, X, y)
+    >>> np.flatnonzero(chosen.support_)
+    array([2, 5])
+    >>> chosen.transform(X).shape
+    (300, 2)
+    """
+
+    forest_: Any
+    support_: npt.NDArray[np.bool_]
+    importance_: Importance
+    path_: list[Step]
+    oob_error_: float
+    honest_error_: float
+    n_features_in_: int
+
+    def __init__(
+        self,
+        forest: Any,
+        *,
+        n_features: int | None = None,
+        kind: str = "permutation",
+        drop: float = 0.2,
+        folds: int = 5,
+    ) -> None:
+        self.forest = forest
+        self.n_features = n_features
+        self.kind = kind
+        self.drop = drop
+        self.folds = folds
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Rank the features, try fewer and fewer, choose.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+        y : array of shape (n_rows,)
+        sample_weight : array of shape (n_rows,), optional
+
+        Returns
+        -------
+        self
+        """
+        self._check()
+        whole = clone(self.forest).fit(X, y, sample_weight)
+        self.n_features_in_ = whole.n_features_in_
+        if hasattr(whole, "feature_names_in_"):
+            self.feature_names_in_ = whole.feature_names_in_
+        if self.n_features is not None and self.n_features > whole.n_features_in_:
+            raise ParameterError(f"n_features={self.n_features} is more than the {whole.n_features_in_} of X.")
+        self.importance_, self.path_, chosen = choose(self, whole, X, y, sample_weight)
+        self.support_ = np.zeros(whole.n_features_in_, dtype=np.bool_)
+        self.support_[list(chosen.features)] = True
+        self.forest_, _ = grow_on(whole, list(chosen.features), X, y, sample_weight)
+        self.oob_error_ = chosen.error
+        self.honest_error_ = judge(self, X, y, sample_weight) if self.folds else float("nan")
+        return self
+
+    def _check(self) -> None:
+        """Refuse parameters that mean nothing."""
+        if self.kind not in KINDS or self.kind == "local":
+            choices = ", ".join(repr(kind) for kind in KINDS if kind != "local")
+            raise ParameterError(f"kind={self.kind!r} is not allowed. Give {choices}.")
+        if self.n_features is not None and not (is_whole(self.n_features) and self.n_features >= 1):
+            raise ParameterError(f"n_features={self.n_features!r} is not allowed. Give a whole number from 1 or None.")
+        if not 0 < self.drop < 1:
+            raise ParameterError(f"drop={self.drop!r} is not allowed. Give a share between 0 and 1.")
+        if not is_whole(self.folds) or self.folds < 0 or self.folds == 1:
+            raise ParameterError(f"folds={self.folds!r} is not allowed. Give 0 or a whole number from 2.")
+
+    def _get_support_mask(self) -> npt.NDArray[np.bool_]:
+        """Which features are kept: scikit-learn's SelectorMixin builds on it."""
+        check_is_fitted(self, "support_")
+        return self.support_
+
+
+def choose(selector: FeatureSelector, whole: Any, X: Any, y: Any, weight: Any) -> tuple[Importance, list[Step], Step]:
+    """Rank the features by one forest, grow forests on the best of them, and choose a set."""
+    ranked = importance(whole, X, y, kind=selector.kind, sample_weight=weight)
+    order = ranked.order()
+    sizes = [selector.n_features] if selector.n_features else list(fewer(len(order), selector.drop))
+    path = [try_features(whole, order[:n], X, y, weight) for n in sizes]
+    best = min(path, key=lambda step: step.error)
+    enough = [step for step in path if step.error <= best.error + best.std_error]
+    return ranked, path, min(enough, key=lambda step: len(step.features))
+
+
+def fewer(n_features: int, drop: float) -> Iterator[int]:
+    """Numbers of features that are tried: at each step a share is left out, at least one."""
+    while n_features >= 1:
+        yield n_features
+        n_features -= max(1, int(drop * n_features))
+
+
+def try_features(whole: Any, features: IntArray, X: Any, y: Any, weight: Any) -> Step:
+    """Grow a forest on some features and judge it on its out-of-bag rows."""
+    numbers = sorted(int(f) for f in features)
+    model, columns = grow_on(whole, numbers, X, y, weight)
+    training = read_again(model, columns, y, weight)
+    losses = training.losses(training.averages(training.reading.table.X))
+    error, std_error = mean_and_error(losses, training.weight)
+    return Step(tuple(numbers), error, std_error)
+
+
+def mean_and_error(losses: FloatArray, weight: FloatArray) -> tuple[float, float]:
+    """Average losses by weight, with the standard error of the mean over rows."""
+    known = ~np.isnan(losses)
+    losses, weight = losses[known], weight[known] / weight[known].sum()
+    mean = float(weight @ losses)
+    return mean, float(np.sqrt(weight**2 @ (losses - mean) ** 2))
+
+
+def judge(selector: FeatureSelector, X: Any, y: Any, weight: Any) -> float:
+    """Choose features without the rows of a fold, judge the forest on them; do so for each fold."""
+    target, n_rows = np.asarray(y), len(np.asarray(y))
+    weight = np.ones(n_rows) if weight is None else np.asarray(weight, dtype=np.float64)
+    is_classifier = hasattr(selector.forest, "predict_proba")
+    folds = (StratifiedKFold if is_classifier else KFold)(selector.folds, shuffle=True, random_state=0)
+    losses = np.empty(n_rows)
+    for rest, fold in folds.split(np.zeros(n_rows), target):
+        part = take(X, rest), target[rest], weight[rest]
+        whole = clone(selector.forest).fit(*part)
+        _, _, chosen = choose(selector, whole, *part)
+        model, _ = grow_on(whole, list(chosen.features), *part)
+        said = model.predict(take(X, fold, list(chosen.features)))
+        losses[fold] = said != target[fold] if is_classifier else (said - target[fold]) ** 2
+    return float(np.average(losses, weights=weight))
+
+
+def select_features(
+    forest: Any,
+    X: Any,
+    y: Any,
+    *,
+    sample_weight: Any = None,
+    n_features: int | None = None,
+    kind: str = "permutation",
+    drop: float = 0.2,
+    folds: int = 5,
+) -> FeatureSelector:
+    """Find the features that a forest needs.
+
+    The features are ranked by their importance, and forests are grown on fewer and fewer of the best. See
+    `FeatureSelector` for how a set is chosen, and why its out-of-bag error is too good to be true.
+
+    Parameters
+    ----------
+    forest : RandomForestClassifier or RandomForestRegressor
+        A forest, fitted or not; it is grown anew.
+    X, y : the data
+    sample_weight : array, optional
+    n_features : int or None, default=None
+        How many features to keep. None: as few as keep the out-of-bag error within one standard error of the lowest.
+    kind : str, default="permutation"
+        How features are ranked: a kind of `weald.importance`.
+    drop : float, default=0.2
+        Share of the features that is left out at each step.
+    folds : int, default=5
+        Number of folds for the honest error; 0: do not estimate it.
+
+    Returns
+    -------
+    FeatureSelector
+        Fitted: `support_`, `forest_`, `path_`, `oob_error_`, `honest_error_`, and `transform`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import weald
+    >>> X = np.random.default_rng(0).normal(size=(200, 6))
+    >>> forest = weald.RandomForestRegressor(50, random_state=0)
+    >>> chosen = weald.select_features(forest, X, X[:, 3] ** 2, folds=3)
+    >>> np.flatnonzero(chosen.support_)
+    array([3])
+    """
+    selector = FeatureSelector(forest, n_features=n_features, kind=kind, drop=drop, folds=folds)
+    return selector.fit(X, y, sample_weight)

@@ -1,0 +1,193 @@
+"""A forest weighs neighbours: its predictions are weighted means of training targets, exactly."""
+
+import numpy as np
+import pytest
+
+import weald
+
+RNG = np.random.default_rng(8)
+N = 120
+X = RNG.normal(size=(N, 4))
+X[RNG.random(X.shape) < 0.05] = np.nan
+Y = np.nan_to_num(X[:, 0]) + np.nan_to_num(X[:, 1]) ** 2
+CLASSES = np.digitize(Y, [0.2, 1.5])
+NEW = RNG.normal(size=(30, 4))
+WEIGHTS = {"none": None, "whole": RNG.integers(0, 3, N), "fractional": RNG.random(N)}
+
+
+def forest_of(kind, **given):
+    model = weald.RandomForestRegressor if kind == "numbers" else weald.RandomForestClassifier
+    return model(15, random_state=2, min_samples_leaf=2, **given)
+
+
+# ----------------------------------------------------------------------------------------------------------- weights
+
+
+@pytest.mark.parametrize("weight", WEIGHTS)
+@pytest.mark.parametrize("bootstrap", [True, False])
+def test_a_mean_is_a_weighted_mean_of_training_targets(weight, bootstrap):
+    weight = WEIGHTS[weight]
+    forest = forest_of("numbers", bootstrap=bootstrap).fit(X, Y, weight)
+    found = forest.weights(NEW, X, Y, weight)
+    assert found.shape == (30, N)
+    np.testing.assert_allclose(found.sum(axis=1), 1, rtol=1e-12)
+    # Targets are integers in a forest: 2^-35 of their range where weights are in fixed point, 2^-50 or so elsewhere.
+    np.testing.assert_allclose(found @ Y, forest.predict(NEW), rtol=1e-9 if weight is WEIGHTS["fractional"] else 1e-12)
+
+
+@pytest.mark.parametrize("weight", WEIGHTS)
+@pytest.mark.parametrize("voting", ["soft", "hard"])
+@pytest.mark.parametrize("class_weight", [None, "balanced", "balanced_subsample", {0: 2.5}])
+def test_shares_are_weighted_means_of_classes(class_weight, voting, weight):
+    weight = WEIGHTS[weight]
+    forest = forest_of("classes", class_weight=class_weight, voting=voting).fit(X, CLASSES, weight)
+    found = forest.neighbours(X, CLASSES, weight).weights(NEW)
+    np.testing.assert_allclose(found @ np.eye(3)[CLASSES], forest.predict_proba(NEW), atol=1e-13)
+
+
+@pytest.mark.filterwarnings("ignore:.*in the bag of every tree")  # two rows are, and have no weights
+@pytest.mark.parametrize("weight", WEIGHTS)
+def test_the_training_rows_own_weights_are_those_of_out_of_bag_predictions(weight):
+    weight = WEIGHTS[weight]
+    forest = forest_of("numbers").fit(X, Y, weight)
+    expected = forest.out_of_bag(X, Y, weight).predictions
+    found = forest.neighbours(X, Y, weight).weights()
+    known = ~np.isnan(expected)
+    np.testing.assert_allclose((found @ Y)[known], expected[known], rtol=1e-12)
+    assert found[np.flatnonzero(~known)].nnz == 0
+    assert (found.diagonal() == 0).all()
+
+
+def test_the_order_of_training_rows_is_the_users():
+    forest = forest_of("numbers").fit(X, Y)
+    turned = forest.neighbours(X[::-1], Y[::-1]).weights(NEW).toarray()
+    np.testing.assert_array_equal(turned[:, ::-1], forest.neighbours(X, Y).weights(NEW).toarray())
+
+
+def test_nearest_rows_are_those_that_weigh_most():
+    neighbours = forest_of("numbers").fit(X, Y).neighbours(X, Y)
+    rows, weights = neighbours.nearest(NEW, k=4)
+    whole = neighbours.weights(NEW).toarray()
+    np.testing.assert_array_equal(rows, np.argsort(-whole, axis=1, kind="stable")[:, :4])
+    np.testing.assert_array_equal(weights, np.take_along_axis(whole, rows, axis=1))
+
+
+def test_where_there_are_fewer_neighbours_the_rest_is_empty():
+    neighbours = weald.RandomForestRegressor(1, random_state=0).fit(X, Y).neighbours(X, Y)
+    rows, weights = neighbours.nearest(NEW, k=10)
+    assert (rows[:, -1] == -1).all()
+    assert (weights[rows == -1] == 0).all()
+    np.testing.assert_allclose(weights.sum(axis=1), 1)
+
+
+# ------------------------------------------------------------------------------------------------------------ leaves
+
+
+@pytest.mark.parametrize("kind", ["numbers", "classes"])
+def test_a_leaf_is_made_of_rows_that_its_path_leads_to(kind):
+    y = Y if kind == "numbers" else CLASSES
+    forest = forest_of(kind).fit(X, y)
+    neighbours = forest.neighbours(X, y)
+    tree = forest.estimators_[3]
+    for leaf in np.unique(tree.apply(X)):
+        found = neighbours.leaf_rows(3, leaf)
+        assert found.counts.sum() == tree.forest_.size[leaf]
+        assert (tree.apply(X)[found.rows] == leaf).all()
+        np.testing.assert_array_equal(found.targets, y[found.rows])
+        if kind == "numbers":
+            assert np.average(found.targets, weights=found.counts) == pytest.approx(tree.forest_.value[leaf])
+    assert forest.leaf_rows(3, leaf, X, y).rows.tolist() == found.rows.tolist()
+
+
+@pytest.mark.parametrize(("tree", "leaf"), [(15, 0), (-1, 0), (0, 0), (0, 10_000)])
+def test_there_is_no_such_leaf(tree, leaf):
+    forest = forest_of("numbers").fit(X, Y)
+    with pytest.raises(weald.ParameterError, match=r"no tree|not a leaf"):
+        forest.leaf_rows(tree, leaf, X, Y)
+
+
+# ------------------------------------------------------------------------------------------------------- proximities
+
+
+def brute_force(forest, out_of_bag=None):
+    leaves = forest.apply(X)
+    same = leaves[:, None] == leaves[None]
+    if out_of_bag is None:
+        return same.mean(axis=2)
+    both = out_of_bag.T[:, None] & out_of_bag.T[None]
+    return (same & both).sum(axis=2) / np.maximum(1, both.sum(axis=2))
+
+
+@pytest.fixture(scope="module")
+def classes():
+    forest = forest_of("classes").fit(X, CLASSES)
+    return forest, forest.neighbours(X, CLASSES)
+
+
+def test_proximity_is_the_share_of_common_leaves(classes, monkeypatch):
+    forest, neighbours = classes
+    expected = brute_force(forest)
+    monkeypatch.setattr("weald.neighbours.BLOCK", 50)
+    np.testing.assert_allclose(forest.proximity(X).toarray(), expected, rtol=1e-15)
+    np.testing.assert_allclose(neighbours.proximity().toarray(), expected, rtol=1e-15)
+    leaves = forest.apply(NEW)[:, None] == forest.apply(X)[None]
+    np.testing.assert_allclose(forest.proximity(NEW, X).toarray(), leaves.mean(axis=2), rtol=1e-15)
+    np.testing.assert_allclose(neighbours.proximity(NEW).toarray(), leaves.mean(axis=2), rtol=1e-15)
+
+
+def test_only_the_largest_proximities_are_kept(classes):
+    forest, _ = classes
+    found = forest.proximity(X, k=3).toarray()
+    whole = brute_force(forest)
+    assert (np.count_nonzero(found, axis=1) == 3).all()
+    np.testing.assert_allclose(np.sort(found, axis=1)[:, -3:], np.sort(whole, axis=1)[:, -3:])
+
+
+def test_out_of_bag_proximity_counts_trees_that_have_seen_neither(classes):
+    forest, neighbours = classes
+    is_new = neighbours.training.out_of_bag(range(15))
+    expected = brute_force(forest, is_new)
+    np.testing.assert_allclose(neighbours.proximity(out_of_bag=True).toarray(), expected, rtol=1e-15)
+
+
+@pytest.mark.parametrize("out_of_bag", [False, True])
+def test_outliers_have_little_in_common_with_their_class(classes, out_of_bag):
+    forest, neighbours = classes
+    near = brute_force(forest, neighbours.training.out_of_bag(range(15)) if out_of_bag else None)
+    found = neighbours.outliers(out_of_bag=out_of_bag)
+    for k in range(3):
+        raw = N / (near[k == CLASSES][:, k == CLASSES] ** 2).sum(axis=1)
+        away = raw - np.median(raw)
+        np.testing.assert_allclose(found[k == CLASSES], away / (1.4826 * np.median(np.abs(away))), rtol=1e-10)
+
+
+def test_rows_without_weight_have_no_neighbours():
+    weight = WEIGHTS["whole"]
+    neighbours = forest_of("numbers").fit(X, Y, weight).neighbours(X, Y, weight)
+    near = neighbours.proximity()
+    assert near.shape == (N, N)
+    assert near[np.flatnonzero(weight == 0)].nnz == 0
+    assert np.isnan(neighbours.outliers()[weight == 0]).all()
+
+
+def test_what_cannot_be_asked_is_refused(classes):
+    forest, neighbours = classes
+    with pytest.raises(weald.ParameterError, match="k=0"):
+        forest.proximity(X, k=0)
+    with pytest.raises(weald.ParameterError, match="k=None"):
+        neighbours.nearest(NEW, k=None)
+    with pytest.raises(weald.ParameterError, match="Leave X out"):
+        neighbours.proximity(NEW, out_of_bag=True)
+    with pytest.raises(weald.DataError, match="fingerprint"):
+        forest.neighbours(X[:-1], CLASSES[:-1])
+
+
+@pytest.mark.slow
+def test_proximities_of_100_000_rows_fit_the_memory():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(100_000, 5))
+    forest = weald.RandomForestClassifier(20, random_state=0).fit(x, x[:, 0] + rng.normal(size=len(x)) > 0)
+    near = forest.proximity(x, k=5)
+    assert near.shape == (100_000, 100_000)
+    assert (np.diff(near.indptr) <= 5).all()
+    assert (near.diagonal() == 1).sum() > 99_000
