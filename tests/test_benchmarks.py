@@ -126,3 +126,11 @@ def test_tuning_is_compared_with_cross_validation(tmp_path, folder):
 def test_ways_to_make_trees_differ_are_compared(folder):
     printed = run("resampling.py", "--quick", folder=folder)
     assert len(re.findall(r"[\d.]+ %(?:\*\*)? \([\d.]+\)", printed)) == 8
+
+
+def test_the_cost_of_importance_is_measured(tmp_path, folder):
+    page = tmp_path / "importance.md"
+    page.write_text("<!-- permutation-cost -->\n<!-- /permutation-cost -->\n")
+    printed = run("importance.py", "--quick", "--write", page, folder=folder)
+    assert len(re.findall(r"\| [\d.]+ fits \|", printed)) == 2
+    assert printed in page.read_text()

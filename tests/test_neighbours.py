@@ -58,6 +58,13 @@ def test_the_training_rows_own_weights_are_those_of_out_of_bag_predictions(weigh
     assert (found.diagonal() == 0).all()
 
 
+def test_bags_of_groups_are_weighed_too():
+    groups = np.arange(N) // 4
+    forest = forest_of("numbers").fit(X, Y, groups=groups)
+    found = forest.neighbours(X, Y, groups=groups).weights(NEW)
+    np.testing.assert_allclose(found @ Y, forest.predict(NEW), rtol=1e-12)
+
+
 def test_the_order_of_training_rows_is_the_users():
     forest = forest_of("numbers").fit(X, Y)
     turned = forest.neighbours(X[::-1], Y[::-1]).weights(NEW).toarray()

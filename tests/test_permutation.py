@@ -126,6 +126,14 @@ def mix_with(engine, table, criterion, groups, cells, n_threads=1):
 
 
 @pytest.mark.sanitize
+@pytest.mark.parametrize("n_rows", [1, 2, 31, 100])
+def test_shuffles_are_those_of_the_definition(n_rows):
+    expected = mixing.shuffle_rows([0] * n_rows, 2**63 + 5, 7, 2**32 - 1, 3)
+    for engine in (*CORES.values(), REFERENCE):
+        assert engine.shuffle(n_rows, 2**63 + 5, 7, 2**32 - 1, 3).tolist() == expected
+
+
+@pytest.mark.sanitize
 @pytest.mark.parametrize("cells", [0, 7])
 @pytest.mark.parametrize("weights", ["none", "fractional"])
 @pytest.mark.parametrize("criterion", ["gini", "squared_error"])
@@ -157,6 +165,23 @@ def test_other_data_is_refused(fitted):
         weald.importance(model, -X, y)
     with pytest.raises(weald.DataError, match="fingerprint"):
         weald.importance(model, 1000 * X, y)  # the same codes, but other paths
+
+
+def test_bags_of_groups_need_the_groups_again():
+    groups = np.arange(N) // 3
+    model = weald.RandomForestClassifier(6, random_state=0).fit(X, CLASSES, groups=groups)
+    with pytest.raises(weald.DataError, match="groups"):
+        weald.importance(model, X, CLASSES)
+    found = weald.importance(model, X, CLASSES, kind="local", fit_params={"groups": groups}).values
+    unknown = np.isnan(found[:, 0]).reshape(-1, 3)
+    assert (unknown.all(axis=1) == unknown.any(axis=1)).all()  # a group is out of bag as a whole, or not at all
+    assert unknown.any()
+
+
+def test_boosted_trees_are_refused():
+    model = weald.RandomForestClassifier(2, resampling="arcing").fit(X, CLASSES)
+    with pytest.raises(weald.ParameterError, match='resampling="bagging"'):
+        weald.importance(model, X, CLASSES)
 
 
 def test_a_forest_without_bags_is_refused():

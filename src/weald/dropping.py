@@ -25,7 +25,7 @@ def take(X: Any, rows: Any = None, columns: list[int] | None = None) -> Any:
 
 
 def grow_on(
-    model: Any, features: list[int], X: Any, y: Any, sample_weight: Any, *, same_draw: bool = False
+    model: Any, features: list[int], X: Any, y: Any, sample_weight: Any, *, same_draw: bool = False, **by_row: Any
 ) -> tuple[Any, Any]:
     """Grow a forest like this one on some features; return it with the columns it was grown from.
 
@@ -35,7 +35,7 @@ def grow_on(
     if same_draw or is_whole(model.max_features):
         smaller.set_params(max_features=min(model.growth_.max_features, len(features)))
     columns = take(X, columns=features)
-    return smaller.fit(columns, y, sample_weight), columns
+    return smaller.fit(columns, y, sample_weight, **by_row), columns
 
 
 def dropped(question: Question) -> dict[str, Any]:
@@ -48,8 +48,9 @@ def dropped(question: Question) -> dict[str, Any]:
         rest = [f for f in range(table.n_features) if f not in members]
         if not rest:
             raise ParameterError(f"Without {groups.names[group]!r} there is no feature left to grow a forest from.")
-        smaller, columns = grow_on(training.model, rest, question.X, question.y, question.sample_weight, same_draw=True)
-        without = read_again(smaller, columns, question.y, question.sample_weight)
+        given = question.y, question.sample_weight
+        smaller, columns = grow_on(training.model, rest, question.X, *given, same_draw=True, **question.by_row)
+        without = read_again(smaller, columns, *given, **question.by_row)
         increases[:, group] = without.losses(without.averages(without.reading.table.X)) - before
     values, error, _ = compare_rows(increases, training.weight)
     return {"values": values, "std_error": error, "methods": {"std_error": OVER_ROWS}}

@@ -59,6 +59,7 @@ def importance(
     rows: str = "out_of_bag",
     n_repeats: int = 1,
     n_null: int = 0,
+    fit_params: Mapping[str, Any] | None = None,
 ) -> Importance:
     """Say how much each feature matters to a forest.
 
@@ -92,6 +93,9 @@ def importance(
     n_null : int, default=0
         For "mdi": how many forests to grow from mixed targets for a p-value. 0: no p-value.
 
+    fit_params : dict, optional
+        What else `fit` was given for each row: `{"groups": ..., "stratify": ...}`, from which bags were drawn.
+
     Returns
     -------
     Importance
@@ -112,11 +116,13 @@ def importance(
     _check(kind, rows, n_repeats, n_null)
     asked = KINDS[kind]
     named = names_of(forest, names)
+    by_row = fit_params or {}
     if rows == "new":
         training = read_rows(forest, X, y, sample_weight)
     else:
-        training = read_again(forest, X, y, sample_weight, bags=kind != "mdi")
-    question = Question(training, group_features(groups, named), n_repeats, n_null, named, X, y, sample_weight)
+        training = read_again(forest, X, y, sample_weight, bags=kind != "mdi", **by_row)
+    grouped = group_features(groups, named)
+    question = Question(training, grouped, n_repeats, n_null, named, X, y, sample_weight, by_row)
     return Importance(
         names=question.groups.names,
         kind=kind,

@@ -55,16 +55,15 @@ def _in_groups(by_feature: FloatArray, groups: Groups) -> FloatArray:
 
 def _null_decreases(question: Question) -> list[FloatArray]:
     """Grow forests from targets that were mixed among rows: what features are worth when none matters."""
-    model, order = question.training.model, question.training.order()
-    table = question.training.reading
-    target = table.table.target if table.classes is None else table.classes[table.table.target]
-    X = question.training.reading.table.X
+    model, reading = question.training.model, question.training.reading
+    places = np.arange(reading.table.n_rows) if reading.kept is None else np.flatnonzero(reading.kept)
+    ranked = places[question.training.order()]
     found = []
     for i in range(question.n_null):
-        mixed = np.empty_like(target)
-        mixed[order] = target[order[np.random.default_rng([model.seed_, i]).permutation(len(order))]]
+        mixed = np.array(question.y)
+        mixed[ranked] = mixed[np.random.default_rng([model.seed_, i]).permutation(ranked)]
         null = clone(model).set_params(random_state=model.seed_, warm_start=False, oob_score=False)
-        null.fit(X, mixed, table.table.weight)
+        null.fit(question.X, mixed, question.sample_weight, **question.by_row)
         found.append(mean_decrease(null.forest_))
     return found
 

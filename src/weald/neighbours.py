@@ -359,12 +359,14 @@ class HasNeighbours(TreeModel):
         leaves = self._leaves(X)
         return share_leaves(self.forest_, leaves, leaves if Y is None else self._leaves(Y), k)
 
-    def neighbours(self, X: Any, y: Any, sample_weight: Any = None) -> Neighbours:
+    def neighbours(
+        self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, stratify: Any = None
+    ) -> Neighbours:
         """See the training rows as neighbours, given the training data again.
 
         Parameters
         ----------
-        X, y, sample_weight
+        X, y, sample_weight, groups, stratify
             The table that the trees were grown from, rows in any order.
 
         Returns
@@ -374,7 +376,7 @@ class HasNeighbours(TreeModel):
         """
         check_is_fitted(self, "forest_")
         bags = any(origin.bags.bootstrap for origin in self.forest_.origins)
-        return Neighbours(read_again(self, X, y, sample_weight, bags=bags))
+        return Neighbours(read_again(self, X, y, sample_weight, bags=bags, groups=groups, stratify=stratify))
 
     def weights(self, X: Any, X_train: Any, y_train: Any, sample_weight: Any = None) -> sparse.csr_array:
         """Write each prediction as a weighted mean of training targets: `weights @ y_train` is `predict(X)`.

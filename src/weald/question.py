@@ -47,6 +47,7 @@ class Question:
     X: Any  # as the user gave them: for forests that are grown anew
     y: Any
     sample_weight: Any
+    by_row: Mapping[str, Any]  # what else `fit` was given for each row
 
 
 def group_features(groups: Mapping[str, Sequence[Any]] | None, names: Sequence[str]) -> Groups:

@@ -25,6 +25,7 @@ from weald.table import Matrix, Reading
 from weald.threads import count_threads
 
 BATCH_BYTES = 2**27  # of bags that are held at a time
+NO_DESIGN = {"groups": None, "stratify": None}  # bags are drawn from all rows alike
 
 
 @dataclass(frozen=True)
@@ -129,15 +130,27 @@ class Training:
         return spread
 
 
-def read_again(model: Any, X: Any, y: Any, sample_weight: Any = None, *, bags: bool = True) -> Training:
-    """Read the training table again and make sure that it is the one. With `bags`, every tree must have had one."""
+def read_again(model: Any, X: Any, y: Any, sample_weight: Any = None, *, bags: bool = True, **by_row: Any) -> Training:
+    """Read the training table again and make sure that it is the one. With `bags`, every tree must have had one.
+
+    `by_row` is what else `fit` was given for each row: `groups`, `stratify`.
+    """
     check_is_fitted(model, "forest_")
+    if any(origin.resampling != "bagging" for origin in model.forest_.origins):
+        raise ParameterError(
+            "These trees were grown by boosting or arcing: the bag of a tree depends on the trees before it and cannot be "
+            'drawn again. Fit a forest with resampling="bagging".'
+        )
     if bags and not all(origin.bags.bootstrap for origin in model.forest_.origins):
         raise ParameterError(
             "This needs rows that are outside a bag, but without bootstrap every tree has seen every row. Fit a "
             "forest with bootstrap=True."
         )
-    training = _read(model, X, y, sample_weight, with_bags=bags)
+    training = _read(model, X, y, sample_weight, with_bags=bags, **by_row)
+    if any(origin.bags.design != training.coded.design for origin in training.forest.origins):
+        raise DataError(
+            "The bags of these trees were drawn with other groups or stratify. Give the same ones as to fit."
+        )
     same = all(origin.data == training.coded.fingerprint for origin in training.forest.origins)
     if not (same and _fits_a_tree(training)):
         raise DataError(
@@ -165,8 +178,8 @@ def read_rows(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Training
     return _read(model, X, y, sample_weight, with_bags=False)
 
 
-def _read(model: Any, X: Any, y: Any, sample_weight: Any, *, with_bags: bool) -> Training:
-    reading = unfitted_copy(model)._read_table(X, y, sample_weight)  # noqa: SLF001  (reading leaves its marks)
+def _read(model: Any, X: Any, y: Any, sample_weight: Any, *, with_bags: bool, **by_row: Any) -> Training:
+    reading = unfitted_copy(model)._read_table(X, y, sample_weight, **{**NO_DESIGN, **by_row})  # noqa: SLF001  (reading leaves its marks)
     if reading.table.n_features != model.n_features_in_:
         raise DataError(f"X has {reading.table.n_features} features, but the forest knows {model.n_features_in_}.")
     if reading.classes is not None:
