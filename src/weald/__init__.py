@@ -41,10 +41,10 @@ __all__ = [
     "export_html",
     "importance",
     "merge",
+    "select_features",
     "stability",
     "strength",
     "tune",
-    "select_features",
 ]
 
 __version__ = version("weald")

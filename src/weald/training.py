@@ -138,8 +138,8 @@ def read_again(model: Any, X: Any, y: Any, sample_weight: Any = None, *, bags: b
     check_is_fitted(model, "forest_")
     if any(origin.resampling != "bagging" for origin in model.forest_.origins):
         raise ParameterError(
-            "These trees were grown by boosting or arcing: the bag of a tree depends on the trees before it and cannot be "
-            'drawn again. Fit a forest with resampling="bagging".'
+            "These trees were grown by boosting or arcing: the bag of a tree depends on the trees before it and cannot "
+            'be drawn again. Fit a forest with resampling="bagging".'
         )
     if bags and not all(origin.bags.bootstrap for origin in model.forest_.origins):
         raise ParameterError(
