@@ -184,12 +184,13 @@ class TreeMixer {
                 }
                 moved = true;
                 const std::uint32_t f = node.column();
-                const std::uint32_t own =
-                    predictor_.template child<HasCategories>(node, at[j], static_cast<double>(table_.row(ranks_[begin + j])[f]));
+                const std::uint32_t own = predictor_.template child<HasCategories>(
+                    node, at[j], static_cast<double>(table_.row(ranks_[begin + j])[f]));
                 const std::uint8_t slot = slot_of_[f];
                 if (slot != kNoSlot) {
                     const Float mixed = mixed_[mixed_of_[f] + begin + j];
-                    const std::uint32_t other = predictor_.template child<HasCategories>(node, at[j], static_cast<double>(mixed));
+                    const std::uint32_t other =
+                        predictor_.template child<HasCategories>(node, at[j], static_cast<double>(mixed));
                     if (other != own && (left[j] >> slot & 1) == 0) {
                         left[j] |= std::uint64_t{1} << slot;
                         towards[j][slot] = other;

@@ -327,6 +327,24 @@ def test_names_come_from_the_training_table():
     assert weald.importance(model, frame, SIGNAL, kind="drop_column").names == tuple("abcde")
 
 
+def test_categories_are_mixed_too():
+    rng = np.random.default_rng(0)
+    kinds = rng.choice(["ash", "beech", "oak", "yew"], 200)
+    frame = pd.DataFrame({"kind": pd.Categorical(kinds), "noise": rng.normal(size=200)})
+    y = np.isin(kinds, ["ash", "yew"]).astype(int)
+    found = []
+    for engine in ("native", "reference"):
+        model = weald.RandomForestClassifier(4, random_state=0, engine=engine).fit(frame, y)
+        found.append([weald.importance(model, frame, y, kind=kind).values for kind in ("permutation", "debiased_mdi")])
+    np.testing.assert_array_equal(*found)
+    assert found[0][0][0] > 0.3
+    assert abs(found[0][0][1]) < 0.1
+    chosen = weald.select_features(model, frame, y, folds=0)
+    assert chosen.support_.tolist() == [True, False]
+    neighbours = model.neighbours(frame, y)
+    np.testing.assert_allclose(neighbours.weights(frame) @ np.eye(2)[y], model.predict_proba(frame), atol=1e-13)
+
+
 def test_a_result_can_be_drawn():
     pytest.importorskip("matplotlib").use("agg")
     model, y = MODELS["classes"]

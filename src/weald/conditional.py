@@ -24,14 +24,17 @@ MOST_ROWS = 10_000  # that correlations are computed from
 
 
 def rank_correlation(training: Training) -> FloatArray:
-    """Spearman's rank correlation of all pairs of features (0 with a constant); a missing value has the mean rank."""
+    """Spearman's rank correlation of all pairs of features; a missing value has the mean rank.
+
+    A constant and a categorical feature are correlated with nothing.
+    """
     rows = training.order()
     rows = rows[:: 1 + (len(rows) - 1) // MOST_ROWS]
     ranks = np.zeros((len(rows), training.reading.table.n_features))
     for f in range(ranks.shape[1]):
         values = training.reading.table.X[rows, f]
         known = ~np.isnan(values)
-        if known.any():
+        if known.any() and f not in training.reading.table.categorical:
             ranks[known, f] = rankdata(values[known])
             ranks[known, f] -= ranks[known, f].mean()
     length = np.sqrt((ranks**2).sum(axis=0))
