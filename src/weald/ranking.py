@@ -152,9 +152,10 @@ class Importance:
         -------
         matplotlib axes
         """
-        from weald.plot.bars import draw_importance
+        from weald.plot import ImportanceDisplay
 
-        return draw_importance(self, ax, most)
+        error = None if self.is_local else self.std_error
+        return ImportanceDisplay(self.names, self.means(), error, self.unit).plot(ax=ax, most=most).ax_
 
 
 def _show_p(p: float) -> str:
