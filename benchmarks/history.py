@@ -32,7 +32,7 @@ class Step(NamedTuple):
 STEPS = (
     Step(
         "Grow and predict in C++: the same forests as the reference, bit for bit",
-        "the start: bags as counts, histograms, coarse bins with bounds, small nodes sorted by the library",
+        "the start: bags as counts, histograms, coarse bins with bounds, small nodes sorted by std::sort",
     ),
     Step(
         "Sort small nodes in registers, copy middle ones into the cache, bound bins in vector code",
