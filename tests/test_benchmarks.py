@@ -76,8 +76,8 @@ def test_a_script_of_the_page_on_speed_writes_its_block(script, tmp_path, folder
 def test_the_page_on_speed_has_a_place_for_each_script():
     page = (ROOT / "docs" / "speed.md").read_text()
     marks = [mark for mark, _, _ in PAGE_BLOCKS.values()]
-    assert sorted(re.findall(r"<!-- (\w+) -->\n", page)) == sorted(marks)
-    assert sorted(re.findall(r"<!-- /(\w+) -->\n", page)) == sorted(marks)
+    assert sorted(re.findall(r"^<!-- (\w+) -->$", page, re.MULTILINE)) == sorted(marks)
+    assert sorted(re.findall(r"^<!-- /(\w+) -->$", page, re.MULTILINE)) == sorted(marks)
 
 
 def test_accuracy_is_compared_on_made_data_and_on_files(tmp_path, folder):
