@@ -14,6 +14,7 @@ from decimal import Decimal
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from scipy import sparse
 from sklearn.base import is_classifier
@@ -111,6 +112,11 @@ REFUSED_Y = {
     "sparse": (sparse.csr_matrix(Y), "y is sparse"),
     "ragged": ([[0]] * (N - 1) + [[0, 1]], "y"),
     "words and numbers": (np.array([0, "a"] * (N // 2), dtype=object), "y"),
+    "words and NaN": (pd.Series(["a", np.nan] * (N // 2), dtype=object), "[Rr]ow [01] of y"),
+    "words and NA": (pd.Series(["a", pd.NA] * (N // 2), dtype="string"), "[Rr]ow [01] of y|y holds"),
+    "categories and nothing": (pd.Series(pd.Categorical(["a", None] * (N // 2))), "[Rr]ow [01] of y"),
+    "words and null of polars": (pl.Series(["a", None] * (N // 2)), "[Rr]ow [01] of y"),
+    "numbers and null of polars": (pl.Series([1, None] * (N // 2)), "[Rr]ow [01] of y"),
     "words and nothing": (np.array(["a", None] * (N // 2), dtype=object), "[Rr]ow .* of y"),
 }
 REFUSED_WEIGHTS = {
@@ -147,6 +153,12 @@ REFUSED_PARAMETERS = [
     {"random_state": 2**64},
     {"random_state": "seed"},
     {"engine": "cuda"},
+    {"categorical_features": "all"},
+    {"categorical_features": ["a"]},
+    {"categorical_features": [4]},
+    {"categorical_features": [True]},
+    {"unknown_category": "ignore"},
+    {"missing": None},
     {"ccp_alpha": -1.0},
     {"n_estimators": 0},
     {"n_estimators": -1},

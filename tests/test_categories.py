@@ -1,6 +1,7 @@
 """Categories from the frame to the prediction: columns of labels are read, split by sets, and matched by label."""
 
 import copy
+import dataclasses
 import pickle
 
 import numpy as np
@@ -445,3 +446,60 @@ def test_out_of_bag_rows_are_read_as_they_were():
         by_hand += tree.predict_proba(X) * (bag == 0)[:, None]
     seen = by_hand.sum(axis=1) > 0
     assert np.allclose(model.oob_decision_function_[seen], by_hand[seen] / by_hand[seen].sum(axis=1, keepdims=True))
+
+
+# ---------------------------------------------------------------------------------------------------------- in words
+
+
+def fit_words():
+    X = pd.DataFrame(
+        {
+            "island": ["Biscoe", "Dream", "Torgersen", None] * 6,
+            "grade": pd.Categorical(["low", "mid", "high"] * 8, categories=["low", "mid", "high"], ordered=True),
+        }
+    )
+    y = np.where(X["island"] == "Dream", "a", np.where(X["grade"] == "high", "b", "c"))
+    return weald.DecisionTreeClassifier().fit(X, y), X, y
+
+
+def test_texts_and_rules_show_the_labels():
+    model, X, y = fit_words()
+    text = model.export_text()
+    assert "island = Dream" in text or "island ≠ Dream" in text
+    assert "grade ≤ mid" in text
+    rules = model.regions()
+    said = " / ".join(str(rule) for rule in rules)
+    assert "island = Dream" in said
+    assert "grade > mid" in said
+    rows = model._read(X)
+    inside = np.array([rule.contains(rows) for rule in rules])
+    assert (inside.sum(axis=0) == 1).all()  # each row is in one region, and it says what the tree says
+    assert [rules[i].prediction for i in inside.argmax(axis=0)] == model.predict(X).tolist() == y.tolist()
+
+
+def test_a_row_is_explained_by_its_labels():
+    model, X, _ = fit_words()
+    assert "island is Dream" in str(model.explain_row(X.iloc[[1]]))
+    assert "island is missing" in str(model.explain_row(X.iloc[[3]]))
+
+
+def test_tampered_sets_are_refused():
+    X = FRAMES["pandas text"](columns())
+    forest = make_forest("two classes").fit(X, TARGETS["two classes"]).forest_
+    rows = np.zeros((1, 3))
+    long = np.flatnonzero(np.diff(forest.category_start) > 1)[0]
+    backwards = forest.category_sets.copy()
+    backwards[forest.category_start[long] : forest.category_start[long + 1]] = backwards[
+        forest.category_start[long] : forest.category_start[long + 1]
+    ][::-1]
+    for changes in (
+        {"category_start": forest.category_start[:-1]},
+        {"category_start": forest.category_start + 1},
+        {"category_start": forest.category_start * 1000},
+        {"category_sets": forest.category_sets[:-1]},
+        {"category_sets": backwards},
+        {"threshold": forest.threshold + (forest.flags & CATEGORICAL)},
+        {"flags": forest.flags | CATEGORICAL},
+    ):
+        with pytest.raises(ValueError, match=r"categor|sets"):
+            NATIVE.leaves(dataclasses.replace(forest, **changes), rows, 1, None)

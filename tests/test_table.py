@@ -160,8 +160,12 @@ def test_names_must_agree_at_prediction():
     frame = pd.DataFrame(X, columns=["a", "b"])
     model = weald.DecisionTreeClassifier().fit(frame, Y)
     assert (model.predict(frame) == Y).all()
-    with pytest.raises(DataError, match="feature names should match"):
+    with pytest.raises(DataError, match=r"(?s)feature names should match.*Column 0 is 'b', but was 'a'"):
         model.predict(frame[["b", "a"]])
+    with pytest.raises(DataError, match=r"(?s)yet now missing:\n- b"):
+        model.predict(frame[["a"]])
+    with pytest.raises(DataError, match=r"(?s)unseen at fit time:\n- c"):
+        model.predict(frame.assign(c=1.0))
     with pytest.raises(DataError, match="X has 1 features, but DecisionTreeClassifier is expecting 2"):
         model.set_params().fit(X, Y).predict(X[:, :1])
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from weald.model import MISSING_LEFT, FloatArray, Forest, IntArray
+from weald.model import CATEGORICAL, MISSING_LEFT, FloatArray, Forest, IntArray
 from weald.prune import scale_decreases
 from weald.words import SIDES, Names, questions
 
@@ -32,7 +32,7 @@ def list_nodes(model: Any, names: Names) -> dict[str, Any]:
         "right": np.where(cut, forest.right, NONE).astype(np.int64),
         "split": [None if q is None else q.left for q in asked],
         "feature": [None if q is None else q.name for q in asked],
-        "threshold": np.where(cut, forest.threshold, np.nan),
+        "threshold": np.where(cut & (forest.flags & CATEGORICAL == 0), forest.threshold, np.nan),
         "missing": [SIDES[0 if m else 1] if c else None for c, m in zip(cut, forest.flags & MISSING_LEFT, strict=True)],
         "samples": forest.size.astype(np.int64),
         "share": share,

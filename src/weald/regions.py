@@ -6,7 +6,7 @@ list_regions    the regions of all leaves
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from weald.inspect import list_nodes
 from weald.model import FloatArray, Forest
-from weald.words import Names, Question, questions, say_answers, say_number
+from weald.words import Names, Question, questions, say_answers, say_labels, say_number
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,17 @@ class Interval:
     high: float = math.inf
     missing: bool = True  # do missing values get here?
     missing_said: bool = False  # they took a side that is not the heavier one
+    labels: npt.NDArray[Any] | None = None  # of categories, by their numbers
+    inside: frozenset[int] | None = None  # the categories that lead here; None: all, or numbers
 
     def narrow(self, question: Question, *, left: bool) -> "Interval":
         """Take one side of a question."""
+        here = self.missing and question.missing_left == left
+        said = self.missing_said or question.missing_said
+        if question.listed is not None and question.labels is not None:
+            before = range(len(question.labels)) if self.inside is None else self.inside
+            inside = frozenset(k for k in before if question.takes(k, left=left))
+            return replace(self, missing=here, missing_said=said, labels=question.labels, inside=inside)
         low, high = (
             (self.low, min(self.high, question.threshold))
             if left
@@ -37,23 +45,43 @@ class Interval:
                 self.high,
             )
         )
-        here = question.missing_left == left
-        return Interval(self.name, low, high, self.missing and here, self.missing_said or question.missing_said)
+        return replace(self, low=low, high=high, missing=here, missing_said=said, labels=question.labels)
 
     @property
     def words(self) -> str:
         """Say it."""
         if self.low == math.inf:
             return f"{self.name} is missing"
-        low, high = say_number(self.low), say_number(self.high)
+        if self.inside is not None:
+            return self._say_set()
+        low, high = self._say(self.low), self._say(self.high)
         if self.low == -math.inf:
             said = f"{self.name} is present" if self.high == math.inf else f"{self.name} ≤ {high}"
         else:
             said = f"{self.name} > {low}" if self.high == math.inf else f"{low} < {self.name} ≤ {high}"
         return f"{said} or missing" if self.missing and self.missing_said else said
 
+    def _say(self, bound: float) -> str:
+        """Say a bound; ordered categories are numbers from 0."""
+        if self.labels is None or not math.isfinite(bound):
+            return say_number(bound)
+        return str(self.labels[math.floor(bound)])
+
+    def _say_set(self) -> str:
+        """Say which categories lead here."""
+        assert self.labels is not None and self.inside is not None  # noqa: S101, PT018  (for the type checker)
+        if not self.inside:
+            return f"{self.name} is missing"
+        inside = self.labels[sorted(self.inside)].tolist()
+        said = f"{self.name} = {inside[0]}" if len(inside) == 1 else f"{self.name} in {say_labels(inside)}"
+        if len(inside) == len(self.labels):
+            said = f"{self.name} is present"
+        return f"{said} or missing" if self.missing and self.missing_said else said
+
     def contains(self, values: FloatArray) -> npt.NDArray[np.bool_]:
-        """Say which values lead here."""
+        """Say which values lead here; categories are given by their numbers."""
+        if self.inside is not None:
+            return np.where(np.isnan(values), self.missing, np.isin(values, list(self.inside)))
         inside: npt.NDArray[np.bool_] = (values > self.low) & (values <= self.high)
         if self.low == -math.inf:
             inside |= values == -math.inf

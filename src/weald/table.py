@@ -125,8 +125,22 @@ def read_features(estimator: Any, X: Any, *, reset: bool) -> Matrix:
     except TypeError as error:
         raise DataTypeError(str(error)) from error
     except ValueError as error:
-        raise DataError(str(error)) from error
+        raise DataError(f"{error}{_name_what_is_out_of_place(estimator, frame)}") from error
     return checked
+
+
+def _name_what_is_out_of_place(estimator: Any, frame: Any) -> str:
+    """Add to a message the first column that stands in another place than at the fit, and what to do."""
+    known = getattr(getattr(estimator, "schema_", None), "names", None)
+    if frame is None or known is None or sorted(map(str, frame.columns)) != sorted(known):
+        return ""
+    place = next((f for f, name in enumerate(known) if frame.columns[f] != name), None)
+    if place is None:
+        return ""
+    return (
+        f"Column {place} is {frame.columns[place]!r}, but was {known[place]!r}. Put the columns in their order: "
+        "X[list(model.feature_names_in_)]."
+    )
 
 
 def _refuse_other_number(estimator: Any, columns: "_Columns", *, by_name: bool) -> None:

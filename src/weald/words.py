@@ -1,6 +1,7 @@
 """Splits in words: the one place where a cut of a node becomes a sentence.
 
     say_number    a number, short enough to be read
+    say_labels    a set of categories, short enough to be read
     Names         the user's names of features and classes
     Question      what a node asks of a row; its words for both sides
     say_answers   what nodes say of their rows
@@ -12,16 +13,17 @@ Missing values go to the heavier side unless the words say otherwise: that is th
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from weald.errors import DataError
-from weald.model import MISSING_LEFT, Forest, IntArray
+from weald.model import CATEGORICAL, MISSING_LEFT, OTHERS_LEFT, Forest, IntArray
 
 SIDES = ("left", "right")
+MOST_LABELS = 8  # of a set of categories, that are said one by one
 
 
 def say_number(number: float) -> str:
@@ -42,12 +44,29 @@ def say_number(number: float) -> str:
     return text.rstrip("0").rstrip(".")
 
 
+def say_labels(labels: Sequence[Any]) -> str:
+    """Write the labels of a set; of a long one only the first.
+
+    Examples
+    --------
+    >>> from weald.words import say_labels
+    >>> say_labels(["red", "blue"])
+    '{red, blue}'
+    >>> say_labels(range(100))
+    '{0, 1, 2, 3, 4, 5, 6, … 100 in all}'
+    """
+    if len(labels) <= MOST_LABELS:
+        return "{" + ", ".join(map(str, labels)) + "}"
+    return "{" + ", ".join(map(str, labels[: MOST_LABELS - 1])) + f", … {len(labels)} in all}}"
+
+
 @dataclass(frozen=True)
 class Names:
     """The user's names of things."""
 
     features: list[str]
     classes: npt.NDArray[Any] | None  # labels by class number; None: regression
+    categories: Sequence[npt.NDArray[Any] | None] = field(default_factory=list)  # labels by feature; None: numbers
 
     @classmethod
     def of(cls, model: Any, features: Sequence[str] | None = None, classes: Sequence[Any] | None = None) -> Self:
@@ -61,7 +80,7 @@ class Names:
         labels = getattr(model, "classes_", None) if classes is None else np.asarray(classes)
         if labels is not None and len(labels) != n_classes:
             raise DataError(f"class_names has {len(labels)} names for {n_classes} classes. Give one for each.")
-        return cls(names, labels)
+        return cls(names, labels, model.categories_)
 
 
 class Question(NamedTuple):
@@ -72,18 +91,38 @@ class Question(NamedTuple):
     threshold: float  # +inf: is there a value at all?
     missing_left: bool
     missing_said: bool  # missing values do not go to the heavier side: it must be said
+    labels: npt.NDArray[Any] | None = None  # of a feature of categories, by their numbers
+    listed: tuple[int, ...] | None = None  # the set of a split of categories; None: a cut of numbers
+    others_left: bool = False  # the set goes right, all others left
 
     @property
     def asks_for_missing(self) -> bool:
         """Whether present values go left and missing ones right."""
-        return self.threshold == math.inf
+        return self.threshold == math.inf or self.listed == ()
 
     @property
     def words(self) -> str:
         """What a row is asked; where missing values go is not said."""
-        if self.asks_for_missing:
-            return f"{self.name} is present"
-        return f"{self.name} ≤ {say_number(self.threshold)}"
+        return f"{self.name} is present" if self.asks_for_missing else f"{self.name} {self._condition(left=True)}"
+
+    def _condition(self, *, left: bool) -> str:
+        """Say what must hold of a value that is there."""
+        if self.listed is not None and self.labels is not None:
+            labels, inside = self.labels[list(self.listed)].tolist(), left != self.others_left
+            if len(labels) == 1:
+                return f"{'=' if inside else '≠'} {labels[0]}"
+            return f"{'in' if inside else 'not in'} {say_labels(labels)}"
+        return f"{'≤' if left else '>'} {self._say_bound()}"
+
+    def _say_bound(self) -> str:
+        """Say the last value that goes left; ordered categories are numbers from 0."""
+        if self.labels is None:
+            return say_number(self.threshold)
+        return str(self.labels[math.floor(self.threshold)])
+
+    def takes(self, category: int, *, left: bool) -> bool:
+        """Say whether a category goes to this side."""
+        return ((category in (self.listed or ())) != self.others_left) == left
 
     @property
     def left(self) -> str:
@@ -95,7 +134,7 @@ class Question(NamedTuple):
         """The condition under which a row goes right, in words."""
         if self.asks_for_missing:
             return f"{self.name} is missing"
-        return self._with_missing(f"{self.name} > {say_number(self.threshold)}", here=not self.missing_left)
+        return self._with_missing(f"{self.name} {self._condition(left=False)}", here=not self.missing_left)
 
     def _with_missing(self, words: str, *, here: bool) -> str:
         return f"{words} or missing" if here and self.missing_said and not self.asks_for_missing else words
@@ -104,10 +143,13 @@ class Question(NamedTuple):
         """Say how a row answers, and so goes left or right."""
         if value != value:
             return f"{self.name} is missing"
+        said = say_number(value) if self.labels is None else str(self.labels[int(value)])
         if self.asks_for_missing:
-            return f"{self.name} is {say_number(value)}, which is not missing"
-        bound = f"at most {say_number(self.threshold)}" if left else f"more than {say_number(self.threshold)}"
-        return f"{self.name} is {say_number(value)}, {bound}"
+            return f"{self.name} is {said}, which is not missing"
+        if self.listed is not None:
+            return f"{self.name} is {said}, {self._condition(left=left)}"
+        bound = f"at most {self._say_bound()}" if left else f"more than {self._say_bound()}"
+        return f"{self.name} is {said}, {bound}"
 
 
 def questions(forest: Forest, names: Names, nodes: Sequence[int] | IntArray | None = None) -> list[Question | None]:
@@ -118,7 +160,20 @@ def questions(forest: Forest, names: Names, nodes: Sequence[int] | IntArray | No
     missing_left = (forest.flags[at] & MISSING_LEFT) > 0
     said = missing_left != (forest.weight[left] >= forest.weight[right])
     columns = (feature.tolist(), forest.threshold[at].tolist(), missing_left.tolist(), said.tolist())
-    return [Question(f, names.features[f], t, m, s) if f >= 0 else None for f, t, m, s in zip(*columns, strict=True)]
+    asked = [Question(f, names.features[f], t, m, s) if f >= 0 else None for f, t, m, s in zip(*columns, strict=True)]
+    if any(labels is not None for labels in names.categories):
+        asked = [q if q is None else _with_labels(forest, names, node, q) for node, q in zip(at, asked, strict=True)]
+    return asked
+
+
+def _with_labels(forest: Forest, names: Names, node: int, question: Question) -> Question:
+    """Let a question about categories know their labels, and its set."""
+    labels = names.categories[question.feature]
+    if not forest.flags[node] & CATEGORICAL:
+        return question._replace(labels=labels)
+    listed = tuple(forest.category_set(node).tolist())
+    others_left = bool(forest.flags[node] & OTHERS_LEFT)
+    return question._replace(threshold=math.nan, labels=labels, listed=listed, others_left=others_left)
 
 
 def say_answers(model: Any, names: Names, nodes: Sequence[int] | IntArray) -> list[str]:

@@ -1,0 +1,284 @@
+"""What weald and others make of a frame with text and gaps as it is, and how fast.
+
+    python benchmarks/frames.py FOLDER [--data adult,flights_late] [--trees 50] [--repeats 3] [--only NAMES] [--write]
+
+FOLDER holds parquet files: the last column is `target`, of two classes; columns of text are categories. A column
+`split` says "train" or "test"; without one a quarter is for testing. All grow to purity with the root of the number of
+features at a node; the time of a fit begins with the frame, so encoders are part of it, but copies into another
+program (R, Java) are not. ranger before 0.17 reads no missing values: medians and a category of their own stand for
+them. Peers that are not installed are left out: lightgbm, ydf, h2o (with Java) from the package index, ranger as
+`Rscript` finds it.
+
+A second table fits one frame (half of the columns categories, a tenth of the cells missing) as it is and coded as
+numbers. `--write` puts both into docs/your-table.md.
+"""
+
+import shutil
+import statistics
+import subprocess
+import tempfile
+from pathlib import Path
+
+import measure
+import numpy as np
+import pandas as pd
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.metrics import roc_auc_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
+
+PAGE = measure.ROOT / "docs" / "your-table.md"
+SEED = 0
+
+
+def read(folder, name, n_rows=None):
+    """Return the frames and targets (is it the second class?) for training and testing."""
+    frame = pd.read_parquet(Path(folder) / f"{name}.parquet")
+    if n_rows:
+        frame = frame.sample(min(n_rows, len(frame)), random_state=SEED)
+    target = frame.pop("target")
+    y = (target == sorted(target.unique())[1]).to_numpy().astype(int)
+    if "split" in frame:
+        is_test = (frame.pop("split") == "test").to_numpy()
+    else:
+        is_test = np.random.default_rng(SEED).random(len(frame)) < 0.25
+    return frame[~is_test], y[~is_test], frame[is_test], y[is_test]
+
+
+def text_columns(X):
+    return [name for name in X if not pd.api.types.is_numeric_dtype(X[name])]
+
+
+# ---------------------------------------------------------------------------------------------------------- libraries
+# Each returns (seconds of the fit, chances of the second class).
+
+
+def weald(X, y, X_test, trees):
+    import weald
+
+    model = weald.RandomForestClassifier(trees, random_state=SEED)
+    return measure.clock(lambda: model.fit(X, y)), model.predict_proba(X_test)[:, 1]
+
+
+def sklearn_with(encoder, X, y, X_test, trees):
+    forest = RandomForestClassifier(trees, random_state=SEED, n_jobs=measure.CORES)
+    columns = make_column_transformer((encoder, text_columns(X)), remainder="passthrough")
+    model = make_pipeline(columns.set_output(transform="pandas"), forest)
+    numbers = {name: "float64" for name in X if X[name].dtype == "Int16"}
+    X, X_test = X.astype(numbers), X_test.astype(numbers)
+    return measure.clock(lambda: model.fit(X, y)), model.predict_proba(X_test)[:, 1]
+
+
+def sklearn_one_hot(X, y, X_test, trees):
+    encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False, dtype=np.float32)
+    return sklearn_with(encoder, X, y, X_test, trees)
+
+
+def sklearn_ordinal(X, y, X_test, trees):
+    encoder = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=np.nan, encoded_missing_value=np.nan)
+    return sklearn_with(encoder, X, y, X_test, trees)
+
+
+def lightgbm(X, y, X_test, trees):
+    import lightgbm as lgb
+
+    text = text_columns(X)
+    types = {name: pd.CategoricalDtype(sorted(X[name].dropna().unique())) for name in text}
+    numbers = {name: "float32" for name in X if name not in text}
+    model = lgb.LGBMClassifier(
+        boosting_type="rf",
+        n_estimators=trees,
+        num_leaves=min(131_072, len(X)),
+        min_child_samples=1,
+        min_child_weight=0,
+        subsample=0.632,
+        subsample_freq=1,
+        feature_fraction_bynode=int(np.sqrt(X.shape[1])) / X.shape[1],
+        n_jobs=measure.CORES,
+        random_state=SEED,
+        verbose=-1,
+    )
+    X, X_test = (frame.astype(numbers).astype(types) for frame in (X, X_test))
+    return measure.clock(lambda: model.fit(X, y)), model.predict_proba(X_test)[:, 1]
+
+
+def ydf(X, y, X_test, trees):
+    import ydf
+
+    ydf.verbose(0)
+    X, X_test = (plain_types(frame) for frame in (X, X_test))
+    learner = ydf.RandomForestLearner(
+        label="target",
+        num_trees=trees,
+        max_depth=-1,
+        min_examples=1,
+        winner_take_all=False,
+        compute_oob_performances=False,
+        num_threads=measure.CORES,
+        random_seed=SEED,
+    )
+    found = {}
+    seconds = measure.clock(lambda: found.update(model=learner.train(X.assign(target=y))))
+    return seconds, np.asarray(found["model"].predict(X_test))
+
+
+def h2o(X, y, X_test, trees):
+    import h2o
+    from h2o.estimators import H2ORandomForestEstimator
+
+    h2o.init(nthreads=measure.CORES, max_mem_size="4G", verbose=False)
+    h2o.no_progress()
+    try:
+        types = {name: "enum" if name in text_columns(X) else "numeric" for name in X} | {"target": "enum"}
+        train = h2o.H2OFrame(plain_types(X).assign(target=np.where(y, "yes", "no")), column_types=types)
+        test = h2o.H2OFrame(plain_types(X_test), column_types={name: types[name] for name in X})
+        model = H2ORandomForestEstimator(ntrees=trees, max_depth=0, min_rows=1, seed=SEED + 1)
+        seconds = measure.clock(lambda: model.train(x=list(X), y="target", training_frame=train))
+        return seconds, model.predict(test).as_data_frame()["yes"].to_numpy()
+    finally:
+        h2o.cluster().shutdown()
+
+
+def ranger(X, y, X_test, trees):
+    script = """
+        suppressMessages(library(ranger)); a <- commandArgs(TRUE)
+        read <- function(name) read.csv(file.path(a[1], name), stringsAsFactors = TRUE, na.strings = "")
+        train <- read("train.csv"); test <- read("test.csv")
+        for (name in names(test))
+            if (is.factor(train[[name]])) test[[name]] <- factor(test[[name]], levels(train[[name]]))
+        fill <- function(x) if (is.factor(x)) addNA(x) else { x[is.na(x)] <- median(x, na.rm = TRUE); x }
+        x <- train[names(train) != "target"]; x[] <- lapply(x, fill); test[] <- lapply(test, fill)
+        t <- proc.time()[[3]]
+        m <- ranger(x = x, y = factor(train$target), num.trees = as.integer(a[2]), min.node.size = 1,
+                    probability = TRUE, respect.unordered.factors = "order", num.threads = as.integer(a[3]),
+                    oob.error = FALSE, seed = 1, verbose = FALSE)
+        cat(proc.time()[[3]] - t, predict(m, test)$predictions[, 2], sep = "\\n")
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        plain_types(X).assign(target=y).to_csv(Path(folder) / "train.csv", index=False)
+        plain_types(X_test).to_csv(Path(folder) / "test.csv", index=False)
+        call = ["Rscript", "-e", script, folder, str(trees), str(measure.CORES)]
+        done = subprocess.run(call, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(done.stderr.strip()[-300:])
+    seconds, *chances = map(float, done.stdout.split())
+    return seconds, np.array(chances)
+
+
+def plain_types(X):
+    """NumPy's numbers and objects, which every library reads."""
+    return X.astype({name: object if name in text_columns(X) else "float64" for name in X})
+
+
+LIBRARIES = {
+    "weald": (weald, "weald"),
+    "scikit-learn, ordinal": (sklearn_ordinal, "scikit-learn"),
+    "scikit-learn, one-hot": (sklearn_one_hot, "scikit-learn"),
+    "LightGBM rf": (lightgbm, "lightgbm"),
+    "YDF": (ydf, "ydf"),
+    "H2O": (h2o, "h2o"),
+    "ranger": (ranger, None),
+}
+
+
+def is_installed(name):
+    package = LIBRARIES[name][1]
+    return bool(shutil.which("Rscript")) if package is None else measure.version_of(package) is not None
+
+
+def fit_once(folder, data, library, trees, n_rows):
+    """What a process of its own does: seconds and AUC."""
+    X, y, X_test, y_test = read(folder, data, n_rows)
+    seconds, chances = LIBRARIES[library][0](X, y, X_test, trees)
+    return seconds, roc_auc_score(y_test, chances)
+
+
+# ------------------------------------------------------------------------------------------- a frame, or its numbers
+
+
+def mixed_frame(n_rows, n_columns):
+    """Half of the columns are categories, a tenth of the cells is missing."""
+    rng = np.random.default_rng(SEED)
+    columns, signal = {}, rng.normal(size=n_rows)
+    for i in range(n_columns):
+        if i % 2:
+            n_levels = (4, 12, 40, 150, 1000)[i // 2 % 5]
+            levels = rng.integers(0, n_levels, n_rows)
+            signal += rng.normal(size=n_levels)[levels] * (i < 10)
+            column = pd.Series(np.array([f"level {j}" for j in range(n_levels)])[levels], dtype="category")
+        else:
+            x = rng.normal(size=n_rows)
+            signal += x * (i < 10)
+            column = pd.Series(x)
+        columns[f"c{i}"] = column.where(rng.random(n_rows) >= 0.1)
+    return pd.DataFrame(columns), (signal > 0).astype(int)
+
+
+def as_it_is_and_as_numbers(n_rows, n_columns, trees, repeats):
+    """Seconds of both, in turn; the numbers are those of the sorted labels."""
+    import weald
+
+    X, y = mixed_frame(n_rows, n_columns)
+    numbers = X.apply(lambda c: c.cat.codes.where(c.notna()).astype("float64") if c.dtype == "category" else c)
+    times = {"as it is": [], "as numbers": []}
+    for _ in range(repeats):
+        for how, table in (("as it is", X), ("as numbers", numbers)):
+            model = weald.RandomForestClassifier(trees, random_state=SEED)
+            times[how].append(measure.clock(lambda m=model, t=table: m.fit(t, y)))
+    return [statistics.median(times["as it is"]), statistics.median(times["as numbers"])]
+
+
+# --------------------------------------------------------------------------------------------------------------- show
+
+
+def compare(arguments):
+    rows = []
+    for data in arguments.data.split(","):
+        found = {}
+        for _ in range(arguments.repeats):
+            for library in arguments.only.split(";") if arguments.only else LIBRARIES:
+                if not is_installed(library):
+                    continue
+                call = (str(arguments.folder), data, library, arguments.trees, arguments.rows)
+                seconds, auc = measure.afresh(fit_once, *call)
+                found.setdefault(library, []).append((seconds, auc))
+                measure.say(f"{data}  {library:24} {seconds:8.2f} s  AUC {auc:.4f}")
+        if "weald" not in found:
+            continue
+        ours = statistics.median(seconds for seconds, _ in found["weald"])
+        for library, runs in found.items():
+            seconds = statistics.median(seconds for seconds, _ in runs)
+            times = [measure.digits(seconds), f"{measure.digits(seconds / ours, 2)}×"]
+            rows.append([data, library, f"{runs[0][1]:.4f}", *times])
+    return measure.markdown(["data", "library", "AUC", "fit, seconds", "weald = 1"], rows)
+
+
+def main():
+    parser = measure.options(__doc__, PAGE)
+    parser.add_argument("folder", type=Path, nargs="?")
+    parser.add_argument("--data", default="adult,flights_late")
+    parser.add_argument("--trees", type=int, default=50)
+    parser.add_argument("--rows", type=int, help="of each data set, at most")
+    parser.add_argument("--only", help="names of libraries, with a semicolon between them")
+    arguments = parser.parse_args()
+    if arguments.quick:
+        arguments.trees, arguments.repeats, arguments.rows = 3, 1, 2000
+    machine = measure.describe_machine("weald", "scikit-learn", "lightgbm", "ydf", "h2o")
+    size = (5000, 10, 3, 1) if arguments.quick else (100_000, 20, 20, 3)
+    as_is, numbers = measure.afresh(as_it_is_and_as_numbers, *size)
+    speed = (
+        f"A frame of {size[0]:,} rows and {size[1]} columns, half of them categories (of 4 to 1,000 levels), a tenth "
+        f"of the cells missing: {measure.digits(as_is)} s as it is, {measure.digits(numbers)} s when they are "
+        f"given as numbers; {measure.digits(numbers / as_is, 2)} of the speed. ({size[2]} trees.)"
+    )
+    measure.publish(arguments, "speed", speed)
+    if arguments.folder is None:
+        return
+    table = compare(arguments)
+    caption = f"{arguments.trees} trees, {measure.CORES} cores. {machine}."
+    measure.publish(arguments, "peers", f"{table}\n\n{caption}")
+
+
+if __name__ == "__main__":
+    main()
