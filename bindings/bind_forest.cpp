@@ -352,7 +352,9 @@ void bind_forest(nb::module_& module) {
                std::int64_t min_samples_split, std::int64_t min_samples_leaf, double min_weight_fraction_leaf,
                double min_impurity_decrease, std::uint32_t max_leaf_nodes, bool bootstrap, std::uint64_t n_draws,
                const std::string& class_weight, std::vector<double> class_weights, const std::string& strata,
-               std::vector<std::uint64_t> draws) {
+               std::vector<std::uint64_t> draws, bool random_cuts, std::vector<int> monotonic,
+               std::vector<std::vector<std::uint32_t>> interaction_groups, std::uint32_t max_interacting,
+               std::vector<double> feature_weights) {
                 new (self) Growth{std::move(criterion),
                                   max_features,
                                   max_depth,
@@ -366,11 +368,17 @@ void bind_forest(nb::module_& module) {
                                   class_weight_of(class_weight),
                                   std::move(class_weights),
                                   strata_of(strata),
-                                  std::move(draws)};
+                                  std::move(draws),
+                                  random_cuts,
+                                  std::move(monotonic),
+                                  std::move(interaction_groups),
+                                  max_interacting,
+                                  std::move(feature_weights)};
             },
             "criterion"_a, "max_features"_a, "max_depth"_a, "min_samples_split"_a, "min_samples_leaf"_a,
             "min_weight_fraction_leaf"_a, "min_impurity_decrease"_a, "max_leaf_nodes"_a, "bootstrap"_a, "n_draws"_a,
-            "class_weight"_a, "class_weights"_a, "strata"_a, "draws"_a);
+            "class_weight"_a, "class_weights"_a, "strata"_a, "draws"_a, "random_cuts"_a, "monotonic"_a,
+            "interaction_groups"_a, "max_interacting"_a, "feature_weights"_a);
 
     module.def("grow", &bind_grow, "codes"_a, "growth"_a, "seed"_a, "first_tree"_a, "n_trees"_a, "n_threads"_a,
                "watch"_a.none(), "Grow trees; returns their arrays by name.");

@@ -13,7 +13,7 @@
 
 namespace weald {
 
-enum Purpose : std::uint32_t { kPurposeBag = 0, kPurposeFeatures = 1, kPurposeMix = 16 };
+enum Purpose : std::uint32_t { kPurposeBag = 0, kPurposeFeatures = 1, kPurposeCuts = 2, kPurposeMix = 16 };
 
 class Line {
   public:

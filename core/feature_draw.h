@@ -1,9 +1,15 @@
-// The order in which a node draws its features.
+// Which features a node may look at, and in which order.
+//
+//   FeatureSet     a set of features
+//   Interactions   which features may meet on a path
+//   FeatureDraw    the order in which a node draws them
 
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <numeric>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -20,33 +26,102 @@ class FeatureSet {
     explicit FeatureSet(std::uint64_t* words) : words_(words) {}
     bool has(std::uint32_t feature) const { return (words_[feature / 64] >> (feature % 64) & 1) != 0; }
     void add(std::uint32_t feature) { words_[feature / 64] |= std::uint64_t{1} << (feature % 64); }
+    std::uint64_t* words() { return words_; }
 
   private:
     std::uint64_t* words_;
 };
 
-// Shuffles 0 ... n - 1 step by step and, when it ends, back again. With `in_order` it does not shuffle.
-class FeatureDraw {
+// Groups of features that may meet on a path, and how many at most. What may not join a path may not join a longer one.
+class Interactions {
   public:
-    explicit FeatureDraw(std::uint32_t n_features) : features_(n_features), swapped_(n_features) {
-        std::iota(features_.begin(), features_.end(), 0u);
+    Interactions(std::size_t n_features, std::span<const std::vector<std::uint32_t>> groups, std::uint32_t most)
+        : n_words_(FeatureSet::n_words(n_features)), most_(most), groups_(groups.size() * n_words_) {
+        for (std::size_t g = 0; g < groups.size(); ++g) {
+            for (const std::uint32_t feature : groups[g]) {
+                FeatureSet(groups_.data() + g * n_words_).add(feature);
+            }
+        }
     }
 
-    void begin(const Address& address, bool in_order) {
+    bool are_free() const { return groups_.empty() && most_ == 0; }
+
+    // Adds to `dead` what may not join the features of a path.
+    void close(const std::uint64_t* path, std::uint64_t* dead) {
+        if (most_ != 0) {
+            int n_met = 0;
+            for (std::size_t i = 0; i < n_words_; ++i) {
+                n_met += std::popcount(path[i]);
+            }
+            if (n_met >= static_cast<int>(most_)) {
+                add_all_but(path, dead);
+            }
+        }
+        if (!groups_.empty()) {
+            allowed_.assign(n_words_, 0);
+            for (std::size_t begin = 0; begin < groups_.size(); begin += n_words_) {
+                add_group(groups_.data() + begin, path);
+            }
+            add_all_but(allowed_.data(), dead);
+        }
+    }
+
+  private:
+    void add_all_but(const std::uint64_t* kept, std::uint64_t* dead) const {
+        for (std::size_t i = 0; i < n_words_; ++i) {
+            dead[i] |= ~kept[i];
+        }
+    }
+    // A group counts if all of the path is inside.
+    void add_group(const std::uint64_t* group, const std::uint64_t* path) {
+        for (std::size_t i = 0; i < n_words_; ++i) {
+            if ((path[i] & ~group[i]) != 0) {
+                return;
+            }
+        }
+        for (std::size_t i = 0; i < n_words_; ++i) {
+            allowed_[i] |= group[i];
+        }
+    }
+
+    std::size_t n_words_;
+    std::uint32_t most_;
+    std::vector<std::uint64_t> groups_;  // sets of features, one after the other
+    std::vector<std::uint64_t> allowed_;
+};
+
+// Shuffles the features step by step and, when it ends, back again. Where all are wanted it does not shuffle.
+class FeatureDraw {
+  public:
+    // `scales` say how likely each feature is drawn, and those of 0 never are. None: all alike.
+    explicit FeatureDraw(std::uint32_t n_features, std::vector<std::uint64_t> scales = {})
+        : scales_(std::move(scales)), swapped_(n_features) {
+        for (std::uint32_t f = 0; f < n_features; ++f) {
+            if (scales_.empty() || scales_[f] != 0) {
+                features_.push_back(f);
+            }
+        }
+        scale_ = std::accumulate(scales_.begin(), scales_.end(), std::uint64_t{0});
+    }
+
+    void begin(const Address& address, std::uint32_t max_features) {
         address_ = address;
-        in_order_ = in_order;
+        in_order_ = max_features >= features_.size();
         n_drawn_ = 0;
+        scale_left_ = scale_;
     }
     bool is_empty() const { return n_drawn_ == features_.size(); }
     std::uint32_t next() {
         const std::uint32_t v = n_drawn_++;
         if (in_order_) {
-            return v;
+            return features_[v];
         }
         if (v % draws_.size() == 0) {
             draws_ = draw_block(address_, v / 2);
         }
-        const auto other = v + static_cast<std::uint32_t>(below(draws_[v % draws_.size()], features_.size() - v));
+        const std::uint64_t bits = draws_[v % draws_.size()];
+        const auto other =
+            scales_.empty() ? v + static_cast<std::uint32_t>(below(bits, features_.size() - v)) : pick(v, bits);
         swapped_[v] = other;
         std::swap(features_[v], features_[other]);
         return features_[v];
@@ -61,6 +136,19 @@ class FeatureDraw {
     }
 
   private:
+    // The place on the line of the scales that are left.
+    std::uint32_t pick(std::uint32_t v, std::uint64_t bits) {
+        std::uint64_t place = below(bits, scale_left_);
+        for (; place >= scales_[features_[v]]; ++v) {
+            place -= scales_[features_[v]];
+        }
+        scale_left_ -= scales_[features_[v]];
+        return v;
+    }
+
+    std::vector<std::uint64_t> scales_;  // by feature
+    std::uint64_t scale_ = 0;
+    std::uint64_t scale_left_ = 0;
     std::vector<std::uint32_t> features_;
     std::vector<std::uint32_t> swapped_;
     DrawBlock draws_{};

@@ -13,8 +13,11 @@
 #include "category_order.h"
 #include "feature_draw.h"
 #include "models.h"
+#include "monotonic.h"
 #include "partition.h"
 #include "random.h"
+#include "search_constrained.h"
+#include "search_random.h"
 #include "weights.h"
 
 namespace weald {
@@ -33,6 +36,7 @@ struct Node {
     std::uint32_t end;
     std::int32_t depth;
     std::uint64_t id;
+    Promise promise = {};
 
     std::uint32_t n_rows() const { return end - begin; }
 };
@@ -49,6 +53,8 @@ struct Split {
     std::uint32_t order = 0;
     std::size_t set_begin = 0;
     std::size_t set_end = 0;
+    double threshold = 0;  // of a cut that was drawn
+    double middle = 0;     // between the values of the sides, where their order is bound
 };
 
 // The codes on both sides of a node's cut.
@@ -56,6 +62,8 @@ struct Beside {
     std::uint32_t below = 0;
     std::uint32_t above = 0;
 };
+
+constexpr std::size_t kMostTogether = 1 << 14;  // rows of a node whose features are looked at several at a time
 
 constexpr std::uint32_t kNothingAbove = 0xFFFFFFFFu;  // present values against missing ones
 
@@ -82,10 +90,19 @@ class Grower {
           model_(std::move(model)),
           work_(work),
           reader_(codes, growth.max_features),
-          draw_(static_cast<std::uint32_t>(codes.columns.size())),
-          n_words_(FeatureSet::n_words(codes.columns.size())),
+          draw_(static_cast<std::uint32_t>(codes.columns.size()), feature_scales(growth.feature_weights)),
+          interactions_(codes.columns.size(), growth.interaction_groups, growth.max_interacting),
+          n_set_words_(FeatureSet::n_words(codes.columns.size())),
+          n_words_(interactions_.are_free() ? n_set_words_ : 2 * n_set_words_),
           has_categories_(std::any_of(codes.columns.begin(), codes.columns.end(),
-                                      [](const Column& column) { return column.is_categorical; })) {}
+                                      [](const Column& column) { return column.is_categorical; })),
+          buffers_(growth.random_cuts ? kPhiloxBlock + 1 : 2) {
+        for (const Column& column : codes.columns) {
+            if (growth.random_cuts) {
+                values_.emplace_back(column);
+            }
+        }
+    }
 
     Model& model() { return model_; }
 
@@ -106,8 +123,9 @@ class Grower {
         tree_.reserve(n_nodes_before_ + n_nodes_before_ / 16);
         reader_.begin_tree();
         sets_.clear();
-        for (auto& buffer : buffers_) {
-            buffer.resize(std::max(buffer.size(), ids_.size() + kMostSorted));  // keys are made in whole vectors
+        for (std::size_t i = 0; i < buffers_.size(); ++i) {
+            const std::size_t n_rows = i < 2 ? ids_.size() : std::min(ids_.size(), kMostTogether);
+            buffers_[i].resize(std::max(buffers_[i].size(), n_rows + kMostSorted));  // keys are made in whole vectors
         }
         const auto n = static_cast<std::uint32_t>(ids_.size());
         payloads_.resize(n + kMostSorted);
@@ -137,7 +155,7 @@ class Grower {
             std::int64_t parent;  // of a right child, to be linked; -1: none
         };
         std::vector<Waiting> waiting{{root, -1}};
-        dead_.assign(n_words_, 0);
+        dead_ = known_at_root();
         while (!waiting.empty()) {
             const auto [node, parent] = waiting.back();
             waiting.pop_back();
@@ -158,9 +176,9 @@ class Grower {
             sets_.clear();
             if (split) {
                 const auto number = static_cast<std::int64_t>(tree_.n_nodes()) - 1;
-                const std::uint32_t middle = divide(node, *split, kept_);
-                waiting.push_back({{middle, node.end, node.depth + 1, child_id(node.id, 1)}, number});
-                waiting.push_back({{node.begin, middle, node.depth + 1, child_id(node.id, 0)}, -1});
+                const auto [left, right] = children(node, *split, divide(node, *split, kept_));
+                waiting.push_back({right, number});
+                waiting.push_back({left, -1});
             }
         }
     }
@@ -197,7 +215,7 @@ class Grower {
             }
             return number;
         };
-        add(root, std::vector<std::uint64_t>(n_words_));
+        add(root, known_at_root());
         for (std::uint32_t n_leaves = 1; !waiting.empty() && n_leaves < growth_.max_leaf_nodes; ++n_leaves) {
             const std::uint32_t number = waiting.top();
             waiting.pop();
@@ -209,11 +227,11 @@ class Grower {
                 model_.look_at(payloads_.data() + node.begin, node.n_rows());
                 put_in_order(feature, node, 0, made[number].split->order);
             }
-            const std::uint32_t middle = divide(node, *made[number].split, 0);
-            const std::uint32_t left = add({node.begin, middle, node.depth + 1, child_id(node.id, 0)}, dead);
-            const std::uint32_t right = add({middle, node.end, node.depth + 1, child_id(node.id, 1)}, dead);
-            made[number].left = left;
-            made[number].right = right;
+            const auto [left, right] = children(node, *made[number].split, divide(node, *made[number].split, 0));
+            const std::uint32_t left_number = add(left, dead);
+            const std::uint32_t right_number = add(right, dead);
+            made[number].left = left_number;
+            made[number].right = right_number;
         }
         write_in_preorder(made);
     }
@@ -255,12 +273,44 @@ class Grower {
             return {};
         }
         place(node, *split);
+        join_path(split->feature, dead);
         return split;
     }
 
+    // What is known of features is handed down: those that are dead and, where it matters, behind them the path. What
+    // may not join the path is as good as dead.
+    std::vector<std::uint64_t> known_at_root() {
+        std::vector<std::uint64_t> known(n_words_);
+        if (!interactions_.are_free()) {
+            interactions_.close(known.data() + n_set_words_, known.data());
+        }
+        return known;
+    }
+    void join_path(std::uint32_t feature, FeatureSet dead) {
+        if (!interactions_.are_free()) {
+            std::uint64_t* path = dead.words() + n_set_words_;
+            FeatureSet(path).add(feature);
+            interactions_.close(path, dead.words());
+        }
+    }
+
+    std::pair<Node, Node> children(const Node& node, const Split& split, std::uint32_t middle) const {
+        const int sign = split.cut.cuts_off_missing() ? 0 : sign_of(split.feature);
+        const auto [left, right] =
+            sign == 0 ? std::pair(node.promise, node.promise) : node.promise.divided(sign, split.middle);
+        return {{node.begin, middle, node.depth + 1, child_id(node.id, 0), left},
+                {middle, node.end, node.depth + 1, child_id(node.id, 1), right}};
+    }
+
+    int sign_of(std::uint32_t feature) const { return growth_.monotonic.empty() ? 0 : growth_.monotonic[feature]; }
+
     std::optional<Split> best_split(const Node& node, FeatureSet dead) {
+        if (growth_.random_cuts) {
+            return best_random_split(node, dead);
+        }
         if constexpr (kHasLanes<Model>) {
-            if (!has_categories_ && model_.searches_lanes(node.n_rows(), growth_.max_features)) {
+            if (!has_categories_ && growth_.monotonic.empty() &&
+                model_.searches_lanes(node.n_rows(), growth_.max_features)) {
                 return best_split_of_lanes(node, dead);
             }
         }
@@ -269,11 +319,10 @@ class Grower {
 
     // Looks at max_features features that can cut the node, in the order of the draw.
     std::optional<Split> best_split_one_by_one(const Node& node, FeatureSet dead) {
-        const auto n_features = static_cast<std::uint32_t>(codes_.columns.size());
         const double perfect = model_.perfect(payloads_.data() + node.begin, node.n_rows());
         std::optional<Split> best;
         std::uint32_t n_looked_at = 0;
-        draw_.begin({seed_, node.id, number_, kPurposeFeatures}, growth_.max_features == n_features);
+        draw_.begin({seed_, node.id, number_, kPurposeFeatures}, growth_.max_features);
         while (n_looked_at < growth_.max_features && !draw_.is_empty()) {
             const std::uint32_t feature = draw_.next();
             if (dead.has(feature)) {
@@ -282,18 +331,20 @@ class Grower {
             work_.check();
             const double to_beat = best ? best->cut.score : kNoScore;
             const int spare = 1 - kept_;
-            const FeatureCuts cuts = search(feature, node, spare, to_beat);
+            const RuledCuts found = search(feature, node, spare, to_beat);
+            const FeatureCuts& cuts = found.cuts;
             if (!cuts.is_admissible) {
                 // Three categories may come in another order in a child, and some cut be admissible there.
-                if (!is_categorical(feature) || limits_.admit_all() || category_order_.n_slots() < 3) {
+                const bool stays = !is_categorical(feature) || limits_.admit_all() || category_order_.n_slots() < 3;
+                if (found.is_dead && stays) {
                     dead.add(feature);
                 }
                 continue;
             }
             ++n_looked_at;
             if (cuts.best.score != kNoScore && (!best || cuts.best.beats_earlier_feature(best->cut))) {
-                best = Split{
-                    .feature = feature, .cut = cuts.best, .has_missing = cuts.has_missing, .order = order_searched_};
+                best = split_of(feature, found);
+                best->order = order_searched_;
                 kept_ = spare;  // the winner's codes will divide the rows
             }
             // What comes later can only tie, and would lose: two rows can be divided in one way.
@@ -310,7 +361,7 @@ class Grower {
         const std::span<const std::uint32_t> ids{ids_.data() + node.begin, node.n_rows()};
         std::optional<Split> best;
         std::uint32_t n_looked_at = 0;
-        draw_.begin({seed_, node.id, number_, kPurposeFeatures}, growth_.max_features == codes_.columns.size());
+        draw_.begin({seed_, node.id, number_, kPurposeFeatures}, growth_.max_features);
         while (n_looked_at < growth_.max_features && !draw_.is_empty()) {
             std::array<std::uint32_t, LaneCodes::kLanes> features;
             std::uint32_t n_lanes = 0;
@@ -344,14 +395,92 @@ class Grower {
         return best;
     }
 
-    FeatureCuts search(std::uint32_t feature, const Node& node, int buffer, double to_beat) {
+    // The same where cuts are drawn. Several features are looked at together: while the processor waits for the memory
+    // of one, it gets on with the others.
+    std::optional<Split> best_random_split(const Node& node, FeatureSet dead) {
+        const double perfect = model_.perfect(payloads_.data() + node.begin, node.n_rows());
+        std::optional<Split> best;
+        std::uint32_t n_looked_at = 0;
+        draw_.begin({seed_, node.id, number_, kPurposeFeatures}, growth_.max_features);
+        bool is_done = false;
+        while (!is_done && n_looked_at < growth_.max_features && !draw_.is_empty()) {
+            const std::span<const Look> looks = take_looks(node, dead, growth_.max_features - n_looked_at);
+            std::array<std::uint32_t, kPhiloxBlock> pairs{};
+            std::transform(looks.begin(), looks.end(), pairs.begin(), [](const Look& look) { return look.feature; });
+            const DrawBlock draws = draw_block_of_pairs({seed_, node.id, number_, kPurposeCuts}, pairs);
+            for (std::size_t i = 0; i < looks.size() && !is_done; ++i) {
+                work_.check();
+                const RuledCuts found = search_random_of(looks[i], node, draws[2 * i], draws[2 * i + 1]);
+                if (!found.cuts.is_admissible) {
+                    continue;
+                }
+                ++n_looked_at;
+                if (!best || found.cuts.best.beats_earlier_feature(best->cut)) {
+                    best = split_of(looks[i].feature, found);
+                    kept_ = looks[i].buffer;
+                }
+                is_done = node.n_rows() == 2 || best->cut.score >= perfect;
+            }
+        }
+        draw_.end();
+        return best;
+    }
+
+    // Draws up to `most` features that are not constant, and gathers their codes.
+    std::span<const Look> take_looks(const Node& node, FeatureSet dead, std::uint32_t most) {
+        const std::size_t wanted = node.n_rows() <= kMostTogether ? std::min<std::size_t>(most, looks_.size()) : 1;
+        std::size_t n = 0;
+        int buffer = 0;
+        while (n < wanted && !draw_.is_empty()) {
+            const std::uint32_t feature = draw_.next();
+            if (dead.has(feature)) {
+                continue;
+            }
+            buffer += buffer == kept_;  // which holds the best so far
+            gather(feature, node, buffer);
+            const CodeRange range =
+                with_codes(feature, buffer, [&](const auto* codes) { return range_of(codes, node.n_rows()); });
+            if (!Look::is_of_use(range)) {
+                dead.add(feature);
+                continue;
+            }
+            values_[feature].prefetch(range);
+            looks_[n++] = {feature, buffer++, range};
+        }
+        return {looks_.data(), n};
+    }
+
+    RuledCuts search_random_of(const Look& look, const Node& node, std::uint64_t place, std::uint64_t side) {
+        const Direction direction{sign_of(look.feature), node.promise};
+        const Payload* payloads = payloads_.data() + node.begin;
+        return with_codes(look.feature, look.buffer, [&](const auto* codes) {
+            return search_random(model_, direction, values_[look.feature], look.range, codes, payloads, node.n_rows(),
+                                 place, side);
+        });
+    }
+
+    static Split split_of(std::uint32_t feature, const RuledCuts& found) {
+        return {.feature = feature,
+                .cut = found.cuts.best,
+                .has_missing = found.cuts.has_missing,
+                .threshold = found.threshold,
+                .middle = found.middle};
+    }
+
+    RuledCuts search(std::uint32_t feature, const Node& node, int buffer, double to_beat) {
         gather(feature, node, buffer);
         if (is_categorical(feature)) {
-            return search_categories(feature, node, buffer, to_beat);
+            return {.cuts = search_categories(feature, node, buffer, to_beat)};
         }
         const Payload* payloads = payloads_.data() + node.begin;
-        return with_codes(feature, buffer,
-                          [&](const auto* codes) { return model_.search(codes, payloads, node.n_rows(), to_beat); });
+        const Direction direction{sign_of(feature), node.promise};
+        return with_codes(feature, buffer, [&](const auto* codes) -> RuledCuts {
+            using Code = std::remove_cvref_t<decltype(*codes)>;
+            if (direction.sign != 0) {
+                return ConstrainedSearch<Code, Model>(model_, direction, codes, payloads, node.n_rows(), sorted_).run();
+            }
+            return {.cuts = model_.search(codes, payloads, node.n_rows(), to_beat)};
+        });
     }
 
     // ---- Categories: their codes become places in an order, which is cut like numbers
@@ -449,7 +578,7 @@ class Grower {
             keep_set(split);
             return;
         }
-        if (split.cut.cuts_off_missing()) {
+        if (growth_.random_cuts || split.cut.cuts_off_missing()) {
             return;
         }
         with_codes(split.feature, kept_, [&](const auto* codes) {
@@ -475,13 +604,19 @@ class Grower {
             if (tree_.feature[i] < 0) {
                 continue;
             }
-            const Column& column = codes_.columns[static_cast<std::size_t>(tree_.feature[i])];
-            if (column.is_categorical) {
+            const auto feature = static_cast<std::size_t>(tree_.feature[i]);
+            if (codes_.columns[feature].is_categorical) {
                 continue;
             }
             const auto [below, above] = beside_[i];
-            tree_.threshold[i] = above == kNothingAbove ? std::numeric_limits<double>::infinity()
-                                                        : place_threshold(column.highs[below], column.lows[above]);
+            if (above == kNothingAbove) {
+                tree_.threshold[i] = std::numeric_limits<double>::infinity();
+            } else if (growth_.random_cuts) {
+                tree_.threshold[i] = values_[feature].threshold(tree_.threshold[i]);
+            } else {
+                const Column& column = codes_.columns[feature];
+                tree_.threshold[i] = place_threshold(column.highs[below], column.lows[above]);
+            }
         }
         beside_.clear();
     }
@@ -495,7 +630,7 @@ class Grower {
 
     void write_node(const Node& node, const std::optional<Split>& split) {
         tree_.feature.push_back(split ? static_cast<std::int32_t>(split->feature) : -1);
-        tree_.threshold.push_back(0.0);
+        tree_.threshold.push_back(split ? split->threshold : 0.0);
         beside_.push_back(split ? Beside{split->below, split->cut.cuts_off_missing() ? kNothingAbove : split->above}
                                 : Beside{});
         tree_.right.push_back(0);
@@ -507,6 +642,9 @@ class Grower {
         tree_.weight.push_back(static_cast<double>(model_.weight()));
         tree_.decrease.push_back(split ? split->decrease : 0.0);
         model_.write_node(tree_, payloads_.data() + node.begin, node.n_rows(), !split);
+        if (!growth_.monotonic.empty()) {
+            model_.write_value(tree_, node.promise);
+        }
     }
 
     double decrease_in_user_units(double decrease) const { return model_.in_user_units(decrease); }
@@ -517,8 +655,12 @@ class Grower {
     const Work& work_;
     CodeReader reader_;
     FeatureDraw draw_;
-    std::size_t n_words_;
+    Interactions interactions_;
+    std::size_t n_set_words_;  // of a set of features
+    std::size_t n_words_;      // of what is handed down
     bool has_categories_;
+    std::vector<ValueIndex> values_;     // by feature, where cuts are drawn
+    std::vector<std::uint64_t> sorted_;  // rows of a node by a feature that must rise or fall
     Limits limits_;
     double root_weight_ = 0;
     std::uint64_t seed_ = 0;
@@ -529,9 +671,10 @@ class Grower {
     std::vector<Payload> payloads_;
     PartitionScratch<Payload> partition_scratch_;
     LaneCodes lane_codes_;
-    std::vector<std::uint64_t> dead_;                    // features that cannot cut, level by level
-    std::array<std::vector<std::uint32_t>, 2> buffers_;  // codes of the feature at hand, and of the best so far
-    int kept_ = 0;                                       // which of them is the best's
+    std::vector<std::uint64_t> dead_;                  // features that cannot cut, level by level
+    std::vector<std::vector<std::uint32_t>> buffers_;  // codes of the features at hand, and of the best so far
+    int kept_ = 0;                                     // which of them is the best's
+    std::array<Look, kPhiloxBlock> looks_{};
     CategoryOrder<Model> category_order_;
     std::array<std::vector<std::uint32_t>, 2> code_at_;  // the code at each place of the order, for each buffer
     std::uint32_t order_searched_ = 0;                   // the order of the best cut of the feature at hand

@@ -26,6 +26,11 @@ struct Growth {
     std::vector<double> class_weights;  // where they are given
     Strata strata = Strata::none;       // what has draws of its own
     std::vector<std::uint64_t> draws;   // from each stratum; empty: n_draws from all rows
+    bool random_cuts = false;           // each feature offers one cut at a random place
+    std::vector<int> monotonic;         // by feature: 1 rising, -1 falling, 0 free; empty: all are free
+    std::vector<std::vector<std::uint32_t>> interaction_groups;  // features that may meet on a path; empty: all may
+    std::uint32_t max_interacting = 0;                           // most that may meet on a path; 0: no limit
+    std::vector<double> feature_weights;                         // empty: all alike
 };
 
 }  // namespace weald

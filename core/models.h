@@ -10,16 +10,20 @@
 //   look_at                takes in the rows of a node; size, weight, is_pure and undivided speak of that node
 //   begin_search, search   the best cut of it by one feature after the other
 //   perfect                the score that no cut of it can exceed
-//   write_node, finish     its entries in the tree
+//   nothing, move, judge   a cut of it, made row by row: what goes left, and whether that is admissible; `values` are
+//                          those of its sides, for monotonic constraints
+//   write_node, finish     its entries in the tree; write_value keeps a promise
 
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "forest.h"
+#include "monotonic.h"
 #include "search_cells.h"
 #include "search_few_classes.h"
 #include "search_few_numbers.h"
@@ -28,6 +32,16 @@
 #include "target.h"
 
 namespace weald {
+
+template <class Scorer, class Cell>
+std::optional<Candidate> judge_cell(const Scorer& scorer, const Cell& left, std::uint64_t order) {
+    if (!scorer.is_admissible(left)) {
+        return {};
+    }
+    const std::int64_t balance = scorer.balance(left);
+    return Candidate{scorer.score(left), scorer.tie_score(left), static_cast<std::uint64_t>(std::abs(balance)), order,
+                     balance >= 0};
+}
 
 // ------------------------------------------------------------------------------------------------------ two classes
 
@@ -83,6 +97,16 @@ class TwoClassModel {
         return CellSearch<Labels, Scorer, Code>(Labels{}, scorer_, scratch_, {codes, payloads, n}, to_beat).run(total_);
     }
 
+    // What goes left, row by row: for searches that look at few cuts.
+    Cell nothing() const { return {}; }
+    void move(Cell& left, const Payload& payload, bool goes_left) const {
+        left += goes_left ? Labels::cell(payload) : Cell{};
+    }
+    std::optional<Candidate> judge(const Cell& left, std::uint64_t order) const {
+        return judge_cell(scorer_, left, order);
+    }
+    SideValues values(const Cell& left) const { return {value_of(left), value_of(total_ - left)}; }
+
     void write_node(TreeArrays& tree, const Payload*, std::uint32_t, bool is_leaf) const {
         if (!is_leaf) {
             return;
@@ -98,10 +122,20 @@ class TwoClassModel {
         }
         tree.leaf_length.push_back(n_classes);
     }
+    void write_value(TreeArrays& tree, const Promise& promise) const {
+        tree.value.push_back(promise.keep(value_of(total_)));
+    }
     void finish(TreeArrays&) {}
 
   private:
     using Scorer = TwoClassScorer<Criterion>;
+
+    double value_of(Cell cell) const {
+        const std::uint64_t first = (cell & 0xFFFFFFFFu) * scales_[0];
+        const std::uint64_t second = (cell >> 32) * scales_[1];
+        return static_cast<double>(second) / static_cast<double>(first + second);
+    }
+
     std::array<std::uint64_t, 2> scales_{1, 1};
     Cell total_ = 0;
     Scorer scorer_;
@@ -187,6 +221,50 @@ class ManyClassModel {
             .run();
     }
 
+    // What goes left, row by row: for searches that look at few cuts.
+    struct Left {
+        std::vector<std::uint64_t> weights;  // by slot
+        std::uint64_t weight;
+        std::int64_t size;
+    };
+    Left& nothing() {
+        left_.weights.assign(totals_.weights.size(), 0);
+        left_.weight = 0;
+        left_.size = 0;
+        return left_;
+    }
+    void move(Left& left, const Payload& payload, bool goes_left) const {
+        const std::uint64_t weight = goes_left ? labels_.weight(payload) : 0;
+        left.weights[totals_.slot_of_class[labels_.class_of(payload)]] += weight;
+        left.weight += weight;
+        left.size += goes_left ? labels_.size(payload) : 0;
+    }
+    std::optional<Candidate> judge(const Left& left, std::uint64_t order) {
+        const std::uint64_t right_weight = totals_.weight - left.weight;
+        if (std::min(left.size, totals_.size - left.size) < limits_.min_size ||
+            static_cast<std::int64_t>(std::min(left.weight, right_weight)) < limits_.min_weight) {
+            return {};
+        }
+        right_.resize(left.weights.size());
+        for (std::size_t slot = 0; slot < right_.size(); ++slot) {
+            right_[slot] = totals_.weights[slot] - left.weights[slot];
+        }
+        const ManyWeights sides[] = {{left.weights, left.weight}, {right_, right_weight}};
+        double tie_score = 0;
+        if constexpr (!std::is_void_v<typename Criterion::TieBreaker>) {
+            tie_score = Criterion::TieBreaker::term(sides[0]) + Criterion::TieBreaker::term(sides[1]);
+        }
+        const auto balance = static_cast<std::int64_t>(left.weight - right_weight);
+        return Candidate{Criterion::term(sides[0]) + Criterion::term(sides[1]), tie_score,
+                         static_cast<std::uint64_t>(std::abs(balance)), order, balance >= 0};
+    }
+    // Of two classes; a node that can be cut has both.
+    SideValues values(const Left& left) const {
+        const std::uint64_t right = totals_.weights[1] - left.weights[1];
+        return {static_cast<double>(left.weights[1]) / static_cast<double>(left.weight),
+                static_cast<double>(right) / static_cast<double>(totals_.weight - left.weight)};
+    }
+
     void write_node(TreeArrays& tree, const Payload*, std::uint32_t, bool is_leaf) const {
         if (!is_leaf) {
             return;
@@ -197,6 +275,11 @@ class ManyClassModel {
         }
         tree.leaf_length.push_back(static_cast<std::uint32_t>(totals_.classes.size()));
     }
+    // Of two classes.
+    void write_value(TreeArrays& tree, const Promise& promise) const {
+        const std::uint64_t second = totals_.classes.back() == 1 ? totals_.weights.back() : 0;
+        tree.value.push_back(promise.keep(static_cast<double>(second) / static_cast<double>(totals_.weight)));
+    }
     void finish(TreeArrays&) {}
 
   private:
@@ -206,6 +289,8 @@ class ManyClassModel {
     Limits limits_;
     std::vector<std::uint64_t> of_class_;  // zero between two nodes
     RowScratch scratch_;
+    Left left_;
+    std::vector<std::uint64_t> right_;
 };
 
 // ---------------------------------------------------------------------------------------------------------- numbers
@@ -290,9 +375,18 @@ class NumberModel {
         return LaneSearch<Scorer>(labels_, few_, scorer_, {codes, payloads, n, n_lanes}).run(to_beat);
     }
 
+    // What goes left, row by row: for searches that look at few cuts.
+    Cell nothing() const { return {}; }
+    void move(Cell& left, const Payload& payload, bool goes_left) const {
+        left += goes_left ? labels_.cell(payload) : Cell{};
+    }
+    std::optional<Candidate> judge(const Cell& left, std::uint64_t order) const {
+        return judge_cell(scorer_, left, order);
+    }
+    SideValues values(const Cell& left) const { return {value_of(left), value_of(total_ - left)}; }
+
     void write_node(TreeArrays& tree, const Payload* payloads, std::uint32_t n, bool is_leaf) {
-        tree.value.push_back(
-            center_ + ldexp_within(static_cast<double>(total_.sum) / static_cast<double>(total_.weight), -exponent_));
+        tree.value.push_back(in_user_values(value_of(total_)));
         Int128 squares = 0;
         if (is_leaf) {
             for (std::uint32_t i = 0; i < n; ++i) {
@@ -302,6 +396,10 @@ class NumberModel {
         }
         totals_.push_back(total_);
         squares_.push_back(squares);
+    }
+
+    void write_value(TreeArrays& tree, const Promise& promise) const {
+        tree.value.back() = in_user_values(promise.keep(value_of(total_)));
     }
 
     // Sums of squares are known in the leaves; those of their ancestors follow.
@@ -319,6 +417,11 @@ class NumberModel {
 
   private:
     using Scorer = NumberScorer<Labels, Criterion>;
+
+    static double value_of(const Cell& cell) {
+        return static_cast<double>(cell.sum) / static_cast<double>(cell.weight);
+    }
+    double in_user_values(double value) const { return center_ + ldexp_within(value, -exponent_); }
 
     double variance(const Cell& total, Int128 squares) const {
         const Int128 mean = Scorer(total, {}).mean();

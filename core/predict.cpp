@@ -85,7 +85,9 @@ void Predictor::check_structure(const ForestView& forest) const {
     require(static_cast<std::size_t>(forest.tree_start.back()) == n, "tree_start does not end at the number of nodes");
     require(forest.threshold.size() == n && forest.right.size() == n && forest.flags.size() == n,
             "arrays of nodes differ in length");
-    require(forest.n_classes != 0 || forest.value.size() == n, "values and nodes differ in number");
+    require(forest.value.size() == n || (forest.n_classes != 0 && forest.value.empty()),
+            "values and nodes differ in number");
+    require(forest.n_classes == 0 || forest.n_classes == 2 || forest.value.empty(), "values are not for many classes");
     for (std::size_t t = 0; t + 1 < forest.tree_start.size(); ++t) {
         const std::int64_t begin = forest.tree_start[t];
         const std::int64_t end = forest.tree_start[t + 1];
@@ -168,7 +170,9 @@ Predictor::Predictor(const ForestView& forest) : n_features_(forest.n_features),
         if (n_classes_ == 0) {
             node.threshold = forest.value[i];
         } else {
-            node.right = add_leaf(forest, n_leaves) & 0x7FFFFFFFu;
+            const std::uint32_t leaf =
+                forest.value.empty() ? add_leaf(forest, n_leaves) : add_bound_leaf(forest.value[i]);
+            node.right = leaf & 0x7FFFFFFFu;
         }
         ++n_leaves;
     }
@@ -229,6 +233,21 @@ std::uint32_t Predictor::add_leaf(const ForestView& forest, std::size_t number) 
         leaf_class_.push_back(forest.leaf_class[j]);
         leaf_share_.push_back(forest.leaf_weight[j] / total);
     }
+    return keep_leaf(leaf);
+}
+
+// A leaf that keeps to a promise: what it says is the share of the second of two classes.
+std::uint32_t Predictor::add_bound_leaf(double second) {
+    if (second == 0 || second == 1) {
+        return kPure + static_cast<std::uint32_t>(second);
+    }
+    const Leaf leaf{static_cast<std::uint32_t>(leaf_class_.size()), 0, second > 0.5};
+    leaf_class_.insert(leaf_class_.end(), {0, 1});
+    leaf_share_.insert(leaf_share_.end(), {1.0 - second, second});
+    return keep_leaf(leaf);
+}
+
+std::uint32_t Predictor::keep_leaf(Leaf leaf) {
     leaf.end = static_cast<std::uint32_t>(leaf_class_.size());
     leaves_.push_back(leaf);
     require(leaves_.size() < kPure, "the forest has too many leaves");

@@ -135,6 +135,8 @@ class Predictor {
     std::uint32_t add_leaf(const ForestView& forest, std::size_t number);
     void add_set(const ForestView& forest, std::size_t i, Node& node);
     bool goes_left(const Node& node, double category) const;
+    std::uint32_t add_bound_leaf(double second);
+    std::uint32_t keep_leaf(Leaf leaf);
     void check_structure(const ForestView& forest) const;
     static void check_sets(const ForestView& forest);
 

@@ -148,6 +148,18 @@ inline DrawBlock draw_block(const Address& address, std::uint32_t first_pair) {
     return draw_lanes(lanes, address.seed);
 }
 
+// Draws 2 * pair and 2 * pair + 1 of several pairs at one address.
+inline DrawBlock draw_block_of_pairs(const Address& address, const std::array<std::uint32_t, kPhiloxBlock>& pairs) {
+    PhiloxLanes lanes;
+    for (std::size_t i = 0; i < kPhiloxBlock; ++i) {
+        lanes.word0[i] = address.id;
+        lanes.word1[i] = address.id >> 32;
+        lanes.word2[i] = address.tree;
+        lanes.word3[i] = address.purpose + 256u * pairs[i];
+    }
+    return draw_lanes(lanes, address.seed);
+}
+
 // floor(bits * n / 2^64): a number from 0 to n - 1.
 inline constexpr std::uint64_t below(std::uint64_t bits, std::uint64_t n) {
     __extension__ using Wide = unsigned __int128;

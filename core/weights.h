@@ -40,6 +40,18 @@ inline std::vector<std::uint64_t> class_scales(std::span<const double> weights) 
     return scales;
 }
 
+// Weights of features become integers, the largest 2^20; only a weight of 0 is 0. No weights stay none.
+inline std::vector<std::uint64_t> feature_scales(std::span<const double> weights) {
+    if (weights.empty()) {
+        return {};
+    }
+    std::vector<std::uint64_t> scales = class_scales(weights);
+    for (std::size_t f = 0; f < weights.size(); ++f) {
+        scales[f] = weights[f] == 0 ? 0 : scales[f];
+    }
+    return scales;
+}
+
 // Weights of classes against their frequency; a class that is absent weighs nothing.
 inline std::vector<double> balanced_weights(std::span<const std::uint64_t> of_class) {
     std::uint64_t total = 0;

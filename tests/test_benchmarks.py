@@ -80,6 +80,11 @@ def test_the_page_on_speed_has_a_place_for_each_script():
     assert sorted(re.findall(r"^<!-- /(\w+) -->$", page, re.MULTILINE)) == sorted(marks)
 
 
+def test_extra_trees_are_compared(folder):
+    printed = run("extra_trees.py", "--quick", "--seeds", "1", folder=folder)
+    assert len(re.findall(r"\| 200 × \d+ \| 3 \| [\d.]+ \| [\d.]+ \| [\d.]+× \|", printed)) == 5
+
+
 def test_accuracy_is_compared_on_made_data_and_on_files(tmp_path, folder):
     pl = pytest.importorskip("polars")
     rng = np.random.default_rng(0)

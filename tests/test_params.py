@@ -19,6 +19,10 @@ ALL_MODELS = [
     weald.DecisionTreeRegressor,
     weald.RandomForestClassifier,
     weald.RandomForestRegressor,
+    weald.ExtraTreeClassifier,
+    weald.ExtraTreeRegressor,
+    weald.ExtraTreesClassifier,
+    weald.ExtraTreesRegressor,
 ]
 
 
@@ -190,6 +194,9 @@ BAD = [
     ("warm_start", [None, 1]),
     ("max_samples", [0, -1, 0.0, 1.5, "all"]),
     ("ccp_alpha", [-0.1, None, float("nan")]),
+    ("monotonic_cst", ["rising", 1, True]),
+    ("interaction_cst", ["pairs", 2, True]),
+    ("feature_weights", ["sqrt", 1.0, True]),
     ("voting", ["Soft", None, 1]),
     ("max_bins", [1, 0, 65536, 255.0, "auto"]),
     ("max_estimators", [0, 1.5, "auto", None]),

@@ -21,10 +21,14 @@ def test_all_is_exact_and_sorted():
     assert weald.__all__ == sorted(weald.__all__)
 
 
-def test_there_are_four_estimators():
+def test_there_are_eight_estimators():
     assert {kind.__name__ for kind in ESTIMATORS} == {
         "DecisionTreeClassifier",
         "DecisionTreeRegressor",
+        "ExtraTreeClassifier",
+        "ExtraTreeRegressor",
+        "ExtraTreesClassifier",
+        "ExtraTreesRegressor",
         "RandomForestClassifier",
         "RandomForestRegressor",
     }
@@ -57,7 +61,7 @@ def test_the_docstring_lists_every_parameter_in_order_with_its_default(kind):
 
 @pytest.mark.parametrize("kind", ESTIMATORS)
 def test_the_docstring_lists_what_a_fit_leaves(kind):
-    given = {"oob_score": True} if "oob_score" in inspect.signature(kind).parameters else {}
+    given = {"oob_score": True, "bootstrap": True} if "oob_score" in inspect.signature(kind).parameters else {}
     model = kind(**given).fit([[1.0], [2.0], [3.0]], [0, 1, 1])
     section = inspect.getdoc(kind).split("Attributes\n----------\n")[1].split("\nExamples\n")[0]
     documented = {line.split(" : ")[0] for line in section.splitlines() if line and not line.startswith(" ")}

@@ -12,6 +12,10 @@ ESTIMATORS = [
         weald.DecisionTreeRegressor(engine=engine),
         weald.RandomForestClassifier(n_estimators=5, engine=engine),
         weald.RandomForestRegressor(n_estimators=5, engine=engine),
+        weald.ExtraTreeClassifier(engine=engine),
+        weald.ExtraTreeRegressor(engine=engine),
+        weald.ExtraTreesClassifier(n_estimators=5, engine=engine),
+        weald.ExtraTreesRegressor(n_estimators=5, engine=engine),
     )
 ]
 

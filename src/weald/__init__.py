@@ -2,6 +2,8 @@
 
 DecisionTreeClassifier, DecisionTreeRegressor     one tree
 RandomForestClassifier, RandomForestRegressor     many
+ExtraTreeClassifier, ExtraTreeRegressor           one tree with random cuts
+ExtraTreesClassifier, ExtraTreesRegressor         many
 importance                                        which features matter
 merge                                             one forest from several
 export_html                                       a tree as a page that folds
@@ -19,6 +21,7 @@ from weald.comparing import stability
 from weald.decomposing import bias_variance
 from weald.diversity import strength
 from weald.errors import DataError, DataTypeError, ParameterError, WealdError
+from weald.extra_trees import ExtraTreeClassifier, ExtraTreeRegressor, ExtraTreesClassifier, ExtraTreesRegressor
 from weald.forests import RandomForestClassifier, RandomForestRegressor
 from weald.html_tree import export_html
 from weald.importances import importance
@@ -32,6 +35,10 @@ __all__ = [
     "DataTypeError",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
+    "ExtraTreeClassifier",
+    "ExtraTreeRegressor",
+    "ExtraTreesClassifier",
+    "ExtraTreesRegressor",
     "ParameterError",
     "RandomForestClassifier",
     "RandomForestRegressor",

@@ -59,7 +59,7 @@ def code_table(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writ
 class Growth:
     """How to grow, in plain numbers."""
 
-    def __init__(self, criterion: str, max_features: int, max_depth: int, min_samples_split: int, min_samples_leaf: int, min_weight_fraction_leaf: float, min_impurity_decrease: float, max_leaf_nodes: int, bootstrap: bool, n_draws: int, class_weight: str, class_weights: Sequence[float], strata: str, draws: Sequence[int]) -> None: ...
+    def __init__(self, criterion: str, max_features: int, max_depth: int, min_samples_split: int, min_samples_leaf: int, min_weight_fraction_leaf: float, min_impurity_decrease: float, max_leaf_nodes: int, bootstrap: bool, n_draws: int, class_weight: str, class_weights: Sequence[float], strata: str, draws: Sequence[int], random_cuts: bool, monotonic: Sequence[int], interaction_groups: Sequence[Sequence[int]], max_interacting: int, feature_weights: Sequence[float]) -> None: ...
 
 def grow(codes: Codes, growth: Growth, seed: int, first_tree: int, n_trees: int, n_threads: int, watch: object | None) -> dict:
     """Grow trees; returns their arrays by name."""
@@ -108,8 +108,10 @@ def draw_block(seed: int, id: int, tree: int, purpose: int, first_pair: int) -> 
 def draw_block_of_ids(seed: int, first_id: int, tree: int, purpose: int) -> list[int]:
     """Draws 0 and 1 of the ids first_id, first_id + 1 ..."""
 
-def draw_features(seed: int, id: int, tree: int, n_features: int) -> list[int]:
-    """All features in the order in which a node draws them."""
+def draw_features(seed: int, id: int, tree: int, n_features: int, weights: Sequence[float]) -> list[int]:
+    """
+    All features of positive weight in the order in which a node draws them.
+    """
 
 def log2(x: float) -> float:
     """Logarithm in bits of a number from 1."""

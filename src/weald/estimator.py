@@ -31,6 +31,7 @@ class TreeModel(BaseEstimator):
     """A model made of trees. `forest_` is all it knows; a single tree is a forest of one."""
 
     _task: ClassVar[str]
+    _splitter: ClassVar[str] = "best"  # where it is no parameter
 
     engine: str
     ccp_alpha: float
@@ -79,7 +80,8 @@ class TreeModel(BaseEstimator):
 
     def _learn_from(self, reading: Reading, engine: Engine, coded: Any, before: Self) -> None:
         """Resolve, grow, keep."""
-        self.growth_ = params.resolve(params.gather(self), reading.table, reading.classes)
+        names = getattr(self, "feature_names_in_", None)
+        self.growth_ = params.resolve(params.gather(self), reading.table, reading.classes, names)
         self._keep_schema(reading)
         self._grow(engine, coded, reading, before)
 

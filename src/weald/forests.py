@@ -8,7 +8,7 @@ RandomForestRegressor
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Generic, Self, TypeVar, overload
+from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
 import numpy as np
 from scipy import sparse
@@ -192,6 +192,12 @@ class RandomForest(HasNeighbours):
             raise DataError(
                 "X has other categories than the table from which warm_start=True goes on, so that they would have "
                 "other numbers. Give the same table, or set warm_start=False to start anew."
+            )
+        bound = ("monotonic", "interaction_groups", "max_interacting")
+        if any(getattr(self.growth_, name) != getattr(before.growth_, name) for name in bound):
+            raise ParameterError(
+                "monotonic_cst or interaction_cst differs from that of the trees that warm_start=True keeps, which "
+                "would not obey it. Give the same, or set warm_start=False to start anew."
             )
         if self.growth_.criterion != before.growth_.criterion:
             raise ParameterError(
@@ -413,6 +419,16 @@ class RandomForestClassifier(RandomForest, TreeClassifier):
         Number of draws of a bag; a float is a share of the rows. None: as many as there are rows (whole weights
         count). A dict of class: number or share draws from each class by itself; classes that it leaves out have as
         many draws as rows. With groups, groups are counted.
+    monotonic_cst : array of int, dict or None, default=None
+        Which way each feature must act on what is predicted: 1 rising, -1 falling, 0 free. A dict is by name. With two
+        classes what is predicted is the share of the second; more classes are refused.
+        Missing values have no place in the order and are free.
+    interaction_cst : list of groups, "pairwise", "no_interactions" or None, default=None
+        Which features may meet on a path from the root to a leaf: groups of numbers or names; features in no group are
+        one more group. "pairwise" lets any two meet, "no_interactions" none.
+    feature_weights : array of float, dict or None, default=None
+        How likely each feature is drawn, in proportion; a feature of weight 0 is never looked at. A dict is by name,
+        features that it leaves out weigh 1. None: all alike.
     voting : {"soft", "hard"}, default="soft"
         What a tree says of a row: the class shares of its leaf, or one vote for the commonest class.
     resampling : {"bagging", "boosting", "arcing"}, default="bagging"
@@ -485,6 +501,8 @@ class RandomForestClassifier(RandomForest, TreeClassifier):
     True
     """
 
+    _kind_of_tree: ClassVar[type[DecisionTreeClassifier]] = DecisionTreeClassifier
+
     oob_decision_function_: FloatArray
 
     def __init__(
@@ -508,6 +526,9 @@ class RandomForestClassifier(RandomForest, TreeClassifier):
         class_weight: Any = None,
         ccp_alpha: float = 0.0,
         max_samples: float | None = None,
+        monotonic_cst: Any = None,
+        interaction_cst: Any = None,
+        feature_weights: Any = None,
         voting: str = "soft",
         resampling: str = "bagging",
         max_bins: int | None = 65535,
@@ -535,6 +556,9 @@ class RandomForestClassifier(RandomForest, TreeClassifier):
         self.class_weight = class_weight
         self.ccp_alpha = ccp_alpha
         self.max_samples = max_samples
+        self.monotonic_cst = monotonic_cst
+        self.interaction_cst = interaction_cst
+        self.feature_weights = feature_weights
         self.voting = voting
         self.resampling = resampling
         self.max_bins = max_bins
@@ -580,7 +604,7 @@ class RandomForestClassifier(RandomForest, TreeClassifier):
     def estimators_(self) -> Trees[DecisionTreeClassifier]:
         """The trees as fitted estimators, made when they are asked for."""
         check_is_fitted(self, "forest_")
-        return Trees(self, DecisionTreeClassifier)
+        return Trees(self, self._kind_of_tree)
 
 
 class RandomForestRegressor(RandomForest, TreeRegressor):
@@ -627,6 +651,16 @@ class RandomForestRegressor(RandomForest, TreeRegressor):
     max_samples : int, float or None, default=None
         Number of draws of a bag; a float is a share of the rows. None: as many as there are rows (whole weights
         count). With groups, groups are counted.
+    monotonic_cst : array of int, dict or None, default=None
+        Which way each feature must act on what is predicted: 1 rising, -1 falling, 0 free. A dict is by name. Nothing
+        predicted falls where it must rise.
+        Missing values have no place in the order and are free.
+    interaction_cst : list of groups, "pairwise", "no_interactions" or None, default=None
+        Which features may meet on a path from the root to a leaf: groups of numbers or names; features in no group are
+        one more group. "pairwise" lets any two meet, "no_interactions" none.
+    feature_weights : array of float, dict or None, default=None
+        How likely each feature is drawn, in proportion; a feature of weight 0 is never looked at. A dict is by name,
+        features that it leaves out weigh 1. None: all alike.
     max_bins : int or None, default=65535
         Columns with more distinct values than this are cut into so many codes of about equal weight. None keeps every
         value.
@@ -688,6 +722,8 @@ class RandomForestRegressor(RandomForest, TreeRegressor):
     True
     """
 
+    _kind_of_tree: ClassVar[type[DecisionTreeRegressor]] = DecisionTreeRegressor
+
     oob_prediction_: FloatArray
 
     def __init__(
@@ -710,6 +746,9 @@ class RandomForestRegressor(RandomForest, TreeRegressor):
         warm_start: bool = False,
         ccp_alpha: float = 0.0,
         max_samples: float | None = None,
+        monotonic_cst: Any = None,
+        interaction_cst: Any = None,
+        feature_weights: Any = None,
         max_bins: int | None = 65535,
         max_estimators: int = 1000,
         engine: str = "auto",
@@ -734,6 +773,9 @@ class RandomForestRegressor(RandomForest, TreeRegressor):
         self.warm_start = warm_start
         self.ccp_alpha = ccp_alpha
         self.max_samples = max_samples
+        self.monotonic_cst = monotonic_cst
+        self.interaction_cst = interaction_cst
+        self.feature_weights = feature_weights
         self.max_bins = max_bins
         self.max_estimators = max_estimators
         self.engine = engine
@@ -749,4 +791,4 @@ class RandomForestRegressor(RandomForest, TreeRegressor):
     def estimators_(self) -> Trees[DecisionTreeRegressor]:
         """The trees as fitted estimators, made when they are asked for."""
         check_is_fitted(self, "forest_")
-        return Trees(self, DecisionTreeRegressor)
+        return Trees(self, self._kind_of_tree)

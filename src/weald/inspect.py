@@ -64,14 +64,15 @@ def parents(forest: Forest) -> IntArray:
 
 
 def errors(model: Any) -> FloatArray:
-    """The error of each node if it were a leaf: share of other classes than the commonest, or mean squared error."""
+    """The error of each node if it were a leaf: share of other classes than it says, or mean squared error."""
     forest: Forest = model.forest_
     return _wrong(model) / forest.weight if forest.n_classes else forest.impurity
 
 
 def _wrong(model: Any) -> FloatArray:
-    """Weight of the rows of each node that are not of its commonest class."""
-    wrong: FloatArray = model.forest_.weight - model.tree_.class_weights.max(axis=1)
+    """Weight of the rows of each node that are not of the class that it says."""
+    said = model.tree_.value[:, 0, :].argmax(axis=1)
+    wrong: FloatArray = model.forest_.weight - model.tree_.class_weights[np.arange(len(said)), said]
     return wrong
 
 

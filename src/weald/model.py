@@ -92,7 +92,8 @@ class Forest:
     leaf_start: IntArray  # int64
     leaf_class: IntArray  # int32
     leaf_weight: FloatArray
-    # Regression: per node.
+    # Per node. Regression: mean and variance. Two classes under monotonic constraints: what the node says, as the share
+    # of the second class. Otherwise empty.
     value: FloatArray
     impurity: FloatArray
 
@@ -167,6 +168,8 @@ class Forest:
                 raise ValueError(msg)
         exponent = min(forest.target_exponent for forest in forests)
         weighted = any(len(forest.tree_weight) for forest in forests)
+        if any(len(forest.value) for forest in forests):
+            forests = [forest.with_values() for forest in forests]
         parts = [_Part(forest.in_units(exponent).with_weights(weighted), 0, forest.n_trees) for forest in forests]
         return dataclasses.replace(self._joined(parts), target_exponent=exponent)
 
@@ -180,6 +183,10 @@ class Forest:
     def vote_total(self) -> float:
         """What the votes of all trees weigh together: their number, or the sum of their weights in tree order."""
         return float(np.cumsum(self.tree_weight)[-1]) if len(self.tree_weight) else self.n_trees
+
+    def with_values(self) -> Self:
+        """Say as values what nodes of two classes say by their weights, to stand beside trees that are bound."""
+        return self if len(self.value) else dataclasses.replace(self, value=self.shares()[:, 1].copy())
 
     def in_units(self, exponent: int) -> Self:
         """Express decreases in units of 2^(-2 * exponent)."""
@@ -252,6 +259,14 @@ class Forest:
         at_leaf[leaf_of_entry, self.leaf_class] = self.leaf_weight
         return _sum_subtrees(self, at_leaf)
 
+    def shares(self) -> FloatArray:
+        """What every node says of the classes (nodes x classes): their shares, or those that it was bound to."""
+        if len(self.value):
+            return np.column_stack([1.0 - self.value, self.value])
+        weights = self.class_weights()
+        shares: FloatArray = weights / weights.sum(axis=1, keepdims=True)
+        return shares
+
 
 @dataclass(frozen=True)
 class _Part:
@@ -273,7 +288,8 @@ class _Part:
             entries = slice(int(f.leaf_start[leaves.start]), int(f.leaf_start[leaves.stop]))
             arrays["leaf_start"] = np.diff(f.leaf_start[leaves.start : leaves.stop + 1])
             arrays["leaf_class"], arrays["leaf_weight"] = f.leaf_class[entries], f.leaf_weight[entries]
-            arrays["value"], arrays["impurity"] = f.value, f.impurity
+            arrays["value"] = f.value[nodes]  # empty, unless leaves are bound
+            arrays["impurity"] = f.impurity
         else:
             arrays["leaf_start"] = np.empty(0, dtype=np.int64)
             arrays["leaf_class"], arrays["leaf_weight"] = f.leaf_class, f.leaf_weight

@@ -10,6 +10,7 @@ Past this file there is no None, no share, no name that stands for a number.
 import math
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, Protocol
@@ -17,8 +18,9 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from weald import criteria
+from weald import constraints, criteria
 from weald.bagging import BALANCED, MAX_DRAWS, plan_bags
+from weald.constraints import Features
 from weald.errors import ParameterError
 from weald.model import Bags
 from weald.table import Table
@@ -46,6 +48,11 @@ class Growth:
     class_weights: tuple[float, ...] = ()
     strata: str = "none"  # what has draws of its own: "none", "class", or strata that were "given"
     draws: tuple[int, ...] = ()  # from each stratum; empty: n_draws from all rows
+    random_cuts: bool = False  # each feature offers one cut at a random place, not its best one
+    monotonic: tuple[int, ...] = ()  # by feature: 1 rising, -1 falling, 0 free; empty: all are free
+    interaction_groups: tuple[tuple[int, ...], ...] = ()  # features that may meet on a path; empty: all may
+    max_interacting: int = 0  # most features that may meet on a path; 0: no limit
+    feature_weights: tuple[float, ...] = ()  # how likely each feature is drawn; empty: all alike
 
     def bags(self, design: int = 0) -> Bags:
         """Say how bags are drawn from a table, of whose groups and strata `design` is the fingerprint."""
@@ -73,6 +80,13 @@ class Kind(Protocol):
 def is_whole(value: Any) -> bool:
     """Whole numbers of Python and NumPy; True and False are not numbers here."""
     return isinstance(value, Integral) and not isinstance(value, bool | np.bool_)
+
+
+def is_list(value: Any) -> bool:
+    """Lists, arrays and the like: what has a length and an order, or is a set; text is not a list here."""
+    return (isinstance(value, Sequence | AbstractSet | np.ndarray) and not isinstance(value, str | bytes)) or hasattr(
+        value, "__array__"
+    )
 
 
 def is_real(value: Any) -> bool:
@@ -171,6 +185,10 @@ PER_CLASS = Such(
     lambda value: isinstance(value, Mapping) and all(Whole(1).holds(n) or Share().holds(n) for n in value.values()),
     ("a dict of class: number or share",),
 )
+BY_FEATURE = Such(
+    lambda value: is_list(value) or isinstance(value, Mapping), ("one number for each feature", "a dict by name")
+)
+GROUPS = Such(is_list, ("a list of groups of features",))
 GENERATOR = Such(lambda value: callable(getattr(value, "bytes", None)), ("a NumPy Generator", "a RandomState"))
 
 FEATURES = Such(
@@ -198,6 +216,10 @@ KINDS: dict[str, tuple[Kind, ...]] = {
     "warm_start": (FLAG,),
     "max_samples": (Whole(1), Share(), PER_CLASS, NOTHING),
     "ccp_alpha": (Number(0),),
+    "splitter": (Name(("best", "random")),),
+    "monotonic_cst": (BY_FEATURE, NOTHING),
+    "interaction_cst": (GROUPS, Name(("pairwise", "no_interactions")), NOTHING),
+    "feature_weights": (BY_FEATURE, NOTHING),
     "voting": (Name(("soft", "hard")),),
     "max_bins": (Whole(2, MAX_BINS), NOTHING),
     "engine": (Name(ENGINES),),
@@ -213,7 +235,7 @@ NOT_YET = Name(("absolute_error", "friedman_mse", "poisson"))  # scikit-learn's 
 
 def gather(estimator: object) -> dict[str, Any]:
     """Collect the parameters of an estimator; a subclass may have others of its own, or hide some."""
-    given = vars(estimator)
+    given = {"splitter": getattr(estimator, "_splitter", "best"), **vars(estimator)}
     return {name: given[name] for name in PARAMETERS if name in given}
 
 
@@ -286,15 +308,20 @@ def _check_resampling(given: Mapping[str, Any]) -> None:
 # --------------------------------------------------------------------------------------------------------- resolve
 
 
-def resolve(given: Mapping[str, Any], table: Table, classes: npt.NDArray[Any] | None) -> Growth:
+def resolve(
+    given: Mapping[str, Any], table: Table, classes: npt.NDArray[Any] | None, names: Sequence[str] | None = None
+) -> Growth:
     """Turn checked parameters into the numbers that they stand for with this table.
 
-    A single tree has no bags: what a forest's parameters say of them is then "no bootstrap".
+    A single tree has no bags: what a forest's parameters say of them is then "no bootstrap". `names` are those of the
+    features, where they have some.
     """
     bags = plan_bags(given.get("bootstrap", False), given.get("max_samples"), table, classes)
     # Sizes count draws, or whole weights, or rows when the weights are not whole or too large to be counted.
     size = table.size if bags.bootstrap or table.size <= MAX_DRAWS else table.n_rows
     class_weight, class_weights = weigh_classes(given.get("class_weight"), classes)
+    features = Features(table.n_features, names, table.categorical)
+    groups, max_interacting = constraints.group_features(given.get("interaction_cst"), features)
     return Growth(
         criterion=criteria.canonical(given["criterion"]),
         max_features=count_features(given["max_features"], table.n_features),
@@ -310,6 +337,11 @@ def resolve(given: Mapping[str, Any], table: Table, classes: npt.NDArray[Any] | 
         class_weights=class_weights,
         strata=bags.strata,
         draws=bags.draws,
+        random_cuts=constraints.cut_at_random(given.get("splitter"), features),
+        monotonic=constraints.bind_features(given.get("monotonic_cst"), features, table.n_classes),
+        interaction_groups=groups,
+        max_interacting=max_interacting,
+        feature_weights=constraints.weigh_features(given.get("feature_weights"), features),
     )
 
 

@@ -150,8 +150,7 @@ def collapse(forest: Forest, kept: Mask) -> Forest:
     fields["tree_start"] = np.append(number[forest.tree_start[:-1]], alive.sum()).astype(np.int64)
     if forest.n_classes:
         fields |= _merge_leaves(forest, number, fields["feature"])
-    else:
-        fields |= {name: getattr(forest, name)[alive] for name in ("value", "impurity")}
+    fields |= {name: getattr(forest, name)[alive] for name in ("value", "impurity") if len(getattr(forest, name))}
     return dataclasses.replace(forest, **fields)
 
 

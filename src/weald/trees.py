@@ -135,10 +135,7 @@ class Tree:
     @cached_property
     def value(self) -> FloatArray:
         """Shares of the classes (nodes x 1 x classes), or means (nodes x 1 x 1)."""
-        if self._forest.n_classes:
-            shares = self.class_weights / self.class_weights.sum(axis=1, keepdims=True)
-        else:
-            shares = self._forest.value[:, np.newaxis]
+        shares = self._forest.shares() if self._forest.n_classes else self._forest.value[:, np.newaxis]
         value: FloatArray = shares[:, np.newaxis, :]
         return value
 
@@ -218,6 +215,9 @@ class DecisionTreeClassifier(SingleTree, TreeClassifier):
     criterion : {"gini", "entropy", "log_loss", "misclassification"}, default="gini"
         How cuts are scored. "log_loss" is another name of "entropy". "misclassification" is there for study: it does
         not see a cut that makes both sides purer without changing the commonest class, so its trees are often worse.
+    splitter : {"best", "random"}, default="best"
+        Which cut a feature offers: its best one, or one at a random place between the smallest and the largest value of
+        the node.
     max_depth : int, "sqrt" or None, default=None
         How deep a tree may grow; "sqrt" is the root of the number of features. None: until the leaves are pure.
     min_samples_split : int or float, default=2
@@ -230,7 +230,8 @@ class DecisionTreeClassifier(SingleTree, TreeClassifier):
         How many features a node looks at; a float is a share, None is all. Features that cannot cut the node do not
         count.
     random_state : int, Generator, RandomState or None, default=None
-        The seed, or where it is drawn from; kept as `seed_`. It matters only if `max_features` leaves features out.
+        The seed, or where it is drawn from; kept as `seed_`. It matters only if `max_features` leaves features out,
+        or with `splitter="random"`.
     max_leaf_nodes : int or None, default=None
         Cut the node of the greatest decrease first, until there are so many leaves. None: no limit.
     min_impurity_decrease : float, default=0.0
@@ -240,6 +241,16 @@ class DecisionTreeClassifier(SingleTree, TreeClassifier):
         against their frequency.
     ccp_alpha : float, default=0.0
         Prune the tree: keep the smallest subtree of least impurity + ccp_alpha * leaves. 0.0: keep it as it grew.
+    monotonic_cst : array of int, dict or None, default=None
+        Which way each feature must act on what is predicted: 1 rising, -1 falling, 0 free. A dict is by name. With two
+        classes what is predicted is the share of the second; more classes are refused.
+        Missing values have no place in the order and are free.
+    interaction_cst : list of groups, "pairwise", "no_interactions" or None, default=None
+        Which features may meet on a path from the root to a leaf: groups of numbers or names; features in no group are
+        one more group. "pairwise" lets any two meet, "no_interactions" none.
+    feature_weights : array of float, dict or None, default=None
+        How likely each feature is drawn, in proportion; a feature of weight 0 is never looked at. A dict is by name,
+        features that it leaves out weigh 1. None: all alike.
     max_bins : int or None, default=65535
         Columns with more distinct values than this are cut into so many codes of about equal weight. None keeps every
         value.
@@ -303,6 +314,7 @@ class DecisionTreeClassifier(SingleTree, TreeClassifier):
         self,
         *,
         criterion: str = "gini",
+        splitter: str = "best",
         max_depth: int | str | None = None,
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
@@ -313,6 +325,9 @@ class DecisionTreeClassifier(SingleTree, TreeClassifier):
         min_impurity_decrease: float = 0.0,
         class_weight: Any = None,
         ccp_alpha: float = 0.0,
+        monotonic_cst: Any = None,
+        interaction_cst: Any = None,
+        feature_weights: Any = None,
         max_bins: int | None = 65535,
         engine: str = "auto",
         n_jobs: int | None = None,
@@ -322,6 +337,7 @@ class DecisionTreeClassifier(SingleTree, TreeClassifier):
         missing: str = "learn",
     ) -> None:
         self.criterion = criterion
+        self.splitter = splitter
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
@@ -332,6 +348,9 @@ class DecisionTreeClassifier(SingleTree, TreeClassifier):
         self.min_impurity_decrease = min_impurity_decrease
         self.class_weight = class_weight
         self.ccp_alpha = ccp_alpha
+        self.monotonic_cst = monotonic_cst
+        self.interaction_cst = interaction_cst
+        self.feature_weights = feature_weights
         self.max_bins = max_bins
         self.engine = engine
         self.n_jobs = n_jobs
@@ -350,6 +369,9 @@ class DecisionTreeRegressor(SingleTree, TreeRegressor):
     ----------
     criterion : {"squared_error"}, default="squared_error"
         How cuts are scored.
+    splitter : {"best", "random"}, default="best"
+        Which cut a feature offers: its best one, or one at a random place between the smallest and the largest value of
+        the node.
     max_depth : int, "sqrt" or None, default=None
         How deep a tree may grow; "sqrt" is the root of the number of features. None: until the leaves are pure.
     min_samples_split : int or float, default=2
@@ -362,13 +384,24 @@ class DecisionTreeRegressor(SingleTree, TreeRegressor):
         How many features a node looks at; a float is a share, None is all. Features that cannot cut the node do not
         count.
     random_state : int, Generator, RandomState or None, default=None
-        The seed, or where it is drawn from; kept as `seed_`. It matters only if `max_features` leaves features out.
+        The seed, or where it is drawn from; kept as `seed_`. It matters only if `max_features` leaves features out,
+        or with `splitter="random"`.
     max_leaf_nodes : int or None, default=None
         Cut the node of the greatest decrease first, until there are so many leaves. None: no limit.
     min_impurity_decrease : float, default=0.0
         A node whose best cut lowers the impurity by less (weighted by the node's share) is a leaf.
     ccp_alpha : float, default=0.0
         Prune the tree: keep the smallest subtree of least impurity + ccp_alpha * leaves. 0.0: keep it as it grew.
+    monotonic_cst : array of int, dict or None, default=None
+        Which way each feature must act on what is predicted: 1 rising, -1 falling, 0 free. A dict is by name. Nothing
+        predicted falls where it must rise.
+        Missing values have no place in the order and are free.
+    interaction_cst : list of groups, "pairwise", "no_interactions" or None, default=None
+        Which features may meet on a path from the root to a leaf: groups of numbers or names; features in no group are
+        one more group. "pairwise" lets any two meet, "no_interactions" none.
+    feature_weights : array of float, dict or None, default=None
+        How likely each feature is drawn, in proportion; a feature of weight 0 is never looked at. A dict is by name,
+        features that it leaves out weigh 1. None: all alike.
     max_bins : int or None, default=65535
         Columns with more distinct values than this are cut into so many codes of about equal weight. None keeps every
         value.
@@ -425,6 +458,7 @@ class DecisionTreeRegressor(SingleTree, TreeRegressor):
         self,
         *,
         criterion: str = "squared_error",
+        splitter: str = "best",
         max_depth: int | str | None = None,
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
@@ -434,6 +468,9 @@ class DecisionTreeRegressor(SingleTree, TreeRegressor):
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
+        monotonic_cst: Any = None,
+        interaction_cst: Any = None,
+        feature_weights: Any = None,
         max_bins: int | None = 65535,
         engine: str = "auto",
         n_jobs: int | None = None,
@@ -443,6 +480,7 @@ class DecisionTreeRegressor(SingleTree, TreeRegressor):
         missing: str = "learn",
     ) -> None:
         self.criterion = criterion
+        self.splitter = splitter
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
@@ -452,6 +490,9 @@ class DecisionTreeRegressor(SingleTree, TreeRegressor):
         self.max_leaf_nodes = max_leaf_nodes
         self.min_impurity_decrease = min_impurity_decrease
         self.ccp_alpha = ccp_alpha
+        self.monotonic_cst = monotonic_cst
+        self.interaction_cst = interaction_cst
+        self.feature_weights = feature_weights
         self.max_bins = max_bins
         self.engine = engine
         self.n_jobs = n_jobs

@@ -17,10 +17,10 @@ def test_features_are_drawn_as_in_the_definition(simd, n_features):
     for seed, node, number in ((1, 1, 0), (2**64 - 1, 2**63 + 9, 5)):
         tree = SimpleNamespace(
             coded=SimpleNamespace(columns=[None] * n_features),
-            growth=SimpleNamespace(max_features=0),
+            growth=SimpleNamespace(max_features=0, feature_weights=()),
             seed=seed,
             number=number,
         )
-        drawn = core.draw_features(seed, node, number, n_features)
+        drawn = core.draw_features(seed, node, number, n_features, [])
         assert drawn == list(reference.draw_features(tree, node))
         assert sorted(drawn) == list(range(n_features))

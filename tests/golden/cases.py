@@ -27,6 +27,15 @@ WAYS = {
     "few leaves": {"max_leaf_nodes": 9},
     "worthwhile cuts": {"min_impurity_decrease": 0.01},
     "small bags": {"n_draws": 30},
+    "features that meet": {"interaction_groups": ((0, 1), (1, 2, 3, 4))},
+    "two on a path": {"max_interacting": 2, "max_leaf_nodes": 12},
+    "weighed features": {"feature_weights": (1.0, 0.25, 3.0, 0.0, 1.0)},
+}
+# Where there are no categories, whose order and places mean nothing.
+NUMBER_WAYS = {"random cuts": {"random_cuts": True, "bootstrap": False}}
+BOUND_WAYS = {
+    "rising and falling": {"monotonic": (1, -1, 0, 0, 1)},
+    "random cuts, rising": {"monotonic": (1, 1, 0, 0, 0), "random_cuts": True},
 }
 TABLES = ("plain", "missing", "whole weights", "fractional weights", "two classes", "few codes", "categories")
 
@@ -71,6 +80,9 @@ def make_cases() -> dict[str, tuple[Table, Growth, int]]:
                 continue
             table = make_table(kind, of_classes=is_of_classes(criterion))
             for way, given in WAYS.items():
+                cases[f"{criterion}, {kind}, {way}"] = (table, make_growth(table, criterion, given), bins(kind))
+            ways = {} if table.categorical else NUMBER_WAYS | (BOUND_WAYS if table.n_classes in {0, 2} else {})
+            for way, given in ways.items():
                 cases[f"{criterion}, {kind}, {way}"] = (table, make_growth(table, criterion, given), bins(kind))
             for class_weight in ("table", "bag") if is_of_classes(criterion) else ():
                 growth = make_growth(table, criterion, {"class_weight": class_weight})

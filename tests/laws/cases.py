@@ -207,7 +207,23 @@ def _draw_growth(dice, table, criterion):
         n_draws=usually(dice, table.size, lambda d: d.randint(1, 2 * table.size)) if bootstrap else table.size,
         class_weight=class_weight,
         class_weights=tuple(shares),
+        random_cuts=dice.random() < 0.25 and not table.categorical,
+        **_draw_constraints(dice, table),
     )
+
+
+def _draw_constraints(dice, table):
+    n = table.n_features
+    signs = usually(dice, (), lambda d: tuple(d.choice((-1, 0, 1)) for _ in range(n)))
+    signs = tuple(0 if f in table.categorical else sign for f, sign in enumerate(signs))
+    groups = usually(dice, (), lambda d: tuple(tuple(d.sample(range(n), d.randint(1, n))) for _ in range(3)))
+    weights = usually(dice, (), lambda d: tuple(d.choice((0, 0.001, 1, 7)) for _ in range(n)))
+    return {
+        "monotonic": signs if any(signs) and table.n_classes in {0, 2} else (),
+        "interaction_groups": groups,
+        "max_interacting": usually(dice, 0, 1, 2, 3),
+        "feature_weights": weights if any(weights) else (),
+    }
 
 
 # ---------------------------------------------------------------------------------------------------------- outcomes

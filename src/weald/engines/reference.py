@@ -34,6 +34,7 @@ MASK32 = 2**32 - 1
 MASK64 = 2**64 - 1
 PURPOSE_BAG = 0
 PURPOSE_FEATURES = 1
+PURPOSE_CUTS = 2
 ROOT_ID = 1
 
 
@@ -481,6 +482,11 @@ class Growth:
     class_weights: Sequence[float] = ()
     strata: str = "none"  # what has draws of its own: "none", "class", or strata that were "given"
     draws: Sequence[int] = ()  # from each stratum; empty: n_draws from all rows
+    random_cuts: bool = False  # each feature offers one cut at a random place, not its best one
+    monotonic: Sequence[int] = ()  # by feature: 1 rising, -1 falling, 0 free; empty: all are free
+    interaction_groups: Sequence[Sequence[int]] = ()  # features that may meet on a path; empty: all may
+    max_interacting: int = 0  # most features that may meet on a path; 0: no limit
+    feature_weights: Sequence[float] = ()  # how likely each feature is drawn; empty: all alike
 
 
 @dataclass
@@ -497,6 +503,11 @@ class Split:
     unevenness: int
     left: Tally
     right: Tally
+
+    @property
+    def cuts_off_missing(self) -> bool:
+        """Present values against missing ones: such a cut puts no value before another."""
+        return self.threshold == math.inf
 
     def beats(self, other: "Split | None") -> bool:
         """Compare two cuts of one feature, the other being the earlier candidate."""
@@ -540,18 +551,39 @@ class Tree:
         return side
 
 
+def feature_scales(weights: Sequence[float], n_features: int) -> list[int]:
+    """Turn weights of features into integers: the largest is 2^20, and only a weight of 0 is 0."""
+    if not weights:
+        return [2**20] * n_features
+    largest = max(weights)
+    return [max(1, round(1048576.0 * w / largest)) if w else 0 for w in weights]
+
+
 def draw_features(tree: Tree, node_id: int) -> Iterator[int]:
-    """Yield all features in the order in which this node draws them."""
-    n_features = len(tree.coded.columns)
-    features = list(range(n_features))
-    if tree.growth.max_features == n_features:
+    """Yield the features of positive weight in the order in which this node draws them."""
+    scales = feature_scales(tree.growth.feature_weights, len(tree.coded.columns))
+    features = [f for f, scale in enumerate(scales) if scale]
+    if tree.growth.max_features >= len(features):
         yield from features
         return
-    for v in range(n_features):
-        bits = draw(tree.seed, node_id, tree.number, PURPOSE_FEATURES, v)
-        other = v + below(bits, n_features - v)
+    scale_left = sum(scales)
+    for v in range(len(features)):
+        place = below(draw(tree.seed, node_id, tree.number, PURPOSE_FEATURES, v), scale_left)
+        other = v
+        while place >= scales[features[other]]:
+            place -= scales[features[other]]
+            other += 1
         features[v], features[other] = features[other], features[v]
+        scale_left -= scales[features[v]]
         yield features[v]
+
+
+def may_meet(growth: Growth, path: frozenset[int], feature: int) -> bool:
+    """Say whether a node may be cut by a feature, given the features that cut the nodes above it."""
+    together = path | {feature}
+    if growth.max_interacting and len(together) > growth.max_interacting:
+        return False
+    return not growth.interaction_groups or any(together.issubset(group) for group in growth.interaction_groups)
 
 
 def place_threshold(a: float, b: float) -> float:
@@ -571,12 +603,12 @@ class Candidate:
     left: Tally
 
 
-def candidates(tree: Tree, ranks: Sequence[int], node: Tally, feature: int) -> Iterator[Candidate]:
+def candidates(tree: Tree, node: "Node", feature: int) -> Iterator[Candidate]:
     """Yield the cuts of a node by one feature in order."""
     column = tree.coded.columns[feature]
     by_code: dict[int, list[int]] = {}
     missing_ranks = []
-    for r in ranks:
+    for r in node.ranks:
         code = column.codes[r]
         if code is None:
             missing_ranks.append(r)
@@ -584,7 +616,7 @@ def candidates(tree: Tree, ranks: Sequence[int], node: Tally, feature: int) -> I
             by_code.setdefault(code, []).append(r)
     tallies = {code: tree.tally(by_code[code]) for code in sorted(by_code)}
     missing = tree.tally(missing_ranks) if missing_ranks else None
-    for order in orders_of_categories(node, tallies) if column.is_categorical else [list(tallies)]:
+    for order in orders_of_categories(node.tally, tallies) if column.is_categorical else [list(tallies)]:
         left = tree.tally([])
         for i, (code, following) in enumerate(pairwise(order)):
             left = left.plus(tallies[code])
@@ -594,7 +626,7 @@ def candidates(tree: Tree, ranks: Sequence[int], node: Tally, feature: int) -> I
                 yield Candidate(order, i + 1, threshold, True, left.plus(missing))
         if order and missing:
             threshold = 0.0 if column.is_categorical else math.inf
-            yield Candidate(order, len(order), threshold, False, node.minus(missing))
+            yield Candidate(order, len(order), threshold, False, node.tally.minus(missing))
 
 
 def orders_of_categories(node: Tally, tallies: dict[int, Tally]) -> Iterator[list[int]]:
@@ -615,14 +647,68 @@ def orders_of_categories(node: Tally, tallies: dict[int, Tally]) -> Iterator[lis
         yield sorted(tallies, key=place)
 
 
-def best_split_of_feature(tree: Tree, ranks: Sequence[int], node: Tally, feature: int) -> Split | None:
+def random_candidate(tree: Tree, node: "Node", feature: int) -> Iterator[Candidate]:
+    """Yield the one cut that a feature offers at random, as `candidates` does; none if the node cannot be cut by it.
+
+    The threshold is uniform between the smallest and the largest value of the node. It is moved up to the end of the
+    code that it falls into, if that has more than one value.
+    """
+    column = tree.coded.columns[feature]
+    codes = [column.codes[r] for r in node.ranks]
+    present = [code for code in codes if code is not None]
+    if not present or (min(present) == max(present) and len(present) == len(codes)):
+        return
+    low, high = min(present), max(present)
+    if low == high:
+        last_left, threshold, missing_left = low, math.inf, False
+    else:
+        place, side = (draw(tree.seed, node.node_id, tree.number, PURPOSE_CUTS, 2 * feature + i) for i in (0, 1))
+        t = place_at_random(column.highs[low], column.lows[high], place)
+        last_left = bisect_right(column.lows, t) - 1
+        threshold = max(t, column.highs[last_left])
+        missing_left = below(side, 2) == 1
+    left = [
+        r for r, code in zip(node.ranks, codes, strict=True) if (missing_left if code is None else code <= last_left)
+    ]
+    order = sorted(set(present))
+    yield Candidate(order, bisect_right(order, last_left), threshold, missing_left, tree.tally(left))
+
+
+LARGEST = 1.7976931348623157e308
+
+
+def place_at_random(a: float, b: float, bits: int) -> float:
+    """Put a threshold anywhere between a < b, so that a goes left and b goes right. Infinities count as the largest."""
+    a_half, b_half = max(a, -LARGEST) / 2, min(b, LARGEST) / 2
+    share = float(bits >> 11) * 2.0**-53
+    t = 2 * (a_half + share * (b_half - a_half))
+    return t if a <= t < b else a
+
+
+def side_value(side: Tally) -> float:
+    """What a side would say: the share of the second class, or the mean in units of the target's integers."""
+    return float(side.classes[1] if side.classes else side.total) / float(side.weight)
+
+
+def obeys(tree: Tree, node: "Node", split: Split) -> bool:
+    """Say whether a cut keeps the order that its feature is bound to, and what the nodes above have promised."""
+    sign = tree.growth.monotonic[split.feature] if tree.growth.monotonic else 0
+    if sign == 0 or split.cuts_off_missing:
+        return True
+    left, right = side_value(split.left), side_value(split.right)
+    lower, upper = (left, right) if sign > 0 else (right, left)
+    return node.lower <= lower <= upper <= node.upper
+
+
+def best_split_of_feature(tree: Tree, node: "Node", feature: int) -> Split | None:
     """Find the best admissible cut by one feature."""
     term = CRITERIA[tree.growth.criterion]
     tie_term = TIE_BREAKERS.get(tree.growth.criterion)
-    mean = node.total // node.weight
+    mean = node.tally.total // node.tally.weight
     best = None
-    for candidate in candidates(tree, ranks, node, feature):
-        left, right = candidate.left, node.minus(candidate.left)
+    cuts = random_candidate if tree.growth.random_cuts else candidates
+    for candidate in cuts(tree, node, feature):
+        left, right = candidate.left, node.tally.minus(candidate.left)
         if min(left.size, right.size) < tree.growth.min_samples_leaf:
             continue
         if min(left.weight, right.weight) < tree.min_weight:
@@ -639,9 +725,9 @@ def best_split_of_feature(tree: Tree, ranks: Sequence[int], node: Tally, feature
             left=left,
             right=right,
         )
-        if split.beats(best):
+        if obeys(tree, node, split) and split.beats(best):
             best = split
-    if best is not None and not has_missing(tree, ranks, feature):
+    if best is not None and not has_missing(tree, node.ranks, feature):
         best.missing_left = best.left.weight >= best.right.weight
     return best
 
@@ -652,12 +738,14 @@ def has_missing(tree: Tree, ranks: Sequence[int], feature: int) -> bool:
     return any(codes[r] is None for r in ranks)
 
 
-def best_split(tree: Tree, ranks: Sequence[int], node: Tally, node_id: int) -> Split | None:
+def best_split(tree: Tree, node: "Node") -> Split | None:
     """Look at `max_features` features that can cut the node, in the order of the draw; return the best cut."""
     best = None
     looked_at = 0
-    for feature in draw_features(tree, node_id):
-        split = best_split_of_feature(tree, ranks, node, feature)
+    for feature in draw_features(tree, node.node_id):
+        if not may_meet(tree.growth, node.path, feature):
+            continue
+        split = best_split_of_feature(tree, node, feature)
         if split is None:
             continue  # such a feature does not count
         if split.beats_earlier_feature(best):
@@ -679,6 +767,9 @@ class Node:
     depth: int
     ranks: list[int]
     tally: Tally
+    path: frozenset[int] = frozenset()  # features that cut the nodes above
+    lower: float = -math.inf  # what leaves below may say, in units of `side_value`
+    upper: float = math.inf
     split: Split | None = None
     decrease: float = 0.0
     children: "list[Node]" = field(default_factory=list)
@@ -690,7 +781,7 @@ def find_split(tree: Tree, node: Node) -> None:
     labels = {tree.target.labels[r] for r in node.ranks}
     if len(labels) == 1 or node.tally.size < growth.min_samples_split or node.depth == growth.max_depth:
         return
-    split = best_split(tree, node.ranks, node.tally, node.node_id)
+    split = best_split(tree, node)
     if split is None:
         return
     mean = node.tally.total // node.tally.weight
@@ -711,10 +802,25 @@ def divide(tree: Tree, node: Node, split: Split) -> list[Node]:
         goes_left = split.missing_left if code is None else code in left_codes
         sides[0 if goes_left else 1].append(r)
     tallies = (split.left, split.right)
-    node.children = [Node(child_id(node.node_id, side), node.depth + 1, sides[side], tallies[side]) for side in (0, 1)]
-    for child in node.children:
+    bounds = hand_down_bounds(tree, node, split)
+    path = node.path | {split.feature}
+    for side in (0, 1):
+        name = child_id(node.node_id, side)
+        child = Node(name, node.depth + 1, sides[side], tallies[side], path, *bounds[side])
         find_split(tree, child)
+        node.children.append(child)
     return node.children
+
+
+def hand_down_bounds(tree: Tree, node: Node, split: Split) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Say what the leaves below the left and the right child may say: they meet half-way between the two."""
+    sign = tree.growth.monotonic[split.feature] if tree.growth.monotonic else 0
+    whole = (node.lower, node.upper)
+    if sign == 0 or split.cuts_off_missing:
+        return whole, whole
+    middle = side_value(split.left) / 2 + side_value(split.right) / 2
+    below_middle, above_middle = (node.lower, middle), (middle, node.upper)
+    return (below_middle, above_middle) if sign > 0 else (above_middle, below_middle)
 
 
 def grow_depth_first(tree: Tree, root: Node) -> None:
@@ -768,7 +874,7 @@ class FlatTree:
     size: list[int] = field(default_factory=list)
     weight: list[float] = field(default_factory=list)
     decrease: list[float] = field(default_factory=list)  # over the root's weight, in units of the target's integers
-    value: list[float] = field(default_factory=list)  # regression: mean of the node
+    value: list[float] = field(default_factory=list)  # regression: mean of the node; bound two classes: second's share
     impurity: list[float] = field(default_factory=list)  # regression: variance of the node
     classes: list[list[int]] = field(default_factory=list)  # classification: class weights, of leaves only
 
@@ -825,14 +931,16 @@ def write_node(tree: Tree, node: Node, flat: FlatTree) -> None:
     if tree.target.n_classes:
         if not split:
             flat.classes.append(node.tally.classes)
+        if tree.growth.monotonic:
+            flat.value.append(bounded_value(node))
     else:
-        flat.value.append(mean_target(tree.target, node.tally))
+        flat.value.append(tree.target.center + ldexp(bounded_value(node), -tree.target.exponent))
         flat.impurity.append(variance(tree, node))
 
 
-def mean_target(target: Target, tally: Tally) -> float:
-    """Turn a sum of integers back into a mean of the user's numbers."""
-    return target.center + ldexp(float(tally.total) / float(tally.weight), -target.exponent)
+def bounded_value(node: Node) -> float:
+    """What the node says, within what the nodes above have promised."""
+    return min(max(side_value(node.tally), node.lower), node.upper)
 
 
 def variance(tree: Tree, node: Node) -> float:
@@ -873,13 +981,17 @@ def leaf_numbers(tree: FlatTree) -> dict[int, int]:
     return {node: k for k, node in enumerate(leaves)}
 
 
-def leaf_shares(classes: Sequence[int], voting: str) -> list[float]:
-    """What a leaf says: its class shares ("soft"), or one vote for its commonest class, ties to the first ("hard")."""
+def leaf_shares(classes: Sequence[float], second: float | None, voting: str) -> list[float]:
+    """What a leaf says: its class shares ("soft"), or one vote for its commonest class, ties to the first ("hard").
+
+    `second` is the share of the second of two classes where the leaf was bound to one.
+    """
+    said = classes if second is None else [1.0 - second, second]
     if voting == "hard":
-        winner = classes.index(max(classes))
-        return [1.0 if k == winner else 0.0 for k in range(len(classes))]
-    total = float(sum(classes))
-    return [float(c) / total for c in classes]
+        winner = said.index(max(said))
+        return [1.0 if k == winner else 0.0 for k in range(len(said))]
+    total = float(sum(classes)) if second is None else 1.0
+    return [float(x) / total for x in said]
 
 
 def sum_votes(
@@ -897,7 +1009,8 @@ def sum_votes(
 def add_vote(sums: list[float], tree: FlatTree, leaf_of: dict[int, int], row: Sequence[float], voting: str) -> None:
     """Add what one tree says of a row."""
     leaf = find_leaf(tree, row)
-    said = leaf_shares(tree.classes[leaf_of[leaf]], voting) if tree.classes else [tree.value[leaf]]
+    value = tree.value[leaf] if tree.value else None
+    said = leaf_shares(tree.classes[leaf_of[leaf]], value, voting) if tree.classes else [tree.value[leaf]]
     for k, share in enumerate(said):
         sums[k] += share
 
