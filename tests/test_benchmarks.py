@@ -29,6 +29,12 @@ def run(script, *options, folder):
     return done.stdout
 
 
+def test_looking_inside_a_tree_is_timed(folder):
+    printed = run("look_inside.py", "--rows", "2000", folder=folder)
+    assert re.search(r"export_text\(\) +\d+\.\d+ s", printed)
+    assert "scikit-learn: pruning path" in printed
+
+
 def test_the_table_goes_between_its_marks_and_nowhere_else(tmp_path, folder):
     page = tmp_path / "README.md"
     page.write_text("before\n<!-- benchmarks -->\nold\n<!-- /benchmarks -->\nafter\n")

@@ -39,6 +39,13 @@ fingerprint: str = forest.forest_.fingerprint()
 first: weald.DecisionTreeClassifier = forest.estimators_[0]
 some: list[weald.DecisionTreeClassifier] = forest.estimators_[1:3]
 nodes: Tree = first.tree_
+text: str = first.export_text(max_depth=3)
+rules: list[str] = first.rules(feature_names=["height", "width"])
+impurity: float = first.prune(0.1).total_impurity() + first.training_error()
+chosen: float = first.choose_alpha(X, y, method="holdout").alpha
+why: str = first.explain_split(0, X, y).why
+said: str = first.explain_row([1.0, 2.0]).steps[0].words
+drawn: npt.NDArray[np.generic] = forest.predict(X, rule="sample", repeat=3)
 n_leaves: list[int] = [tree.get_n_leaves() for tree in forest.estimators_]
 seed: int = forest.seed_
 

@@ -33,6 +33,7 @@ def list_nodes(model: Any, names: Names) -> dict[str, Any]:
         "split": [None if q is None else q.left for q in asked],
         "feature": [None if q is None else q.name for q in asked],
         "threshold": np.where(cut & (forest.flags & CATEGORICAL == 0), forest.threshold, np.nan),
+        "categories": [None if q is None else q.named for q in asked],
         "missing": [SIDES[0 if m else 1] if c else None for c, m in zip(cut, forest.flags & MISSING_LEFT, strict=True)],
         "samples": forest.size.astype(np.int64),
         "share": share,

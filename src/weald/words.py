@@ -101,6 +101,11 @@ class Question(NamedTuple):
         return self.threshold == math.inf or self.listed == ()
 
     @property
+    def named(self) -> list[Any] | None:
+        """Labels of the categories that the words name; None where no categories are divided."""
+        return None if self.listed is None or self.labels is None else self.labels[list(self.listed)].tolist()
+
+    @property
     def words(self) -> str:
         """What a row is asked; where missing values go is not said."""
         return f"{self.name} is present" if self.asks_for_missing else f"{self.name} {self._condition(left=True)}"

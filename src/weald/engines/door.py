@@ -52,6 +52,9 @@ class Engine(Protocol):
     def code(self, table: Table, max_bins: int, n_threads: int, watch: Watch | None) -> Any:
         """Turn a table into codes and ranks, in the engine's own form. `max_bins` 0 keeps every distinct value."""
 
+    def column(self, coded: Any, feature: int) -> tuple[IntArray, FloatArray, FloatArray]:
+        """Codes of a feature in the order of the table's rows, and the smallest and largest value of each code."""
+
     def grow(
         self, coded: Any, growth: Growth, seed: int, first_tree: int, n_trees: int, n_threads: int, watch: Watch | None
     ) -> Forest:
@@ -139,6 +142,13 @@ class ReferenceEngine:
             groups=[] if table.groups is None else table.groups.tolist(),
             categorical=sorted(table.categorical),
         )
+
+    def column(self, coded: reference.Coded, feature: int) -> tuple[IntArray, FloatArray, FloatArray]:
+        """Codes of a feature in the order of the table's rows, and the extremes of each code."""
+        column = coded.columns[feature]
+        codes = np.empty(len(coded.position), dtype=np.uint32)
+        codes[coded.position] = [reference.MISSING if code is None else code for code in column.codes]
+        return codes, np.array(column.lows), np.array(column.highs)
 
     def grow(
         self,

@@ -46,6 +46,11 @@ class NativeEngine:
             table.groups,
         )
 
+    def column(self, coded: Any, feature: int) -> tuple[IntArray, FloatArray, FloatArray]:
+        """Codes of a feature in the order of the table's rows, and the extremes of each code."""
+        column: tuple[IntArray, FloatArray, FloatArray] = coded.column(feature)
+        return column
+
     def grow(
         self,
         coded: Any,

@@ -360,17 +360,26 @@ def balanced_weights(counts: Sequence[int], labels: Sequence[int], n_classes: in
 
 def fill_bag(coded: Coded, growth: "Growth", seed: int, tree: int) -> Bag:
     """Decide how often each row counts in this tree, and with what weight."""
-    in_fixed_point = not growth.bootstrap and (not coded.whole or sum(coded.line) >= WHOLE_LIMIT)
     if growth.bootstrap:
         sizes = draw_counts(coded, growth, seed, tree)
     else:
-        sizes = [1] * len(coded.line) if in_fixed_point else coded.line
+        sizes = [1] * len(coded.line) if in_fixed_point(coded, growth) else coded.line
+    return weigh_bag(coded, growth, sizes)
+
+
+def in_fixed_point(coded: Coded, growth: "Growth") -> bool:
+    """Say whether weights are brought to fixed point."""
+    return not growth.bootstrap and (not coded.whole or sum(coded.line) >= WHOLE_LIMIT)
+
+
+def weigh_bag(coded: Coded, growth: "Growth", sizes: list[int]) -> Bag:
+    """Give the rows of a bag their weight in statistics."""
     class_weights = growth.class_weights
     if growth.class_weight == "table":
         class_weights = balanced_weights(coded.line, coded.classes, coded.n_classes)
     if growth.class_weight == "bag":
         class_weights = balanced_weights(sizes if growth.bootstrap else coded.line, coded.classes, coded.n_classes)
-    if in_fixed_point:
+    if in_fixed_point(coded, growth):
         weights = coded.weight
         if growth.class_weight != "none":
             weights = [w * class_weights[k] for w, k in zip(coded.weight, coded.classes, strict=True)]
@@ -700,12 +709,11 @@ def obeys(tree: Tree, node: "Node", split: Split) -> bool:
     return node.lower <= lower <= upper <= node.upper
 
 
-def best_split_of_feature(tree: Tree, node: "Node", feature: int) -> Split | None:
-    """Find the best admissible cut by one feature."""
+def cuts_of_feature(tree: Tree, node: "Node", feature: int) -> Iterator[Split]:
+    """Yield the admissible cuts of a node by one feature, in order, with their scores."""
     term = CRITERIA[tree.growth.criterion]
     tie_term = TIE_BREAKERS.get(tree.growth.criterion)
     mean = node.tally.total // node.tally.weight
-    best = None
     cuts = random_candidate if tree.growth.random_cuts else candidates
     for candidate in cuts(tree, node, feature):
         left, right = candidate.left, node.tally.minus(candidate.left)
@@ -725,7 +733,15 @@ def best_split_of_feature(tree: Tree, node: "Node", feature: int) -> Split | Non
             left=left,
             right=right,
         )
-        if obeys(tree, node, split) and split.beats(best):
+        if obeys(tree, node, split):
+            yield split
+
+
+def best_split_of_feature(tree: Tree, node: "Node", feature: int) -> Split | None:
+    """Find the best admissible cut by one feature."""
+    best = None
+    for split in cuts_of_feature(tree, node, feature):
+        if split.beats(best):
             best = split
     if best is not None and not has_missing(tree, node.ranks, feature):
         best.missing_left = best.left.weight >= best.right.weight
@@ -801,15 +817,20 @@ def divide(tree: Tree, node: Node, split: Split) -> list[Node]:
         code = codes[r]
         goes_left = split.missing_left if code is None else code in left_codes
         sides[0 if goes_left else 1].append(r)
-    tallies = (split.left, split.right)
-    bounds = hand_down_bounds(tree, node, split)
-    path = node.path | {split.feature}
-    for side in (0, 1):
-        name = child_id(node.node_id, side)
-        child = Node(name, node.depth + 1, sides[side], tallies[side], path, *bounds[side])
+    node.children = make_children(tree, node, split, sides)
+    for child in node.children:
         find_split(tree, child)
-        node.children.append(child)
     return node.children
+
+
+def make_children(tree: Tree, node: Node, split: Split, sides: Sequence[list[int]]) -> list[Node]:
+    """Name the two children by their paths, and hand down to them what holds below."""
+    tallies, bounds = (split.left, split.right), hand_down_bounds(tree, node, split)
+    path = node.path | {split.feature}
+    return [
+        Node(child_id(node.node_id, side), node.depth + 1, sides[side], tallies[side], path, *bounds[side])
+        for side in (0, 1)
+    ]
 
 
 def hand_down_bounds(tree: Tree, node: Node, split: Split) -> tuple[tuple[float, float], tuple[float, float]]:
@@ -849,14 +870,19 @@ def grow_best_first(tree: Tree, root: Node) -> None:
         node.decrease = 0.0
 
 
+def measure_root(tree: Tree, weight: int) -> None:
+    """Fix what depends on the weight of the root."""
+    tree.root_weight = weight
+    tree.min_weight = math.ceil(tree.growth.min_weight_fraction_leaf * float(weight))
+
+
 def grow_tree(coded: Coded, target: Target, growth: Growth, seed: int, number: int) -> "FlatTree":
     """Grow one tree."""
     bag = fill_bag(coded, growth, seed, number)
     tree = Tree(coded, target, growth, bag, seed, number, decrease_unit=2 * target.exponent)
     ranks = [r for r, size in enumerate(bag.sizes) if size > 0]
     root = Node(ROOT_ID, 0, ranks, tree.tally(ranks))
-    tree.root_weight = root.tally.weight
-    tree.min_weight = math.ceil(growth.min_weight_fraction_leaf * float(tree.root_weight))
+    measure_root(tree, root.tally.weight)
     find_split(tree, root)
     (grow_best_first if growth.max_leaf_nodes else grow_depth_first)(tree, root)
     return flatten(tree, root)
