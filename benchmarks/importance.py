@@ -1,6 +1,6 @@
 """How many fits permutation importance costs.
 
-    python benchmarks/importance.py [--rows 100000] [--trees 100] [--repeats 3] [--write docs/importance.md]
+    python benchmarks/importance.py [--rows 100000] [--trees 100] [--repeats 3] [--write]
 
 weald mixes each of 50 features among the out-of-bag rows of each tree. scikit-learn has no such function; its
 `permutation_importance` lets the whole forest predict all rows again for each feature. It is given as many rows of a
@@ -8,31 +8,29 @@ test set as a tree has out of bag (0.368 of the training rows), and mixes each f
 """
 
 import statistics
-import sys
-from pathlib import Path
 
 import data
 import measure
 
 
-def cost_weald(n_rows, n_trees):
+def cost_weald(n_rows, n_trees, n_jobs):
     """Seconds of a fit and of its importances."""
     import weald
 
     X, y, _, _ = data.load("clusters", n_rows)
-    forest = weald.RandomForestClassifier(n_trees, random_state=0)
+    forest = weald.RandomForestClassifier(n_trees, random_state=0, n_jobs=n_jobs)
     fit = measure.clock(lambda: forest.fit(X, y))
     return fit, measure.clock(lambda: weald.importance(forest, X, y))
 
 
-def cost_scikit_learn(n_rows, n_trees):
+def cost_scikit_learn(n_rows, n_trees, n_jobs):
     """Seconds of a fit and of its importances."""
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.inspection import permutation_importance
 
     X, y, X_test, y_test = data.load("clusters", n_rows)
     n_test = int(0.368 * n_rows)
-    forest = RandomForestClassifier(n_trees, random_state=0, n_jobs=-1)
+    forest = RandomForestClassifier(n_trees, random_state=0, n_jobs=n_jobs)
     fit = measure.clock(lambda: forest.fit(X, y))
     work = lambda: permutation_importance(forest, X_test[:n_test], y_test[:n_test], n_repeats=1, random_state=0)  # noqa: E731
     return fit, measure.clock(work)
@@ -48,25 +46,21 @@ def row(name, times):
 
 
 def main():
-    parser = measure.options(__doc__)
+    parser = measure.options(__doc__, measure.ROOT / "docs" / "importance.md")
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--trees", type=int, default=100)
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--write", type=Path, help="a page with a place for the table")
     given = parser.parse_args()
     if given.quick:
         given.rows, given.trees, given.repeats = 500, 3, 1
     times = {name: [] for name in COSTS}
     for _ in range(given.repeats):
         for name, cost in COSTS.items():
-            times[name].append(measure.afresh(cost, given.rows, given.trees))
-            print(name, times[name][-1], file=sys.stderr, flush=True)
+            times[name].append(measure.afresh(cost, given.rows, given.trees, given.jobs))
+            measure.say(name, times[name][-1])
     header = [f"{given.rows:,} × 50, {given.trees} trees", "one fit", "permutation importance", "which is"]
     text = measure.markdown(header, [row(name, found) for name, found in times.items()])
-    text += f"\n\nBest times, median of ratios. Measured on {measure.describe_machine('weald', 'scikit-learn')}."
-    print(text)
-    if given.write:
-        measure.write_block(given.write, "permutation-cost", text)
+    text += f"\n\n{measure.best_of(given)}. {measure.describe_machine('weald', 'scikit-learn')}."
+    measure.publish(given, "permutation-cost", text)
 
 
 if __name__ == "__main__":

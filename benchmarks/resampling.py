@@ -9,7 +9,6 @@ docs/resampling.md. A folder of parquet files adds data sets (see accuracy.py).
 
 import sys
 import time
-from pathlib import Path
 
 import accuracy
 import measure
@@ -76,13 +75,12 @@ def row(name, split_by_seed, given):
 
 
 def main():
-    parser = measure.options(__doc__)
+    parser = measure.options(__doc__, PAGE)
     parser.add_argument("--folder", help="a folder of parquet files")
     parser.add_argument("--data", default=NAMES, help="names of data sets, with commas")
     parser.add_argument("--trees", type=int, default=100)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--rows", type=int, default=4000, help="use no more for training")
-    parser.add_argument("--write", nargs="?", const=PAGE, type=Path, help="write docs/resampling.md, or another file")
     given = parser.parse_args()
     if given.quick:
         given.data, given.trees, given.seeds, given.rows = "small", 5, 1, 200

@@ -9,7 +9,6 @@ data, and so is that of every candidate: the last column says how far the choice
 """
 
 import time
-from pathlib import Path
 
 import data
 import measure
@@ -59,12 +58,10 @@ def compare(name, given):
 
 
 def main():
-    parser = measure.options(__doc__)
+    parser = measure.options(__doc__, PAGE)
     parser.add_argument("--data", default=NAMES)
     parser.add_argument("--rows", type=int, default=2000)
     parser.add_argument("--trees", type=int, default=100)
-    parser.add_argument("--jobs", type=int, default=measure.CORES)
-    parser.add_argument("--write", nargs="?", const=PAGE, type=Path, help="write docs/out-of-bag.md, or another file")
     given = parser.parse_args()
     if given.quick:
         given.data, given.rows, given.trees = "small,friedman-small", 200, 5

@@ -33,7 +33,7 @@ from weald.training import read_again
 
 
 @dataclass(frozen=True)
-class Step:
+class Trial:
     """A set of features that was tried."""
 
     features: tuple[int, ...]  # by number, ascending
@@ -63,7 +63,7 @@ class FeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         Which features are kept.
     importance_ : Importance
         What they were ranked by.
-    path_ : list of Step
+    path_ : list of Trial
         The sets that were tried, with their out-of-bag errors.
     forest_ : RandomForestClassifier or RandomForestRegressor
         The forest that was grown on the features that are kept.
@@ -93,7 +93,7 @@ class FeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     forest_: Any
     support_: npt.NDArray[np.bool_]
     importance_: Importance
-    path_: list[Step]
+    path_: list[Trial]
     oob_error_: float
     honest_error_: float
     n_features_in_: int
@@ -159,7 +159,7 @@ class FeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         return self.support_
 
 
-def choose(selector: FeatureSelector, whole: Any, X: Any, y: Any, weight: Any) -> tuple[Importance, list[Step], Step]:
+def choose(selector: FeatureSelector, whole: Any, X: Any, y: Any, weight: Any) -> tuple[Importance, list[Trial], Trial]:
     """Rank the features by one forest, grow forests on the best of them, and choose a set."""
     ranked = importance(whole, X, y, kind=selector.kind, sample_weight=weight)
     order = ranked.order()
@@ -177,14 +177,14 @@ def fewer(n_features: int, drop: float) -> Iterator[int]:
         n_features -= max(1, int(drop * n_features))
 
 
-def try_features(whole: Any, features: IntArray, X: Any, y: Any, weight: Any) -> Step:
+def try_features(whole: Any, features: IntArray, X: Any, y: Any, weight: Any) -> Trial:
     """Grow a forest on some features and judge it on its out-of-bag rows."""
     numbers = sorted(int(f) for f in features)
     model, columns = grow_on(whole, numbers, X, y, weight)
     training = read_again(model, columns, y, weight)
     losses = training.losses(training.averages(training.reading.table.X))
     error, std_error = mean_and_error(losses, training.weight)
-    return Step(tuple(numbers), error, std_error)
+    return Trial(tuple(numbers), error, std_error)
 
 
 def mean_and_error(losses: FloatArray, weight: FloatArray) -> tuple[float, float]:
