@@ -27,7 +27,7 @@ def test_the_tree_is_drawn_as_it_is():
     [
         ({"max_depth": 0}, [[1.0]], [1]),
         ({}, [[1j]], [1]),
-        ({}, [["a"]], [1]),
+        ({}, [[{}]], [1]),
         ({}, [1.0], [1]),
         ({}, [[1.0]], [1, 2]),
         ({}, [[1.0]], None),
@@ -54,7 +54,7 @@ def test_a_warning_of_another_kind_does_so_too():
 def test_a_failed_fit_leaves_the_estimator_as_it_was():
     model = weald.RandomForestRegressor(2).fit([[1.0], [2.0]], [1, 2])
     before = dict(vars(model))
-    for x, y in [([[1.0, 2.0]], [float("nan")]), ([["a"]], [1]), ([[1.0, 2.0]], None)]:
+    for x, y in [([[1.0, 2.0]], [float("nan")]), ([[{}]], [1]), ([[1.0, 2.0]], None)]:
         with pytest.raises(weald.WealdError):
             model.fit(x, y)
         assert vars(model) == before
