@@ -2,7 +2,10 @@
 
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 namespace weald {
@@ -39,6 +42,45 @@ struct TreeArrays {
         size.reserve(n);
         weight.reserve(n);
         decrease.reserve(n);
+    }
+};
+
+// Reads a tree from its first node to its last, to append its nodes to another.
+struct TreeCursor {
+    const TreeArrays& tree;
+    std::size_t node = 0;
+    std::size_t leaf = 0;
+    std::size_t entry = 0;  // of leaf_class and leaf_weight
+
+    // Appends the next n nodes; `right` is left as it is.
+    void copy(std::size_t n, TreeArrays& to) {
+        append(to.feature, tree.feature, node, n);
+        append(to.threshold, tree.threshold, node, n);
+        append(to.right, tree.right, node, n);
+        append(to.flags, tree.flags, node, n);
+        append(to.size, tree.size, node, n);
+        append(to.weight, tree.weight, node, n);
+        append(to.decrease, tree.decrease, node, n);
+        if (tree.value.empty()) {
+            const auto first = tree.feature.begin() + static_cast<std::ptrdiff_t>(node);
+            const auto n_leaves = static_cast<std::size_t>(std::count(first, first + static_cast<std::ptrdiff_t>(n), -1));
+            const auto lengths = tree.leaf_length.begin() + static_cast<std::ptrdiff_t>(leaf);
+            const std::size_t n_entries = std::accumulate(lengths, lengths + static_cast<std::ptrdiff_t>(n_leaves), std::size_t{0});
+            append(to.leaf_length, tree.leaf_length, leaf, n_leaves);
+            append(to.leaf_class, tree.leaf_class, entry, n_entries);
+            append(to.leaf_weight, tree.leaf_weight, entry, n_entries);
+            leaf += n_leaves;
+            entry += n_entries;
+        } else {
+            append(to.value, tree.value, node, n);
+        }
+        node += n;
+    }
+
+    template <class T>
+    static void append(std::vector<T>& to, const std::vector<T>& from, std::size_t begin, std::size_t n) {
+        const auto first = from.begin() + static_cast<std::ptrdiff_t>(begin);
+        to.insert(to.end(), first, first + static_cast<std::ptrdiff_t>(n));
     }
 };
 

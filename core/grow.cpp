@@ -1,7 +1,9 @@
 #include "grow.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -18,6 +20,8 @@
 #include "random.h"
 #include "search_constrained.h"
 #include "search_random.h"
+#include "tasks.h"
+#include "tree_parts.h"
 #include "weights.h"
 
 namespace weald {
@@ -25,6 +29,7 @@ namespace weald {
 namespace {
 
 constexpr std::uint64_t kRootId = 1;
+constexpr std::uint32_t kLeastGiven = 8192;  // rows of a subtree that another thread may grow
 
 std::uint64_t child_id(std::uint64_t id, std::uint64_t side) {
     return mix64(2 * id + side);
@@ -57,12 +62,6 @@ struct Split {
     double middle = 0;     // between the values of the sides, where their order is bound
 };
 
-// The codes on both sides of a node's cut.
-struct Beside {
-    std::uint32_t below = 0;
-    std::uint32_t above = 0;
-};
-
 constexpr std::size_t kMostTogether = 1 << 14;  // rows of a node whose features are looked at several at a time
 
 constexpr std::uint32_t kNothingAbove = 0xFFFFFFFFu;  // present values against missing ones
@@ -77,12 +76,47 @@ double place_threshold(double a, double b) {
 template <class Model>
 inline constexpr bool kHasLanes = requires(const Model& model) { model.searches_lanes(1u, 1u); };
 
+// The rows of a tree, ascending by rank to begin with.
+template <class Payload>
+struct TreeRows {
+    std::vector<std::uint32_t> ids;
+    std::vector<Payload> payloads;
+
+    void clear() {
+        ids.clear();
+        payloads.clear();
+    }
+    void add(std::uint32_t rank, const Payload& payload) {
+        ids.push_back(rank);
+        payloads.push_back(payload);
+    }
+    // Keys are made in whole vectors.
+    void end() { payloads.resize(ids.size() + kMostSorted); }
+};
+
 // ------------------------------------------------------------------------------------------------------- one tree
 
 template <class Model>
 class Grower {
   public:
     using Payload = typename Model::Payload;
+    using Rows = TreeRows<Payload>;
+    using Part = TreePart<typename Model::Sums>;
+    // What several threads that grow one tree share.
+    struct Tree {
+        std::uint64_t seed = 0;
+        std::uint32_t number = 0;
+        Rows rows;
+        double root_weight = 0;
+        Limits limits;
+    };
+    // A right subtree that another thread is to grow.
+    struct Offer {
+        Node node;
+        std::vector<std::uint64_t> dead;
+        Part* part;
+    };
+    using GiveAway = std::function<void(Offer)>;
 
     Grower(const Codes& codes, const Growth& growth, Model model, const Work& work)
         : codes_(codes),
@@ -106,59 +140,84 @@ class Grower {
 
     Model& model() { return model_; }
 
-    // The rows of the tree, to be filled ascending by rank.
-    void clear_rows() {
-        ids_.clear();
-        payloads_.clear();
-    }
-    void add_row(std::uint32_t rank, const Payload& payload) {
-        ids_.push_back(rank);
-        payloads_.push_back(payload);
+    // Begins with a tree whose rows are there.
+    void begin(Tree& tree) {
+        const auto n = static_cast<std::uint32_t>(tree.rows.ids.size());
+        tree.rows.end();
+        model_.look_at(tree.rows.payloads.data(), n);
+        tree.root_weight = static_cast<double>(model_.weight());
+        tree.limits.min_size = growth_.min_samples_leaf;
+        tree.limits.min_weight = static_cast<std::int64_t>(std::ceil(growth_.min_weight_fraction_leaf * tree.root_weight));
     }
 
-    TreeArrays grow(std::uint64_t seed, std::uint32_t number) {
-        seed_ = seed;
-        number_ = number;
-        tree_ = {};
-        tree_.reserve(n_nodes_before_ + n_nodes_before_ / 16);
+    TreeArrays grow(Tree& tree) {
+        begin(tree);
+        Part part;
+        part.tree.reserve(n_nodes_before_ + n_nodes_before_ / 16);
+        grow_part(tree, root_of(tree), no_features(), part, {});
+        n_nodes_before_ = part.tree.n_nodes();
+        return finish(std::move(part));
+    }
+
+    // Grows the subtree of a node. Where large ones are left over, `give_away` is offered them.
+    void grow_part(Tree& tree, const Node& node, const std::vector<std::uint64_t>& dead, Part& part,
+                   const GiveAway& give_away) {
+        seed_ = tree.seed;
+        number_ = tree.number;
+        root_weight_ = tree.root_weight;
+        limits_ = tree.limits;
+        ids_ = tree.rows.ids.data();
+        payloads_ = tree.rows.payloads.data();
+        tree_ = std::move(part.tree);
         reader_.begin_tree();
         sets_.clear();
         for (std::size_t i = 0; i < buffers_.size(); ++i) {
-            const std::size_t n_rows = i < 2 ? ids_.size() : std::min(ids_.size(), kMostTogether);
+            const std::size_t n_rows = i < 2 ? node.n_rows() : std::min<std::size_t>(node.n_rows(), kMostTogether);
             buffers_[i].resize(std::max(buffers_[i].size(), n_rows + kMostSorted));  // keys are made in whole vectors
         }
-        const auto n = static_cast<std::uint32_t>(ids_.size());
-        payloads_.resize(n + kMostSorted);
-        model_.look_at(payloads_.data(), n);
-        root_weight_ = static_cast<double>(model_.weight());
-        limits_.min_size = growth_.min_samples_leaf;
-        limits_.min_weight = static_cast<std::int64_t>(std::ceil(growth_.min_weight_fraction_leaf * root_weight_));
-        const Node root{0, n, 0, kRootId};
         if (growth_.max_leaf_nodes == 0) {
-            grow_depth_first(root);
+            grow_depth_first(node, dead, part, give_away);
         } else {
-            grow_best_first(root);
+            grow_best_first(node);
         }
-        write_thresholds();
-        model_.finish(tree_);
-        n_nodes_before_ = tree_.n_nodes();
-        return std::move(tree_);
+        part.tree = std::move(tree_);
+        part.beside = std::exchange(beside_, {});
+        part.sums = model_.take_sums();
     }
+
+    TreeArrays finish(Part part) {
+        if (!part.gaps.empty()) {
+            part = std::move(part).join();
+        }
+        write_thresholds(part);
+        model_.finish(part.tree, std::move(part.sums));
+        return std::move(part.tree);
+    }
+
+    static Node root_of(const Tree& tree) { return {0, static_cast<std::uint32_t>(tree.rows.ids.size()), 0, kRootId}; }
+    std::vector<std::uint64_t> no_features() const { return std::vector<std::uint64_t>(n_words_); }
 
   private:
     // ---- Order of growth
 
     // Left children first: nodes are written down in pre-order as they come.
-    void grow_depth_first(const Node& root) {
+    void grow_depth_first(const Node& root, const std::vector<std::uint64_t>& dead_at_root, Part& part,
+                          const GiveAway& give_away) {
         struct Waiting {
             Node node;
-            std::int64_t parent;  // of a right child, to be linked; -1: none
+            std::int64_t parent;         // of a right child, to be linked; -1: none
+            const Part* part = nullptr;  // it was given away
         };
         std::vector<Waiting> waiting{{root, -1}};
-        dead_ = known_at_root();
+        dead_.assign(static_cast<std::size_t>(root.depth) * n_words_, 0);
+        dead_.insert(dead_.end(), dead_at_root.begin(), dead_at_root.end());
         while (!waiting.empty()) {
-            const auto [node, parent] = waiting.back();
+            const auto [node, parent, given_away] = waiting.back();
             waiting.pop_back();
+            if (given_away) {
+                part.gaps.push_back({tree_.n_nodes(), static_cast<std::size_t>(parent), given_away});
+                continue;
+            }
             if (parent >= 0) {
                 tree_.right[static_cast<std::size_t>(parent)] = static_cast<std::int32_t>(tree_.n_nodes());
             }
@@ -169,8 +228,10 @@ class Grower {
             }
             std::uint64_t* dead = dead_.data() + level + n_words_;
             std::copy_n(dead_.data() + level, n_words_, dead);
-            reader_.enter(node.begin, {ids_.data() + node.begin, node.n_rows()}, FeatureSet(dead));
-            model_.look_at(payloads_.data() + node.begin, node.n_rows());
+            if (!give_away || node.n_rows() < 2 * kLeastGiven) {  // rows in a block can not be given away
+                reader_.enter(node.begin, {ids_ + node.begin, node.n_rows()}, FeatureSet(dead));
+            }
+            model_.look_at(payloads_ + node.begin, node.n_rows());
             const std::optional<Split> split = find_split(node, FeatureSet(dead));
             write_node(node, split);
             sets_.clear();
@@ -178,6 +239,11 @@ class Grower {
                 const auto number = static_cast<std::int64_t>(tree_.n_nodes()) - 1;
                 const auto [left, right] = children(node, *split, divide(node, *split, kept_));
                 waiting.push_back({right, number});
+                if (give_away && std::min(left.n_rows(), right.n_rows()) >= kLeastGiven) {
+                    part.given_away.push_back(std::make_unique<Part>());
+                    waiting.back().part = part.given_away.back().get();
+                    give_away({right, {dead, dead + n_words_}, part.given_away.back().get()});
+                }
                 waiting.push_back({left, -1});
             }
         }
@@ -193,7 +259,7 @@ class Grower {
 
     Made make(const Node& node, std::vector<std::uint64_t> dead) {
         Made made{node, {}, std::move(dead)};
-        model_.look_at(payloads_.data() + node.begin, node.n_rows());
+        model_.look_at(payloads_ + node.begin, node.n_rows());
         made.split = find_split(node, FeatureSet(made.dead.data()));
         return made;
     }
@@ -224,7 +290,7 @@ class Grower {
             const std::uint32_t feature = made[number].split->feature;
             gather(feature, node, 0);
             if (is_categorical(feature)) {
-                model_.look_at(payloads_.data() + node.begin, node.n_rows());
+                model_.look_at(payloads_ + node.begin, node.n_rows());
                 put_in_order(feature, node, 0, made[number].split->order);
             }
             const auto [left, right] = children(node, *made[number].split, divide(node, *made[number].split, 0));
@@ -247,7 +313,7 @@ class Grower {
             }
             const Made& node = made[number];
             const bool is_divided = node.left != 0;
-            model_.look_at(payloads_.data() + node.node.begin, node.node.n_rows());
+            model_.look_at(payloads_ + node.node.begin, node.node.n_rows());
             write_node(node.node, is_divided ? node.split : std::nullopt);
             if (is_divided) {
                 waiting.emplace_back(node.right, here);
@@ -262,7 +328,7 @@ class Grower {
         if (model_.is_pure() || model_.size() < growth_.min_samples_split || node.depth == growth_.max_depth) {
             return {};
         }
-        model_.begin_search(payloads_.data() + node.begin, node.n_rows(), limits_);
+        model_.begin_search(payloads_ + node.begin, node.n_rows(), limits_);
         std::optional<Split> split = best_split(node, dead);
         if (!split) {
             return {};
@@ -319,7 +385,7 @@ class Grower {
 
     // Looks at max_features features that can cut the node, in the order of the draw.
     std::optional<Split> best_split_one_by_one(const Node& node, FeatureSet dead) {
-        const double perfect = model_.perfect(payloads_.data() + node.begin, node.n_rows());
+        const double perfect = model_.perfect(payloads_ + node.begin, node.n_rows());
         std::optional<Split> best;
         std::uint32_t n_looked_at = 0;
         draw_.begin({seed_, node.id, number_, kPurposeFeatures}, growth_.max_features);
@@ -358,7 +424,7 @@ class Grower {
 
     // The same, several features at once.
     std::optional<Split> best_split_of_lanes(const Node& node, FeatureSet dead) {
-        const std::span<const std::uint32_t> ids{ids_.data() + node.begin, node.n_rows()};
+        const std::span<const std::uint32_t> ids{ids_ + node.begin, node.n_rows()};
         std::optional<Split> best;
         std::uint32_t n_looked_at = 0;
         draw_.begin({seed_, node.id, number_, kPurposeFeatures}, growth_.max_features);
@@ -374,7 +440,7 @@ class Grower {
                     features[n_lanes++] = feature;
                 }
             }
-            const LaneCuts cuts = model_.search_lanes(lane_codes_, payloads_.data() + node.begin, node.n_rows(),
+            const LaneCuts cuts = model_.search_lanes(lane_codes_, payloads_ + node.begin, node.n_rows(),
                                                       n_lanes, best ? best->cut.score : kNoScore);
             for (std::uint32_t lane = 0; lane < n_lanes; ++lane) {
                 if (cuts.admissible >> lane & 1) {
@@ -398,7 +464,7 @@ class Grower {
     // The same where cuts are drawn. Several features are looked at together: while the processor waits for the memory
     // of one, it gets on with the others.
     std::optional<Split> best_random_split(const Node& node, FeatureSet dead) {
-        const double perfect = model_.perfect(payloads_.data() + node.begin, node.n_rows());
+        const double perfect = model_.perfect(payloads_ + node.begin, node.n_rows());
         std::optional<Split> best;
         std::uint32_t n_looked_at = 0;
         draw_.begin({seed_, node.id, number_, kPurposeFeatures}, growth_.max_features);
@@ -452,7 +518,7 @@ class Grower {
 
     RuledCuts search_random_of(const Look& look, const Node& node, std::uint64_t place, std::uint64_t side) {
         const Direction direction{sign_of(look.feature), node.promise};
-        const Payload* payloads = payloads_.data() + node.begin;
+        const Payload* payloads = payloads_ + node.begin;
         return with_codes(look.feature, look.buffer, [&](const auto* codes) {
             return search_random(model_, direction, values_[look.feature], look.range, codes, payloads, node.n_rows(),
                                  place, side);
@@ -472,7 +538,7 @@ class Grower {
         if (is_categorical(feature)) {
             return {.cuts = search_categories(feature, node, buffer, to_beat)};
         }
-        const Payload* payloads = payloads_.data() + node.begin;
+        const Payload* payloads = payloads_ + node.begin;
         const Direction direction{sign_of(feature), node.promise};
         return with_codes(feature, buffer, [&](const auto* codes) -> RuledCuts {
             using Code = std::remove_cvref_t<decltype(*codes)>;
@@ -489,7 +555,7 @@ class Grower {
 
     // Searches every order of the categories. The buffer, and order_searched_, are left as the best cut needs them.
     FeatureCuts search_categories(std::uint32_t feature, const Node& node, int buffer, double to_beat) {
-        const Payload* payloads = payloads_.data() + node.begin;
+        const Payload* payloads = payloads_ + node.begin;
         return with_codes(feature, buffer, [&](auto* codes) {
             using Code = std::remove_cvref_t<decltype(*codes)>;
             const std::uint32_t n = node.n_rows();
@@ -528,7 +594,7 @@ class Grower {
     void put_in_order(std::uint32_t feature, const Node& node, int buffer, std::uint32_t order) {
         with_codes(feature, buffer, [&](auto* codes) {
             category_order_.number_slots(codes, node.n_rows());
-            category_order_.put_in_order(model_, order, codes, payloads_.data() + node.begin, node.n_rows(), codes,
+            category_order_.put_in_order(model_, order, codes, payloads_ + node.begin, node.n_rows(), codes,
                                          code_at_[static_cast<std::size_t>(buffer)]);
         });
     }
@@ -568,7 +634,7 @@ class Grower {
 
     void gather(std::uint32_t feature, const Node& node, int buffer) {
         with_codes(feature, buffer,
-                   [&](auto* to) { reader_.read(feature, node.begin, {ids_.data() + node.begin, node.n_rows()}, to); });
+                   [&](auto* to) { reader_.read(feature, node.begin, {ids_ + node.begin, node.n_rows()}, to); });
     }
 
     // Finds the codes beside the cut, and where missing values go, from the winner's codes.
@@ -599,32 +665,31 @@ class Grower {
     }
 
     // Thresholds are looked up when the tree is grown: all at once, the processor can wait for many of them together.
-    void write_thresholds() {
-        for (std::size_t i = 0; i < tree_.n_nodes(); ++i) {
-            if (tree_.feature[i] < 0) {
+    void write_thresholds(Part& part) const {
+        for (std::size_t i = 0; i < part.tree.n_nodes(); ++i) {
+            if (part.tree.feature[i] < 0) {
                 continue;
             }
-            const auto feature = static_cast<std::size_t>(tree_.feature[i]);
+            const auto feature = static_cast<std::size_t>(part.tree.feature[i]);
             if (codes_.columns[feature].is_categorical) {
                 continue;
             }
-            const auto [below, above] = beside_[i];
+            const auto [below, above] = part.beside[i];
             if (above == kNothingAbove) {
-                tree_.threshold[i] = std::numeric_limits<double>::infinity();
+                part.tree.threshold[i] = std::numeric_limits<double>::infinity();
             } else if (growth_.random_cuts) {
-                tree_.threshold[i] = values_[feature].threshold(tree_.threshold[i]);
+                part.tree.threshold[i] = values_[feature].threshold(part.tree.threshold[i]);
             } else {
                 const Column& column = codes_.columns[feature];
-                tree_.threshold[i] = place_threshold(column.highs[below], column.lows[above]);
+                part.tree.threshold[i] = place_threshold(column.highs[below], column.lows[above]);
             }
         }
-        beside_.clear();
     }
 
     std::uint32_t divide(const Node& node, const Split& split, int buffer) {
         return with_codes(split.feature, buffer, [&](const auto* codes) {
-            return node.begin + partition_rows(codes, split.cut, ids_.data() + node.begin,
-                                               payloads_.data() + node.begin, node.n_rows(), partition_scratch_);
+            return node.begin + partition_rows(codes, split.cut, ids_ + node.begin,
+                                               payloads_ + node.begin, node.n_rows(), partition_scratch_);
         });
     }
 
@@ -641,7 +706,7 @@ class Grower {
         tree_.size.push_back(static_cast<std::uint32_t>(model_.size()));
         tree_.weight.push_back(static_cast<double>(model_.weight()));
         tree_.decrease.push_back(split ? split->decrease : 0.0);
-        model_.write_node(tree_, payloads_.data() + node.begin, node.n_rows(), !split);
+        model_.write_node(tree_, payloads_ + node.begin, node.n_rows(), !split);
         if (!growth_.monotonic.empty()) {
             model_.write_value(tree_, node.promise);
         }
@@ -667,8 +732,8 @@ class Grower {
     std::uint32_t number_ = 0;
     TreeArrays tree_;
     std::vector<Beside> beside_;  // by node
-    std::vector<std::uint32_t> ids_;
-    std::vector<Payload> payloads_;
+    std::uint32_t* ids_ = nullptr;
+    Payload* payloads_ = nullptr;
     PartitionScratch<Payload> partition_scratch_;
     LaneCodes lane_codes_;
     std::vector<std::uint64_t> dead_;                  // features that cannot cut, level by level
@@ -757,38 +822,114 @@ struct Order {
     Work& work;
 };
 
-// Each thread keeps one grower, and its memory, for all its trees. `fill` gives it the rows of a tree.
+// A tree that several threads grow together.
+template <class Model>
+struct SharedTree {
+    typename Grower<Model>::Tree tree;
+    Model model;  // with the weights of this tree
+    typename Grower<Model>::Part root;
+    std::atomic<std::size_t> n_open{1};  // parts that are not grown
+
+    explicit SharedTree(const Model& like) : model(like) {}
+};
+
+// Grows all trees. Each thread keeps one grower, and its memory, for all its trees; `fill` gives a grower's tree its
+// rows. The last trees, for which there are fewer than threads, are grown together.
 template <class Model, class Fill>
-GrownTrees grow_all(const Order& order, const Model& model, Fill&& fill) {
-    GrownTrees grown;
-    grown.trees.resize(order.n_trees);
-    const BagDrawer drawer(order.codes, order.growth);
-    std::vector<std::unique_ptr<Grower<Model>>> growers(order.work.n_threads());
-    order.work.run(order.n_trees, [&](std::size_t i, std::size_t thread) {
-        if (!growers[thread]) {
-            growers[thread] = std::make_unique<Grower<Model>>(order.codes, order.growth, model, order.work);
+class Nursery {
+  public:
+    Nursery(const Order& order, const Model& model, const Fill& fill)
+        : order_(order), model_(model), fill_(fill), drawer_(order.codes, order.growth), growers_(order.work.n_threads()) {}
+
+    GrownTrees grow() {
+        grown_.trees.resize(order_.n_trees);
+        const std::size_t n_threads = order_.work.n_threads();
+        const bool together = n_threads > 1 && order_.growth.max_leaf_nodes == 0 && order_.codes.n_rows >= 4 * kLeastGiven;
+        const std::size_t n_together = together ? order_.n_trees % n_threads : 0;
+        for (std::size_t i = order_.n_trees; i-- > 0;) {  // the first on top
+            tasks_.push([this, i, alone = i < order_.n_trees - n_together](std::size_t thread) {
+                alone ? grow_alone(i, thread) : grow_together(i, thread);
+            });
         }
-        Grower<Model>& grower = *growers[thread];
-        const std::uint32_t number = order.first_tree + static_cast<std::uint32_t>(i);
-        grower.clear_rows();
-        fill(grower, sizes_of(order.codes, order.growth, drawer, order.seed, number));
-        order.work.check();
-        grown.trees[i] = grower.grow(order.seed, number);
-    });
-    return grown;
+        tasks_.run(order_.work, [&] { return static_cast<double>(n_done_) / static_cast<double>(order_.n_trees); });
+        return std::move(grown_);
+    }
+
+  private:
+    using TheGrower = Grower<Model>;
+
+    void grow_alone(std::size_t i, std::size_t thread) {
+        TheGrower& grower = grower_of(thread);
+        auto& tree = trees_of_[thread];
+        plant(i, grower, tree);
+        grown_.trees[i] = grower.grow(tree);
+        ++n_done_;
+    }
+
+    void grow_together(std::size_t i, std::size_t thread) {
+        auto shared = std::make_shared<SharedTree<Model>>(model_);
+        plant(i, grower_of(thread), shared->tree);
+        shared->model.weigh_like(grower_of(thread).model());
+        grower_of(thread).begin(shared->tree);
+        grow_part(i, shared, {TheGrower::root_of(shared->tree), grower_of(thread).no_features(), &shared->root}, thread);
+    }
+
+    void grow_part(std::size_t i, const std::shared_ptr<SharedTree<Model>>& shared, const typename TheGrower::Offer& offer, std::size_t thread) {
+        TheGrower& grower = grower_of(thread);
+        grower.model().weigh_like(shared->model);
+        grower.grow_part(shared->tree, offer.node, offer.dead, *offer.part, [&](typename TheGrower::Offer given) {
+            ++shared->n_open;
+            tasks_.push([this, i, shared, given = std::move(given)](std::size_t of) { grow_part(i, shared, given, of); });
+        });
+        if (--shared->n_open == 0) {
+            grown_.trees[i] = grower.finish(std::move(shared->root));
+            ++n_done_;
+        }
+    }
+
+    // Gives a tree its rows.
+    void plant(std::size_t i, TheGrower& grower, typename TheGrower::Tree& tree) {
+        tree.seed = order_.seed;
+        tree.number = order_.first_tree + static_cast<std::uint32_t>(i);
+        tree.rows.clear();
+        fill_(grower.model(), tree.rows, sizes_of(order_.codes, order_.growth, drawer_, tree.seed, tree.number));
+        order_.work.check();
+    }
+
+    TheGrower& grower_of(std::size_t thread) {
+        if (!growers_[thread]) {
+            growers_[thread] = std::make_unique<TheGrower>(order_.codes, order_.growth, model_, order_.work);
+        }
+        return *growers_[thread];
+    }
+
+    const Order& order_;
+    const Model& model_;
+    const Fill& fill_;
+    const BagDrawer drawer_;
+    std::vector<std::unique_ptr<TheGrower>> growers_;
+    std::vector<typename TheGrower::Tree> trees_of_ = std::vector<typename TheGrower::Tree>(growers_.size());
+    Tasks tasks_;
+    GrownTrees grown_;
+    std::atomic<std::size_t> n_done_{0};
+};
+
+template <class Model, class Fill>
+GrownTrees grow_all(const Order& order, const Model& model, const Fill& fill) {
+    return Nursery<Model, Fill>(order, model, fill).grow();
 }
 
 template <class Model>
 GrownTrees grow_counted_classes(const Order& order, const Model& model) {
     using Labels = typename Model::Labels;
     const Codes& codes = order.codes;
-    return grow_all(order, model, [&](auto& grower, const std::vector<std::uint32_t>& sizes) {
+    return grow_all(order, model, [&](auto& model_of_tree, auto& rows, const std::vector<std::uint32_t>& sizes) {
         const std::vector<double> of_class = class_weights(codes, order.growth, sizes);
-        grower.model().set_scales(of_class.empty() ? std::vector<std::uint64_t>(codes.n_classes, 1)
+        model_of_tree.set_scales(of_class.empty() ? std::vector<std::uint64_t>(codes.n_classes, 1)
                                                    : class_scales(of_class));
         for (std::uint32_t r = 0; r < codes.n_rows; ++r) {
             push_counted(sizes[r], Labels::kMaxCount, [&](std::uint32_t count) {
-                grower.add_row(r, Labels::pack(static_cast<std::uint32_t>(codes.classes[r]), count));
+                rows.add(r, Labels::pack(static_cast<std::uint32_t>(codes.classes[r]), count));
             });
         }
     });
@@ -803,10 +944,10 @@ GrownTrees grow_classes(const Order& order) {
                    : grow_counted_classes(order, ManyClassModel<CountedClasses, Criterion>(codes.n_classes));
     }
     const ManyClassModel<WeightedClasses, Criterion> model(codes.n_classes);
-    return grow_all(order, model, [&](auto& grower, const std::vector<std::uint32_t>& sizes) {
+    return grow_all(order, model, [&](auto&, auto& rows, const std::vector<std::uint32_t>& sizes) {
         const std::vector<std::uint64_t> weights = fixed_weights(codes, class_weights(codes, order.growth, sizes));
         for (std::uint32_t r = 0; r < codes.n_rows; ++r) {
-            grower.add_row(r, {weights[r], static_cast<std::uint32_t>(codes.classes[r])});
+            rows.add(r, {weights[r], static_cast<std::uint32_t>(codes.classes[r])});
         }
     });
 }
@@ -819,19 +960,19 @@ GrownTrees grow_numbers(const Order& order) {
     GrownTrees grown;
     if (fixed) {
         const NumberModel<WeightedNumbers, Criterion> model({}, numbers.center, numbers.exponent);
-        grown = grow_all(order, model, [&](auto& grower, const std::vector<std::uint32_t>&) {
+        grown = grow_all(order, model, [&](auto&, auto& rows, const std::vector<std::uint32_t>&) {
             const std::vector<std::uint64_t> weights = fixed_weights(codes, {});
             for (std::uint32_t r = 0; r < codes.n_rows; ++r) {
-                grower.add_row(r, {numbers.q[r], static_cast<std::int64_t>(weights[r])});
+                rows.add(r, {numbers.q[r], static_cast<std::int64_t>(weights[r])});
             }
         });
     } else {
         const CountedNumbers labels{static_cast<unsigned>(std::bit_width(order.growth.n_draws))};
         const NumberModel<CountedNumbers, Criterion> model(labels, numbers.center, numbers.exponent);
-        grown = grow_all(order, model, [&](auto& grower, const std::vector<std::uint32_t>& sizes) {
+        grown = grow_all(order, model, [&](auto&, auto& rows, const std::vector<std::uint32_t>& sizes) {
             for (std::uint32_t r = 0; r < codes.n_rows; ++r) {
                 if (sizes[r] != 0) {
-                    grower.add_row(r, labels.pack(numbers.q[r], sizes[r]));
+                    rows.add(r, labels.pack(numbers.q[r], sizes[r]));
                 }
             }
         });

@@ -12,7 +12,9 @@
 //   perfect                the score that no cut of it can exceed
 //   nothing, move, judge   a cut of it, made row by row: what goes left, and whether that is admissible; `values` are
 //                          those of its sides, for monotonic constraints
-//   write_node, finish     its entries in the tree; write_value keeps a promise
+//   write_node, finish     its entries in the tree; Sums are what it keeps of each node until the tree is grown;
+//                          write_value keeps a promise
+//   weigh_like             takes over what may differ from tree to tree
 
 #pragma once
 
@@ -43,6 +45,11 @@ std::optional<Candidate> judge_cell(const Scorer& scorer, const Cell& left, std:
                      balance >= 0};
 }
 
+// Of classes nothing is kept.
+struct NoSums {
+    void append(const NoSums&, std::size_t, std::size_t) {}
+};
+
 // ------------------------------------------------------------------------------------------------------ two classes
 
 template <class Criterion>
@@ -51,9 +58,11 @@ class TwoClassModel {
     using Labels = TwoClasses;
     using Payload = Labels::Payload;
     using Cell = Labels::Cell;
+    using Sums = NoSums;
 
     // Weights of the classes, which may differ from tree to tree.
     void set_scales(std::span<const std::uint64_t> scales) { scales_ = {scales[0], scales[1]}; }
+    void weigh_like(const TwoClassModel& other) { scales_ = other.scales_; }
 
     void look_at(const Payload* payloads, std::uint32_t n) {
         std::uint32_t size = 0;
@@ -125,7 +134,8 @@ class TwoClassModel {
     void write_value(TreeArrays& tree, const Promise& promise) const {
         tree.value.push_back(promise.keep(value_of(total_)));
     }
-    void finish(TreeArrays&) {}
+    NoSums take_sums() { return {}; }
+    void finish(TreeArrays&, const NoSums&) const {}
 
   private:
     using Scorer = TwoClassScorer<Criterion>;
@@ -149,6 +159,7 @@ class ManyClassModel {
   public:
     using Labels = LabelsT;
     using Payload = typename Labels::Payload;
+    using Sums = NoSums;
 
     explicit ManyClassModel(std::uint32_t n_classes) : of_class_(n_classes) { totals_.slot_of_class.resize(n_classes); }
 
@@ -156,6 +167,11 @@ class ManyClassModel {
     void set_scales(std::span<const std::uint64_t> scales) {
         scales_.assign(scales.begin(), scales.end());
         labels_.scales = scales_;
+    }
+    void weigh_like(const ManyClassModel& other) {
+        if constexpr (std::is_same_v<Labels, CountedClasses>) {
+            set_scales(other.scales_);
+        }
     }
 
     void look_at(const Payload* payloads, std::uint32_t n) {
@@ -280,7 +296,8 @@ class ManyClassModel {
         const std::uint64_t second = totals_.classes.back() == 1 ? totals_.weights.back() : 0;
         tree.value.push_back(promise.keep(static_cast<double>(second) / static_cast<double>(totals_.weight)));
     }
-    void finish(TreeArrays&) {}
+    NoSums take_sums() { return {}; }
+    void finish(TreeArrays&, const NoSums&) const {}
 
   private:
     Labels labels_;
@@ -302,6 +319,17 @@ class NumberModel {
     using Payload = typename Labels::Payload;
     using Cell = typename Labels::Cell;
     static constexpr bool kCounted = std::is_same_v<Labels, CountedNumbers>;
+
+    // By node: the sum, and the sum of squares (in leaves; those of their ancestors follow).
+    struct Sums {
+        std::vector<Cell> totals;
+        std::vector<Int128> squares;
+
+        void append(const Sums& other, std::size_t begin, std::size_t n) {
+            TreeCursor::append(totals, other.totals, begin, n);
+            TreeCursor::append(squares, other.squares, begin, n);
+        }
+    };
 
     NumberModel(const Labels& labels, double center, int exponent)
         : labels_(labels), center_(center), exponent_(exponent) {}
@@ -394,26 +422,25 @@ class NumberModel {
                 squares += q * q * labels_.count(payloads[i]);
             }
         }
-        totals_.push_back(total_);
-        squares_.push_back(squares);
+        sums_.totals.push_back(total_);
+        sums_.squares.push_back(squares);
     }
 
     void write_value(TreeArrays& tree, const Promise& promise) const {
         tree.value.back() = in_user_values(promise.keep(value_of(total_)));
     }
 
-    // Sums of squares are known in the leaves; those of their ancestors follow.
-    void finish(TreeArrays& tree) {
+    Sums take_sums() { return std::exchange(sums_, {}); }
+    void finish(TreeArrays& tree, Sums sums) const {
         tree.impurity.resize(tree.n_nodes());
         for (std::size_t i = tree.n_nodes(); i-- > 0;) {
             if (tree.feature[i] >= 0) {
-                squares_[i] = squares_[i + 1] + squares_[static_cast<std::size_t>(tree.right[i])];
+                sums.squares[i] = sums.squares[i + 1] + sums.squares[static_cast<std::size_t>(tree.right[i])];
             }
-            tree.impurity[i] = variance(totals_[i], squares_[i]);
+            tree.impurity[i] = variance(sums.totals[i], sums.squares[i]);
         }
-        totals_.clear();
-        squares_.clear();
     }
+    void weigh_like(const NumberModel&) {}
 
   private:
     using Scorer = NumberScorer<Labels, Criterion>;
@@ -445,8 +472,7 @@ class NumberModel {
     FewNumbers few_;
     bool are_few_ = false;  // the rows of the node at hand are fit for the quick search of few
     CellScratch<Labels, typename Scorer::Near> scratch_;
-    std::vector<Cell> totals_;     // by node
-    std::vector<Int128> squares_;  // by node
+    Sums sums_;
 };
 
 }  // namespace weald

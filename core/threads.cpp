@@ -16,7 +16,8 @@ constexpr auto kNap = std::chrono::milliseconds(50);  // how long the caller sle
 
 }  // namespace
 
-void Work::run(std::size_t n_tasks, const std::function<void(std::size_t, std::size_t)>& task) {
+void Work::run(std::size_t n_tasks, const std::function<void(std::size_t, std::size_t)>& task,
+               const std::function<double()>& share) {
     std::atomic<std::size_t> next{0};
     std::atomic<std::size_t> done{0};
     std::mutex mutex;
@@ -68,7 +69,7 @@ void Work::run(std::size_t n_tasks, const std::function<void(std::size_t, std::s
             lock.unlock();
             try {
                 if (!stop_.load()) {
-                    poll_(static_cast<double>(done.load()) / static_cast<double>(n_tasks));
+                    poll_(share ? share() : static_cast<double>(done.load()) / static_cast<double>(n_tasks));
                 }
             } catch (...) {
                 fail(std::current_exception());

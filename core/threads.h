@@ -23,8 +23,9 @@ class Work {
     std::size_t n_threads() const { return n_threads_; }
 
     // Runs task(i, thread) for i from 0 to n_tasks - 1, in any order; thread is below n_threads(). Rethrows what a task
-    // or the poll throws.
-    void run(std::size_t n_tasks, const std::function<void(std::size_t task, std::size_t thread)>& task);
+    // or the poll throws. The share done is that of the tasks, unless `share` knows better.
+    void run(std::size_t n_tasks, const std::function<void(std::size_t task, std::size_t thread)>& task,
+             const std::function<double()>& share = {});
 
     // Long tasks call this often: it throws when the work has been stopped.
     void check() const {
