@@ -834,7 +834,8 @@ struct SharedTree {
 };
 
 // Grows all trees. Each thread keeps one grower, and its memory, for all its trees; `fill` gives a grower's tree its
-// rows. The last trees, for which there are fewer than threads, are grown together.
+// rows. Where trees do not go evenly into threads, the last ones
+// are grown together.
 template <class Model, class Fill>
 class Nursery {
   public:
@@ -845,7 +846,9 @@ class Nursery {
         grown_.trees.resize(order_.n_trees);
         const std::size_t n_threads = order_.work.n_threads();
         const bool together = n_threads > 1 && order_.growth.max_leaf_nodes == 0 && order_.codes.n_rows >= 4 * kLeastGiven;
-        const std::size_t n_together = together ? order_.n_trees % n_threads : 0;
+        const std::size_t left_over = order_.n_trees % n_threads;
+        const std::size_t n_together =
+            together && left_over != 0 ? std::min<std::size_t>(order_.n_trees, left_over + n_threads) : 0;
         for (std::size_t i = order_.n_trees; i-- > 0;) {  // the first on top
             tasks_.push([this, i, alone = i < order_.n_trees - n_together](std::size_t thread) {
                 alone ? grow_alone(i, thread) : grow_together(i, thread);

@@ -48,6 +48,7 @@ std::optional<Candidate> judge_cell(const Scorer& scorer, const Cell& left, std:
 // Of classes nothing is kept.
 struct NoSums {
     void append(const NoSums&, std::size_t, std::size_t) {}
+    void reserve(std::size_t) {}
 };
 
 // ------------------------------------------------------------------------------------------------------ two classes
@@ -75,8 +76,7 @@ class TwoClassModel {
         total_ = Cell{size - of_second} | Cell{of_second} << 32;
     }
     // Before the features of the node are searched.
-    void begin_search(const Payload*, std::uint32_t n, const Limits& limits) {
-        scratch_.reserve(n);
+    void begin_search(const Payload*, std::uint32_t, const Limits& limits) {
         scorer_ = Scorer(total_, scales_, limits);
     }
     bool is_pure() const { return (total_ & 0xFFFFFFFFu) == 0 || total_ >> 32 == 0; }
@@ -329,6 +329,10 @@ class NumberModel {
             TreeCursor::append(totals, other.totals, begin, n);
             TreeCursor::append(squares, other.squares, begin, n);
         }
+        void reserve(std::size_t n) {
+            totals.reserve(n);
+            squares.reserve(n);
+        }
     };
 
     NumberModel(const Labels& labels, double center, int exponent)
@@ -344,7 +348,6 @@ class NumberModel {
         }
     }
     void begin_search(const Payload* payloads, std::uint32_t n, const Limits& limits) {
-        scratch_.reserve(n);
         scorer_ = Scorer(total_, limits);
         if constexpr (kCounted) {
             are_few_ = few_.look_at(labels_, payloads, n, total_, scorer_.undivided());

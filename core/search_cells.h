@@ -43,21 +43,27 @@ struct CellScratch {
     std::vector<typename Labels::Bin> insides;
     std::vector<std::uint32_t> numbers;
 
-    // Makes room for a node of n rows.
-    void reserve(std::size_t n) {
-        const std::size_t room = std::max<std::size_t>(n, kCoarseBins) + 2 * kGroup;
+    // Makes room for a node of n rows. A histogram has no more cuts than bins; only codes of four bytes have more
+    // inside a bin.
+    void reserve(std::size_t n, bool codes_are_wide) {
+        const std::size_t n_cuts = codes_are_wide ? n : std::min<std::size_t>(n, kFineBins);
+        const std::size_t room = std::max<std::size_t>(n_cuts, kCoarseBins) + 2 * kGroup;
         if (cuts.size() < room) {
             bins.resize(
                 std::min<std::size_t>(2 * room, kFineBins));  // a bin for each code has less than two bins a row
             lefts.resize(room);
             cuts.resize(room);
             scores.resize(room);
-            sorted.resize(room);
-            spare.resize(room);
             occupied.resize(room);
             befores.resize(kCoarseBins + kGroup);
             insides.resize(kCoarseBins + kGroup);
             numbers.resize(kCoarseBins + kGroup);
+        }
+    }
+    void reserve_sorted(std::size_t n) {
+        if (sorted.size() < n) {
+            sorted.resize(n);
+            spare.resize(n);
         }
     }
 };
@@ -83,6 +89,7 @@ class CellSearch {
         : labels_(labels), scorer_(scorer), scratch_(scratch), rows_(rows), to_beat_(to_beat) {}
 
     FeatureCuts run(const Cell& total) {
+        scratch_.reserve(rows_.n, sizeof(Code) == 4);
         if (sizeof(Code) == 2 && rows_.n <= kMostSorted) {
             sort_few_rows();
         } else {
@@ -253,6 +260,7 @@ class CellSearch {
     }
 
     void look_into(const Marks& marks, int shift) {
+        scratch_.reserve_sorted(rows_.n + 1);
         std::uint64_t* sorted = scratch_.sorted.data();
         std::uint32_t n = 0;
         for_present([&](std::uint32_t i) {

@@ -35,6 +35,7 @@ struct TreePart {
     // Puts the subtrees into their gaps. A part may be as deep as a tree: no recursion.
     TreePart join() && {
         TreePart whole;
+        whole.reserve(n_nodes());
         std::vector<Reading> open;
         open.emplace_back(*this);
         while (!open.empty()) {
@@ -56,6 +57,26 @@ struct TreePart {
     }
 
   private:
+    // With all subtrees.
+    std::size_t n_nodes() const {
+        std::size_t n = 0;
+        std::vector<const TreePart*> open{this};
+        while (!open.empty()) {
+            const TreePart* part = open.back();
+            open.pop_back();
+            n += part->tree.n_nodes();
+            for (const auto& subtree : part->given_away) {
+                open.push_back(subtree.get());
+            }
+        }
+        return n;
+    }
+    void reserve(std::size_t n) {
+        tree.reserve(n);
+        beside.reserve(n);
+        sums.reserve(n);
+    }
+
     // A part that is being copied.
     struct Reading {
         explicit Reading(const TreePart& part) : from(part), cursor{part.tree} {}
@@ -67,6 +88,7 @@ struct TreePart {
 
         void copy(std::size_t end, TreePart& whole) {
             const std::size_t begin = cursor.node;
+            starts.reserve(from.tree.n_nodes());
             for (std::size_t i = begin; i < end; ++i) {
                 starts.push_back(whole.tree.n_nodes() + (i - begin));
             }

@@ -1,0 +1,38 @@
+"""Where trees do not go evenly into threads, several threads grow one tree: the forest is the same."""
+
+import numpy as np
+import pytest
+
+import weald
+
+N_ROWS = 45_000  # enough for subtrees to be given away
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(3)
+    X = np.round(rng.normal(size=(N_ROWS, 6)), 3)
+    X[rng.random(X.shape) < 0.02] = np.nan
+    signal = np.nan_to_num(X[:, 0]) + np.nan_to_num(X[:, 1]) ** 2
+    return X, signal + rng.normal(size=N_ROWS)
+
+
+@pytest.mark.parametrize("n_trees", [1, 4])
+@pytest.mark.parametrize("task", ["two classes", "four classes", "numbers", "weighted bag"])
+def test_threads_do_not_change_the_forest(table, task, n_trees):
+    X, number = table
+    y = {"two classes": number > 1, "four classes": np.digitize(number, [0, 1, 2])}.get(task, number)
+    given = {"n_estimators": n_trees, "random_state": 5}
+    if task == "weighted bag":
+        y, given["class_weight"] = np.digitize(number, [0, 2]), "balanced_subsample"
+    kind = weald.RandomForestRegressor if task == "numbers" else weald.RandomForestClassifier
+    alone = kind(n_jobs=1, **given).fit(X, y).forest_
+    for n_jobs in (2, 3):
+        together = kind(n_jobs=n_jobs, **given).fit(X, y).forest_
+        assert together.fingerprint() == alone.fingerprint()
+
+
+def test_a_single_tree_is_the_same(table):
+    X, y = table
+    alone = weald.DecisionTreeRegressor(n_jobs=1).fit(X, y)
+    assert weald.DecisionTreeRegressor(n_jobs=3).fit(X, y).forest_.fingerprint() == alone.forest_.fingerprint()
