@@ -63,9 +63,11 @@ struct TreeCursor {
         append(to.decrease, tree.decrease, node, n);
         if (tree.value.empty()) {
             const auto first = tree.feature.begin() + static_cast<std::ptrdiff_t>(node);
-            const auto n_leaves = static_cast<std::size_t>(std::count(first, first + static_cast<std::ptrdiff_t>(n), -1));
+            const auto n_leaves =
+                static_cast<std::size_t>(std::count(first, first + static_cast<std::ptrdiff_t>(n), -1));
             const auto lengths = tree.leaf_length.begin() + static_cast<std::ptrdiff_t>(leaf);
-            const std::size_t n_entries = std::accumulate(lengths, lengths + static_cast<std::ptrdiff_t>(n_leaves), std::size_t{0});
+            const std::size_t n_entries =
+                std::accumulate(lengths, lengths + static_cast<std::ptrdiff_t>(n_leaves), std::size_t{0});
             append(to.leaf_length, tree.leaf_length, leaf, n_leaves);
             append(to.leaf_class, tree.leaf_class, entry, n_entries);
             append(to.leaf_weight, tree.leaf_weight, entry, n_entries);

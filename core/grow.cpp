@@ -147,14 +147,15 @@ class Grower {
         model_.look_at(tree.rows.payloads.data(), n);
         tree.root_weight = static_cast<double>(model_.weight());
         tree.limits.min_size = growth_.min_samples_leaf;
-        tree.limits.min_weight = static_cast<std::int64_t>(std::ceil(growth_.min_weight_fraction_leaf * tree.root_weight));
+        tree.limits.min_weight =
+            static_cast<std::int64_t>(std::ceil(growth_.min_weight_fraction_leaf * tree.root_weight));
     }
 
     TreeArrays grow(Tree& tree) {
         begin(tree);
         Part part;
         part.tree.reserve(n_nodes_before_ + n_nodes_before_ / 16);
-        grow_part(tree, root_of(tree), no_features(), part, {});
+        grow_part(tree, root_of(tree), known_at_root(), part, {});
         n_nodes_before_ = part.tree.n_nodes();
         return finish(std::move(part));
     }
@@ -195,7 +196,16 @@ class Grower {
     }
 
     static Node root_of(const Tree& tree) { return {0, static_cast<std::uint32_t>(tree.rows.ids.size()), 0, kRootId}; }
-    std::vector<std::uint64_t> no_features() const { return std::vector<std::uint64_t>(n_words_); }
+
+    // What is known of features is handed down: those that are dead and, where it matters, behind them the path. What
+    // may not join the path is as good as dead.
+    std::vector<std::uint64_t> known_at_root() {
+        std::vector<std::uint64_t> known(n_words_);
+        if (!interactions_.are_free()) {
+            interactions_.close(known.data() + n_set_words_, known.data());
+        }
+        return known;
+    }
 
   private:
     // ---- Order of growth
@@ -343,15 +353,6 @@ class Grower {
         return split;
     }
 
-    // What is known of features is handed down: those that are dead and, where it matters, behind them the path. What
-    // may not join the path is as good as dead.
-    std::vector<std::uint64_t> known_at_root() {
-        std::vector<std::uint64_t> known(n_words_);
-        if (!interactions_.are_free()) {
-            interactions_.close(known.data() + n_set_words_, known.data());
-        }
-        return known;
-    }
     void join_path(std::uint32_t feature, FeatureSet dead) {
         if (!interactions_.are_free()) {
             std::uint64_t* path = dead.words() + n_set_words_;
@@ -440,8 +441,8 @@ class Grower {
                     features[n_lanes++] = feature;
                 }
             }
-            const LaneCuts cuts = model_.search_lanes(lane_codes_, payloads_ + node.begin, node.n_rows(),
-                                                      n_lanes, best ? best->cut.score : kNoScore);
+            const LaneCuts cuts = model_.search_lanes(lane_codes_, payloads_ + node.begin, node.n_rows(), n_lanes,
+                                                      best ? best->cut.score : kNoScore);
             for (std::uint32_t lane = 0; lane < n_lanes; ++lane) {
                 if (cuts.admissible >> lane & 1) {
                     ++n_looked_at;
@@ -688,8 +689,8 @@ class Grower {
 
     std::uint32_t divide(const Node& node, const Split& split, int buffer) {
         return with_codes(split.feature, buffer, [&](const auto* codes) {
-            return node.begin + partition_rows(codes, split.cut, ids_ + node.begin,
-                                               payloads_ + node.begin, node.n_rows(), partition_scratch_);
+            return node.begin + partition_rows(codes, split.cut, ids_ + node.begin, payloads_ + node.begin,
+                                               node.n_rows(), partition_scratch_);
         });
     }
 
@@ -840,12 +841,17 @@ template <class Model, class Fill>
 class Nursery {
   public:
     Nursery(const Order& order, const Model& model, const Fill& fill)
-        : order_(order), model_(model), fill_(fill), drawer_(order.codes, order.growth), growers_(order.work.n_threads()) {}
+        : order_(order),
+          model_(model),
+          fill_(fill),
+          drawer_(order.codes, order.growth),
+          growers_(order.work.n_threads()) {}
 
     GrownTrees grow() {
         grown_.trees.resize(order_.n_trees);
         const std::size_t n_threads = order_.work.n_threads();
-        const bool together = n_threads > 1 && order_.growth.max_leaf_nodes == 0 && order_.codes.n_rows >= 4 * kLeastGiven;
+        const bool together =
+            n_threads > 1 && order_.growth.max_leaf_nodes == 0 && order_.codes.n_rows >= 4 * kLeastGiven;
         const std::size_t left_over = order_.n_trees % n_threads;
         const std::size_t n_together =
             together && left_over != 0 ? std::min<std::size_t>(order_.n_trees, left_over + n_threads) : 0;
@@ -874,15 +880,18 @@ class Nursery {
         plant(i, grower_of(thread), shared->tree);
         shared->model.weigh_like(grower_of(thread).model());
         grower_of(thread).begin(shared->tree);
-        grow_part(i, shared, {TheGrower::root_of(shared->tree), grower_of(thread).no_features(), &shared->root}, thread);
+        grow_part(i, shared, {TheGrower::root_of(shared->tree), grower_of(thread).known_at_root(), &shared->root},
+                  thread);
     }
 
-    void grow_part(std::size_t i, const std::shared_ptr<SharedTree<Model>>& shared, const typename TheGrower::Offer& offer, std::size_t thread) {
+    void grow_part(std::size_t i, const std::shared_ptr<SharedTree<Model>>& shared,
+                   const typename TheGrower::Offer& offer, std::size_t thread) {
         TheGrower& grower = grower_of(thread);
         grower.model().weigh_like(shared->model);
         grower.grow_part(shared->tree, offer.node, offer.dead, *offer.part, [&](typename TheGrower::Offer given) {
             ++shared->n_open;
-            tasks_.push([this, i, shared, given = std::move(given)](std::size_t of) { grow_part(i, shared, given, of); });
+            tasks_.push(
+                [this, i, shared, given = std::move(given)](std::size_t of) { grow_part(i, shared, given, of); });
         });
         if (--shared->n_open == 0) {
             grown_.trees[i] = grower.finish(std::move(shared->root));
@@ -929,7 +938,7 @@ GrownTrees grow_counted_classes(const Order& order, const Model& model) {
     return grow_all(order, model, [&](auto& model_of_tree, auto& rows, const std::vector<std::uint32_t>& sizes) {
         const std::vector<double> of_class = class_weights(codes, order.growth, sizes);
         model_of_tree.set_scales(of_class.empty() ? std::vector<std::uint64_t>(codes.n_classes, 1)
-                                                   : class_scales(of_class));
+                                                  : class_scales(of_class));
         for (std::uint32_t r = 0; r < codes.n_rows; ++r) {
             push_counted(sizes[r], Labels::kMaxCount, [&](std::uint32_t count) {
                 rows.add(r, Labels::pack(static_cast<std::uint32_t>(codes.classes[r]), count));

@@ -28,15 +28,18 @@ class Tasks {
 
     // Runs tasks on all threads until there are none left; `share` says how much is done.
     void run(Work& work, const std::function<double()>& share) {
-        work.run(work.n_threads(), [&](std::size_t, std::size_t thread) {
-            while (const Task task = next(work)) {
-                task(thread);
-                const std::scoped_lock lock(mutex_);
-                if (--n_open_ == 0) {
-                    any_.notify_all();
+        work.run(
+            work.n_threads(),
+            [&](std::size_t, std::size_t thread) {
+                while (const Task task = next(work)) {
+                    task(thread);
+                    const std::scoped_lock lock(mutex_);
+                    if (--n_open_ == 0) {
+                        any_.notify_all();
+                    }
                 }
-            }
-        }, share);
+            },
+            share);
     }
 
   private:
