@@ -28,6 +28,7 @@
 #include "monotonic.h"
 #include "search_cells.h"
 #include "search_few_classes.h"
+#include "search_few_gini.h"
 #include "search_few_numbers.h"
 #include "search_lanes.h"
 #include "search_rows.h"
@@ -196,9 +197,12 @@ class ManyClassModel {
             of_class_[k] = 0;
         }
     }
-    void begin_search(const Payload*, std::uint32_t n, const Limits& limits) {
+    void begin_search(const Payload* payloads, std::uint32_t n, const Limits& limits) {
         scratch_.reserve(n);
         limits_ = limits;
+        if constexpr (kCounted) {
+            look_at_few(payloads, n);
+        }
     }
     bool is_pure() const { return totals_.classes.size() == 1; }
     std::int64_t size() const { return totals_.size; }
@@ -233,6 +237,14 @@ class ManyClassModel {
 
     template <class Code>
     FeatureCuts search(const Code* codes, const Payload* payloads, std::uint32_t n, double to_beat) {
+        if constexpr (kCounted && sizeof(Code) == 2) {
+            if (few_ == Few::two) {
+                return FewRowsSearch<TwoScorer>(two_, to_beat).run({codes, few_labels_.data(), n}, two_total_);
+            }
+            if (few_ == Few::gini) {
+                return FewGiniSearch(totals_, limits_, to_beat).run({codes, few_labels_.data(), n});
+            }
+        }
         return RowSearch<Labels, Criterion, Code>(labels_, totals_, limits_, scratch_, {codes, payloads, n}, to_beat)
             .run();
     }
@@ -300,8 +312,41 @@ class ManyClassModel {
     void finish(TreeArrays&, const NoSums&) const {}
 
   private:
+    using TwoScorer = TwoClassScorer<Criterion>;
+    static constexpr bool kCounted = std::is_same_v<Labels, CountedClasses>;
+
+    // A node of few rows may have only two of the classes, or be counted by Gini: there are quick searches for both.
+    enum class Few { no, two, gini };
+
+    void look_at_few(const Payload* payloads, std::uint32_t n) {
+        few_ = Few::no;
+        const std::size_t n_slots = totals_.classes.size();
+        if (n > kMostSorted || totals_.size > FewGiniSearch::kMostDraws) {
+            return;
+        }
+        std::uint32_t most = 0;
+        for (std::uint32_t i = 0; i < n; ++i) {
+            const std::uint32_t count = labels_.size(payloads[i]);
+            few_labels_[i] = totals_.slot_of_class[labels_.class_of(payloads[i])] << 16 | count;
+            most = std::max(most, count);
+        }
+        if (n_slots == 2) {
+            const std::array<std::uint64_t, 2> scales{scales_[totals_.classes[0]], scales_[totals_.classes[1]]};
+            two_total_ = totals_.weights[0] / scales[0] | totals_.weights[1] / scales[1] << 32;
+            two_ = TwoScorer(two_total_, scales, limits_);
+            few_ = Few::two;
+        } else if (std::is_same_v<Criterion, Gini> && n_slots <= FewGiniSearch::kMostSlots &&
+                   most <= FewGiniSearch::kMostCount && totals_.weight == static_cast<std::uint64_t>(totals_.size)) {
+            few_ = Few::gini;
+        }
+    }
+
     Labels labels_;
     std::vector<std::uint64_t> scales_;
+    Few few_ = Few::no;
+    alignas(64) std::array<std::uint32_t, kMostSorted> few_labels_{};  // slot << 16 | count
+    TwoScorer two_;
+    TwoClasses::Cell two_total_ = 0;
     ClassTotals totals_;
     Limits limits_;
     std::vector<std::uint64_t> of_class_;  // zero between two nodes

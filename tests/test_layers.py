@@ -39,6 +39,7 @@ LAYERS = [
     "sweep",
     "search_cells",
     "search_few_classes",
+    "search_few_gini",
     "few_numbers",
     "search_few_numbers",
     "search_lanes",
