@@ -101,14 +101,15 @@ inline float log2_of(float x) {
     const auto bits = std::bit_cast<std::uint32_t>(x);
     const auto exponent = static_cast<std::int32_t>((bits + 0x004AFB0Du) >> 23) - 127;  // of x / sqrt(1/2)
     const float m = std::bit_cast<float>(bits - (static_cast<std::uint32_t>(exponent) << 23));
-    const float z = (m - 1.0f) / (m + 1.0f);
-    const float zz = z * z;
-    float series = 1.0f / 9.0f;
-    series = series * zz + 1.0f / 7.0f;
-    series = series * zz + 1.0f / 5.0f;
-    series = series * zz + 1.0f / 3.0f;
-    series = series * zz + 1.0f;
-    return static_cast<float>(exponent) + z * series * 2.88539008f;
+    const float t = m - 1.0f;
+    float series = 0.165215403f;  // log2(1 + t) / t, fitted to 21 bits
+    series = series * t - 0.270915300f;
+    series = series * t + 0.298242033f;
+    series = series * t - 0.359205008f;
+    series = series * t + 0.480404228f;
+    series = series * t - 0.721368372f;
+    series = series * t + 1.442700982f;
+    return static_cast<float>(exponent) + t * series;
 }
 
 // F(x) = x log2 x, F(0) = 0.

@@ -51,6 +51,8 @@ struct TreeCursor {
     std::size_t node = 0;
     std::size_t leaf = 0;
     std::size_t entry = 0;  // of leaf_class and leaf_weight
+    std::size_t set = 0;
+    std::size_t category = 0;
 
     // Appends the next n nodes; `right` is left as it is.
     void copy(std::size_t n, TreeArrays& to) {
@@ -61,13 +63,22 @@ struct TreeCursor {
         append(to.size, tree.size, node, n);
         append(to.weight, tree.weight, node, n);
         append(to.decrease, tree.decrease, node, n);
+        if (!tree.set_length.empty()) {
+            const auto flags = tree.flags.begin() + static_cast<std::ptrdiff_t>(node);
+            const auto n_sets =
+                static_cast<std::size_t>(std::count_if(flags, flags + static_cast<std::ptrdiff_t>(n),
+                                                       [](std::uint8_t flag) { return (flag & kCategorical) != 0; }));
+            const std::size_t n_categories = sum_of_lengths(tree.set_length, set, n_sets);
+            append(to.set_length, tree.set_length, set, n_sets);
+            append(to.category_sets, tree.category_sets, category, n_categories);
+            set += n_sets;
+            category += n_categories;
+        }
         if (tree.value.empty()) {
             const auto first = tree.feature.begin() + static_cast<std::ptrdiff_t>(node);
             const auto n_leaves =
                 static_cast<std::size_t>(std::count(first, first + static_cast<std::ptrdiff_t>(n), -1));
-            const auto lengths = tree.leaf_length.begin() + static_cast<std::ptrdiff_t>(leaf);
-            const std::size_t n_entries =
-                std::accumulate(lengths, lengths + static_cast<std::ptrdiff_t>(n_leaves), std::size_t{0});
+            const std::size_t n_entries = sum_of_lengths(tree.leaf_length, leaf, n_leaves);
             append(to.leaf_length, tree.leaf_length, leaf, n_leaves);
             append(to.leaf_class, tree.leaf_class, entry, n_entries);
             append(to.leaf_weight, tree.leaf_weight, entry, n_entries);
@@ -77,6 +88,11 @@ struct TreeCursor {
             append(to.value, tree.value, node, n);
         }
         node += n;
+    }
+
+    static std::size_t sum_of_lengths(const std::vector<std::uint32_t>& lengths, std::size_t begin, std::size_t n) {
+        const auto first = lengths.begin() + static_cast<std::ptrdiff_t>(begin);
+        return std::accumulate(first, first + static_cast<std::ptrdiff_t>(n), std::size_t{0});
     }
 
     template <class T>

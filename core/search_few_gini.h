@@ -1,8 +1,8 @@
 // The best cut of a node of few rows and more than two classes by one feature, scored by Gini.
 //
-// Keys are code << 16 | slot of the class << 8 | count, so sorted keys need no look back at their rows. With L and T the
-// counts of a class on the left and in the node, both sides' sums of squares follow from two sums along the keys: that
-// of L * L, and that of T * L.
+// Keys are code << 16 | slot of the class << 8 | count, so sorted keys need no look back at their rows. With L and T
+// the counts of a class on the left and in the node, both sides' sums of squares follow from two sums along the keys:
+// that of L * L, and that of T * L.
 
 #pragma once
 

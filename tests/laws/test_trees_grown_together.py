@@ -32,6 +32,16 @@ def test_threads_do_not_change_the_forest(table, task, n_trees):
         assert together.fingerprint() == alone.fingerprint()
 
 
+def test_categories_do_not_change_that(table):
+    X, y = table
+    labels = np.digitize(np.nan_to_num(X[:, 1]), np.linspace(-2, 2, 30))
+    given = {"n_estimators": 1, "random_state": 5, "categorical_features": [6]}
+    alone = weald.RandomForestRegressor(n_jobs=1, **given).fit(np.column_stack([X, labels]), y).forest_
+    together = weald.RandomForestRegressor(n_jobs=3, **given).fit(np.column_stack([X, labels]), y).forest_
+    assert (alone.flags & 2).any()
+    assert together.fingerprint() == alone.fingerprint()
+
+
 def test_a_single_tree_is_the_same(table):
     X, y = table
     alone = weald.DecisionTreeRegressor(n_jobs=1).fit(X, y)
