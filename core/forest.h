@@ -74,7 +74,7 @@ struct TreeCursor {
             set += n_sets;
             category += n_categories;
         }
-        if (tree.value.empty()) {
+        if (!tree.leaf_length.empty()) {
             const auto first = tree.feature.begin() + static_cast<std::ptrdiff_t>(node);
             const auto n_leaves =
                 static_cast<std::size_t>(std::count(first, first + static_cast<std::ptrdiff_t>(n), -1));
@@ -84,7 +84,8 @@ struct TreeCursor {
             append(to.leaf_weight, tree.leaf_weight, entry, n_entries);
             leaf += n_leaves;
             entry += n_entries;
-        } else {
+        }
+        if (!tree.value.empty()) {
             append(to.value, tree.value, node, n);
         }
         node += n;
