@@ -5,11 +5,13 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <stdexcept>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "threads.h"
@@ -44,6 +46,52 @@ inline Matrix matrix_of(const Table2D& x) {
             x.stride(0) * item,
             x.stride(1) * item,
             is_double};
+}
+
+// The values of a table that are not zero, column by column or row by row.
+class SparseTable {
+  public:
+    SparseTable(const Vector<std::int64_t>& starts, const Vector<std::int32_t>& places, const Vector<double>& values,
+                std::size_t n_rows, std::size_t n_columns)
+        : starts_(starts), places_(places), values_(values), n_rows_(n_rows), n_columns_(n_columns) {
+        const Sparse sparse = view();
+        bool is_right = !sparse.starts.empty() && sparse.starts.front() == 0 && places.size() == values.size() &&
+                        sparse.starts.back() == static_cast<std::int64_t>(places.size()) &&
+                        std::is_sorted(sparse.starts.begin(), sparse.starts.end());
+        const std::size_t n_places = starts.size() == n_columns + 1 ? n_rows : n_columns;
+        for (const std::int32_t place : sparse.places) {
+            is_right &= place >= 0 && static_cast<std::size_t>(place) < n_places;
+        }
+        if (!is_right) {
+            throw std::invalid_argument("these arrays do not make a sparse table");
+        }
+    }
+    Sparse view() const { return {span_of(starts_), span_of(places_), span_of(values_)}; }
+    // A matrix of which only the shape is known.
+    Matrix shape() const { return {nullptr, n_rows_, n_columns_, 0, 0, true}; }
+
+  private:
+    Vector<std::int64_t> starts_;
+    Vector<std::int32_t> places_;
+    Vector<double> values_;
+    std::size_t n_rows_;
+    std::size_t n_columns_;
+};
+
+using AnyTable = std::variant<Table2D, SparseTable>;
+
+// Of rows that are to be walked: a sparse table is given row by row.
+inline Matrix matrix_of(const AnyTable& x) {
+    if (const auto* dense = std::get_if<Table2D>(&x)) {
+        return matrix_of(*dense);
+    }
+    const auto& sparse = std::get<SparseTable>(x);
+    Matrix matrix = sparse.shape();
+    matrix.by_row = sparse.view();
+    if (matrix.by_row.starts.size() != matrix.n_rows + 1) {
+        throw std::invalid_argument("a sparse table must be given row by row here");
+    }
+    return matrix;
 }
 
 // Hands a vector over to NumPy without a copy.

@@ -6,6 +6,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -40,13 +41,14 @@ std::span<const std::int32_t> numbers_by_row(const std::optional<Vector<std::int
     return of_row;
 }
 
-Codes bind_code_table(const Table2D& x, const std::optional<Vector<std::int32_t>>& classes,
+Codes bind_code_table(const AnyTable& x, const std::optional<Vector<std::int32_t>>& classes,
                       const std::optional<Vector<double>>& numbers, std::uint32_t n_classes,
                       const std::optional<Vector<double>>& weights, bool weights_whole, std::uint32_t max_bins,
                       const std::vector<std::size_t>& categorical, std::size_t n_threads, const nb::object& watch,
                       const std::optional<Vector<std::int32_t>>& strata,
                       const std::optional<Vector<std::int32_t>>& groups) {
-    const Matrix matrix = matrix_of(x);
+    const auto* sparse = std::get_if<SparseTable>(&x);
+    const Matrix matrix = sparse ? sparse->shape() : matrix_of(x);
     const std::size_t n_targets = n_classes != 0 ? (classes ? classes->size() : 0) : (numbers ? numbers->size() : 0);
     if (matrix.n_rows == 0 || matrix.n_columns == 0 || n_targets != matrix.n_rows ||
         (weights && weights->size() != matrix.n_rows)) {
@@ -70,6 +72,12 @@ Codes bind_code_table(const Table2D& x, const std::optional<Vector<std::int32_t>
     }
     if (weights) {
         table.weights = span_of(*weights);
+    }
+    if (sparse) {
+        table.by_column = sparse->view();
+        if (table.by_column.starts.size() != matrix.n_columns + 1) {
+            throw std::invalid_argument("a sparse table must be given column by column here");
+        }
     }
     table.strata = numbers_by_row(strata, matrix.n_rows);
     table.groups = numbers_by_row(groups, matrix.n_rows);
@@ -218,7 +226,7 @@ void require_same_width(const Predictor& predictor, const Matrix& x) {
     }
 }
 
-NumpyMatrix<std::int32_t> bind_leaves(const Predictor& predictor, const Table2D& x, std::size_t n_threads,
+NumpyMatrix<std::int32_t> bind_leaves(const Predictor& predictor, const AnyTable& x, std::size_t n_threads,
                                       const nb::object& watch) {
     const Matrix matrix = matrix_of(x);
     require_same_width(predictor, matrix);
@@ -231,7 +239,7 @@ NumpyMatrix<std::int32_t> bind_leaves(const Predictor& predictor, const Table2D&
     return to_numpy(std::move(leaves), matrix.n_rows, predictor.n_trees());
 }
 
-NumpyMatrix<double> bind_sum_votes(const Predictor& predictor, const Table2D& x, bool hard, std::size_t n_threads,
+NumpyMatrix<double> bind_sum_votes(const Predictor& predictor, const AnyTable& x, bool hard, std::size_t n_threads,
                                    const nb::object& watch) {
     const Matrix matrix = matrix_of(x);
     require_same_width(predictor, matrix);
@@ -270,7 +278,7 @@ using TreeOrigin = std::tuple<std::size_t, std::uint64_t, std::uint32_t>;
 
 // Goes on from sums and numbers of trees where there are some already: those of earlier trees.
 nb::tuple bind_sum_votes_out_of_bag(const Predictor& predictor, const Codes& codes, const std::vector<Growth>& growths,
-                                    const std::vector<TreeOrigin>& origins, const Table2D& x, bool hard,
+                                    const std::vector<TreeOrigin>& origins, const AnyTable& x, bool hard,
                                     const std::optional<Vector<double>>& sums,
                                     const std::optional<Vector<std::uint32_t>>& n_trees, int room,
                                     std::size_t n_threads, const nb::object& watch) {
@@ -311,6 +319,11 @@ nb::tuple bind_sum_votes_out_of_bag(const Predictor& predictor, const Codes& cod
 
 void bind_forest(nb::module_& module) {
     module.def("criteria", &criteria, "Names of the criteria, and whether they are for classes.");
+
+    nb::class_<SparseTable>(module, "SparseTable", "The values of a table that are not zero, by column or by row.")
+        .def(nb::init<const Vector<std::int64_t>&, const Vector<std::int32_t>&, const Vector<double>&, std::size_t,
+                      std::size_t>(),
+             "starts"_a, "places"_a, "values"_a, "n_rows"_a, "n_columns"_a);
 
     nb::class_<Codes>(module, "Codes", "A training table as codes, its rows in rank order.")
         .def_ro("n_rows", &Codes::n_rows)

@@ -38,7 +38,7 @@ class CodeReader {
         if (const Block* block = block_of(begin)) {
             gather_codes(block->column<Code>(feature), ids.data(), n, to);
         } else {
-            read_table(feature, ids, to);
+            read_table(feature, begin, ids, to);
         }
     }
 
@@ -59,9 +59,32 @@ class CodeReader {
     // Copies the rows of a node if that will pay, and numbers them from 0: `ids` refer to the copy from then on.
     // Features of the set `dead` are not needed any more.
     void enter(std::uint32_t begin, std::span<std::uint32_t> ids, const FeatureSet& dead) {
+        if (!codes_.filled.is_empty()) {
+            return;  // few of a sparse table's features are looked at, and its ids must stay what they are
+        }
         for (std::size_t level = 0; level < blocks_.size(); ++level) {
             if (begin >= blocks_[level].end && is_worth_copying(level, ids.size())) {
                 copy_rows(blocks_[level], begin, ids, dead);
+            }
+        }
+    }
+
+    // In a sparse table, before the codes of a node are read.
+    void find_places(std::uint32_t begin, std::span<const std::uint32_t> ids) {
+        places_.resize(codes_.n_rows);
+        for (std::uint32_t i = 0; i < ids.size(); ++i) {
+            places_[ids[i]] = begin + i;
+        }
+    }
+
+    // Calls use(place in the node, code) for the cells of a feature that are not zero; the places have been found.
+    template <class Use>
+    void for_filled(std::uint32_t feature, std::uint32_t begin, std::span<const std::uint32_t> ids, Use&& use) const {
+        for (const Filled::Cell& cell : codes_.filled.cells_of(feature)) {
+            // A row of a very large count stands in the node more than once, its places side by side.
+            for (std::uint32_t place = places_[cell.rank] - begin; place < ids.size() && ids[place] == cell.rank;
+                 --place) {
+                use(place, cell.code);
             }
         }
     }
@@ -185,8 +208,23 @@ class CodeReader {
         }
     }
 
+    // All zero but for the cells that are filled, where these are few.
     template <class Code>
-    void read_table(std::uint32_t feature, std::span<const std::uint32_t> ids, Code* to) const {
+    bool read_filled(std::uint32_t feature, std::uint32_t begin, std::span<const std::uint32_t> ids, Code* to) const {
+        if (codes_.filled.is_empty() || codes_.filled.cells_of(feature).size() > 2 * ids.size()) {
+            return false;
+        }
+        std::fill_n(to, ids.size(), static_cast<Code>(codes_.filled.zero_codes[feature]));
+        for_filled(feature, begin, ids,
+                   [&](std::uint32_t place, std::uint32_t code) { to[place] = static_cast<Code>(code); });
+        return true;
+    }
+
+    template <class Code>
+    void read_table(std::uint32_t feature, std::uint32_t begin, std::span<const std::uint32_t> ids, Code* to) const {
+        if (read_filled(feature, begin, ids, to)) {
+            return;
+        }
         const Column& column = codes_.columns[feature];
         const auto n = static_cast<std::uint32_t>(ids.size());
         if constexpr (sizeof(Code) == 4) {
@@ -201,6 +239,7 @@ class CodeReader {
     const Codes& codes_;
     std::size_t max_features_;
     std::array<Block, 2> blocks_;
+    std::vector<std::uint32_t> places_;  // by rank, of a sparse table: where among the tree's rows it was found last
 };
 
 }  // namespace weald

@@ -151,7 +151,8 @@ std::vector<std::uint8_t> sample_rows(const Table& table, const std::vector<std:
     if (n_copies <= kSampleSize) {
         return {};
     }
-    const std::vector<std::uint64_t> hashes = hash_raw_rows(table, targets, work);
+    const std::vector<std::uint64_t> hashes =
+        table.by_column.is_empty() ? hash_raw_rows(table, targets, work) : hash_sparse_rows(table.by_column, targets);
     std::vector<std::uint32_t> order(hashes.size());
     std::iota(order.begin(), order.end(), 0u);
     const auto lower = [&](std::uint32_t a, std::uint32_t b) { return hashes[a] < hashes[b]; };
@@ -471,7 +472,9 @@ Codes code_table(const Table& table, std::uint32_t max_bins, Work& work) {
     codes.n_rows = static_cast<std::uint32_t>(n_rows);
     codes.n_classes = table.n_classes;
     codes.whole = table.weights_whole;
-    codes.columns = code_columns(table, sampled, line, max_bins, work);
+    codes.columns = table.by_column.is_empty()
+                        ? code_columns(table, sampled, line, max_bins, work)
+                        : code_sparse_columns(table.by_column, {n_rows, sampled, line, max_bins}, work);
     const std::vector<std::uint64_t> hashes = hash_rows(codes.columns, n_rows, work);
     codes.positions = table.n_classes ? rank_rows(hashes, table.classes) : rank_rows(hashes, numbers);
     work.run(codes.columns.size(), [&](std::size_t f, std::size_t) {
@@ -488,7 +491,11 @@ Codes code_table(const Table& table, std::uint32_t max_bins, Work& work) {
                 break;
         }
     });
-    add_codes_by_row(codes, work);
+    if (table.by_column.is_empty()) {
+        add_codes_by_row(codes, work);
+    } else {
+        codes.filled = list_filled(table.by_column, codes.columns, codes.positions, work);
+    }
     if (table.n_classes) {
         codes.classes = by_rank<std::int32_t>(table.classes, codes.positions);
     } else {

@@ -1,6 +1,5 @@
 // A table as small integers, its rows in rank order.
 //
-//   Column       the codes of a feature, and the smallest and largest value of each code
 //   Codes        all columns, the target and the weights, by rank
 //   code_table   sort each column, replace values by codes, hash the rows' codes, rank the rows
 
@@ -10,24 +9,13 @@
 #include <span>
 #include <vector>
 
+#include "column.h"
 #include "design.h"
+#include "sparse_codes.h"
 #include "threads.h"
 #include "view.h"
 
 namespace weald {
-
-struct Column {
-    std::uint8_t width = 1;        // bytes of a code: 1, 2 or 4; the largest number of that width means missing
-    std::vector<std::byte> codes;  // by rank
-    std::vector<double> lows;      // by code
-    std::vector<double> highs;
-    bool is_categorical = false;
-
-    template <class Code>
-    const Code* as() const {
-        return reinterpret_cast<const Code*>(codes.data());
-    }
-};
 
 struct Codes {
     std::uint32_t n_rows = 0;
@@ -44,6 +32,7 @@ struct Codes {
     std::vector<std::uint32_t> positions;  // by rank: the row of the table
     std::uint64_t fingerprint = 0;         // of the training data
     Design design;                         // strata and groups
+    Filled filled;                         // by rank, of a sparse table: which features are not zero
 
     // Without a bag, weights count as copies of rows, or else in fixed point.
     bool weights_are_copies() const;

@@ -25,6 +25,11 @@ class FeatureSet {
 
     explicit FeatureSet(std::uint64_t* words) : words_(words) {}
     bool has(std::uint32_t feature) const { return (words_[feature / 64] >> (feature % 64) & 1) != 0; }
+    void add_all_but(const FeatureSet& others, std::size_t n_words) {
+        for (std::size_t i = 0; i < n_words; ++i) {
+            words_[i] |= ~others.words_[i];
+        }
+    }
     void add(std::uint32_t feature) { words_[feature / 64] |= std::uint64_t{1} << (feature % 64); }
     std::uint64_t* words() { return words_; }
 

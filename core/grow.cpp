@@ -94,6 +94,17 @@ struct TreeRows {
     void end() { payloads.resize(ids.size() + kMostSorted); }
 };
 
+// Appends a row once for every `most` of its count, since a payload has 16 bits for it.
+template <class Push>
+void push_counted(std::uint32_t count, std::uint32_t most, Push&& push) {
+    for (; count > most; count -= most) {
+        push(most);
+    }
+    if (count != 0) {
+        push(count);
+    }
+}
+
 // ------------------------------------------------------------------------------------------------------- one tree
 
 template <class Model>
@@ -117,6 +128,7 @@ class Grower {
         Part* part;
     };
     using GiveAway = std::function<void(Offer)>;
+    static constexpr bool kCountsClasses = std::is_same_v<Payload, std::uint32_t>;  // class << 16 | count
 
     Grower(const Codes& codes, const Growth& growth, Model model, const Work& work)
         : codes_(codes),
@@ -348,6 +360,9 @@ class Grower {
             decrease_in_user_units(split->decrease) < growth_.min_impurity_decrease) {
             return {};
         }
+        if (!codes_.filled.is_empty()) {
+            gather(split->feature, node, kept_);  // all rows, where the search saw some
+        }
         place(node, *split);
         join_path(split->feature, dead);
         return split;
@@ -371,7 +386,35 @@ class Grower {
 
     int sign_of(std::uint32_t feature) const { return growth_.monotonic.empty() ? 0 : growth_.monotonic[feature]; }
 
+    // In a sparse table, features that are zero in all rows of a node cannot cut it.
+    void skip_unfilled(const Node& node, FeatureSet dead) {
+        if (codes_.filled.is_empty()) {
+            return;
+        }
+        const std::span<const std::uint32_t> ids(ids_ + node.begin, node.n_rows());
+        reader_.find_places(node.begin, ids);
+        if constexpr (kCountsClasses) {
+            counts_.assign(codes_.n_classes, 0);
+            for (std::uint32_t i = node.begin; i < node.end; ++i) {
+                counts_[payloads_[i] >> 16] += payloads_[i] & Model::Labels::kMaxCount;
+            }
+        }
+        const std::size_t mean = codes_.filled.features.size() / codes_.n_rows + 1;
+        if (ids.size() * mean > codes_.columns.size()) {
+            return;  // most features are not zero somewhere
+        }
+        filled_.assign(n_set_words_, 0);
+        FeatureSet seen(filled_.data());
+        for (const std::uint32_t rank : ids) {
+            for (const std::uint32_t feature : codes_.filled.features_of(rank)) {
+                seen.add(feature);
+            }
+        }
+        dead.add_all_but(seen, n_set_words_);
+    }
+
     std::optional<Split> best_split(const Node& node, FeatureSet dead) {
+        skip_unfilled(node, dead);
         if (growth_.random_cuts) {
             return best_random_split(node, dead);
         }
@@ -535,6 +578,13 @@ class Grower {
     }
 
     RuledCuts search(std::uint32_t feature, const Node& node, int buffer, double to_beat) {
+        if constexpr (kCountsClasses) {
+            if (const std::uint32_t n = sign_of(feature) == 0 ? gather_filled(feature, node, buffer) : 0) {
+                return with_codes(feature, buffer, [&](const auto* codes) -> RuledCuts {
+                    return {.cuts = model_.search(codes, few_payloads_.data(), n, to_beat)};
+                });
+            }
+        }
         gather(feature, node, buffer);
         if (is_categorical(feature)) {
             return {.cuts = search_categories(feature, node, buffer, to_beat)};
@@ -624,6 +674,38 @@ class Grower {
         tree_.category_sets.insert(tree_.category_sets.end(),
                                    sets_.begin() + static_cast<std::ptrdiff_t>(split.set_begin),
                                    sets_.begin() + static_cast<std::ptrdiff_t>(split.set_end));
+    }
+
+    // In a sparse table the rows of a large node that are zero differ in nothing but their classes. So only the others
+    // are gathered, and rows that stand for all the zero ones of a class. Returns their number; 0: that does not pay.
+    std::uint32_t gather_filled(std::uint32_t feature, const Node& node, int buffer) {
+        const Filled& filled = codes_.filled;
+        constexpr std::uint32_t kMostCount = Model::Labels::kMaxCount;
+        if (filled.is_empty() || node.n_rows() <= kMostSorted ||  // few rows have searches of their own
+            filled.cells_of(feature).size() + codes_.n_classes + 64 > node.n_rows() / 2) {
+            return 0;
+        }
+        few_payloads_.clear();
+        zero_counts_ = counts_;
+        with_codes(feature, buffer, [&](auto* to) {
+            using Code = std::remove_cvref_t<decltype(*to)>;
+            reader_.for_filled(feature, node.begin, {ids_ + node.begin, node.n_rows()},
+                               [&](std::uint32_t place, std::uint32_t code) {
+                                   const Payload payload = payloads_[node.begin + place];
+                                   zero_counts_[payload >> 16] -= payload & kMostCount;
+                                   *to++ = static_cast<Code>(code);
+                                   few_payloads_.push_back(payload);
+                               });
+            for (std::uint32_t k = 0; k < codes_.n_classes; ++k) {
+                push_counted(zero_counts_[k], kMostCount, [&](std::uint32_t count) {
+                    *to++ = static_cast<Code>(filled.zero_codes[feature]);
+                    few_payloads_.push_back(Model::Labels::pack(k, count));
+                });
+            }
+        });
+        const auto n = static_cast<std::uint32_t>(few_payloads_.size());
+        few_payloads_.resize(n + kMostSorted);  // keys are made in whole vectors
+        return n;
     }
 
     // Codes of one or two bytes are handled as two, others as four.
@@ -741,6 +823,10 @@ class Grower {
     std::vector<std::vector<std::uint32_t>> buffers_;  // codes of the features at hand, and of the best so far
     int kept_ = 0;                                     // which of them is the best's
     std::array<Look, kPhiloxBlock> looks_{};
+    std::vector<std::uint64_t> filled_;       // features that are not zero in all rows of a node
+    std::vector<std::uint32_t> counts_;       // by class, of a node of a sparse table
+    std::vector<std::uint32_t> zero_counts_;  // of those rows that a feature does not fill
+    std::vector<Payload> few_payloads_;       // of the rows that stand for the node
     CategoryOrder<Model> category_order_;
     std::array<std::vector<std::uint32_t>, 2> code_at_;  // the code at each place of the order, for each buffer
     std::uint32_t order_searched_ = 0;                   // the order of the best cut of the feature at hand
@@ -799,17 +885,6 @@ std::vector<std::uint64_t> fixed_weights(const Codes& codes, const std::vector<d
         }
     }
     return fixed_point(weights);
-}
-
-// Appends a row once for every `most` of its count, since a payload has 16 bits for it.
-template <class Push>
-void push_counted(std::uint32_t count, std::uint32_t most, Push&& push) {
-    for (; count > most; count -= most) {
-        push(most);
-    }
-    if (count != 0) {
-        push(count);
-    }
 }
 
 // ------------------------------------------------------------------------------------------------------ all trees

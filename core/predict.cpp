@@ -11,15 +11,20 @@ namespace weald {
 
 namespace {
 
-constexpr std::size_t kInFlight = 16;     // rows that walk side by side
-constexpr std::size_t kMostRows = 2048;   // rows of a task: enough to pay for bringing a tree into the cache
-constexpr std::size_t kFewSteps = 16384;  // rows x trees below which threads are not worth starting
+constexpr std::size_t kInFlight = 16;    // rows that walk side by side
+constexpr std::size_t kMostRows = 2048;  // rows of a task: enough to pay for bringing a tree into the cache
+constexpr std::size_t kMostValues = std::size_t{1} << 21;  // of a task's rows that are written out
+constexpr std::size_t kFewSteps = 16384;                   // rows x trees below which threads are not worth starting
 
 // The rows of a task as pointers to contiguous values; they are copied only where the table's strides demand it.
 template <class Float>
 class RowBlock {
   public:
     RowBlock(const Matrix& x, std::size_t begin, std::size_t end) : rows_(end - begin) {
+        if (!x.by_row.is_empty()) {
+            fill(x, begin);
+            return;
+        }
         const bool in_place = x.column_stride == sizeof(Float) && x.row_stride % alignof(Float) == 0 &&
                               reinterpret_cast<std::uintptr_t>(x.data) % alignof(Float) == 0;
         if (!in_place) {
@@ -42,6 +47,19 @@ class RowBlock {
     std::size_t size() const { return rows_.size(); }
 
   private:
+    // Rows of a sparse table.
+    void fill(const Matrix& x, std::size_t begin) {
+        copy_.resize(rows_.size() * x.n_columns);
+        for (std::size_t i = 0; i < rows_.size(); ++i) {
+            Float* row = copy_.data() + i * x.n_columns;
+            const auto last = static_cast<std::size_t>(x.by_row.starts[begin + i + 1]);
+            for (auto j = static_cast<std::size_t>(x.by_row.starts[begin + i]); j < last; ++j) {
+                row[x.by_row.places[j]] = static_cast<Float>(x.by_row.values[j]);
+            }
+            rows_[i] = row;
+        }
+    }
+
     std::vector<const Float*> rows_;
     std::vector<Float> copy_;
 };
@@ -50,8 +68,12 @@ struct Blocks {
     std::size_t n_rows;
     std::size_t rows_per_block;
 
-    Blocks(std::size_t n, std::size_t n_threads)
-        : n_rows(n), rows_per_block(std::clamp<std::size_t>(n / (4 * n_threads), 64, kMostRows)) {}
+    Blocks(const Matrix& x, std::size_t n_threads)
+        : n_rows(x.n_rows), rows_per_block(std::clamp<std::size_t>(x.n_rows / (4 * n_threads), 64, kMostRows)) {
+        if (!x.by_row.is_empty()) {  // which are written out
+            rows_per_block = std::min(rows_per_block, kMostValues / x.n_columns + 1);
+        }
+    }
     std::size_t n_blocks() const { return (n_rows + rows_per_block - 1) / rows_per_block; }
     std::size_t begin(std::size_t block) const { return block * rows_per_block; }
     std::size_t end(std::size_t block) const { return std::min(n_rows, (block + 1) * rows_per_block); }
@@ -60,7 +82,7 @@ struct Blocks {
 // Runs use(block) for all blocks of rows, on threads where there is enough to do.
 template <class Use>
 void for_blocks(const Matrix& x, std::size_t n_trees, Work& work, Use&& use) {
-    const Blocks blocks(x.n_rows, work.n_threads());
+    const Blocks blocks(x, work.n_threads());
     if (x.n_rows * n_trees <= kFewSteps) {
         for (std::size_t b = 0; b < blocks.n_blocks(); ++b) {
             use(blocks.begin(b), blocks.end(b));

@@ -1,6 +1,7 @@
 // Views of what the caller owns: nothing here copies or frees.
 //
-//   Matrix   a table of float or double with any strides
+//   Sparse   the values of a table that are not zero
+//   Matrix   a table of float or double with any strides, or a sparse one
 //   Table    a training table: values, target, weights
 
 #pragma once
@@ -13,6 +14,15 @@
 
 namespace weald {
 
+// Column by column, or row by row: those of column (row) i are starts[i] ... starts[i + 1] - 1.
+struct Sparse {
+    std::span<const std::int64_t> starts;
+    std::span<const std::int32_t> places;  // the rows (columns)
+    std::span<const double> values;
+
+    bool is_empty() const { return starts.empty(); }
+};
+
 struct Matrix {
     const std::byte* data;
     std::size_t n_rows;
@@ -20,6 +30,7 @@ struct Matrix {
     std::ptrdiff_t row_stride;     // in bytes
     std::ptrdiff_t column_stride;  // in bytes
     bool is_double;                // else float
+    Sparse by_row = {};            // of a sparse table, which has no data and no strides; it holds double
 
     template <class Float>
     Float at(std::size_t row, std::size_t column) const {
@@ -47,6 +58,7 @@ struct Table {
     bool weights_whole;
     std::span<const std::int32_t> strata;  // numbers of the rows' strata; empty: there is but one
     std::span<const std::int32_t> groups;  // numbers of the rows' groups; empty: each row for itself
+    Sparse by_column = {};                 // of a sparse table, of whose x only the shape is known
     std::vector<bool> categorical = {};  // by feature: its values are numbers of categories; empty: none is categorical
 };
 

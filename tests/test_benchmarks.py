@@ -145,3 +145,9 @@ def test_the_cost_of_importance_is_measured(tmp_path, folder):
     printed = run("importance.py", "--quick", "--write", page, folder=folder)
     assert len(re.findall(r"\| [\d.]+ fits \|", printed)) == 2
     assert printed in page.read_text()
+
+
+def test_sparse_tables_are_measured(folder):
+    small = ["--rows", "300", "--words", "200", "--filled", "0.05", "--trees", "3", "--repeats", "1"]
+    printed = run("sparse.py", *small, folder=folder)
+    assert len(re.findall(r"^\| (weald|scikit-learn) (\| [\d.]+ ){3}\|$", printed, re.MULTILINE)) == 2

@@ -24,6 +24,8 @@ LAYERS = [
     "weights",
     "target",
     "design",
+    "column",
+    "sparse_codes",
     "codes",
     "growth",
     "bag",

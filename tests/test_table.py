@@ -92,8 +92,6 @@ def test_whole_numbers_beyond_2_to_the_53_warn():
         (np.zeros((2, 2, 2)), "3"),
         (1.0, "Expected 2D array, got scalar"),
         ([[1, 2], [3]], "X cannot be read as a table"),
-        (sparse.csr_matrix(np.eye(3)), "X is sparse"),
-        (sparse.csr_array(np.eye(3)), "toarray"),
         (pl.LazyFrame({"a": [1.0]}), "collect"),
     ],
 )

@@ -17,6 +17,11 @@ def cpu_supports(simd: str) -> bool:
 def criteria() -> list[tuple[str, bool]]:
     """Names of the criteria, and whether they are for classes."""
 
+class SparseTable:
+    """The values of a table that are not zero, by column or by row."""
+
+    def __init__(self, starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], places: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_rows: int, n_columns: int) -> None: ...
+
 class Codes:
     """A training table as codes, its rows in rank order."""
 
@@ -51,7 +56,7 @@ class Codes:
         Codes of a feature by row of the table (2**32 - 1: missing), and the smallest and largest value of each.
         """
 
-def code_table(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, numbers: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_classes: int, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, weights_whole: bool, max_bins: int, categorical: Sequence[int], n_threads: int, watch: object | None, strata: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, groups: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> Codes:
+def code_table(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)] | SparseTable, classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, numbers: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_classes: int, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, weights_whole: bool, max_bins: int, categorical: Sequence[int], n_threads: int, watch: object | None, strata: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, groups: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> Codes:
     """
     Turn a table into codes and ranks; max_bins 0 keeps every distinct value. The values of the categorical features are numbers of categories.
     """
@@ -72,13 +77,13 @@ class Predictor:
 
     def __init__(self, n_features: int, n_classes: int, tree_start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], feature: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], threshold: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], right: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], flags: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], leaf_start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], leaf_class: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], leaf_weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], value: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], category_start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], category_sets: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
 
-    def leaves(self, x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], n_threads: int, watch: object | None) -> Annotated[NDArray[numpy.int32], dict(shape=(None, None))]:
+    def leaves(self, x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)] | SparseTable, n_threads: int, watch: object | None) -> Annotated[NDArray[numpy.int32], dict(shape=(None, None))]:
         """Node number of each row's leaf inside each tree."""
 
-    def sum_votes(self, x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], hard: bool, n_threads: int, watch: object | None) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+    def sum_votes(self, x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)] | SparseTable, hard: bool, n_threads: int, watch: object | None) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
         """What the trees say of each row, added up in tree order."""
 
-    def sum_votes_out_of_bag(self, codes: Codes, growths: Sequence[Growth], origins: Sequence[tuple[int, int, int]], x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], hard: bool, sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_trees: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, room: int, n_threads: int, watch: object | None) -> tuple:
+    def sum_votes_out_of_bag(self, codes: Codes, growths: Sequence[Growth], origins: Sequence[tuple[int, int, int]], x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)] | SparseTable, hard: bool, sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_trees: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, room: int, n_threads: int, watch: object | None) -> tuple:
         """
         The same for rows outside the bags, how many trees spoke of each row, and after each tree the error and the share of the rows that it is known of; origins are (which growth, seed, tree).
         """

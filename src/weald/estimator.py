@@ -192,7 +192,7 @@ class TreeModel(BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = False
+        tags.input_tags.sparse = True
         return tags
 
 

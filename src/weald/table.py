@@ -42,16 +42,17 @@ from weald.schema import (
     learn_categories,
     rules_of,
 )
+from weald.sparse_table import read_sparse
 
 MAX_CLASSES = 65_536
-Matrix = npt.NDArray[np.float32] | npt.NDArray[np.float64]
+Matrix = npt.NDArray[np.float32] | npt.NDArray[np.float64]  # or a sparse table, for which SciPy has no types
 
 
 @dataclass(frozen=True)
 class Table:
     """A training table in plain numbers: all that an engine needs to know of the data."""
 
-    X: Matrix  # rows x features, any strides; NaN: missing
+    X: Matrix  # rows x features, any strides, or sparse row by row; NaN: missing
     target: npt.NDArray[Any]  # int32 class numbers, or float64
     n_classes: int  # 0: regression
     weight: FloatArray | None  # > 0; None: every row weighs 1
@@ -84,8 +85,8 @@ class Reading:
 def read_table(estimator: Any, X: Any, y: Any, sample_weight: Any, *, classify: bool) -> Reading:
     """Read the arguments of a fit. Rows of zero weight are dropped before anything else."""
     features = read_features(estimator, X, reset=True)
-    labels = _read_target(y, n_rows=len(features), classify=classify)
-    weight = _read_weight(sample_weight, n_rows=len(features))
+    labels = _read_target(y, n_rows=features.shape[0], classify=classify)
+    weight = _read_weight(sample_weight, n_rows=features.shape[0])
     kept = None
     if weight is not None and not weight.all():
         kept = weight > 0
@@ -93,7 +94,7 @@ def read_table(estimator: Any, X: Any, y: Any, sample_weight: Any, *, classify: 
         estimator.schema_ = estimator.schema_.narrow(features)
     if weight is not None and (weight == 1).all():
         weight = None
-    whole, size = _measure(weight, len(features))
+    whole, size = _measure(weight, features.shape[0])
     classes, target = _number_classes(labels) if classify else (None, labels)
     n_classes = 0 if classes is None else len(classes)
     table = Table(features, target, n_classes, weight, whole, size, categorical=estimator.schema_.categorical)
@@ -105,6 +106,8 @@ def read_table(estimator: Any, X: Any, y: Any, sample_weight: Any, *, classify: 
 
 def read_features(estimator: Any, X: Any, *, reset: bool) -> Matrix:
     """Read X. With `reset` the estimator learns the names and categories of the features, else they must agree."""
+    if sparse.issparse(X):
+        return _read_stored(estimator, X, reset=reset)
     frame = as_frame(X)
     array = None if frame is not None else _array_of(X)
     columns = _columns_of(frame, array)
@@ -272,8 +275,6 @@ def _refuse_missing(column: npt.NDArray[Any], where: str, rules: Rules) -> None:
 
 def _array_of(X: Any) -> npt.NDArray[Any]:
     """See X as an array of numbers or objects; check_array looks at the rest of its shape."""
-    if sparse.issparse(X):
-        raise DataTypeError("X is sparse, which weald does not read. Use X.toarray() to make it dense.")
     if isinstance(X, np.ma.MaskedArray):
         X = np.ma.filled(X.astype(np.float64), np.nan)
     if X is None or isinstance(X, str | bytes):
@@ -319,6 +320,16 @@ def _refuse_no_table(array: npt.NDArray[Any]) -> None:
 def _words_of(dtype: np.dtype[Any]) -> str:
     """Name what an array holds; NumPy's own names of text say little."""
     return f"text ({dtype})" if dtype.kind in "UST" else str(dtype)
+
+
+def _read_stored(estimator: Any, X: Any, *, reset: bool) -> Matrix:
+    """Read a sparse X, whose columns are numbers, all of them."""
+    stored: Matrix = read_sparse(estimator, X, reset=reset, allow_missing=rules_of(estimator).missing != "error")
+    if reset:
+        estimator.schema_ = Schema(None, (None,) * X.shape[1])
+    elif any(estimator.schema_.categories):
+        raise DataTypeError("X is sparse, which holds numbers, but the fit saw categories. Give a data frame.")
+    return stored
 
 
 # --------------------------------------------------------------------------------------------------------- targets

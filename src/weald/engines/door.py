@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from weald.engines import mixing as mix
 from weald.engines import reference
@@ -128,7 +129,7 @@ class ReferenceEngine:
     def code(self, table: Table, max_bins: int, n_threads: int = 1, watch: Watch | None = None) -> reference.Coded:
         """Turn a table into codes and ranks."""
         weight = np.ones(len(table.target)) if table.weight is None else table.weight
-        columns = [table.X[:, f].astype(np.float64).tolist() for f in range(table.X.shape[1])]
+        columns = _dense(table.X).T.tolist()
         target = table.target.tolist()
         return reference.code_table(
             columns,
@@ -175,7 +176,7 @@ class ReferenceEngine:
 
     def leaves(self, forest: Forest, X: npt.NDArray[Any], n_threads: int = 1, watch: Watch | None = None) -> IntArray:
         """Walk every row down every tree."""
-        rows = X.astype(np.float64).tolist()
+        rows = _dense(X).tolist()
         found = [[reference.find_leaf(tree, row) for row in rows] for tree in _flat_trees(forest)]
         return np.array(found, dtype=np.int32).reshape(forest.n_trees, len(rows)).T
 
@@ -185,7 +186,7 @@ class ReferenceEngine:
         """Add up what the trees say of each row."""
         if len(forest.tree_weight):
             return sum_weighted_votes(self, forest, X, voting, n_threads, watch)
-        rows = X.astype(np.float64).tolist()
+        rows = _dense(X).tolist()
         sums = np.array(reference.sum_votes(_flat_trees(forest), rows, forest.n_classes, voting))
         return sums.reshape(len(rows), -1) if forest.n_classes else sums.reshape(len(rows))
 
@@ -245,7 +246,7 @@ class ReferenceEngine:
     ) -> OutOfBagVotes:
         """Add up what the trees say of the rows outside their bags."""
         bags = self.bags(coded, growth, forest.origins).tolist()
-        rows = X.astype(np.float64).tolist()
+        rows = _dense(X).tolist()
         before = start and (start.sums.reshape(len(rows), -1).tolist(), start.n_trees.tolist())
         out = reference.sum_votes_out_of_bag(coded, _flat_trees(forest), bags, rows, voting, before, room)
         sums = np.array(out.sums)
@@ -263,6 +264,12 @@ class ReferenceEngine:
     def weigh(self, coded: reference.Coded, line: npt.NDArray[np.uint64]) -> reference.Coded:
         """Lay another line."""
         return dataclasses.replace(coded, line=line[coded.position].tolist())
+
+
+def _dense(X: Any) -> FloatArray:
+    """Write a table out in float64: the definition knows no other."""
+    dense: FloatArray = (X.toarray() if sparse.issparse(X) else X).astype(np.float64)
+    return dense
 
 
 def _plain(growth: Growth) -> reference.Growth:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from weald import _core
 from weald.engines.door import Mixing, OutOfBagVotes, Watch, sum_weighted_votes
@@ -32,7 +33,7 @@ class NativeEngine:
         """Turn a table into codes and ranks."""
         is_classes = table.n_classes > 0
         return self.core.code_table(
-            table.X,
+            self._by_column(table.X),
             table.target if is_classes else None,
             None if is_classes else table.target,
             table.n_classes,
@@ -68,7 +69,7 @@ class NativeEngine:
 
     def leaves(self, forest: Forest, X: npt.NDArray[Any], n_threads: int = 1, watch: Watch | None = None) -> IntArray:
         """Walk every row down every tree."""
-        leaves: IntArray = self._predictor(forest).leaves(X, n_threads, watch)
+        leaves: IntArray = self._predictor(forest).leaves(self._by_row(X), n_threads, watch)
         return leaves
 
     def sum_votes(
@@ -77,7 +78,7 @@ class NativeEngine:
         """Add up what the trees say of each row."""
         if len(forest.tree_weight):
             return sum_weighted_votes(self, forest, X, voting, n_threads, watch)
-        sums: FloatArray = self._predictor(forest).sum_votes(X, voting == "hard", n_threads, watch)
+        sums: FloatArray = self._predictor(forest).sum_votes(self._by_row(X), voting == "hard", n_threads, watch)
         return sums if forest.n_classes else sums[:, 0]
 
     def bags(self, coded: Any, growth: Growth, origins: Sequence[Origin], n_threads: int = 1) -> IntArray:
@@ -136,7 +137,7 @@ class NativeEngine:
         trees = [(i, *tree) for i, origin in enumerate(forest.origins) for tree in origin.trees()]
         before = (start.sums.ravel(), start.n_trees) if start else (None, None)
         sums, *rest = self._predictor(forest).sum_votes_out_of_bag(
-            coded, growths, trees, X, voting == "hard", *before, room, n_threads, watch
+            coded, growths, trees, self._by_row(X), voting == "hard", *before, room, n_threads, watch
         )
         return OutOfBagVotes(sums if forest.n_classes else sums[:, 0], *rest)
 
@@ -148,6 +149,18 @@ class NativeEngine:
         """Lay another line."""
         coded.weigh(line)
         return coded
+
+    def _by_column(self, X: Any) -> Any:
+        """Hand over a table that is to be coded: a sparse one column by column."""
+        return self._sparse(X.tocsc()) if sparse.issparse(X) else X
+
+    def _by_row(self, X: Any) -> Any:
+        """Hand over rows that are to be walked: those of a sparse table as they are."""
+        return self._sparse(X) if sparse.issparse(X) else X
+
+    def _sparse(self, X: Any) -> Any:
+        starts, places = X.indptr.astype(np.int64, copy=False), X.indices.astype(np.int32, copy=False)
+        return self.core.SparseTable(starts, places, X.data, *X.shape)
 
     def _growth(self, growth: Growth) -> Any:
         return self.core.Growth(**vars(growth))
