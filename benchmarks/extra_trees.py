@@ -7,7 +7,6 @@ process, and the best time counts. `--write` puts the table into docs/constraint
 """
 
 import sys
-from pathlib import Path
 
 import data
 import measure
@@ -56,9 +55,8 @@ def row(name, n_trees, shape, task, seconds, errors):
 
 
 def main():
-    parser = measure.options(__doc__)
+    parser = measure.options(__doc__, PAGE)
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--write", nargs="?", type=Path, const=PAGE, help="put the table into a page")
     given = parser.parse_args()
     rows = []
     for name, (n_rows, n_trees) in SIZES.items():
