@@ -20,7 +20,7 @@ from weald import impurity as impurity
 from weald.comparing import stability
 from weald.decomposing import bias_variance
 from weald.diversity import strength
-from weald.errors import DataError, DataTypeError, ParameterError, WealdError
+from weald.errors import DataError, DataTypeError, ExportError, ParameterError, WealdError
 from weald.extra_trees import ExtraTreeClassifier, ExtraTreeRegressor, ExtraTreesClassifier, ExtraTreesRegressor
 from weald.forests import RandomForestClassifier, RandomForestRegressor
 from weald.html_tree import export_html
@@ -35,6 +35,7 @@ __all__ = [
     "DataTypeError",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
+    "ExportError",
     "ExtraTreeClassifier",
     "ExtraTreeRegressor",
     "ExtraTreesClassifier",

@@ -3,7 +3,8 @@
     WealdError
     ├── ParameterError (ValueError)    a parameter of an estimator is out of its range, or does not suit the table
     ├── DataError (ValueError)         X, y or sample_weight cannot be used: shapes, values, names
-    └── DataTypeError (TypeError)      X, y or sample_weight hold something that is no number or label
+    ├── DataTypeError (TypeError)      X, y or sample_weight hold something that is no number or label
+    └── ExportError (ValueError)       a model cannot be taken to another program, or from it
 
 A message says what is wrong, what was found, and what to do; it names the parameter, the argument or the column. An
 estimator that was not fitted raises scikit-learn's `NotFittedError`, since code that looks for it knows that name.
@@ -38,6 +39,10 @@ class DataError(WealdError, ValueError):
 
 class DataTypeError(WealdError, TypeError):
     """X, y or sample_weight hold something that is no number or label."""
+
+
+class ExportError(WealdError, ValueError):
+    """A model cannot be taken to another program, or from it."""
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:

@@ -19,6 +19,7 @@ from weald import criteria, params, progress, votes
 from weald.decrease import mean_decrease
 from weald.draws import draw_classes
 from weald.engines.door import Engine, Watch, open_engine
+from weald.exporting import Exportable
 from weald.model import FloatArray, Forest, IntArray
 from weald.params import Growth
 from weald.prune import prune_forest
@@ -27,7 +28,7 @@ from weald.table import Matrix, Reading, read_features, read_table
 from weald.threads import count_threads
 
 
-class TreeModel(BaseEstimator):
+class TreeModel(Exportable, BaseEstimator):
     """A model made of trees. `forest_` is all it knows; a single tree is a forest of one."""
 
     _task: ClassVar[str]

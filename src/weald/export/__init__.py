@@ -1,0 +1,6 @@
+"""Forests for other programs, and forests from them.
+
+answers       what leaves say, ready to be added up
+parity        whether another program answers as weald does
+c_code        one file of C
+"""

@@ -1,0 +1,41 @@
+"""The methods by which models leave for other programs. What they do stands in `export/`."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from weald.export.parity import Export
+
+
+class Exportable:
+    """A model that can be taken to other programs. Each way is imported when it is asked for."""
+
+    def to_c(self, path: Any = None, *, name: str = "forest", X: Any = None, check: bool = True) -> "Export":
+        """Write the model as one file of C99 that needs nothing else, and predicts the same bits.
+
+        Parameters
+        ----------
+        path : path, optional
+            Where to write the file. None: nowhere; the text is in the result.
+        name : str, default="forest"
+            What the names of all functions and tables begin with.
+        X : array or data frame, optional
+            Rows to compare, besides those that are made to be hard: on thresholds, one ulp beside them, missing.
+        check : bool, default=True
+            Whether to compile the file and compare its answers. It needs a C compiler: `CC`, `cc`, `gcc` or `clang`.
+
+        Returns
+        -------
+        weald.export.parity.Export
+            The text, as `model`, and the `parity` of its answers.
+
+        Examples
+        --------
+        >>> from weald import DecisionTreeClassifier
+        >>> model = DecisionTreeClassifier().fit([[1.0], [2.0]], ["no", "yes"])
+        >>> export = model.to_c(check=False)
+        >>> "int forest_predict(const double *x)" in export.model
+        True
+        """
+        from weald.export.c_code import write_c
+
+        return write_c(self, path, name, X, check=check)

@@ -1,0 +1,66 @@
+"""Rows at the edges of leaves are where they should be, and reports say what was found."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import weald
+from tests.export.models import MODELS, fitted
+from weald.engines.door import open_engine
+from weald.export.parity import Parity, compare, edge_rows, n_categories, not_compared
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_many_rows_lie_on_a_threshold_or_one_ulp_above(name):
+    model = fitted(name)
+    forest = model.forest_
+    rows = edge_rows(forest, n_categories(model))[:500]
+    is_cut = (forest.feature >= 0) & (forest.flags & 2 == 0)
+    at_edge = np.zeros(len(rows), dtype=bool)
+    for f in range(forest.n_features):
+        edges = forest.threshold[is_cut & (forest.feature == f)]
+        at_edge |= np.isin(rows[:, f], edges) | np.isin(rows[:, f], np.nextafter(edges, np.inf))
+    assert at_edge.mean() > 0.3 or not is_cut.any()
+
+
+@pytest.mark.parametrize("side", [-np.inf, np.inf])
+@pytest.mark.parametrize("name", ["two classes", "categories", "regression"])
+def test_one_ulp_more_or_less_in_thresholds_is_noticed(name, side):
+    model = fitted(name)
+    forest, rows = model.forest_, edge_rows(model.forest_, n_categories(model))[:500]
+    is_cut = (forest.feature >= 0) & (forest.flags & 2 == 0)
+    moved = np.where(is_cut, np.nextafter(forest.threshold, side), forest.threshold)
+    engine = open_engine("auto")
+    right, wrong = (engine.leaves(f, rows, 1, None) for f in (forest, dataclasses.replace(forest, threshold=moved)))
+    assert (right != wrong).any(axis=1).mean() > 0.25
+
+
+def test_rows_are_the_same_each_time():
+    forest = fitted("two classes").forest_
+    assert np.array_equal(edge_rows(forest, [0] * 6), edge_rows(forest, [0] * 6), equal_nan=True)
+
+
+def test_many_features_make_fewer_rows():
+    model = weald.DecisionTreeClassifier().fit(np.eye(3, 20_000), [0, 1, 2])
+    assert edge_rows(model.forest_, [0] * 20_000).shape == (209, 20_000)
+
+
+def test_a_report_says_what_was_found():
+    ours, theirs = np.array([[0.5, 0.5], [0.0, np.nan]]), np.array([[0.5, 0.5 + 2**-52], [-0.0, np.nan]])
+    parity = compare("prog 1.0", "probabilities", ours, theirs, 1e-12, "names")
+    assert parity == Parity("prog 1.0", "probabilities", 2, 4, 1, 2**-52, ("names",))
+    assert not parity.is_exact
+    assert str(parity) == (
+        "2 rows in prog 1.0: 1 of 4 probabilities differ, by 2.2e-16 at most\nnot carried over: names"
+    )
+    assert compare("prog 1.0", "probabilities", ours, ours, 0.0).is_exact
+    assert not not_compared().is_exact
+
+
+@pytest.mark.parametrize(
+    ("theirs", "found"), [([[1.0], [3.0]], "by 1 at most"), ([[1.0], [np.nan]], "by inf"), ([[1.0]], "shape")]
+)
+def test_a_wrong_answer_is_an_error(theirs, found):
+    with pytest.raises(weald.ExportError, match=found):
+        compare("prog 1.0", "predictions", np.array([[1.0], [2.0]]), np.array(theirs), 1e-12)
