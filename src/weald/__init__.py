@@ -7,6 +7,7 @@ ExtraTreesClassifier, ExtraTreesRegressor         many
 importance                                        which features matter
 merge                                             one forest from several
 export_html                                       a tree as a page that folds
+report                                            a page on a model: how good it is, and why it says what it says
 tune                                              parameters by out-of-bag error
 strength                                          how strong the trees of a forest are, and how alike
 bias_variance, stability                          of any estimator, by fitting it to many samples
@@ -26,6 +27,7 @@ from weald.forests import RandomForestClassifier, RandomForestRegressor
 from weald.html_tree import export_html
 from weald.importances import importance
 from weald.merging import merge
+from weald.reports import report
 from weald.selection import select_features
 from weald.trees import DecisionTreeClassifier, DecisionTreeRegressor
 from weald.tuning import tune
@@ -49,6 +51,7 @@ __all__ = [
     "export_html",
     "importance",
     "merge",
+    "report",
     "select_features",
     "stability",
     "strength",

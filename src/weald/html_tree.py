@@ -7,12 +7,12 @@ script add arrow keys and two buttons. Names come from the user's table and are 
 """
 
 from collections.abc import Sequence
-from html import escape
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from weald.markup import safe
 from weald.sketch import Sketch, sketch_tree
 from weald.words import say_number
 
@@ -36,6 +36,10 @@ p { margin: .2rem 0 .8rem; color: var(--soft) }
 button { font: inherit; font-size: .85rem; color: var(--ink); background: none; border: 1px solid var(--line);
   border-radius: 4px; padding: .15rem .7rem; cursor: pointer }
 button:hover { background: var(--hover) }
+""".strip()
+
+# How the lines of a tree look and fold.
+LINES = """
 details { position: relative }
 details > :not(summary) { margin-left: .6rem; padding-left: .9rem; border-left: 1px solid var(--line) }
 summary, .leaf, .head { display: flex; align-items: center; gap: .9rem; padding: .14rem .4rem; border-radius: 4px }
@@ -140,14 +144,14 @@ def export_html(
     heading = title if title is not None else _title(estimator, tree)
     page = "\n".join(
         [
-            f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{_safe(heading)}</title>',
+            f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{safe(heading)}</title>',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<style>\n{STYLE}\n</style>\n</head>\n<body>\n<h1>{_safe(heading)}</h1>\n<p>{_summary(sketch)}</p>",
-            _key(sketch),
+            f"<style>\n{STYLE}\n{LINES}\n</style>\n</head>\n<body>\n<h1>{safe(heading)}</h1>\n<p>{summary(sketch)}</p>",
+            key(sketch),
             '<div class="tools"><button id="open">Open all</button> <button id="close">Close all</button></div>',
             "<main>",
-            f'<div class="head"><span class="when">rows</span><span class="bar"></span>{_heads(sketch)}</div>',
-            *_outline(sketch, open_depth),
+            f'<div class="head"><span class="when">rows</span><span class="bar"></span>{heads(sketch)}</div>',
+            *outline(sketch, open_depth),
             f"</main>\n<script>\n{SCRIPT}\n</script>\n</body>\n</html>\n",
         ]
     )
@@ -156,18 +160,12 @@ def export_html(
     return page
 
 
-def _safe(text: str) -> str:
-    """Escape text from outside; what is no character cannot be written."""
-    legible = "".join(c if c.isprintable() or c == " " else "�" for c in text)
-    return escape(legible.encode("utf-8", "replace").decode("utf-8"))
-
-
 def _title(estimator: Any, tree: int) -> str:
     kind = type(estimator).__name__
     return f"{kind}, tree {tree}" if hasattr(estimator, "n_estimators") else kind
 
 
-def _summary(sketch: Sketch) -> str:
+def summary(sketch: Sketch) -> str:
     """Say in one line what the whole tree is, and what of it is not shown."""
     words = [f"{sketch.n_leaves:,} leaves", f"depth {sketch.max_depth}", f"{sketch.size[0]:,} rows"]
     text = ", ".join(words) + "."
@@ -176,17 +174,18 @@ def _summary(sketch: Sketch) -> str:
     return text
 
 
-def _heads(sketch: Sketch) -> str:
+def heads(sketch: Sketch) -> str:
+    """Name the columns of the outline."""
     say, tally = ("class", "errors/rows") if sketch.mean is None else ("mean", "deviation, rows")
     return f'<span class="say">{say}</span><span class="tally">{tally}</span>'
 
 
-def _key(sketch: Sketch) -> str:
+def key(sketch: Sketch) -> str:
     """List the classes with their colours."""
     if sketch.mean is not None:
         low, high = (say_number(float(end)) for end in (sketch.mean.min(), sketch.mean.max()))
         return f"<p>The rule spans means from {low} to {high}; the band is one standard deviation to either side.</p>"
-    items = (f"<li>{_color(k)}<bdi>{_safe(label)}</bdi></li>" for k, label in enumerate(sketch.labels))
+    items = (f"<li>{_color(k)}<bdi>{safe(label)}</bdi></li>" for k, label in enumerate(sketch.labels))
     return f'<ul class="key">{"".join(items)}</ul>'
 
 
@@ -194,7 +193,7 @@ def _color(k: int, width: str = "") -> str:
     return f'<i style="{width}background:var(--c{k % N_COLORS})"></i>'
 
 
-def _outline(sketch: Sketch, open_depth: int) -> list[str]:
+def outline(sketch: Sketch, open_depth: int) -> list[str]:
     """Write the nodes in order; a stack holds what must be closed before the next node."""
     lines, unfinished = [], []  # how many children each open node still lacks
     way = _ways(sketch)
@@ -227,7 +226,7 @@ def _ways(sketch: Sketch) -> list[str]:
 
 def _line(sketch: Sketch, i: int, way: str) -> str:
     parts = [("when", way), ("say", sketch.answer[i]), ("tally", sketch.tally[i])]
-    when, say, tally = (f'<span class="{name}"><bdi>{_safe(text)}</bdi></span>' for name, text in parts)
+    when, say, tally = (f'<span class="{name}"><bdi>{safe(text)}</bdi></span>' for name, text in parts)
     return when + _bar(sketch, i) + say + tally
 
 

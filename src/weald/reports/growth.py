@@ -1,0 +1,33 @@
+"""The out-of-bag error after each tree: it says whether more trees would help."""
+
+import numpy as np
+
+from weald.oob import OutOfBag
+from weald.reports import charts
+from weald.reports.charts import Series
+from weald.reports.section import Section, figure, figures, number, percent, thin
+
+MOST_POINTS = 300
+
+
+def section(found: OutOfBag) -> Section:
+    """Draw the curve."""
+    curve = found.curve
+    at = thin(len(curve.n_trees), MOST_POINTS)
+    is_class = found.classes is not None
+    what = "share of wrong classes" if is_class else "mean squared error"
+    say = percent if is_class else number
+    half = curve.error[max(0, len(curve.error) // 2 - 1)]
+    words = f"After half of the trees the out-of-bag error is {say(float(half))}, "
+    words += f"after all {found.n_trees:,} it is {say(found.error)}."
+    picture = charts.lines(
+        [Series("", curve.n_trees[at].astype(float), curve.error[at])],
+        x_words="trees",
+        y_words=what,
+        alt=words,
+        zero=bool(np.nanmin(curve.error) < np.nanmax(curve.error) / 3),
+    )
+    lead = (
+        "More trees do not overfit, they make answers steadier; where the curve is level, more of them change little."
+    )
+    return Section("trees", "More trees?", lead, figures(figure(picture, words)))

@@ -1,0 +1,78 @@
+"""How the forest came to be: parameters, times, versions, fingerprints, and how to grow it again."""
+
+import inspect
+import platform
+import sys
+from collections.abc import Mapping
+from importlib.metadata import version
+from typing import Any
+
+from weald.markup import Markup, join, tag
+from weald.progress import words_of
+from weald.reports.section import Section, stack, subhead, table
+
+VERSIONS = ("weald", "numpy", "scikit-learn")
+
+
+def section(model: Any, timings: Mapping[str, float], command: str | None) -> Section:
+    """Say all that is needed to grow the same forest again."""
+    forest = model.forest_
+    given, usual = model.get_params(deep=False), _usual(type(model))
+    changed = {key: value for key, value in given.items() if repr(value) != repr(usual[key])}
+    prints = [
+        ["forest", forest.fingerprint()],
+        *(["training data", f"{origin.data:016x}"] for origin in forest.origins[:1]),
+        ["seed", str(model.seed_)],
+        ["trees", f"{forest.n_trees:,}"],
+        ["nodes", f"{forest.n_nodes:,}"],
+    ]
+    times = [
+        [words, words_of(seconds) if seconds >= 1 else f"{1000 * seconds:.1f} ms"] for words, seconds in timings.items()
+    ]
+    parts = [
+        subhead("Grow it again"),
+        tag(
+            "p",
+            "The same table, parameters and seed give the same forest, bit for bit, on any machine and any threads.",
+        ),
+        tag("pre", tag("code", join(*(command or code(model, changed)).splitlines(), between="\n")), tabindex=0),
+        table(["what", ""], prints, caption="Fingerprints"),
+        table(["step", "time"], times, caption="Times on this machine", numeric=(1,)) if times else Markup(""),
+        table(
+            ["parameter", "value", ""],
+            [[k, repr(v), "" if k not in changed else "changed"] for k, v in given.items()],
+            caption="Parameters",
+        ),
+        table(["what", "version"], _versions(), caption="Versions"),
+    ]
+    return Section(
+        "making",
+        "How it was made",
+        f"A {type(model).__name__} with {forest.n_trees:,} trees.",
+        stack(*(part for part in parts if part)),
+    )
+
+
+def code(model: Any, changed: Mapping[str, Any]) -> str:
+    """Write the lines of Python that grow the forest again."""
+    given = {
+        key: value for key, value in changed.items() if key not in ("random_state", "verbose", "n_jobs", "warm_start")
+    }
+    given["random_state"] = model.seed_
+    words = ", ".join(f"{key}={value!r}" for key, value in given.items())
+    kind = type(model).__name__
+    return (
+        f"import weald\n\nmodel = weald.{kind}({words})\nmodel.fit(X, y)\n"
+        f"assert model.forest_.fingerprint() == {model.forest_.fingerprint()!r}"
+    )
+
+
+def _usual(kind: type) -> dict[str, Any]:
+    return {key: parameter.default for key, parameter in inspect.signature(kind).parameters.items()}
+
+
+def _versions() -> list[list[str]]:
+    return [[package, version(package)] for package in VERSIONS] + [
+        ["Python", platform.python_version()],
+        ["system", f"{sys.platform}, {platform.machine()}"],
+    ]

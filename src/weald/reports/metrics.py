@@ -1,0 +1,178 @@
+"""How good answers are, each number with an interval in which the one of new rows should lie.
+
+    judge      Answers -> list of Score
+    by_chance  the same of a model that knows nothing but the target
+
+A metric gives its value and its influence function: how much each row, weighing a little more, would move the value.
+The standard error is the root of the mean squared influence over the number of rows. For a mean this is the usual
+standard error, for the area under the ROC curve that of DeLong, DeLong and Clarke-Pearson (1988). Shares of right answers have
+Wilson's interval instead, which holds near 0 and 1 too. Rows are taken as independent, though they share trees.
+
+There is no logarithmic loss: forests say shares of exactly 0, for which it is infinite.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from weald.judging import wilson
+from weald.model import FloatArray
+from weald.reports.answers import Answers
+
+Z = 1.959963984540054  # 95 %
+
+
+@dataclass(frozen=True)
+class Score:
+    """One metric of one kind of rows."""
+
+    name: str
+    words: str  # what it is
+    value: float
+    low: float
+    high: float
+    is_share: bool = False
+
+
+def judge(answers: Answers) -> list[Score]:
+    """Judge answers by all metrics of their kind."""
+    metrics = CLASS_METRICS if answers.said.ndim == 2 else NUMBER_METRICS
+    return [metric(answers) for metric in metrics if metric is not _auc or _has_two_sides(answers)]
+
+
+def by_chance(answers: Answers) -> list[Score]:
+    """Judge one who always says the shares of all classes, or the mean."""
+    weight, truth = answers.weight, answers.truth
+    if answers.said.ndim == 2:
+        shares = np.bincount(truth, weights=weight, minlength=answers.said.shape[1]) / weight.sum()
+        said = np.tile(shares, (len(truth), 1))
+    else:
+        said = np.full(len(truth), np.average(truth, weights=weight))
+    return judge(replace(answers, said=said))
+
+
+# --------------------------------------------------------------------------------------------------------- classes
+
+
+def _accuracy(answers: Answers) -> Score:
+    share = float(np.average(answers.winners == answers.truth, weights=answers.weight))
+    low, high = wilson(share, answers.n_effective, Z)
+    return Score("accuracy", "share of rows whose class is right", share, low, high, is_share=True)
+
+
+def _balanced(answers: Answers) -> Score:
+    right, weight = answers.winners == answers.truth, answers.weight
+    present = np.unique(answers.truth)
+    influence, recalls = np.zeros(len(right)), []
+    for k in present:
+        of_class = answers.truth == k
+        recall = np.average(right[of_class], weights=weight[of_class])
+        share = weight[of_class].sum() / weight.sum()
+        influence[of_class] = (right[of_class] - recall) / share / len(present)
+        recalls.append(recall)
+    words = "the same for each class by itself, averaged over classes"
+    return _score("balanced accuracy", words, float(np.mean(recalls)), influence, answers, 0.0, 1.0, is_share=True)
+
+
+def _auc(answers: Answers) -> Score:
+    """Average over classes, each against the rest; with two classes both are the same."""
+    classes = [k for k in range(answers.said.shape[1]) if 0 < np.count_nonzero(answers.truth == k) < len(answers.truth)]
+    classes = classes[-1:] if answers.said.shape[1] == 2 else classes
+    found = [area(answers.said[:, k], answers.truth == k, answers.weight) for k in classes]
+    value = float(np.mean([value for value, _ in found]))
+    influence = np.mean([influence for _, influence in found], axis=0)
+    words = "how often a row of a class gets a larger share for it than a row of another (area under the ROC curve)"
+    return _score("ROC AUC", words, value, influence, answers, 0.0, 1.0)
+
+
+def area(score: FloatArray, happened: np.ndarray, weight: FloatArray) -> tuple[float, FloatArray]:
+    """Area under the ROC curve and its influence function; equal scores count a half."""
+    values, place = np.unique(score, return_inverse=True)
+    true = np.bincount(place, weights=weight * happened, minlength=len(values))
+    false = np.bincount(place, weights=weight * ~happened, minlength=len(values))
+    below = (np.cumsum(false) - false / 2) / false.sum()  # share of the others that a score beats
+    above = 1 - (np.cumsum(true) - true / 2) / true.sum()
+    value = float((true * below).sum() / true.sum())
+    part = float(true.sum() / weight.sum())
+    influence = np.where(happened, (below[place] - value) / part, (above[place] - value) / (1 - part))
+    return value, influence
+
+
+def _has_two_sides(answers: Answers) -> bool:
+    return len(np.unique(answers.truth)) > 1
+
+
+def _brier(answers: Answers) -> Score:
+    happened = np.eye(answers.said.shape[1])[answers.truth]
+    loss = ((answers.said - happened) ** 2).sum(axis=1) / (2 if answers.said.shape[1] == 2 else 1)
+    return _mean("Brier score", "mean squared difference between shares and truth; 0 is best", loss, answers, 0.0)
+
+
+# --------------------------------------------------------------------------------------------------------- numbers
+
+
+def _rmse(answers: Answers) -> Score:
+    squares = _mean("", "", (answers.truth - answers.said) ** 2, answers, 0.0)
+    words = "root of the mean squared error, in units of the target"
+    return Score("RMSE", words, math.sqrt(squares.value), math.sqrt(squares.low), math.sqrt(squares.high))
+
+
+def _mae(answers: Answers) -> Score:
+    return _mean(
+        "MAE", "mean absolute error, in units of the target", np.abs(answers.truth - answers.said), answers, 0.0
+    )
+
+
+def _r2(answers: Answers) -> Score:
+    weight = answers.weight
+    squares = (answers.truth - answers.said) ** 2
+    away = (answers.truth - np.average(answers.truth, weights=weight)) ** 2
+    variance = float(np.average(away, weights=weight))
+    if variance == 0:
+        return Score("R²", "share of the variance that is explained", math.nan, math.nan, math.nan)
+    left = float(np.average(squares, weights=weight)) / variance
+    return _score(
+        "R²",
+        "share of the variance that is explained",
+        1 - left,
+        (left * away - squares) / variance,
+        answers,
+        -math.inf,
+        1.0,
+    )
+
+
+def _bias(answers: Answers) -> Score:
+    return _mean(
+        "bias", "mean of what is said less what is true; 0 is best", answers.said - answers.truth, answers, -math.inf
+    )
+
+
+# ---------------------------------------------------------------------------------------------------------- inside
+
+
+def _mean(name: str, words: str, values: FloatArray, answers: Answers, least: float) -> Score:
+    mean = float(np.average(values, weights=answers.weight))
+    return _score(name, words, mean, values - mean, answers, least, math.inf)
+
+
+def _score(
+    name: str,
+    words: str,
+    value: float,
+    influence: FloatArray,
+    answers: Answers,
+    least: float,
+    most: float,
+    *,
+    is_share: bool = False,
+) -> Score:
+    variance = float(np.average(influence**2, weights=answers.weight))
+    half = Z * math.sqrt(variance / answers.n_effective)
+    return Score(name, words, value, max(least, value - half), min(most, value + half), is_share)
+
+
+CLASS_METRICS: tuple[Callable[[Answers], Score], ...] = (_accuracy, _balanced, _auc, _brier)
+NUMBER_METRICS: tuple[Callable[[Answers], Score], ...] = (_rmse, _mae, _r2, _bias)

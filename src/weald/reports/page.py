@@ -1,0 +1,46 @@
+"""All sections as one file that needs nothing from elsewhere.
+
+A rule in the head (Content-Security-Policy) lets the browser load nothing and run this page's own script only, known by
+its hash: even text that became markup by a mistake could not run.
+"""
+
+import base64
+import hashlib
+from collections.abc import Sequence
+
+from weald.markup import Markup, join, tag
+from weald.reports.section import Section
+from weald.reports.style import script, style
+
+
+def write_page(title: str, words: str, cards: Sequence[tuple[str, str]], sections: Sequence[Section], foot: str) -> str:
+    """Put the page together."""
+    links = (tag("li", tag("a", section.title.split(":")[0], href=f"#{section.name}")) for section in sections)
+    theme = tag("button", "Light or dark", type="button", class_="theme", aria_pressed="false")
+    nav = tag("nav", tag("ul", *links), tag("div", theme, class_="tools"), aria_label="Sections")
+    facts = (tag("li", tag("span", words_), tag("b", figure)) for words_, figure in cards)
+    header = tag("header", tag("h1", title), tag("p", words, class_="sub"), tag("ul", *facts, class_="cards"))
+    main = tag("main", *(_show(section) for section in sections), id="main")
+    skip = tag("a", "Skip to the content", href="#main", class_="skip")
+    body = tag(
+        "body", skip, tag("div", header, nav, main, tag("footer", foot), class_="page"), tag("script", Markup(script()))
+    )
+    return "<!doctype html>\n" + tag("html", _head(title), body, lang="en") + "\n"
+
+
+def _head(title: str) -> Markup:
+    digest = base64.b64encode(hashlib.sha256(script().encode()).digest()).decode()
+    rule = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; base-uri 'none'"
+    return tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", http_equiv="Content-Security-Policy", content=rule),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("title", title),
+        tag("style", Markup(style())),
+    )
+
+
+def _show(section: Section) -> Markup:
+    head = join(tag("h2", section.title, id=f"{section.name}-title"), tag("p", section.lead, class_="lead"))
+    return tag("section", head, section.body, id=section.name, aria_labelledby=f"{section.name}-title")

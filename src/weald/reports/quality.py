@@ -1,0 +1,40 @@
+"""How good the forest is: metrics with intervals, and pictures of where it is right."""
+
+from typing import Any
+
+from weald.markup import Markup, join, tag
+from weald.reports import classes, numbers
+from weald.reports.answers import Answers
+from weald.reports.metrics import Score, by_chance, judge
+from weald.reports.section import Section, note, number, percent, stack, subhead, table
+
+
+def section(model: Any, sources: list[Answers]) -> Section:
+    """Judge the forest by each kind of rows."""
+    lead = "Judged only by rows that the trees in question have not seen."
+    parts = [_metrics(sources)]
+    for answers in sources:
+        parts.append(subhead(f"{answers.source.capitalize()}: {len(answers.truth):,} rows"))
+        if answers.n_unknown:
+            parts.append(note(f"{answers.n_unknown:,} rows are in the bag of every tree; nothing is known of them."))
+        is_classes = answers.said.ndim == 2
+        parts.append(classes.pictures(answers, model.classes_) if is_classes else numbers.pictures(answers))
+    return Section("quality", "How good it is", lead, stack(*parts))
+
+
+def say(score: Score, value: float) -> str:
+    """Say a value of a metric."""
+    return percent(value) if score.is_share else number(value)
+
+
+def _metrics(sources: list[Answers]) -> Markup:
+    found = [judge(answers) for answers in sources]
+    chance = {score.name: score for score in by_chance(sources[-1])}
+    heads = ["metric", *(f"{a.source}, 95 % interval" for a in sources), "knowing the target only", "what it is"]
+    lines = []
+    for scores in zip(*found, strict=True):
+        cells = [
+            join(say(s, s.value), tag("span", f"{say(s, s.low)} to {say(s, s.high)}", class_="between")) for s in scores
+        ]
+        lines.append([scores[0].name, *cells, say(scores[0], chance[scores[0].name].value), scores[0].words])
+    return table(heads, lines, caption="Metrics", numeric=range(1, len(sources) + 2))

@@ -1,0 +1,106 @@
+"""Which features matter, asked in several ways, with what each way gets wrong.
+
+The importances of a large forest are asked of its first trees only: a part of the trees is a forest too.
+"""
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from weald.errors import WealdError
+from weald.importances import importance
+from weald.model import IntArray
+from weald.ranking import Importance, names_of
+from weald.reports import charts
+from weald.reports.section import Section, figure, name, note, number, stack, table
+from weald.reports.svg import WIDE
+
+SHOWN = 20
+LISTED = 300
+WORK = 1.5e8  # rows x features x trees that are mixed at most
+KINDS = ("permutation", "debiased_mdi", "mdi")
+WORDS = {
+    "permutation": "permutation",
+    "debiased_mdi": "impurity on new rows",
+    "mdi": "impurity on training rows",
+}
+
+
+def ask(model: Any, X: Any, y: Any, sample_weight: Any, fit_params: dict[str, Any]) -> tuple[list[Importance], int]:
+    """Ask in all ways that this model allows; also say how many trees were asked."""
+    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+    n_trees = model.forest_.n_trees
+    asked = int(min(n_trees, max(5, WORK // (n_rows * model.n_features_in_))))
+    some = model[:asked] if asked < n_trees else model
+    found = []
+    for kind in KINDS:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                found.append(importance(some, X, y, kind=kind, sample_weight=sample_weight, fit_params=fit_params))
+        except WealdError:  # no bags, or bags that cannot be drawn again
+            continue
+    return found, asked
+
+
+def known_alone(model: Any) -> list[Importance]:
+    """Take what a forest knows without its training data."""
+    names = names_of(model, None)
+    words = (
+        "Computed from the rows that chose the cuts: it favours features with many values, whether or not they help "
+        "on new rows."
+    )
+    return [
+        Importance(names, model.feature_importances_, "mdi", "share of the decrease of impurity", warnings=(words,))
+    ]
+
+
+def section(found: list[Importance], asked: int, n_trees: int) -> Section:
+    """Draw the first way, list all."""
+    first, order = found[0], found[0].order()
+    shown = order[:SHOWN]
+    halves = None if first.std_error is None else 2 * first.std_error[shown]
+    words = f"The {len(shown)} features that matter most: {first.unit}"
+    words += ", with two standard errors to either side." if halves is not None else "."
+    picture = charts.bars(
+        [first.names[f] for f in shown],
+        first.values[shown].tolist(),
+        errors=None if halves is None else halves.tolist(),
+        x_words=first.unit,
+        alt=words,
+        width=WIDE,
+    )
+    body = [figure(picture, words, wide=True), *_warnings(found), _list(found, order)]
+    if asked < n_trees:
+        body.append(
+            note(f"Asked of the first {asked} of {n_trees} trees, which is enough for a ranking and takes less time.")
+        )
+    lead = "Ways to ask differ in what they reward. What all put high matters; where they differ, read the notes."
+    return Section("importance", "What matters", lead, stack(*body))
+
+
+def _warnings(found: list[Importance]) -> list[Any]:
+    said = dict.fromkeys(words for one in found for words in one.warnings)
+    return [note(words) for words in said]
+
+
+def _list(found: list[Importance], order: IntArray) -> Any:
+    heads, columns = ["feature"], []
+    for one in found:
+        ranks = np.empty(len(order), dtype=int)
+        ranks[one.order()] = np.arange(1, len(order) + 1)
+        heads += [WORDS[one.kind], "rank"]
+        columns.append((one.values, ranks))
+        if one.kind == "permutation" and one.p_value is not None:
+            heads.append("p-value")
+    lines = []
+    for f in order[:LISTED]:
+        cells: list[str] = [name(found[0].names[f], 40)]
+        for one, (values, ranks) in zip(found, columns, strict=True):
+            cells += [number(float(values[f])), str(ranks[f])]
+            if one.kind == "permutation" and one.p_value is not None:
+                cells.append("< 0.0001" if one.p_value[f] < 0.0001 else f"{one.p_value[f]:.4f}")
+        lines.append(cells)
+    more = f"; the first {LISTED} of {len(order):,}" if len(order) > LISTED else ""
+    return table(heads, lines, caption=f"Importances of all kinds{more}", numeric=range(1, len(heads)), sortable=True)

@@ -1,0 +1,256 @@
+"""From a fitted model and its data to a page.
+
+report   ask the model all that the page shows
+Report   the page: to be saved, or shown in a notebook
+"""
+
+import os
+import tempfile
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from weald.errors import DataError, ParameterError
+from weald.markup import tag
+from weald.oob import OutOfBag
+from weald.ranking import names_of
+from weald.reports import browser, columns, dependence, growth, making, mistakes, quality, reasons
+from weald.reports.answers import Answers, held_out, out_of_bag
+from weald.reports.metrics import Score, judge
+from weald.reports.page import write_page
+from weald.reports.section import Section, number, percent
+
+
+@dataclass(frozen=True)
+class Report:
+    """A page on a model: `save` it, or let a notebook show it.
+
+    Attributes
+    ----------
+    html : str
+        The page.
+    metrics : dict
+        By kind of rows ("out of bag", "held out"): value, low and high of each metric.
+    """
+
+    html: str
+    metrics: dict[str, dict[str, tuple[float, float, float]]]
+
+    def save(self, file: str | os.PathLike[str]) -> Path:
+        """Write the page to a file; a file that is there is replaced at once, or not at all.
+
+        Parameters
+        ----------
+        file : str or path
+
+        Returns
+        -------
+        Path
+            Where it is.
+        """
+        path = Path(file)
+        handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as stream:
+                stream.write(self.html)
+            Path(draft).chmod(0o644)
+            Path(draft).replace(path)
+        except BaseException:
+            Path(draft).unlink(missing_ok=True)
+            raise
+        return path
+
+    def _repr_html_(self) -> str:
+        """Show the page in a notebook, in a frame of its own so that styles do not mix."""
+        return tag(
+            "iframe",
+            srcdoc=self.html.replace("\n", " "),
+            style="width:100%;height:48rem;border:0",
+            title="Report on a model",
+        )
+
+    def __repr__(self) -> str:
+        return f"<report: {len(self.html) / 1024:,.0f} kB of HTML; save it with .save(file)>"
+
+
+def report(
+    estimator: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    X_test: Any = None,
+    y_test: Any = None,
+    sample_weight: Any = None,
+    fit_params: Mapping[str, Any] | None = None,
+    file: Any = None,
+    title: str | None = None,
+    ids: Sequence[Any] | None = None,
+    timings: Mapping[str, float] | None = None,
+    command: str | None = None,
+) -> Report:
+    """Write one page on a fitted model that opens in any browser.
+
+    It shows what the data looked like, how good the model is, whether more trees would help, which features matter and
+    how, rows that it gets wrong, some trees, and how to grow it again. The page needs nothing from elsewhere.
+
+    Parameters
+    ----------
+    estimator : fitted forest or tree
+    X, y : the training data, optional
+        Given again, rows in any order: a model keeps no rows. Without it the page has only what the model knows.
+    X_test, y_test : rows that took no part in the fit, optional
+        The model is judged by them too. A single tree, which has no rows outside a bag, can be judged by them alone.
+    sample_weight : array, optional
+        As given to `fit`.
+    fit_params : dict, optional
+        What else `fit` was given for each row: `{"groups": ..., "stratify": ...}`.
+    file : str, path or None, default=None
+        Where to write the page. None: nowhere.
+    title : str or None, default=None
+        Heading of the page. None: the kind of model.
+    ids : sequence or None, default=None
+        What to call the training rows. None: by number, from 0.
+    timings : dict of str: seconds, optional
+        What took how long, to be shown.
+    command : str or None, default=None
+        How to grow the model again, to be shown. None: lines of Python.
+
+    Returns
+    -------
+    Report
+
+    Examples
+    --------
+    >>> import weald
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> forest = weald.RandomForestClassifier(50, random_state=0).fit(X, y)
+    >>> page = weald.report(forest, X, y, title="Iris")
+    >>> [round(value, 3) for value in page.metrics["out of bag"]["accuracy"]]
+    [0.94, 0.89, 0.968]
+    >>> page.save("iris.html")  # doctest: +SKIP
+    """
+    _check(estimator, X, y, X_test, y_test, ids)
+    began = time.perf_counter()
+    found = _look(estimator, X, y, sample_weight, dict(fit_params or {}))
+    sources = [a for a in (out_of_bag(found), None if X_test is None else held_out(estimator, X_test, y_test)) if a]
+    rows = None if X is None else _read(estimator, X)
+    times = dict(timings or {})
+    times.setdefault("the questions of this page", 0.0)
+    sections = [*_sections(estimator, X, y, rows, found, sources, sample_weight, dict(fit_params or {}), ids)]
+    times["the questions of this page"] = time.perf_counter() - began
+    sections.append(making.section(estimator, times, command))
+    scores = [(answers, judge(answers)) for answers in sources]
+    heading = title if title is not None else type(estimator).__name__
+    html = write_page(
+        heading, _words(estimator, rows), _cards(estimator, scores), sections, f"Made by weald {version('weald')}."
+    )
+    made = Report(html, {a.source: {s.name: (s.value, s.low, s.high) for s in judged} for a, judged in scores})
+    if file is not None:
+        made.save(file)
+    return made
+
+
+def _check(model: Any, X: Any, y: Any, X_test: Any, y_test: Any, ids: Any) -> None:
+    check_is_fitted(model, "forest_")
+    if model.n_outputs_ > 1:
+        raise ParameterError(
+            f"A report speaks of one target; this model has {model.n_outputs_}. Fit one for each target."
+        )
+    for one, other, words in ((X, y, "X and y"), (X_test, y_test, "X_test and y_test")):
+        if (one is None) != (other is None):
+            raise ParameterError(f"Give both of {words}, or neither.")
+    if ids is not None and (X is None or len(ids) != len(y)):
+        raise DataError("ids must have one entry for each training row.")
+
+
+def _look(model: Any, X: Any, y: Any, sample_weight: Any, fit_params: dict[str, Any]) -> OutOfBag | None:
+    """Ask for what the trees say out of bag; a model whose trees have no bags says nothing."""
+    if X is None or not hasattr(model, "out_of_bag"):
+        return getattr(model, "oob_", None)
+    if not any(origin.bags.bootstrap for origin in model.forest_.origins) or any(
+        o.resampling != "bagging" for o in model.forest_.origins
+    ):
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the page says how many rows are unknown
+        found: OutOfBag = model.out_of_bag(X, y, sample_weight, **fit_params)
+    return found
+
+
+def _read(model: Any, X: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return model._read(X)  # noqa: SLF001  (X with the schema of the fit)
+
+
+def _sections(
+    model: Any,
+    X: Any,
+    y: Any,
+    rows: Any,
+    found: OutOfBag | None,
+    sources: list[Answers],
+    sample_weight: Any,
+    fit_params: dict[str, Any],
+    ids: Any,
+) -> list[Section]:
+    names = names_of(model, None)
+    made = []
+    if rows is not None:
+        made.append(columns.section(model, rows, _target(model, y), names))
+    if sources:
+        made.append(quality.section(model, sources))
+    if found is not None:
+        made.append(growth.section(found))
+    asked, n_asked = ([], 0) if X is None else reasons.ask(model, X, y, sample_weight, fit_params)
+    asked = asked or reasons.known_alone(model)
+    made.append(reasons.section(asked, n_asked or model.forest_.n_trees, model.forest_.n_trees))
+    order = asked[0].order()
+    if rows is not None:
+        made.append(dependence.section(model, rows, order, names))
+    if sources:
+        first = sources[0]
+        at_hand = rows if first.source == "out of bag" else None
+        made.append(
+            mistakes.section(model, first, at_hand, order, names, ids if first.source == "out of bag" else None)
+        )
+    made.append(browser.section(model))
+    return made
+
+
+def _target(model: Any, y: Any) -> Any:
+    """The target in plain numbers."""
+    values = np.asarray(y).ravel()
+    if not hasattr(model, "classes_"):
+        return values.astype(np.float64)
+    number_of = {label: k for k, label in enumerate(model.classes_.tolist())}
+    try:
+        return np.array([number_of[label] for label in values.tolist()])
+    except KeyError as error:
+        raise DataError(
+            f"y has the class {error.args[0]!r}, which the forest does not know. Give the training data."
+        ) from error
+
+
+def _words(model: Any, rows: Any) -> str:
+    forest = model.forest_
+    table = f" grown from {rows.shape[0]:,} rows and {rows.shape[1]:,} columns" if rows is not None else ""
+    trees = f"{forest.n_trees:,} trees" if forest.n_trees > 1 else "One tree"
+    return f"{type(model).__name__}. {trees}{table}, fingerprint {forest.fingerprint()[:16]}."
+
+
+def _cards(model: Any, scores: list[tuple[Answers, list[Score]]]) -> list[tuple[str, str]]:
+    cards = []
+    for answers, judged in scores:
+        for score in (judged[0], judged[2] if len(judged) == 4 else judged[1]):
+            say = percent if score.is_share else number
+            cards.append((f"{score.name}, {answers.source}", say(score.value)))
+    return [*cards, ("trees", f"{model.forest_.n_trees:,}"), ("nodes", f"{model.forest_.n_nodes:,}")]

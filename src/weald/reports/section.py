@@ -1,0 +1,102 @@
+"""A part of the page, and what all parts use: tables, notes, figures, numbers in words."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from weald.markup import Markup, join, tag
+from weald.words import say_number
+
+LONGEST = 60  # letters of a name or label that are shown
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the page with a heading of its own."""
+
+    name: str  # by which links find it
+    title: str
+    lead: str  # one or two sentences on what is to be seen
+    body: Markup
+
+
+def shorten(text: str, most: int = LONGEST) -> str:
+    """Cut a long text."""
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def name(text: object, most: int = LONGEST) -> Markup:
+    """Show a name or a label from the user's table; a long one is cut, and whole when pointed at."""
+    words = str(text)
+    return tag("bdi", shorten(words, most), title=words[:1000] if len(words) > most else None)
+
+
+def percent(share: float) -> str:
+    """Say a share; what is not quite none or all does not look so."""
+    if math.isnan(share):
+        return "unknown"
+    words = f"{100 * share:.1f} %"
+    return "< 0.1 %" if words == "0.0 %" and share > 0 else "> 99.9 %" if words == "100.0 %" and share < 1 else words
+
+
+def number(value: float) -> str:
+    """Say a number for a table."""
+    return "unknown" if math.isnan(value) else say_number(float(value)).replace("-", "−")
+
+
+def table(
+    heads: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    caption: str,
+    numeric: Iterable[int] = (),
+    sortable: bool = False,
+) -> Markup:
+    """Make a table that scrolls sideways where it is too wide; columns of `numeric` stand at the right."""
+    right = set(numeric)
+
+    def classes(column: int) -> str | None:
+        return "n" if column in right else None
+
+    head = (tag("th", text, scope="col", class_=classes(c)) for c, text in enumerate(heads))
+    lines = (tag("tr", *(tag("td", cell, class_=classes(c)) for c, cell in enumerate(row))) for row in rows)
+    body = tag(
+        "table",
+        tag("caption", caption),
+        tag("thead", tag("tr", *head)),
+        tag("tbody", *lines),
+        class_="sort" if sortable else None,
+    )
+    return tag("div", body, class_="scroll", tabindex=0, role="region", aria_label=caption)
+
+
+def figure(picture: Markup, caption: str, *, wide: bool = False) -> Markup:
+    """Put a picture and its words together; a wide one stands alone."""
+    return tag("figure", picture, tag("figcaption", caption), class_="alone" if wide else None)
+
+
+def figures(*pictures: Markup) -> Markup:
+    """Put figures side by side where there is room."""
+    return tag("div", *pictures, class_="figures")
+
+
+def note(text: str, kind: str = "note") -> Markup:
+    """Say something that a reader should not overlook."""
+    return tag("p", text, class_=kind)
+
+
+def subhead(text: str) -> Markup:
+    """Make a heading inside a section."""
+    return tag("h3", text)
+
+
+def thin(n: int, most: int) -> np.ndarray:
+    """Choose at most so many of n points, evenly, the first and the last among them."""
+    return np.unique(np.linspace(0, n - 1, min(n, most)).astype(int)) if n else np.empty(0, dtype=int)
+
+
+def stack(*parts: Markup) -> Markup:
+    """Put parts below one another."""
+    return join(*parts, between="\n")

@@ -1,0 +1,127 @@
+"""Pictures as SVG: scales, axes, and the frame that charts are drawn in. Colours are those of the page's style."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from weald.markup import Markup, join, tag
+from weald.reports.section import shorten
+from weald.words import say_number
+
+WIDTH, HEIGHT = 330, 240
+WIDE = 440  # of a picture that stands alone
+LETTER = 6.1  # width of a letter of an axis, on average
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A stretch of numbers along a stretch of the picture."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+
+    def __call__(self, value: float) -> float:
+        """Find the place of a value."""
+        return round(self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start), 1)
+
+    def ticks(self, most: int = 6) -> list[float]:
+        """Round numbers on the scale."""
+        span = self.high - self.low
+        step = 10.0 ** math.floor(math.log10(span / most))
+        step *= next(times for times in (1, 2, 5, 10) if span / (step * times) <= most)
+        first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
+        return [i * step for i in range(first, last + 1)]
+
+
+def span(values: Sequence[float] | np.ndarray, *, zero: bool = False, room: float = 0.04) -> tuple[float, float]:
+    """Choose ends for a scale: a little more than the values need."""
+    known = np.asarray(values, dtype=float)
+    known = known[np.isfinite(known)]
+    low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 1.0)
+    low, high = (min(0.0, low), max(0.0, high)) if zero else (low, high)
+    more = room * (high - low) or abs(low) * 0.05 or 0.5
+    return (low if zero and low == 0 else low - more), (high if zero and high == 0 else high + more)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Where a chart is drawn: scales for both directions, and room for the words around it."""
+
+    x: Scale
+    y: Scale
+    width: float
+    height: float
+
+
+def say(value: float) -> str:
+    """Say a number of a scale."""
+    return say_number(value).replace("-", "−")
+
+
+def frame(x: tuple[float, float], y: tuple[float, float], *, width: float = WIDTH, height: float = HEIGHT) -> Frame:
+    """Make a frame for the ends of both scales, with room for the numbers at the left."""
+    up = Scale(*y, height - 40, 12)
+    left = 28 + LETTER * max([len(say(value)) for value in up.ticks()], default=1)
+    return Frame(Scale(*x, left, width - 12), up, width, height)
+
+
+def text(words: str, x: float, y: float, *, anchor: str = "middle", kind: str = "tick", turn: bool = False) -> Markup:
+    """Write words at a place."""
+    turned = f"rotate(-90 {x:.5g} {y:.5g})" if turn else None
+    return tag("text", words, x=float(x), y=float(y), text_anchor=anchor, class_=kind, transform=turned)
+
+
+def line(x1: float, y1: float, x2: float, y2: float, kind: str) -> Markup:
+    """Draw a line."""
+    return tag("line", x1=float(x1), y1=float(y1), x2=float(x2), y2=float(y2), class_=kind)
+
+
+def axes(
+    f: Frame, x_words: str, y_words: str, *, x_ticks: Sequence[tuple[float, str]] | None = None, grid: bool = True
+) -> Markup:
+    """Draw scales with their numbers and what they are."""
+    parts = []
+    if grid:
+        for value in f.y.ticks():
+            at = f.y(value)
+            parts += [
+                line(f.x.start, at, f.x.end, at, "grid"),
+                text(say(value), f.x.start - 6, at + 4, anchor="end"),
+            ]
+    for value, words in x_ticks if x_ticks is not None else [(v, say(v)) for v in f.x.ticks()]:
+        parts.append(text(words, f.x(value), f.y.start + 16))
+    parts.append(line(f.x.start, f.y.start, f.x.end, f.y.start, "axis"))
+    middle = (f.x.start + f.x.end) / 2
+    parts.append(text(shorten(x_words, 52), middle, f.height - 6, kind="label"))
+    if y_words:
+        parts.append(text(y_words, 12, (f.y.start + f.y.end) / 2, kind="label", turn=True))
+    return join(*parts)
+
+
+def picture(f: Frame, *parts: Markup, alt: str, kind: str = "chart") -> Markup:
+    """Close a picture; `alt` says what is to be seen to those who do not see it."""
+    return tag(
+        "svg",
+        tag("title", alt),
+        *parts,
+        viewBox=f"0 0 {f.width:g} {f.height:g}",
+        role="img",
+        aria_label=alt,
+        class_=kind,
+    )
+
+
+def path(xs: Sequence[float], ys: Sequence[float], kind: str) -> Markup:
+    """Draw a line through points; a point that is no number breaks it."""
+    words, pen = [], "M"
+    for x, y in zip(xs, ys, strict=True):
+        if math.isnan(y):
+            pen = "M"
+            continue
+        words.append(f"{pen}{x:g} {y:g}")
+        pen = "L"
+    return tag("path", d="".join(words), class_=kind)

@@ -1,0 +1,326 @@
+"""The page on a model: complete, safe whatever is in the table, and alive in a browser."""
+
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_diabetes, load_iris
+from sklearn.metrics import accuracy_score
+from sklearn.model_selection import train_test_split
+
+import weald
+from tests.browser import needs_browser, open_page
+from weald.reports import columns, dependence
+
+VOID = {"meta", "input", "br"}
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "\"'><img src=x onerror=alert(1)>",
+    "</title></style></svg>&amp;\x00\n",
+    "\u202egnirts \ud800",
+]
+ALL = ["data", "quality", "trees", "importance", "dependence", "mistakes", "browser", "making"]
+
+
+class Page(HTMLParser):
+    """Reads a page and checks that everything opened is closed again."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.open, self.tags, self.text, self.attributes, self.sections = [], [], [], [], []
+        self.feed(page)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += [name for name, _ in attrs]
+        if tag == "section":
+            self.sections.append(dict(attrs)["id"])
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] not in ("style", "script"):
+            self.text.append(data)
+
+
+@pytest.fixture(scope="module")
+def iris():
+    data = load_iris(as_frame=True)
+    y = data.target_names[data.target]
+    X, X_test, y, y_test = train_test_split(data.data, y, random_state=0)
+    forest = weald.RandomForestClassifier(30, random_state=0).fit(X, y)
+    return forest, X, y, X_test, y_test
+
+
+def mixed_table(n=120):
+    rng = np.random.default_rng(0)
+    return pd.DataFrame(
+        {
+            "size": rng.normal(size=n),
+            "kind": rng.choice(["oak", "ash", "elm"], size=n),
+            "grade": pd.Categorical(rng.choice(["low", "mid", "high"], size=n), ["low", "mid", "high"], ordered=True),
+            "holes": np.where(rng.random(n) < 0.7, np.nan, rng.normal(size=n)),
+            "still": np.ones(n),
+        }
+    )
+
+
+def test_a_report_has_all_its_parts_and_the_right_numbers(iris):
+    forest, X, y, X_test, y_test = iris
+    made = weald.report(forest, X, y, X_test=X_test, y_test=y_test, title="Irises")
+    page = Page(made.html)
+    assert page.sections == ALL
+    assert made.metrics["held out"]["accuracy"][0] == accuracy_score(y_test, forest.predict(X_test))
+    assert made.metrics["out of bag"]["accuracy"][0] == 1 - forest.out_of_bag(X, y).error
+    text = " ".join(page.text)
+    assert forest.forest_.fingerprint() in text
+    assert "petal length (cm)" in text
+    assert "Irises" in text
+
+
+def test_the_lines_that_grow_it_again_do(iris):
+    forest, X, y, *_ = iris
+    text = "".join(Page(weald.report(forest, X, y).html).text)
+    code = text[text.index("import weald") : text.index("Fingerprints")]
+    exec(code, {"X": X, "y": y})  # noqa: S102  (it is ours)
+
+
+@pytest.mark.parametrize("kind", ["regressor", "tree", "extra", "bare", "weighted", "hard", "boosted", "array"])
+def test_pages_of_all_kinds_of_models_are_well_formed(kind, iris):
+    forest, X, y, X_test, y_test = iris
+    diabetes = load_diabetes(return_X_y=True)
+    weight = np.where(np.arange(len(y)) % 5, 1.5, 0.0)
+    models = {
+        "regressor": lambda: weald.RandomForestRegressor(20, random_state=0).fit(*diabetes).report(*diabetes),
+        "tree": lambda: weald.DecisionTreeClassifier().fit(X, y).report(X, y, X_test=X_test, y_test=y_test),
+        "extra": lambda: weald.ExtraTreesRegressor(5, random_state=0).fit(*diabetes).report(*diabetes),
+        "bare": forest.report,
+        "weighted": lambda: (
+            weald.RandomForestClassifier(9, random_state=0).fit(X, y, weight).report(X, y, sample_weight=weight)
+        ),
+        "hard": lambda: weald.RandomForestClassifier(9, voting="hard", random_state=0).fit(X, y).report(X, y),
+        "boosted": lambda: (
+            weald.RandomForestClassifier(5, resampling="boosting", random_state=0).fit(X, y).report(X, y)
+        ),
+        "array": lambda: weald.RandomForestClassifier(9, random_state=0).fit(X.to_numpy(), y).report(X.to_numpy(), y),
+    }
+    page = Page(models[kind]().html)
+    assert page.sections[-2:] == ["browser", "making"]
+    assert ("quality" in page.sections) == (kind not in ("extra", "bare", "boosted"))
+
+
+def test_a_table_with_categories_and_holes_is_described():
+    X = mixed_table()
+    y = np.where(X["kind"] == "oak", "yes", "no")
+    y[:5] = "perhaps"
+    text = " ".join(Page(weald.RandomForestClassifier(20, random_state=0).fit(X, y).report(X, y).html).text)
+    assert "ordered categories" in text
+    assert "Columns that have one value only, or none, and cannot help: still." in text
+    assert "Columns that are missing in more than half of the rows: holes." in text
+
+
+def test_columns_are_described_as_numpy_does():
+    column = np.array([3.0, 1.0, np.nan, 2.0, 2.0, np.inf])
+    found = columns.describe(column, None)
+    assert found["missing"] == pytest.approx(1 / 6)
+    assert found["n_distinct"] == 4
+    assert found["quartiles"] == np.quantile([1, 2, 2, 3], [0, 0.25, 0.5, 0.75, 1]).tolist()
+    assert sum(found["counts"]) == 4
+
+
+@pytest.mark.parametrize("task", ["classes", "numbers"])
+def test_partial_dependence_is_the_mean_prediction_with_the_feature_set(task):
+    X, y = load_diabetes(return_X_y=True)
+    kind, y = (weald.RandomForestRegressor, y) if task == "numbers" else (weald.RandomForestClassifier, y > 150)
+    forest = kind(10, random_state=0).fit(X, y)
+    found = dependence.depend(forest, X[:50], 2, np.array([-0.05, 0.05]))
+    for i, value in enumerate((-0.05, 0.05)):
+        changed = X[:50].copy()
+        changed[:, 2] = value
+        expected = forest.predict(changed) if task == "numbers" else forest.predict_proba(changed)
+        np.testing.assert_allclose(found[i], expected)
+
+
+def test_mistakes_are_rows_that_are_wrong(iris):
+    forest, X, y, *_ = iris
+    html = weald.report(forest, X, y, ids=[f"flower-{i}" for i in range(len(y))]).html
+    out = forest.out_of_bag(X, y)
+    wrong = np.flatnonzero(out.predictions != y)
+    listed = {int(n) for n in re.findall(r"flower-(\d+)", html)}
+    assert listed == set(wrong[np.argsort(out.margins[wrong])][:20])
+
+
+def test_hostile_names_are_text_and_nothing_else(iris, tmp_path):
+    _, X, y, *_ = iris
+    labels = np.unique(y)
+    plain = pd.DataFrame(X.to_numpy(), columns=["n0", "n1", "n2", "n3"]).assign(c=np.resize(["p", "q"], len(X)))
+    strange = plain.set_axis(
+        [*HOSTILE[:3], HOSTILE[3].replace("\ud800", "&"), "c"], axis=1
+    )  # pandas refuses half characters
+    strange = strange.assign(c=np.resize([HOSTILE[0], HOSTILE[1]], len(X)))
+    renamed = np.array(HOSTILE[:3])[np.searchsorted(labels, y)]
+    order = {name: i for i, name in enumerate(sorted(HOSTILE[:3]))}
+    tame = np.array(["a", "b", "c"])[[order[name] for name in renamed]]
+    pages = []
+    for table, target, title in ((plain, tame, "t"), (strange, renamed, HOSTILE[2])):
+        forest = weald.RandomForestClassifier(10, random_state=0).fit(table, target)
+        html = weald.report(forest, table, target, title=title, ids=[HOSTILE[i % 4] for i in range(len(table))]).html
+        html.encode("utf-8")
+        pages.append((html, Page(html)))
+    (_, tame_page), (html, hostile) = pages
+    assert sorted(set(hostile.tags)) == sorted(set(tame_page.tags))
+    assert set(hostile.attributes) == set(tame_page.attributes)
+    assert "<img" not in html
+    assert html.count("<script") == 1
+
+
+def test_a_page_asks_for_nothing_from_elsewhere(iris):
+    forest, X, y, *_ = iris
+    html = weald.report(forest, X, y).html
+    assert not [word for word in ("http:", "https:", " src=", "url(", "@import", "<link") if word in html]
+    assert "default-src &#x27;none&#x27;" in html
+
+
+def test_a_notebook_shows_the_page_in_a_frame_of_its_own(iris):
+    forest, *_ = iris
+    shown = forest.report()._repr_html_()
+    assert shown.startswith("<iframe srcdoc=")
+    assert "<script" not in shown
+
+
+def test_a_file_that_cannot_be_written_leaves_nothing_behind(iris, tmp_path):
+    forest, *_ = iris
+    target = tmp_path / "page.html"
+    target.mkdir()
+    with pytest.raises(OSError, match=r"page\.html"):
+        forest.report(file=target)
+    assert list(tmp_path.iterdir()) == [target]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"X": "X"}, "Give both of X and y"),
+        ({"X_test": "X"}, "Give both of X_test and y_test"),
+        ({"X_test": "X", "y_test": [1, 2]}, "y_test has 2 values"),
+        ({"ids": [1]}, "ids must have"),
+    ],
+)
+def test_what_cannot_be_reported_is_refused(iris, given, words):
+    forest, X, *_ = iris
+    with pytest.raises(weald.WealdError, match=words):
+        weald.report(forest, **{key: X if value == "X" else value for key, value in given.items()})
+
+
+def test_other_data_than_the_training_data_is_refused(iris):
+    forest, _, _, X_test, y_test = iris
+    with pytest.raises(weald.DataError, match="grown from"):
+        forest.report(X_test, y_test)
+
+
+def test_two_hundred_columns_stay_small():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 200))
+    y = X[:, 0] + rng.normal(size=3000)
+    made = weald.RandomForestRegressor(5, max_features=0.1, random_state=0).fit(X, y).report(X, y)
+    assert len(made.html.encode()) < 3_000_000
+
+
+@pytest.mark.slow
+def test_two_hundred_columns_and_a_hundred_thousand_rows_stay_small():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100_000, 200))
+    y = (X[:, :3].sum(axis=1) + rng.normal(size=100_000) > 0).astype(int)
+    made = weald.RandomForestClassifier(10, random_state=0).fit(X, y).report(X, y)
+    assert len(made.html.encode()) < 3_000_000
+
+
+# -------------------------------------------------------------------------------------------------------- a browser
+
+# Presses what can be pressed, and leaves what happened where the page's text can be read.
+PRESS = """
+const said = {};
+const count = () => document.querySelectorAll(".tree:not([hidden]) details[open]").length;
+const all = document.querySelectorAll(".tree:not([hidden]) details").length;
+document.querySelector(".fold.open").click(); said.opened = count() === all;
+document.querySelector(".fold.close").click(); said.closed = count() === 1;
+const first = document.querySelector(".tree summary"); first.focus();
+const press = key => document.activeElement.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}));
+press("ArrowLeft"); said.folded = count() === 0;
+press("ArrowRight"); press("ArrowDown"); said.moved = document.activeElement !== first;
+const pick = document.querySelector(".pick"); pick.value = "1"; pick.dispatchEvent(new Event("change"));
+said.picked = document.querySelectorAll(".tree")[0].hidden && !document.querySelectorAll(".tree")[1].hidden;
+const paper = () => getComputedStyle(document.body).backgroundColor;
+const before = paper(); document.querySelector(".theme").click(); said.dark = before !== paper();
+const head = document.querySelectorAll("#importance th")[0]; head.click();
+const names = [...document.querySelectorAll("#importance tbody tr")].map(row => row.cells[0].textContent.toLowerCase());
+said.sorted = names.join() === [...names].sort().reverse().join();
+said.charts = [...document.querySelectorAll("svg.chart")].every(svg => svg.getBoundingClientRect().width > 200);
+said.wide = document.documentElement.scrollWidth <= innerWidth;
+document.body.setAttribute("data-said", JSON.stringify(said));
+"""
+
+
+@needs_browser
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_page_is_alive_in_a_browser(iris, tmp_path, width):
+    forest, X, y, X_test, y_test = iris
+    html = weald.report(forest, X, y, X_test=X_test, y_test=y_test).html
+    file = tmp_path / "page.html"
+    rule = re.search(r'<meta http-equiv="Content-Security-Policy"[^>]*>', html).group()
+    file.write_text(html.replace(rule, "").replace("</body>", f"<script>{PRESS}</script></body>"), encoding="utf-8")
+    dom, console = open_page(file, tmp_path / "profile", f"--window-size={width},900")
+    said = re.search(r'data-said="([^"]*)"', dom)
+    assert said, console
+    assert said.group(1).count("true") == 9, said.group(1)
+    assert console == []
+
+
+@needs_browser
+def test_the_page_itself_loads_without_a_complaint_and_strange_script_does_not_run(iris, tmp_path):
+    forest, X, y, *_ = iris
+    file = tmp_path / "page.html"
+    html = weald.report(forest, X, y).html
+    file.write_text(html, encoding="utf-8")
+    dom, console = open_page(file, tmp_path / "profile")
+    assert console == []
+    assert dom.count('role="img"') > 10
+    file.write_text(html.replace("</h1>", "</h1><script>document.body.id = 'broken'</script>"), encoding="utf-8")
+    dom, console = open_page(file, tmp_path / "profile")
+    assert 'id="broken"' not in dom
+    assert "Content Security Policy" in " ".join(console)
+
+
+def contrast(one, other):
+    """How well one colour stands out from another (WCAG)."""
+
+    def light(color):
+        parts = (
+            [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+            if len(color) == 7
+            else [int(c * 2, 16) / 255 for c in color[1:]]
+        )
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    low, high = sorted((light(one), light(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("name", ["LIGHT", "DARK"])
+def test_words_stand_out_from_what_is_behind_them(name):
+    from weald.reports import style
+
+    color = dict(re.findall(r"--([\w-]+): (#\w+)", getattr(style, name)))
+    for ink in ("ink", "soft", "link"):
+        for paper in ("paper", "card", "hover"):
+            assert contrast(color[ink], color[paper]) >= 4.5, (ink, paper)
+    assert contrast(color["ink"], color["note"]) >= 4.5
+    assert min(contrast(color[f"c{k}"], color["paper"]) for k in range(4)) >= 2.8
