@@ -5,8 +5,9 @@
 
 A metric gives its value and its influence function: how much each row, weighing a little more, would move the value.
 The standard error is the root of the mean squared influence over the number of rows. For a mean this is the usual
-standard error, for the area under the ROC curve that of DeLong, DeLong and Clarke-Pearson (1988). Shares of right answers have
-Wilson's interval instead, which holds near 0 and 1 too. Rows are taken as independent, though they share trees.
+standard error, for the area under the ROC curve that of DeLong, DeLong and Clarke-Pearson (1988). Shares of right
+answers have Wilson's interval instead, which holds near 0 and 1 too. Rows are taken as independent, though they share
+trees.
 
 There is no logarithmic loss: forests say shares of exactly 0, for which it is infinite.
 """
