@@ -60,6 +60,7 @@ LAYERS = [
     "category_sets",
     "predict",
     "importance",
+    "sharing",
 ]
 
 # The compiler's own header of machine instructions: the only one from outside whose name ends in .h.

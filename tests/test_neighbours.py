@@ -131,10 +131,9 @@ def classes():
     return forest, forest.neighbours(X, CLASSES)
 
 
-def test_proximity_is_the_share_of_common_leaves(classes, monkeypatch):
+def test_proximity_is_the_share_of_common_leaves(classes):
     forest, neighbours = classes
     expected = brute_force(forest)
-    monkeypatch.setattr("weald.neighbours.BLOCK", 50)
     np.testing.assert_allclose(forest.proximity(X).toarray(), expected, rtol=1e-15)
     np.testing.assert_allclose(neighbours.proximity().toarray(), expected, rtol=1e-15)
     leaves = forest.apply(NEW)[:, None] == forest.apply(X)[None]
@@ -189,12 +188,44 @@ def test_what_cannot_be_asked_is_refused(classes):
         forest.neighbours(X[:-1], CLASSES[:-1])
 
 
+@pytest.mark.parametrize("kind", ["numbers", "classes"])
+def test_engines_see_the_same_neighbours(kind):
+    y = Y if kind == "numbers" else CLASSES
+    native = forest_of(kind, max_features=2).fit(X, y)
+    reference = forest_of(kind, max_features=2, engine="reference").fit(X, y)
+    one, other = native.neighbours(X, y), reference.neighbours(X, y)
+    pairs = [
+        (one.weights(NEW), other.weights(NEW)),
+        (one.weights(k=3), other.weights(k=3)),
+        (native.proximity(X, NEW), reference.proximity(X, NEW)),
+        (one.proximity(out_of_bag=True, k=5), other.proximity(out_of_bag=True, k=5)),
+    ]
+    for found, expected in pairs:
+        np.testing.assert_array_equal(found.toarray(), expected.toarray())
+    np.testing.assert_array_equal(one.outliers(), other.outliers())
+
+
+def test_a_result_that_no_memory_could_hold_is_refused(classes, monkeypatch):
+    forest, neighbours = classes
+    monkeypatch.setattr("weald.neighbours.MOST_ENTRIES", 500)
+    with pytest.raises(weald.DataError, match=r"more than [\d,]+ entries.*Give k"):
+        forest.proximity(X)
+    with pytest.raises(weald.DataError, match="Give k"):
+        neighbours.proximity()
+    assert forest.proximity(X, k=2).nnz == 2 * N
+
+
 @pytest.mark.slow
-def test_proximities_of_100_000_rows_fit_the_memory():
+@pytest.mark.parametrize("noise", [0, 1], ids=["large pure leaves", "small leaves"])
+def test_100_000_rows_have_neighbours(noise):
     rng = np.random.default_rng(0)
     x = rng.normal(size=(100_000, 5))
-    forest = weald.RandomForestClassifier(20, random_state=0).fit(x, x[:, 0] + rng.normal(size=len(x)) > 0)
+    y = x[:, 0] + noise * rng.normal(size=len(x)) > 0
+    forest = weald.RandomForestClassifier(20, random_state=0).fit(x, y)
     near = forest.proximity(x, k=5)
     assert near.shape == (100_000, 100_000)
-    assert (np.diff(near.indptr) <= 5).all()
-    assert (near.diagonal() == 1).sum() > 99_000
+    assert (np.diff(near.indptr) == 5).all()
+    assert (near.max(axis=1).toarray() == 1).all()
+    neighbours = forest.neighbours(x, y)
+    assert (neighbours.nearest(k=5).weights[:, 0] > 0).mean() > 0.99
+    assert len(neighbours.outliers()) == 100_000

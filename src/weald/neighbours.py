@@ -6,13 +6,12 @@ how often two rows share a leaf says how alike the forest finds them.
     HasNeighbours   the methods of forests: proximity, neighbours, weights, leaf_rows
     Neighbours      what needs the training data: weights, rows of a leaf, nearest rows, proximities, outliers
 
-Everything is sparse: a row shares leaves with few others. With leaves (rows x leaves of all trees, one 1 per tree) as
-sparse matrices A and B, proximities are A·Bᵀ / trees; with the weights of training rows in leaves instead of B they are
-the weights of predictions.
+The engine adds up what rows have in common with the members of their leaves. Where each member counts 1, that is the
+number of trees in which two rows share a leaf; where it counts what it contributes to what the leaf says, the sums are
+the weights of a prediction. Results are sparse: a row shares leaves with few others.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,15 +19,16 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from weald.errors import ParameterError
+from weald.engines.door import Engine, Sharing, open_engine
+from weald.errors import DataError, ParameterError
 from weald.estimator import TreeModel
 from weald.mdi import class_shares
 from weald.model import FloatArray, Forest, IntArray
 from weald.params import is_whole
+from weald.threads import count_threads
 from weald.training import Training, read_again
 
-BLOCK = 2048  # rows that are compared with all others at a time
-ONES = np.array([number.bit_count() for number in range(256)], dtype=np.uint8)  # bits that are set
+MOST_ENTRIES = 2**29  # of a sparse result: 6 GiB
 
 
 class Nearest(NamedTuple):
@@ -46,30 +46,14 @@ class LeafRows(NamedTuple):
     targets: npt.NDArray[Any]
 
 
-def mark_leaves(forest: Forest, leaves: IntArray) -> sparse.csr_array:
-    """Mark the leaf of each row in each tree: rows x nodes of all trees."""
-    n_rows, n_trees = leaves.shape
-    columns = (leaves + forest.tree_start[:-1]).ravel()
-    starts = np.arange(0, n_rows * n_trees + 1, n_trees)
-    return sparse.csr_array((np.ones(len(columns)), columns, starts), shape=(n_rows, forest.n_nodes))
-
-
-def keep_largest(block: sparse.csr_array, k: int) -> sparse.csr_array:
-    """Keep the k largest entries of each row; of equal ones the first columns."""
-    block.sort_indices()
-    rows = np.repeat(np.arange(block.shape[0]), np.diff(block.indptr))
-    order = np.lexsort((block.indices, -block.data, rows))
-    place = np.arange(len(order)) - block.indptr[rows]
-    kept = np.sort(order[place < k])
-    starts = np.concatenate([[0], np.cumsum(np.bincount(rows[kept], minlength=block.shape[0]))])
-    return sparse.csr_array((block.data[kept], block.indices[kept], starts), shape=block.shape)
-
-
-def multiply_in_blocks(left: sparse.csr_array, right: sparse.csr_array, k: int | None) -> Iterator[sparse.csr_array]:
-    """Multiply some rows at a time, so that only the largest entries are ever held for all rows."""
-    for begin in range(0, left.shape[0], BLOCK):
-        block = sparse.csr_array(left[begin : begin + BLOCK] @ right)
-        yield block if k is None else keep_largest(block, k)
+def list_members(forest: Forest, leaves: IntArray, n_members: int) -> Sharing:
+    """List which rows are in which leaf (leaves: rows x trees; -1: in none). Nobody is asked about yet."""
+    nodes = np.where(leaves < 0, -1, leaves + forest.tree_start[:-1]).ravel()
+    rows = np.repeat(np.arange(n_members, dtype=np.int32), forest.n_trees)
+    at = nodes >= 0
+    marks = np.ones(np.count_nonzero(at), dtype=np.bool_)
+    members = sparse.csr_array(sparse.coo_array((marks, (nodes[at], rows[at])), shape=(forest.n_nodes, n_members)))
+    return Sharing(leaves, forest.tree_start, n_members, members.indptr, members.indices)
 
 
 def check_k(k: Any, *, none: bool) -> None:
@@ -78,12 +62,37 @@ def check_k(k: Any, *, none: bool) -> None:
         raise ParameterError(f"k={k!r} is not allowed. Give a whole number from 1{' or None' if none else ''}.")
 
 
-def share_leaves(forest: Forest, leaves: IntArray, others: IntArray, k: int | None) -> sparse.csr_array:
-    """Share of the trees in which two rows are in the same leaf (rows x others)."""
+def require_room(sharing: Sharing) -> None:
+    """Refuse a result that is too large to hold. A row has at least as many entries as its largest leaf has members."""
+    sizes, least = np.diff(sharing.start), np.zeros(len(sharing.leaves), dtype=np.int64)
+    for tree, leaves in zip(sharing.tree_start[:-1], sharing.leaves.T, strict=True):
+        least = np.maximum(least, np.where(leaves < 0, 0, sizes[tree + leaves]))
+    n_entries = int(least.sum())
+    if n_entries > MOST_ENTRIES:
+        raise DataError(
+            f"The result would have more than {n_entries:,} entries ({12 * n_entries / 2**30:.0f} GiB): leaves hold "
+            "many rows. Give k to keep the largest of each row, or ask about fewer rows at a time."
+        )
+
+
+def add_up(engine: Engine, sharing: Sharing, k: int | None, n_threads: int) -> sparse.csr_array:
+    """Let the engine add up what asked rows have in common with members (rows x members)."""
     check_k(k, none=True)
-    right = sparse.csr_array(mark_leaves(forest, others).T)
-    blocks = list(multiply_in_blocks(mark_leaves(forest, leaves), right, k))
-    return sparse.csr_array(sparse.vstack(blocks, format="csr") / forest.n_trees)
+    if k is None:
+        require_room(sharing)
+    starts, members, sums = engine.add_shares(sharing, k or 0, n_threads, None)
+    return sparse.csr_array((sums, members, starts), shape=(len(sharing.leaves), sharing.n_members))
+
+
+def compare_rows(model: TreeModel, X: Any, Y: Any = None, k: int | None = None) -> sparse.csr_array:
+    """Share of the trees in which two rows are in the same leaf (rows x others); a single tree is a forest of one."""
+    check_k(k, none=True)
+    leaves = model._leaves(X)  # noqa: SLF001  (`apply` of a single tree has another shape)
+    others = leaves if Y is None else model._leaves(Y)  # noqa: SLF001
+    sharing = replace(list_members(model.forest_, others, len(others)), leaves=leaves)
+    found = add_up(open_engine(model.engine), sharing, k, count_threads(model.n_jobs))
+    found.data /= model.forest_.n_trees
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,18 +134,16 @@ class Neighbours:
             `predict_proba(X)`. A row that is in every bag has no out-of-bag weights, and its line is empty.
         """
         check_k(k, none=True)
-        training = self.training
-        if X is None:
-            asked = mark_leaves(training.forest, self._leaves())
-            asked.data = self._is_new().T.astype(np.float64).ravel()
-            asked.eliminate_zeros()
-            n_trees = np.diff(asked.indptr)
-        else:
-            asked = mark_leaves(training.forest, training.model.apply(X))
-            n_trees = np.full(asked.shape[0], training.forest.n_trees)
-        blocks = list(multiply_in_blocks(asked, self._shares_of_leaves(), k))
-        scale = sparse.diags_array(1 / np.maximum(n_trees, 1))
-        return self._for_all_columns(sparse.csr_array(scale @ sparse.vstack(blocks, format="csr")), by_row=X is None)
+        forest = self.training.forest
+        leaves = self._out_of_bag_leaves() if X is None else self.training.model.apply(X)
+        members = self._shares_of_leaves()
+        sharing = Sharing(
+            leaves, forest.tree_start, self.training.n_rows, members.indptr, members.indices, members.data
+        )
+        found = self._add_up(sharing, k)
+        n_trees = np.maximum(1, np.count_nonzero(leaves >= 0, axis=1))
+        found.data /= np.repeat(n_trees, np.diff(found.indptr))
+        return self._for_all_columns(found, by_row=X is None)
 
     def nearest(self, X: Any = None, k: int = 5) -> Nearest:
         """Find the training rows that weigh most in a prediction.
@@ -155,12 +162,14 @@ class Neighbours:
         """
         check_k(k, none=False)
         found = self.weights(X, k=k)
+        lengths = np.diff(found.indptr)
+        line = np.repeat(np.arange(found.shape[0]), lengths)
+        order = np.lexsort((found.indices, -found.data, line))
+        place = np.arange(len(line)) - np.repeat(found.indptr[:-1], lengths)
         rows = np.full((found.shape[0], k), -1, dtype=np.int64)
         weights = np.zeros((found.shape[0], k))
-        for i, (begin, end) in enumerate(zip(found.indptr[:-1], found.indptr[1:], strict=True)):
-            order = np.lexsort((found.indices[begin:end], -found.data[begin:end]))
-            rows[i, : end - begin] = found.indices[begin:end][order]
-            weights[i, : end - begin] = found.data[begin:end][order]
+        rows[line, place] = found.indices[order]
+        weights[line, place] = found.data[order]
         return Nearest(rows, weights)
 
     def leaf_rows(self, tree: int, leaf: int) -> LeafRows:
@@ -209,28 +218,10 @@ class Neighbours:
         check_k(k, none=True)
         if out_of_bag and X is not None:
             raise ParameterError("out_of_bag=True compares training rows with one another. Leave X out.")
-        blocks = list(self._proximities(X, k, out_of_bag=out_of_bag))
-        return self._for_all_columns(sparse.csr_array(sparse.vstack(blocks, format="csr")), by_row=X is None)
-
-    def _proximities(self, X: Any, k: int | None, *, out_of_bag: bool) -> Iterator[sparse.csr_array]:
-        """Compare rows with the training rows, some rows at a time."""
-        forest = self.training.forest
-        right = mark_leaves(forest, self._leaves())
-        left = right if X is None else mark_leaves(forest, self.training.model.apply(X))
+        found = self._add_up(self._sharing(X, out_of_bag=out_of_bag), k)
         if not out_of_bag:
-            for block in multiply_in_blocks(left, sparse.csr_array(right.T), k):
-                yield sparse.csr_array(block / forest.n_trees)
-            return
-        is_new = self._is_new()
-        right.data = is_new.T.astype(np.float64).ravel()
-        right.eliminate_zeros()
-        bits, begin = np.packbits(is_new, axis=0).T, 0
-        for block in multiply_in_blocks(right, sparse.csr_array(right.T), None):
-            rows = np.repeat(np.arange(block.shape[0]), np.diff(block.indptr)) + begin
-            both = ONES[bits[rows] & bits[block.indices]].sum(axis=1)
-            block.data /= np.maximum(both, 1)
-            begin += block.shape[0]
-            yield block if k is None else keep_largest(block, k)
+            found.data /= self.training.forest.n_trees
+        return self._for_all_columns(found, by_row=X is None)
 
     def outliers(self, *, out_of_bag: bool = False) -> FloatArray:
         """Score training rows by how little they have in common with others of their class (Breiman).
@@ -250,16 +241,11 @@ class Neighbours:
         """
         table = self.training.reading.table
         kind = table.target if table.n_classes else np.zeros(table.n_rows, dtype=np.int64)
-        sums, begin = np.empty(table.n_rows), 0
-        for block in self._proximities(None, None, out_of_bag=out_of_bag):
-            rows = np.repeat(np.arange(block.shape[0]), np.diff(block.indptr))
-            same = kind[rows + begin] == kind[block.indices]
-            sums[begin : begin + block.shape[0]] = np.bincount(
-                rows[same], weights=block.data[same] ** 2, minlength=block.shape[0]
-            )
-            begin += block.shape[0]
+        training, sharing = self.training, self._sharing(None, out_of_bag=out_of_bag)
+        squares = training.engine.square_shares(sharing, kind, kind, training.n_threads, None)
+        n_trees = 1 if out_of_bag else training.forest.n_trees
         with np.errstate(divide="ignore"):
-            raw = table.n_rows / sums
+            raw = table.n_rows / (squares / n_trees**2)
         scores = np.empty(table.n_rows)
         for k in np.unique(kind):
             of_class = raw[kind == k]
@@ -276,8 +262,26 @@ class Neighbours:
         return t.engine.leaves(t.forest, t.reading.table.X, t.n_threads, None)
 
     def _is_new(self) -> npt.NDArray[np.bool_]:
-        """Say which rows are outside which bags (trees x rows)."""
-        return self.training.out_of_bag(range(self.training.forest.n_trees))
+        """Say which rows are outside which bags (rows x trees)."""
+        return self.training.out_of_bag(range(self.training.forest.n_trees)).T
+
+    def _out_of_bag_leaves(self) -> IntArray:
+        """Find the leaf of each training row in each tree that has not seen it; -1 in the others."""
+        leaves: IntArray = np.where(self._is_new(), self._leaves(), -1).astype(np.int32)
+        return leaves
+
+    def _sharing(self, X: Any, *, out_of_bag: bool) -> Sharing:
+        """Say in which leaves rows are, and which training rows are in which leaf."""
+        forest, n_rows = self.training.forest, self.training.n_rows
+        if out_of_bag:
+            leaves = self._out_of_bag_leaves()
+            return replace(list_members(forest, leaves, n_rows), counting=leaves >= 0)
+        leaves = self._leaves()
+        members = list_members(forest, leaves, n_rows)
+        return members if X is None else replace(members, leaves=self.training.model.apply(X))
+
+    def _add_up(self, sharing: Sharing, k: int | None) -> sparse.csr_array:
+        return add_up(self.training.engine, sharing, k, self.training.n_threads)
 
     def _counts(self, trees: range) -> FloatArray:
         """How much each training row counts in some trees (trees x rows)."""
@@ -356,8 +360,7 @@ class HasNeighbours(TreeModel):
         -------
         sparse matrix of shape (n_rows, n_others)
         """
-        leaves = self._leaves(X)
-        return share_leaves(self.forest_, leaves, leaves if Y is None else self._leaves(Y), k)
+        return compare_rows(self, X, Y, k)
 
     def neighbours(
         self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, stratify: Any = None

@@ -6,16 +6,16 @@ from sklearn.datasets import load_iris
 
 import weald
 from weald.plot import ProximityDisplay
-from weald.plot.proximity import proximities, scale_classically
+from weald.plot.proximity import scale_classically
 
 X, labels = load_iris(return_X_y=True)
 
 
-def test_proximity_is_the_share_of_trees_in_which_rows_share_a_leaf():
+def test_distances_on_the_map_are_those_of_the_forests_proximities():
+    rows = X[[0, 1, 60, 120]]
     forest = weald.RandomForestClassifier(7, random_state=0).fit(X, labels)
-    leaves = forest.apply(X)
-    expected = (leaves[:, None] == leaves[None]).mean(axis=2)
-    assert np.allclose(proximities(forest, X), expected)
+    points, _ = scale_classically(1 - forest.proximity(rows).toarray())
+    np.testing.assert_array_equal(ProximityDisplay.from_estimator(forest, rows).points, points)
 
 
 def test_points_of_the_plane_are_found_again():

@@ -3,6 +3,7 @@
 Engine             what every engine can do
 OutOfBagVotes      what trees say of the rows outside their bags
 Mixing             which features to mix among which rows
+Sharing            which rows are in which leaves
 ReferenceEngine    the definition in plain Python (`reference.py`), fed with lists
 open_engine        from the user's word to an engine
 """
@@ -18,6 +19,7 @@ from scipy import sparse
 
 from weald.engines import mixing as mix
 from weald.engines import reference
+from weald.engines import sharing as share
 from weald.errors import ParameterError
 from weald.model import CATEGORICAL, MISSING_LEFT, OTHERS_LEFT, FloatArray, Forest, IntArray, Origin
 from weald.params import ENGINES, Growth
@@ -43,6 +45,19 @@ class Mixing:
     cells: IntArray | None = None  # trees x groups x rows: values are mixed inside cells
     sums: FloatArray | None = None  # rows x groups: what a row loses in these trees is added to it
     squares: FloatArray | None = None  # the same for squares
+
+
+@dataclass(frozen=True)
+class Sharing:
+    """Which rows are in which leaves, and who the members of leaves are."""
+
+    leaves: IntArray  # asked rows x trees: node of the tree; -1: the tree does not count
+    tree_start: IntArray  # by tree, and the end: its first node
+    n_members: int  # rows that may be members of leaves
+    start: IntArray  # by node of all trees, and the end: its first member
+    member: IntArray  # ascending inside a leaf
+    share: FloatArray | None = None  # by member of a leaf; None: 1
+    counting: npt.NDArray[np.bool_] | None = None  # rows x trees: sums are divided by the trees that count for both
 
 
 class Engine(Protocol):
@@ -86,6 +101,20 @@ class Engine(Protocol):
         The loss is 1 for a wrong class, or the squared error. Sums run in rank order; what rows lose is added to
         `mixing.sums` in tree order.
         """
+
+    def add_shares(
+        self, sharing: Sharing, k: int, n_threads: int, watch: Watch | None
+    ) -> tuple[IntArray, IntArray, FloatArray]:
+        """Say what rows have in common with the members of their leaves: where rows start, members, and sums.
+
+        Shares are added up in tree order. Only the k largest sums of each row are kept, of equal ones the first
+        members; 0: all.
+        """
+
+    def square_shares(
+        self, sharing: Sharing, of_rows: IntArray, of_members: IntArray, n_threads: int, watch: Watch | None
+    ) -> FloatArray:
+        """Add up, for each row, the squares of what it has in common with members of its kind."""
 
     def sum_votes_out_of_bag(
         self,
@@ -232,6 +261,27 @@ class ReferenceEngine:
                         mixing.squares[row, group] += increase * increase
         return of_trees
 
+    def add_shares(
+        self, sharing: Sharing, k: int, n_threads: int = 1, watch: Watch | None = None
+    ) -> tuple[IntArray, IntArray, FloatArray]:
+        """Add up shares row by row."""
+        kept = [share.keep_largest(sums, k) for sums in _sums_of_shares(sharing)]
+        starts = np.cumsum([0, *map(len, kept)], dtype=np.int64)
+        members = np.array([member for sums in kept for member in sums], dtype=np.int32)
+        return starts, members, np.array([s for sums in kept for s in sums.values()], dtype=np.float64)
+
+    def square_shares(
+        self,
+        sharing: Sharing,
+        of_rows: IntArray,
+        of_members: IntArray,
+        n_threads: int = 1,
+        watch: Watch | None = None,
+    ) -> FloatArray:
+        """Add up squares row by row."""
+        kinds, sums = of_members.tolist(), _sums_of_shares(sharing)
+        return np.array([share.square_shares(s, kind, kinds) for s, kind in zip(sums, of_rows.tolist(), strict=True)])
+
     def sum_votes_out_of_bag(
         self,
         coded: reference.Coded,
@@ -264,6 +314,25 @@ class ReferenceEngine:
     def weigh(self, coded: reference.Coded, line: npt.NDArray[np.uint64]) -> reference.Coded:
         """Lay another line."""
         return dataclasses.replace(coded, line=line[coded.position].tolist())
+
+
+def _sums_of_shares(sharing: Sharing) -> list[dict[int, float]]:
+    """Say what each asked row has in common with each member of its leaves."""
+    shares = np.ones(len(sharing.member)) if sharing.share is None else sharing.share
+    members = list(zip(sharing.member.tolist(), shares.tolist(), strict=True))
+    start, trees = sharing.start.tolist(), sharing.tree_start[:-1].tolist()
+
+    def members_of(tree: int, leaf: int) -> list[share.Member] | None:
+        return None if leaf < 0 else members[start[tree + leaf] : start[tree + leaf + 1]]
+
+    sums = [
+        share.add_shares([members_of(*at) for at in zip(trees, leaves, strict=True)])
+        for leaves in sharing.leaves.tolist()
+    ]
+    if sharing.counting is None:
+        return sums
+    counting = sharing.counting.tolist()
+    return [share.divide(s, row, counting) for s, row in zip(sums, counting, strict=True)]
 
 
 def _dense(X: Any) -> FloatArray:

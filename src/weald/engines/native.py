@@ -8,7 +8,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from weald import _core
-from weald.engines.door import Mixing, OutOfBagVotes, Watch, sum_weighted_votes
+from weald.engines.door import Mixing, OutOfBagVotes, Sharing, Watch, sum_weighted_votes
 from weald.model import FloatArray, Forest, IntArray, Origin
 from weald.params import Growth
 from weald.table import Table
@@ -120,6 +120,26 @@ class NativeEngine:
         )
         return of_trees
 
+    def add_shares(
+        self, sharing: Sharing, k: int, n_threads: int = 1, watch: Watch | None = None
+    ) -> tuple[IntArray, IntArray, FloatArray]:
+        """Add up shares, many rows at once."""
+        found: tuple[IntArray, IntArray, FloatArray] = self.core.add_shares(*_arrays_of(sharing), k, n_threads, watch)
+        return found
+
+    def square_shares(
+        self,
+        sharing: Sharing,
+        of_rows: IntArray,
+        of_members: IntArray,
+        n_threads: int = 1,
+        watch: Watch | None = None,
+    ) -> FloatArray:
+        """Add up squares, many rows at once."""
+        kinds = (np.ascontiguousarray(of_rows, dtype=np.int32), np.ascontiguousarray(of_members, dtype=np.int32))
+        squares: FloatArray = self.core.square_shares(*_arrays_of(sharing), *kinds, n_threads, watch)
+        return squares
+
     def sum_votes_out_of_bag(
         self,
         coded: Any,
@@ -174,3 +194,24 @@ class NativeEngine:
             predictor = self.core.Predictor(n_features=forest.n_features, n_classes=forest.n_classes, **arrays)
             vars(forest)[key] = predictor
         return predictor
+
+
+def _arrays_of(sharing: Sharing) -> tuple[Any, ...]:
+    """Hand over who is in which leaf; what is not there is empty."""
+    return (
+        np.ascontiguousarray(sharing.leaves, dtype=np.int32),
+        sharing.n_members,
+        np.ascontiguousarray(sharing.tree_start, dtype=np.int64),
+        np.ascontiguousarray(sharing.start, dtype=np.int64),
+        np.ascontiguousarray(sharing.member, dtype=np.uint32),
+        np.empty(0) if sharing.share is None else np.ascontiguousarray(sharing.share),
+        np.empty(0, dtype=np.uint64) if sharing.counting is None else _words_of(sharing.counting),
+    )
+
+
+def _words_of(marks: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint64]:
+    """Pack the marks of each row into words of 64 bits."""
+    padded = np.zeros((len(marks), -(-marks.shape[1] // 64) * 8), dtype=np.uint8)
+    packed = np.packbits(marks, axis=1, bitorder="little")
+    padded[:, : packed.shape[1]] = packed
+    return padded.view("<u8").ravel()

@@ -9,10 +9,11 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
-from scipy import linalg, sparse
+from scipy import linalg
 from sklearn.utils.validation import check_is_fitted
 
 from weald.errors import DataError
+from weald.neighbours import compare_rows
 from weald.plot.axes import figure_of, new_axes
 from weald.plot.naming import name_classes
 from weald.plot.palette import calm
@@ -90,7 +91,7 @@ class ProximityDisplay:
         n_rows = len(X)
         if n_rows > MOST_ROWS:
             raise DataError(f"X has {n_rows} rows; a map takes at most {MOST_ROWS}. Draw some of them at random.")
-        points, kept = scale_classically(1 - proximities(estimator, X))
+        points, kept = scale_classically(1 - compare_rows(estimator, X).toarray())
         labels = name_classes(estimator, class_names)
         return cls(points, y, labels, getattr(estimator, "classes_", None), kept).plot(ax=ax)
 
@@ -116,17 +117,6 @@ class ProximityDisplay:
         if self.labels is not None and self.y is not None:
             self.ax_.legend(frameon=False, fontsize=9)
         return self
-
-
-def proximities(estimator: Any, X: Any) -> Floats:
-    """Share of trees in which two rows share a leaf, for all pairs of rows."""
-    leaves = np.asarray(estimator.apply(X))
-    leaves = leaves.reshape(len(leaves), -1)
-    nodes = leaves + estimator.forest_.tree_start[:-1]
-    rows = np.repeat(np.arange(len(leaves)), leaves.shape[1])
-    marks = sparse.csr_matrix((np.ones(nodes.size), (rows, nodes.ravel())))
-    shared: Floats = (marks @ marks.T).toarray()
-    return shared / leaves.shape[1]
 
 
 def scale_classically(squares: Floats) -> tuple[Floats, float]:

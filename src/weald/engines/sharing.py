@@ -1,0 +1,38 @@
+"""Rows that share leaves, defined.
+
+How much does a row have in common with others? In each tree it is in one leaf, and each member of that leaf has a
+share. Plain Python, to be read after `reference.py`; every other engine must return the same bits.
+"""
+
+from collections.abc import Sequence
+
+Member = tuple[int, float]  # its number, and its share
+
+
+def add_shares(leaves: Sequence[Sequence[Member] | None]) -> dict[int, float]:
+    """Add up the shares of the members of a row's leaves, in tree order; None: the tree does not count."""
+    sums: dict[int, float] = {}
+    for members in leaves:
+        for member, share in members or ():
+            sums[member] = sums.get(member, 0.0) + share
+    return dict(sorted(sums.items()))
+
+
+def divide(sums: dict[int, float], row: Sequence[bool], others: Sequence[Sequence[bool]]) -> dict[int, float]:
+    """Divide sums by the number of trees that count for both rows."""
+    return {member: s / sum(a and b for a, b in zip(row, others[member], strict=True)) for member, s in sums.items()}
+
+
+def keep_largest(sums: dict[int, float], k: int) -> dict[int, float]:
+    """Keep the k largest sums, of equal ones the first members; 0: all."""
+    order = sorted(sums, key=lambda member: (-sums[member], member))
+    return {member: sums[member] for member in sorted(order[:k] if k else order)}
+
+
+def square_shares(sums: dict[int, float], kind: int, kinds: Sequence[int]) -> float:
+    """Add up squares over the members of a kind."""
+    total = 0.0
+    for member, s in sums.items():
+        if kinds[member] == kind:
+            total += s * s
+    return total
