@@ -39,3 +39,34 @@ class Exportable:
         from weald.export.c_code import write_c
 
         return write_c(self, path, name, X, check=check)
+
+    def to_onnx(self, path: Any = None, *, X: Any = None, check: bool = True) -> "Export":
+        """Write the model for ONNX: doubles throughout, and the same bits in onnxruntime.
+
+        The model takes `X` (float64, rows x features). A classifier answers with `label` and `probabilities`, a
+        regressor with `prediction` (rows x 1).
+
+        Parameters
+        ----------
+        path : path, optional
+            Where to write the file. None: nowhere; the model is in the result.
+        X : array or data frame, optional
+            Rows to compare, besides those that are made to be hard: on thresholds, one ulp beside them, missing.
+        check : bool, default=True
+            Whether to let onnxruntime predict, and compare.
+
+        Returns
+        -------
+        weald.export.parity.Export
+            An `onnx.ModelProto`, as `model`, and the `parity` of its answers.
+
+        Examples
+        --------
+        >>> from weald import DecisionTreeRegressor
+        >>> model = DecisionTreeRegressor().fit([[1.0], [2.0]], [3.0, 4.0])
+        >>> model.to_onnx().parity.is_exact
+        True
+        """
+        from weald.export.onnx_graph import write_onnx
+
+        return write_onnx(self, path, X, check=check)

@@ -2,5 +2,7 @@
 
 answers       what leaves say, ready to be added up
 parity        whether another program answers as weald does
+packages      what exports need and weald does not
 c_code        one file of C
+onnx_graph    a file for ONNX
 """

@@ -119,3 +119,12 @@ def require_exportable(model: Any, export: str) -> Forest:
         )
     forest: Forest = model.forest_
     return forest
+
+
+def refuse_overflow(forest: Forest) -> None:
+    """Sums of huge numbers need a scale of their own, which other programs do not have."""
+    if not forest.n_classes and np.abs(forest.value).max() > np.finfo(np.float64).max / forest.n_trees:
+        raise ExportError(
+            "The sum over trees may leave the range of doubles: weald adds such numbers up on another scale, other "
+            "programs do not. Fit the model to a smaller target, for example y / 2**64."
+        )

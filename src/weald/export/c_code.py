@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from weald.errors import ExportError, ParameterError
-from weald.export.answers import Answers, answers_of, require_exportable
+from weald.export.answers import Answers, answers_of, refuse_overflow, require_exportable
 from weald.export.parity import Export, Parity, answer, compare, not_compared, rows_to_compare
 from weald.model import CATEGORICAL, MISSING_LEFT, OTHERS_LEFT, FloatArray, Forest, IntArray
 
@@ -196,7 +196,7 @@ def write_c(model: Any, path: Any, name: str, X: Any, *, check: bool) -> Export:
     _check_name(name)
     if forest.n_nodes >= MOST_NODES:
         raise ExportError(f"to_c takes forests of up to {MOST_NODES} nodes, and this one has {forest.n_nodes}.")
-    _refuse_overflow(forest)
+    refuse_overflow(forest)
     text = _text_of(model, forest, name)
     parity = _compare(model, text, name, X) if check else not_compared(*LOST)
     if path is not None:
@@ -208,15 +208,6 @@ def _check_name(name: Any) -> None:
     if not (isinstance(name, str) and re.fullmatch("[A-Za-z][A-Za-z0-9_]{0,62}", name)):
         raise ParameterError(
             f"name={name!r} cannot begin the names of C functions. Give letters, digits and underscores."
-        )
-
-
-def _refuse_overflow(forest: Forest) -> None:
-    """Sums of huge numbers need a scale of their own, which other programs do not have."""
-    if not forest.n_classes and np.abs(forest.value).max() > np.finfo(np.float64).max / forest.n_trees:
-        raise ExportError(
-            "The sum over trees may leave the range of doubles: weald adds such numbers up on another scale, other "
-            "programs do not. Fit the model to a smaller target, for example y / 2**64."
         )
 
 

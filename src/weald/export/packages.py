@@ -1,0 +1,17 @@
+"""Packages that exports need and weald does not: found when they are wanted."""
+
+from importlib import import_module
+from typing import Any
+
+from weald.errors import ExportError
+
+
+def require(package: str, export: str, otherwise: str = "") -> Any:
+    """Import a package, or say what to install."""
+    try:
+        return import_module(package)
+    except ImportError as error:
+        what = f", {otherwise}" if otherwise else ""
+        raise ExportError(
+            f"{export} needs {package}, which is not installed. Install it with `pip install {package}`{what}."
+        ) from error
