@@ -14,6 +14,7 @@
 #include <string>
 
 #include "arrays.h"
+#include "bag.h"
 #include "codes.h"
 #include "forest.h"
 #include "grow.h"
@@ -188,7 +189,7 @@ nb::dict bind_grow(const Codes& codes, const Growth& growth, std::uint64_t seed,
 }
 
 NumpyVector<std::uint32_t> bind_bag(const Codes& codes, const Growth& growth, std::uint64_t seed, std::uint32_t tree) {
-    const std::vector<std::uint32_t> by_rank = bag_sizes(codes, growth, seed, tree);
+    const std::vector<std::uint32_t> by_rank = BagDrawer(codes, growth).sizes(seed, tree);
     std::vector<std::uint32_t> by_position(by_rank.size());
     for (std::size_t r = 0; r < by_rank.size(); ++r) {
         by_position[codes.positions[r]] = by_rank[r];
@@ -262,7 +263,7 @@ struct Drawn {
 std::vector<std::uint64_t> draw_out_of_bag(const Codes& codes, std::span<const Drawn> trees, Work& work) {
     std::vector<std::vector<std::uint32_t>> bags(trees.size());
     work.run(trees.size(), [&](std::size_t t, std::size_t) {
-        bags[t] = bag_sizes(codes, *trees[t].growth, trees[t].seed, trees[t].tree);
+        bags[t] = BagDrawer(codes, *trees[t].growth).sizes(trees[t].seed, trees[t].tree);
     });
     std::vector<std::uint64_t> out(codes.n_rows);
     for (std::size_t t = 0; t < trees.size(); ++t) {

@@ -55,7 +55,9 @@ void for_draws(std::uint64_t seed, std::uint32_t tree, std::uint64_t first, std:
 }  // namespace
 
 BagDrawer::BagDrawer(const Codes& codes, const Growth& growth)
-    : codes_(codes), n_units_(codes.design.groups.empty() ? codes.n_rows : codes.design.n_groups) {
+    : codes_(codes),
+      bootstrap_(growth.bootstrap),
+      n_units_(codes.design.groups.empty() ? codes.n_rows : codes.design.n_groups) {
     if (growth.strata == Strata::none) {
         add_stratum(growth.draws.empty() ? growth.n_draws : growth.draws[0], {});
         return;
@@ -94,6 +96,18 @@ std::vector<std::uint32_t> BagDrawer::strata_of_units(const Growth& growth) cons
                                                          : codes_.design.strata.at(r);
     }
     return of_unit;
+}
+
+std::vector<std::uint32_t> BagDrawer::sizes(std::uint64_t seed, std::uint32_t tree) const {
+    if (bootstrap_) {
+        return draw(seed, tree);
+    }
+    std::vector<std::uint32_t> sizes(codes_.n_rows, 1);
+    if (codes_.weights_are_copies() && !codes_.line.empty()) {
+        std::transform(codes_.line.begin(), codes_.line.end(), sizes.begin(),
+                       [](std::uint64_t n) { return static_cast<std::uint32_t>(n); });
+    }
+    return sizes;
 }
 
 std::vector<std::uint32_t> BagDrawer::draw(std::uint64_t seed, std::uint32_t tree) const {

@@ -36,8 +36,8 @@ class BagDrawer {
   public:
     BagDrawer(const Codes& codes, const Growth& growth);
 
-    // How often each rank counts.
-    std::vector<std::uint32_t> draw(std::uint64_t seed, std::uint32_t tree) const;
+    // How often each rank counts in a tree; without bootstrap, as often as it has copies.
+    std::vector<std::uint32_t> sizes(std::uint64_t seed, std::uint32_t tree) const;
 
   private:
     struct Stratum {
@@ -46,11 +46,13 @@ class BagDrawer {
         Line line;
     };
 
+    std::vector<std::uint32_t> draw(std::uint64_t seed, std::uint32_t tree) const;
     void add_stratum(std::uint64_t n_draws, std::vector<std::uint32_t> units);
     std::vector<std::uint32_t> strata_of_units(const Growth& growth) const;
     std::vector<std::uint32_t> spread(const std::vector<std::uint32_t>& of_groups) const;
 
     const Codes& codes_;
+    bool bootstrap_;
     std::uint32_t n_units_;  // rows, or groups
     std::vector<Stratum> strata_;
 };

@@ -14,19 +14,10 @@
 
 namespace weald {
 
-struct GrownTrees {
-    std::vector<TreeArrays> trees;
-    double target_center = 0;
-    int target_exponent = 0;
-};
-
 // Names of the criteria and whether they are for classes.
 std::vector<std::pair<std::string, bool>> criteria();
 
 GrownTrees grow_trees(const Codes& codes, const Growth& growth, std::uint64_t seed, std::uint32_t first_tree,
                       std::uint32_t n_trees, Work& work);
-
-// How often each rank counts in a tree.
-std::vector<std::uint32_t> bag_sizes(const Codes& codes, const Growth& growth, std::uint64_t seed, std::uint32_t tree);
 
 }  // namespace weald

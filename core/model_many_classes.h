@@ -1,0 +1,223 @@
+// Any number of classes, counted or weighted. models.h says what a model is.
+
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include "forest.h"
+#include "model_parts.h"
+#include "monotonic.h"
+#include "search_few_classes.h"
+#include "search_few_gini.h"
+#include "search_rows.h"
+
+namespace weald {
+
+template <class LabelsT, class Criterion>
+class ManyClassModel {
+  public:
+    using Labels = LabelsT;
+    using Payload = typename Labels::Payload;
+    using Sums = NoSums;
+
+    explicit ManyClassModel(std::uint32_t n_classes) : of_class_(n_classes) { totals_.slot_of_class.resize(n_classes); }
+
+    // Weights of the classes, which may differ from tree to tree.
+    void set_scales(std::span<const std::uint64_t> scales) {
+        scales_.assign(scales.begin(), scales.end());
+        labels_.scales = scales_;
+    }
+    void weigh_like(const ManyClassModel& other) {
+        if constexpr (std::is_same_v<Labels, CountedClasses>) {
+            set_scales(other.scales_);
+        }
+    }
+
+    void look_at(const Payload* payloads, std::uint32_t n) {
+        totals_.classes.clear();
+        totals_.weights.clear();
+        totals_.weight = 0;
+        totals_.size = 0;
+        for (std::uint32_t i = 0; i < n; ++i) {
+            const std::uint32_t k = labels_.class_of(payloads[i]);
+            if (of_class_[k] == 0) {
+                totals_.classes.push_back(k);
+            }
+            of_class_[k] += labels_.weight(payloads[i]);
+            totals_.size += labels_.size(payloads[i]);
+        }
+        std::sort(totals_.classes.begin(), totals_.classes.end());
+        for (std::uint32_t slot = 0; slot < totals_.classes.size(); ++slot) {
+            const std::uint32_t k = totals_.classes[slot];
+            totals_.slot_of_class[k] = slot;
+            totals_.weights.push_back(of_class_[k]);
+            totals_.weight += of_class_[k];
+            of_class_[k] = 0;
+        }
+    }
+    void begin_search(const Payload* payloads, std::uint32_t n, const Limits& limits) {
+        scratch_.reserve(n);
+        limits_ = limits;
+        if constexpr (kCounted) {
+            look_at_few(payloads, n);
+        }
+    }
+    bool is_pure() const { return totals_.classes.size() == 1; }
+    std::int64_t size() const { return totals_.size; }
+    std::uint64_t weight() const { return totals_.weight; }
+    double undivided() const { return Criterion::term(ManyWeights{totals_.weights, totals_.weight}); }
+    double perfect(const Payload*, std::uint32_t) const {
+        if (totals_.weights.size() != 2 || static_cast<double>(totals_.weight) >= kExactInDouble) {
+            return std::numeric_limits<double>::infinity();
+        }
+        const std::span<const std::uint64_t> all(totals_.weights);
+        return Criterion::term(ManyWeights{all.subspan(0, 1), all[0]}) +
+               Criterion::term(ManyWeights{all.subspan(1, 1), all[1]});
+    }
+    static double in_user_units(double decrease) { return decrease; }
+
+    // Categories are put in the order of each class's share; where the node has two, of the second's.
+    struct Share {
+        std::uint64_t of_class = 0;
+        std::uint64_t weight = 0;
+    };
+    std::uint32_t n_orders() const {
+        return totals_.classes.size() == 2 ? 1 : static_cast<std::uint32_t>(totals_.classes.size());
+    }
+    void add_to_share(Share& share, const Payload& payload, std::uint32_t order) const {
+        const std::uint64_t weight = labels_.weight(payload);
+        share.weight += weight;
+        share.of_class += labels_.class_of(payload) == totals_.classes[n_orders() == 1 ? 1 : order] ? weight : 0;
+    }
+    static double share(const Share& share) {
+        return static_cast<double>(share.of_class) / static_cast<double>(share.weight);
+    }
+
+    template <class Code>
+    FeatureCuts search(const Code* codes, const Payload* payloads, std::uint32_t n, double to_beat) {
+        if constexpr (kCounted && sizeof(Code) == 2) {
+            if (few_ == Few::two) {
+                return FewRowsSearch<TwoScorer>(two_, to_beat).run({codes, few_labels_.data(), n}, two_total_);
+            }
+            if (few_ == Few::gini) {
+                return FewGiniSearch(totals_, limits_, to_beat).run({codes, few_labels_.data(), n});
+            }
+        }
+        return RowSearch<Labels, Criterion, Code>(labels_, totals_, limits_, scratch_, {codes, payloads, n}, to_beat)
+            .run();
+    }
+
+    // What goes left, row by row: for searches that look at few cuts.
+    struct Left {
+        std::vector<std::uint64_t> weights;  // by slot
+        std::uint64_t weight;
+        std::int64_t size;
+    };
+    Left& nothing() {
+        left_.weights.assign(totals_.weights.size(), 0);
+        left_.weight = 0;
+        left_.size = 0;
+        return left_;
+    }
+    void move(Left& left, const Payload& payload, bool goes_left) const {
+        const std::uint64_t weight = goes_left ? labels_.weight(payload) : 0;
+        left.weights[totals_.slot_of_class[labels_.class_of(payload)]] += weight;
+        left.weight += weight;
+        left.size += goes_left ? labels_.size(payload) : 0;
+    }
+    std::optional<Candidate> judge(const Left& left, std::uint64_t order) {
+        const std::uint64_t right_weight = totals_.weight - left.weight;
+        if (std::min(left.size, totals_.size - left.size) < limits_.min_size ||
+            static_cast<std::int64_t>(std::min(left.weight, right_weight)) < limits_.min_weight) {
+            return {};
+        }
+        right_.resize(left.weights.size());
+        for (std::size_t slot = 0; slot < right_.size(); ++slot) {
+            right_[slot] = totals_.weights[slot] - left.weights[slot];
+        }
+        const ManyWeights sides[] = {{left.weights, left.weight}, {right_, right_weight}};
+        double tie_score = 0;
+        if constexpr (!std::is_void_v<typename Criterion::TieBreaker>) {
+            tie_score = Criterion::TieBreaker::term(sides[0]) + Criterion::TieBreaker::term(sides[1]);
+        }
+        const auto balance = static_cast<std::int64_t>(left.weight - right_weight);
+        return Candidate{Criterion::term(sides[0]) + Criterion::term(sides[1]), tie_score,
+                         static_cast<std::uint64_t>(std::abs(balance)), order, balance >= 0};
+    }
+    // Of two classes; a node that can be cut has both.
+    SideValues values(const Left& left) const {
+        const std::uint64_t right = totals_.weights[1] - left.weights[1];
+        return {static_cast<double>(left.weights[1]) / static_cast<double>(left.weight),
+                static_cast<double>(right) / static_cast<double>(totals_.weight - left.weight)};
+    }
+
+    void write_node(TreeArrays& tree, const Payload*, std::uint32_t, bool is_leaf) const {
+        if (!is_leaf) {
+            return;
+        }
+        for (std::size_t slot = 0; slot < totals_.classes.size(); ++slot) {
+            tree.leaf_class.push_back(static_cast<std::int32_t>(totals_.classes[slot]));
+            tree.leaf_weight.push_back(static_cast<double>(totals_.weights[slot]));
+        }
+        tree.leaf_length.push_back(static_cast<std::uint32_t>(totals_.classes.size()));
+    }
+    // Of two classes.
+    void write_value(TreeArrays& tree, const Promise& promise) const {
+        const std::uint64_t second = totals_.classes.back() == 1 ? totals_.weights.back() : 0;
+        tree.value.push_back(promise.keep(static_cast<double>(second) / static_cast<double>(totals_.weight)));
+    }
+    NoSums take_sums() { return {}; }
+    void finish(TreeArrays&, const NoSums&) const {}
+
+  private:
+    using TwoScorer = TwoClassScorer<Criterion>;
+    static constexpr bool kCounted = std::is_same_v<Labels, CountedClasses>;
+
+    // A node of few rows may have only two of the classes, or be counted by Gini: there are quick searches for both.
+    enum class Few { no, two, gini };
+
+    void look_at_few(const Payload* payloads, std::uint32_t n) {
+        few_ = Few::no;
+        const std::size_t n_slots = totals_.classes.size();
+        if (n > kMostSorted || totals_.size > FewGiniSearch::kMostDraws) {
+            return;
+        }
+        std::uint32_t most = 0;
+        for (std::uint32_t i = 0; i < n; ++i) {
+            const std::uint32_t count = labels_.size(payloads[i]);
+            few_labels_[i] = totals_.slot_of_class[labels_.class_of(payloads[i])] << 16 | count;
+            most = std::max(most, count);
+        }
+        if (n_slots == 2) {
+            const std::array<std::uint64_t, 2> scales{scales_[totals_.classes[0]], scales_[totals_.classes[1]]};
+            two_total_ = totals_.weights[0] / scales[0] | totals_.weights[1] / scales[1] << 32;
+            two_ = TwoScorer(two_total_, scales, limits_);
+            few_ = Few::two;
+        } else if (std::is_same_v<Criterion, Gini> && n_slots <= FewGiniSearch::kMostSlots &&
+                   most <= FewGiniSearch::kMostCount && totals_.weight == static_cast<std::uint64_t>(totals_.size)) {
+            few_ = Few::gini;
+        }
+    }
+
+    Labels labels_;
+    std::vector<std::uint64_t> scales_;
+    Few few_ = Few::no;
+    alignas(64) std::array<std::uint32_t, kMostSorted> few_labels_{};  // slot << 16 | count
+    TwoScorer two_;
+    TwoClasses::Cell two_total_ = 0;
+    ClassTotals totals_;
+    Limits limits_;
+    std::vector<std::uint64_t> of_class_;  // zero between two nodes
+    RowScratch scratch_;
+    Left left_;
+    std::vector<std::uint64_t> right_;
+};
+
+}  // namespace weald

@@ -1,0 +1,189 @@
+// Numbers, counted or weighted. models.h says what a model is.
+
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "forest.h"
+#include "model_parts.h"
+#include "monotonic.h"
+#include "search_cells.h"
+#include "search_few_numbers.h"
+#include "search_lanes.h"
+#include "target.h"
+
+namespace weald {
+
+template <class LabelsT, class Criterion>
+class NumberModel {
+  public:
+    using Labels = LabelsT;
+    using Payload = typename Labels::Payload;
+    using Cell = typename Labels::Cell;
+    static constexpr bool kCounted = std::is_same_v<Labels, CountedNumbers>;
+
+    // By node: the sum, and the sum of squares (in leaves; those of their ancestors follow).
+    struct Sums {
+        std::vector<Cell> totals;
+        std::vector<Int128> squares;
+
+        void append(const Sums& other, std::size_t begin, std::size_t n) {
+            TreeCursor::append(totals, other.totals, begin, n);
+            TreeCursor::append(squares, other.squares, begin, n);
+        }
+        void reserve(std::size_t n) {
+            totals.reserve(n);
+            squares.reserve(n);
+        }
+    };
+
+    NumberModel(const Labels& labels, double center, int exponent)
+        : labels_(labels), center_(center), exponent_(exponent) {}
+
+    void look_at(const Payload* payloads, std::uint32_t n) {
+        total_ = Cell{};
+        is_pure_ = true;
+        const std::int64_t first = labels_.number(payloads[0]);
+        for (std::uint32_t i = 0; i < n; ++i) {
+            total_ += labels_.cell(payloads[i]);
+            is_pure_ &= labels_.number(payloads[i]) == first;
+        }
+    }
+    void begin_search(const Payload* payloads, std::uint32_t n, const Limits& limits) {
+        scorer_ = Scorer(total_, limits);
+        if constexpr (kCounted) {
+            are_few_ = few_.look_at(labels_, payloads, n, total_, scorer_.undivided());
+        }
+    }
+    bool is_pure() const { return is_pure_; }
+    std::int64_t size() const { return total_.size(); }
+    std::uint64_t weight() const { return static_cast<std::uint64_t>(total_.weight); }
+    double undivided() const { return scorer_.undivided(); }
+    // The best score of all ways to divide a few rows, whatever the feature.
+    double perfect(const Payload* payloads, std::uint32_t n) const {
+        constexpr std::uint32_t kFewRows = 5;
+        if (n > kFewRows) {
+            return std::numeric_limits<double>::infinity();
+        }
+        double best = kNoScore;
+        for (std::uint32_t left_rows = 1; left_rows < 1u << (n - 1); ++left_rows) {
+            Cell left{};
+            for (std::uint32_t i = 0; i + 1 < n; ++i) {
+                if (left_rows >> i & 1) {
+                    left += labels_.cell(payloads[i]);
+                }
+            }
+            best = std::max(best, scorer_.score(left));
+        }
+        return best;
+    }
+    double in_user_units(double decrease) const { return ldexp_within(decrease, -2 * exponent_); }
+
+    // Categories are put in the order of their means.
+    using Share = Cell;
+    static std::uint32_t n_orders() { return 1; }
+    void add_to_share(Share& share, const Payload& payload, std::uint32_t) const { share += labels_.cell(payload); }
+    static double share(const Share& cell) { return static_cast<double>(cell.sum) / static_cast<double>(cell.weight); }
+
+    template <class Code>
+    FeatureCuts search(const Code* codes, const Payload* payloads, std::uint32_t n, double to_beat) {
+        if constexpr (kCounted && sizeof(Code) == 2) {
+            if (are_few_) {
+                return FewNumbersSearch<Scorer>(labels_, few_, scorer_, {codes, payloads, n}, to_beat).run(total_);
+            }
+        }
+        return CellSearch<Labels, Scorer, Code>(labels_, scorer_, scratch_, {codes, payloads, n}, to_beat).run(total_);
+    }
+
+    // Whether several features are best searched at once, and the search.
+    bool searches_lanes(std::uint32_t n, std::uint32_t n_features) const
+        requires kCounted
+    {
+        return are_few_ && LaneCodes::pay(n, n_features);
+    }
+    LaneCuts search_lanes(const LaneCodes& codes, const Payload* payloads, std::uint32_t n, std::uint32_t n_lanes,
+                          double to_beat) const
+        requires kCounted
+    {
+        return LaneSearch<Scorer>(labels_, few_, scorer_, {codes, payloads, n, n_lanes}).run(to_beat);
+    }
+
+    // What goes left, row by row: for searches that look at few cuts.
+    Cell nothing() const { return {}; }
+    void move(Cell& left, const Payload& payload, bool goes_left) const {
+        left += goes_left ? labels_.cell(payload) : Cell{};
+    }
+    std::optional<Candidate> judge(const Cell& left, std::uint64_t order) const {
+        return judge_cell(scorer_, left, order);
+    }
+    SideValues values(const Cell& left) const { return {value_of(left), value_of(total_ - left)}; }
+
+    void write_node(TreeArrays& tree, const Payload* payloads, std::uint32_t n, bool is_leaf) {
+        tree.value.push_back(in_user_values(value_of(total_)));
+        Int128 squares = 0;
+        if (is_leaf) {
+            for (std::uint32_t i = 0; i < n; ++i) {
+                const Int128 q = labels_.number(payloads[i]);
+                squares += q * q * labels_.count(payloads[i]);
+            }
+        }
+        sums_.totals.push_back(total_);
+        sums_.squares.push_back(squares);
+    }
+
+    void write_value(TreeArrays& tree, const Promise& promise) const {
+        tree.value.back() = in_user_values(promise.keep(value_of(total_)));
+    }
+
+    Sums take_sums() { return std::exchange(sums_, {}); }
+    void finish(TreeArrays& tree, Sums sums) const {
+        tree.impurity.resize(tree.n_nodes());
+        for (std::size_t i = tree.n_nodes(); i-- > 0;) {
+            if (tree.feature[i] >= 0) {
+                sums.squares[i] = sums.squares[i + 1] + sums.squares[static_cast<std::size_t>(tree.right[i])];
+            }
+            tree.impurity[i] = variance(sums.totals[i], sums.squares[i]);
+        }
+    }
+    void weigh_like(const NumberModel&) {}
+
+  private:
+    using Scorer = NumberScorer<Labels, Criterion>;
+
+    static double value_of(const Cell& cell) {
+        return static_cast<double>(cell.sum) / static_cast<double>(cell.weight);
+    }
+    double in_user_values(double value) const { return center_ + ldexp_within(value, -exponent_); }
+
+    double variance(const Cell& total, Int128 squares) const {
+        const Int128 mean = Scorer(total, {}).mean();
+        const Int128 about = total.sum - mean * total.weight;
+        // Terms may exceed 128 bits on the way; modulo 2^128 the result, which does not, is right.
+        const UInt128 centred =
+            static_cast<UInt128>(squares) - 2 * static_cast<UInt128>(mean) * static_cast<UInt128>(total.sum) +
+            static_cast<UInt128>(total.weight) * static_cast<UInt128>(mean) * static_cast<UInt128>(mean);
+        const double a = static_cast<double>(about);
+        const double weight = static_cast<double>(total.weight);
+        const double spread = (static_cast<double>(centred) - a * a / weight) / weight;
+        return ldexp_within(std::max(0.0, spread), -2 * exponent_);
+    }
+
+    Labels labels_;
+    double center_;
+    int exponent_;
+    Cell total_{};
+    Scorer scorer_;
+    bool is_pure_ = false;
+    FewNumbers few_;
+    bool are_few_ = false;  // the rows of the node at hand are fit for the quick search of few
+    CellScratch<Labels, typename Scorer::Near> scratch_;
+    Sums sums_;
+};
+
+}  // namespace weald

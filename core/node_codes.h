@@ -1,0 +1,55 @@
+// The codes of the features at hand, gathered for the rows of a node.
+//
+// There are several buffers: the best feature so far keeps its own while others are looked at, for its codes will
+// divide the rows.
+
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "block.h"
+#include "growth.h"
+#include "node.h"
+#include "sort_network.h"
+
+namespace weald {
+
+inline constexpr std::size_t kMostTogether = 1 << 14;  // rows of a node whose features are looked at several at a time
+
+class NodeCodes {
+  public:
+    NodeCodes(const Codes& codes, const Growth& growth)
+        : codes_(codes), reader_(codes, growth.max_features), buffers_(growth.random_cuts ? kPhiloxBlock + 1 : 2) {}
+
+    CodeReader& reader() { return reader_; }
+
+    // Before a tree or a part of one is grown from a node.
+    void begin(const Node& node) {
+        reader_.begin_tree();
+        for (std::size_t i = 0; i < buffers_.size(); ++i) {
+            const std::size_t n_rows = i < 2 ? node.n_rows() : std::min<std::size_t>(node.n_rows(), kMostTogether);
+            buffers_[i].resize(std::max(buffers_[i].size(), n_rows + kMostSorted));  // keys are made in whole vectors
+        }
+    }
+
+    // Codes of one or two bytes are handled as two, others as four.
+    template <class Use>
+    auto use(std::uint32_t feature, int buffer, Use&& with) {
+        std::uint32_t* codes = buffers_[static_cast<std::size_t>(buffer)].data();
+        return codes_.columns[feature].width == 4 ? with(codes) : with(reinterpret_cast<std::uint16_t*>(codes));
+    }
+
+    void gather(std::uint32_t feature, const Node& node, std::span<const std::uint32_t> ids, int buffer) {
+        use(feature, buffer, [&](auto* to) { reader_.read(feature, node.begin, ids, to); });
+    }
+
+  private:
+    const Codes& codes_;
+    CodeReader reader_;
+    std::vector<std::vector<std::uint32_t>> buffers_;
+};
+
+}  // namespace weald

@@ -1,0 +1,128 @@
+// All trees on all threads.
+
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "bag.h"
+#include "forest.h"
+#include "grower.h"
+#include "tasks.h"
+
+namespace weald {
+
+struct Order {
+    const Codes& codes;
+    const Growth& growth;
+    std::uint64_t seed;
+    std::uint32_t first_tree;
+    std::uint32_t n_trees;
+    Work& work;
+};
+
+// A tree that several threads grow together.
+template <class Model>
+struct SharedTree {
+    typename Grower<Model>::Tree tree;
+    Model model;  // with the weights of this tree
+    typename Grower<Model>::Part root;
+    std::atomic<std::size_t> n_open{1};  // parts that are not grown
+
+    explicit SharedTree(const Model& like) : model(like) {}
+};
+
+// Grows all trees. Each thread keeps one grower, and its memory, for all its trees; `fill` gives a grower's tree its
+// rows. Where trees do not go evenly into threads, the last ones are grown together.
+template <class Model, class Fill>
+class Nursery {
+  public:
+    Nursery(const Order& order, const Model& model, const Fill& fill)
+        : order_(order),
+          model_(model),
+          fill_(fill),
+          drawer_(order.codes, order.growth),
+          growers_(order.work.n_threads()) {}
+
+    GrownTrees grow() {
+        grown_.trees.resize(order_.n_trees);
+        const std::size_t n_threads = order_.work.n_threads();
+        const bool together =
+            n_threads > 1 && order_.growth.max_leaf_nodes == 0 && order_.codes.n_rows >= 4 * kLeastGiven;
+        const std::size_t left_over = order_.n_trees % n_threads;
+        const std::size_t n_together =
+            together && left_over != 0 ? std::min<std::size_t>(order_.n_trees, left_over + n_threads) : 0;
+        for (std::size_t i = order_.n_trees; i-- > 0;) {  // the first on top
+            tasks_.push([this, i, alone = i < order_.n_trees - n_together](std::size_t thread) {
+                alone ? grow_alone(i, thread) : grow_together(i, thread);
+            });
+        }
+        tasks_.run(order_.work, [&] { return static_cast<double>(n_done_) / static_cast<double>(order_.n_trees); });
+        return std::move(grown_);
+    }
+
+  private:
+    using TheGrower = Grower<Model>;
+
+    void grow_alone(std::size_t i, std::size_t thread) {
+        TheGrower& grower = grower_of(thread);
+        auto& tree = trees_of_[thread];
+        plant(i, grower, tree);
+        grown_.trees[i] = grower.grow(tree);
+        ++n_done_;
+    }
+
+    void grow_together(std::size_t i, std::size_t thread) {
+        auto shared = std::make_shared<SharedTree<Model>>(model_);
+        plant(i, grower_of(thread), shared->tree);
+        shared->model.weigh_like(grower_of(thread).model());
+        grower_of(thread).begin(shared->tree);
+        grow_part(i, shared, {shared->tree.root(), grower_of(thread).known_at_root(), &shared->root}, thread);
+    }
+
+    void grow_part(std::size_t i, const std::shared_ptr<SharedTree<Model>>& shared,
+                   const typename TheGrower::Offer& offer, std::size_t thread) {
+        TheGrower& grower = grower_of(thread);
+        grower.model().weigh_like(shared->model);
+        grower.grow_part(shared->tree, offer.node, offer.dead, *offer.part, [&](typename TheGrower::Offer given) {
+            ++shared->n_open;
+            tasks_.push(
+                [this, i, shared, given = std::move(given)](std::size_t of) { grow_part(i, shared, given, of); });
+        });
+        if (--shared->n_open == 0) {
+            grown_.trees[i] = grower.finish(std::move(shared->root));
+            ++n_done_;
+        }
+    }
+
+    // Gives a tree its rows.
+    void plant(std::size_t i, TheGrower& grower, typename TheGrower::Tree& tree) {
+        tree.seed = order_.seed;
+        tree.number = order_.first_tree + static_cast<std::uint32_t>(i);
+        tree.rows.clear();
+        fill_(grower.model(), tree.rows, drawer_.sizes(tree.seed, tree.number));
+        order_.work.check();
+    }
+
+    TheGrower& grower_of(std::size_t thread) {
+        if (!growers_[thread]) {
+            growers_[thread] = std::make_unique<TheGrower>(order_.codes, order_.growth, model_, order_.work);
+        }
+        return *growers_[thread];
+    }
+
+    const Order& order_;
+    const Model& model_;
+    const Fill& fill_;
+    const BagDrawer drawer_;
+    std::vector<std::unique_ptr<TheGrower>> growers_;
+    std::vector<typename TheGrower::Tree> trees_of_ = std::vector<typename TheGrower::Tree>(growers_.size());
+    Tasks tasks_;
+    GrownTrees grown_;
+    std::atomic<std::size_t> n_done_{0};
+};
+
+}  // namespace weald

@@ -1,0 +1,100 @@
+// Writing nodes down, in pre-order.
+
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "codes.h"
+#include "forest.h"
+#include "growth.h"
+#include "node.h"
+#include "search_random.h"
+#include "tree_parts.h"
+
+namespace weald {
+
+inline constexpr std::uint32_t kNothingAbove = 0xFFFFFFFFu;  // present values against missing ones
+
+// Half-way between a < b, so that a goes left and b goes right.
+inline double place_threshold(double a, double b) {
+    const double t = a / 2 + b / 2;
+    return a <= t && t < b ? t : a;
+}
+
+template <class Model>
+class TreeWriter {
+  public:
+    using Payload = typename Model::Payload;
+    using Part = TreePart<typename Model::Sums>;
+
+    void begin(Part& part) { tree_ = std::move(part.tree); }
+    void end(Part& part, Model& model) {
+        part.tree = std::move(tree_);
+        part.beside = std::exchange(beside_, {});
+        part.sums = model.take_sums();
+    }
+
+    std::size_t n_nodes() const { return tree_.n_nodes(); }
+
+    // The next node will be the right child of an earlier one.
+    void link(std::int64_t parent) {
+        tree_.right[static_cast<std::size_t>(parent)] = static_cast<std::int32_t>(tree_.n_nodes());
+    }
+
+    // The model has looked at the node; without a split it is a leaf.
+    void write(Model& model, const Payload* payloads, std::uint32_t n_rows, const std::optional<Split>& split) {
+        tree_.feature.push_back(split ? static_cast<std::int32_t>(split->feature) : -1);
+        tree_.threshold.push_back(split ? split->threshold : 0.0);
+        beside_.push_back(split ? Beside{split->below, split->cut.cuts_off_missing() ? kNothingAbove : split->above}
+                                : Beside{});
+        tree_.right.push_back(0);
+        tree_.flags.push_back(split && split->missing_left ? kMissingLeft : 0);
+        tree_.size.push_back(static_cast<std::uint32_t>(model.size()));
+        tree_.weight.push_back(static_cast<double>(model.weight()));
+        tree_.decrease.push_back(split ? split->decrease : 0.0);
+        model.write_node(tree_, payloads, n_rows, !split);
+    }
+    // Of the node just written: the categories that go to its lighter child.
+    void write_set(const Split& split, std::span<const std::uint32_t> set) {
+        tree_.flags.back() |= kCategorical | (split.cut.left_is_heavier ? kOthersLeft : 0);
+        tree_.set_length.push_back(static_cast<std::uint32_t>(set.size()));
+        tree_.category_sets.insert(tree_.category_sets.end(), set.begin(), set.end());
+    }
+    // Of the node just written: what it says must keep a promise.
+    void write_value(Model& model, const Promise& promise) { model.write_value(tree_, promise); }
+
+  private:
+    TreeArrays tree_;
+    std::vector<Beside> beside_;  // by node
+};
+
+// Thresholds are looked up when the tree is grown: all at once, the processor can wait for many of them together.
+// `values` are by feature, where cuts are drawn.
+template <class Part>
+void write_thresholds(Part& part, const Codes& codes, std::span<const ValueIndex> values) {
+    for (std::size_t i = 0; i < part.tree.n_nodes(); ++i) {
+        if (part.tree.feature[i] < 0) {
+            continue;
+        }
+        const auto feature = static_cast<std::size_t>(part.tree.feature[i]);
+        if (codes.columns[feature].is_categorical) {
+            continue;
+        }
+        const auto [below, above] = part.beside[i];
+        if (above == kNothingAbove) {
+            part.tree.threshold[i] = std::numeric_limits<double>::infinity();
+        } else if (!values.empty()) {
+            part.tree.threshold[i] = values[feature].threshold(part.tree.threshold[i]);
+        } else {
+            const Column& column = codes.columns[feature];
+            part.tree.threshold[i] = place_threshold(column.highs[below], column.lows[above]);
+        }
+    }
+}
+
+}  // namespace weald
