@@ -85,8 +85,8 @@ DOORS = {
     "narwhals": {"frames.py"},
     "pandas": {"frames.py"},
     "polars": {"frames.py"},
-    "pyarrow": {"frames.py"},
-    "weald._core": {"engines/native.py", "criteria.py"},
+    "pyarrow": {"frames.py", *(f"cli/{path.name}" for path in (PACKAGE / "cli").glob("*.py"))},
+    "weald._core": {"engines/native.py", "criteria.py", "cli/doctor.py"},
     "weald._core_baseline": {"_core.py"},
 }
 

@@ -1,24 +1,35 @@
 """What `weald` offers is what it says it offers."""
 
+import ast
 import inspect
 import subprocess
 import sys
-from types import ModuleType
+from pathlib import Path
 
 import pytest
 from sklearn.base import BaseEstimator
 
 import weald
 
-ESTIMATORS = [kind for kind in vars(weald).values() if inspect.isclass(kind) and issubclass(kind, BaseEstimator)]
+PUBLIC = [getattr(weald, name) for name in weald.__all__]
+ESTIMATORS = [kind for kind in PUBLIC if inspect.isclass(kind) and issubclass(kind, BaseEstimator)]
 
 
 def test_all_is_exact_and_sorted():
-    public = {
-        name for name, value in vars(weald).items() if not name.startswith("_") and not isinstance(value, ModuleType)
-    } - {"version"}
-    assert set(weald.__all__) == public | {"__version__"}
+    assert set(weald.__all__) == {*weald._HOMES, "__version__"}
     assert weald.__all__ == sorted(weald.__all__)
+
+
+def test_type_checkers_find_the_same_names_in_the_same_homes():
+    (block,) = [part for part in ast.parse(Path(weald.__file__).read_text()).body if isinstance(part, ast.If)]
+    lines = [part for part in block.body if isinstance(part, ast.ImportFrom) and part.module != "weald"]
+    assert {name.name: line.module.removeprefix("weald.") for line in lines for name in line.names} == weald._HOMES
+
+
+def test_a_name_that_is_not_there_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="weald has no 'forrest'"):
+        _ = weald.forrest
+    assert set(weald.__all__) <= set(dir(weald))
 
 
 def test_there_are_eight_estimators():
@@ -75,7 +86,7 @@ def test_parameters_are_kept_as_given(kind):
     assert kind(**marks).get_params() == marks
 
 
-@pytest.mark.parametrize("name", ["matplotlib", "weald._core"])
+@pytest.mark.parametrize("name", ["matplotlib", "numpy", "sklearn", "weald._core"])
 def test_importing_weald_does_not_import(name):
     code = f"import sys, weald; sys.exit({name!r} in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

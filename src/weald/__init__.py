@@ -15,22 +15,52 @@ select_features                                   which features are enough
 WealdError and what stands below it               see `weald.errors`
 """
 
-from importlib.metadata import version
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
 
-from weald import impurity as impurity
-from weald.comparing import stability
-from weald.decomposing import bias_variance
-from weald.diversity import strength
-from weald.errors import DataError, DataTypeError, ExportError, ParameterError, WealdError
-from weald.extra_trees import ExtraTreeClassifier, ExtraTreeRegressor, ExtraTreesClassifier, ExtraTreesRegressor
-from weald.forests import RandomForestClassifier, RandomForestRegressor
-from weald.html_tree import export_html
-from weald.importances import importance
-from weald.merging import merge
-from weald.reports import report
-from weald.selection import select_features
-from weald.trees import DecisionTreeClassifier, DecisionTreeRegressor
-from weald.tuning import tune
+if TYPE_CHECKING:  # what type checkers read; the same names and homes as below
+    from weald import impurity as impurity
+    from weald.comparing import stability
+    from weald.decomposing import bias_variance
+    from weald.diversity import strength
+    from weald.errors import DataError, DataTypeError, ExportError, ParameterError, WealdError
+    from weald.extra_trees import ExtraTreeClassifier, ExtraTreeRegressor, ExtraTreesClassifier, ExtraTreesRegressor
+    from weald.forests import RandomForestClassifier, RandomForestRegressor
+    from weald.html_tree import export_html
+    from weald.importances import importance
+    from weald.merging import merge
+    from weald.reports import report
+    from weald.selection import select_features
+    from weald.trees import DecisionTreeClassifier, DecisionTreeRegressor
+    from weald.tuning import tune
+
+# Where public names live. They are imported when they are first asked for, so that `import weald` and the command line
+# are quick.
+_HOMES = {
+    "DataError": "errors",
+    "DataTypeError": "errors",
+    "DecisionTreeClassifier": "trees",
+    "DecisionTreeRegressor": "trees",
+    "ExportError": "errors",
+    "ExtraTreeClassifier": "extra_trees",
+    "ExtraTreeRegressor": "extra_trees",
+    "ExtraTreesClassifier": "extra_trees",
+    "ExtraTreesRegressor": "extra_trees",
+    "ParameterError": "errors",
+    "RandomForestClassifier": "forests",
+    "RandomForestRegressor": "forests",
+    "WealdError": "errors",
+    "bias_variance": "decomposing",
+    "export_html": "html_tree",
+    "importance": "importances",
+    "merge": "merging",
+    "report": "reports",
+    "select_features": "selection",
+    "stability": "comparing",
+    "strength": "diversity",
+    "tune": "tuning",
+}
 
 __all__ = [
     "DataError",
@@ -58,4 +88,22 @@ __all__ = [
     "tune",
 ]
 
-__version__ = version("weald")
+
+def __getattr__(name: str) -> Any:
+    """Import a public name, or a file of the package, when it is first asked for."""
+    if name == "__version__":
+        from importlib.metadata import version
+
+        value: Any = version("weald")
+    elif name in _HOMES:
+        value = getattr(import_module(f"weald.{_HOMES[name]}"), name)
+    elif not name.startswith("__") and find_spec(f"weald.{name}") is not None:
+        return import_module(f"weald.{name}")
+    else:
+        raise AttributeError(f"weald has no {name!r}. It has {', '.join(__all__)}.")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -147,9 +147,27 @@ class RandomForest(HasNeighbours):
 
     def _grow_so_many(self, engine: Engine, coded: Any, reading: Reading, n_trees: int, old: Forest | None) -> Forest:
         """Grow trees, independent of one another, until there are so many."""
+        tell = progress.listener()
+        if old is None and tell is not None:
+            return self._grow_and_tell(engine, coded, reading, n_trees, tell)
         if old is None:
             return self._grow_trees(engine, coded, 0, n_trees)
         return self._grow_more(engine, coded, n_trees - old.n_trees, old)
+
+    def _grow_and_tell(
+        self, engine: Engine, coded: Any, reading: Reading, n_trees: int, tell: progress.Listener
+    ) -> Forest:
+        """Grow the same trees in steps, and tell a listener of each."""
+        X = reading.table.X
+        return settling.grow_and_tell(
+            lambda first, n_more: self._grow_trees(engine, coded, first, n_more),
+            (lambda forest, start: self._bagged(engine, coded, forest).sum_votes(X, forest, start))
+            if self.bootstrap
+            else None,
+            n_trees,
+            count_threads(self.n_jobs),
+            tell,
+        )
 
     def _grow_until_settled(self, engine: Engine, coded: Any, reading: Reading, old: Forest | None) -> None:
         """Grow trees until the error of rows outside the bags has settled."""

@@ -1,9 +1,15 @@
-"""How far a fit has come, on stderr: share done, trees, time so far and time left."""
+"""How far a fit has come, on stderr: share done, trees, time so far and time left.
+
+Progress    a line for people, asked for by `verbose`
+listening   for those who show it in their own way: what they give is called with `Growing` as trees come
+"""
 
 import sys
 import time
-from collections.abc import Callable
-from typing import TextIO
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import NamedTuple, TextIO
 
 STEP_ON_TERMINAL = 0.1  # seconds between two looks of the line
 STEP_ELSEWHERE = 0.1  # share of the work between two lines
@@ -54,6 +60,33 @@ class Progress:
         n_done = int(share * self.n_trees + 1e-9)
         left = f", {words_of(seconds / share - seconds)} left" if 0 < share < 1 else ""
         return f"weald {share:4.0%}  {n_done} of {self.n_trees} trees  {words_of(seconds)}{left}"
+
+
+class Growing(NamedTuple):
+    """How far a forest has come."""
+
+    n_done: int
+    n_trees: int
+    error: float | None  # out of bag, so far; None: unknown
+
+
+Listener = Callable[[Growing], None]
+_LISTENER: ContextVar[Listener | None] = ContextVar("listener", default=None)
+
+
+@contextmanager
+def listening(listener: Listener) -> Iterator[None]:
+    """Let a function hear of the fits that happen meanwhile."""
+    token = _LISTENER.set(listener)
+    try:
+        yield
+    finally:
+        _LISTENER.reset(token)
+
+
+def listener() -> Listener | None:
+    """Find who listens."""
+    return _LISTENER.get()
 
 
 def words_of(seconds: float) -> str:

@@ -1,6 +1,6 @@
 """A forest on one page that opens in any browser: what it learnt from, how good it is, and why it says what it says.
 
-    report       the function that users call              report.py
+    report       the function that users call              writing.py
     answers      what the forest says of rows, and what is true
     metrics      how good that is, with intervals
     sections     columns, quality (classes, numbers), growth, reasons, dependence, mistakes, browser, making
@@ -10,6 +10,6 @@
 Each section is a file: it takes what it needs and returns a `Section`. Text goes through `weald.markup`, which escapes.
 """
 
-from weald.reports.report import Report, report
+from weald.reports.writing import Report, report
 
 __all__ = ["Report", "report"]

@@ -1,0 +1,5 @@
+"""`python -m weald` is `weald`."""
+
+from weald.cli.main import main
+
+main()

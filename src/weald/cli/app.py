@@ -1,0 +1,40 @@
+"""The list of commands. Each has a file of its own, which imports what it needs when it runs."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from weald.cli import bench, convert, cv, demo, doctor, evaluate, explain, inspect, predict, report, train, tune, verify
+
+# What the parser raises when options are wrong, wherever this version of typer keeps it.
+UsageError: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
+
+app = typer.Typer(
+    help="Random forests from the command line: from a file and a question to an answer.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,  # plain help needs no colours, and is quick
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
+for part in (train, predict, evaluate, cv, tune, explain, report, inspect, verify, convert, bench, demo, doctor):
+    name = part.__name__.rpartition(".")[2]
+    app.command(name)(getattr(part, name))
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        sys.stdout.write(f"weald {version('weald')}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def start(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Say the version")
+    ] = False,
+) -> None:
+    """Random forests from the command line: from a file and a question to an answer."""

@@ -1,0 +1,145 @@
+"""Which column is what: target, features, names of rows, what is left out and why; and what the task is.
+
+Plan         the columns of a file and what is done with each
+make_plan    find it out
+choose       a column by name, with "did you mean"
+"""
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from weald.cli.failures import BadFile, UserError
+
+FEW = 20  # distinct whole numbers of a target that are classes
+NAMES_OF_ROWS = 0.5  # share of distinct values from which a text column looks like names of rows
+MANY = 100
+
+
+@dataclass
+class Plan:
+    """What is done with the columns of a file."""
+
+    target: str
+    task: str
+    reason: str  # why this task
+    features: list[str] = field(default_factory=list)
+    done: list[tuple[str, str, str]] = field(default_factory=list)  # (column, what it holds, what is done with it)
+    id: str | None = None
+    weight: str | None = None
+
+
+def choose(name: str, names: Sequence[str], what: str = "column") -> str:
+    """Find a name among others; if it is not there, say which it may have been."""
+    if name in names:
+        return name
+    lower = {other.lower(): other for other in names}
+    near = [lower[name.lower()]] if name.lower() in lower else difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    hint = f" Did you mean {' or '.join(repr(n) for n in near)}?" if near else f" There are {_list(names)}."
+    raise UserError(f"There is no {what} {name!r}.{hint}")
+
+
+def _list(names: Sequence[str]) -> str:
+    shown = ", ".join(repr(n) for n in list(names)[:10])
+    return f"{shown} and {len(names) - 10} more" if len(names) > 10 else shown or "none"
+
+
+def refuse_twins(names: Sequence[str], where: str) -> None:
+    """Refuse columns of one name."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise BadFile(f"{where} has more than one column named {name!r}. Give each column a name of its own.")
+        seen.add(name)
+
+
+def make_plan(
+    table: Any,
+    where: str,
+    target: str,
+    *,
+    task: str | None = None,
+    exclude: Sequence[str] = (),
+    id: str | None = None,
+    weight: str | None = None,
+    categorical: Sequence[str] = (),
+) -> Plan:
+    """Look at each column and decide."""
+    names = list(table.column_names)
+    refuse_twins(names, where)
+    choose(target, names)
+    for one in (*exclude, *categorical, *(n for n in (id, weight) if n)):
+        choose(one, names)
+    task, reason = _find_task(table.column(target), target, task)
+    plan = Plan(target, task, reason, id=id, weight=weight)
+    said = {target: "target", **dict.fromkeys(exclude, "left out, as you said")}
+    said |= {n: what for n, what in ((id, "name of the row"), (weight, "weight of the row")) if n}
+    for name in names:
+        holds, doing = _look(table.column(name), forced=name in categorical)
+        doing = said.get(name, doing)
+        plan.done.append((name, holds, doing))
+        if not doing.startswith(("left out", "target", "name of", "weight of")):
+            plan.features.append(name)
+    if not plan.features:
+        raise BadFile(f"{where} has no column to learn from besides the target {target!r}.")
+    return plan
+
+
+def _look(column: Any, *, forced: bool) -> tuple[str, str]:
+    """Say what a column holds and what to do with it."""
+    import pyarrow.types as kinds
+
+    kind = column.type
+    n_rows, n_missing = len(column), column.null_count
+    missing = f", {100 * n_missing / n_rows:.1f} % missing" if n_missing else ""
+    if n_missing == n_rows:
+        return "nothing", "left out: it has no values"
+    if kinds.is_dictionary(kind):
+        kind = kind.value_type
+    if kinds.is_floating(kind) or kinds.is_integer(kind) or kinds.is_decimal(kind):
+        return f"numbers{missing}", "numbers"
+    if kinds.is_boolean(kind):
+        return f"yes or no{missing}", "categories"
+    if kinds.is_string(kind) or kinds.is_large_string(kind) or str(kind) == "string_view":
+        n_labels = len(column.unique()) - bool(n_missing)
+        holds = f"text, {n_labels:,} different{missing}"
+        if not forced and n_labels > MANY and n_labels > NAMES_OF_ROWS * (n_rows - n_missing):
+            return holds, "left out: it looks like names of rows (--categorical keeps it)"
+        return holds, "categories"
+    if kinds.is_temporal(kind):
+        return f"dates or times{missing}", "left out: turn it into numbers first, for example days since a start"
+    return str(kind), "left out: neither numbers nor text"
+
+
+def _find_task(column: Any, target: str, wanted: str | None) -> tuple[str, str]:
+    import pyarrow.compute as pc
+    import pyarrow.types as kinds
+
+    kind = column.type.value_type if kinds.is_dictionary(column.type) else column.type
+    is_number = kinds.is_floating(kind) or kinds.is_integer(kind) or kinds.is_decimal(kind)
+    if len(column) == column.null_count:
+        raise BadFile(f"The target {target!r} has no values.")
+    if wanted == "regression" and not is_number:
+        raise UserError(
+            f"The target {target!r} holds {kind}, not numbers. Leave --task out, or give --task classification."
+        )
+    n_distinct = pc.count_distinct(column, mode="only_valid").as_py()
+    if wanted:
+        found = wanted, "as you said"
+    elif not is_number:
+        found = "classification", f"the target has {n_distinct:,} labels"
+    else:
+        whole = kinds.is_integer(kind) or bool(pc.all(pc.equal(pc.floor(column), column)).as_py())
+        if whole and n_distinct <= FEW:
+            found = "classification", f"the target has {n_distinct} different whole numbers"
+        else:
+            found = "regression", f"the target has {n_distinct:,} different numbers"
+    if n_distinct < 2:
+        raise BadFile(f"The target {target!r} has one value only: there is nothing to tell apart.")
+    if found[0] == "classification" and n_distinct > 1000 and n_distinct > 0.5 * len(column):
+        raise BadFile(
+            f"The target {target!r} has {n_distinct:,} labels in {len(column):,} rows: it looks like names of rows. "
+            "Give another --target, or --task regression if it is a number."
+        )
+    return found

@@ -1,0 +1,45 @@
+"""`weald convert`: a model for other programs."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from weald.cli import screen
+from weald.cli.options import Json, ModelFile
+
+WAYS = {".onnx": "onnx", ".c": "c", ".json": "json"}
+
+
+def convert(
+    model: ModelFile,
+    out: Annotated[Path, typer.Option("--out", "-o", help="*.onnx, *.c or *.json")],
+    to: Annotated[str | None, typer.Option(help="onnx, c or json; by the ending of --out if not given")] = None,
+    json: Json = False,
+) -> None:
+    """Write a model as ONNX, C or JSON.
+
+    Its answers are compared with those of the model.
+    """
+    from weald.cli.failures import UserError
+    from weald.cli.modelling import load_model
+
+    way = to or WAYS.get(out.suffix.lower())
+    if way not in WAYS.values():
+        raise UserError(
+            f"What should {out.name} be? Give --to {', '.join(WAYS.values())}, or an ending: {', '.join(WAYS)}."
+        )
+    forest = load_model(model)
+    made = getattr(forest, f"to_{way}")(out)
+    facts: dict[str, Any] = {
+        "out": str(out),
+        "to": way,
+        "bytes": out.stat().st_size,
+        "parity": str(getattr(made, "parity", "")),
+    }
+    if json:
+        screen.show_json(facts)
+    else:
+        screen.say(f"{out} ({screen.size(facts['bytes'])})")
+        if facts["parity"]:
+            screen.say(facts["parity"])

@@ -1,0 +1,46 @@
+"""`weald demo`: a first look, with data that scikit-learn brings."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from weald.cli import screen
+from weald.cli.options import Json
+
+
+def demo(
+    folder: Annotated[Path, typer.Argument(help="Where to write the files of the demonstration")] = Path("weald-demo"),
+    json: Json = False,
+) -> None:
+    """Train on a small table, and say what to try next."""
+    import pyarrow as pa
+    from pyarrow import csv
+    from sklearn.datasets import load_iris
+
+    from weald.cli.train import Asked, fit_file, show_metrics, summarise, write_report
+
+    folder.mkdir(parents=True, exist_ok=True)
+    iris = load_iris()
+    names = [name.removesuffix(" (cm)").replace(" ", "_") for name in iris.feature_names]
+    columns = {name: iris.data[:, f] for f, name in enumerate(names)}
+    columns["species"] = iris.target_names[iris.target].tolist()
+    table, model, page = folder / "iris.csv", folder / "iris.weald", folder / "iris.html"
+    csv.write_csv(pa.table(columns), table)
+    trained = fit_file(table, "species", Asked(), quiet=json)
+    trained.model.save(model)
+    write_report(trained, page, table.name, f"weald train {table} --target species --out {model}")
+    facts = summarise(trained) | {"data": str(table), "model": str(model), "report": str(page)}
+    if json:
+        screen.show_json(facts)
+        return
+    screen.say(f"150 irises of three kinds: a forest of {facts['trees']} trees tells them apart.\n")
+    show_metrics(facts["metrics"])
+    screen.say(f"\nOpen {page} in a browser. Then try:\n")
+    for words in (
+        f"weald train {table} --target species --out {model}",
+        f"weald predict {model} {table} --shares",
+        f"weald explain {model} {table} --row 70",
+        f"weald inspect {model}",
+    ):
+        screen.say(f"  {words}")

@@ -1,0 +1,64 @@
+"""`weald evaluate`: how good is a model on a file?"""
+
+from typing import Any
+
+from weald.cli import screen
+from weald.cli.options import Data, Jobs, Json, ModelFile, Target
+
+
+def evaluate(model: ModelFile, data: Data, target: Target, jobs: Jobs = None, json: Json = False) -> None:
+    """Judge a model by the rows of a file that it has not seen."""
+    from weald import judging
+    from weald.cli.modelling import load_model, quiet_warnings, say_warnings
+    from weald.reports.answers import held_out
+    from weald.reports.metrics import judge
+
+    forest = load_model(model)
+    forest.n_jobs = jobs
+    X, y, n_dropped = read_labelled(forest, data, target)
+    with quiet_warnings() as said:
+        answers = held_out(forest, X, y)
+    metrics = [
+        {"rows": "file", "metric": s.name, "value": s.value, "low": s.low, "high": s.high} for s in judge(answers)
+    ]
+    facts: dict[str, Any] = {"rows": len(y), "rows_without_target": n_dropped, "metrics": metrics, "warnings": said}
+    if hasattr(forest, "classes_"):
+        n_classes = len(forest.classes_)
+        facts["classes"] = forest.classes_.tolist()
+        facts["confusion"] = judging.confusion(answers.truth, answers.winners, n_classes, answers.weight, None)
+    if json:
+        screen.show_json(facts)
+        return
+    _show(facts)
+    say_warnings(said)
+
+
+def read_labelled(model: Any, data: Any, target: str) -> tuple[Any, Any, int]:
+    """Read a file for a model that is there: its features, the target, and how many rows lack one."""
+    import pyarrow.compute as pc
+
+    from weald.cli.columns import choose, refuse_twins
+    from weald.cli.failures import BadFile
+    from weald.cli.modelling import read_target, select_features, task_of, types_for
+    from weald.cli.reading import read_table
+
+    table = read_table(data, types_for(model))
+    refuse_twins(table.column_names, data.name)
+    choose(target, table.column_names)
+    known = pc.is_valid(table.column(target))
+    n_dropped = table.num_rows - int(pc.sum(known).as_py() or 0)
+    table = table.filter(known) if n_dropped else table
+    if not table.num_rows:
+        raise BadFile(f"The target {target!r} has no values in {data.name}.")
+    return select_features(table, model, data.name), read_target(table.column(target), task_of(model)), n_dropped
+
+
+def _show(facts: dict[str, Any]) -> None:
+    from weald.cli.train import show_metrics
+
+    screen.say(f"{facts['rows']:,} rows\n")
+    show_metrics(facts["metrics"])
+    if 0 < len(facts.get("classes", [])) <= 12:
+        screen.say("\ntrue classes down, said classes across:")
+        rows = [[label, *row] for label, row in zip(facts["classes"], facts["confusion"].tolist(), strict=True)]
+        screen.show_table(["", *map(str, facts["classes"])], rows, numeric=range(1, len(rows) + 1))

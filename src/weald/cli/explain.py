@@ -1,0 +1,84 @@
+"""`weald explain`: why does a model say this of a row?"""
+
+from typing import Annotated, Any
+
+import typer
+
+from weald.cli import screen
+from weald.cli.options import Data, Json, ModelFile
+
+
+def explain(
+    model: ModelFile,
+    data: Data,
+    row: Annotated[int, typer.Option(help="Which row of the file, from 0")] = 0,
+    most: Annotated[int, typer.Option(help="Features to show at most")] = 15,
+    json: Json = False,
+) -> None:
+    """Say what moved the answer for one row.
+
+    On its way through a tree a row passes nodes, and each cut changes what the node would say. These changes are added
+    up by feature, over all trees: together with what the roots say they are the answer.
+    """
+    from weald.cli.failures import UserError
+    from weald.cli.modelling import load_model, quiet_warnings, select_features, types_for
+    from weald.cli.reading import read_table
+
+    forest = load_model(model)
+    X = select_features(read_table(data, types_for(forest)), forest, data.name)
+    if not 0 <= row < X.num_rows:
+        raise UserError(f"There is no row {row}: {data.name} has rows 0 to {X.num_rows - 1}.")
+    one = X.slice(row, 1)
+    with quiet_warnings():
+        base, moved = contributions(forest, one)
+    facts = _facts(forest, one, base, moved)
+    if json:
+        screen.show_json({"row": row, **facts})
+        return
+    screen.say(f"row {row}: {facts['prediction']}" + (f" (share {facts['share']:.3f})" if "share" in facts else ""))
+    screen.say(f"\nwhat moved it, from {screen.number(facts['base'])} over all rows to {screen.number(facts['said'])}:")
+    shown = facts["contributions"][:most]
+    screen.show_table(
+        ["feature", "value", "moved by"], [[c["feature"], c["value"], f"{c['moved']:+.4g}"] for c in shown], numeric=[2]
+    )
+    rest = sum(c["moved"] for c in facts["contributions"][most:])
+    if len(facts["contributions"]) > most:
+        screen.say(f"{len(facts['contributions']) - most} others: {rest:+.4g}")
+
+
+def contributions(model: Any, one: Any) -> tuple[Any, Any]:
+    """Follow a row through all trees: (what the roots say, by how much cuts of each feature moved it)."""
+    import numpy as np
+
+    forest = model.forest_
+    said = forest.shares() if forest.n_classes else forest.value[:, None]
+    if len(forest.tree_weight):
+        weight = forest.tree_weight / forest.vote_total
+    else:
+        weight = np.full(forest.n_trees, 1 / forest.n_trees)
+    path = np.sort(model._paths(one).indices)  # noqa: SLF001  (nodes of all trees that the row passes)
+    tree = np.searchsorted(forest.tree_start, path, side="right") - 1
+    moved = np.zeros((forest.n_features, said.shape[1]))
+    same = tree[1:] == tree[:-1]  # nodes are in pre-order: on a path each follows its parent
+    above, below = path[:-1][same], path[1:][same]
+    np.add.at(moved, forest.feature[above], (said[below] - said[above]) * weight[tree[1:][same]][:, None])
+    return (said[forest.tree_start[:-1]] * weight[:, None]).sum(axis=0), moved
+
+
+def _facts(model: Any, one: Any, base: Any, moved: Any) -> dict[str, Any]:
+    values = [one.column(name)[0].as_py() for name in one.column_names]
+    total = base + moved.sum(axis=0)
+    facts: dict[str, Any] = {}
+    k = 0
+    if hasattr(model, "classes_"):
+        k = int(total.argmax())
+        facts = {"prediction": model.classes_[k], "share": float(total[k])}
+        facts["shares"] = {str(label): float(s) for label, s in zip(model.classes_, total, strict=True)}
+    else:
+        facts = {"prediction": float(total[0])}
+    order = abs(moved[:, k]).argsort(kind="stable")[::-1]
+    facts |= {"base": float(base[k]), "said": float(total[k])}
+    facts["contributions"] = [
+        {"feature": one.column_names[f], "value": values[f], "moved": float(moved[f, k])} for f in order if moved[f, k]
+    ]
+    return facts

@@ -1,0 +1,139 @@
+"""Options to estimators, tables to X and y, and model files."""
+
+import ast
+import inspect
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from weald.cli import screen
+from weald.cli.columns import Plan, choose
+from weald.cli.failures import BadFile, UserError
+
+MODELS = {"forest": "RandomForest", "extra": "ExtraTrees", "tree": "DecisionTree"}
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a file, ready for an estimator."""
+
+    X: Any
+    y: Any
+    weight: Any
+    ids: Any
+    n_dropped: int  # rows without a target
+
+
+def take_rows(table: Any, plan: Plan) -> Rows:
+    """Take the columns of the plan; rows without a target are left out."""
+    import pyarrow.compute as pc
+
+    known = pc.is_valid(table.column(plan.target))
+    n_dropped = table.num_rows - int(pc.sum(known).as_py() or 0)
+    table = table.filter(known) if n_dropped else table
+    target = read_target(table.column(plan.target), plan.task)
+    weight = None if plan.weight is None else np.asarray(table.column(plan.weight).to_numpy(), dtype=np.float64)
+    ids = None if plan.id is None else table.column(plan.id).to_pylist()
+    return Rows(table.select(plan.features), target, weight, ids, n_dropped)
+
+
+def read_target(column: Any, task: str) -> Any:
+    """Read the target as an array."""
+    values = column.to_numpy(zero_copy_only=False) if hasattr(column, "num_chunks") is False else column.to_numpy()
+    if task == "regression":
+        return np.asarray(values, dtype=np.float64)
+    return np.array(values.tolist())
+
+
+def make_model(kind: str, task: str, settings: Sequence[str], given: dict[str, Any]) -> Any:
+    """Make an estimator of options: common ones have a name, all others are `--set name=value`."""
+    import weald
+
+    if kind not in MODELS:
+        raise UserError(f"There is no model {kind!r}. Give one of {', '.join(MODELS)}.")
+    class_ = getattr(weald, MODELS[kind] + ("Classifier" if task == "classification" else "Regressor"))
+    known = list(inspect.signature(class_).parameters)
+    chosen = {name: value for name, value in given.items() if value is not None and name in known}
+    for setting in settings:
+        name, sign, text = setting.partition("=")
+        if not sign:
+            raise UserError(f"--set {setting!r} has no value. Give it as name=value, for example --set max_depth=5.")
+        chosen[choose(name.strip(), known, f"parameter of {class_.__name__}")] = read_value(text.strip())
+    return class_(**chosen)
+
+
+def read_value(text: str) -> Any:
+    """Read a value as Python would; what is no number, list or the like is a word."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def load_model(path: Path) -> Any:
+    """Load a model file."""
+    import weald
+
+    if not path.exists():
+        raise BadFile(f"{path} is not there.")
+    return weald.load(path)
+
+
+def task_of(model: Any) -> str:
+    """Say what a model does."""
+    return "classification" if hasattr(model, "classes_") else "regression"
+
+
+def names_of(model: Any) -> list[str]:
+    """Names of the columns that a model needs."""
+    names = getattr(model, "feature_names_in_", None)
+    if names is None:
+        raise BadFile("This model was trained without names of columns, so columns of a file cannot be found for it.")
+    return [str(name) for name in names]
+
+
+def types_for(model: Any) -> dict[str, Any]:
+    """What the columns of a text file must be read as: what the model was trained on."""
+    import pyarrow as pa
+
+    types = {}
+    for name, categories in zip(names_of(model), model.schema_.categories, strict=True):
+        labels = [] if categories is None else categories.labels.tolist()
+        is_text = bool(labels) and isinstance(labels[0], str)
+        types[name] = pa.string() if is_text else pa.bool_() if labels and isinstance(labels[0], bool) else pa.float64()
+    return types
+
+
+def select_features(table: Any, model: Any, where: str) -> Any:
+    """Take the columns that a model needs, by name."""
+    names = names_of(model)
+    lacking = [name for name in names if name not in table.schema.names]
+    if lacking:
+        try:
+            choose(lacking[0], table.schema.names)
+        except UserError as error:
+            raise BadFile(
+                f"{where} lacks {len(lacking)} of the {len(names)} columns that the model needs. {error}"
+            ) from None
+    return table.select(names)
+
+
+@contextmanager
+def quiet_warnings() -> Iterator[list[str]]:
+    """Collect warnings, to be said at the end and not in the middle of a table."""
+    said: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield said
+    said += list(dict.fromkeys(str(w.message) for w in caught))
+
+
+def say_warnings(said: list[str]) -> None:
+    """Say what was collected."""
+    for words in said:
+        screen.note(f"note: {words}")

@@ -1,0 +1,62 @@
+"""`weald predict`: a model and a file to predictions, piece by piece."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from weald.cli import screen
+from weald.cli.options import Data, Id, Jobs, Json, ModelFile
+
+
+def predict(
+    model: ModelFile,
+    data: Data,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="csv, parquet, feather or JSON lines; else csv on stdout")
+    ] = None,
+    shares: Annotated[bool, typer.Option("--shares", help="Write the share of each class, too")] = False,
+    id: Id = None,
+    jobs: Jobs = None,
+    json: Json = False,
+) -> None:
+    """Predict the rows of a file of any size.
+
+    It is read, predicted and written piece by piece, so it may be larger than the memory.
+    """
+    from weald.cli.columns import choose
+    from weald.cli.modelling import load_model, quiet_warnings, say_warnings, select_features, types_for
+    from weald.cli.reading import read_batches
+    from weald.cli.writing import open_writer
+
+    forest = load_model(model)
+    forest.n_jobs = jobs
+    n_rows = 0
+    with quiet_warnings() as said, open_writer(out) as write:
+        for batch in read_batches(data, types_for(forest)):
+            features = select_features(batch, forest, data.name)
+            columns = {} if id is None else {id: batch.column(choose(id, batch.schema.names))}
+            write(columns | answer(forest, _as_table(features), shares=shares))
+            n_rows += batch.num_rows
+    if json:
+        screen.show_json({"rows": n_rows, "out": None if out is None else str(out), "warnings": said})
+    else:
+        screen.note(f"{n_rows:,} rows predicted" + ("" if out is None else f", written to {out}"))
+        say_warnings(said)
+
+
+def _as_table(batch: Any) -> Any:
+    import pyarrow as pa
+
+    return pa.Table.from_batches([batch])
+
+
+def answer(model: Any, X: Any, *, shares: bool) -> dict[str, Any]:
+    """Predict some rows: columns by name."""
+    if not hasattr(model, "classes_"):
+        return {"prediction": model.predict(X)}
+    said = model.predict_proba(X)
+    found = {"prediction": model.classes_[said.argmax(axis=1)]}
+    if shares:
+        found |= {f"share_{label}": said[:, k] for k, label in enumerate(model.classes_)}
+    return found

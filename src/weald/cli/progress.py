@@ -1,0 +1,30 @@
+"""A bar on the terminal while trees grow: share done, time left, and the out-of-bag error so far."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from weald.progress import Growing, listening
+
+
+@contextmanager
+def show_growth(*, quiet: bool) -> Iterator[None]:
+    """Show how far a fit has come, if there is a terminal to show it on."""
+    if quiet or not sys.stderr.isatty():
+        yield
+        return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from weald.cli.screen import console
+
+    columns = [TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[said]}"), TimeRemainingColumn()]
+    with Progress(*columns, console=console(errors=True), transient=True) as bar:
+        task = bar.add_task("growing trees", total=1.0, said="")
+
+        def look(growing: Growing) -> None:
+            error = "" if growing.error is None else f", out-of-bag error {growing.error:.4g}"
+            said = f"{growing.n_done} of {growing.n_trees}{error}"
+            bar.update(task, completed=growing.n_done / growing.n_trees, said=said)
+
+        with listening(look):
+            yield

@@ -1,0 +1,197 @@
+"""Files to tables: csv, tab-separated, parquet, feather (arrow), JSON lines; text files may be gzipped.
+
+Apache Arrow (pyarrow) reads all of them, in pieces where a file is large, and writes them too: one well-kept library
+whose tables weald reads as they are. What is wrong with a file becomes a `BadFile` that says where.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from weald.cli.failures import BadFile, UserError
+
+KINDS = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".txt": "csv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".feather": "feather",
+    ".arrow": "feather",
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".json": "json",
+}
+BLOCK = 2**24  # bytes of a text file that are read at a time
+MOST_COLUMNS = 100_000
+
+
+def kind_of(path: Path) -> tuple[str, bool]:
+    """Tell by its name what a file is, and whether it is gzipped."""
+    suffixes = [s.lower() for s in path.suffixes]
+    zipped = suffixes[-1:] == [".gz"]
+    last = (suffixes[:-1] if zipped else suffixes)[-1:]
+    if not last or last[0] not in KINDS or (zipped and KINDS[last[0]] not in ("csv", "json")):
+        raise UserError(
+            f"{path.name} does not say what it is. Name it {', '.join(KINDS)}; csv and JSON lines may end in .gz."
+        )
+    return KINDS[last[0]], zipped
+
+
+def read_table(path: Path, types: Mapping[str, Any] | None = None) -> Any:
+    """Read a whole file. `types` fixes what columns are; others are found out."""
+    import pyarrow as pa
+
+    batches = list(read_batches(path, types))
+    with _blame(path):
+        table = pa.Table.from_batches(batches) if batches else None
+    if table is None or table.num_rows == 0:
+        raise BadFile(f"{path.name} has no rows{' below its header' if table is not None else ''}.")
+    _refuse_bytes(table, path)
+    return table
+
+
+def _refuse_bytes(table: Any, path: Path) -> None:
+    """Arrow reads text that is not UTF-8 as bytes."""
+    for name, kind in zip(table.column_names, table.schema.types, strict=True):
+        if str(kind) in ("binary", "large_binary") and kind_of(path)[0] == "csv":
+            row = next(i for i, value in enumerate(table.column(name)) if _is_no_text(value.as_py()))
+            raise BadFile(f"{path.name} is not UTF-8: column {name!r}, row {row + 1}. Save it as UTF-8.")
+
+
+def _is_no_text(value: bytes | None) -> bool:
+    try:
+        (value or b"").decode("utf-8")
+    except UnicodeDecodeError:
+        return True
+    return False
+
+
+def read_batches(path: Path, types: Mapping[str, Any] | None = None, rows: int = 65_536) -> Iterator[Any]:
+    """Read a file piece by piece, so that it may be larger than the memory."""
+    kind, zipped = kind_of(path)
+    if not path.exists():
+        raise BadFile(f"{path} is not there.")
+    if path.stat().st_size == 0:
+        raise BadFile(f"{path.name} is empty.")
+    with _blame(path):
+        yield from _OPEN[kind](path, zipped, dict(types or {}), rows)
+
+
+def _csv(path: Path, zipped: bool, types: dict[str, Any], rows: int) -> Iterator[Any]:
+    from pyarrow import csv
+
+    _check_header(path, zipped)
+    is_tabs = [s.lower() for s in path.suffixes if s.lower() != ".gz"][-1:] == [".tsv"]
+    parse = csv.ParseOptions(delimiter="\t" if is_tabs else ",")
+    convert = csv.ConvertOptions(column_types=types, strings_can_be_null=True)
+    if not types:  # what a column is depends on all of its values, so all are read
+        with _stream(path, zipped) as stream:
+            table = csv.read_csv(stream, parse_options=parse, convert_options=convert)
+        yield from table.to_batches(max_chunksize=rows) or [_empty(table)]
+        return
+    with _stream(path, zipped) as stream:
+        reader = csv.open_csv(stream, csv.ReadOptions(block_size=BLOCK), parse, convert)
+        yield from _sliced(reader, rows)
+
+
+def _empty(table: Any) -> Any:
+    import pyarrow as pa
+
+    return pa.RecordBatch.from_arrays([pa.array([], t) for t in table.schema.types], names=table.column_names)
+
+
+def _sliced(batches: Any, rows: int) -> Iterator[Any]:
+    for batch in batches:
+        for at in range(0, batch.num_rows, rows):
+            yield batch.slice(at, rows)
+
+
+def _stream(path: Path, zipped: bool) -> Any:
+    import pyarrow as pa
+
+    return pa.input_stream(str(path), compression="gzip" if zipped else None)
+
+
+def _check_header(path: Path, zipped: bool) -> None:
+    """Look at the first line by itself: names that come twice, or bytes that are no text."""
+    with _stream(path, zipped) as stream:
+        head = stream.read(2**22)
+    line = head.split(b"\n", 1)[0].rstrip(b"\r")
+    if b"\x00" in head[:4096]:
+        raise BadFile(f"{path.name} is no text file: it holds zero bytes. Save it as UTF-8.")
+    try:
+        words = line.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise BadFile(f"{path.name} is not UTF-8: byte {error.start} of its first line. Save it as UTF-8.") from error
+    if not words.strip():
+        raise BadFile(f"{path.name} has no header: its first line is blank. Put the names of the columns there.")
+
+
+def _parquet(path: Path, zipped: bool, types: dict[str, Any], rows: int) -> Iterator[Any]:
+    from pyarrow import parquet
+
+    with parquet.ParquetFile(path) as file:
+        yield from file.iter_batches(batch_size=rows)
+
+
+def _feather(path: Path, zipped: bool, types: dict[str, Any], rows: int) -> Iterator[Any]:
+    import pyarrow as pa
+
+    with pa.memory_map(str(path)) as source, pa.ipc.open_file(source) as file:
+        for i in range(file.num_record_batches):
+            yield from _sliced([file.get_batch(i)], rows)
+
+
+def _json(path: Path, zipped: bool, types: dict[str, Any], rows: int) -> Iterator[Any]:
+    import pyarrow as pa
+    from pyarrow import json
+
+    schema = pa.schema(list(types.items())) if types else None
+    parse = json.ParseOptions(explicit_schema=schema)
+    with _stream(path, zipped) as stream:
+        table = json.read_json(stream, parse_options=parse)
+    yield from table.to_batches(max_chunksize=rows)
+
+
+_OPEN = {"csv": _csv, "parquet": _parquet, "feather": _feather, "json": _json}
+
+
+@contextmanager
+def _blame(path: Path) -> Iterator[None]:
+    """Turn Arrow's complaints into words about the file."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except pa.ArrowInvalid as error:
+        raise BadFile(_word(path, str(error))) from error
+    except (pa.ArrowException, EOFError, OSError) as error:
+        if isinstance(error, OSError) and not isinstance(error, pa.ArrowException) and error.filename:
+            raise
+        raise BadFile(f"{path.name} cannot be read: {_short(str(error))}") from error
+
+
+def _word(path: Path, found: str) -> str:
+    ragged = re.search(r"Expected (\d+) columns, got (\d+): (.*)", found, re.DOTALL)
+    if ragged:
+        columns, there, text = ragged.groups()
+        return (
+            f"{path.name} is ragged: the header has {columns} columns, but the line {_short(text)[:60]!r} has {there}. "
+            "Mend that line; a value with a comma in it must be in quotes."
+        )
+    if "UTF8" in found or "UTF-8" in found:
+        return f"{path.name} is not UTF-8: {_short(found)}. Save it as UTF-8."
+    typed = re.search(r"In CSV column #(\d+): CSV conversion error to (\w+): invalid value '(.*)'", found, re.DOTALL)
+    if typed:
+        return (
+            f"{path.name}: column {typed.group(1)} (from 0) should hold numbers, as when the model was trained, but it "
+            f"has {typed.group(3)[:60]!r}."
+        )
+    return f"{path.name} cannot be read: {_short(found)}"
+
+
+def _short(words: str) -> str:
+    return words.splitlines()[0][:200] if words else "it is broken"

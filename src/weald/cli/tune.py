@@ -1,0 +1,72 @@
+"""`weald tune`: parameters by out-of-bag error."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from weald.cli import options, screen
+from weald.cli.options import Categorical, Data, Exclude, Id, Json, Seed, Settings, Target, Task, Trees, Weight
+
+
+def tune(
+    data: Data,
+    target: Target,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Where to write the best model, *.weald")] = None,
+    grid: Annotated[
+        list[str] | None, typer.Option("--grid", "-g", help="name=value,value,...; may be given often")
+    ] = None,
+    budget: Annotated[int | None, typer.Option(help="Number of forests at most")] = None,
+    task: Task = None,
+    exclude: Exclude = None,
+    id: Id = None,
+    weight: Weight = None,
+    categorical: Categorical = None,
+    trees: Trees = None,
+    settings: Settings = None,
+    seed: Seed = 0,
+    jobs: options.Jobs = None,
+    json: Json = False,
+) -> None:
+    """Choose parameters of a forest by out-of-bag error.
+
+    It needs no rows held out.
+    """
+    import weald
+    from weald.cli.cv import read_for
+    from weald.cli.failures import UserError
+    from weald.cli.modelling import make_model, quiet_warnings, read_value
+
+    values = {}
+    for entry in grid or []:
+        name, sign, text = entry.partition("=")
+        if not sign or not text:
+            raise UserError(
+                f"--grid {entry!r} has no values. Give it as name=value,value, for example max_features=2,4,8."
+            )
+        values[name] = [read_value(part.strip()) for part in text.split(",")]
+    plan, rows = read_for(data, target, task, exclude, id, weight, categorical)
+    given = {"n_estimators": None if trees is None else read_value(trees), "random_state": seed, "n_jobs": jobs}
+    forest = make_model("forest", plan.task, settings or [], given)
+    with quiet_warnings() as said:
+        found = weald.tune(forest, rows.X, rows.y, sample_weight=rows.weight, grid=values or None, budget=budget)
+    if out is not None:
+        found.best_estimator.save(out)
+    facts = {
+        "task": plan.task,
+        "best_params": found.best_params,
+        "best_error": found.best_error,
+        "tried": [{"params": step.params, "error": step.error} for step in found.path],
+        "fingerprint": found.best_estimator.forest_.fingerprint(),
+        "warnings": said,
+    }
+    if json:
+        screen.show_json(facts)
+        return
+    names = list(found.best_params)
+    lines = [[*(str(step.params.get(n, "")) for n in names), screen.number(step.error)] for step in found.path]
+    screen.show_table([*names, "out-of-bag error"], lines, numeric=[len(names)])
+    words = " ".join(f"--set {n}={found.best_params[n]!r}" for n in names)
+    screen.say(f"\nbest: {screen.number(found.best_error)}, to train it: weald train {data} --target {target} {words}")
+    if out is not None:
+        screen.say(f"model {out}")

@@ -1,0 +1,75 @@
+"""Predictions to files, piece by piece. A file appears when all of it is written, or not at all."""
+
+import os
+import secrets
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Self
+
+from weald.cli.reading import kind_of
+
+Write = Callable[[dict[str, Any]], None]
+
+
+@contextmanager
+def open_writer(path: Path | None) -> Iterator[Write]:
+    """Open a file for columns by name; None is stdout, as csv."""
+    if path is None:
+        with _Sink("csv", sys.stdout.buffer) as sink:
+            yield sink.write
+        return
+    kind, zipped = kind_of(path)
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        import pyarrow as pa
+
+        with (
+            pa.output_stream(str(draft), compression="gzip" if zipped else None) as stream,
+            _Sink(kind, stream) as sink,
+        ):
+            yield sink.write
+        os.replace(draft, path)  # noqa: PTH105  (it says what it does)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+class _Sink:
+    """Writes tables of one kind; the writer is opened by the first, which knows the columns."""
+
+    def __init__(self, kind: str, stream: Any) -> None:
+        self.kind, self.stream = kind, stream
+        self.writer: Any = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.writer is not None:
+            self.writer.close()
+
+    def write(self, columns: dict[str, Any]) -> None:
+        import pyarrow as pa
+
+        table = pa.table(
+            {name: column if isinstance(column, pa.Array) else pa.array(column) for name, column in columns.items()}
+        )
+        if self.kind == "json":
+            self._write_lines(table)
+            return
+        if self.writer is None:
+            self.writer = self._open(table.schema)
+        self.writer.write_table(table)
+
+    def _open(self, schema: Any) -> Any:
+        from pyarrow import csv, ipc, parquet
+
+        make = {"csv": csv.CSVWriter, "parquet": parquet.ParquetWriter, "feather": ipc.new_file}
+        return make[self.kind](self.stream, schema)
+
+    def _write_lines(self, table: Any) -> None:
+        import json
+
+        for row in table.to_pylist():
+            self.stream.write((json.dumps(row, ensure_ascii=False, default=str) + "\n").encode())

@@ -1,0 +1,124 @@
+"""Files that cannot be used get a clear message, exit code 2, and leave nothing half-written."""
+
+import gzip
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import feather, parquet
+
+from weald.cli.main import run
+from weald.cli.reading import read_table
+
+GOOD = "a,b,y\n" + "".join(f"{i},{'xyz'[i % 3]},{'no' if i % 4 else 'yes'}\n" for i in range(40))
+
+BAD = {
+    "empty": (b"", "is empty"),
+    "blank": (b"\n\n", "has no header"),
+    "header_only": (b"a,b,y\n", "has no rows"),
+    "ragged": (b"a,b,y\n1,2,3\n1,2\n", "is ragged: the header has 3 columns, but the line '1,2' has 2"),
+    "latin": ("a,b,y\n1,caf\xe9,x\n2,b,z\n".encode("latin-1"), "UTF-8"),
+    "latin_header": ("caf\xe9,b,y\n1,2,3\n".encode("latin-1"), "is not UTF-8"),
+    "utf16": ("a,b,y\n1,2,3\n".encode("utf-16"), "UTF-8"),
+    "twins": (b"a,a,y\n1,2,3\n4,5,6\n", "more than one column named 'a'"),
+    "one_class": (b"a,y\n1,x\n2,x\n3,x\n", "has one value only"),
+    "all_missing": (b"a,y\n1,\n2,\n", "has no values"),
+    "no_features": (b"a,y\n,1\n,2\n", "no column to learn from"),
+    "names_as_target": (b"a,y\n" + b"".join(b"%d,name%d\n" % (i, i) for i in range(1500)), "looks like names of rows"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_file_is_refused_in_words_and_leaves_nothing(name, tmp_path, capsys):
+    content, words = BAD[name]
+    file = tmp_path / "bad.csv"
+    file.write_bytes(content)
+    out, page = tmp_path / "model.weald", tmp_path / "page.html"
+    assert run(["train", str(file), "--target", "y", "--out", str(out), "--report", str(page)]) == 2
+    said = capsys.readouterr()
+    assert words in said.err
+    assert "Traceback" not in said.err
+    assert said.out == ""
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_broken_parquet_file_is_refused(tmp_path, capsys):
+    file = tmp_path / "bad.parquet"
+    file.write_bytes(b"PAR1 nonsense")
+    assert run(["train", str(file), "--target", "y"]) == 2
+    assert "cannot be read" in capsys.readouterr().err
+
+
+def test_a_broken_gzip_file_is_refused(tmp_path, capsys):
+    file = tmp_path / "bad.csv.gz"
+    file.write_bytes(gzip.compress(GOOD.encode())[:-20])
+    assert run(["train", str(file), "--target", "y"]) == 2
+    assert "bad.csv.gz" in capsys.readouterr().err
+
+
+def test_a_file_of_a_strange_kind_is_a_user_error(tmp_path, capsys):
+    file = tmp_path / "table.xlsx"
+    file.write_bytes(b"x")
+    assert run(["train", str(file), "--target", "y"]) == 1
+    assert "does not say what it is" in capsys.readouterr().err
+
+
+def test_errors_are_json_where_json_is_asked_for(tmp_path, capsys):
+    assert run(["train", str(tmp_path / "gone.csv"), "--target", "y", "--json"]) == 2
+    said = json.loads(capsys.readouterr().err)
+    assert said["code"] == 2
+    assert "is not there" in said["error"]
+
+
+def write(table, path):
+    kind = path.name.removesuffix(".gz").rpartition(".")[2]
+    if kind == "parquet":
+        parquet.write_table(table, path)
+    elif kind == "feather":
+        feather.write_feather(table, path)
+    else:
+        rows = table.to_pylist()
+        text = (
+            GOOD
+            if kind == "csv"
+            else GOOD.replace(",", "\t")
+            if kind == "tsv"
+            else "".join(json.dumps(r) + "\n" for r in rows)
+        )
+        path.write_bytes(gzip.compress(text.encode()) if path.name.endswith(".gz") else text.encode())
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.tsv", "t.parquet", "t.feather", "t.jsonl", "t.ndjson.gz"])
+def test_all_kinds_of_files_hold_the_same_table(name, tmp_path):
+    plain = tmp_path / "plain.csv"
+    plain.write_text(GOOD)
+    table = read_table(plain)
+    file = tmp_path / name
+    write(table, file)
+    assert read_table(file).to_pylist() == table.to_pylist()
+
+
+@pytest.mark.slow
+def test_ten_thousand_columns_are_read(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    names = [f"c{i}" for i in range(10_000)]
+    lines = [",".join([*names, "y"])] + [
+        ",".join([*map(str, rng.integers(0, 9, 10_000)), "ab"[i % 2]]) for i in range(12)
+    ]
+    file = tmp_path / "wide.csv"
+    file.write_text("\n".join(lines))
+    assert run(["train", str(file), "--target", "y", "--trees", "2", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["columns"]) == 10_001
+
+
+def test_many_categories_are_stated_and_can_be_kept(tmp_path, capsys):
+    table = pa.table({"id": [f"n{i}" for i in range(300)], "x": np.arange(300.0), "y": ["a", "b"] * 150})
+    file = tmp_path / "t.parquet"
+    parquet.write_table(table, file)
+    assert run(["train", str(file), "-t", "y", "-n", "3", "--json"]) == 0
+    done = {c["column"]: c["done"] for c in json.loads(capsys.readouterr().out)["columns"]}
+    assert done["id"].startswith("left out: it looks like names of rows")
+    assert run(["train", str(file), "-t", "y", "-n", "3", "--categorical", "id", "--json"]) == 0
+    done = {c["column"]: c["done"] for c in json.loads(capsys.readouterr().out)["columns"]}
+    assert done == {"id": "categories", "x": "numbers", "y": "target"}

@@ -1,0 +1,158 @@
+"""`weald` as a program: quick to start, at home in pipes and terminals, stopped by Ctrl-C."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from weald.cli.app import app
+from weald.cli.main import run
+
+WEALD = str(Path(sys.executable).with_name("weald"))
+COMMANDS = [
+    "train",
+    "predict",
+    "evaluate",
+    "cv",
+    "tune",
+    "explain",
+    "report",
+    "inspect",
+    "verify",
+    "convert",
+    "bench",
+    "demo",
+    "doctor",
+]
+
+
+def start(*arguments, **given):
+    return subprocess.run([WEALD, *arguments], capture_output=True, text=True, check=False, **given)
+
+
+def test_the_commands_are_these():
+    assert [command.name for command in app.registered_commands] == COMMANDS
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_and_json(command, capsys):
+    assert run([command, "--help"]) == 0
+    said = capsys.readouterr().out
+    assert f"Usage: weald {command}" in said
+    assert "--json" in said
+
+
+def test_help_needs_nothing_heavy():
+    code = (
+        "import sys; from weald.cli.main import run; run(['--help']); "
+        "sys.exit(' '.join(n for n in ('numpy', 'sklearn', 'pyarrow', 'rich', 'weald.forests') if n in sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stderr.strip() == ""
+    assert all(name in done.stdout for name in COMMANDS)
+
+
+def test_a_program_without_its_extras_says_what_to_install():
+    code = "import sys; sys.modules['typer'] = None; from weald.cli.main import run; sys.exit(run(['--help']))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "pip install 'weald[cli]'" in done.stderr
+
+
+def test_exit_codes_and_streams():
+    assert start("--version").stdout.startswith("weald ")
+    wrong = start("frain")
+    assert (wrong.returncode, wrong.stdout) == (1, "")
+    assert "Did you mean 'train'?" in wrong.stderr
+
+
+def test_the_doctor_finds_the_engines_in_agreement(capsys):
+    assert run(["doctor", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["engines agree"] is True
+    assert len(set(facts["engines"].values())) == 1
+
+
+def test_a_bench_compares_with_a_peer(capsys):
+    assert run(["bench", "--rows", "300", "--columns", "4", "--trees", "3", "--repeats", "1", "--json"]) == 0
+    results = json.loads(capsys.readouterr().out)["results"]
+    assert {"weald", "scikit-learn"} <= set(results)
+    assert all(entry["fit"] > 0 for entry in results.values())
+
+
+# -------------------------------------------------------------------------------------------------------- a terminal
+
+needs_terminal = pytest.mark.skipif(
+    shutil.which("tmux") is None or "libasan" in os.environ.get("LD_PRELOAD", ""), reason="there is no tmux here"
+)
+
+
+class Terminal:
+    """A terminal of its own, in which commands are typed and whose screen is read."""
+
+    def __init__(self, folder):
+        self.socket = str(folder / "socket")
+        self("new-session", "-d", "-x", "100", "-y", "40", "-c", str(folder), "sh")
+
+    def __call__(self, *arguments):
+        command = ["tmux", "-S", self.socket, "-f", "/dev/null", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    def type(self, words):
+        self("send-keys", words, "Enter")
+
+    def wait_for(self, words, seconds=60):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            screen = self("capture-pane", "-p", "-S", "-200")
+            if words in screen:
+                return screen
+            time.sleep(0.05)
+        raise AssertionError(screen)
+
+
+@pytest.fixture
+def terminal(tmp_path):
+    (tmp_path / "small.csv").write_text("x,y\n" + "".join(f"{i * 7 % 40},{'ab'[i % 2]}\n" for i in range(40)))
+    (tmp_path / "large.csv").write_text(
+        ",".join([*(f"c{j}" for j in range(10)), "y"])
+        + "\n"
+        + "".join(",".join([*(str(i * (j + 7919) % 1009) for j in range(10)), str(i % 97)]) + "\n" for i in range(4000))
+    )
+    opened = Terminal(tmp_path)
+    yield opened
+    opened("kill-server")
+
+
+@needs_terminal
+def test_training_in_a_terminal_shows_what_was_done(terminal):
+    terminal.type(f"{WEALD} train small.csv --target y -n 20; echo code=$?")
+    screen = terminal.wait_for("code=0")
+    assert "out of bag" in screen
+    assert "fingerprint" in screen
+
+
+@needs_terminal
+def test_ctrl_c_stops_a_training_that_shows_its_progress(terminal, tmp_path):
+    terminal.type(f"{WEALD} train large.csv --target y --task regression -n 20000 --out model.weald; echo code=$?")
+    screen = terminal.wait_for("out-of-bag error")
+    assert "growing trees" in screen
+    terminal("send-keys", "C-c")
+    terminal.wait_for("code=130")
+    assert not list(tmp_path.glob("*model.weald*"))
+
+
+@needs_terminal
+@pytest.mark.slow
+def test_output_can_be_cut_off_by_a_pipe_and_has_no_colours(terminal):
+    terminal.type(f"{WEALD} train small.csv --target y -n 5 --json | head -n 2; echo code=$?")
+    assert '"task": "classification"' in terminal.wait_for("code=0")
+    terminal.type(
+        f"NO_COLOR=1 {WEALD} train small.csv --target y -n 5 > out.txt; grep -c '\x1b' out.txt; echo found=$?"
+    )
+    terminal.wait_for("found=1")

@@ -1,0 +1,142 @@
+"""`weald train`, `cv` and `tune`: what they find out, state and judge."""
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_diabetes, load_iris
+
+import weald
+from weald.cli.columns import choose
+from weald.cli.failures import UserError
+from weald.cli.main import run
+from weald.progress import listening
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("data")
+    iris = load_iris(as_frame=True)
+    iris.frame.assign(target=iris.target_names[iris.target]).to_csv(place / "iris.csv", index=False)
+    load_diabetes(as_frame=True).frame.to_csv(place / "diabetes.csv", index=False)
+    return place
+
+
+def ask(capsys, *arguments):
+    assert run([*map(str, arguments), "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_a_forest_from_a_file_is_that_of_the_library(folder, capsys):
+    facts = ask(capsys, "train", folder / "iris.csv", "--target", "target", "-n", 20, "--seed", 3)
+    iris = load_iris(as_frame=True)
+    forest = weald.RandomForestClassifier(20, random_state=3).fit(iris.data, iris.target_names[iris.target])
+    assert facts["fingerprint"] == forest.forest_.fingerprint()
+    assert facts["task"] == "classification"
+    found = {m["metric"]: m["value"] for m in facts["metrics"]}
+    assert found["accuracy"] == pytest.approx(1 - forest.out_of_bag(iris.data, iris.target_names[iris.target]).error)
+
+
+def test_rows_are_held_out_and_counted(folder, capsys):
+    facts = ask(capsys, "train", folder / "diabetes.csv", "-t", "target", "-n", 5, "--holdout", 0.2)
+    assert facts["task"] == "regression"
+    assert facts["rows"] + facts["rows_held_out"] == 442
+    assert {m["rows"] for m in facts["metrics"]} == {"out of bag", "held out"}
+
+
+def test_every_parameter_can_be_set(folder, capsys):
+    settings = ["-s", "max_depth=2", "-s", "criterion=entropy", "-s", "class_weight={'setosa': 2}"]
+    facts = ask(capsys, "train", folder / "iris.csv", "-t", "target", "-n", 4, *settings)
+    iris = load_iris(as_frame=True)
+    given = {"max_depth": 2, "criterion": "entropy", "class_weight": {"setosa": 2}}
+    forest = weald.RandomForestClassifier(4, random_state=0, **given).fit(iris.data, iris.target_names[iris.target])
+    assert facts["fingerprint"] == forest.forest_.fingerprint()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--target", "Target"], "Did you mean 'target'?"),
+        (["--target", "targt"], "Did you mean 'target'?"),
+        (["--target", "target", "--exclude", "petal lenth (cm)"], "Did you mean 'petal length (cm)'"),
+        (["--target", "target", "--set", "max_dept=3"], "Did you mean 'max_depth'"),
+        (["--target", "target", "--set", "max_depth"], "has no value"),
+        (["--target", "target", "--set", "max_depth=0"], "max_depth=0 is not allowed"),
+        (["--target", "target", "--task", "clustering"], "--task 'clustering' is not allowed"),
+        (["--target", "target", "--task", "regression"], "not numbers"),
+        (["--target", "target", "--holdout", "2"], "is not a share"),
+        (["--target", "target", "--model", "bush"], "There is no model 'bush'"),
+        (["--target", "target", "--out", "gone/model.weald"], "There is no folder"),
+        ([], "Missing option '--target'"),
+        (["--target", "target", "--treees", "3"], "No such option"),
+    ],
+)
+def test_user_errors_say_what_to_do_and_exit_with_1(folder, capsys, arguments, words):
+    assert run(["train", str(folder / "iris.csv"), *arguments]) == 1
+    said = capsys.readouterr().err
+    assert words in said
+    assert said.startswith("weald: ")
+
+
+def test_a_name_that_is_like_nothing_lists_what_there_is():
+    with pytest.raises(UserError, match="There are 'a', 'b'"):
+        choose("zzzz", ["a", "b"])
+
+
+def test_the_task_is_found_out(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    lines = ["x,few,many,share,flag"]
+    lines += [f"{rng.normal()},{i % 3},{i},{i / 7},{'true' if i % 2 else 'false'}" for i in range(60)]
+    file = tmp_path / "t.csv"
+    file.write_text("\n".join(lines))
+    tasks = {t: ask(capsys, "train", file, "-t", t, "-n", 2)["task"] for t in ("few", "many", "share", "flag")}
+    assert tasks == {"few": "classification", "many": "regression", "share": "regression", "flag": "classification"}
+
+
+def test_rows_without_a_target_are_left_out_and_counted(tmp_path, capsys):
+    file = tmp_path / "t.csv"
+    file.write_text("x,y\n" + "".join(f"{i},{'' if i % 5 == 0 else 'ab'[i % 2]}\n" for i in range(50)))
+    facts = ask(capsys, "train", file, "-t", "y", "-n", 3)
+    assert (facts["rows"], facts["rows_without_target"]) == (40, 10)
+
+
+def test_strange_names_cannot_steer_the_terminal(tmp_path, capsys):
+    file = tmp_path / "t.csv"
+    file.write_text("\x1b[31mred,[bold]b[/bold],y\n" + "".join(f"{i},{i % 7},{'ab'[i % 2]}\n" for i in range(30)))
+    assert run(["train", str(file), "-t", "y", "-n", "3"]) == 0
+    out = capsys.readouterr().out
+    assert "\x1b" not in out
+    assert "[bold]b[/bold]" in out
+    assert run(["train", str(file), "-t", "\x1b[31mre"]) == 1
+    assert "\x1b" not in capsys.readouterr().err
+
+
+def test_a_report_is_written_beside(folder, tmp_path, capsys):
+    page = tmp_path / "page.html"
+    facts = ask(capsys, "train", folder / "iris.csv", "-t", "target", "-n", 5, "--report", page)
+    assert facts["report"] == str(page)
+    assert facts["fingerprint"] in page.read_text()
+
+
+def test_one_who_listens_hears_of_the_same_forest():
+    X, y = load_iris(return_X_y=True)
+    heard = []
+    with listening(heard.append):
+        told = weald.RandomForestClassifier(50, random_state=0, n_jobs=1).fit(X, y)
+    quiet = weald.RandomForestClassifier(50, random_state=0, oob_score=True).fit(X, y)
+    assert told.forest_.fingerprint() == quiet.forest_.fingerprint()
+    assert [g.n_done for g in heard] == [*range(3, 50, 3), 50]
+    assert heard[-1].error == quiet.oob_error_
+    with listening(heard.append):
+        weald.ExtraTreesClassifier(4, random_state=0).fit(X, y)
+    assert heard[-1].error is None
+
+
+def test_cross_validation_and_tuning(folder, capsys):
+    facts = ask(capsys, "cv", folder / "iris.csv", "-t", "target", "-n", 5, "-k", 3)
+    scores = [s["accuracy"] for s in facts["scores"]]
+    assert len(scores) == 3
+    assert facts["means"]["accuracy"]["mean"] == pytest.approx(np.mean(scores))
+    facts = ask(capsys, "tune", folder / "iris.csv", "-t", "target", "-n", 5, "-g", "max_features=1,4")
+    assert facts["best_error"] == min(step["error"] for step in facts["tried"])
+    assert run(["tune", str(folder / "iris.csv"), "-t", "target", "-g", "max_features"]) == 1
