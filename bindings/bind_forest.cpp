@@ -28,6 +28,8 @@ namespace {
 
 // ---- Codes
 
+using CodedOrNot = std::variant<Table2D, SparseTable, ColumnBlocks*>;
+
 // Numbers of groups or strata, none of which is negative or beyond the rows; empty where there are none.
 std::span<const std::int32_t> numbers_by_row(const std::optional<Vector<std::int32_t>>& numbers, std::size_t n_rows) {
     if (!numbers) {
@@ -42,14 +44,18 @@ std::span<const std::int32_t> numbers_by_row(const std::optional<Vector<std::int
     return of_row;
 }
 
-Codes bind_code_table(const AnyTable& x, const std::optional<Vector<std::int32_t>>& classes,
+// Takes the columns away from blocks that are coded already.
+Codes bind_code_table(const CodedOrNot& x, const std::optional<Vector<std::int32_t>>& classes,
                       const std::optional<Vector<double>>& numbers, std::uint32_t n_classes,
                       const std::optional<Vector<double>>& weights, bool weights_whole, std::uint32_t max_bins,
                       const std::vector<std::size_t>& categorical, std::size_t n_threads, const nb::object& watch,
                       const std::optional<Vector<std::int32_t>>& strata,
                       const std::optional<Vector<std::int32_t>>& groups) {
     const auto* sparse = std::get_if<SparseTable>(&x);
-    const Matrix matrix = sparse ? sparse->shape() : matrix_of(x);
+    auto* const* blocks = std::get_if<ColumnBlocks*>(&x);
+    const Matrix matrix = sparse   ? sparse->shape()
+                          : blocks ? Matrix{nullptr, (*blocks)->n_rows(), (*blocks)->columns.size(), 0, 0, true}
+                                   : matrix_of(std::get<Table2D>(x));
     const std::size_t n_targets = n_classes != 0 ? (classes ? classes->size() : 0) : (numbers ? numbers->size() : 0);
     if (matrix.n_rows == 0 || matrix.n_columns == 0 || n_targets != matrix.n_rows ||
         (weights && weights->size() != matrix.n_rows)) {
@@ -90,7 +96,20 @@ Codes bind_code_table(const AnyTable& x, const std::optional<Vector<std::int32_t
     }
     Work work = make_work(n_threads, watch);
     const nb::gil_scoped_release release;
-    return code_table(table, max_bins, work);
+    return code_table(table, max_bins, work, blocks ? std::move((*blocks)->columns) : std::vector<Column>{});
+}
+
+void bind_add_columns(ColumnBlocks& blocks, const Table2D& x, const std::vector<bool>& categorical,
+                      std::size_t n_threads, const nb::object& watch) {
+    const Matrix matrix = matrix_of(x);
+    if (matrix.n_rows == 0 || matrix.n_rows > kSampleSize ||
+        (!categorical.empty() && categorical.size() != matrix.n_columns) ||
+        (!blocks.columns.empty() && blocks.n_rows() != matrix.n_rows)) {
+        throw std::invalid_argument("these columns cannot be coded with the others");
+    }
+    Work work = make_work(n_threads, watch);
+    const nb::gil_scoped_release release;
+    blocks.add(matrix, categorical, work);
 }
 
 template <class Code>
@@ -108,7 +127,8 @@ nb::tuple bind_column(const Codes& codes, std::size_t feature) {
     std::vector<std::uint32_t> by_position = column.width == 1   ? codes_by_position<std::uint8_t>(codes, column)
                                              : column.width == 2 ? codes_by_position<std::uint16_t>(codes, column)
                                                                  : codes_by_position<std::uint32_t>(codes, column);
-    return nb::make_tuple(to_numpy(std::move(by_position)), to_numpy(column.lows), to_numpy(column.highs));
+    return nb::make_tuple(to_numpy(std::move(by_position)), to_numpy(column.lows),
+                          to_numpy(column.highs.empty() ? column.lows : column.highs));
 }
 
 // ---- Trees
@@ -325,6 +345,16 @@ void bind_forest(nb::module_& module) {
         .def(nb::init<const Vector<std::int64_t>&, const Vector<std::int32_t>&, const Vector<double>&, std::size_t,
                       std::size_t>(),
              "starts"_a, "places"_a, "values"_a, "n_rows"_a, "n_columns"_a);
+
+    nb::class_<ColumnBlocks>(module, "ColumnBlocks", "Columns that are coded a few at a time.")
+        .def(
+            "__init__",
+            [](ColumnBlocks* blocks, const std::optional<Vector<double>>& weights, bool whole, std::uint32_t max_bins) {
+                new (blocks) ColumnBlocks(weights ? span_of(*weights) : std::span<const double>{}, whole, max_bins);
+            },
+            "weights"_a.none(), "weights_whole"_a, "max_bins"_a)
+        .def("add", &bind_add_columns, "x"_a, "categorical"_a, "n_threads"_a, "watch"_a.none(),
+             "Codes some more columns.");
 
     nb::class_<Codes>(module, "Codes", "A training table as codes, its rows in rank order.")
         .def_ro("n_rows", &Codes::n_rows)

@@ -14,6 +14,7 @@ namespace weald {
 
 void bind_forest(nb::module_& module);
 void bind_importance(nb::module_& module);
+void bind_kernels(nb::module_& module);
 void bind_parts(nb::module_& module);
 void bind_sharing(nb::module_& module);
 
@@ -25,6 +26,7 @@ NB_MODULE(WEALD_MODULE, module) {
                "Whether this processor can run the instruction set of that name.");
     weald::bind_forest(module);
     weald::bind_importance(module);
+    weald::bind_kernels(module);
     weald::bind_parts(module);
     weald::bind_sharing(module);
 }

@@ -40,7 +40,6 @@ Codes Codes::without_columns() const {
 
 namespace {
 
-constexpr std::uint64_t kSampleSize = std::uint64_t{1} << 18;  // copies of rows from which quantile codes are cut
 constexpr std::uint64_t kNanBits = 0x7FF8000000000000u;
 constexpr std::uint64_t kMissingCode = 0xFFFFFFFFu;  // how a missing value enters the hash of a row
 constexpr std::size_t kRowBlock = 4096;              // rows of a task that goes through the table row by row
@@ -250,9 +249,11 @@ void write_codes(const std::vector<Keyed<Bits<Float>>>& items, const std::vector
         const double value = unsortable<Float>(key);
         if (code == column.lows.size()) {
             column.lows.push_back(value);
-            column.highs.push_back(value);
         }
-        column.highs[code] = value;
+        if (!starts.empty()) {
+            column.highs.resize(column.lows.size());
+            column.highs[code] = value;
+        }
     }
 }
 
@@ -271,7 +272,7 @@ Column code_column(Sorter<Float>& sorter, std::size_t n_rows, const std::vector<
     column.width = n_codes <= 0xFF ? 1 : n_codes <= 0xFFFF ? 2 : 4;
     column.codes.assign(n_rows * column.width, std::byte{0xFF});  // missing until written
     column.lows.reserve(n_codes);
-    column.highs.reserve(n_codes);
+    column.highs.reserve(starts.size());
     switch (column.width) {
         case 1:
             write_codes<Float, std::uint8_t>(sorter.items, starts, column);
@@ -305,9 +306,10 @@ void read_columns(const Matrix& x, std::size_t first, std::size_t n, std::array<
     }
 }
 
-std::vector<Column> code_columns(const Table& table, const std::vector<std::uint8_t>& sampled,
-                                 const std::vector<std::uint64_t>& line, std::uint32_t max_bins, Work& work) {
-    const Matrix& x = table.x;
+// `categorical` may be empty: no column is.
+std::vector<Column> code_columns(const Matrix& x, const std::vector<bool>& categorical,
+                                 const std::vector<std::uint8_t>& sampled, const std::vector<std::uint64_t>& line,
+                                 std::uint32_t max_bins, Work& work) {
     std::vector<Column> columns(x.n_columns);
     const std::size_t n_groups = (x.n_columns + kColumnsAtOnce - 1) / kColumnsAtOnce;
     x.dispatch([&]<class Float>() {
@@ -318,7 +320,7 @@ std::vector<Column> code_columns(const Table& table, const std::vector<std::uint
             read_columns<Float>(x, first, n, sorters[thread]);
             for (std::size_t j = 0; j < n; ++j) {
                 work.check();
-                const bool is_categorical = !table.categorical.empty() && table.categorical[first + j];
+                const bool is_categorical = !categorical.empty() && categorical[first + j];
                 columns[first + j] =
                     code_column<Float>(sorters[thread][j], x.n_rows, sampled, line, is_categorical ? 0 : max_bins);
                 columns[first + j].is_categorical = is_categorical;
@@ -451,29 +453,43 @@ void add_codes_by_row(Codes& codes, Work& work) {
     });
 }
 
+// Lengths of the rows on the line of weights; empty: all one.
+std::vector<std::uint64_t> lay_line(std::span<const double> weights, bool whole) {
+    if (weights.empty() || whole) {
+        return {weights.begin(), weights.end()};
+    }
+    return fixed_point(weights);
+}
+
 }  // namespace
 
-Codes code_table(const Table& table, std::uint32_t max_bins, Work& work) {
-    const std::size_t n_rows = table.x.n_rows;
-    std::vector<std::uint64_t> line;
-    if (!table.weights.empty()) {
-        line = table.weights_whole ? std::vector<std::uint64_t>(table.weights.begin(), table.weights.end())
-                                   : fixed_point(table.weights);
+ColumnBlocks::ColumnBlocks(std::span<const double> weights, bool whole, std::uint32_t max_bins)
+    : line_(lay_line(weights, whole)), max_bins_(max_bins) {}
+
+void ColumnBlocks::add(const Matrix& x, const std::vector<bool>& categorical, Work& work) {
+    for (Column& column : code_columns(x, categorical, {}, line_, max_bins_, work)) {
+        columns.push_back(std::move(column));
     }
+}
+
+Codes code_table(const Table& table, std::uint32_t max_bins, Work& work, std::vector<Column> columns) {
+    const std::size_t n_rows = table.x.n_rows;
+    const std::vector<std::uint64_t> line = lay_line(table.weights, table.weights_whole);
     std::vector<double> numbers(table.numbers.begin(), table.numbers.end());
     for (double& y : numbers) {
         y += 0.0;  // -0.0 becomes 0.0
     }
     const std::vector<std::uint64_t> targets = target_bits(table);
     const std::vector<std::uint8_t> sampled =
-        max_bins == 0 ? std::vector<std::uint8_t>{} : sample_rows(table, targets, line, work);
+        max_bins == 0 || !columns.empty() ? std::vector<std::uint8_t>{} : sample_rows(table, targets, line, work);
 
     Codes codes;
     codes.n_rows = static_cast<std::uint32_t>(n_rows);
     codes.n_classes = table.n_classes;
     codes.whole = table.weights_whole;
-    codes.columns = table.by_column.is_empty()
-                        ? code_columns(table, sampled, line, max_bins, work)
+    codes.columns = !columns.empty() ? std::move(columns)
+                    : table.by_column.is_empty()
+                        ? code_columns(table.x, table.categorical, sampled, line, max_bins, work)
                         : code_sparse_columns(table.by_column, {n_rows, sampled, line, max_bins}, work);
     const std::vector<std::uint64_t> hashes = hash_rows(codes.columns, n_rows, work);
     codes.positions = table.n_classes ? rank_rows(hashes, table.classes) : rank_rows(hashes, numbers);

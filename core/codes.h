@@ -1,7 +1,8 @@
 // A table as small integers, its rows in rank order.
 //
-//   Codes        all columns, the target and the weights, by rank
-//   code_table   sort each column, replace values by codes, hash the rows' codes, rank the rows
+//   Codes          all columns, the target and the weights, by rank
+//   ColumnBlocks   columns that are coded a few at a time
+//   code_table     sort each column, replace values by codes, hash the rows' codes, rank the rows
 
 #pragma once
 
@@ -44,7 +45,26 @@ struct Codes {
     Codes without_columns() const;
 };
 
-// max_bins 0 keeps every distinct value.
-Codes code_table(const Table& table, std::uint32_t max_bins, Work& work);
+constexpr std::uint64_t kSampleSize = std::uint64_t{1} << 18;  // copies of rows from which quantile codes are cut
+
+// Columns that are coded a few at a time, so that the values of all need never be held. For tables of at most
+// kSampleSize copies of rows: the sample of larger ones depends on all columns.
+class ColumnBlocks {
+  public:
+    ColumnBlocks(std::span<const double> weights, bool whole, std::uint32_t max_bins);
+
+    void add(const Matrix& x, const std::vector<bool>& categorical, Work& work);
+
+    std::size_t n_rows() const { return columns.empty() ? 0 : columns[0].codes.size() / columns[0].width; }
+
+    std::vector<Column> columns;
+
+  private:
+    std::vector<std::uint64_t> line_;
+    std::uint32_t max_bins_;
+};
+
+// max_bins 0 keeps every distinct value. `columns`: the table's, where they are coded already; then x is only a shape.
+Codes code_table(const Table& table, std::uint32_t max_bins, Work& work, std::vector<Column> columns = {});
 
 }  // namespace weald

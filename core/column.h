@@ -12,8 +12,10 @@ struct Column {
     std::uint8_t width = 1;        // bytes of a code: 1, 2 or 4; the largest number of that width means missing
     std::vector<std::byte> codes;  // by rank
     std::vector<double> lows;      // by code
-    std::vector<double> highs;
+    std::vector<double> highs;     // empty: each code is one value
     bool is_categorical = false;
+
+    double high(std::size_t code) const { return highs.empty() ? lows[code] : highs[code]; }
 
     template <class Code>
     const Code* as() const {

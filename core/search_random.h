@@ -39,7 +39,7 @@ class ValueIndex {
         : lows_(column.lows.data()),
           highs_(column.highs.data()),
           n_(static_cast<std::uint32_t>(column.lows.size())),
-          is_exact_(column.lows == column.highs) {
+          is_exact_(column.highs.empty() || column.lows == column.highs) {
         for (std::uint32_t code = 0; code < n_; code += kBlock) {
             starts_.push_back(lows_[code]);
         }

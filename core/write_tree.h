@@ -92,7 +92,7 @@ void write_thresholds(Part& part, const Codes& codes, std::span<const ValueIndex
             part.tree.threshold[i] = values[feature].threshold(part.tree.threshold[i]);
         } else {
             const Column& column = codes.columns[feature];
-            part.tree.threshold[i] = place_threshold(column.highs[below], column.lows[above]);
+            part.tree.threshold[i] = place_threshold(column.high(below), column.lows[above]);
         }
     }
 }

@@ -21,6 +21,7 @@ LAYERS = [
     "random",
     "threads",
     "tasks",
+    "kernels",
     "weights",
     "target",
     "design",

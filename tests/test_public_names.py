@@ -32,7 +32,7 @@ def test_a_name_that_is_not_there_is_an_attribute_error():
     assert set(weald.__all__) <= set(dir(weald))
 
 
-def test_there_are_eight_estimators():
+def test_there_are_ten_estimators():
     assert {kind.__name__ for kind in ESTIMATORS} == {
         "DecisionTreeClassifier",
         "DecisionTreeRegressor",
@@ -40,6 +40,8 @@ def test_there_are_eight_estimators():
         "ExtraTreeRegressor",
         "ExtraTreesClassifier",
         "ExtraTreesRegressor",
+        "KernelForestClassifier",
+        "KernelForestRegressor",
         "RandomForestClassifier",
         "RandomForestRegressor",
     }

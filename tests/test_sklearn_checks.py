@@ -16,6 +16,8 @@ ESTIMATORS = [
         weald.ExtraTreeRegressor(engine=engine),
         weald.ExtraTreesClassifier(n_estimators=5, engine=engine),
         weald.ExtraTreesRegressor(n_estimators=5, engine=engine),
+        weald.KernelForestClassifier(n_estimators=5, engine=engine),
+        weald.KernelForestRegressor(n_estimators=5, engine=engine),
     )
 ]
 

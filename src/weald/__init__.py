@@ -4,6 +4,7 @@ DecisionTreeClassifier, DecisionTreeRegressor     one tree
 RandomForestClassifier, RandomForestRegressor     many
 ExtraTreeClassifier, ExtraTreeRegressor           one tree with random cuts
 ExtraTreesClassifier, ExtraTreesRegressor         many
+KernelForestClassifier, KernelForestRegressor     forests of kernel values: curves, or anything with a kernel
 importance                                        which features matter
 merge                                             one forest from several
 export_html                                       a tree as a page that folds
@@ -29,6 +30,7 @@ if TYPE_CHECKING:  # what type checkers read; the same names and homes as below
     from weald.forests import RandomForestClassifier, RandomForestRegressor
     from weald.html_tree import export_html
     from weald.importances import importance
+    from weald.kernel_forests import KernelForestClassifier, KernelForestRegressor
     from weald.merging import merge
     from weald.reports import report
     from weald.selection import select_features
@@ -47,6 +49,8 @@ _HOMES = {
     "ExtraTreeRegressor": "extra_trees",
     "ExtraTreesClassifier": "extra_trees",
     "ExtraTreesRegressor": "extra_trees",
+    "KernelForestClassifier": "kernel_forests",
+    "KernelForestRegressor": "kernel_forests",
     "ParameterError": "errors",
     "RandomForestClassifier": "forests",
     "RandomForestRegressor": "forests",
@@ -72,6 +76,8 @@ __all__ = [
     "ExtraTreeRegressor",
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
+    "KernelForestClassifier",
+    "KernelForestRegressor",
     "ParameterError",
     "RandomForestClassifier",
     "RandomForestRegressor",

@@ -22,6 +22,14 @@ class SparseTable:
 
     def __init__(self, starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], places: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_rows: int, n_columns: int) -> None: ...
 
+class ColumnBlocks:
+    """Columns that are coded a few at a time."""
+
+    def __init__(self, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, weights_whole: bool, max_bins: int) -> None: ...
+
+    def add(self, x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], categorical: Sequence[bool], n_threads: int, watch: object | None) -> None:
+        """Codes some more columns."""
+
 class Codes:
     """A training table as codes, its rows in rank order."""
 
@@ -56,7 +64,7 @@ class Codes:
         Codes of a feature by row of the table (2**32 - 1: missing), and the smallest and largest value of each.
         """
 
-def code_table(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)] | SparseTable, classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, numbers: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_classes: int, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, weights_whole: bool, max_bins: int, categorical: Sequence[int], n_threads: int, watch: object | None, strata: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, groups: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> Codes:
+def code_table(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)] | SparseTable | ColumnBlocks, classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, numbers: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_classes: int, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, weights_whole: bool, max_bins: int, categorical: Sequence[int], n_threads: int, watch: object | None, strata: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, groups: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> Codes:
     """
     Turn a table into codes and ranks; max_bins 0 keeps every distinct value. The values of the categorical features are numbers of categories.
     """
@@ -97,6 +105,9 @@ def mix_features(predictor: Predictor, x: Annotated[NDArray, dict(shape=(None, N
     """
     Increase of each tree's loss when groups of features are mixed; trees are (place, seed, number). What rows lose is added to sums and squares.
     """
+
+def kernel_columns(values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], prototype_values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], prototype_starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], pairing: str, shape: str, gamma: float, shift: float, degree: int, band: float, n_threads: int, watch: object | None) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+    """Values of a kernel, prototypes x samples."""
 
 def mix64(word: int) -> int:
     """The splitmix64 finaliser."""

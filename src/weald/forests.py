@@ -81,6 +81,7 @@ class Trees(Sequence[AnyTree], Generic[AnyTree]):
         tree.set_params(**{**shared, "random_state": model.seed_})
         learnt = ("growth_", "seed_", "n_outputs_", "classes_", "n_classes_", "n_features_in_", "feature_names_in_")
         tree.__dict__.update({name: getattr(model, name) for name in (*learnt, "schema_") if hasattr(model, name)})
+        tree.__dict__.update(model._table_schema())  # noqa: SLF001  (its trees)
         tree.forest_ = replace(model.forest_.take([number]), tree_weight=np.empty(0))
         tree.tree_ = Tree(tree.forest_, model.growth_.criterion)
         return tree
@@ -199,9 +200,17 @@ class RandomForest(HasNeighbours):
             return old
         return old.join(self._grow_trees(engine, coded, old.next_tree(self.seed_), n_more))
 
+    def _table_schema(self) -> dict[str, Any]:
+        """Say what trees know of their features, where they are not the columns of X."""
+        return {}
+
+    def _n_table_features(self) -> int:
+        """Count the features that trees are grown from."""
+        return self.n_features_in_
+
     def _check_that_it_goes_on(self, before: Self, old: Forest) -> None:
         """Refuse a table that old trees could not have been grown from."""
-        if self.n_features_in_ != old.n_features:
+        if self._n_table_features() != old.n_features:
             raise DataError(
                 f"X has {self.n_features_in_} features, but warm_start=True goes on with trees of {old.n_features}. "
                 "Give the same features, or set warm_start=False to start anew."
@@ -585,6 +594,14 @@ class RandomForestClassifier(RandomForest, TreeClassifier):
         self.categorical_features = categorical_features
         self.unknown_category = unknown_category
         self.missing = missing
+
+    def _table_schema(self) -> dict[str, Any]:
+        """Say what trees know of their features, where they are not the columns of X."""
+        return {}
+
+    def _n_table_features(self) -> int:
+        """Count the features that trees are grown from."""
+        return self.n_features_in_
 
     def _check_that_it_goes_on(self, before: Self, old: Forest) -> None:
         super()._check_that_it_goes_on(before, old)

@@ -25,6 +25,8 @@ SCHEMA = {
     "categories_": "categories",
     "n_outputs_": "numbers of targets",
     "classes_": "classes",
+    "_kept_": "prototypes",
+    "_columns_": "columns",
 }
 
 

@@ -164,10 +164,10 @@ def _show_p(p: float) -> str:
 
 def names_of(model: Any, names: Sequence[str] | None) -> tuple[str, ...]:
     """Name the features: as the user says, as the training table did, or by number."""
-    n_features = model.n_features_in_
+    n_features = model.forest_.n_features
     if names is not None:
         if len(names) != n_features:
             raise ParameterError(f"names has {len(names)} entries, but there are {n_features} features.")
         return tuple(str(name) for name in names)
-    given = getattr(model, "feature_names_in_", None)
+    given = getattr(model, "column_names_", getattr(model, "feature_names_in_", None))
     return tuple(f"x{f}" for f in range(n_features)) if given is None else tuple(str(name) for name in given)

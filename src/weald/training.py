@@ -180,11 +180,12 @@ def read_rows(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Training
 
 def _read(model: Any, X: Any, y: Any, sample_weight: Any, *, with_bags: bool, **by_row: Any) -> Training:
     reading = unfitted_copy(model)._read_table(X, y, sample_weight, **{**NO_DESIGN, **by_row})  # noqa: SLF001  (reading leaves its marks)
-    if reading.table.n_features != model.n_features_in_:
-        raise DataError(f"X has {reading.table.n_features} features, but the forest knows {model.n_features_in_}.")
     if reading.classes is not None:
         reading = _number_as_the_forest(reading, model.classes_)
     engine, coded = model._code(reading)  # noqa: SLF001  (a step of its fit)
+    if reading.table.n_features != model.forest_.n_features:
+        known = model.forest_.n_features
+        raise DataError(f"X has {reading.table.n_features} features, but the forest knows {known}.")
     return Training(model, engine, coded, reading, with_bags)
 
 

@@ -9,7 +9,7 @@ open_engine        from the user's word to an engine
 """
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -17,13 +17,16 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from weald.engines import comparing, reference
 from weald.engines import mixing as mix
-from weald.engines import reference
 from weald.engines import sharing as share
 from weald.errors import ParameterError
 from weald.model import CATEGORICAL, MISSING_LEFT, OTHERS_LEFT, FloatArray, Forest, IntArray, Origin
 from weald.params import ENGINES, Growth
 from weald.table import Table
+
+# Some columns of a table (rows x columns), and where they stand.
+Block = tuple[FloatArray, range]
 
 # Called now and then with the share of the work that is done; it may raise to stop the work.
 Watch = Callable[[float], None]
@@ -67,6 +70,21 @@ class Engine(Protocol):
 
     def code(self, table: Table, max_bins: int, n_threads: int, watch: Watch | None) -> Any:
         """Turn a table into codes and ranks, in the engine's own form. `max_bins` 0 keeps every distinct value."""
+
+    def code_blocks(
+        self, table: Table, blocks: Iterable[Block], max_bins: int, n_threads: int, watch: Watch | None
+    ) -> Any:
+        """The same for a table whose columns come a few at a time; its own X is not looked at."""
+
+    def kernel_columns(
+        self,
+        samples: comparing.Samples,
+        prototypes: comparing.Samples,
+        rule: comparing.KernelRule,
+        n_threads: int,
+        watch: Watch | None,
+    ) -> FloatArray:
+        """Values of a kernel (prototypes x samples)."""
 
     def column(self, coded: Any, feature: int) -> tuple[IntArray, FloatArray, FloatArray]:
         """Codes of a feature in the order of the table's rows, and the smallest and largest value of each code."""
@@ -172,6 +190,24 @@ class ReferenceEngine:
             groups=[] if table.groups is None else table.groups.tolist(),
             categorical=sorted(table.categorical),
         )
+
+    def code_blocks(
+        self, table: Table, blocks: Iterable[Block], max_bins: int, n_threads: int = 1, watch: Watch | None = None
+    ) -> reference.Coded:
+        """Put the columns together first."""
+        X = np.hstack([block for block, _ in blocks])
+        return self.code(dataclasses.replace(table, X=X), max_bins, n_threads, watch)
+
+    def kernel_columns(
+        self,
+        samples: comparing.Samples,
+        prototypes: comparing.Samples,
+        rule: comparing.KernelRule,
+        n_threads: int = 1,
+        watch: Watch | None = None,
+    ) -> FloatArray:
+        """Values of a kernel (prototypes x samples)."""
+        return comparing.kernel_columns(samples, prototypes, rule)
 
     def column(self, coded: reference.Coded, feature: int) -> tuple[IntArray, FloatArray, FloatArray]:
         """Codes of a feature in the order of the table's rows, and the extremes of each code."""
@@ -337,7 +373,7 @@ def _sums_of_shares(sharing: Sharing) -> list[dict[int, float]]:
 
 def _dense(X: Any) -> FloatArray:
     """Write a table out in float64: the definition knows no other."""
-    dense: FloatArray = (X.toarray() if sparse.issparse(X) else X).astype(np.float64)
+    dense: FloatArray = (X.toarray() if sparse.issparse(X) else np.asarray(X)).astype(np.float64)
     return dense
 
 

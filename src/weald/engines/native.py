@@ -1,6 +1,7 @@
 """The native engine: the compiled core behind the door that all engines share."""
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,8 @@ import numpy.typing as npt
 from scipy import sparse
 
 from weald import _core
-from weald.engines.door import Mixing, OutOfBagVotes, Sharing, Watch, sum_weighted_votes
+from weald.engines import comparing
+from weald.engines.door import Block, Mixing, OutOfBagVotes, Sharing, Watch, sum_weighted_votes
 from weald.model import FloatArray, Forest, IntArray, Origin
 from weald.params import Growth
 from weald.table import Table
@@ -18,6 +20,9 @@ PACKED = (
     *("tree_start", "feature", "threshold", "right", "flags"),
     *("leaf_start", "leaf_class", "leaf_weight", "value", "category_start", "category_sets"),
 )
+
+
+SAMPLE_SIZE = 2**18  # copies of rows from which quantile codes are cut
 
 
 class NativeEngine:
@@ -31,9 +36,37 @@ class NativeEngine:
 
     def code(self, table: Table, max_bins: int, n_threads: int = 1, watch: Watch | None = None) -> Any:
         """Turn a table into codes and ranks."""
+        return self._code(self._by_column(table.X), table, max_bins, n_threads, watch)
+
+    def code_blocks(
+        self, table: Table, blocks: Iterable[Block], max_bins: int, n_threads: int = 1, watch: Watch | None = None
+    ) -> Any:
+        """Turn a few columns at a time into codes. The sample of a large table depends on all columns at once."""
+        if max_bins and table.size > SAMPLE_SIZE:
+            X = np.hstack([block for block, _ in blocks])
+            return self.code(dataclasses.replace(table, X=X), max_bins, n_threads, watch)
+        coded = self.core.ColumnBlocks(table.weight, table.weights_whole, max_bins)
+        for block, places in blocks:
+            coded.add(block, [place in table.categorical for place in places], n_threads, watch)
+        return self._code(coded, table, max_bins, n_threads, watch)
+
+    def kernel_columns(
+        self,
+        samples: comparing.Samples,
+        prototypes: comparing.Samples,
+        rule: comparing.KernelRule,
+        n_threads: int = 1,
+        watch: Watch | None = None,
+    ) -> FloatArray:
+        """Values of a kernel (prototypes x samples)."""
+        both = (samples.values, samples.starts, prototypes.values, prototypes.starts)
+        columns: FloatArray = self.core.kernel_columns(*both, **vars(rule), n_threads=n_threads, watch=watch)
+        return columns
+
+    def _code(self, X: Any, table: Table, max_bins: int, n_threads: int, watch: Watch | None) -> Any:
         is_classes = table.n_classes > 0
         return self.core.code_table(
-            self._by_column(table.X),
+            X,
             table.target if is_classes else None,
             None if is_classes else table.target,
             table.n_classes,
@@ -103,7 +136,7 @@ class NativeEngine:
         cells = np.empty(0, dtype=np.int32) if mixing.cells is None else mixing.cells
         of_trees: FloatArray = self.core.mix_features(
             self._predictor(forest),
-            X,
+            np.asarray(X),
             [(t, *name) for t, name in zip(mixing.trees, mixing.names, strict=True)],
             np.ascontiguousarray(mixing.group_of, dtype=np.int32),
             np.ascontiguousarray(mixing.group_id, dtype=np.uint32),
@@ -176,7 +209,7 @@ class NativeEngine:
 
     def _by_row(self, X: Any) -> Any:
         """Hand over rows that are to be walked: those of a sparse table as they are."""
-        return self._sparse(X) if sparse.issparse(X) else X
+        return self._sparse(X) if sparse.issparse(X) else np.asarray(X)
 
     def _sparse(self, X: Any) -> Any:
         starts, places = X.indptr.astype(np.int64, copy=False), X.indices.astype(np.int32, copy=False)

@@ -1,0 +1,166 @@
+"""The table that a kernel forest grows from: a column for each prototype, then the columns that `mix` keeps.
+
+KernelTable    such a table; its values are computed when they are asked for, some columns or rows at a time
+
+A forest is grown from codes of two bytes, which engines make of a few columns at once. Whoever wants all values (the
+rows outside the bags are walked by value) gets them by `np.asarray`, and they are kept.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from weald.engines import comparing
+from weald.engines.door import Engine
+from weald.kernels import Kernel, Prepared
+from weald.model import FloatArray, IntArray
+from weald.samples import AnySamples, Sight, Vectors
+
+BLOCK = 2**21  # values that are computed at a time
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Prototypes:
+    """What samples are compared with: samples, or columns of a precomputed kernel."""
+
+    samples: AnySamples | None
+    columns: IntArray | None = None
+
+    def __len__(self) -> int:
+        return len(self.columns if self.samples is None else self.samples)  # type: ignore[arg-type]
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} prototypes>"
+
+    def __eq__(self, other: object) -> bool:
+        """Say whether they are the same: by hash where they have some."""
+        if not isinstance(other, Prototypes) or type(self.samples) is not type(other.samples):
+            return False
+        if self.samples is None or other.samples is None:
+            return np.array_equal(self.columns, other.columns)  # type: ignore[arg-type]
+        one, two = self.samples.hashes(), other.samples.hashes()
+        if one is None or two is None:
+            return bool(self.samples.given() == other.samples.given())
+        return np.array_equal(one, two)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def take(self, numbers: IntArray) -> "Prototypes":
+        """Keep some of them."""
+        if self.samples is None:
+            assert self.columns is not None  # noqa: S101  (for the type checker: one of both is there)
+            return Prototypes(None, self.columns[numbers])
+        return Prototypes(self.samples.take(numbers))
+
+
+class KernelTable:
+    """Values of a kernel, and raw columns beside them, as a table that is not there until it is asked for."""
+
+    ndim = 2
+    dtype = np.dtype(np.float64)
+
+    def __init__(self, sight: Sight, *, mix: bool) -> None:
+        self.sight = sight
+        self.raw: FloatArray | None = None
+        if mix:
+            self.raw = np.asarray(sight.raw, dtype=np.float64)
+        self._values: FloatArray | None = None
+        self._n_kernel = 0
+        self._raw_kept: IntArray = np.arange(0 if self.raw is None else self.raw.shape[1])
+
+    def compare(self, kernel: Kernel, engine: Engine, prototypes: Prototypes, n_threads: int) -> "KernelTable":
+        """Say what samples are compared with, and how."""
+        self._kernel, self._engine, self._n_threads = kernel, engine, n_threads
+        self._prototypes, self._n_kernel, self._values = prototypes, len(prototypes), None
+        self._samples = sight_matrix(self.sight) if kernel.is_precomputed else kernel.prepare(self.sight.samples)
+        return self
+
+    def keep(self, columns: IntArray) -> None:
+        """Keep some columns only."""
+        is_kernel = columns < self._n_kernel
+        self.keep_raw(columns[~is_kernel] - self._n_kernel)
+        self._prototypes = self._prototypes.take(columns[is_kernel])
+        self._n_kernel, self._values = len(self._prototypes), None
+
+    def keep_raw(self, columns: IntArray) -> "KernelTable":
+        """Keep some of the raw columns only."""
+        self._raw_kept = self._raw_kept[columns]
+        return self
+
+    @property
+    def prototypes(self) -> Prototypes:
+        """What samples are compared with."""
+        return self._prototypes
+
+    @property
+    def n_kernel(self) -> int:
+        """Number of columns that are a kernel's."""
+        return self._n_kernel
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return len(self.sight.samples), self._n_kernel + len(self._raw_kept)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> FloatArray:
+        if self._values is None:
+            blocks = [block for block, _ in self.blocks()]
+            self._values = np.hstack(blocks) if blocks else np.empty(self.shape)
+        return self._values if dtype in (None, np.float64) else self._values.astype(dtype)
+
+    def __getitem__(self, which: Any) -> Any:
+        return np.asarray(self)[which]
+
+    def astype(self, dtype: Any) -> npt.NDArray[Any]:
+        """Compute all values, as another type."""
+        return np.asarray(self).astype(dtype)
+
+    def blocks(self) -> Iterator[tuple[FloatArray, range]]:
+        """Compute some columns at a time (rows x columns); also where they stand."""
+        n_rows = max(1, len(self))
+        step = max(4, BLOCK // n_rows)
+        for begin in range(0, self._n_kernel, step):
+            end = min(self._n_kernel, begin + step)
+            prototypes = self._prepare(self._prototypes.take(np.arange(begin, end)))
+            yield self._compute(self._samples, prototypes), range(begin, end)
+        if len(self._raw_kept):
+            assert self.raw is not None  # noqa: S101  (for the type checker: there are raw columns)
+            yield np.asfortranarray(self.raw[:, self._raw_kept]), range(self._n_kernel, self.shape[1])
+
+    def row_blocks(self) -> Iterator[FloatArray]:
+        """Compute some rows at a time (rows x columns)."""
+        prototypes = self._prepare(self._prototypes)
+        step = max(64, BLOCK // max(1, self.shape[1]))
+        for begin in range(0, len(self), step):
+            rows = np.arange(begin, min(len(self), begin + step))
+            part = self.sight.take(rows)
+            samples = sight_matrix(part) if self._kernel.is_precomputed else self._kernel.prepare(part.samples)
+            values = self._compute(samples, prototypes)
+            yield values if self.raw is None else np.hstack([values, self.raw[np.ix_(rows, self._raw_kept)]])
+
+    def _prepare(self, prototypes: Prototypes) -> Any:
+        if prototypes.samples is None:
+            return prototypes.columns
+        return self._kernel.prepare(prototypes.samples)
+
+    def _compute(self, samples: Any, prototypes: Prepared) -> FloatArray:
+        """Values of some prototypes (rows x prototypes)."""
+        if self._kernel.is_precomputed:
+            values: FloatArray = np.asfortranarray(samples[:, prototypes])
+            return values
+        n = len(prototypes) if not isinstance(prototypes, comparing.Samples) else len(prototypes.starts) - 1
+        if n == 0:
+            return np.empty((len(samples), 0))
+        return self._kernel.columns(self._engine, samples, prototypes, self._n_threads).T
+
+
+def sight_matrix(sight: Sight) -> FloatArray:
+    """See the samples of a precomputed kernel as its rows."""
+    assert isinstance(sight.samples, Vectors)  # noqa: S101  (for the type checker: they were read as a table)
+    return sight.samples.matrix

@@ -1,0 +1,277 @@
+"""Kernels: what the user said -> how samples are compared.
+
+KERNELS, DISTANCES    the names there are
+Kernel                a kernel that is ready to compare samples with prototypes
+resolve_kernel        from the user's words and the training samples to a Kernel
+choose_prototypes     which training samples others are compared with
+
+A cut of a kernel's column is a cut of what the kernel is a function of: the distance from the prototype, or the product
+with it. Any Gaussian of one distance offers the same cuts, and so does any odd power of the product.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from weald.draws import draw_many
+from weald.engines import comparing
+from weald.engines.comparing import KernelRule
+from weald.engines.door import Engine
+from weald.errors import DataError, DataTypeError, warn
+from weald.model import FloatArray, IntArray
+from weald.params import is_whole
+from weald.samples import AnySamples, Curves, Grid, Things, Vectors
+
+KERNELS = ("gaussian", "poly", "poly_inhomogeneous", "tanh", "precomputed", "auto")
+DISTANCES = ("l2", "derivative", "dtw", "correlation")
+MOST_PROTOTYPES = 1000  # that n_prototypes="auto" takes
+PURPOSE_PROTOTYPES = 33  # of draws that choose prototypes
+PAIRS = 500  # samples whose pairs gamma="median" looks at
+CHECKED = 40  # prototypes between which a user's kernel is checked
+
+Function = Callable[[Any, Any], float]
+Prepared = comparing.Samples | tuple[Any, ...] | IntArray  # for the engine, for a user's function, columns
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel that is ready to compare samples with prototypes."""
+
+    name: str
+    rule: KernelRule  # of a user's kernel, only its shape and gamma count
+    distance: str = ""  # "" where there is none
+    function: Function | None = None  # of a user
+    grid: Grid | None = None  # where curves of different lengths are compared
+    is_precomputed: bool = False
+
+    def prepare(self, samples: AnySamples) -> Prepared:
+        """Make of samples what is compared."""
+        if self.function is not None:
+            return tuple(samples.matrix) if isinstance(samples, Vectors) else tuple(samples.each)
+        if isinstance(samples, Curves) and self.grid is None:
+            return samples.packed()
+        if isinstance(samples, Curves):
+            assert self.grid is not None  # noqa: S101  (for the type checker)
+            return comparing.Samples.of_rows(transform(self.grid.read(samples), self.distance))
+        if isinstance(samples, Things):
+            raise DataTypeError(f"The kernel {self.name!r} compares numbers. Give a kernel or a distance of your own.")
+        return comparing.Samples.of_rows(transform(samples.matrix, self.distance))
+
+    def columns(self, engine: Engine, samples: Prepared, prototypes: Prepared, n_threads: int) -> FloatArray:
+        """Values of the kernel (prototypes x samples)."""
+        if isinstance(samples, comparing.Samples) and isinstance(prototypes, comparing.Samples):
+            columns = engine.kernel_columns(samples, prototypes, self.rule, n_threads, None)
+            return _check_values(columns, self.name)
+        assert self.function is not None  # noqa: S101  (for the type checker: all others are numbers)
+        values = _call(self.function, samples, prototypes)
+        return values if self.rule.shape == "plain" else comparing.shape_of(values * values, self.rule)
+
+
+def transform(matrix: FloatArray, distance: str) -> FloatArray:
+    """Make rows whose plain distance is the one that is wanted.
+
+    "derivative": differences of neighbours. "correlation": mean 0 and length 1, so that the squared distance is
+    2·(1 - correlation); a level curve becomes 0.
+    """
+    if distance == "derivative":
+        return np.diff(matrix, axis=1) if matrix.shape[1] > 1 else np.zeros_like(matrix)
+    if distance != "correlation":
+        return matrix
+    centred = matrix - (_sum_places(matrix) / matrix.shape[1])[:, np.newaxis]
+    length = np.sqrt(_sum_places(centred * centred))
+    scale = np.abs(matrix).max(axis=1) * matrix.shape[1] * 2.0**-52  # what is left of a level curve is rounding
+    level = length <= scale
+    normal: FloatArray = np.where(level[:, np.newaxis], 0.0, centred / np.where(level, 1.0, length)[:, np.newaxis])
+    return normal
+
+
+def _sum_places(matrix: FloatArray) -> FloatArray:
+    """Add up each row from its first place to its last: `sum` would add in another order on another processor."""
+    sums = np.zeros(len(matrix))
+    for column in matrix.T:
+        sums += column
+    return sums
+
+
+# -------------------------------------------------------------------------------------------------- a user's kernel
+
+
+def _call(function: Function, samples: Any, prototypes: Any) -> FloatArray:
+    """Call a user's function for all pairs (prototypes x samples)."""
+    values = np.empty((len(prototypes), len(samples)))
+    for p, prototype in enumerate(prototypes):
+        for i, sample in enumerate(samples):
+            values[p, i] = _number(function(sample, prototype), function)
+    return values
+
+
+def _number(value: Any, function: Function) -> float:
+    """Refuse what is not one finite number."""
+    if np.ndim(value) != 0:
+        raise DataError(
+            f"{_called(function)} gave an array of shape {np.shape(value)} for two samples. It must give one number; "
+            'a whole matrix goes with kernel="precomputed".'
+        )
+    try:
+        number = float(value)
+    except (TypeError, ValueError) as error:
+        raise DataTypeError(f"{_called(function)} gave {value!r} for two samples. It must give one number.") from error
+    if not math.isfinite(number):
+        raise DataError(f"{_called(function)} gave {number} for two samples. It must give a finite number (no NaN).")
+    return number
+
+
+def _called(function: Function) -> str:
+    return f"The function {getattr(function, '__name__', type(function).__name__)!r}"
+
+
+def check_function(kernel: Kernel, samples: Prepared) -> None:
+    """Refuse a user's kernel that is not symmetric, or a distance that is negative, among some samples."""
+    function = kernel.function
+    if function is None or isinstance(samples, comparing.Samples):
+        return
+    some = samples[:CHECKED]
+    values = _call(function, some, some)
+    if kernel.rule.shape == "gaussian" and (values < 0).any():
+        raise DataError(f"{_called(function)} gave a negative distance, {values.min():g}. Distances are at least 0.")
+    refuse_asymmetric(values, _called(function))
+
+
+def refuse_asymmetric(values: FloatArray, what: str) -> None:
+    """Refuse a matrix that is not its own mirror image, but for rounding."""
+    apart = np.abs(values - values.T)
+    if (apart > 1e-8 * max(np.abs(values).max(initial=0.0), 1e-300)).any():
+        i, j = np.unravel_index(int(np.argmax(apart)), apart.shape)
+        raise DataError(
+            f"{what} is not symmetric: samples {i} and {j} give {values[i, j]:g}, in the other order {values[j, i]:g}. "
+            "A kernel must not depend on the order; (K(a, b) + K(b, a)) / 2 does not."
+        )
+
+
+def _check_values(columns: FloatArray, name: str) -> FloatArray:
+    if not np.isfinite(columns).all():
+        raise DataError(
+            f"The kernel {name!r} gives values that are not finite: the numbers of X are too large for it. Scale X, or "
+            "give a smaller gamma."
+        )
+    return columns
+
+
+# --------------------------------------------------------------------------------------------------------- resolve
+
+
+def resolve_kernel(said: Mapping[str, Any], samples: AnySamples, engine: Engine, n_threads: int) -> Kernel:
+    """Turn the user's words into a kernel. `said` has kernel, distance, gamma, degree, coef0 and band."""
+    kernel, distance = said["kernel"], said["distance"]
+    if kernel == "precomputed":
+        return Kernel("precomputed", KernelRule("product", "plain"), is_precomputed=True)
+    if callable(kernel):
+        return Kernel(getattr(kernel, "__name__", "kernel"), KernelRule("product", "plain"), function=kernel)
+    found = _by_name(said)
+    if kernel == "gaussian" and callable(distance):
+        found = replace(found, function=distance, distance=getattr(distance, "__name__", "distance"))
+    if isinstance(samples, Curves) and not (kernel == "gaussian" and distance == "dtw" and samples.times is None):
+        found = replace(found, grid=Grid.of(samples))
+    gamma = find_gamma(said["gamma"], found, samples, engine, n_threads)
+    if kernel == "tanh":
+        warn(
+            "tanh is no kernel in the strict sense: it is not positive semi-definite for all samples. Trees do not "
+            "mind, but check_kernel(X) may. Its cuts are those of poly with degree=1."
+        )
+    return replace(found, rule=replace(found.rule, gamma=gamma))
+
+
+def _by_name(said: Mapping[str, Any]) -> Kernel:
+    kernel, distance = said["kernel"], said["distance"]
+    if kernel == "gaussian":
+        band = 1.0 if said["band"] is None else float(said["band"])
+        pairing = "warping" if distance == "dtw" else "distance"
+        return Kernel(
+            "gaussian", KernelRule(pairing, "gaussian", band=band), distance="l2" if callable(distance) else distance
+        )
+    if kernel == "tanh":
+        return Kernel("tanh", KernelRule("product", "tanh", shift=float(said["coef0"])))
+    shift = 1.0 if kernel == "poly_inhomogeneous" else 0.0
+    return Kernel(kernel, KernelRule("product", "power", shift=shift, degree=int(said["degree"])))
+
+
+def find_gamma(gamma: Any, kernel: Kernel, samples: AnySamples, engine: Engine, n_threads: int) -> float:
+    """Resolve gamma: a number, one over the variance of all numbers times the places, or over a median of pairs."""
+    if not isinstance(gamma, str):
+        return float(gamma)
+    distinct = samples.take(distinct_rows(samples))
+    if gamma == "scale":
+        prepared = kernel.prepare(distinct)
+        if not isinstance(prepared, comparing.Samples):
+            raise DataError('gamma="scale" needs samples of numbers. Give gamma="median" or a number.')
+        values = prepared.values.tolist()
+        mean = math.fsum(values) / len(values)  # fsum: exact, whatever the order of the rows
+        size = math.fsum((x - mean) * (x - mean) for x in values) / len(distinct)
+    else:
+        some = kernel.prepare(distinct.take(np.arange(min(PAIRS, len(distinct)))))
+        size = _median_size(kernel, some, engine, n_threads)
+    return 1.0 / size if size > 0 and math.isfinite(1.0 / size) else 1.0
+
+
+def _median_size(kernel: Kernel, some: Prepared, engine: Engine, n_threads: int) -> float:
+    """Find the median squared distance of pairs, or the median product of samples with themselves."""
+    plain = replace(kernel, rule=replace(kernel.rule, shape="plain"))
+    sums = plain.columns(engine, some, some, n_threads)
+    if kernel.function is not None:
+        sums = sums * sums
+    if kernel.rule.pairing == "product" and kernel.function is None:
+        sizes = np.abs(np.diag(sums))
+    else:
+        sizes = sums[np.triu_indices(len(sums), 1)]
+    positive = np.sort(sizes[sizes > 0])
+    return float(positive[len(positive) // 2]) if len(positive) else 0.0
+
+
+# ------------------------------------------------------------------------------------------------------ prototypes
+
+
+def distinct_rows(samples: AnySamples) -> IntArray:
+    """Find the distinct samples, by hash; where there are no hashes, all in their order."""
+    hashes = samples.hashes()
+    return np.arange(len(samples)) if hashes is None else np.unique(hashes, return_index=True)[1]
+
+
+def choose_prototypes(samples: AnySamples, n_prototypes: Any, seed: int) -> IntArray:
+    """Choose prototypes among the distinct samples: all, or those of the lowest draws; in the order of their hashes.
+
+    The address of a draw is the hash of the sample, or its place where it has none.
+    """
+    rows = distinct_rows(samples)
+    n = count_prototypes(n_prototypes, len(rows))
+    if n == len(rows):
+        return rows
+    hashes = samples.hashes()
+    draws = draw_many(seed, rows if hashes is None else hashes[rows], 0, PURPOSE_PROTOTYPES, 0)
+    chosen: IntArray = rows[np.sort(np.argsort(draws, kind="stable")[:n])]
+    return chosen
+
+
+def count_prototypes(n_prototypes: Any, n_samples: int) -> int:
+    """Say how many prototypes are wanted of so many distinct samples."""
+    if n_prototypes == "all":
+        return n_samples
+    if n_prototypes == "auto":
+        return min(n_samples, MOST_PROTOTYPES)
+    if is_whole(n_prototypes):
+        return min(n_samples, int(n_prototypes))
+    return max(1, math.floor(float(n_prototypes) * n_samples))
+
+
+def read_precomputed(matrix: FloatArray) -> FloatArray:
+    """Check the kernel of a fit: all training samples with all training samples."""
+    n_rows, n_columns = matrix.shape
+    if n_rows != n_columns:
+        raise DataError(
+            f'kernel="precomputed" needs the kernel of all training samples with one another, a square matrix, but the '
+            f"shape of X is {matrix.shape}. Precomputed metric requires shape (n_samples, n_samples)."
+        )
+    refuse_asymmetric(matrix, "The precomputed kernel")
+    return matrix

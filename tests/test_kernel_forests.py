@@ -1,0 +1,307 @@
+"""Kernel forests: a forest of kernel values, and nothing else."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import weald
+from weald.errors import DataError, DataTypeError, ParameterError
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(90, 3))
+y = (X**2).sum(axis=1) < 2.5
+FEW = {"n_estimators": 16, "random_state": 0}
+
+
+def prints(model):
+    return model.forest_.fingerprint()
+
+
+def overlap(a, b):
+    """Letters that two words share, by counts."""
+    return sum(min(a.count(letter), b.count(letter)) for letter in set(a))
+
+
+def apart(a, b):
+    return float(np.abs(np.asarray(a) - np.asarray(b)).sum())
+
+
+# ------------------------------------------------------------------------------------------------------------- laws
+
+
+@pytest.mark.parametrize("mix", [False, True])
+@pytest.mark.parametrize(
+    "words",
+    [
+        {},
+        {"distance": "derivative"},
+        {"distance": "dtw"},
+        {"distance": "correlation"},
+        {"kernel": "poly", "degree": 2},
+        {"kernel": "poly_inhomogeneous", "n_prototypes": 20},
+    ],
+    ids=str,
+)
+def test_engines_and_threads_grow_the_same_forest(words, mix):
+    one = weald.KernelForestClassifier(**FEW, **words, mix=mix, oob_score=True, n_jobs=1).fit(X, y)
+    two = weald.KernelForestClassifier(**FEW, **words, mix=mix, oob_score=True, engine="reference").fit(X, y)
+    three = weald.KernelForestClassifier(**FEW, **words, mix=mix, n_jobs=3).fit(X[::-1], y[::-1])
+    assert prints(one) == prints(two) == prints(three)
+    assert np.array_equal(one.predict_proba(X), two.predict_proba(X))
+    assert one.oob_error_ == two.oob_error_
+
+
+def test_it_is_the_forest_of_its_kernel_matrix():
+    model = weald.KernelForestRegressor(**FEW, n_prototypes="all", max_features=5).fit(X, X[:, 0])
+    sums = ((X[:, None] - X[None]) ** 2).sum(axis=2)
+    K = np.exp(-model.kernel_.rule.gamma * sums)
+    all_rows = weald.KernelForestRegressor(**FEW, prototypes=X, max_features=5, gamma=model.kernel_.rule.gamma)
+    plain = weald.RandomForestRegressor(**FEW, max_features=5).fit(K, X[:, 0])
+    np.testing.assert_allclose(all_rows.fit(X, X[:, 0]).predict(X), plain.predict(K))
+
+
+def test_products_with_unit_vectors_are_the_features_themselves():
+    linear = {"kernel": "poly", "degree": 1, "gamma": 1.0}
+    model = weald.KernelForestClassifier(**FEW, **linear, prototypes=np.eye(3)).fit(X, y)
+    assert prints(model) == prints(weald.RandomForestClassifier(**FEW).fit(X, y))
+
+
+def test_gamma_and_odd_powers_choose_no_cut():
+    """They are increasing maps of a distance or a product: the order of a column stays, so the cuts do."""
+    shapes = [
+        (model.forest_.feature, model.forest_.right, model.forest_.size)
+        for words in ({"gamma": 0.1}, {"gamma": 1.0}, {"gamma": "scale"})
+        for model in [weald.KernelForestClassifier(**FEW, **words).fit(X, y)]
+    ]
+    for shape in shapes[1:]:
+        assert all(map(np.array_equal, shapes[0], shape))
+    one, three = (weald.KernelForestClassifier(**FEW, kernel="poly", degree=d).fit(X, y) for d in (1, 3))
+    assert np.array_equal(one.forest_.feature, three.forest_.feature)
+
+
+def test_precomputed_is_computed():
+    computed = weald.KernelForestClassifier(**FEW, max_features="all").fit(X, y)
+    order = weald.kernels.choose_prototypes(weald.samples.Vectors(X), "all", 0)  # the order of its columns
+    every = weald.KernelForestClassifier(**FEW, max_features="all", prototypes=X[order]).fit(X, y)
+    assert prints(every) == prints(computed)
+    apart = ((X[order][:, None] - X[order][None]) ** 2).sum(axis=2)
+    K = np.exp(-computed.kernel_.rule.gamma * apart)
+    given = weald.KernelForestClassifier(**FEW, max_features="all", kernel="precomputed").fit(K, y[order])
+    assert np.array_equal(given.forest_.feature, computed.forest_.feature)
+    np.testing.assert_allclose(given.forest_.threshold, computed.forest_.threshold, rtol=1e-12)
+    assert np.array_equal(given.predict(K), computed.predict(X[order]))
+    assert np.array_equal(given.prototypes_, computed._columns_)
+
+
+def test_a_permutation_of_prototypes_permutes_the_columns_and_no_more():
+    grow = {"max_features": "all", "bootstrap": False, "n_estimators": 1, "max_depth": 2, "random_state": 0}
+    mixed = RNG.permutation(len(X))
+    one, two = (weald.KernelForestRegressor(**grow, prototypes=rows).fit(X, X[:, 0]) for rows in (X, X[mixed]))
+    assert np.array_equal(one.predict(X), two.predict(X))
+    assert {tuple(row) for row in one.prototypes_} == {tuple(row) for row in two.prototypes_}
+    assert np.array_equal(np.sort(one.kernel_matrix(X)), np.sort(two.kernel_matrix(X)))
+
+
+def test_only_prototypes_that_are_used_are_kept():
+    model = weald.KernelForestClassifier(n_estimators=2, max_depth=2, random_state=0).fit(X, y)
+    used = model.forest_.feature[model.forest_.feature >= 0]
+    assert len(model.prototypes_) == len(np.unique(used)) == len(model.feature_importances_) < 7
+    assert np.array_equal(model.prototypes_, X[model.prototype_rows_])
+    assert len(pickle.dumps(model)) < 20_000
+
+
+def test_a_large_table_has_a_sample_of_prototypes_and_chunks_change_nothing(monkeypatch):
+    whole = weald.KernelForestClassifier(**FEW, n_prototypes=50).fit(X, y)
+    monkeypatch.setattr("weald.kernel_table.BLOCK", 64)
+    parts = weald.KernelForestClassifier(**FEW, n_prototypes=50).fit(X, y)
+    assert prints(whole) == prints(parts)
+    assert np.array_equal(whole.predict_proba(X), parts.predict_proba(X))
+    assert len(whole.prototypes_) <= 50
+
+
+# ------------------------------------------------------------------------------------------------- anything as sample
+
+
+def curves_of(n, lengths, seed=0):
+    rng = np.random.default_rng(seed)
+    phase = rng.uniform(0, 2, n)
+    return [np.sin(phase[i] + np.linspace(0, 6, rng.choice(lengths))) for i in range(n)], phase
+
+
+@pytest.mark.parametrize("distance", ["l2", "derivative", "dtw", "correlation"])
+@pytest.mark.parametrize("engine", ["native", "reference"])
+def test_curves_of_unequal_lengths(distance, engine):
+    curves, phase = curves_of(80, [15, 20, 26])
+    model = weald.KernelForestRegressor(**FEW, distance=distance, engine=engine).fit(curves[:60], phase[:60])
+    assert model.sample_kind_ == "curves"
+    assert model.score(curves[60:], phase[60:]) > 0.6
+    one_length = [curve for curve in curves[60:] if len(curve) == 20]
+    assert len(model.predict(one_length)) == len(one_length)
+    assert np.array_equal(model.predict(np.array(one_length)), model.predict(one_length))
+
+
+def test_curves_with_times_are_compared_at_the_same_times():
+    """A curve that is seen at other times is the same curve."""
+    rng = np.random.default_rng(0)
+    slopes = rng.uniform(-1, 1, 40)
+    even = [(np.linspace(0, 1, 9), slope * np.linspace(0, 1, 9)) for slope in slopes]
+    odd = [(t, slope * t) for slope in slopes for t in [np.unique(np.append(rng.uniform(0, 1, 12), [0.0, 1.0]))]]
+    model = weald.KernelForestRegressor(**FEW).fit(even, slopes)
+    np.testing.assert_allclose(model.predict(odd), model.predict(even))
+
+
+def test_curves_of_one_length_are_vectors():
+    lists = [row.tolist() for row in X]
+    assert prints(weald.KernelForestClassifier(**FEW).fit(lists, y)) == prints(
+        weald.KernelForestClassifier(**FEW).fit(X, y)
+    )
+
+
+def test_words_with_a_kernel_of_ones_own():
+    words = ["oak", "ash", "elm", "maple", "yew", "larch", "pine", "beech"] * 4
+    target = [word.count("e") > 0 for word in words]
+    model = weald.KernelForestClassifier(**FEW, kernel=overlap).fit(words, target)
+    assert model.score(words, target) == 1.0
+    assert set(model.prototypes_) <= set(words)
+    shuffled = weald.KernelForestClassifier(**FEW, kernel=overlap).fit(words[::-1], target[::-1])
+    assert prints(shuffled) == prints(model)
+
+
+def test_a_distance_of_ones_own():
+    own = weald.KernelForestClassifier(**FEW, distance=lambda a, b: float(np.sqrt(((a - b) ** 2).sum()))).fit(X, y)
+    built_in = weald.KernelForestClassifier(**FEW).fit(X, y)
+    assert np.array_equal(own.forest_.feature, built_in.forest_.feature)
+    sets = [frozenset(RNG.choice(9, 4).tolist()) for _ in range(30)]
+    jaccard = lambda a, b: 1 - len(a & b) / len(a | b)  # noqa: E731
+    model = weald.KernelForestClassifier(**FEW, distance=jaccard).fit(sets, [0 in one for one in sets])
+    assert model.score(sets, [0 in one for one in sets]) > 0.8
+
+
+def test_mix_keeps_raw_columns_and_categories_beside_the_kernel():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"a": X[:, 0], "kind": np.where(RNG.random(90) < 0.5, "apple", "orange"), "b": X[:, 1]})
+    target = (frame["kind"] == "apple") & (frame["a"] ** 2 + frame["b"] ** 2 < 2)
+    with pytest.raises(DataTypeError, match=r"'kind' of X holds categories.*mix=True"):
+        weald.KernelForestClassifier().fit(frame, target)
+    model = weald.KernelForestClassifier(30, random_state=0, mix=True, oob_score=True).fit(frame, target)
+    assert model.oob_score_ > 0.85
+    assert "kind" in model.column_names_
+    assert model.kernel_matrix(frame).shape == (90, len(model.column_names_))
+    again = weald.KernelForestClassifier(30, random_state=0, mix=True, engine="reference").fit(frame, target)
+    assert prints(again) == prints(model)
+
+
+# ------------------------------------------------------------------------------------------------- what forests can do
+
+
+def test_the_training_data_given_again():
+    model = weald.KernelForestClassifier(**FEW, oob_score=True, n_prototypes=40).fit(X, y)
+    order = RNG.permutation(90)
+    again = model.out_of_bag(X[order], y[order])
+    assert again.error == model.oob_error_
+    assert np.array_equal(again.shares, model.oob_.shares[order], equal_nan=True)
+    found = weald.importance(model, X, y)
+    assert len(found.names) == len(model.prototypes_)
+    assert found.names[0] == f"row {model.prototype_rows_[0]}"
+    assert model.neighbours(X, y).proximity().shape == (90, 90)
+    assert model.proximity(X[:5], X[:7]).shape == (5, 7)
+    with pytest.raises(DataError, match="other data"):
+        model.out_of_bag(X + 1, y)
+
+
+def test_trees_predict_from_the_kernel_matrix():
+    model = weald.KernelForestClassifier(**FEW).fit(X, y)
+    K = model.kernel_matrix(X)
+    shares = sum(tree.predict_proba(K) for tree in model.estimators_)
+    np.testing.assert_allclose(shares / 16, model.predict_proba(X))
+
+
+def test_growing_on_slicing_merging_and_pickling():
+    model = weald.KernelForestClassifier(9, random_state=0, warm_start=True).fit(X, y)
+    grown = model.set_params(n_estimators=16).fit(X, y)
+    whole = weald.KernelForestClassifier(**FEW).fit(X, y)
+    assert prints(grown) == prints(whole)
+    assert np.array_equal(grown[2:5].predict(X), pickle.loads(pickle.dumps(grown[2:5])).predict(X))
+    with pytest.raises(DataError, match="prototypes"):
+        weald.merge([whole, weald.KernelForestClassifier(8, random_state=1).fit(X, y)])
+
+
+@pytest.mark.filterwarnings("ignore:The out-of-bag error has not settled")
+def test_grown_until_settled():
+    model = weald.KernelForestRegressor("auto", random_state=0, max_estimators=96).fit(X, X[:, 0])
+    assert model.forest_.n_trees >= 64
+    assert len(model.prototypes_) == model.forest_.n_features
+
+
+# ------------------------------------------------------------------------------------------------------------- errors
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ({"kernel": "rbf"}, "kernel='rbf' is not allowed"),
+        ({"distance": "l3"}, "distance='l3' is not allowed"),
+        ({"gamma": -1.0}, "gamma=-1.0 is not allowed"),
+        ({"gamma": "big"}, "gamma='big' is not allowed"),
+        ({"degree": 0}, "degree=0 is not allowed"),
+        ({"band": 2.0}, "band=2.0 is not allowed"),
+        ({"n_prototypes": 0}, "n_prototypes=0 is not allowed"),
+        ({"kernel": "precomputed", "mix": True}, "mix=True keeps columns"),
+    ],
+)
+def test_parameters_are_checked(words, found):
+    with pytest.raises(ParameterError, match=found):
+        weald.KernelForestClassifier(**words).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "found"),
+    [
+        (lambda *_: np.nan, "gave nan for two samples"),
+        (lambda a, b: float((a - b).sum()), "is not symmetric: samples"),
+        (lambda *_: np.array([1.0, 2.0]), r"gave an array of shape \(2,\)"),
+        (lambda *_: "much", "gave 'much' for two samples"),
+    ],
+)
+def test_bad_kernels_are_refused(kernel, found):
+    with pytest.raises((DataError, DataTypeError), match=found):
+        weald.KernelForestClassifier(kernel=kernel).fit(X, y)
+
+
+def test_bad_distances_are_refused():
+    with pytest.raises(DataError, match="negative distance"):
+        weald.KernelForestClassifier(distance=lambda a, b: -apart(a, b)).fit(X, y)
+
+
+def test_bad_precomputed_kernels_are_refused():
+    model = weald.KernelForestClassifier(**FEW, kernel="precomputed")
+    K = X @ X.T
+    with pytest.raises(DataError, match=r"square matrix, but the shape of X is \(90, 3\)"):
+        model.fit(X, y)
+    with pytest.raises(DataError, match="not symmetric"):
+        model.fit(K + np.arange(90), y)
+    with pytest.raises(DataError, match="is NaN"):
+        model.fit(np.where(K > 5, np.nan, K), y)
+    with pytest.raises(DataError, match="90 features"):
+        model.fit(K, y).predict(K[:, :5])
+
+
+def test_curves_that_cannot_be_read_are_refused():
+    curves, phase = curves_of(10, [5, 6])
+    model = weald.KernelForestRegressor(**FEW).fit(curves, phase)
+    with pytest.raises(DataError, match="Curve 1 has nan among its values, at place 2"):
+        model.predict([curves[0], np.array([1.0, 2.0, np.nan])])
+    with pytest.raises(DataError, match="times of curve 0 do not rise"):
+        model.fit([(np.array([0.0, 0.0]), np.ones(2)), (np.array([0.0, 1.0]), np.ones(2))], [0, 1])
+    with pytest.raises(DataError, match="has 2 times but 3 values"):
+        model.fit([(np.array([0.0, 1.0]), np.ones(3)), (np.array([0.0, 1.0]), np.ones(2))], [0, 1])
+    with pytest.raises(DataError, match="cannot be read as numbers"):
+        weald.KernelForestRegressor(**FEW).fit(curves, phase).predict([["a"]])
+    with pytest.raises(DataError, match="holds curves, but the fit saw vectors"):
+        weald.KernelForestClassifier(**FEW).fit(X, y).predict(curves)
+
+
+def test_tanh_warns():
+    with pytest.warns(UserWarning, match="not positive semi-definite"):
+        weald.KernelForestClassifier(**FEW, kernel="tanh").fit(X, y)
