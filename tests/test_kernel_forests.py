@@ -305,3 +305,61 @@ def test_curves_that_cannot_be_read_are_refused():
 def test_tanh_warns():
     with pytest.warns(UserWarning, match="not positive semi-definite"):
         weald.KernelForestClassifier(**FEW, kernel="tanh").fit(X, y)
+
+
+# ------------------------------------------------------------------------------------------------------------ choosing
+
+
+def test_auto_takes_the_kernel_of_least_out_of_bag_error_and_says_why():
+    curves = np.sin(RNG.uniform(0, 6, 60)[:, None] + np.linspace(0, 6, 20)) + RNG.normal(size=60)[:, None] * 3
+    target = np.diff(curves, axis=1)[:, 0] > 0  # a matter of the slope; the level is noise
+    model = weald.KernelForestClassifier(**FEW, kernel="auto").fit(curves, target)
+    errors = {weald.kernel_choice.describe(words): error for words, error in model.choice_.tried}
+    assert len(errors) == len(weald.kernel_choice.GRID) == 6
+    chosen = weald.KernelForestClassifier(**FEW, **model.choice_.words, oob_score=True).fit(curves, target)
+    assert chosen.oob_error_ == min(errors.values()) < errors["gaussian of l2"]
+    assert prints(chosen) == prints(model)
+    assert "least out-of-bag error" in model.choice_.reason
+    assert not hasattr(model, "oob_error_")
+    assert np.array_equal(model.predict(curves), chosen.predict(curves))
+    assert model.out_of_bag(curves, target).error == chosen.oob_error_
+
+
+def test_auto_leaves_out_warping_that_would_take_long(monkeypatch):
+    monkeypatch.setattr("weald.kernel_choice.MOST_STEPS", 10)
+    model = weald.KernelForestClassifier(**FEW, kernel="auto").fit(X, y)
+    assert len(model.choice_.tried) == 5
+    assert "not tried: gaussian of dtw" in str(model.choice_)
+
+
+def test_auto_needs_bags_and_numbers():
+    with pytest.raises(ParameterError, match="bootstrap=False has none"):
+        weald.KernelForestClassifier(kernel="auto", bootstrap=False).fit(X, y)
+    with pytest.raises((DataError, DataTypeError)):
+        weald.KernelForestClassifier(kernel="auto").fit(["oak", "ash"] * 5, [0, 1] * 5)
+
+
+def test_a_kernel_is_checked_on_request():
+    gaussian = weald.KernelForestClassifier().check_kernel(X)
+    K = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2))
+    assert gaussian.is_kernel
+    assert weald.KernelForestClassifier(gamma=1.0).check_kernel(X).smallest_eigenvalue == pytest.approx(
+        np.linalg.eigvalsh(K)[0], abs=1e-12
+    )
+    with pytest.warns(UserWarning, match="tanh"):
+        tanh = weald.KernelForestClassifier(kernel="tanh", gamma=1.0, coef0=-1.0).check_kernel(X)
+    assert not tanh.is_kernel
+    assert "smallest eigenvalue" in tanh.reason
+    lopsided = weald.KernelForestClassifier(kernel="precomputed").check_kernel(X @ X.T + np.arange(90))
+    assert "not symmetric" in str(lopsided)
+
+
+def test_pruning_keeps_the_prototypes_that_matter_most():
+    model = weald.KernelForestClassifier(**FEW).fit(X, y)
+    pruned = model.prune_prototypes(X, y, n=10)
+    best = np.argsort(-model.feature_importances_, kind="stable")[:10]
+    assert {tuple(row) for row in pruned.prototypes_} <= {tuple(row) for row in model.prototypes_[best]}
+    assert pruned.score(X, y) > 0.9
+    curves, phase = curves_of(40, [9, 12])
+    by_curve = weald.KernelForestRegressor(**FEW).fit(curves, phase)
+    assert len(by_curve.prune_prototypes(curves, phase, n=0.2).prototypes_) <= 8

@@ -19,9 +19,10 @@ from sklearn.utils.validation import check_is_fitted
 from weald import criteria, params
 from weald.bagging import read_design
 from weald.engines.door import Engine, open_engine
-from weald.errors import DataError, ParameterError
+from weald.errors import DataError, DataTypeError, ParameterError
 from weald.estimator import unfitted_copy
 from weald.forests import RandomForest, RandomForestClassifier, RandomForestRegressor
+from weald.kernel_choice import GRID, Choice, KernelReport, check_matrix, choose_kernel
 from weald.kernel_table import KernelTable, Prototypes
 from weald.kernels import (
     DISTANCES,
@@ -34,7 +35,7 @@ from weald.kernels import (
     resolve_kernel,
 )
 from weald.model import FloatArray, Forest, IntArray
-from weald.samples import Sight, Things, Vectors, read_samples
+from weald.samples import AnySamples, Sight, Things, Vectors, read_prototypes, read_samples
 from weald.schema import Schema
 from weald.table import Reading, read_table
 from weald.threads import count_threads
@@ -69,6 +70,7 @@ class KernelForest(RandomForest):
     criterion: str
 
     kernel_: Kernel
+    choice_: Choice
     sample_kind_: str
     prototype_rows_: IntArray
     # Trees are grown from all columns and keep those that they use.
@@ -97,9 +99,45 @@ class KernelForest(RandomForest):
     def _learn(self, before: Self, X: Any, y: Any, sample_weight: Any, **by_row: Any) -> None:
         if self.warm_start and hasattr(before, "forest_"):
             self._prototype_seed_, self.kernel_ = before._prototype_seed_, before.kernel_
+            if hasattr(before, "choice_"):
+                self.choice_ = before.choice_
+        elif self.kernel == "auto":
+            self._choose_kernel(X, y, sample_weight, **by_row)
+            return
         else:
             self._prototype_seed_ = params.draw_seed(self.random_state)
         super()._learn(before, X, y, sample_weight, **by_row)
+
+    def _choose_kernel(self, X: Any, y: Any, sample_weight: Any, **by_row: Any) -> None:
+        """Fit a forest for each kernel of the grid, and become the one of least out-of-bag error."""
+        self._check_params()
+        if not self.bootstrap:
+            raise ParameterError(
+                'kernel="auto" compares out-of-bag errors, but bootstrap=False has none. Name a kernel.'
+            )
+        samples = unfitted_copy(self)._read_sight(X, reset=True).samples  # noqa: SLF001  (of the same class)
+        seed = params.draw_seed(self.random_state)
+
+        def fit(words: dict[str, Any]) -> tuple[Self, float]:
+            twin = unfitted_copy(self)
+            twin.__dict__.update(words, oob_score=self.oob_score or True, random_state=seed)
+            twin._learn(twin, X, y, sample_weight, **by_row)  # noqa: SLF001  (of the same class)
+            return twin, twin.oob_error_
+
+        best: Self
+        best, choice = choose_kernel(fit, self._warping_steps(samples), len(samples))
+        learnt = {name: value for name, value in vars(best).items() if name.endswith("_") and not name.endswith("__")}
+        self.__dict__.update(learnt, choice_=choice)
+        if not self.oob_score and self.n_estimators != "auto":
+            self._forget_out_of_bag()
+
+    def _warping_steps(self, samples: AnySamples) -> float:
+        """Count the places that warping paths may pass, over all pairs."""
+        if isinstance(samples, Things):
+            raise DataTypeError('kernel="auto" tries kernels of numbers. Give a kernel or a distance of your own.')
+        length = samples.matrix.shape[1] if isinstance(samples, Vectors) else max(map(len, samples.each))
+        n_pairs = len(samples) * count_prototypes(self.n_prototypes, len(samples))
+        return n_pairs * length * min(length, 2 * (1.0 if self.band is None else self.band) * length + 1)
 
     def _read_table(self, X: Any, y: Any, sample_weight: Any, **by_row: Any) -> Reading:
         """Read the samples; what they are compared with is settled when they are coded."""
@@ -155,9 +193,7 @@ class KernelForest(RandomForest):
         samples = table.sight.samples
         kept = np.arange(len(samples)) if reading.kept is None else np.flatnonzero(reading.kept)
         if self.prototypes is not None and not kernel.is_precomputed:
-            given = unfitted_copy(self)._read_sight(self.prototypes, reset=True).samples  # noqa: SLF001  (of the same class)
-            if type(given) is not type(samples):
-                raise DataError("The prototypes are samples of another kind than X. Give samples of one kind.")
+            given = read_prototypes(unfitted_copy(self), self.prototypes, samples, mix=self.mix)
             return np.full(len(given), -1), Prototypes(given)
         if kernel.is_precomputed:
             n = count_prototypes(self.n_prototypes, len(kept))
@@ -248,6 +284,79 @@ class KernelForest(RandomForest):
         raw = self._raw_columns().tolist() if self.mix else []
         return prototypes + [f"x{f}" if names is None else str(names[f]) for f in raw]
 
+    def prune_prototypes(self, X: Any, y: Any, n: float, sample_weight: Any = None, **by_row: Any) -> Self:
+        """Grow a forest from the prototypes that matter most alone: it is smaller, and quicker to predict.
+
+        Parameters
+        ----------
+        X, y, sample_weight, groups, stratify
+            What `fit` was given.
+        n : int or float
+            How many prototypes to keep, by `feature_importances_`; a float is a share.
+
+        Returns
+        -------
+        forest
+            A new estimator; this one stays as it is.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import weald
+        >>> X = np.random.default_rng(0).normal(size=(200, 2))
+        >>> model = weald.KernelForestRegressor(random_state=0).fit(X, np.hypot(*X.T))
+        >>> pruned = model.prune_prototypes(X, np.hypot(*X.T), n=20)
+        >>> len(model.prototypes_) > 100, len(pruned.prototypes_)
+        (True, 20)
+        """
+        check_is_fitted(self, "forest_")
+        params.check_argument("n", n, (params.Whole(1), params.Share()))
+        importance = self.feature_importances_[: len(self._kept_)]
+        best = np.argsort(-importance, kind="stable")[: count_prototypes(n, len(self._kept_))]
+        kept = self._kept_.take(np.sort(best))
+        twin = unfitted_copy(self)
+        twin.prototypes = kept.columns if kept.samples is None else kept.samples
+        if self.kernel == "auto":
+            twin.__dict__.update(self.choice_.words)
+        return twin.fit(X, y, sample_weight, **by_row)
+
+    def check_kernel(self, X: Any) -> KernelReport:
+        """Check whether the kernel is one in the strict sense (Mercer): symmetric and positive semi-definite.
+
+        Trees do not need it; support vector machines and Gaussian processes do.
+
+        Parameters
+        ----------
+        X : samples
+            As for `fit`. At most 1000 of them are looked at. A forest that is fitted uses its own kernel, any other
+            one the kernel that a fit to X would use.
+
+        Returns
+        -------
+        weald.kernel_choice.KernelReport
+            `is_kernel`, `asymmetry`, `smallest_eigenvalue`, and `reason` in words.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import weald
+        >>> X = np.random.default_rng(0).normal(size=(50, 3))
+        >>> weald.KernelForestClassifier().check_kernel(X).is_kernel
+        True
+        """
+        self._check_params()
+        engine, n_threads = open_engine(self.engine), count_threads(self.n_jobs)
+        samples = unfitted_copy(self)._read_sight(X, reset=True).samples  # noqa: SLF001  (of the same class)
+        if self.kernel == "precomputed" and isinstance(samples, Vectors):
+            return check_matrix(samples.matrix)
+        samples = samples.take(np.arange(min(len(samples), 1000)))
+        kernel = getattr(self, "kernel_", None)
+        if kernel is None:
+            words = {**vars(self), **(GRID[0] if self.kernel == "auto" else {})}
+            kernel = resolve_kernel(words, samples, engine, n_threads)
+        prepared = kernel.prepare(samples)
+        return check_matrix(kernel.columns(engine, prepared, prepared, n_threads))
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = False
@@ -319,8 +428,8 @@ ADDED: dict[str, tuple[Any, str]] = {
     "n_prototypes": (
         "auto",
         """n_prototypes : int, float, "auto" or "all", default="auto"
-        How many of the distinct training samples others are compared with; a float is a share. "auto": all up to 1000,
-        else a sample of 1000, drawn from the seed.""",
+        How many of the distinct training samples others are compared with; a float is a share. "auto": all up to 500,
+        else a sample of 500, drawn from the seed.""",
     ),
     "prototypes": (
         None,
@@ -372,6 +481,8 @@ def _join_docs(own: str, above: str) -> str:
 ATTRIBUTES = """
     kernel_ : weald.kernels.Kernel
         The kernel that was used, with gamma as a number.
+    choice_ : weald.kernel_choice.Choice
+        With `kernel="auto"`: what was tried, what was chosen, and why.
     sample_kind_ : str
         What samples are: "vectors", "curves" or "things".
     prototypes_ : samples

@@ -27,7 +27,7 @@ from weald.samples import AnySamples, Curves, Grid, Things, Vectors
 
 KERNELS = ("gaussian", "poly", "poly_inhomogeneous", "tanh", "precomputed", "auto")
 DISTANCES = ("l2", "derivative", "dtw", "correlation")
-MOST_PROTOTYPES = 1000  # that n_prototypes="auto" takes
+MOST_PROTOTYPES = 500  # that n_prototypes="auto" takes
 PURPOSE_PROTOTYPES = 33  # of draws that choose prototypes
 PAIRS = 500  # samples whose pairs gamma="median" looks at
 CHECKED = 40  # prototypes between which a user's kernel is checked

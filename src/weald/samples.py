@@ -212,6 +212,23 @@ def read_samples(estimator: Any, X: Any, *, reset: bool, own_kernel: bool, mix: 
     return sight
 
 
+def read_prototypes(estimator: Any, given: Any, like: AnySamples, *, mix: bool) -> AnySamples:
+    """Read prototypes that the user gives, as samples of the same kind as others. `estimator` may be written to."""
+    if isinstance(given, Vectors | Curves | Things):
+        found: AnySamples | None = given
+    elif isinstance(like, Things):
+        found = Things(_list_of(given))
+    elif isinstance(like, Curves):
+        found = _as_curves(given, curves_wanted=True)
+    else:
+        found = read_samples(estimator, given, reset=True, own_kernel=False, mix=mix).samples
+    widths = [s.matrix.shape[1] for s in (found, like) if isinstance(s, Vectors)]
+    if type(found) is not type(like) or len(set(widths)) > 1:
+        raise DataError("The prototypes are samples of another kind or length than X. Give samples like those of X.")
+    assert found is not None  # noqa: S101  (for the type checker: its type was asked for)
+    return found
+
+
 def _is_table(X: Any) -> bool:
     """Say whether X is a table of numbers, whose rows are the samples."""
     return sparse.issparse(X) or hasattr(X, "columns") or (getattr(X, "ndim", 0) == 2 and X.dtype.kind in "fiub")

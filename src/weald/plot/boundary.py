@@ -179,7 +179,8 @@ def _check_resolution(resolution: Any) -> None:
 def _grid(estimator: Any, features: tuple[int, int], limits: Limits, resolution: int) -> tuple[Floats, Floats, bool]:
     """Cut the plane into cells: by all thresholds of trees, where these are not too many, else evenly."""
     forest = getattr(estimator, "forest_", None)
-    if forest is not None:
+    cuts_columns = not hasattr(estimator, "kernel_")  # else trees cut values of a kernel, and the plane anywhere
+    if forest is not None and cuts_columns:
         x, y = (_cuts_between(forest, feature, *ends) for feature, ends in zip(features, limits, strict=True))
         if max(len(x), len(y)) <= resolution + 1:
             return x, y, True
