@@ -8,6 +8,7 @@ KernelForestClassifier, KernelForestRegressor     forests of kernel values: curv
 importance                                        which features matter
 merge                                             one forest from several
 export_html                                       a tree as a page that folds
+from_sklearn                                      a forest that scikit-learn grew
 report                                            a page on a model: how good it is, and why it says what it says
 tune                                              parameters by out-of-bag error
 strength                                          how strong the trees of a forest are, and how alike
@@ -26,6 +27,7 @@ if TYPE_CHECKING:  # what type checkers read; the same names and homes as below
     from weald.decomposing import bias_variance
     from weald.diversity import strength
     from weald.errors import DataError, DataTypeError, ExportError, ParameterError, WealdError
+    from weald.export.sklearn_trees import from_sklearn
     from weald.extra_trees import ExtraTreeClassifier, ExtraTreeRegressor, ExtraTreesClassifier, ExtraTreesRegressor
     from weald.forests import RandomForestClassifier, RandomForestRegressor
     from weald.html_tree import export_html
@@ -57,6 +59,7 @@ _HOMES = {
     "WealdError": "errors",
     "bias_variance": "decomposing",
     "export_html": "html_tree",
+    "from_sklearn": "export.sklearn_trees",
     "importance": "importances",
     "merge": "merging",
     "report": "reports",
@@ -85,6 +88,7 @@ __all__ = [
     "__version__",
     "bias_variance",
     "export_html",
+    "from_sklearn",
     "importance",
     "merge",
     "report",

@@ -70,3 +70,60 @@ class Exportable:
         from weald.export.onnx_graph import write_onnx
 
         return write_onnx(self, path, X, check=check)
+
+    def to_treelite(self, path: Any = None, *, X: Any = None, check: bool = True) -> "Export":
+        """Write the model for treelite, from which other fast predictors load it, FIL of RAPIDS for one.
+
+        Parameters
+        ----------
+        path : path, optional
+            Where to write treelite's own file. None: nowhere; the model is in the result.
+        X : array or data frame, optional
+            Rows to compare, besides those that are made to be hard: on thresholds, one ulp beside them, missing.
+        check : bool, default=True
+            Whether to let treelite predict, and compare.
+
+        Returns
+        -------
+        weald.export.parity.Export
+            A `treelite.Model`, as `model`, and the `parity` of its answers.
+
+        Examples
+        --------
+        >>> from weald import DecisionTreeRegressor
+        >>> model = DecisionTreeRegressor().fit([[1.0], [2.0]], [3.0, 4.0])
+        >>> model.to_treelite().model.num_tree
+        1
+        """
+        from weald.export.treelite_model import write_treelite
+
+        return write_treelite(self, path, X, check=check)
+
+    def to_shap(self, *, X: Any = None, check: bool = True) -> "Export":
+        """Write the model as the dictionary that `shap.TreeExplainer` takes.
+
+        Features that are divided into sets of categories are refused: shap takes thresholds alone.
+
+        Parameters
+        ----------
+        X : array or data frame, optional
+            Rows to compare, besides those that are made to be hard: on thresholds, one ulp beside them, missing.
+        check : bool, default=True
+            Whether to let shap predict, and compare.
+
+        Returns
+        -------
+        weald.export.parity.Export
+            The dictionary, as `model`, and the `parity` of shap's predictions.
+
+        Examples
+        --------
+        >>> from weald import DecisionTreeRegressor
+        >>> model = DecisionTreeRegressor().fit([[1.0], [2.0]], [3.0, 4.0])
+        >>> export = model.to_shap(check=False)
+        >>> export.model["trees"][0]["thresholds"]
+        array([1.5, 0. , 0. ])
+        """
+        from weald.export.shap_trees import write_shap
+
+        return write_shap(self, X, check=check)

@@ -447,9 +447,9 @@ def _flat_trees(forest: Forest) -> list[reference.FlatTree]:
         if forest.n_classes:
             for leaf in leaf_index[nodes][forest.feature[nodes] < 0]:
                 entries = slice(forest.leaf_start[leaf], forest.leaf_start[leaf + 1])
-                classes = [0] * forest.n_classes
+                classes = [0.0] * forest.n_classes
                 for k, w in zip(forest.leaf_class[entries].tolist(), forest.leaf_weight[entries].tolist(), strict=True):
-                    classes[k] = int(w)
+                    classes[k] = w
                 tree.classes.append(classes)
         trees.append(tree)
     return trees

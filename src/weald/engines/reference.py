@@ -902,7 +902,7 @@ class FlatTree:
     decrease: list[float] = field(default_factory=list)  # over the root's weight, in units of the target's integers
     value: list[float] = field(default_factory=list)  # regression: mean of the node; bound two classes: second's share
     impurity: list[float] = field(default_factory=list)  # regression: variance of the node
-    classes: list[list[int]] = field(default_factory=list)  # classification: class weights, of leaves only
+    classes: list[Sequence[float]] = field(default_factory=list)  # classification: class weights, of leaves only
 
 
 @dataclass
