@@ -105,11 +105,11 @@ def test_bags_of_groups_and_strata_can_be_drawn_again():
     by_row = {"groups": VISITS, "stratify": VISITS % 3}
     model = forest(30, oob_score=True).fit(X, Y, **by_row)
     expected = model.oob_decision_function_
-    again = (model[:10] + model[10:]).look_out_of_bag(X, Y, **by_row)
-    np.testing.assert_array_equal(again.oob_decision_function_, expected)
+    again = model[:10] + model[10:]
+    np.testing.assert_array_equal(again.out_of_bag(X, Y, **by_row).shares, expected)
     for other in ({}, {"groups": VISITS}, {"groups": VISITS // 2, "stratify": VISITS % 3}):
         with pytest.raises(DataError, match="groups and stratify that the trees were grown with"):
-            again.look_out_of_bag(X, Y, **other)
+            again.out_of_bag(X, Y, **other)
 
 
 def test_growing_on_with_groups_is_growing_at_once():

@@ -280,6 +280,18 @@ def test_the_training_error_of_a_bound_tree_is_what_it_does():
     assert np.isclose(tree.training_error(), 1 - tree.score(X, y > 0))
 
 
+def test_a_bound_regression_tree_does_not_know_its_training_error():
+    X, y = make_rows(np.random.default_rng(4), 150, 0.0)
+    tree = weald.DecisionTreeRegressor(monotonic_cst=[1, -1, 0], min_samples_leaf=3).fit(X, y)
+    assert not np.isclose(tree.total_impurity(), np.mean((tree.predict(X) - y) ** 2))
+    with pytest.raises(ParameterError, match="leaves may say something else than their means"):
+        tree.training_error()
+    assert np.isnan(tree.nodes(frame="dict")["error"]).all()
+    assert np.isnan(tree.pruning_path(frame="dict")["error"]).all()
+    free = weald.DecisionTreeRegressor(monotonic_cst=[0, 0, 0], min_samples_leaf=3).fit(X, y)
+    assert np.isclose(free.training_error(), np.mean((free.predict(X) - y) ** 2))
+
+
 def test_a_warm_start_keeps_to_the_constraints_of_its_trees():
     X, y = make_rows(np.random.default_rng(1), 80, 0.0)
     model = weald.RandomForestRegressor(n_estimators=2, warm_start=True, random_state=0).fit(X, y)

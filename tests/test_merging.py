@@ -31,9 +31,8 @@ def fit(kind, n_trees=30, seed=0, **given):
 def answers(model, kind):
     """Return what a forest says of its rows, out of bag too."""
     _, x, y = KINDS[kind]
-    model.look_out_of_bag(x, y)
-    left = [getattr(model, name) for name in ("oob_decision_function_", "oob_prediction_") if hasattr(model, name)]
-    return [model.predict_votes(x), model.predict(x), *left, model.oob_score_, model.oob_error_, model.oob_share_]
+    out = model.out_of_bag(x, y)
+    return [model.predict_votes(x), model.predict(x), out.predictions, out.counts, out.score(), out.error, out.share]
 
 
 def assert_says_the_same(one, other, kind):
@@ -76,8 +75,8 @@ def test_looking_out_of_bag_later_is_looking_at_once(kind):
     at_once, later = fit(kind, oob_score=True), fit(kind)
     expected = [at_once.oob_score_, at_once.oob_error_, at_once.oob_share_]
     order = np.random.default_rng(1).permutation(len(KINDS[kind][1]))
-    later.look_out_of_bag(KINDS[kind][1][order], KINDS[kind][2][order])
-    np.testing.assert_allclose([later.oob_score_, later.oob_error_, later.oob_share_], expected)
+    found = later.out_of_bag(KINDS[kind][1][order], KINDS[kind][2][order])
+    np.testing.assert_allclose([found.score(), found.error, found.share], expected)
 
 
 @both
@@ -97,16 +96,13 @@ def test_forests_of_other_seeds_and_bags_are_estimated_together(engine):
     merged = a + b + c
     sums, n_trees = np.zeros((len(X), 3)), np.zeros(len(X))
     for model in (a, b):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of few trees, some rows are in every bag
-            model.look_out_of_bag(X, Y)
         outside = bags_of(model) == 0
         said = np.array([tree.predict_proba(X) for tree in model.estimators_])
         sums += (said * outside[:, :, None]).sum(axis=0)
         n_trees += outside.sum(axis=0)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = merged.look_out_of_bag(X, Y).oob_decision_function_
+        warnings.simplefilter("ignore")  # of few trees, some rows are in every bag
+        found = merged.out_of_bag(X, Y).shares
     with np.errstate(invalid="ignore"):
         np.testing.assert_allclose(found, sums / n_trees[:, None], atol=1e-12)
 
@@ -136,7 +132,7 @@ def test_trees_of_other_data_have_no_estimate():
     merged = fit("classes", 4) + weald.RandomForestClassifier(6, random_state=2).fit(X[:-1], Y[:-1])
     before = dict(vars(merged))
     with pytest.raises(DataError, match="6 of the 10 trees were grown from other data"):
-        merged.look_out_of_bag(X, Y)
+        merged.out_of_bag(X, Y)
     assert vars(merged) == before
 
 

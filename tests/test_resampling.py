@@ -156,7 +156,6 @@ def test_boosting_is_about_as_good_as_adaboost():
     [
         ({"bootstrap": False}, "bootstrap=False"),
         ({"oob_score": True}, "oob_score"),
-        ({"warm_start": True}, "warm_start"),
         ({"class_weight": "balanced"}, "class_weight"),
         ({"n_estimators": "auto"}, "n_estimators"),
         ({"resampling": "boost"}, "resampling='boost'"),
@@ -165,6 +164,30 @@ def test_boosting_is_about_as_good_as_adaboost():
 def test_what_does_not_go_together_is_refused(given, words):
     with pytest.raises(ParameterError, match=words):
         classifier(**{"resampling": "boosting", **given}).fit(X, Y)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("engine", ["native", "reference"])
+def test_growing_on_is_growing_at_once(way, engine):
+    n = 60
+    part = classifier(n_estimators=3, resampling=way, engine=engine, warm_start=True).fit(X[:n], Y[:n])
+    part.set_params(n_estimators=7).fit(X[:n], Y[:n])
+    whole = classifier(n_estimators=7, resampling=way, engine=engine).fit(X[:n], Y[:n])
+    assert part.forest_.fingerprint() == whole.forest_.fingerprint()
+    with pytest.warns(UserWarning, match="without increasing"):
+        part.fit(X[:n], Y[:n])
+    with pytest.raises(ParameterError, match="less than the 7 trees"):
+        part.set_params(n_estimators=2).fit(X[:n], Y[:n])
+
+
+@pytest.mark.parametrize("change", ["table", "way", "slice"])
+def test_only_the_first_trees_of_the_same_forest_can_be_grown_on(change):
+    model = classifier(n_estimators=4, resampling="boosting", warm_start=True).fit(X, Y)
+    model = model[1:] if change == "slice" else model
+    model.set_params(n_estimators=6, resampling="arcing" if change == "way" else "boosting")
+    rows = slice(0, -1) if change == "table" else slice(None)
+    with pytest.raises(DataError, match="goes on only from the first trees"):
+        model.fit(X[rows], Y[rows])
 
 
 def test_groups_are_refused():

@@ -153,7 +153,10 @@ class RandomForest(HasNeighbours):
             return self._grow_and_tell(engine, coded, reading, n_trees, tell)
         if old is None:
             return self._grow_trees(engine, coded, 0, n_trees)
-        return self._grow_more(engine, coded, n_trees - old.n_trees, old)
+        if not self._lacks_trees(n_trees, old):
+            return old
+        more = self._grow_trees(engine, coded, old.next_tree(self.seed_), n_trees - old.n_trees)
+        return old.join(more)
 
     def _grow_and_tell(
         self, engine: Engine, coded: Any, reading: Reading, n_trees: int, tell: progress.Listener
@@ -188,17 +191,16 @@ class RandomForest(HasNeighbours):
             )
         self._keep_out_of_bag(oob.look(self._bagged(engine, coded, self.forest_), reading, votes))
 
-    def _grow_more(self, engine: Engine, coded: Any, n_more: int, old: Forest) -> Forest:
-        """Add the trees that the forest lacks; their numbers go on where the old ones end."""
-        if n_more < 0:
+    def _lacks_trees(self, n_trees: int, old: Forest) -> bool:
+        """Say whether a forest lacks trees, and refuse to take some away."""
+        if n_trees < old.n_trees:
             raise ParameterError(
                 f"n_estimators={self.n_estimators} is less than the {old.n_trees} trees that warm_start=True keeps. "
                 f"Give n_estimators={old.n_trees} or more, or set warm_start=False to start anew."
             )
-        if n_more == 0:
+        if n_trees == old.n_trees:
             warn("Warm-start fitting without increasing n_estimators does not fit new trees.")
-            return old
-        return old.join(self._grow_trees(engine, coded, old.next_tree(self.seed_), n_more))
+        return n_trees > old.n_trees
 
     def _table_schema(self) -> dict[str, Any]:
         """Say what trees know of their features, where they are not the columns of X."""
@@ -304,27 +306,6 @@ class RandomForest(HasNeighbours):
         """Drop estimates that other trees have made."""
         for name in [name for name in vars(self) if name.startswith("oob_") and name.endswith("_")]:
             delattr(self, name)
-        return self
-
-    def look_out_of_bag(
-        self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, stratify: Any = None
-    ) -> Self:
-        """Estimate the error from rows outside the bags, for a forest that is grown.
-
-        The bags are drawn again from the seeds of the trees, so this works for forests that were sliced, merged or
-        loaded, too. All trees must have been grown from this table; the order of its rows does not matter.
-
-        Parameters
-        ----------
-        X, y, sample_weight, groups, stratify
-            The table that the trees were grown from.
-
-        Returns
-        -------
-        self
-            With `oob_score_`, `oob_error_` and what else `oob_score=True` leaves.
-        """
-        self._keep_out_of_bag(self.out_of_bag(X, y, sample_weight, groups=groups, stratify=stratify))
         return self
 
     # --------------------------------------------------------------------------------------------- other forests
@@ -619,9 +600,17 @@ class RandomForestClassifier(RandomForest, TreeClassifier):
                 f"groups do not go with resampling={self.resampling!r}, which weighs rows one by one. Leave groups out "
                 'or set resampling="bagging".'
             )
+        if old is not None:
+            if not ways.goes_on(self.resampling, old, self.seed_, coded.fingerprint):
+                raise DataError(
+                    f"resampling={self.resampling!r} goes on only from the first trees of the same forest: same table, "
+                    "same seed, none left out. Set warm_start=False to start anew."
+                )
+            if not self._lacks_trees(n_trees, old):
+                return old
         watch = progress.watch_fit(self.verbose, n_trees)
         made = ways.Resampled(engine, reading.table, count_threads(self.n_jobs))
-        return made.grow(self.resampling, coded, partial(self._grow_quietly, engine), n_trees, watch)
+        return made.grow(self.resampling, coded, partial(self._grow_quietly, engine), n_trees, watch, old)
 
     def _check_classes(self, reading: Reading) -> None:
         assert reading.classes is not None  # noqa: S101  (for the type checker: a classifier's reading has classes)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from weald.errors import ParameterError
 from weald.model import CATEGORICAL, MISSING_LEFT, FloatArray, Forest, IntArray
 from weald.prune import scale_decreases
 from weald.words import SIDES, Names, questions
@@ -65,9 +66,15 @@ def parents(forest: Forest) -> IntArray:
 
 
 def errors(model: Any) -> FloatArray:
-    """The error of each node if it were a leaf: share of other classes than it says, or mean squared error."""
+    """The error of each node if it were a leaf: share of other classes than it says, or mean squared error.
+
+    NaN in a regression tree with monotonic features: its nodes may say something else than their means, which are not
+    kept.
+    """
     forest: Forest = model.forest_
-    return _wrong(model) / forest.weight if forest.n_classes else forest.impurity
+    if forest.n_classes:
+        return _wrong(model) / forest.weight
+    return np.full(forest.n_nodes, np.nan) if any(model.growth_.monotonic) else forest.impurity
 
 
 def _wrong(model: Any) -> FloatArray:
@@ -88,5 +95,10 @@ def training_error(model: Any) -> float:
     """Share of wrong classes by weight, or mean squared error, of the rows that the tree was grown from."""
     forest: Forest = model.forest_
     if not forest.n_classes:
+        if any(model.growth_.monotonic):
+            raise ParameterError(
+                "A regression tree with monotonic_cst does not know its training error: its leaves may say something "
+                "else than their means, which are not kept. Give the rows: mean_squared_error(y, tree.predict(X))."
+            )
         return total_impurity(model)
     return float(_wrong(model)[forest.feature < 0].sum() / forest.weight[0])

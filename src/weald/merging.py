@@ -59,7 +59,7 @@ def merge(models: Iterable[AnyForest]) -> AnyForest:
     -------
     forest
         A new estimator; the given ones stay as they are. Out-of-bag estimates are not carried over:
-        `look_out_of_bag` makes them anew.
+        `forest.out_of_bag(X, y)` makes them anew.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def merge(models: Iterable[AnyForest]) -> AnyForest:
     >>> forest = weald.merge(parts)
     >>> len(forest.estimators_), forest.forest_.n_trees
     (30, 30)
-    >>> forest.look_out_of_bag(X, y).oob_error_ < 0.1
+    >>> forest.out_of_bag(X, y).error < 0.1
     True
     """
     given = list(models)

@@ -291,7 +291,7 @@ def _check_resampling(given: Mapping[str, Any]) -> None:
     way = given.get("resampling", "bagging")
     if way == "bagging":
         return
-    plain = {"bootstrap": True, "oob_score": False, "warm_start": False, "class_weight": None}
+    plain = {"bootstrap": True, "oob_score": False, "class_weight": None}
     for name, needed in plain.items():
         if given[name] is not needed and given[name] != needed:
             raise ParameterError(

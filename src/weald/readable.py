@@ -304,7 +304,7 @@ class ReadableTree(TreeModel):
         -------
         float
             Share of wrong classes, or mean squared error. A tree of a bootstrap forest judges its bag; class weights
-            count.
+            count. Regression trees with monotonic features do not know it.
 
         Examples
         --------

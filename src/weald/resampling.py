@@ -37,20 +37,39 @@ class Resampled:
     table: Table
     n_threads: int
 
-    def grow(self, way: str, coded: Any, grow_tree: GrowTrees, n_trees: int, watch: Watch | None) -> Forest:
-        """Grow trees one after the other, each from a bag that the mistakes of the earlier ones have changed."""
+    def grow(
+        self, way: str, coded: Any, grow_tree: GrowTrees, n_trees: int, watch: Watch | None, old: Forest | None = None
+    ) -> Forest:
+        """Grow trees one after the other, each from a bag that the mistakes of the earlier ones have changed.
+
+        `old` has the first trees: rows learn from them what they learnt when these were grown.
+        """
         rows: Boosting | Arcing = Boosting(self.table) if way == BOOSTING else Arcing(self.table)
-        trees: list[Forest] = []
-        for number in range(n_trees):
+        trees = [] if old is None else [replace(old.take([t]), tree_weight=np.empty(0)) for t in range(old.n_trees)]
+        for tree in trees:
+            rows.learn(self._mistakes(tree))
+        for number in range(len(trees), n_trees):
             coded = self.engine.weigh(coded, rows.line())
             tree = grow_tree(coded, number, 1)
-            said = self.engine.sum_votes(tree, self.table.X, "hard", self.n_threads, None).argmax(axis=1)
-            rows.learn(said != self.table.target)
+            rows.learn(self._mistakes(tree))
             origins = tuple(replace(origin, resampling=way) for origin in tree.origins)
             trees.append(replace(tree, origins=origins))
             if watch:
                 watch((number + 1) / n_trees)
         return replace(trees[0].join(*trees[1:]), tree_weight=rows.votes())
+
+    def _mistakes(self, tree: Forest) -> BoolArray:
+        """Mark the rows that a tree takes for another class."""
+        said = self.engine.sum_votes(tree, self.table.X, "hard", self.n_threads, None).argmax(axis=1)
+        wrong: BoolArray = said != self.table.target
+        return wrong
+
+
+def goes_on(way: str, old: Forest, seed: int, data: int) -> bool:
+    """Say whether trees are the first ones of a forest of this way, seed and table: no other can be grown on."""
+    numbers = [number for origin in old.origins for _, number in origin.trees()]
+    same = all(o.resampling == way and o.seed == seed and o.data == data for o in old.origins)
+    return same and numbers == list(range(old.n_trees))
 
 
 def lay_line(weight: FloatArray) -> Line:
