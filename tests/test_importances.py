@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.feature_selection import SelectFromModel
 from sklearn.inspection import permutation_importance
 from sklearn.metrics import accuracy_score, mean_squared_error
@@ -375,6 +376,13 @@ def test_what_cannot_be_asked_is_refused(given, words):
         weald.importance(model, X, y, **given)
 
 
+def test_a_sparse_table_that_cannot_be_written_out_is_refused(monkeypatch):
+    model, y = MODELS["classes"]
+    monkeypatch.setattr("weald.training.MOST_BYTES", 8 * X.size - 1)
+    with pytest.raises(weald.DataError, match="feature_importances_ needs no table"):
+        weald.importance(model, sparse.csr_array(X), y)
+
+
 # -------------------------------------------------------------------------------------------------- feature selection
 
 
@@ -408,6 +416,20 @@ def test_the_honest_error_sees_through_chosen_noise():
     chosen = weald.select_features(forest, x, y, n_features=5, folds=5)
     assert chosen.oob_error_ < 0.35
     assert chosen.honest_error_ > chosen.oob_error_ + 0.1
+
+
+def test_folds_and_bags_hold_whole_groups():
+    """Five near copies of each row: only with groups are the rows of a fold new."""
+    rng = np.random.default_rng(0)
+    x = np.repeat(rng.normal(size=(40, 3)), 5, axis=0) + 0.001 * rng.normal(size=(200, 3))
+    visits = np.repeat(np.arange(40), 5)
+    for y in (np.repeat(rng.integers(0, 2, 40), 5), np.repeat(rng.normal(size=40), 5)):
+        kind = weald.RandomForestClassifier if y.dtype == int else weald.RandomForestRegressor
+        naive = weald.select_features(kind(30, random_state=0), x, y, folds=2)
+        honest = weald.select_features(kind(30, random_state=0), x, y, folds=2, groups=visits, stratify=visits % 2)
+        assert naive.honest_error_ < 0.2 * np.var(y)
+        assert honest.honest_error_ > 0.7 * np.var(y)
+        assert honest.oob_error_ > 0.7 * np.var(y)
 
 
 def test_it_is_a_step_of_a_pipeline():

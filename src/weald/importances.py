@@ -122,7 +122,7 @@ def importance(
     else:
         training = read_again(forest, X, y, sample_weight, bags=kind != "mdi", **by_row)
     grouped = group_features(groups, named)
-    question = Question(training, grouped, n_repeats, n_null, named, X, y, sample_weight, by_row)
+    question = Question(training.written_out(), grouped, n_repeats, n_null, named, X, y, sample_weight, by_row)
     return Importance(
         names=question.groups.names,
         kind=kind,

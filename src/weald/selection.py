@@ -12,7 +12,7 @@ judged on, and it is the lowest of many. So the honest error is found by doing e
 features are ranked and chosen without the fold's rows, and the forest of the chosen ones is judged on them.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.feature_selection import SelectorMixin
-from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 from sklearn.utils.validation import check_is_fitted
 
 from weald.dropping import grow_on, take
@@ -39,6 +39,30 @@ class Trial:
     features: tuple[int, ...]  # by number, ascending
     error: float  # out of bag: share of wrong classes, or mean squared error
     std_error: float
+
+
+@dataclass(frozen=True)
+class Data:
+    """What a forest is grown from, as the user gave it."""
+
+    X: Any
+    y: Any
+    weight: Any
+    by_row: Mapping[str, Any]  # groups and stratify, where they are given
+
+    def fit(self, model: Any) -> Any:
+        """Grow a forest from all features."""
+        return model.fit(self.X, self.y, self.weight, **self.by_row)
+
+    def grow_on(self, model: Any, features: tuple[int, ...]) -> tuple[Any, Any]:
+        """Grow a forest like this one on some features; also the columns that it was grown from."""
+        return grow_on(model, list(features), self.X, self.y, self.weight, **self.by_row)
+
+    def take(self, rows: IntArray) -> "Data":
+        """Take some rows."""
+        weight = None if self.weight is None else np.asarray(self.weight)[rows]
+        by_row = {name: np.asarray(labels)[rows] for name, labels in self.by_row.items()}
+        return Data(take(self.X, rows), np.asarray(self.y)[rows], weight, by_row)
 
 
 class FeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
@@ -113,7 +137,7 @@ class FeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         self.drop = drop
         self.folds = folds
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, stratify: Any = None) -> Self:
         """Rank the features, try fewer and fewer, choose.
 
         Parameters
@@ -121,24 +145,28 @@ class FeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         X : array or data frame of shape (n_rows, n_features)
         y : array of shape (n_rows,)
         sample_weight : array of shape (n_rows,), optional
+        groups, stratify : arrays of shape (n_rows,), optional
+            As the forest's `fit` takes them. A fold of the honest error holds whole groups, too.
 
         Returns
         -------
         self
         """
         self._check()
-        whole = clone(self.forest).fit(X, y, sample_weight)
+        given = {"groups": groups, "stratify": stratify}
+        data = Data(X, y, sample_weight, {name: labels for name, labels in given.items() if labels is not None})
+        whole = data.fit(clone(self.forest))
         self.n_features_in_ = whole.n_features_in_
         if hasattr(whole, "feature_names_in_"):
             self.feature_names_in_ = whole.feature_names_in_
         if self.n_features is not None and self.n_features > whole.n_features_in_:
             raise ParameterError(f"n_features={self.n_features} is more than the {whole.n_features_in_} of X.")
-        self.importance_, self.path_, chosen = choose(self, whole, X, y, sample_weight)
+        self.importance_, self.path_, chosen = choose(self, whole, data)
         self.support_ = np.zeros(whole.n_features_in_, dtype=np.bool_)
         self.support_[list(chosen.features)] = True
-        self.forest_, _ = grow_on(whole, list(chosen.features), X, y, sample_weight)
+        self.forest_, _ = data.grow_on(whole, chosen.features)
         self.oob_error_ = chosen.error
-        self.honest_error_ = judge(self, X, y, sample_weight) if self.folds else float("nan")
+        self.honest_error_ = judge(self, data) if self.folds else float("nan")
         return self
 
     def _check(self) -> None:
@@ -159,12 +187,12 @@ class FeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         return self.support_
 
 
-def choose(selector: FeatureSelector, whole: Any, X: Any, y: Any, weight: Any) -> tuple[Importance, list[Trial], Trial]:
+def choose(selector: FeatureSelector, whole: Any, data: Data) -> tuple[Importance, list[Trial], Trial]:
     """Rank the features by one forest, grow forests on the best of them, and choose a set."""
-    ranked = importance(whole, X, y, kind=selector.kind, sample_weight=weight)
+    ranked = importance(whole, data.X, data.y, kind=selector.kind, sample_weight=data.weight, fit_params=data.by_row)
     order = ranked.order()
     sizes = [selector.n_features] if selector.n_features else list(fewer(len(order), selector.drop))
-    path = [try_features(whole, order[:n], X, y, weight) for n in sizes]
+    path = [try_features(whole, order[:n], data) for n in sizes]
     best = min(path, key=lambda step: step.error)
     enough = [step for step in path if step.error <= best.error + best.std_error]
     return ranked, path, min(enough, key=lambda step: len(step.features))
@@ -177,14 +205,14 @@ def fewer(n_features: int, drop: float) -> Iterator[int]:
         n_features -= max(1, int(drop * n_features))
 
 
-def try_features(whole: Any, features: IntArray, X: Any, y: Any, weight: Any) -> Trial:
+def try_features(whole: Any, features: IntArray, data: Data) -> Trial:
     """Grow a forest on some features and judge it on its out-of-bag rows."""
-    numbers = sorted(int(f) for f in features)
-    model, columns = grow_on(whole, numbers, X, y, weight)
-    training = read_again(model, columns, y, weight)
+    numbers = tuple(sorted(int(f) for f in features))
+    model, columns = data.grow_on(whole, numbers)
+    training = read_again(model, columns, data.y, data.weight, **data.by_row)
     losses = training.losses(training.averages(training.reading.table.X))
     error, std_error = mean_and_error(losses, training.weight)
-    return Trial(tuple(numbers), error, std_error)
+    return Trial(numbers, error, std_error)
 
 
 def mean_and_error(losses: FloatArray, weight: FloatArray) -> tuple[float, float]:
@@ -195,21 +223,32 @@ def mean_and_error(losses: FloatArray, weight: FloatArray) -> tuple[float, float
     return mean, float(np.sqrt(weight**2 @ (losses - mean) ** 2))
 
 
-def judge(selector: FeatureSelector, X: Any, y: Any, weight: Any) -> float:
+def judge(selector: FeatureSelector, data: Data) -> float:
     """Choose features without the rows of a fold, judge the forest on them; do so for each fold."""
-    target, n_rows = np.asarray(y), len(np.asarray(y))
-    weight = np.ones(n_rows) if weight is None else np.asarray(weight, dtype=np.float64)
+    target = np.asarray(data.y)
     is_classifier = hasattr(selector.forest, "predict_proba")
-    folds = (StratifiedKFold if is_classifier else KFold)(selector.folds, shuffle=True, random_state=0)
-    losses = np.empty(n_rows)
-    for rest, fold in folds.split(np.zeros(n_rows), target):
-        part = take(X, rest), target[rest], weight[rest]
-        whole = clone(selector.forest).fit(*part)
-        _, _, chosen = choose(selector, whole, *part)
-        model, _ = grow_on(whole, list(chosen.features), *part)
-        said = model.predict(take(X, fold, list(chosen.features)))
+    losses = np.empty(len(target))
+    for rest, fold in divide(selector.folds, target, data.by_row.get("groups"), classes=is_classifier):
+        part = data.take(rest)
+        whole = part.fit(clone(selector.forest))
+        _, _, chosen = choose(selector, whole, part)
+        model, _ = part.grow_on(whole, chosen.features)
+        said = model.predict(take(data.X, fold, list(chosen.features)))
         losses[fold] = said != target[fold] if is_classifier else (said - target[fold]) ** 2
-    return float(np.average(losses, weights=weight))
+    return float(np.average(losses, weights=data.weight))
+
+
+def divide(
+    n_folds: int, target: npt.NDArray[Any], groups: Any, *, classes: bool
+) -> Iterator[tuple[IntArray, IntArray]]:
+    """Divide rows into folds, classes evenly; a group is in one fold."""
+    shuffled = {"shuffle": True, "random_state": 0}
+    if groups is None:
+        folds = StratifiedKFold(n_folds, **shuffled) if classes else KFold(n_folds, **shuffled)
+    else:
+        folds = StratifiedGroupKFold(n_folds, **shuffled) if classes else GroupKFold(n_folds)
+    found: Iterator[tuple[IntArray, IntArray]] = folds.split(np.zeros(len(target)), target, groups)
+    return found
 
 
 def select_features(
@@ -218,6 +257,8 @@ def select_features(
     y: Any,
     *,
     sample_weight: Any = None,
+    groups: Any = None,
+    stratify: Any = None,
     n_features: int | None = None,
     kind: str = "permutation",
     drop: float = 0.2,
@@ -234,6 +275,8 @@ def select_features(
         A forest, fitted or not; it is grown anew.
     X, y : the data
     sample_weight : array, optional
+    groups, stratify : arrays, optional
+        As the forest's `fit` takes them. A fold of the honest error holds whole groups, too.
     n_features : int or None, default=None
         How many features to keep. None: as few as keep the out-of-bag error within one standard error of the lowest.
     kind : str, default="permutation"
@@ -259,4 +302,4 @@ def select_features(
     array([3])
     """
     selector = FeatureSelector(forest, n_features=n_features, kind=kind, drop=drop, folds=folds)
-    return selector.fit(X, y, sample_weight)
+    return selector.fit(X, y, sample_weight, groups=groups, stratify=stratify)

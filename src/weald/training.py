@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from weald import votes
@@ -25,6 +26,7 @@ from weald.table import Matrix, Reading
 from weald.threads import count_threads
 
 BATCH_BYTES = 2**27  # of bags that are held at a time
+MOST_BYTES = 2**33  # of a sparse table that is written out
 NO_DESIGN = {"groups": None, "stratify": None}  # bags are drawn from all rows alike
 
 
@@ -87,6 +89,19 @@ class Training:
         step = max(1, BATCH_BYTES // (bytes_per_row * self.n_rows))
         for begin in range(0, n_trees, step):
             yield range(begin, min(n_trees, begin + step))
+
+    def written_out(self) -> "Training":
+        """The same with all cells of a sparse table written out: mixing features reads them one by one."""
+        table = self.reading.table
+        if not sparse.issparse(table.X):
+            return self
+        n_bytes = 8 * table.n_rows * table.n_features
+        if n_bytes > MOST_BYTES:
+            raise DataError(
+                f"To ask for importances, a sparse table is written out, and this one would take {n_bytes / 2**30:.0f} "
+                "GiB. feature_importances_ needs no table; or grow a forest from fewer rows or features."
+            )
+        return replace(self, reading=replace(self.reading, table=replace(table, X=table.X.toarray())))
 
     # ---------------------------------------------------------------------------------------- what the forest says
 
