@@ -22,7 +22,7 @@ from weald.estimator import TreeModel
 from weald.explain_row import RowExplanation, explain_row
 from weald.explain_split import SplitExplanation, explain_split, read_again
 from weald.params import NOTHING, Name, Number, Whole, check_argument
-from weald.regions import Region, list_regions
+from weald.regions import Region, list_regions, list_rules
 from weald.result_frame import as_frame
 from weald.table import Matrix
 from weald.text import write_text
@@ -143,7 +143,8 @@ class ReadableTree(TreeModel):
         if petal length (cm) > 2.45 and petal width (cm) ≤ 1.75: 1 (49 of 54 rows)
         if petal length (cm) > 2.45 and petal width (cm) > 1.75: 2 (45 of 46 rows)
         """
-        return [str(region) for region in self.regions(feature_names=feature_names, class_names=class_names)]
+        check_is_fitted(self, "forest_")
+        return list_rules(self, Names.of(self, feature_names, class_names))
 
     def export_text(
         self,

@@ -3,10 +3,13 @@
 Interval        what a path says of one feature
 Region          a leaf: its intervals, and what it says
 list_regions    the regions of all leaves
+list_rules      the same as sentences
 """
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -36,29 +39,24 @@ class Interval:
         if question.listed is not None and question.labels is not None:
             before = range(len(question.labels)) if self.inside is None else self.inside
             inside = frozenset(k for k in before if question.takes(k, left=left))
-            return replace(self, missing=here, missing_said=said, labels=question.labels, inside=inside)
-        low, high = (
-            (self.low, min(self.high, question.threshold))
-            if left
-            else (
-                max(self.low, question.threshold),
-                self.high,
-            )
-        )
-        return replace(self, low=low, high=high, missing=here, missing_said=said, labels=question.labels)
+            return Interval(self.name, self.low, self.high, here, said, question.labels, inside)
+        low = self.low if left else max(self.low, question.threshold)
+        high = min(self.high, question.threshold) if left else self.high
+        return Interval(self.name, low, high, here, said, question.labels, self.inside)
 
-    @property
+    @cached_property
     def words(self) -> str:
-        """Say it."""
+        """Say it: once, for all the leaves below."""
         if self.low == math.inf:
             return f"{self.name} is missing"
         if self.inside is not None:
             return self._say_set()
-        low, high = self._say(self.low), self._say(self.high)
         if self.low == -math.inf:
-            said = f"{self.name} is present" if self.high == math.inf else f"{self.name} ≤ {high}"
+            said = f"{self.name} is present" if self.high == math.inf else f"{self.name} ≤ {self._say(self.high)}"
+        elif self.high == math.inf:
+            said = f"{self.name} > {self._say(self.low)}"
         else:
-            said = f"{self.name} > {low}" if self.high == math.inf else f"{low} < {self.name} ≤ {high}"
+            said = f"{self._say(self.low)} < {self.name} ≤ {self._say(self.high)}"
         return f"{said} or missing" if self.missing and self.missing_said else said
 
     def _say(self, bound: float) -> str:
@@ -135,7 +133,14 @@ class Region:
         return inside
 
     def __str__(self) -> str:
-        return f"if {' and '.join(self.conditions)}: {self.answer}" if self.intervals else f"always: {self.answer}"
+        return say_rule(self.intervals, self.answer)
+
+
+def say_rule(intervals: dict[int, Interval], answer: str) -> str:
+    """Say what a leaf says, and when."""
+    if not intervals:
+        return f"always: {answer}"
+    return f"if {' and '.join([interval.words for interval in intervals.values()])}: {answer}"
 
 
 SAID = ("samples", "share", "impurity", "value", "prediction")
@@ -146,23 +151,37 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def list_regions(model: Any, names: Names) -> list[Region]:
-    """List the regions of all leaves, in pre-order."""
-    forest: Forest = model.forest_
-    asked = questions(forest, names)
-    nodes = list_nodes(model, names)
-    leaves = np.flatnonzero(forest.feature < 0)
-    answers = dict(zip(leaves.tolist(), say_answers(model, names, leaves), strict=True))
-    found = []
+def walk_leaves(forest: Forest, names: Names) -> Iterator[tuple[int, dict[int, Interval]]]:
+    """Go to all leaves, in pre-order, with what their paths say of each feature."""
+    asked, right = questions(forest, names), forest.right.tolist()
     waiting: list[tuple[int, dict[int, Interval]]] = [(0, {})]
     while waiting:
         node, intervals = waiting.pop()
         question = asked[node]
         if question is None:
-            said = {name: _plain(nodes[name][node]) for name in SAID}
-            found.append(Region(node, intervals, **said, answer=answers[node], n_features=forest.n_features))
+            yield node, intervals
             continue
-        before = intervals.get(question.feature, Interval(question.name))
-        for child, left in ((int(forest.right[node]), False), (node + 1, True)):
+        before = intervals.get(question.feature) or Interval(question.name)
+        for child, left in ((right[node], False), (node + 1, True)):
             waiting.append((child, {**intervals, question.feature: before.narrow(question, left=left)}))
+
+
+def list_regions(model: Any, names: Names) -> list[Region]:
+    """List the regions of all leaves, in pre-order."""
+    forest: Forest = model.forest_
+    nodes, found = list_nodes(model, names), []
+    for (leaf, intervals), answer in zip(walk_leaves(forest, names), _answers(model, names), strict=True):
+        said = {name: _plain(nodes[name][leaf]) for name in SAID}
+        found.append(Region(leaf, intervals, **said, answer=answer, n_features=forest.n_features))
     return found
+
+
+def list_rules(model: Any, names: Names) -> list[str]:
+    """Say the regions of all leaves, in pre-order."""
+    leaves = zip(walk_leaves(model.forest_, names), _answers(model, names), strict=True)
+    return [say_rule(intervals, answer) for (_, intervals), answer in leaves]
+
+
+def _answers(model: Any, names: Names) -> list[str]:
+    """What the leaves say, in pre-order."""
+    return list(say_answers(model, names, np.flatnonzero(model.forest_.feature < 0)))

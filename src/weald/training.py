@@ -101,7 +101,7 @@ class Training:
                 f"To ask for importances, a sparse table is written out, and this one would take {n_bytes / 2**30:.0f} "
                 "GiB. feature_importances_ needs no table; or grow a forest from fewer rows or features."
             )
-        return replace(self, reading=replace(self.reading, table=replace(table, X=table.X.toarray())))
+        return replace(self, reading=replace(self.reading, table=replace(table, X=_all_cells(table.X))))
 
     # ---------------------------------------------------------------------------------------- what the forest says
 
@@ -214,3 +214,8 @@ def _number_as_the_forest(reading: Reading, classes: npt.NDArray[Any]) -> Readin
     number_of = np.array([known.index(label) for label in reading.classes.tolist()], dtype=np.int32)
     table = replace(reading.table, target=number_of[reading.table.target], n_classes=len(known))
     return replace(reading, table=table, classes=classes)
+
+
+def _all_cells(X: Any) -> FloatArray:
+    cells: FloatArray = X.toarray()
+    return cells
