@@ -15,6 +15,7 @@ namespace weald {
 void bind_forest(nb::module_& module);
 void bind_importance(nb::module_& module);
 void bind_kernels(nb::module_& module);
+void bind_packed(nb::module_& module);
 void bind_parts(nb::module_& module);
 void bind_sharing(nb::module_& module);
 
@@ -27,6 +28,7 @@ NB_MODULE(WEALD_MODULE, module) {
     weald::bind_forest(module);
     weald::bind_importance(module);
     weald::bind_kernels(module);
+    weald::bind_packed(module);
     weald::bind_parts(module);
     weald::bind_sharing(module);
 }

@@ -1,7 +1,6 @@
 // Prediction: walking rows to their leaves, and adding up what the leaves say.
 //
-//   ForestView   a forest as the arrays that Python keeps
-//   Predictor    the same, packed for walking; made once and kept
+//   Predictor   a forest made ready for walking; made once and kept
 //
 // Rows go through a tree several at a time, so that the processor waits for several nodes at once. Sums over trees run
 // in tree order for each row, whatever the number of threads.
@@ -14,26 +13,11 @@
 
 #include "category_sets.h"
 #include "curve.h"
+#include "forest_view.h"
 #include "threads.h"
 #include "view.h"
 
 namespace weald {
-
-struct ForestView {
-    std::uint32_t n_features;
-    std::uint32_t n_classes;  // 0: regression
-    std::span<const std::int64_t> tree_start;
-    std::span<const std::int32_t> feature;
-    std::span<const double> threshold;
-    std::span<const std::int32_t> right;
-    std::span<const std::uint8_t> flags;
-    std::span<const std::int64_t> leaf_start;
-    std::span<const std::int32_t> leaf_class;
-    std::span<const double> leaf_weight;
-    std::span<const double> value;
-    std::span<const std::int64_t> category_start;
-    std::span<const std::uint32_t> category_sets;
-};
 
 // For 64 trees at most: bit t of out[row] says whether the row is out of tree t's bag.
 using OutOfBag = std::span<const std::uint64_t>;
@@ -137,8 +121,6 @@ class Predictor {
     bool goes_left(const Node& node, double category) const;
     std::uint32_t add_bound_leaf(double second);
     std::uint32_t keep_leaf(Leaf leaf);
-    void check_structure(const ForestView& forest) const;
-    static void check_sets(const ForestView& forest);
 
     std::uint32_t n_features_;
     std::uint32_t n_classes_;

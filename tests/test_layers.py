@@ -50,6 +50,7 @@ LAYERS = [
     "search_constrained",
     "search_random",
     "forest",
+    "forest_view",
     "tree_parts",
     "model_parts",
     "model_two_classes",
@@ -75,6 +76,8 @@ LAYERS = [
     "predict",
     "importance",
     "sharing",
+    "packed",
+    "batch",
 ]
 
 # The compiler's own header of machine instructions: the only one from outside whose name ends in .h.

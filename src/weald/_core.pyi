@@ -109,6 +109,40 @@ def mix_features(predictor: Predictor, x: Annotated[NDArray, dict(shape=(None, N
 def kernel_columns(values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], prototype_values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], prototype_starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], pairing: str, shape: str, gamma: float, shift: float, degree: int, band: float, n_threads: int, watch: object | None) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
     """Values of a kernel, prototypes x samples."""
 
+class Packed:
+    """A forest packed for prediction: one buffer, with no Python in it."""
+
+    def __init__(self, buffer: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
+        """Find a packed forest in memory, and check it."""
+
+    def predict(self, x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)] | SparseTable, hard: bool, total: float, out: Annotated[NDArray, dict(shape=(None, None), device='cpu')], n_threads: int, watch: object | None) -> None:
+        """
+        What the trees say of each row, added up in tree order and divided by the total.
+        """
+
+    def buffer(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,), writable=False)]:
+        """All of it, as it stands in memory."""
+
+    @property
+    def n_features(self) -> int: ...
+
+    @property
+    def n_classes(self) -> int: ...
+
+    @property
+    def n_trees(self) -> int: ...
+
+    @property
+    def is_large(self) -> bool: ...
+
+def pack_forest(n_features: int, n_classes: int, arrays: dict, large: bool, n_threads: int) -> object:
+    """
+    Pack a forest with small nodes (exact for rows of floats) or large ones (exact for all); None if it cannot be.
+    """
+
+def fits_float(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)] | SparseTable) -> bool:
+    """Whether all values of a table are floats."""
+
 def mix64(word: int) -> int:
     """The splitmix64 finaliser."""
 

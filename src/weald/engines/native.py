@@ -21,6 +21,8 @@ PACKED = (
     *("leaf_start", "leaf_class", "leaf_weight", "value", "category_start", "category_sets"),
 )
 
+FEW_ROWS = 4  # that are walked one by one, by nodes that are exact for all
+
 
 SAMPLE_SIZE = 2**18  # copies of rows from which quantile codes are cut
 
@@ -111,7 +113,13 @@ class NativeEngine:
         """Add up what the trees say of each row."""
         if len(forest.tree_weight):
             return sum_weighted_votes(self, forest, X, voting, n_threads, watch)
-        sums: FloatArray = self._predictor(forest).sum_votes(self._by_row(X), voting == "hard", n_threads, watch)
+        rows, hard = self._by_row(X), voting == "hard"
+        packed = self._packed(forest, self._node_size(forest, X, rows), n_threads)
+        if packed is None:
+            sums: FloatArray = self._predictor(forest).sum_votes(rows, hard, n_threads, watch)
+        else:
+            sums = np.empty((X.shape[0], max(1, forest.n_classes)))
+            packed.predict(rows, hard, 1.0, sums, n_threads, watch)
         return sums if forest.n_classes else sums[:, 0]
 
     def bags(self, coded: Any, growth: Growth, origins: Sequence[Origin], n_threads: int = 1) -> IntArray:
@@ -214,6 +222,21 @@ class NativeEngine:
     def _sparse(self, X: Any) -> Any:
         starts, places = X.indptr.astype(np.int64, copy=False), X.indices.astype(np.int32, copy=False)
         return self.core.SparseTable(starts, places, X.data, *X.shape)
+
+    def _node_size(self, forest: Forest, X: Any, rows: Any) -> str:
+        """Choose small nodes where they are exact and there are rows enough to pay for packing them."""
+        is_small = X.shape[0] > FEW_ROWS and self.core.fits_float(rows)
+        return "small" if is_small and self._packed(forest, "small") is not None else "large"
+
+    def _packed(self, forest: Forest, size: str, n_threads: int = 1) -> Any:
+        """Pack a forest into one buffer, once; None if it has splits that cannot be packed."""
+        key = f"_packed_{size}_{self.core.simd}"
+        if key not in vars(forest):
+            arrays = {name: getattr(forest, name) for name in PACKED}
+            vars(forest)[key] = self.core.pack_forest(
+                forest.n_features, forest.n_classes, arrays, size == "large", n_threads
+            )
+        return vars(forest)[key]
 
     def _growth(self, growth: Growth) -> Any:
         return self.core.Growth(**vars(growth))

@@ -1,0 +1,161 @@
+// A packed forest: made from arrays or found in memory, walked by rows.
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/variant.h>
+
+#include <optional>
+#include <span>
+
+#include "arrays.h"
+#include "batch.h"
+#include "packed.h"
+
+namespace weald {
+
+using namespace nb::literals;
+
+namespace {
+
+using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Predictions = nb::ndarray<nb::ndim<2>, nb::device::cpu>;
+
+// A packed forest and the memory in which it stands: its own, or somebody's.
+class Packed {
+  public:
+    explicit Packed(PackedBuffer buffer) : own_(std::move(buffer)), forest_(own_->bytes()) {}
+    explicit Packed(const Bytes& buffer) : theirs_(buffer), forest_(checked(buffer)) {}
+
+    const PackedForest& forest() const { return forest_; }
+    std::span<const std::byte> bytes() const {
+        return own_ ? std::as_const(*own_).bytes() : std::as_bytes(std::span(theirs_->data(), theirs_->size()));
+    }
+
+  private:
+    static std::span<const std::byte> checked(const Bytes& buffer) {
+        const auto bytes = std::as_bytes(std::span(buffer.data(), buffer.size()));
+        check_packed(bytes);
+        return bytes;
+    }
+
+    std::optional<PackedBuffer> own_;
+    std::optional<Bytes> theirs_;
+    PackedForest forest_;
+};
+
+// Keeps the arrays of a forest alive while they are looked at.
+struct Arrays {
+    Vector<std::int64_t> tree_start;
+    Vector<std::int32_t> feature;
+    Vector<double> threshold;
+    Vector<std::int32_t> right;
+    Vector<std::uint8_t> flags;
+    Vector<std::int64_t> leaf_start;
+    Vector<std::int32_t> leaf_class;
+    Vector<double> leaf_weight;
+    Vector<double> value;
+    Vector<std::int64_t> category_start;
+    Vector<std::uint32_t> category_sets;
+
+    explicit Arrays(const nb::dict& arrays)
+        : tree_start(nb::cast<Vector<std::int64_t>>(arrays["tree_start"])),
+          feature(nb::cast<Vector<std::int32_t>>(arrays["feature"])),
+          threshold(nb::cast<Vector<double>>(arrays["threshold"])),
+          right(nb::cast<Vector<std::int32_t>>(arrays["right"])),
+          flags(nb::cast<Vector<std::uint8_t>>(arrays["flags"])),
+          leaf_start(nb::cast<Vector<std::int64_t>>(arrays["leaf_start"])),
+          leaf_class(nb::cast<Vector<std::int32_t>>(arrays["leaf_class"])),
+          leaf_weight(nb::cast<Vector<double>>(arrays["leaf_weight"])),
+          value(nb::cast<Vector<double>>(arrays["value"])),
+          category_start(nb::cast<Vector<std::int64_t>>(arrays["category_start"])),
+          category_sets(nb::cast<Vector<std::uint32_t>>(arrays["category_sets"])) {}
+
+    ForestView view(std::uint32_t n_features, std::uint32_t n_classes) const {
+        return {n_features,
+                n_classes,
+                span_of(tree_start),
+                span_of(feature),
+                span_of(threshold),
+                span_of(right),
+                span_of(flags),
+                span_of(leaf_start),
+                span_of(leaf_class),
+                span_of(leaf_weight),
+                span_of(value),
+                span_of(category_start),
+                span_of(category_sets)};
+    }
+};
+
+nb::object bind_pack(std::uint32_t n_features, std::uint32_t n_classes, const nb::dict& arrays, bool large,
+                     std::size_t n_threads) {
+    const Arrays kept(arrays);
+    const ForestView view = kept.view(n_features, n_classes);
+    check_forest(view);
+    if (!can_pack(view, large)) {
+        return nb::none();
+    }
+    Work work = make_work(n_threads, nb::none());
+    std::optional<PackedBuffer> buffer;
+    {
+        const nb::gil_scoped_release release;
+        buffer.emplace(pack_forest(view, large, work));
+    }
+    return nb::cast(Packed(std::move(*buffer)));
+}
+
+Output output_of(const Predictions& out, double total) {
+    const bool is_double = out.dtype() == nb::dtype<double>();
+    if (!is_double && out.dtype() != nb::dtype<float>()) {
+        throw std::invalid_argument("predictions must be float32 or float64");
+    }
+    const std::ptrdiff_t item = is_double ? sizeof(double) : sizeof(float);
+    return {static_cast<std::byte*>(out.data()), out.stride(0) * item, out.stride(1) * item, is_double, total};
+}
+
+void bind_predict(const Packed& packed, const AnyTable& x, bool hard, double total, const Predictions& out,
+                  std::size_t n_threads, const nb::object& watch) {
+    const Matrix matrix = matrix_of(x);
+    const PackedForest& forest = packed.forest();
+    if (matrix.n_columns != forest.head().n_features) {
+        throw std::invalid_argument("the table has another number of features than the forest");
+    }
+    if (out.shape(0) != matrix.n_rows || out.shape(1) != forest.width()) {
+        throw std::invalid_argument("out is not rows x classes");
+    }
+    if (!forest.is_large() && !fits_float(matrix)) {
+        throw std::invalid_argument("small nodes are for tables of floats");
+    }
+    const Output output = output_of(out, total);
+    Work work = make_work(n_threads, watch);
+    const nb::gil_scoped_release release;
+    predict_rows(forest, matrix, hard, output, work);
+}
+
+}  // namespace
+
+void bind_packed(nb::module_& module) {
+    nb::class_<Packed>(module, "Packed", "A forest packed for prediction: one buffer, with no Python in it.")
+        .def(nb::init<const Bytes&>(), "buffer"_a, "Find a packed forest in memory, and check it.")
+        .def("predict", &bind_predict, "x"_a, "hard"_a, "total"_a, "out"_a, "n_threads"_a, "watch"_a.none(),
+             "What the trees say of each row, added up in tree order and divided by the total.")
+        .def(
+            "buffer",
+            [](nb::handle self) {
+                const auto bytes = nb::cast<const Packed&>(self).bytes();
+                return nb::ndarray<nb::numpy, const std::uint8_t, nb::ndim<1>>(bytes.data(), {bytes.size()}, self);
+            },
+            "All of it, as it stands in memory.")
+        .def_prop_ro("n_features", [](const Packed& packed) { return packed.forest().head().n_features; })
+        .def_prop_ro("n_classes", [](const Packed& packed) { return packed.forest().head().n_classes; })
+        .def_prop_ro("n_trees", [](const Packed& packed) { return packed.forest().n_trees(); })
+        .def_prop_ro("is_large", [](const Packed& packed) { return packed.forest().is_large(); });
+    module.def("pack_forest", &bind_pack, "n_features"_a, "n_classes"_a, "arrays"_a, "large"_a, "n_threads"_a,
+               "Pack a forest with small nodes (exact for rows of floats) or large ones (exact for all); None if it "
+               "cannot be.");
+    module.def(
+        "fits_float", [](const AnyTable& x) { return fits_float(matrix_of(x)); }, "x"_a,
+        "Whether all values of a table are floats.");
+}
+
+}  // namespace weald

@@ -1,0 +1,93 @@
+#include "forest_view.h"
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+
+#include "forest.h"
+
+namespace weald {
+
+namespace {
+
+void require(bool condition, const char* what) {
+    if (!condition) {
+        throw std::invalid_argument(what);
+    }
+}
+
+// Sets are numbered in the order of their nodes, and their categories ascend.
+void check_sets(const ForestView& forest) {
+    const auto is_by_set = [&](std::size_t i) {
+        return forest.feature[i] >= 0 && (forest.flags[i] & kCategorical) != 0;
+    };
+    std::size_t n_sets = 0;
+    for (std::size_t i = 0; i < forest.feature.size(); ++i) {
+        if (is_by_set(i)) {
+            require(forest.threshold[i] == static_cast<double>(n_sets), "sets of categories are not in order");
+            ++n_sets;
+        }
+    }
+    require(forest.category_start.size() == n_sets + 1 && forest.category_start.front() == 0,
+            "category_start and categorical splits differ in number");
+    require(static_cast<std::size_t>(forest.category_start.back()) == forest.category_sets.size(),
+            "category_start does not end at the number of categories");
+    for (std::size_t s = 0; s < n_sets; ++s) {
+        require(forest.category_start[s] <= forest.category_start[s + 1] &&
+                    forest.category_start[s + 1] <= forest.category_start.back(),
+                "category_start does not ascend");
+        for (std::int64_t j = forest.category_start[s] + 1; j < forest.category_start[s + 1]; ++j) {
+            const auto at = static_cast<std::size_t>(j);
+            require(forest.category_sets[at - 1] < forest.category_sets[at], "the categories of a set do not ascend");
+        }
+    }
+}
+
+}  // namespace
+
+void check_forest(const ForestView& forest) {
+    const std::size_t n = forest.feature.size();
+    require(forest.n_features > 0, "a forest needs features");
+    require(!forest.tree_start.empty() && forest.tree_start.front() == 0, "tree_start does not begin at 0");
+    require(static_cast<std::size_t>(forest.tree_start.back()) == n, "tree_start does not end at the number of nodes");
+    require(forest.threshold.size() == n && forest.right.size() == n && forest.flags.size() == n,
+            "arrays of nodes differ in length");
+    require(forest.value.size() == n || (forest.n_classes != 0 && forest.value.empty()),
+            "values and nodes differ in number");
+    require(forest.n_classes == 0 || forest.n_classes == 2 || forest.value.empty(), "values are not for many classes");
+    for (std::size_t t = 0; t + 1 < forest.tree_start.size(); ++t) {
+        const std::int64_t begin = forest.tree_start[t];
+        const std::int64_t end = forest.tree_start[t + 1];
+        require(begin < end && end - begin < std::numeric_limits<std::int32_t>::max(),
+                "a tree has no nodes, or too many");
+        for (std::int64_t i = begin; i < end; ++i) {
+            const auto at = static_cast<std::size_t>(i);
+            if (forest.feature[at] < 0) {
+                continue;
+            }
+            require(static_cast<std::uint32_t>(forest.feature[at]) < forest.n_features, "a feature is out of range");
+            require(forest.right[at] > i - begin + 1 && forest.right[at] < end - begin,
+                    "a right child is out of range");
+        }
+    }
+    check_sets(forest);
+    if (forest.n_classes == 0) {
+        return;
+    }
+    const auto n_leaves = static_cast<std::size_t>(
+        std::count_if(forest.feature.begin(), forest.feature.end(), [](std::int32_t f) { return f < 0; }));
+    require(forest.leaf_start.size() == n_leaves + 1, "leaf_start and leaves differ in number");
+    require(forest.leaf_start.front() == 0, "leaf_start does not begin at 0");
+    for (std::size_t i = 0; i < n_leaves; ++i) {
+        require(forest.leaf_start[i] < forest.leaf_start[i + 1], "a leaf has no classes");
+    }
+    require(static_cast<std::size_t>(forest.leaf_start.back()) == forest.leaf_class.size() &&
+                forest.leaf_class.size() == forest.leaf_weight.size() &&
+                forest.leaf_class.size() <= std::numeric_limits<std::uint32_t>::max(),
+            "arrays of leaves differ in length");
+    for (const std::int32_t k : forest.leaf_class) {
+        require(k >= 0 && static_cast<std::uint32_t>(k) < forest.n_classes, "a class is out of range");
+    }
+}
+
+}  // namespace weald

@@ -1,0 +1,433 @@
+#include "packed.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <stdexcept>
+#include <utility>
+
+#include "forest.h"
+
+namespace weald {
+
+namespace {
+
+constexpr std::size_t kLine = 64;    // bytes that the cache fetches at once
+constexpr std::uint32_t kSlots = 8;  // of a cluster of nodes: a line of small ones, two of large ones
+constexpr std::uint32_t kNoColumn = ~0u;
+
+void require(bool condition, const char* what) {
+    if (!condition) {
+        throw std::invalid_argument(what);
+    }
+}
+
+// ---- The parts of the buffer, one behind the other, each from the beginning of a line
+
+struct Parts {
+    std::size_t columns;
+    std::size_t roots;
+    std::size_t nodes;
+    std::size_t values;
+    std::size_t classes;
+    std::size_t mixed;
+    std::size_t end;
+
+    explicit Parts(const PackedHead& head) {
+        std::size_t at = sizeof(PackedHead);
+        const auto take = [&](std::size_t n, std::size_t item) {
+            const std::size_t begin = (at + kLine - 1) / kLine * kLine;
+            at = begin + n * item;
+            return begin;
+        };
+        columns = take(head.n_columns, sizeof(std::uint32_t));
+        roots = take(head.n_trees + 1, sizeof(std::uint64_t));
+        nodes = take(head.n_slots, head.node_bytes);
+        values = take(head.n_values, sizeof(double));
+        classes = take(head.n_classes != 0 ? head.n_values : 0, sizeof(std::uint32_t));
+        mixed = take(head.n_mixed, sizeof(MixedLeaf));
+        end = at;
+    }
+};
+
+// ---- Where nodes go
+
+class TreeLayout {
+  public:
+    TreeLayout(const ForestView& forest, std::size_t tree)
+        : feature_(forest.feature.subspan(begin(forest, tree), n_nodes(forest, tree))),
+          right_(forest.right.subspan(begin(forest, tree), n_nodes(forest, tree))) {
+        measure();
+        place();
+    }
+    std::uint32_t n_slots() const { return n_slots_; }
+    std::span<const std::uint32_t> slots() const { return slots_; }  // by node
+
+  private:
+    static std::size_t begin(const ForestView& forest, std::size_t tree) {
+        return static_cast<std::size_t>(forest.tree_start[tree]);
+    }
+    static std::size_t n_nodes(const ForestView& forest, std::size_t tree) {
+        return static_cast<std::size_t>(forest.tree_start[tree + 1] - forest.tree_start[tree]);
+    }
+    std::uint32_t right(std::uint32_t node) const { return static_cast<std::uint32_t>(right_[node]); }
+
+    // Counts the nodes below each node, from the last to the first.
+    void measure() {
+        sizes_.assign(feature_.size(), 1);
+        for (auto i = static_cast<std::uint32_t>(feature_.size()); i-- > 0;) {
+            if (feature_[i] >= 0) {
+                require(right(i) == i + 1 + sizes_[i + 1], "nodes are not in pre-order");
+                sizes_[i] = 1 + sizes_[i + 1] + sizes_[right(i)];
+            }
+        }
+        require(sizes_[0] == feature_.size(), "nodes are not in pre-order");
+    }
+
+    void place() {
+        slots_.assign(feature_.size(), 0);
+        std::uint64_t next = 2;  // the root is at 0
+        std::vector<std::uint32_t> waiting;
+        if (feature_[0] >= 0) {
+            waiting.push_back(0);
+        }
+        while (!waiting.empty()) {
+            const std::uint32_t top = waiting.back();
+            waiting.pop_back();
+            next = place_cluster(top, next, waiting);
+        }
+        next = (next + kSlots - 1) / kSlots * kSlots;
+        require(next <= std::numeric_limits<std::uint32_t>::max(), "a tree has too many nodes");
+        n_slots_ = static_cast<std::uint32_t>(next);
+    }
+
+    // Fills a cluster with pairs of children, those of the largest subtrees first: most rows will go there.
+    std::uint64_t place_cluster(std::uint32_t top, std::uint64_t next, std::vector<std::uint32_t>& waiting) {
+        std::uint64_t n_pairs = (kSlots - next % kSlots) / 2;
+        if (n_pairs < std::min<std::uint64_t>(kSlots / 2, sizes_[top] / 2)) {
+            next = (next + kSlots - 1) / kSlots * kSlots;
+            n_pairs = kSlots / 2;
+        }
+        std::array<std::uint32_t, kSlots> open{top};
+        std::size_t n_open = 1;
+        const auto smaller = [&](std::uint32_t a, std::uint32_t b) { return sizes_[a] < sizes_[b]; };
+        for (; n_pairs > 0 && n_open > 0; --n_pairs, next += 2) {
+            std::uint32_t& largest = *std::max_element(open.begin(), open.begin() + n_open, smaller);
+            const std::array<std::uint32_t, 2> children{largest + 1, right(largest)};
+            largest = open[--n_open];
+            for (std::size_t side = 0; side < 2; ++side) {
+                slots_[children[side]] = static_cast<std::uint32_t>(next + side);
+                if (feature_[children[side]] >= 0) {
+                    open[n_open++] = children[side];
+                }
+            }
+        }
+        waiting.insert(waiting.end(), open.begin(), open.begin() + n_open);
+        std::sort(waiting.end() - static_cast<std::ptrdiff_t>(n_open), waiting.end(), smaller);
+        return next;
+    }
+
+    std::span<const std::int32_t> feature_;
+    std::span<const std::int32_t> right_;
+    std::vector<std::uint32_t> sizes_;
+    std::vector<std::uint32_t> slots_;
+    std::uint32_t n_slots_ = 0;
+};
+
+// ---- What leaves say
+
+struct Leaves {
+    std::vector<std::uint32_t> numbers;  // by leaf: what it says; below n_classes: that class alone
+    std::vector<double> values;
+    std::vector<std::uint32_t> classes;
+    std::vector<MixedLeaf> mixed;
+};
+
+class LeafTable {
+  public:
+    explicit LeafTable(const ForestView& forest) : forest_(forest) {
+        std::size_t n_leaves = 0;
+        for (std::size_t i = 0; i < forest.feature.size(); ++i) {
+            if (forest.feature[i] < 0) {
+                leaves_.numbers.push_back(number_of(i, n_leaves++));
+            }
+        }
+        require(leaves_.values.size() < std::numeric_limits<std::uint32_t>::max(), "the forest has too many leaves");
+    }
+    Leaves take() { return std::move(leaves_); }
+
+  private:
+    using Share = std::pair<std::uint32_t, double>;
+
+    std::uint32_t number_of(std::size_t node, std::size_t leaf) {
+        if (forest_.n_classes == 0) {
+            leaves_.values.push_back(forest_.value[node]);
+            return static_cast<std::uint32_t>(leaves_.values.size() - 1);
+        }
+        return forest_.value.empty() ? of_weights(leaf) : of_bound(forest_.value[node]);
+    }
+
+    std::uint32_t of_weights(std::size_t leaf) {
+        const auto begin = static_cast<std::size_t>(forest_.leaf_start[leaf]);
+        const auto end = static_cast<std::size_t>(forest_.leaf_start[leaf + 1]);
+        if (end - begin == 1) {
+            return static_cast<std::uint32_t>(forest_.leaf_class[begin]);
+        }
+        double total = 0;  // of whole numbers, at most 2^53: exact
+        double most = -1;
+        std::uint32_t winner = 0;
+        for (std::size_t j = begin; j < end; ++j) {
+            total += forest_.leaf_weight[j];
+            if (forest_.leaf_weight[j] > most) {  // strictly: ties go to the first class
+                most = forest_.leaf_weight[j];
+                winner = static_cast<std::uint32_t>(forest_.leaf_class[j]);
+            }
+        }
+        std::vector<Share> shares;
+        for (std::size_t j = begin; j < end; ++j) {
+            shares.emplace_back(forest_.leaf_class[j], forest_.leaf_weight[j] / total);
+        }
+        return keep(std::move(shares), winner);
+    }
+
+    // A leaf that keeps to a promise: what it says is the share of the second of two classes.
+    std::uint32_t of_bound(double second) {
+        if (second == 0 || second == 1) {
+            return static_cast<std::uint32_t>(second);
+        }
+        return keep({{0, 1.0 - second}, {1, second}}, second > 0.5);
+    }
+
+    // Many leaves say the same.
+    std::uint32_t keep(std::vector<Share> shares, std::uint32_t winner) {
+        const auto [at, is_new] = known_.try_emplace({winner, std::move(shares)}, 0);
+        if (is_new) {
+            const auto begin = static_cast<std::uint32_t>(leaves_.values.size());
+            for (const auto& [k, share] : at->first.second) {
+                leaves_.classes.push_back(k);
+                leaves_.values.push_back(share);
+            }
+            leaves_.mixed.push_back({begin, static_cast<std::uint32_t>(leaves_.values.size()), winner});
+            at->second = forest_.n_classes + static_cast<std::uint32_t>(leaves_.mixed.size()) - 1;
+        }
+        return at->second;
+    }
+
+    const ForestView& forest_;
+    Leaves leaves_;
+    std::map<std::pair<std::uint32_t, std::vector<Share>>, std::uint32_t> known_;
+};
+
+// ---- Writing
+
+template <class Node>
+auto cut_of(double threshold) {
+    auto cut = static_cast<typename Node::Float>(threshold);
+    if (static_cast<double>(cut) > threshold) {
+        cut = std::nextafter(cut, -std::numeric_limits<typename Node::Float>::infinity());
+    }
+    return key_of(cut);
+}
+
+struct Writer {
+    const ForestView& forest;
+    std::span<const std::uint32_t> column_of;     // by feature
+    std::span<const std::uint32_t> leaf_numbers;  // by leaf
+
+    template <class Node>
+    void write(std::size_t tree, std::span<const std::uint32_t> slots, Node* nodes) const {
+        const auto begin = static_cast<std::size_t>(forest.tree_start[tree]);
+        std::size_t leaf = (begin + tree) / 2;  // a tree has one leaf more than it has splits
+        for (std::size_t i = 0; i < slots.size(); ++i) {
+            const std::int32_t feature = forest.feature[begin + i];
+            const std::uint32_t slot = slots[i];
+            if (feature < 0) {
+                nodes[slot] = Node::make(leaf_numbers[leaf++], slot / 2, slot % 2, kIsLeaf);
+                continue;
+            }
+            const std::uint32_t bits = (forest.flags[begin + i] & kMissingLeft) != 0 ? kMissingGoLeft : 0;
+            const std::uint32_t column = kOwnColumns + column_of[static_cast<std::size_t>(feature)];
+            nodes[slot] = Node::make(cut_of<Node>(forest.threshold[begin + i]), slots[i + 1] / 2, column, bits);
+        }
+    }
+};
+
+std::vector<std::uint32_t> used_features(const ForestView& forest) {
+    std::vector<bool> is_used(forest.n_features);
+    for (const std::int32_t feature : forest.feature) {
+        if (feature >= 0) {
+            is_used[static_cast<std::size_t>(feature)] = true;
+        }
+    }
+    std::vector<std::uint32_t> used;
+    for (std::uint32_t f = 0; f < forest.n_features; ++f) {
+        if (is_used[f]) {
+            used.push_back(f);
+        }
+    }
+    return used;
+}
+
+template <class T>
+void copy_to(std::span<std::byte> buffer, std::size_t at, const std::vector<T>& values) {
+    if (!values.empty()) {
+        std::memcpy(buffer.data() + at, values.data(), values.size() * sizeof(T));
+    }
+}
+
+template <class Node>
+PackedBuffer pack(const ForestView& forest, Work& work) {
+    const std::vector<std::uint32_t> columns = used_features(forest);
+    const Leaves leaves = LeafTable(forest).take();
+    std::vector<std::vector<std::uint32_t>> slots(forest.n_trees());
+    std::vector<std::uint64_t> roots(forest.n_trees() + 1);
+    work.run(forest.n_trees(), [&](std::size_t t, std::size_t) {
+        const TreeLayout layout(forest, t);
+        slots[t].assign(layout.slots().begin(), layout.slots().end());
+        roots[t + 1] = layout.n_slots();
+    });
+    for (std::size_t t = 0; t < forest.n_trees(); ++t) {
+        require(roots[t + 1] <= Node::kMostSlots, "a tree has too many nodes");
+        roots[t + 1] += roots[t];
+    }
+    PackedHead head;
+    head.node_bytes = sizeof(Node);
+    head.n_features = forest.n_features;
+    head.n_classes = forest.n_classes;
+    head.n_columns = static_cast<std::uint32_t>(columns.size());
+    head.n_trees = forest.n_trees();
+    head.n_slots = roots.back();
+    head.n_values = leaves.values.size();
+    head.n_mixed = leaves.mixed.size();
+    const Parts parts(head);
+    head.n_bytes = parts.end;
+    PackedBuffer buffer(parts.end);
+    const std::span<std::byte> bytes = buffer.bytes();
+    std::memcpy(bytes.data(), &head, sizeof head);
+    copy_to(bytes, parts.columns, columns);
+    copy_to(bytes, parts.roots, roots);
+    copy_to(bytes, parts.values, leaves.values);
+    copy_to(bytes, parts.classes, leaves.classes);
+    copy_to(bytes, parts.mixed, leaves.mixed);
+    std::vector<std::uint32_t> column_of(forest.n_features, kNoColumn);
+    for (std::uint32_t c = 0; c < columns.size(); ++c) {
+        column_of[columns[c]] = c;
+    }
+    auto* nodes = reinterpret_cast<Node*>(bytes.data() + parts.nodes);
+    const Writer writer{forest, column_of, leaves.numbers};
+    work.run(forest.n_trees(), [&](std::size_t t, std::size_t) { writer.write(t, slots[t], nodes + roots[t]); });
+    return buffer;
+}
+
+// ---- Checking
+
+template <class Node>
+void check_tree(const PackedForest& forest, std::size_t t) {
+    const std::span<const Node> nodes = forest.tree<Node>(t);
+    const PackedHead& head = forest.head();
+    const std::uint64_t n_numbers = head.n_classes == 0 ? head.n_values : head.n_classes + head.n_mixed;
+    require(nodes.size() >= 2 && nodes.size() % kSlots == 0, "a tree has no nodes");
+    for (std::size_t slot = 0; slot < nodes.size(); ++slot) {
+        const Node& node = nodes[slot];
+        if ((node.link & kIsLeaf) != 0) {
+            require(node.pair() == slot / 2 && node.column() == slot % 2 && node.cut < n_numbers &&
+                        (node.link & kMissingGoLeft) == 0,
+                    "a leaf is not in order");
+            continue;
+        }
+        const bool is_empty = node.link == 0 && node.pair() == 0 && node.cut == 0;  // no walk comes here
+        require(is_empty || (node.column() >= kOwnColumns && node.column() - kOwnColumns < head.n_columns),
+                "a feature is out of range");
+        require(is_empty || (node.pair() > slot / 2 && 2 * std::size_t{node.pair()} + 1 < nodes.size()),
+                "a child is out of range");
+        if (!is_empty) {  // whoever is led to must be there
+            for (std::size_t side = 0; side < 2; ++side) {
+                const Node& child = nodes[2 * std::size_t{node.pair()} + side];
+                require(child.link != 0 || child.pair() != 0, "a child is missing");
+            }
+        }
+    }
+    require(nodes[0].link != 0 || nodes[0].pair() != 0, "a root is missing");
+}
+
+}  // namespace
+
+PackedForest::PackedForest(std::span<const std::byte> buffer)
+    : head_(reinterpret_cast<const PackedHead*>(buffer.data())) {
+    const Parts parts(*head_);
+    const auto at = [&]<class T>(std::size_t begin, std::size_t n) {
+        return std::span<const T>(reinterpret_cast<const T*>(buffer.data() + begin), n);
+    };
+    columns_ = at.operator()<std::uint32_t>(parts.columns, head_->n_columns);
+    roots_ = at.operator()<std::uint64_t>(parts.roots, head_->n_trees + 1);
+    nodes_ = buffer.data() + parts.nodes;
+    values_ = at.operator()<double>(parts.values, head_->n_values);
+    classes_ = at.operator()<std::uint32_t>(parts.classes, head_->n_classes != 0 ? head_->n_values : 0);
+    mixed_ = at.operator()<MixedLeaf>(parts.mixed, head_->n_mixed);
+}
+
+PackedBuffer::PackedBuffer(std::size_t n_bytes) : lines_((n_bytes + kLine - 1) / kLine), n_bytes_(n_bytes) {}
+
+bool can_pack(const ForestView& forest, bool large) {
+    const bool has_sets = std::any_of(forest.flags.begin(), forest.flags.end(),
+                                      [](std::uint8_t flags) { return (flags & kCategorical) != 0; });
+    if (has_sets) {
+        return false;
+    }
+    const std::uint64_t most_columns = large ? LargeNode::kMostColumns : SmallNode::kMostColumns;
+    const std::uint64_t most_slots = large ? LargeNode::kMostSlots : SmallNode::kMostSlots;
+    for (std::size_t t = 0; t < forest.n_trees(); ++t) {
+        // Clusters leave a quarter of their slots free at the most.
+        if (static_cast<std::uint64_t>(forest.tree_start[t + 1] - forest.tree_start[t]) * 3 / 2 + 16 > most_slots) {
+            return false;
+        }
+    }
+    return large || used_features(forest).size() <= most_columns;
+}
+
+PackedBuffer pack_forest(const ForestView& forest, bool large, Work& work) {
+    check_forest(forest);
+    require(can_pack(forest, large), "this forest cannot be packed");
+    require(std::none_of(forest.threshold.begin(), forest.threshold.end(), [](double t) { return t != t; }),
+            "a threshold is not a number");
+    return large ? pack<LargeNode>(forest, work) : pack<SmallNode>(forest, work);
+}
+
+void check_packed(std::span<const std::byte> buffer) {
+    require(buffer.size() >= sizeof(PackedHead) && reinterpret_cast<std::uintptr_t>(buffer.data()) % 16 == 0,
+            "the buffer is too short, or not aligned to 16 bytes");
+    PackedHead head;
+    std::memcpy(&head, buffer.data(), sizeof head);
+    require(head.mark == PackedHead::kMark, "the buffer does not hold a packed forest");
+    const bool large = head.node_bytes == sizeof(LargeNode);
+    require(large || head.node_bytes == sizeof(SmallNode), "nodes are of no known size");
+    constexpr std::uint64_t kMost = std::uint64_t{1} << 40;  // so that sums of lengths cannot overflow
+    require(head.n_trees > 0 && head.n_trees < kMost && head.n_slots < kMost && head.n_values < kMost &&
+                head.n_mixed < kMost && head.n_features > 0 && head.n_columns <= head.n_features,
+            "lengths are out of range");
+    require(head.n_bytes == buffer.size() && Parts(head).end == buffer.size(),
+            "the buffer is not as long as its parts");
+    const PackedForest forest(buffer);
+    for (const std::uint32_t feature : forest.columns()) {
+        require(feature < head.n_features, "a feature is out of range");
+    }
+    require(forest.starts().front() == 0 && forest.starts().back() == head.n_slots &&
+                std::is_sorted(forest.starts().begin(), forest.starts().end()),
+            "trees are not one behind the other");
+    for (const MixedLeaf& leaf : forest.mixed()) {
+        require(leaf.begin < leaf.end && leaf.end <= head.n_values && leaf.winner < head.n_classes,
+                "a leaf is out of range");
+    }
+    for (const std::uint32_t k : forest.classes()) {
+        require(k < head.n_classes, "a class is out of range");
+    }
+    for (std::size_t t = 0; t < head.n_trees; ++t) {
+        large ? check_tree<LargeNode>(forest, t) : check_tree<SmallNode>(forest, t);
+    }
+}
+
+}  // namespace weald

@@ -1,0 +1,164 @@
+// A forest packed for prediction: all of it in one buffer, its nodes small and where a walk finds them.
+//
+//   key_of           a number as an unsigned integer of the same order
+//   SmallNode        8 bytes: thresholds rounded down to float, exact for rows that hold floats
+//   LargeNode        16 bytes: thresholds as they are, exact for all rows
+//   PackedForest     a view of the buffer; it owns nothing
+//   pack_forest      makes the buffer
+//   check_packed     makes sure that a buffer from elsewhere leads nowhere it should not
+//
+// Siblings stand side by side, so a node keeps the place of the pair and the walk adds 1 for the right child. A node,
+// its children and the larger of its grandchildren share a line of the cache. A leaf leads back to itself: rows may be
+// moved on together until the last has arrived. It looks at a column that no table has, in which all keys are 0 (of a
+// leaf that is a left child) or the largest (of a right one), so its cut is free to number what it says.
+
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include "forest_view.h"
+#include "threads.h"
+
+namespace weald {
+
+// Missing values have the largest key. -0.0 has that of 0.0.
+template <class Float>
+inline auto key_of(Float x) {
+    using Key = std::conditional_t<sizeof(Float) == 4, std::uint32_t, std::uint64_t>;
+    constexpr Key kSign = Key{1} << (8 * sizeof(Key) - 1);
+    const Key bits = std::bit_cast<Key>(x + Float{0});
+    const Key key = bits ^ ((Key{0} - (bits >> (8 * sizeof(Key) - 1))) | kSign);
+    return x == x ? key : ~Key{0};
+}
+
+constexpr std::uint32_t kMissingGoLeft = 1;  // bits of `link`
+constexpr std::uint32_t kIsLeaf = 2;
+constexpr std::uint32_t kLinkBits = 2;
+constexpr std::uint32_t kOwnColumns = 2;  // before those of the table: the one of zeros, and that of largest keys
+
+struct SmallNode {
+    using Float = float;
+    using Key = std::uint32_t;
+    static constexpr std::uint32_t kColumnBits = 10;
+    static constexpr std::uint32_t kColumnMask = ((1u << kColumnBits) - 1) << kLinkBits;
+    static constexpr std::uint64_t kMostColumns = (1u << kColumnBits) - kOwnColumns;
+    static constexpr std::uint64_t kMostSlots = std::uint64_t{2} << (32 - kColumnBits - kLinkBits);
+
+    Key cut;  // rows whose key is not above it go left; in a leaf: the number of what it says
+    std::uint32_t link;
+
+    std::uint32_t pair() const { return link >> (kColumnBits + kLinkBits); }
+    std::uint32_t column() const { return (link & kColumnMask) >> kLinkBits; }
+    static SmallNode make(Key cut, std::uint32_t pair, std::uint32_t column, std::uint32_t bits) {
+        return {cut, pair << (kColumnBits + kLinkBits) | column << kLinkBits | bits};
+    }
+};
+
+struct LargeNode {
+    using Float = double;
+    using Key = std::uint64_t;
+    static constexpr std::uint32_t kColumnMask = ~0u << kLinkBits;
+    static constexpr std::uint64_t kMostColumns = (1u << 30) - kOwnColumns;
+    static constexpr std::uint64_t kMostSlots = std::uint64_t{1} << 32;
+
+    Key cut;
+    std::uint32_t own_pair;
+    std::uint32_t link;
+
+    std::uint32_t pair() const { return own_pair; }
+    std::uint32_t column() const { return link >> kLinkBits; }
+    static LargeNode make(Key cut, std::uint32_t pair, std::uint32_t column, std::uint32_t bits) {
+        return {cut, pair, column << kLinkBits | bits};
+    }
+};
+
+// What a leaf of several classes says: its shares, and the commonest class.
+struct MixedLeaf {
+    std::uint32_t begin;
+    std::uint32_t end;
+    std::uint32_t winner;
+};
+
+struct PackedHead {
+    static constexpr std::uint64_t kMark = 0x314B50444C414557;  // "WEALDPK1"
+
+    std::uint64_t mark = kMark;
+    std::uint64_t n_bytes = 0;  // of the buffer
+    std::uint32_t node_bytes = 0;
+    std::uint32_t n_features = 0;
+    std::uint32_t n_classes = 0;  // 0: regression
+    std::uint32_t n_columns = 0;  // features that the trees ask for
+    std::uint64_t n_trees = 0;
+    std::uint64_t n_slots = 0;
+    std::uint64_t n_values = 0;
+    std::uint64_t n_mixed = 0;
+
+    std::size_t width() const { return n_classes == 0 ? 1 : n_classes; }
+    bool operator==(const PackedHead&) const = default;
+};
+
+class PackedForest {
+  public:
+    // The buffer must have been made by pack_forest, or checked.
+    explicit PackedForest(std::span<const std::byte> buffer);
+
+    const PackedHead& head() const { return *head_; }
+    bool is_large() const { return head_->node_bytes == sizeof(LargeNode); }
+    std::size_t n_trees() const { return head_->n_trees; }
+    std::size_t width() const { return head_->width(); }
+
+    std::span<const std::uint32_t> columns() const { return columns_; }  // which feature each column is
+    std::span<const std::uint64_t> starts() const { return roots_; }     // of the trees among the slots
+    template <class Node>
+    std::span<const Node> tree(std::size_t t) const {
+        return {static_cast<const Node*>(nodes_) + roots_[t], roots_[t + 1] - roots_[t]};
+    }
+    template <class Node>
+    std::span<const Node> trees(std::size_t begin, std::size_t end) const {
+        return {static_cast<const Node*>(nodes_) + roots_[begin], roots_[end] - roots_[begin]};
+    }
+    std::span<const double> values() const { return values_; }           // means by leaf, or shares of the mixed leaves
+    std::span<const std::uint32_t> classes() const { return classes_; }  // of the shares
+    std::span<const MixedLeaf> mixed() const { return mixed_; }
+
+  private:
+    const PackedHead* head_;
+    std::span<const std::uint32_t> columns_;
+    std::span<const std::uint64_t> roots_;
+    const void* nodes_;
+    std::span<const double> values_;
+    std::span<const std::uint32_t> classes_;
+    std::span<const MixedLeaf> mixed_;
+};
+
+// A buffer that begins where a line of the cache does.
+class PackedBuffer {
+  public:
+    explicit PackedBuffer(std::size_t n_bytes);
+    std::span<std::byte> bytes() { return {begin(), n_bytes_}; }
+    std::span<const std::byte> bytes() const { return {const_cast<PackedBuffer*>(this)->begin(), n_bytes_}; }
+
+  private:
+    struct alignas(64) Line {
+        std::byte bytes[64];
+    };
+    std::byte* begin() { return reinterpret_cast<std::byte*>(lines_.data()); }
+    std::vector<Line> lines_;
+    std::size_t n_bytes_;
+};
+
+// Whether a forest can be packed, with small or large nodes: one with categorical splits cannot.
+bool can_pack(const ForestView& forest, bool large);
+
+// Throws std::invalid_argument where the arrays do not make a forest.
+PackedBuffer pack_forest(const ForestView& forest, bool large, Work& work);
+
+// Throws std::invalid_argument where a walk could leave the buffer or never end.
+void check_packed(std::span<const std::byte> buffer);
+
+}  // namespace weald
