@@ -12,6 +12,7 @@ namespace nb = nanobind;
 
 namespace weald {
 
+void bind_codes(nb::module_& module);
 void bind_forest(nb::module_& module);
 void bind_importance(nb::module_& module);
 void bind_kernels(nb::module_& module);
@@ -26,6 +27,7 @@ NB_MODULE(WEALD_MODULE, module) {
     module.def("cpu_supports", &weald::cpu_supports, nb::arg("simd"),
                "Whether this processor can run the instruction set of that name.");
     weald::bind_forest(module);
+    weald::bind_codes(module);
     weald::bind_importance(module);
     weald::bind_kernels(module);
     weald::bind_packed(module);

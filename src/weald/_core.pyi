@@ -96,6 +96,11 @@ class Predictor:
         The same for rows outside the bags, how many trees spoke of each row, and after each tree the error and the share of the rows that it is known of; origins are (which growth, seed, tree).
         """
 
+def rank_table(columns: Sequence[tuple[Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], bool]], classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, numbers: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_classes: int, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, weights_whole: bool, n_threads: int, watch: object | None) -> Codes:
+    """
+    Rank the rows of a table whose columns are coded already: (codes by row, smallest and largest value of each code, whether they are categories).
+    """
+
 def shuffle_rows(n_rows: int, seed: int, tree: int, group_id: int, repeat: int) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,))]:
     """
     Which rank each rank takes its values from, by the draws of a tree and a group.
