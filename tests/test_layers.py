@@ -85,6 +85,8 @@ INTRINSICS = "immintrin.h"
 
 # What only the files beside it may import; a name stands for all that is inside it.
 DOORS = {
+    "dask": {"cluster.py"},
+    "distributed": {"cluster.py"},
     "matplotlib": {f"plot/{path.name}" for path in (PACKAGE / "plot").glob("*.py")},
     "narwhals": {"frames.py"},
     "pandas": {"frames.py"},

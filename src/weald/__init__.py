@@ -26,7 +26,7 @@ if TYPE_CHECKING:  # what type checkers read; the same names and homes as below
     from weald.comparing import stability
     from weald.decomposing import bias_variance
     from weald.diversity import strength
-    from weald.errors import DataError, DataTypeError, ExportError, ParameterError, WealdError
+    from weald.errors import ClusterError, DataError, DataTypeError, ExportError, ParameterError, WealdError
     from weald.export.sklearn_trees import from_sklearn
     from weald.extra_trees import ExtraTreeClassifier, ExtraTreeRegressor, ExtraTreesClassifier, ExtraTreesRegressor
     from weald.forests import RandomForestClassifier, RandomForestRegressor
@@ -42,6 +42,7 @@ if TYPE_CHECKING:  # what type checkers read; the same names and homes as below
 # Where public names live. They are imported when they are first asked for, so that `import weald` and the command line
 # are quick.
 _HOMES = {
+    "ClusterError": "errors",
     "DataError": "errors",
     "DataTypeError": "errors",
     "DecisionTreeClassifier": "trees",
@@ -70,6 +71,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "ClusterError",
     "DataError",
     "DataTypeError",
     "DecisionTreeClassifier",

@@ -4,7 +4,8 @@
     ├── ParameterError (ValueError)    a parameter of an estimator is out of its range, or does not suit the table
     ├── DataError (ValueError)         X, y or sample_weight cannot be used: shapes, values, names
     ├── DataTypeError (TypeError)      X, y or sample_weight hold something that is no number or label
-    └── ExportError (ValueError)       a model cannot be taken to another program, or from it
+    ├── ExportError (ValueError)       a model cannot be taken to another program, or from it
+    └── ClusterError (RuntimeError)    the cluster that was to grow the forest cannot
 
 A message says what is wrong, what was found, and what to do; it names the parameter, the argument or the column. An
 estimator that was not fitted raises scikit-learn's `NotFittedError`, since code that looks for it knows that name.
@@ -43,6 +44,10 @@ class DataTypeError(WealdError, TypeError):
 
 class ExportError(WealdError, ValueError):
     """A model cannot be taken to another program, or from it."""
+
+
+class ClusterError(WealdError, RuntimeError):
+    """The cluster that was to grow the forest is not there, or cannot."""
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:

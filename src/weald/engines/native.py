@@ -82,6 +82,19 @@ class NativeEngine:
             table.groups,
         )
 
+    def rank(
+        self,
+        columns: Sequence[tuple[IntArray, FloatArray, FloatArray, bool]],
+        target: npt.NDArray[Any],
+        n_classes: int,
+        weight: FloatArray | None,
+        whole: bool,
+        n_threads: int = 1,
+    ) -> Any:
+        """Rank the rows of a table whose columns are codes, their smallest and largest values, and "is categorical"."""
+        targets = (target, None) if n_classes else (None, target)
+        return self.core.rank_table(columns, *targets, n_classes, weight, whole, n_threads, None)
+
     def column(self, coded: Any, feature: int) -> tuple[IntArray, FloatArray, FloatArray]:
         """Codes of a feature in the order of the table's rows, and the extremes of each code."""
         column: tuple[IntArray, FloatArray, FloatArray] = coded.column(feature)

@@ -1,0 +1,177 @@
+"""A forest grown on a cluster is the forest that one machine grows. A real cluster, with processes that really die."""
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import weald
+from weald import ClusterError, DataError, ParameterError, cluster
+from weald import dask as on_cluster
+
+delayed = pytest.importorskip("dask").delayed
+dd = pytest.importorskip("dask.dataframe")
+da = pytest.importorskip("dask.array")
+distributed = pytest.importorskip("distributed")
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
+COLUMNS = ["number", "label", "many"]
+
+
+def frame(n_rows=2000):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "number": np.where(rng.random(n_rows) < 0.1, np.nan, rng.normal(size=n_rows).round(2)),
+            "label": rng.choice(np.array(["ash", "elm", "oak", None], dtype=object), n_rows),
+            "many": rng.integers(0, 300, n_rows).astype(float),
+            "w": rng.integers(0, 3, n_rows).astype(float),
+        }
+    )
+    noise = rng.normal(size=n_rows)
+    table["y"] = np.where(table["number"].fillna(0) + (table["label"] == "oak") + noise > 0.3, "yes", "no")
+    table["z"] = table["number"].fillna(0) + noise
+    return table
+
+
+def start(n_workers):
+    return distributed.LocalCluster(
+        n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit="2GiB"
+    )
+
+
+@pytest.fixture(scope="module")
+def client():
+    with start(2) as local, distributed.Client(local) as made:
+        yield made
+
+
+def partitioned(table, ends):
+    """Cut a frame at these rows; some partitions may be empty."""
+    pieces = [table.iloc[begin:end] for begin, end in zip([0, *ends], [*ends, len(table)], strict=True)]
+    return dd.from_delayed([delayed(piece) for piece in pieces], meta=table.iloc[:0])
+
+
+@pytest.mark.parametrize("ends", [[], [700, 900], [0, 10, 10, 500, 1990, 2000]], ids=["1", "3", "7, uneven, empty"])
+def test_any_partitions_give_the_same_forest(client, ends):
+    table = frame()
+    kwargs = {"n_estimators": 12, "random_state": 3, "oob_score": True}
+    local = weald.RandomForestClassifier(**kwargs).fit(table[COLUMNS], table["y"], table["w"])
+    parted = partitioned(table, ends)
+    model = on_cluster.RandomForestClassifier(**kwargs).fit(parted[COLUMNS], parted["y"], parted["w"])
+    assert model.forest_.fingerprint() == local.forest_.fingerprint()
+    assert model.oob_score_ == local.oob_score_
+    assert model.classes_.tolist() == local.classes_.tolist()
+    assert model.schema_.names == local.schema_.names
+
+
+def test_shuffled_rows_give_the_same_forest(client):
+    table = frame()
+    mixed = partitioned(table.sample(frac=1, random_state=1), [800, 1500])
+    local = weald.RandomForestRegressor(n_estimators=5, random_state=0).fit(table[COLUMNS], table["z"])
+    model = on_cluster.RandomForestRegressor(n_estimators=5, random_state=0).fit(mixed[COLUMNS], mixed["z"])
+    assert model.forest_.fingerprint() == local.forest_.fingerprint()
+
+
+@pytest.mark.parametrize("kind", ["ExtraTreesClassifier", "RandomForestClassifier"])
+def test_arrays_and_lazy_predictions(client, kind):
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(900, 4))
+    y = (X[:, 0] + rng.normal(size=900) > 0).astype(int)
+    lazy = da.from_array(X, chunks=(250, 2)), da.from_array(y, chunks=250)
+    local = getattr(weald, kind)(n_estimators=6, random_state=0).fit(X, y)
+    model = getattr(on_cluster, kind)(n_estimators=6, random_state=0).fit(*lazy)
+    assert model.forest_.fingerprint() == local.forest_.fingerprint()
+    shares = model.predict_proba(lazy[0])
+    assert shares.shape == (900, 2)
+    np.testing.assert_array_equal(shares.compute(), local.predict_proba(X))
+    np.testing.assert_array_equal(model.predict(lazy[0]).compute(), local.predict(X))
+    np.testing.assert_array_equal(model.predict(X), local.predict(X))
+
+
+def test_predictions_of_frames_keep_their_index(client):
+    table = frame()
+    parted = partitioned(table, [500, 500])
+    model = on_cluster.RandomForestClassifier(n_estimators=3, random_state=0).fit(parted[COLUMNS], parted["y"])
+    found = model.predict(parted[COLUMNS]).compute()
+    assert found.index.tolist() == table.index.tolist()
+    assert found.tolist() == on_cluster.to_local(model).predict(table[COLUMNS]).tolist()
+
+
+def test_what_is_left_needs_no_dask(client):
+    parted = partitioned(frame(), [500])
+    model = on_cluster.RandomForestClassifier(n_estimators=3, random_state=0).fit(parted[COLUMNS], parted["y"])
+    assert type(on_cluster.to_local(model)) is weald.RandomForestClassifier
+
+
+def test_warm_start_goes_on(client):
+    table = frame()
+    parted = partitioned(table, [500])
+    model = on_cluster.RandomForestClassifier(n_estimators=3, random_state=0, warm_start=True)
+    model.fit(parted[COLUMNS], parted["y"]).set_params(n_estimators=7).fit(parted[COLUMNS], parted["y"])
+    local = weald.RandomForestClassifier(n_estimators=7, random_state=0).fit(table[COLUMNS], table["y"])
+    assert model.forest_.fingerprint() == local.forest_.fingerprint()
+
+
+def test_what_cannot_be_had_is_refused(client):
+    table = frame()
+    parted = partitioned(table, [500])
+    with pytest.raises(ParameterError, match="bootstrap='balanced'"):
+        on_cluster.RandomForestClassifier(bootstrap="balanced").fit(parted[COLUMNS], parted["y"])
+    with pytest.raises(DataError, match="y is not"):
+        on_cluster.RandomForestClassifier().fit(parted[COLUMNS], table["y"])
+    with pytest.raises(DataError, match="differ in number"):
+        on_cluster.RandomForestClassifier().fit(parted[COLUMNS], partitioned(table, [2, 3])["y"])
+    with pytest.raises(DataError, match=r"Row .* of y"):
+        on_cluster.RandomForestRegressor().fit(parted[COLUMNS], parted["number"])
+
+
+def find_no_client():
+    msg = "No global client found and no address provided"
+    raise ValueError(msg)
+
+
+def test_without_a_client(monkeypatch):
+    parted = partitioned(frame(), [500])
+    monkeypatch.setattr(distributed, "get_client", find_no_client)
+    with pytest.raises(ClusterError, match="no Dask client"):
+        on_cluster.RandomForestClassifier().fit(parted[COLUMNS], parted["y"])
+
+
+# ------------------------------------------------------------------------------------------------------------ faults
+
+
+def kill_one_after(local, seconds):
+    """Kill a worker's process, as the system does when memory runs out."""
+
+    def kill():
+        time.sleep(seconds)
+        os.kill(next(iter(local.workers.values())).pid, signal.SIGKILL)
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    return thread
+
+
+@pytest.mark.parametrize("seconds", [0.1, 0.7, 1.5])
+def test_a_worker_that_dies_costs_nothing_but_time(seconds):
+    table = frame(20_000)
+    expected = weald.RandomForestClassifier(n_estimators=60, random_state=0).fit(table[COLUMNS], table["y"])
+    with start(2) as local, distributed.Client(local):
+        parted = partitioned(table, [4000, 9000, 15_000])
+        killer = kill_one_after(local, seconds)
+        model = on_cluster.RandomForestClassifier(n_estimators=60, random_state=0).fit(parted[COLUMNS], parted["y"])
+        killer.join()
+    assert model.forest_.fingerprint() == expected.forest_.fingerprint()
+
+
+def test_a_cluster_without_workers_is_named(monkeypatch):
+    monkeypatch.setattr(cluster, "PATIENCE", 1.0)
+    with start(0) as local, distributed.Client(local):
+        parted = partitioned(frame(), [500])
+        with pytest.raises(ClusterError, match="no workers for 1 seconds"):
+            on_cluster.RandomForestClassifier().fit(parted[COLUMNS], parted["y"])
