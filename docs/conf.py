@@ -25,8 +25,6 @@ toc_object_entries_show_parents = "hide"
 
 html_theme = "furo"
 html_title = "weald"
-html_static_path = ["_static"]
-html_css_files = ["weald.css"]
 html_copy_source = False
 html_show_sphinx = False
 html_theme_options = {

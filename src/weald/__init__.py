@@ -6,6 +6,7 @@ ExtraTreeClassifier, ExtraTreeRegressor           one tree with random cuts
 ExtraTreesClassifier, ExtraTreesRegressor         many
 KernelForestClassifier, KernelForestRegressor     forests of kernel values: curves, or anything with a kernel
 importance                                        which features matter
+load                                              a model from a file that its `save` wrote
 merge                                             one forest from several
 export_html                                       a tree as a page that folds
 from_sklearn                                      a forest that scikit-learn grew
@@ -26,9 +27,18 @@ if TYPE_CHECKING:  # what type checkers read; the same names and homes as below
     from weald.comparing import stability
     from weald.decomposing import bias_variance
     from weald.diversity import strength
-    from weald.errors import ClusterError, DataError, DataTypeError, ExportError, ParameterError, WealdError
+    from weald.errors import (
+        ClusterError,
+        DataError,
+        DataTypeError,
+        ExportError,
+        FormatError,
+        ParameterError,
+        WealdError,
+    )
     from weald.export.sklearn_trees import from_sklearn
     from weald.extra_trees import ExtraTreeClassifier, ExtraTreeRegressor, ExtraTreesClassifier, ExtraTreesRegressor
+    from weald.filing.files import load
     from weald.forests import RandomForestClassifier, RandomForestRegressor
     from weald.html_tree import export_html
     from weald.importances import importance
@@ -52,6 +62,7 @@ _HOMES = {
     "ExtraTreeRegressor": "extra_trees",
     "ExtraTreesClassifier": "extra_trees",
     "ExtraTreesRegressor": "extra_trees",
+    "FormatError": "errors",
     "KernelForestClassifier": "kernel_forests",
     "KernelForestRegressor": "kernel_forests",
     "ParameterError": "errors",
@@ -62,6 +73,7 @@ _HOMES = {
     "export_html": "html_tree",
     "from_sklearn": "export.sklearn_trees",
     "importance": "importances",
+    "load": "filing.files",
     "merge": "merging",
     "report": "reports",
     "select_features": "selection",
@@ -81,6 +93,7 @@ __all__ = [
     "ExtraTreeRegressor",
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
+    "FormatError",
     "KernelForestClassifier",
     "KernelForestRegressor",
     "ParameterError",
@@ -92,6 +105,7 @@ __all__ = [
     "export_html",
     "from_sklearn",
     "importance",
+    "load",
     "merge",
     "report",
     "select_features",

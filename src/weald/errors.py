@@ -5,7 +5,8 @@
     ├── DataError (ValueError)         X, y or sample_weight cannot be used: shapes, values, names
     ├── DataTypeError (TypeError)      X, y or sample_weight hold something that is no number or label
     ├── ExportError (ValueError)       a model cannot be taken to another program, or from it
-    └── ClusterError (RuntimeError)    the cluster that was to grow the forest cannot
+    ├── ClusterError (RuntimeError)    the cluster that was to grow the forest cannot
+    └── FormatError (ValueError)       a model file cannot be read, or a model cannot be written to one
 
 A message says what is wrong, what was found, and what to do; it names the parameter, the argument or the column. An
 estimator that was not fitted raises scikit-learn's `NotFittedError`, since code that looks for it knows that name.
@@ -48,6 +49,10 @@ class ExportError(WealdError, ValueError):
 
 class ClusterError(WealdError, RuntimeError):
     """The cluster that was to grow the forest is not there, or cannot."""
+
+
+class FormatError(WealdError, ValueError):
+    """A model file cannot be read as it is, or a model cannot be written to one."""
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:

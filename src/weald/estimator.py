@@ -24,12 +24,13 @@ from weald.model import FloatArray, Forest, IntArray
 from weald.params import Growth
 from weald.prune import prune_forest
 from weald.reporting import CanReport
+from weald.saving import Saved
 from weald.schema import Schema, counts_by_name
 from weald.table import Matrix, Reading, read_features, read_table
 from weald.threads import count_threads
 
 
-class TreeModel(CanReport, Exportable, BaseEstimator):
+class TreeModel(Saved, CanReport, Exportable, BaseEstimator):
     """A model made of trees. `forest_` is all it knows; a single tree is a forest of one."""
 
     _task: ClassVar[str]

@@ -115,14 +115,18 @@ class Forest:
         fields = ((f.name, getattr(self, f.name)) for f in dataclasses.fields(self))
         return {name: value for name, value in fields if isinstance(value, np.ndarray)}
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Pickle the fields alone: what engines cache beside them is made anew."""
-        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+    def __reduce__(self) -> tuple[Any, tuple[bytes]]:
+        """Pickles carry the bytes of a file, and go through the same checks."""
+        from weald.filing.files import read_forest, write_forest
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Unpickled arrays could be written to: a forest never changes."""
-        self.__dict__.update(state)
-        self.__post_init__()
+        return read_forest, (write_forest(self),)
+
+    def __copy__(self) -> Self:
+        """It never changes, so it is its own copy."""
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self
 
     @property
     def n_trees(self) -> int:

@@ -1,0 +1,172 @@
+"""The container of a `.weald` file: a safetensors file, written so that equal contents are equal bytes.
+
+    8 bytes     length of the header, little-endian
+    header      JSON: texts under "__metadata__", and type, shape and place of each array
+    arrays      one after the other, little-endian, no gaps
+
+Two digests stand in the metadata: `weald.sha256` of the header (its own 64 places filled with zeros), which comes first
+and so is found before anything is parsed, and `weald.data` of the arrays. The reader trusts no number: it refuses gaps,
+overlaps, names that come twice, and a header that is too long, before it takes memory for any of it.
+"""
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from weald.errors import FormatError
+
+MOST_HEADER = 2**22  # bytes; long lists are arrays
+MOST_DIGITS = 40  # of a whole number in the header
+
+METADATA = "__metadata__"
+OPENING = b'{"__metadata__":{"weald.sha256":"'
+DIGEST = slice(8 + len(OPENING), 8 + len(OPENING) + 64)
+
+AnyArray = npt.NDArray[Any]
+Buffer = bytes | memoryview
+
+TYPES = {
+    "F64": "<f8", "I64": "<i8", "U64": "<u8", "F32": "<f4", "I32": "<i4", "U32": "<u4",
+    "I16": "<i2", "U16": "<u2", "I8": "|i1", "U8": "|u1", "BOOL": "|b1",
+}  # fmt: skip
+NAMES = {np.dtype(code).newbyteorder("<"): name for name, code in TYPES.items()}
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a container holds: texts and arrays. The arrays are views of the file's own bytes."""
+
+    metadata: dict[str, str]
+    arrays: dict[str, AnyArray]
+
+
+# ------------------------------------------------------------------------------------------------------------- write
+
+
+def write(metadata: dict[str, str], arrays: dict[str, AnyArray]) -> list[Buffer]:
+    """Lay out a file as pieces to be written one after the other."""
+    ordered = sorted(arrays.items(), key=lambda item: (-item[1].dtype.itemsize, item[0]))  # so all are aligned
+    pieces, table, at = [], {}, 0
+    for name, array in ordered:
+        little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
+        place = [at, at + little.nbytes]
+        table[name] = {"dtype": NAMES[little.dtype], "shape": list(array.shape), "data_offsets": place}
+        pieces.append(little.reshape(-1).view(np.uint8).data)
+        at += little.nbytes
+    texts = {"weald.sha256": "0" * 64, "weald.data": _digest(pieces), **metadata}
+    header = json.dumps({METADATA: texts, **table}, separators=(",", ":"), ensure_ascii=True).encode()
+    header += b" " * (-len(header) % 8)
+    if len(header) > MOST_HEADER:
+        raise FormatError(
+            f"The parameters and notes of this model take {len(header):,} bytes, but a .weald file has room for "
+            f"{MOST_HEADER:,}. Give shorter ones."
+        )
+    head = bytearray(len(header).to_bytes(8, "little") + header)
+    head[DIGEST] = _digest([head]).encode()
+    return [bytes(head), *pieces]
+
+
+def _digest(pieces: Iterable[Any]) -> str:
+    digest = hashlib.sha256()
+    for piece in pieces:
+        digest.update(piece)
+    return digest.hexdigest()
+
+
+# -------------------------------------------------------------------------------------------------------------- read
+
+
+def read(buffer: Buffer, *, check_data: bool = True) -> Contents:
+    """Read a container; without `check_data` the digest of the arrays is not looked at."""
+    view = memoryview(buffer)
+    end = _find_header(view)
+    head = bytearray(view[:end])
+    found, head[DIGEST] = bytes(head[DIGEST]), b"0" * 64
+    require(found == _digest([head]).encode(), "The header is damaged: its SHA-256 is not the one that it states.")
+    table = parse_json(bytes(head[8:]))
+    metadata = table.pop(METADATA)
+    is_text = isinstance(metadata, dict) and all(isinstance(text, str) for text in metadata.values())
+    require(is_text, "The metadata are not all texts.")
+    arrays = _find_arrays(table, view[end:])
+    if check_data:
+        whole = metadata.get("weald.data") == _digest([view[end:]])
+        require(whole, "The arrays are damaged: their SHA-256 is not the one that the header states.")
+    return Contents(metadata, arrays)
+
+
+def _find_header(view: memoryview) -> int:
+    """Find where the header ends."""
+    require(len(view) >= DIGEST.stop, f"It is not a .weald file: it has {len(view)} bytes only.")
+    require(view[8 : DIGEST.start] == OPENING, "It is not a .weald file: it begins with other bytes.")
+    length = int.from_bytes(view[:8], "little")
+    require(length <= MOST_HEADER, f"The header claims {length:,} bytes; {MOST_HEADER:,} are allowed.")
+    require(DIGEST.stop <= 8 + length <= len(view), f"The file has {len(view)} bytes, fewer than its header claims.")
+    return 8 + length
+
+
+def _find_arrays(table: dict[str, Any], data: memoryview) -> dict[str, AnyArray]:
+    """Find the arrays, and make sure that they fill the rest of the file, one after the other."""
+    at, arrays = 0, {}
+    for name, entry in sorted(table.items(), key=_place_of):
+        dtype, shape, (begin, end) = TYPES.get(entry["dtype"]), entry["shape"], entry["data_offsets"]
+        require(dtype is not None, f"Array {name!r} is of the unknown type {entry['dtype']!r}.")
+        require(is_numbers(shape) and len(shape) <= 4, f"Array {name!r} has no proper shape.")
+        size = math.prod(shape) * np.dtype(dtype).itemsize
+        require(begin == at and end - begin == size, f"Array {name!r} is not where it should be, or not as long.")
+        require(end <= len(data), f"Array {name!r} reaches beyond the end of the file.")
+        arrays[name] = np.frombuffer(data[begin:end], dtype=dtype).reshape(shape)
+        at = end
+    require(at == len(data), f"{len(data) - at} bytes at the end of the file belong to no array.")
+    return arrays
+
+
+def _place_of(item: tuple[str, Any]) -> tuple[int, int]:
+    name, entry = item
+    proper = isinstance(entry, dict) and entry.keys() == {"dtype", "shape", "data_offsets"}
+    proper = proper and isinstance(entry["dtype"], str) and is_numbers(entry["data_offsets"])
+    require(proper and len(entry["data_offsets"]) == 2, f"The entry of array {name!r} is not as it should be.")
+    return entry["data_offsets"][0], entry["data_offsets"][1]
+
+
+def is_numbers(value: Any) -> bool:
+    """Say whether a value is a list of whole numbers from 0."""
+    return isinstance(value, list) and all(type(number) is int and number >= 0 for number in value)
+
+
+def parse_json(text: bytes | str) -> dict[str, Any]:
+    """Read a JSON object: no name twice, no NaN, no endless numbers, not too deep."""
+    try:
+        parsed = json.loads(text, object_pairs_hook=_once, parse_constant=_refuse_constant, parse_int=_short_int)
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"The header is not the JSON that it should be: {error}.") from None
+    require(isinstance(parsed, dict), "The header is not a JSON object.")
+    return dict(parsed)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    names = dict(pairs)
+    if len(names) != len(pairs):
+        raise ValueError("a name comes twice")
+    return names
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _short_int(digits: str) -> int:
+    if len(digits) > MOST_DIGITS:
+        raise ValueError("a number has too many digits")
+    return int(digits)
+
+
+def require(condition: Any, message: str) -> None:
+    """Refuse a file."""
+    if not condition:
+        raise FormatError(message)

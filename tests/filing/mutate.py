@@ -1,0 +1,215 @@
+"""Files that are wrong in one place or more, but signed anew, so that a reader must find out by itself.
+
+Mutator      draws wrong files from a whole one
+try_to_use   loads one, and uses what was loaded in every way: nothing but FormatError may come out of it
+main         many of them: `python -m tests.filing.mutate --cases 100000 --seed 1`, best under the sanitizers
+"""
+
+import argparse
+import copy
+import json
+import random
+import sys
+import time
+import warnings
+import zlib
+from unittest import mock
+
+import numpy as np
+
+from weald.errors import FormatError, WealdError
+from weald.filing import container, files
+from weald.model import Forest
+
+MOST_BYTES = 2**26  # of memory that a wrong file may ask for here
+
+ODD_VALUES = [
+    None, True, False, -1, 0, 1, 2, 3, 7, 255, 256, 65535, 2**31 - 1, 2**31, 2**32, 2**40, 2**63, 2**64, -(2**63),
+    10**30, 0.0, -0.5, 1e308, "", "x", "nan", "gini", "none", "meta.0", "leaf.class", "<f8", "|u1", "O", [], {},
+    "<M8[ns]", [[]], [0], {"float": "nan"}, {"float": "inf"}, {"tuple": []}, {"dict": []},
+    {"list": {"numbers": "meta.0"}}, {"list": {"texts": ["meta.0", "meta.1"]}},
+    {"array": {"dtype": "O", "shape": [2], "items": [1, 2]}},
+    {"array": {"dtype": "<f8", "at": "meta.0"}}, {"scalar": ["<f4", 1]}, {"scalar": ["<U1000000", "x"]},
+    {"record": ["Growth", {}]}, {"record": ["Origin", {}]}, {"set": [1, 1]}, {"a": 1, "b": 2},
+]  # fmt: skip
+ODD_BITS = {
+    8: [0, 1, 2**63 - 1, 2**63, 2**64 - 1, 0x7FF0000000000000, 0xFFF0000000000000, 0x7FF8000000000000, 1 << 40],
+    4: [0, 1, 2**31 - 1, 2**31, 2**32 - 1, 0x7F800000, 0x7FC00000],
+    2: [0, 1, 2**15 - 1, 2**15, 2**16 - 1],
+    1: [0, 1, 2, 4, 7, 8, 127, 128, 255],
+}
+
+
+class Mutator:
+    """Draws wrong files from a whole one."""
+
+    def __init__(self, whole: bytes) -> None:
+        contents = container.read(whole)
+        self.texts = {name: text for name, text in contents.metadata.items() if name not in SIGNATURES}
+        self.notes = json.loads(self.texts.pop("weald.notes"))
+        self.arrays = contents.arrays
+
+    def draw(self, seed: int) -> bytes:
+        """Draw the wrong file of a number."""
+        dice = random.Random(seed)
+        texts, notes, arrays = dict(self.texts), copy.deepcopy(self.notes), dict(self.arrays)
+        for _ in range(dice.choice([1, 1, 1, 2, 3])):
+            what = dice.random()
+            if what < 0.55 and arrays:
+                name = dice.choice(sorted(arrays))
+                self._change_array(dice, name, arrays, notes)
+            elif what < 0.95:
+                change_json(dice, notes)
+            else:
+                name = dice.choice(sorted(texts))
+                texts[name] = dice.choice(
+                    ["", "1.1", "2.0", "1", "estimator forest", "mappable", "estimator zlib", "x"]
+                )
+        texts["weald.notes"] = json.dumps(notes)
+        return sign(texts, arrays)
+
+    def _change_array(self, dice, name, arrays, notes) -> None:
+        zipped = notes["zipped"].get(name) if isinstance(notes.get("zipped"), dict) else None
+        array = arrays[name]
+        if isinstance(zipped, list) and dice.random() < 0.8:
+            try:
+                plain = np.frombuffer(zlib.decompress(array.tobytes()), dtype=np.uint8)
+            except zlib.error:
+                return
+            changed = change_bytes(dice, plain, np.dtype(np.uint8))
+            arrays[name] = np.frombuffer(zlib.compress(changed.tobytes()), dtype=np.uint8)
+            return
+        way = dice.random()
+        if way < 0.6:
+            arrays[name] = change_bytes(dice, array, array.dtype)
+        elif way < 0.7:
+            arrays[name] = array[: dice.randrange(len(array) + 1)]
+        elif way < 0.78:
+            arrays[name] = np.concatenate([array, array[: dice.randrange(1, 5)]])
+        elif way < 0.84:
+            arrays[name] = array.astype(dice.choice(["u1", "u2", "u4", "u8", "i1", "i4", "f4", "f8"]))
+        elif way < 0.9:
+            arrays[name] = array.reshape(dice.choice([(-1, 1), (1, -1), (len(array), -1)])) if array.size else array
+        elif way < 0.95:
+            other = dice.choice(sorted(arrays))
+            arrays[name], arrays[other] = arrays[other], arrays[name]
+        elif way < 0.98:
+            del arrays[name]
+        else:
+            arrays[dice.choice(["x", "split.size", "leaf.length", "node.weight", "meta.99"])] = array
+
+
+SIGNATURES = ("weald.sha256", "weald.data")
+
+
+def sign(texts, arrays) -> bytes:
+    return b"".join(container.write(texts, arrays))
+
+
+def change_bytes(dice, array, dtype):
+    """Change some numbers of an array, or some of their bits."""
+    found = bytearray(array.tobytes())
+    if not found:
+        return array
+    width = dtype.itemsize
+    for _ in range(dice.choice([1, 1, 2, 5])):
+        at = dice.randrange(len(found) // width) * width
+        if dice.random() < 0.5:
+            bits = dice.choice(ODD_BITS[width])
+        else:
+            bits = int.from_bytes(found[at : at + width], "little") ^ (1 << dice.randrange(8 * width))
+        found[at : at + width] = bits.to_bytes(width, "little")
+    return np.frombuffer(bytes(found), dtype=dtype).reshape(array.shape)
+
+
+def change_json(dice, notes) -> None:
+    """Change one place of a tree of JSON."""
+    places = list(walk(notes))
+    parent, key = dice.choice(places)
+    way = dice.random()
+    if way < 0.6:
+        parent[key] = copy.deepcopy(dice.choice(ODD_VALUES))
+    elif way < 0.75:
+        other, name = dice.choice(places)
+        parent[key] = copy.deepcopy(other[name])
+    elif way < 0.9 and isinstance(parent[key], int | float) and not isinstance(parent[key], bool):
+        parent[key] += dice.choice([-1, 1, 8, 64])
+    elif way < 0.95:
+        del parent[key]
+    elif isinstance(parent, list):
+        parent.insert(key, parent[key])
+    else:
+        parent["more"] = parent[key]
+
+
+def walk(tree):
+    """All places of a tree: (list or dict, key)."""
+    keys = list(tree) if isinstance(tree, dict) else range(len(tree)) if isinstance(tree, list) else ()
+    for key in keys:
+        yield tree, key
+        yield from walk(tree[key])
+
+
+# ---------------------------------------------------------------------------------------------------------------- use
+
+
+def try_to_use(wrong: bytes) -> str:
+    """Load a file and use what was loaded; say whether it was "refused" or "used"."""
+    try:
+        model = files.read(wrong, max_bytes=MOST_BYTES)
+    except FormatError:
+        return "refused"
+    forest = model.forest_
+    if forest.n_features <= 1000 and forest.n_classes <= 1000:
+        dice = np.random.default_rng(0)
+        X = dice.normal(size=(7, forest.n_features))
+        X[0], X[1, 0], X[2] = np.nan, np.inf, 1e9
+        X[:, sorted(model.schema_.categorical)] = np.arange(7)[:, np.newaxis]
+        found = model._sum_votes_of(forest, X)
+        assert len(found) == 7
+        forest.depth()
+        forest.fingerprint()
+        try:
+            repr(model)
+            model.predict(X)
+            model.apply(X)
+            _ = model.feature_importances_
+        except (WealdError, ValueError, TypeError):  # X is not of the model's columns, or a parameter is odd
+            pass
+    again = files.read(b"".join(files.write(model)))
+    assert again.forest_.n_nodes == forest.n_nodes
+    return "used"
+
+
+def unsigned():
+    """Take every forest's fingerprint for right: a wrong file could state its own."""
+    return mock.patch.object(Forest, "fingerprint", return_value="0" * 64)
+
+
+def main() -> None:
+    from tests.filing.cases import models
+
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--cases", type=int, default=100_000)
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args()
+    began, counts = time.monotonic(), {"refused": 0, "used": 0}
+    warnings.simplefilter("ignore")
+    with unsigned():
+        options = ({}, {"compress": False}, {"mappable": True})
+        wholes = [b"".join(files.write(model, **o)) for model, _ in models().values() for o in options]
+        mutators = [Mutator(whole) for whole in wholes]
+        for case in range(given.cases):
+            seed = given.seed * 10**9 + case
+            wrong = mutators[seed % len(mutators)].draw(seed)
+            try:
+                counts[try_to_use(wrong)] += 1
+            except BaseException:
+                print(f"seed {seed} of {list(models())[seed % len(mutators) // 3]}", file=sys.stderr)  # noqa: T201
+                raise
+            if case % 10_000 == 9_999:
+                print(case + 1, counts, f"{time.monotonic() - began:.0f} s", flush=True)  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,232 @@
+"""A model that is saved and loaded is the same model."""
+
+import copy
+import os
+import pickle
+import resource
+import subprocess
+import sys
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+
+import weald
+from tests.filing.cases import forest_of, models, table
+from weald.filing import files
+from weald.filing.packing import pack
+
+NAMES = list(models())
+
+
+def same(one, other):
+    """Compare what two models have learnt."""
+    assert type(one) is type(other)
+    assert repr(one.get_params()) == repr(other.get_params())
+    assert one.forest_.fingerprint() == other.forest_.fingerprint()
+    assert one.forest_.origins == other.forest_.origins
+    assert one.growth_ == other.growth_
+    assert vars(one).keys() == vars(other).keys()
+    for name in ("classes_", "n_classes_", "n_features_in_", "n_outputs_", "seed_", "oob_score_", "oob_error_"):
+        assert np.array_equal(getattr(one, name, None), getattr(other, name, None))
+        assert getattr(getattr(one, name, None), "dtype", None) == getattr(getattr(other, name, None), "dtype", None)
+    return True
+
+
+def predictions(model, X):
+    says = [model.predict(X), model.apply(X)]
+    return [*says, model.predict_proba(X)] if hasattr(model, "predict_proba") else says
+
+
+def equal(one, other):
+    return all(np.array_equal(a, b) and a.dtype == b.dtype for a, b in zip(one, other, strict=True))
+
+
+@pytest.mark.parametrize("options", [{}, {"compress": False}, {"mappable": True}], ids=str)
+@pytest.mark.parametrize("name", NAMES)
+def test_a_loaded_model_is_the_saved_one(name, options, tmp_path):
+    model, X = models()[name]
+    file = tmp_path / "model.weald"
+    model.save(file, **options)
+    again = weald.load(file)
+    assert same(model, again)
+    assert equal(predictions(model, X), predictions(again, X))
+    again.save(tmp_path / "again.weald", **options)
+    assert file.read_bytes() == (tmp_path / "again.weald").read_bytes()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_mapped_model_predicts_the_same(name, tmp_path):
+    model, X = models()[name]
+    file = tmp_path / "model.weald"
+    model.save(file, mappable=True)
+    mapped = weald.load(file, mmap=True)
+    assert same(model, mapped)
+    assert equal(predictions(model, X), predictions(mapped, X))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_pickle_carries_the_forest_as_a_file(name):
+    model, X = models()[name]
+    pickled = pickle.dumps(model)
+    assert files.write_forest(model.forest_) in pickled
+    again = pickle.loads(pickled)
+    assert same(model, again)
+    assert equal(predictions(model, X), predictions(again, X))
+
+
+def test_every_estimator_is_among_the_cases():
+    assert {type(model) for model, _ in models().values()} == set(files.estimators().values())
+
+
+def test_joblib_keeps_a_model(tmp_path):
+    model, _ = models()["categories"]
+    joblib.dump(model, tmp_path / "model.joblib")
+    assert same(model, joblib.load(tmp_path / "model.joblib"))
+
+
+def test_a_damaged_pickle_is_refused():
+    model, _ = models()["RandomForestClassifier"]
+    pickled = bytearray(pickle.dumps(model))
+    at = bytes(pickled).index(files.write_forest(model.forest_)) + 2500
+    pickled[at] ^= 1
+    with pytest.raises(weald.FormatError, match="SHA-256"):
+        pickle.loads(bytes(pickled))
+
+
+def test_a_copy_shares_the_forest():
+    model, _ = models()["RandomForestClassifier"]
+    assert copy.copy(model).forest_ is model.forest_
+    assert copy.deepcopy(model).forest_ is model.forest_
+
+
+# ------------------------------------------------------------------------------------------------------ what is inside
+
+
+def test_out_of_bag_results_are_kept(tmp_path):
+    model, _ = models()["out of bag"]
+    model.save(tmp_path / "m.weald")
+    again = weald.load(tmp_path / "m.weald")
+    assert repr(again.oob_) == repr(model.oob_)
+    assert np.array_equal(again.oob_.curve.error, model.oob_.curve.error)
+    assert np.array_equal(again.oob_decision_function_, model.oob_decision_function_, equal_nan=True)
+    X, classes, _ = table()
+    labels = np.array(["low", "middle", "high"])[classes]
+    assert again.out_of_bag(X, labels).error == model.oob_.error
+
+
+def test_categories_and_names_are_kept(tmp_path):
+    model, X = models()["categories"]
+    model.save(tmp_path / "m.weald")
+    again = weald.load(tmp_path / "m.weald")
+    assert again.feature_names_in_.tolist() == list(X.columns)
+    for one, other in zip(model.categories_, again.categories_, strict=True):
+        assert (one is None) == (other is None)
+        assert one is None or one.tolist() == other.tolist()
+    with pytest.warns(UserWarning, match="a category that no training row has"):
+        again.predict(X.assign(colour=pd.Categorical(["violet"] * len(X))))
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.array([True, False]),
+        np.array([3, -1], dtype=np.int8),
+        np.array([2.0, 1.0], dtype=np.float32),
+        np.array(["a", "a much longer label"]),
+        np.array(["a", "b"], dtype=object),
+        np.array(["2020-01-01", "2021-01-01"], dtype="M8[ns]"),
+        np.array(["\x00", "\ud800"], dtype=object),
+    ],
+    ids=lambda labels: str(labels.dtype),
+)
+def test_labels_keep_their_type(labels, tmp_path):
+    X, classes, _ = table()
+    model = weald.DecisionTreeClassifier().fit(X, labels[(classes > 0).astype(int)])
+    model.save(tmp_path / "m.weald")
+    again = weald.load(tmp_path / "m.weald")
+    assert again.classes_.dtype == model.classes_.dtype
+    assert again.predict(X).tolist() == model.predict(X).tolist()
+
+
+def test_a_generator_becomes_its_seed(tmp_path):
+    X, classes, _ = table()
+    model = forest_of(weald.RandomForestClassifier).set_params(random_state=np.random.default_rng(0)).fit(X, classes)
+    model.save(tmp_path / "m.weald")
+    again = weald.load(tmp_path / "m.weald")
+    assert again.random_state == model.seed_
+    assert again.fit(X, classes).forest_.fingerprint() == model.forest_.fingerprint()
+
+
+def test_what_is_no_estimator_of_weald_is_not_written(tmp_path):
+    class Mine(weald.DecisionTreeClassifier):
+        pass
+
+    with pytest.raises(weald.FormatError, match="no estimator of weald itself"):
+        Mine().fit([[1.0], [2.0]], [0, 1]).save(tmp_path / "m.weald")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_only_a_mappable_file_can_be_mapped(tmp_path):
+    model, _ = models()["RandomForestClassifier"]
+    model.save(tmp_path / "m.weald")
+    with pytest.raises(weald.FormatError, match="mappable=True"):
+        weald.load(tmp_path / "m.weald", mmap=True)
+
+
+# Regression trees whose leaves hold different numbers, are bound, or weigh fractions: more must be told of them.
+TAKE_MORE = ("wide leaves", "pruned means", "bound means", "weights without bags", "huge numbers")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_node_takes_few_bytes(name):
+    """Twelve, and four for each class of a leaf beyond the first."""
+    forest = models()[name][0].forest_
+    _, arrays = pack(forest)
+    n_entries = len(forest.leaf_class) + len(forest.category_sets) - (forest.feature < 0).sum()
+    most = (20 if name in TAKE_MORE else 12) * forest.n_nodes + 4 * max(0, n_entries) + 8 * forest.n_trees + 64
+    assert sum(a.nbytes for a in arrays.values()) <= most
+
+
+# --------------------------------------------------------------------------------------------------- saving is atomic
+
+
+def test_a_full_disk_leaves_the_old_file_whole(tmp_path):
+    """RLIMIT_FSIZE makes writing fail half-way, as a full disk does."""
+    model, _ = models()["RandomForestClassifier"]
+    file = tmp_path / "m.weald"
+    model.save(file)
+    before = file.read_bytes()
+    model.save(tmp_path / "large.weald", mappable=True)
+    code = (
+        "import resource, signal, sys, weald\n"
+        "model = weald.load(sys.argv[1])\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        f"resource.setrlimit(resource.RLIMIT_FSIZE, ({len(before)}, resource.RLIM_INFINITY))\n"
+        "try:\n"
+        "    model.save(sys.argv[1], mappable=True)\n"
+        "except OSError:\n"
+        "    sys.exit(7)\n"
+    )
+    assert resource.RLIM_INFINITY == -1
+    assert subprocess.run([sys.executable, "-c", code, str(file)], check=False).returncode == 7
+    assert file.read_bytes() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["large.weald", "m.weald"]
+
+
+def test_saving_replaces_a_file_in_one_step(tmp_path, monkeypatch):
+    model, _ = models()["DecisionTreeClassifier"]
+    file = tmp_path / "m.weald"
+    file.write_bytes(b"old")
+    seen = []
+    real = os.replace
+    monkeypatch.setattr(os, "replace", lambda a, b: (seen.append(file.read_bytes()), real(a, b)))
+    model.save(file)
+    assert seen == [b"old"]
+    assert same(weald.load(file), model)
+
+
+def test_a_folder_is_no_file(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        weald.load(tmp_path)
