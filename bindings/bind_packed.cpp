@@ -4,8 +4,10 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/variant.h>
 
+#include <algorithm>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "arrays.h"
 #include "batch.h"
@@ -24,7 +26,11 @@ using Predictions = nb::ndarray<nb::ndim<2>, nb::device::cpu>;
 class Packed {
   public:
     explicit Packed(PackedBuffer buffer) : own_(std::move(buffer)), forest_(own_->bytes()) {}
-    explicit Packed(const Bytes& buffer) : theirs_(buffer), forest_(checked(buffer)) {}
+    // Memory that does not begin where it should is copied.
+    explicit Packed(const Bytes& buffer)
+        : own_(is_aligned(buffer) ? std::nullopt : std::optional(copy_of(buffer))),
+          theirs_(own_ ? std::nullopt : std::optional(buffer)),
+          forest_(checked(bytes())) {}
 
     const PackedForest& forest() const { return forest_; }
     std::span<const std::byte> bytes() const {
@@ -32,8 +38,13 @@ class Packed {
     }
 
   private:
-    static std::span<const std::byte> checked(const Bytes& buffer) {
-        const auto bytes = std::as_bytes(std::span(buffer.data(), buffer.size()));
+    static bool is_aligned(const Bytes& buffer) { return reinterpret_cast<std::uintptr_t>(buffer.data()) % 16 == 0; }
+    static PackedBuffer copy_of(const Bytes& buffer) {
+        PackedBuffer copy(buffer.size());
+        std::copy_n(reinterpret_cast<const std::byte*>(buffer.data()), buffer.size(), copy.bytes().data());
+        return copy;
+    }
+    static std::span<const std::byte> checked(std::span<const std::byte> bytes) {
         check_packed(bytes);
         return bytes;
     }
@@ -88,7 +99,7 @@ struct Arrays {
 };
 
 nb::object bind_pack(std::uint32_t n_features, std::uint32_t n_classes, const nb::dict& arrays, bool large,
-                     std::size_t n_threads) {
+                     double total, bool hard, std::size_t n_threads) {
     const Arrays kept(arrays);
     const ForestView view = kept.view(n_features, n_classes);
     check_forest(view);
@@ -99,37 +110,72 @@ nb::object bind_pack(std::uint32_t n_features, std::uint32_t n_classes, const nb
     std::optional<PackedBuffer> buffer;
     {
         const nb::gil_scoped_release release;
-        buffer.emplace(pack_forest(view, large, work));
+        buffer.emplace(pack_forest(view, large, Verdict{total, hard}, work));
     }
     return nb::cast(Packed(std::move(*buffer)));
 }
 
-Output output_of(const Predictions& out, double total) {
+Output output_of(const Predictions& out) {
     const bool is_double = out.dtype() == nb::dtype<double>();
     if (!is_double && out.dtype() != nb::dtype<float>()) {
         throw std::invalid_argument("predictions must be float32 or float64");
     }
     const std::ptrdiff_t item = is_double ? sizeof(double) : sizeof(float);
-    return {static_cast<std::byte*>(out.data()), out.stride(0) * item, out.stride(1) * item, is_double, total};
+    return {static_cast<std::byte*>(out.data()), out.stride(0) * item, out.stride(1) * item, is_double};
+}
+
+void require_rows(const PackedForest& forest, const Matrix& x) {
+    if (x.n_columns != forest.head().n_features) {
+        throw std::invalid_argument("the table has another number of features than the forest");
+    }
+    if (!forest.is_large() && !fits_float(x)) {
+        throw std::invalid_argument("small nodes are for tables of floats");
+    }
 }
 
 void bind_predict(const Packed& packed, const AnyTable& x, bool hard, double total, const Predictions& out,
                   std::size_t n_threads, const nb::object& watch) {
     const Matrix matrix = matrix_of(x);
-    const PackedForest& forest = packed.forest();
-    if (matrix.n_columns != forest.head().n_features) {
-        throw std::invalid_argument("the table has another number of features than the forest");
-    }
-    if (out.shape(0) != matrix.n_rows || out.shape(1) != forest.width()) {
+    require_rows(packed.forest(), matrix);
+    if (out.shape(0) != matrix.n_rows || out.shape(1) != packed.forest().width()) {
         throw std::invalid_argument("out is not rows x classes");
     }
-    if (!forest.is_large() && !fits_float(matrix)) {
-        throw std::invalid_argument("small nodes are for tables of floats");
-    }
-    const Output output = output_of(out, total);
+    const Output output = output_of(out);
     Work work = make_work(n_threads, watch);
     const nb::gil_scoped_release release;
-    predict_rows(forest, matrix, hard, output, work);
+    predict_rows(packed.forest(), matrix, Verdict{total, hard}, output, work);
+}
+
+// One row gives one result, a table one for each of its rows.
+nb::object bind_call(const Packed& packed, const nb::ndarray<nb::ro, nb::device::cpu>& x, std::size_t threads) {
+    if (x.ndim() != 1 && x.ndim() != 2) {
+        throw std::invalid_argument("give a row, or a table of rows and columns");
+    }
+    const bool is_double = x.dtype() == nb::dtype<double>();
+    if (!is_double && x.dtype() != nb::dtype<float>()) {
+        throw std::invalid_argument("a table must hold float32 or float64");
+    }
+    const std::ptrdiff_t item = is_double ? sizeof(double) : sizeof(float);
+    const bool is_row = x.ndim() == 1;
+    const std::size_t n_rows = is_row ? 1 : x.shape(0);
+    const Matrix matrix{
+        static_cast<const std::byte*>(x.data()), n_rows,   x.shape(is_row ? 0 : 1), is_row ? 0 : x.stride(0) * item,
+        x.stride(is_row ? 0 : 1) * item,         is_double};
+    const PackedForest& forest = packed.forest();
+    require_rows(forest, matrix);
+    const std::size_t width = forest.width();
+    std::vector<double> found(n_rows * width);
+    const Output output{reinterpret_cast<std::byte*>(found.data()), static_cast<std::ptrdiff_t>(width * sizeof(double)),
+                        sizeof(double), true};
+    Work work = make_work(threads, nb::none());
+    {
+        const nb::gil_scoped_release release;
+        predict_rows(forest, matrix, forest.head().verdict, output, work);
+    }
+    if (forest.head().n_classes == 0) {
+        return is_row ? nb::cast(found[0]) : nb::cast(to_numpy(std::move(found)));
+    }
+    return is_row ? nb::cast(to_numpy(std::move(found))) : nb::cast(to_numpy(std::move(found), n_rows, width));
 }
 
 }  // namespace
@@ -137,6 +183,9 @@ void bind_predict(const Packed& packed, const AnyTable& x, bool hard, double tot
 void bind_packed(nb::module_& module) {
     nb::class_<Packed>(module, "Packed", "A forest packed for prediction: one buffer, with no Python in it.")
         .def(nb::init<const Bytes&>(), "buffer"_a, "Find a packed forest in memory, and check it.")
+        .def("__call__", &bind_call, "x"_a, "threads"_a = 1, "Predict a row, or a table: class shares, or means.")
+        .def("__reduce__",
+             [](nb::handle self) { return nb::make_tuple(self.type(), nb::make_tuple(self.attr("buffer")())); })
         .def("predict", &bind_predict, "x"_a, "hard"_a, "total"_a, "out"_a, "n_threads"_a, "watch"_a.none(),
              "What the trees say of each row, added up in tree order and divided by the total.")
         .def(
@@ -150,7 +199,8 @@ void bind_packed(nb::module_& module) {
         .def_prop_ro("n_classes", [](const Packed& packed) { return packed.forest().head().n_classes; })
         .def_prop_ro("n_trees", [](const Packed& packed) { return packed.forest().n_trees(); })
         .def_prop_ro("is_large", [](const Packed& packed) { return packed.forest().is_large(); });
-    module.def("pack_forest", &bind_pack, "n_features"_a, "n_classes"_a, "arrays"_a, "large"_a, "n_threads"_a,
+    module.def("pack_forest", &bind_pack, "n_features"_a, "n_classes"_a, "arrays"_a, "large"_a, "total"_a, "hard"_a,
+               "n_threads"_a,
                "Pack a forest with small nodes (exact for rows of floats) or large ones (exact for all); None if it "
                "cannot be.");
     module.def(

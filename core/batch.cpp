@@ -124,10 +124,10 @@ class Speaker {
     const MixedLeaf* mixed_;
 };
 
-void store(const Output& output, std::size_t row, std::span<const double> sums) {
+void store(const Output& output, double total, std::size_t row, std::span<const double> sums) {
     std::byte* to = output.data + static_cast<std::ptrdiff_t>(row) * output.row_stride;
     for (const double sum : sums) {
-        const double number = sum / output.total;
+        const double number = sum / total;
         if (output.is_double) {
             std::memcpy(to, &number, sizeof number);
         } else {
@@ -210,8 +210,13 @@ class Batch {
   public:
     using Key = typename Node::Key;
 
-    Batch(const PackedForest& forest, const Matrix& x, bool hard, const Output& output, const Work& work)
-        : forest_(forest), reader_(x, forest.columns()), speaker_(forest, hard), output_(output), work_(work) {}
+    Batch(const PackedForest& forest, const Matrix& x, const Verdict& verdict, const Output& output, const Work& work)
+        : forest_(forest),
+          reader_(x, forest.columns()),
+          speaker_(forest, verdict.is_hard != 0),
+          total_(verdict.total),
+          output_(output),
+          work_(work) {}
 
     std::size_t row_bytes() const { return reader_.n_keys() * sizeof(Key) + forest_.width() * sizeof(double); }
 
@@ -232,7 +237,7 @@ class Batch {
                     speaker_.say(trees[lane][at[lane]].cut, sums.data());
                 }
             }
-            store(output_, row, sums);
+            store(output_, total_, row, sums);
         }
     }
 
@@ -261,7 +266,7 @@ class Batch {
             }
         }
         for (std::size_t row = begin; row < end; ++row) {
-            store(output_, row, std::span(sums).subspan((row - begin) * width, width));
+            store(output_, total_, row, std::span(sums).subspan((row - begin) * width, width));
         }
     }
 
@@ -299,13 +304,15 @@ class Batch {
     const PackedForest& forest_;
     KeyReader<Node> reader_;
     Speaker speaker_;
+    double total_;
     const Output& output_;
     const Work& work_;
 };
 
 template <class Node>
-void predict_with(const PackedForest& forest, const Matrix& x, bool hard, const Output& output, Work& work) {
-    const Batch<Node> batch(forest, x, hard, output, work);
+void predict_with(const PackedForest& forest, const Matrix& x, const Verdict& verdict, const Output& output,
+                  Work& work) {
+    const Batch<Node> batch(forest, x, verdict, output, work);
     if (x.n_rows <= kFewRows) {
         batch.predict_one_by_one(x.n_rows);
         return;
@@ -351,9 +358,10 @@ bool fits_float(const Matrix& x) {
     return true;
 }
 
-void predict_rows(const PackedForest& forest, const Matrix& x, bool hard, const Output& output, Work& work) {
-    forest.is_large() ? predict_with<LargeNode>(forest, x, hard, output, work)
-                      : predict_with<SmallNode>(forest, x, hard, output, work);
+void predict_rows(const PackedForest& forest, const Matrix& x, const Verdict& verdict, const Output& output,
+                  Work& work) {
+    forest.is_large() ? predict_with<LargeNode>(forest, x, verdict, output, work)
+                      : predict_with<SmallNode>(forest, x, verdict, output, work);
 }
 
 }  // namespace weald

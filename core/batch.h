@@ -23,13 +23,13 @@ struct Output {
     std::ptrdiff_t row_stride;
     std::ptrdiff_t column_stride;
     bool is_double;  // else float
-    double total;    // sums are divided by it; 1: they are kept
 };
 
 // Whether all values are floats, and so small nodes are exact for them.
 bool fits_float(const Matrix& x);
 
-// What the trees say of each row, added up in tree order and divided. Hard: one vote for the commonest class of a leaf.
-void predict_rows(const PackedForest& forest, const Matrix& x, bool hard, const Output& output, Work& work);
+// What the trees say of each row, added up in tree order and divided.
+void predict_rows(const PackedForest& forest, const Matrix& x, const Verdict& verdict, const Output& output,
+                  Work& work);
 
 }  // namespace weald

@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 #include <stdexcept>
+#include <unordered_map>
 #include <utility>
 
 #include "forest.h"
@@ -58,10 +59,12 @@ struct Parts {
 
 class TreeLayout {
   public:
-    TreeLayout(const ForestView& forest, std::size_t tree)
+    // `numbers` of the tree's leaves: what they say.
+    TreeLayout(const ForestView& forest, std::size_t tree, std::span<const std::uint32_t> numbers)
         : feature_(forest.feature.subspan(begin(forest, tree), n_nodes(forest, tree))),
-          right_(forest.right.subspan(begin(forest, tree), n_nodes(forest, tree))) {
-        measure();
+          right_(forest.right.subspan(begin(forest, tree), n_nodes(forest, tree))),
+          of_classes_(forest.n_classes != 0) {
+        measure(numbers);
         place();
     }
     std::uint32_t n_slots() const { return n_slots_; }
@@ -77,10 +80,14 @@ class TreeLayout {
     std::uint32_t right(std::uint32_t node) const { return static_cast<std::uint32_t>(right_[node]); }
 
     // Counts the nodes below each node, from the last to the first.
-    void measure() {
+    void measure(std::span<const std::uint32_t> numbers) {
         sizes_.assign(feature_.size(), 1);
+        says_.assign(feature_.size(), 0);
+        std::size_t n_leaves = numbers.size();
         for (auto i = static_cast<std::uint32_t>(feature_.size()); i-- > 0;) {
-            if (feature_[i] >= 0) {
+            if (feature_[i] < 0) {
+                says_[i] = numbers[--n_leaves];
+            } else {
                 require(right(i) == i + 1 + sizes_[i + 1], "nodes are not in pre-order");
                 sizes_[i] = 1 + sizes_[i + 1] + sizes_[right(i)];
             }
@@ -115,25 +122,47 @@ class TreeLayout {
         std::array<std::uint32_t, kSlots> open{top};
         std::size_t n_open = 1;
         const auto smaller = [&](std::uint32_t a, std::uint32_t b) { return sizes_[a] < sizes_[b]; };
-        for (; n_pairs > 0 && n_open > 0; --n_pairs, next += 2) {
+        while (n_pairs > 0 && n_open > 0) {
             std::uint32_t& largest = *std::max_element(open.begin(), open.begin() + n_open, smaller);
             const std::array<std::uint32_t, 2> children{largest + 1, right(largest)};
             largest = open[--n_open];
+            if (share_leaves(children, next)) {
+                continue;
+            }
+            --n_pairs;
             for (std::size_t side = 0; side < 2; ++side) {
                 slots_[children[side]] = static_cast<std::uint32_t>(next + side);
                 if (feature_[children[side]] >= 0) {
                     open[n_open++] = children[side];
                 }
             }
+            next += 2;
         }
         waiting.insert(waiting.end(), open.begin(), open.begin() + n_open);
         std::sort(waiting.end() - static_cast<std::ptrdiff_t>(n_open), waiting.end(), smaller);
         return next;
     }
 
+    // Two leaves that say what others have said before, side by side, stand where those stand: most leaves of a
+    // classification tree are of one class, so there are few such pairs. Where they are new, they take the next slots.
+    bool share_leaves(const std::array<std::uint32_t, 2>& children, std::uint64_t next) {
+        const auto [left, right] = children;
+        if (!of_classes_ || feature_[left] >= 0 || feature_[right] >= 0) {
+            return false;
+        }
+        const std::uint64_t pair = std::uint64_t{says_[left]} << 32 | says_[right];
+        const auto [at, is_new] = pairs_.try_emplace(pair, static_cast<std::uint32_t>(next));
+        slots_[left] = at->second;
+        slots_[right] = at->second + 1;
+        return !is_new;
+    }
+
     std::span<const std::int32_t> feature_;
     std::span<const std::int32_t> right_;
+    bool of_classes_;
     std::vector<std::uint32_t> sizes_;
+    std::vector<std::uint32_t> says_;                         // by node, of leaves
+    std::unordered_map<std::uint64_t, std::uint32_t> pairs_;  // where two leaves that say this and that stand
     std::vector<std::uint32_t> slots_;
     std::uint32_t n_slots_ = 0;
 };
@@ -280,13 +309,15 @@ void copy_to(std::span<std::byte> buffer, std::size_t at, const std::vector<T>& 
 }
 
 template <class Node>
-PackedBuffer pack(const ForestView& forest, Work& work) {
+PackedBuffer pack(const ForestView& forest, const Verdict& verdict, Work& work) {
     const std::vector<std::uint32_t> columns = used_features(forest);
     const Leaves leaves = LeafTable(forest).take();
     std::vector<std::vector<std::uint32_t>> slots(forest.n_trees());
     std::vector<std::uint64_t> roots(forest.n_trees() + 1);
     work.run(forest.n_trees(), [&](std::size_t t, std::size_t) {
-        const TreeLayout layout(forest, t);
+        const auto begin = static_cast<std::size_t>(forest.tree_start[t]);
+        const auto end = static_cast<std::size_t>(forest.tree_start[t + 1]);
+        const TreeLayout layout(forest, t, std::span(leaves.numbers).subspan((begin + t) / 2, (end - begin + 1) / 2));
         slots[t].assign(layout.slots().begin(), layout.slots().end());
         roots[t + 1] = layout.n_slots();
     });
@@ -303,6 +334,7 @@ PackedBuffer pack(const ForestView& forest, Work& work) {
     head.n_slots = roots.back();
     head.n_values = leaves.values.size();
     head.n_mixed = leaves.mixed.size();
+    head.verdict = verdict;
     const Parts parts(head);
     head.n_bytes = parts.end;
     PackedBuffer buffer(parts.end);
@@ -342,12 +374,13 @@ void check_tree(const PackedForest& forest, std::size_t t) {
         const bool is_empty = node.link == 0 && node.pair() == 0 && node.cut == 0;  // no walk comes here
         require(is_empty || (node.column() >= kOwnColumns && node.column() - kOwnColumns < head.n_columns),
                 "a feature is out of range");
-        require(is_empty || (node.pair() > slot / 2 && 2 * std::size_t{node.pair()} + 1 < nodes.size()),
-                "a child is out of range");
-        if (!is_empty) {  // whoever is led to must be there
+        require(is_empty || 2 * std::size_t{node.pair()} + 1 < nodes.size(), "a child is out of range");
+        if (!is_empty) {  // whoever is led to must be there, and ahead, or the end
+            const Node* children = nodes.data() + 2 * std::size_t{node.pair()};
+            require(node.pair() > slot / 2 || (children[0].link & children[1].link & kIsLeaf) != 0,
+                    "a walk never ends");
             for (std::size_t side = 0; side < 2; ++side) {
-                const Node& child = nodes[2 * std::size_t{node.pair()} + side];
-                require(child.link != 0 || child.pair() != 0, "a child is missing");
+                require(children[side].link != 0 || children[side].pair() != 0, "a child is missing");
             }
         }
     }
@@ -389,12 +422,12 @@ bool can_pack(const ForestView& forest, bool large) {
     return large || used_features(forest).size() <= most_columns;
 }
 
-PackedBuffer pack_forest(const ForestView& forest, bool large, Work& work) {
+PackedBuffer pack_forest(const ForestView& forest, bool large, const Verdict& verdict, Work& work) {
     check_forest(forest);
     require(can_pack(forest, large), "this forest cannot be packed");
     require(std::none_of(forest.threshold.begin(), forest.threshold.end(), [](double t) { return t != t; }),
             "a threshold is not a number");
-    return large ? pack<LargeNode>(forest, work) : pack<SmallNode>(forest, work);
+    return large ? pack<LargeNode>(forest, verdict, work) : pack<SmallNode>(forest, verdict, work);
 }
 
 void check_packed(std::span<const std::byte> buffer) {
@@ -407,7 +440,8 @@ void check_packed(std::span<const std::byte> buffer) {
     require(large || head.node_bytes == sizeof(SmallNode), "nodes are of no known size");
     constexpr std::uint64_t kMost = std::uint64_t{1} << 40;  // so that sums of lengths cannot overflow
     require(head.n_trees > 0 && head.n_trees < kMost && head.n_slots < kMost && head.n_values < kMost &&
-                head.n_mixed < kMost && head.n_features > 0 && head.n_columns <= head.n_features,
+                head.n_mixed < kMost && head.n_features > 0 && head.n_columns <= head.n_features &&
+                head.verdict.is_hard <= 1,
             "lengths are out of range");
     require(head.n_bytes == buffer.size() && Parts(head).end == buffer.size(),
             "the buffer is not as long as its parts");

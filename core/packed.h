@@ -84,6 +84,14 @@ struct MixedLeaf {
     std::uint32_t winner;
 };
 
+// How sums over trees become predictions.
+struct Verdict {
+    double total = 1;           // sums are divided by it
+    std::uint64_t is_hard = 0;  // 1: a leaf has one vote, for its commonest class
+
+    bool operator==(const Verdict&) const = default;
+};
+
 struct PackedHead {
     static constexpr std::uint64_t kMark = 0x314B50444C414557;  // "WEALDPK1"
 
@@ -97,9 +105,9 @@ struct PackedHead {
     std::uint64_t n_slots = 0;
     std::uint64_t n_values = 0;
     std::uint64_t n_mixed = 0;
+    Verdict verdict;
 
     std::size_t width() const { return n_classes == 0 ? 1 : n_classes; }
-    bool operator==(const PackedHead&) const = default;
 };
 
 class PackedForest {
@@ -156,7 +164,7 @@ class PackedBuffer {
 bool can_pack(const ForestView& forest, bool large);
 
 // Throws std::invalid_argument where the arrays do not make a forest.
-PackedBuffer pack_forest(const ForestView& forest, bool large, Work& work);
+PackedBuffer pack_forest(const ForestView& forest, bool large, const Verdict& verdict, Work& work);
 
 // Throws std::invalid_argument where a walk could leave the buffer or never end.
 void check_packed(std::span<const std::byte> buffer);

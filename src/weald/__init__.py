@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:  # what type checkers read; the same names and homes as below
     from weald import impurity as impurity
     from weald.comparing import stability
+    from weald.compiling import open_compiled
     from weald.decomposing import bias_variance
     from weald.diversity import strength
     from weald.errors import (
@@ -75,6 +76,7 @@ _HOMES = {
     "importance": "importances",
     "load": "filing.files",
     "merge": "merging",
+    "open_compiled": "compiling",
     "report": "reports",
     "select_features": "selection",
     "stability": "comparing",
@@ -107,6 +109,7 @@ __all__ = [
     "importance",
     "load",
     "merge",
+    "open_compiled",
     "report",
     "select_features",
     "stability",

@@ -120,6 +120,11 @@ class Packed:
     def __init__(self, buffer: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
         """Find a packed forest in memory, and check it."""
 
+    def __call__(self, x: Annotated[NDArray, dict(device='cpu', writable=False)], threads: int = 1) -> object:
+        """Predict a row, or a table: class shares, or means."""
+
+    def __reduce__(self) -> tuple: ...
+
     def predict(self, x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)] | SparseTable, hard: bool, total: float, out: Annotated[NDArray, dict(shape=(None, None), device='cpu')], n_threads: int, watch: object | None) -> None:
         """
         What the trees say of each row, added up in tree order and divided by the total.
@@ -140,7 +145,7 @@ class Packed:
     @property
     def is_large(self) -> bool: ...
 
-def pack_forest(n_features: int, n_classes: int, arrays: dict, large: bool, n_threads: int) -> object:
+def pack_forest(n_features: int, n_classes: int, arrays: dict, large: bool, total: float, hard: bool, n_threads: int) -> object:
     """
     Pack a forest with small nodes (exact for rows of floats) or large ones (exact for all); None if it cannot be.
     """

@@ -7,6 +7,8 @@ A fit works on a copy and changes the estimator only when all has gone well: an 
 """
 
 import copy
+from collections.abc import Iterator
+from functools import partial
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -15,7 +17,8 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from weald import criteria, params, progress, votes
+from weald import chunks, criteria, params, progress, votes
+from weald.compiling import compile_forest
 from weald.decrease import mean_decrease
 from weald.draws import draw_classes
 from weald.engines.door import Engine, Watch, open_engine
@@ -26,8 +29,11 @@ from weald.prune import prune_forest
 from weald.reporting import CanReport
 from weald.saving import Saved
 from weald.schema import Schema, counts_by_name
+from weald.shrinking import compact_forest
 from weald.table import Matrix, Reading, read_features, read_table
 from weald.threads import count_threads
+
+FEW_STEPS = 16384  # rows x trees that are not worth a second thread
 
 
 class TreeModel(Saved, CanReport, Exportable, BaseEstimator):
@@ -127,7 +133,10 @@ class TreeModel(Saved, CanReport, Exportable, BaseEstimator):
     # --------------------------------------------------------------------------------------------------- predict
 
     def _read(self, X: Any) -> Matrix:
-        """Read X with the schema of the fit."""
+        """Read X with the schema of the fit. An array of floats that needs no reading is taken as it is."""
+        if _is_plain(self, X):
+            rows: Matrix = X
+            return rows
         check_is_fitted(self, "forest_")
         return read_features(self, X, reset=False)
 
@@ -137,7 +146,19 @@ class TreeModel(Saved, CanReport, Exportable, BaseEstimator):
         return self._sum_votes_of(self.forest_, rows)
 
     def _sum_votes_of(self, forest: Forest, rows: Matrix) -> FloatArray:
-        return open_engine(self.engine).sum_votes(forest, rows, self._voting(), count_threads(self.n_jobs), None)
+        n_threads = self._n_threads(rows)
+        return open_engine(self.engine).sum_votes(forest, rows, self._voting(), n_threads, None)
+
+    def _n_threads(self, rows: Matrix) -> int:
+        """Say how many threads are to predict rows; to ask the machine takes longer than to predict a few."""
+        few = rows.shape[0] * self.forest_.n_trees <= FEW_STEPS
+        return 1 if few else count_threads(self.n_jobs)
+
+    def _predict_into(self, rows: Matrix, out: Any, dtype: Any, *width: int) -> npt.NDArray[Any]:
+        """Average what the trees say, in an array that was given or is made."""
+        room = chunks.room_for(out, (int(rows.shape[0]), *width), dtype)
+        open_engine(self.engine).predict(self.forest_, rows, self._voting(), room, self._n_threads(rows), None)
+        return room
 
     def _voting(self) -> str:
         """Say how leaves vote: a single tree and a regression forest leave no choice."""
@@ -165,6 +186,115 @@ class TreeModel(Saved, CanReport, Exportable, BaseEstimator):
         passed = (np.concatenate(rows), np.concatenate(nodes))
         marks = np.ones(len(passed[0]), dtype=np.int64)
         return sparse.csr_matrix((marks, passed), shape=(n_rows, forest.n_nodes))
+
+    def predict_chunks(
+        self,
+        X: Any,
+        *,
+        rows: int = 100_000,
+        method: str | None = None,
+        out: Any = None,
+        dtype: Any = None,
+        n_rows: int | None = None,
+        verbose: int = 0,
+    ) -> Iterator[npt.NDArray[Any]]:
+        """Predict a table that need not fit into memory, piece by piece.
+
+        Parameters
+        ----------
+        X : array, memory map, or iterable of tables
+            An array or a memory map is cut into pieces; an iterable gives the pieces itself.
+        rows : int, default=100,000
+            Rows of a piece.
+        method : {"predict", "predict_proba", "predict_votes"}, optional
+            What to say of each row: by default shares of classes, or means.
+        out : array with a place for every row, optional
+            Where to write the predictions, a memory map, for example. What is returned are then its parts.
+        dtype : {float64, float32}, optional
+            Type of shares or means.
+        n_rows : int, optional
+            How many rows an iterable has, for the progress.
+        verbose : int, default=0
+            1 shows progress and the time left on stderr.
+
+        Returns
+        -------
+        iterator of arrays
+            One for each piece. Pieces are read when they are asked for: only one is in memory.
+
+        Examples
+        --------
+        >>> from weald import RandomForestRegressor
+        >>> model = RandomForestRegressor(3, random_state=0).fit([[1.0], [2.0], [3.0]], [1.0, 2.0, 3.0])
+        >>> pieces = ([[i + 0.5]] for i in range(3))
+        >>> [len(means) for means in model.predict_chunks(pieces)]
+        [1, 1, 1]
+        """
+        check_is_fitted(self, "forest_")
+        params.check_argument("rows", rows, (params.Whole(1),))
+        name = method or ("predict_proba" if self._task == criteria.CLASSIFICATION else "predict")
+        known = [way for way in chunks.METHODS if hasattr(self, way)]
+        params.check_argument("method", name, (params.Name(tuple(known)),))
+        typed = {} if dtype is None else {"dtype": dtype}
+        predict_piece = partial(getattr(self, name), **typed)
+        return chunks.predict(predict_piece, chunks.cut(X, rows), out, n_rows or chunks.count_rows(X), verbose)
+
+    # --------------------------------------------------------------------------------------------------- put to work
+
+    def compile(self, *, dtype: str = "float64") -> Any:
+        """Make a predictor for services: a native object that does nothing but predict rows of numbers.
+
+        It holds no Python objects and no locks: threads may share it, and predict at the same time, since it releases
+        the GIL. All of it is one buffer, which processes can share; see `weald.open_compiled`.
+
+        Parameters
+        ----------
+        dtype : {"float64", "float32"}, default="float64"
+            What rows hold. "float64" takes both; with "float32" nodes are half as large, and rows must hold numbers
+            that are float32.
+
+        Returns
+        -------
+        predictor
+            `predictor(row)` gives the shares of the classes, in the order of `classes_`, or the mean. `predictor(X)`
+            gives an array of them; `threads=` says on how many threads. The same bits as `predict_proba` or `predict`.
+            `predictor.buffer()` is the buffer.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from weald import RandomForestClassifier
+        >>> model = RandomForestClassifier(10, random_state=0).fit([[1.0], [2.0], [3.0]], ["a", "b", "b"])
+        >>> predictor = model.compile()
+        >>> row = np.array([2.6])
+        >>> bool((predictor(row) == model.predict_proba([row])).all())
+        True
+        """
+        check_is_fitted(self, "forest_")
+        return compile_forest(self.forest_, self._voting(), dtype)
+
+    def compact(self) -> Self:
+        """Make a model without the splits that decide nothing: those below which all leaves say the same.
+
+        Returns
+        -------
+        model of the same class
+            Its predictions are the same to the last bit. Node numbers are not, nor is `feature_importances_` if a
+            split that is gone had a share in it.
+
+        Examples
+        --------
+        >>> from weald import RandomForestClassifier
+        >>> X, y = [[1.0], [2.0], [3.0], [4.0]], ["a", "b", "b", "a"]
+        >>> model = RandomForestClassifier(20, random_state=0).fit(X, y)
+        >>> smaller = model.compact()
+        >>> smaller.forest_.n_nodes <= model.forest_.n_nodes
+        True
+        """
+        check_is_fitted(self, "forest_")
+        smaller = copy.copy(self)
+        smaller.forest_ = compact_forest(self.forest_)
+        return smaller
 
     # ------------------------------------------------------------------------------------------------------ look
 
@@ -227,19 +357,23 @@ class TreeClassifier(ClassifierMixin, TreeModel):
         """
         return self._sum_votes(X)
 
-    def predict_proba(self, X: Any) -> FloatArray:
+    def predict_proba(self, X: Any, *, out: Any = None, dtype: Any = None) -> FloatArray:
         """Average what the trees say: shares of the classes that add up to 1.
 
         Parameters
         ----------
         X : array or data frame of shape (n_rows, n_features)
+        out : array of shape (n_rows, n_classes), optional
+            Where to write the shares: float64 or float32, with any strides; a memory map, for example.
+        dtype : {float64, float32}, optional
+            What to return. Shares are computed in float64 and rounded once.
 
         Returns
         -------
         array of shape (n_rows, n_classes)
-            Columns in the order of `classes_`.
+            Columns in the order of `classes_`. It is `out` if that was given.
         """
-        return self._sum_votes(X) / self.forest_.vote_total
+        return self._predict_into(self._read(X), out, dtype, self.n_classes_)
 
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Take the logarithm of `predict_proba`; a share of 0 becomes minus infinity.
@@ -308,19 +442,29 @@ class TreeRegressor(RegressorMixin, TreeModel):
         """
         return self._sum_votes(X)
 
-    def predict(self, X: Any) -> FloatArray:
+    def predict(self, X: Any, *, out: Any = None, dtype: Any = None) -> FloatArray:
         """Average the means that the trees say.
 
         Parameters
         ----------
         X : array or data frame of shape (n_rows, n_features)
+        out : array of shape (n_rows,), optional
+            Where to write the means: float64 or float32, with any strides; a memory map, for example.
+        dtype : {float64, float32}, optional
+            What to return. Means are computed in float64 and rounded once.
 
         Returns
         -------
         array of shape (n_rows,)
+            It is `out` if that was given.
         """
         rows = self._read(X)
-        return votes.average(self.forest_, lambda forest, _: (self._sum_votes_of(forest, rows), forest.n_trees))
+        means = self._predict_into(rows, out, dtype)
+        if not np.isfinite(means).all():  # sums of huge numbers, or numbers that float32 does not hold
+            add_up = votes.average(self.forest_, lambda forest, _: (self._sum_votes_of(forest, rows), forest.n_trees))
+            with np.errstate(over="ignore"):
+                means[...] = add_up
+        return means
 
 
 Model = TypeVar("Model", bound=TreeModel)
@@ -333,6 +477,22 @@ def unfitted_copy(model: Model) -> Model:
         name: value for name, value in vars(model).items() if not name.endswith("_") or name.startswith("__")
     }
     return twin
+
+
+def _is_plain(model: TreeModel, X: Any) -> bool:
+    """Say whether X is an array of floats about which the fit left nothing to ask: no names, no categories."""
+    return (
+        type(X) is np.ndarray
+        and X.ndim == 2
+        and X.dtype.char in "df"
+        and X.dtype.isnative
+        and X.shape[0] > 0
+        and "forest_" in vars(model)
+        and X.shape[1] == model.n_features_in_
+        and not hasattr(model, "feature_names_in_")
+        and not any(model.schema_.categories)
+        and getattr(model, "missing", "learn") != "error"
+    )
 
 
 def _parents(forest: Forest) -> IntArray:

@@ -25,6 +25,7 @@ from weald.model import FloatArray, Forest, IntArray
 from weald.neighbours import HasNeighbours
 from weald.oob import OutOfBag
 from weald.schema import same_categories
+from weald.shrinking import Thinning, choose_trees
 from weald.table import Reading
 from weald.threads import count_threads
 from weald.trees import DecisionTreeClassifier, DecisionTreeRegressor, SingleTree, Tree
@@ -101,6 +102,7 @@ class RandomForest(HasNeighbours):
     oob_score_: float
     oob_error_: float
     oob_share_: float
+    thinning_: Thinning
 
     # ------------------------------------------------------------------------------------------------------- fit
 
@@ -323,6 +325,42 @@ class RandomForest(HasNeighbours):
         if not isinstance(which, slice):
             raise TypeError(f"forest[{which!r}] is not a slice. Use forest.estimators_[{which!r}] for a single tree.")
         return take_trees(self, range(self.forest_.n_trees)[which])
+
+    def thin(self, *, n_trees: int | None = None, max_bytes: int | None = None, tolerance: float | None = None) -> Self:
+        """Make a forest of the first trees, and say what it costs out of bag. Give one of the three.
+
+        Parameters
+        ----------
+        n_trees : int, optional
+            How many trees to keep.
+        max_bytes : int, optional
+            Keep as many as the arrays of `forest_` may take.
+        tolerance : float, optional
+            Keep as few as raise the out-of-bag error by no more than this share of it: 0.01 is a hundredth. It needs
+            `oob_score=True`.
+
+        Returns
+        -------
+        forest of the same class
+            `thinning_` says how many trees and bytes are left, and the out-of-bag error before and after; printed, it
+            is a sentence. Trees are independent of one another, so any of them are as good as the first.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from weald import RandomForestClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> forest = RandomForestClassifier(100, oob_score=True, random_state=0).fit(X, y)
+        >>> small = forest.thin(n_trees=20)
+        >>> small.thinning_.n_trees, round(small.thinning_.error, 3), round(small.thinning_.error_before, 3)
+        (20, 0.053, 0.053)
+        """
+        check_is_fitted(self, "forest_")
+        errors = self.oob_.curve.error if hasattr(self, "oob_") else None
+        thinning = choose_trees(self.forest_, errors, n_trees, max_bytes, tolerance)
+        thinned = self[: thinning.n_trees]
+        thinned.thinning_ = thinning
+        return thinned
 
     # --------------------------------------------------------------------------------------------------- predict
 

@@ -138,6 +138,11 @@ class Forest:
         """Number of nodes of all trees."""
         return len(self.feature)
 
+    @property
+    def n_bytes(self) -> int:
+        """Bytes that the arrays take."""
+        return sum(array.nbytes for array in self._arrays().values())
+
     def fingerprint(self) -> str:
         """SHA-256 of the canonical arrays: equal if and only if the forests are.
 

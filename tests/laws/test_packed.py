@@ -15,7 +15,7 @@ SIZES = ("small", "large")
 
 def pack(engine, forest, size):
     arrays = {name: getattr(forest, name) for name in PACKED}
-    return engine.core.pack_forest(forest.n_features, forest.n_classes, arrays, size == "large", 1)
+    return engine.core.pack_forest(forest.n_features, forest.n_classes, arrays, size == "large", 1.0, False, 1)
 
 
 def predict(packed, X, *, hard=False, total=1.0, n_threads=1, dtype=np.float64, order="C"):

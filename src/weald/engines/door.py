@@ -102,6 +102,17 @@ class Engine(Protocol):
     ) -> FloatArray:
         """Add up what the trees say of each row, in tree order (rows x classes, or rows)."""
 
+    def predict(
+        self,
+        forest: Forest,
+        X: npt.NDArray[Any],
+        voting: str,
+        out: npt.NDArray[Any],
+        n_threads: int,
+        watch: Watch | None,
+    ) -> None:
+        """Write what trees say of each row, averaged, into `out` (rows x classes, or rows): float64 or float32."""
+
     def bags(self, coded: Any, growth: Growth, origins: Sequence[Origin], n_threads: int) -> IntArray:
         """Draw the bags again, as the origins say (trees x rows): how often each row counts, in the table's order."""
 
@@ -254,6 +265,18 @@ class ReferenceEngine:
         rows = _dense(X).tolist()
         sums = np.array(reference.sum_votes(_flat_trees(forest), rows, forest.n_classes, voting))
         return sums.reshape(len(rows), -1) if forest.n_classes else sums.reshape(len(rows))
+
+    def predict(
+        self,
+        forest: Forest,
+        X: npt.NDArray[Any],
+        voting: str,
+        out: npt.NDArray[Any],
+        n_threads: int = 1,
+        watch: Watch | None = None,
+    ) -> None:
+        """Average what the trees say of each row."""
+        out[...] = self.sum_votes(forest, X, voting) / forest.vote_total
 
     def bags(self, coded: reference.Coded, growth: Growth, origins: Sequence[Origin], n_threads: int = 1) -> IntArray:
         """Draw the bags again."""

@@ -135,6 +135,31 @@ class NativeEngine:
             packed.predict(rows, hard, 1.0, sums, n_threads, watch)
         return sums if forest.n_classes else sums[:, 0]
 
+    def predict(
+        self,
+        forest: Forest,
+        X: npt.NDArray[Any],
+        voting: str,
+        out: npt.NDArray[Any],
+        n_threads: int = 1,
+        watch: Watch | None = None,
+    ) -> None:
+        """Average what the trees say of each row."""
+        rows = self._by_row(X)
+        weighted = len(forest.tree_weight) > 0
+        packed = None if weighted else self._packed(forest, self._node_size(forest, X, rows), n_threads)
+        if packed is None:
+            out[...] = self.sum_votes(forest, X, voting, n_threads, watch) / forest.vote_total
+            return
+        room = out if out.ndim > 1 else out[:, None]
+        packed.predict(rows, voting == "hard", forest.vote_total, room, n_threads, watch)
+
+    def compile(self, forest: Forest, voting: str, *, large: bool) -> Any:
+        """Pack a forest together with how its votes are counted; None if it has splits that cannot be packed."""
+        arrays = {name: getattr(forest, name) for name in PACKED}
+        hard, total = voting == "hard", forest.vote_total
+        return self.core.pack_forest(forest.n_features, forest.n_classes, arrays, large, total, hard, 1)
+
     def bags(self, coded: Any, growth: Growth, origins: Sequence[Origin], n_threads: int = 1) -> IntArray:
         """Draw the bags again."""
         trees = ((self._growth(growth.with_bags(o.bags)), *tree) for o in origins for tree in o.trees())
@@ -247,7 +272,7 @@ class NativeEngine:
         if key not in vars(forest):
             arrays = {name: getattr(forest, name) for name in PACKED}
             vars(forest)[key] = self.core.pack_forest(
-                forest.n_features, forest.n_classes, arrays, size == "large", n_threads
+                forest.n_features, forest.n_classes, arrays, size == "large", 1.0, False, n_threads
             )
         return vars(forest)[key]
 

@@ -1,0 +1,127 @@
+"""A compiled forest: the same bits as the estimator, shared by threads and processes."""
+
+import multiprocessing
+import pickle
+import threading
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_diabetes, load_iris
+
+import weald
+from weald.errors import DataError, ParameterError
+
+
+def fitted(kind="classes", **parameters):
+    if kind == "classes":
+        X, y = load_iris(return_X_y=True)
+        return weald.RandomForestClassifier(20, random_state=0, **parameters).fit(X, y), X
+    X, y = load_diabetes(return_X_y=True)
+    return weald.RandomForestRegressor(20, random_state=0, **parameters).fit(X, y), X
+
+
+def say(model, X):
+    return model.predict_proba(X) if hasattr(model, "predict_proba") else model.predict(X)
+
+
+@pytest.mark.parametrize("kind", ["classes", "numbers"])
+def test_a_compiled_forest_says_what_the_estimator_says(kind):
+    model, X = fitted(kind)
+    expected, compiled = say(model, X), model.compile()
+    assert compiled(X).tobytes() == expected.tobytes()
+    assert compiled(X, threads=3).tobytes() == expected.tobytes()
+    assert all(np.asarray(compiled(row)).tobytes() == of_row.tobytes() for row, of_row in zip(X, expected, strict=True))
+
+
+@pytest.mark.parametrize("kind", ["classes", "numbers"])
+def test_small_nodes_say_the_same_of_floats(kind):
+    model, X = fitted(kind)
+    X = X.astype(np.float32)
+    compiled = model.compile(dtype="float32")
+    assert compiled(X).tobytes() == say(model, X).tobytes()
+    assert len(compiled.buffer()) < len(model.compile().buffer())
+
+
+def test_hard_votes_and_missing_values_are_kept():
+    model, X = fitted(voting="hard")
+    X = X.copy()
+    X[::3, 1] = np.nan
+    assert model.compile()(X).tobytes() == model.predict_proba(X).tobytes()
+
+
+def test_rows_that_are_no_rows_are_refused():
+    compiled = fitted()[0].compile()
+    with pytest.raises(ValueError, match="features"):
+        compiled(np.zeros(3))
+    with pytest.raises(ValueError, match="row"):
+        compiled(np.zeros((2, 2, 4)))
+    with pytest.raises(ValueError, match="float32 or float64"):
+        compiled(np.zeros(4, dtype=np.int64))
+    with pytest.raises(ValueError, match="floats"):
+        fitted()[0].compile(dtype="float32")(np.full(4, 0.1))
+
+
+def test_what_cannot_be_compiled_says_so():
+    X = np.array([["a"], ["b"], ["c"], ["a"]], dtype=object)
+    model = weald.RandomForestClassifier(5, random_state=0).fit(X, [0, 1, 0, 1])
+    with pytest.raises(DataError, match="categories"):
+        model.compile()
+    boosted, _ = fitted(resampling="boosting")
+    with pytest.raises(DataError, match="weigh"):
+        boosted.compile()
+    huge = weald.RandomForestRegressor(20, random_state=0).fit([[0.0], [1.0]], [1.7e308, -1.7e308])
+    with pytest.raises(DataError, match="large"):
+        huge.compile()
+    with pytest.raises(ParameterError, match="dtype"):
+        fitted()[0].compile(dtype="float16")
+
+
+def test_threads_share_a_compiled_forest():
+    model, X = fitted()
+    compiled, expected, found = model.compile(), model.predict_proba(X), {}
+
+    def predict(number):
+        found[number] = np.array([compiled(row) for row in X])
+
+    threads = [threading.Thread(target=predict, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 4
+    assert all(of.tobytes() == expected.tobytes() for of in found.values())
+
+
+def predict_from(path, X):
+    return weald.open_compiled(path)(X)
+
+
+def test_processes_share_one_file(tmp_path):
+    model, X = fitted()
+    path = tmp_path / "forest"
+    model.compile().buffer().tofile(path)
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        assert pool.apply(predict_from, (path, X)).tobytes() == model.predict_proba(X).tobytes()
+
+
+def test_a_compiled_forest_is_found_in_memory_and_pickled():
+    model, X = fitted()
+    compiled = model.compile()
+    as_bytes = compiled.buffer().tobytes()
+    assert weald.open_compiled(as_bytes)(X).tobytes() == model.predict_proba(X).tobytes()
+    unaligned = bytearray(b"x" + as_bytes)
+    assert weald.open_compiled(memoryview(unaligned)[1:])(X).tobytes() == model.predict_proba(X).tobytes()
+    assert pickle.loads(pickle.dumps(compiled))(X).tobytes() == model.predict_proba(X).tobytes()
+    with pytest.raises(ValueError, match="read-only"):
+        compiled.buffer()[0] = 0
+
+
+def test_a_file_that_is_something_else_is_refused(tmp_path):
+    path = tmp_path / "forest"
+    path.write_bytes(b"something else" * 20)
+    with pytest.raises(DataError, match="not a compiled forest"):
+        weald.open_compiled(path)
+
+
+def test_the_same_forest_is_compiled_to_the_same_bytes():
+    assert fitted()[0].compile().buffer().tobytes() == fitted()[0].compile().buffer().tobytes()
