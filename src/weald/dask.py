@@ -92,18 +92,20 @@ class OnCluster(forests.RandomForest):
 class OnClusterWithClasses(OnCluster):
     """What classifiers add."""
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: Any, **how: Any) -> Any:
         """Average what the trees say; lazily, partition by partition, where X is a Dask collection.
 
         Parameters
         ----------
         X : array, data frame, or Dask array or data frame of shape (n_rows, n_features)
+        **how
+            As the ordinary estimator has them.
 
         Returns
         -------
         array, or Dask array or data frame, of shape (n_rows, n_classes)
         """
-        return _call(self, "predict_proba", X, {})
+        return _call(self, "predict_proba", X, how)
 
 
 class RandomForestClassifier(OnClusterWithClasses, forests.RandomForestClassifier):
