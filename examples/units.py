@@ -3,22 +3,28 @@
 The patients are made here.
 """
 
+from typing import Any
+
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd  # type: ignore[import-untyped]
 from gallery import Array, save
 from matplotlib.figure import Figure
 from sklearn.base import clone
+from sklearn.compose import make_column_transformer
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 from sklearn.svm import SVC
 
 from weald import DecisionTreeClassifier, RandomForestClassifier
 from weald.plot.palette import FIRST, SECOND, calm
 
-# Age, gender, systolic pressure, cholesterol, glucose, body mass index: years to days, mmHg to kPa, mg/dl to mmol/l.
-OTHER_UNITS = np.array([365.25, 1, 0.1333, 0.02586, 0.0555, 1])
+# Years to days, mmHg to kPa, mg/dl to mmol/l.
+OTHER_UNITS = {"age": 365.25, "systolic": 0.1333, "cholesterol": 0.02586, "glucose": 0.0555}
 
 
-def make_patients(n_rows: int) -> tuple[Array, Array]:
+def make_patients(n_rows: int) -> tuple[pd.DataFrame, Array]:
     """Make patients; heart disease comes with age, pressure and cholesterol, more so in men."""
     rng = np.random.default_rng(8)
     age, male = rng.uniform(30, 80, n_rows), rng.random(n_rows) < 0.5
@@ -29,7 +35,19 @@ def make_patients(n_rows: int) -> tuple[Array, Array]:
         0.07 * (age - 60) + 0.05 * (systolic - 135) + 0.02 * (cholesterol - 200) + 1.2 * male + 0.03 * (glucose - 100)
     )
     ill = rng.random(n_rows) < 1 / (1 + np.exp(-1.6 * risk))
-    return np.column_stack([age, male, systolic, cholesterol, glucose, bmi]), ill
+    gender = pd.Categorical(np.where(male, "male", "female"))
+    columns = {"age": age, "gender": gender, "systolic": systolic, "cholesterol": cholesterol}
+    return pd.DataFrame({**columns, "glucose": glucose, "bmi": bmi}), ill
+
+
+def in_other_units(patients: pd.DataFrame) -> pd.DataFrame:
+    """Give the same patients in other units; gender has none."""
+    return patients.assign(**{name: patients[name] * factor for name, factor in OTHER_UNITS.items()})
+
+
+def with_dummies(model: Any) -> Any:
+    """Let a model that knows no categories see them as columns of 0 and 1."""
+    return make_pipeline(make_column_transformer((OneHotEncoder(), ["gender"]), remainder="passthrough"), model)
 
 
 def draw(quick: bool = False) -> Figure:
@@ -37,13 +55,13 @@ def draw(quick: bool = False) -> Figure:
     X, y = make_patients(400 if quick else 4000)
     half = len(X) // 2
     models = {
-        "nearest neighbours": KNeighborsClassifier(15),
-        "support vectors": SVC(),
+        "nearest neighbours": with_dummies(KNeighborsClassifier(15)),
+        "support vectors": with_dummies(SVC()),
         "one tree": DecisionTreeClassifier(min_samples_leaf=20),
         "forest": RandomForestClassifier(20 if quick else 300, min_samples_leaf=5, random_state=0),
     }
     errors = {
-        name: [1 - clone(model).fit(T[:half], y[:half]).score(T[half:], y[half:]) for T in (X, X * OTHER_UNITS)]
+        name: [1 - clone(model).fit(T[:half], y[:half]).score(T[half:], y[half:]) for T in (X, in_other_units(X))]
         for name, model in models.items()
     }
     figure, ax = plt.subplots(figsize=(7, 3.2), layout="constrained")
