@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <numeric>
+#include <utility>
 
 namespace weald {
 
@@ -11,7 +12,7 @@ namespace {
 
 constexpr std::size_t kLineBytes = 64;  // the sums of one member: one for each lane
 constexpr std::size_t kTile = 4096;     // members whose sums are held
-constexpr std::size_t kStretch = 16;    // members of which it is known whether any was met
+constexpr std::size_t kStretch = 64;    // members whose marks are the bits of a word
 
 struct Entry {
     double sum;
@@ -60,11 +61,8 @@ class Lanes {
                 add_leaf(leaf, begin, end);
             }
             for (std::size_t stretch = 0; stretch < met_.size(); ++stretch) {
-                if (met_[stretch] == 0) {
-                    continue;
-                }
-                met_[stretch] = 0;
-                for (std::size_t i = stretch * kStretch; i < (stretch + 1) * kStretch; ++i) {
+                for (std::uint64_t rest = std::exchange(met_[stretch], 0); rest != 0; rest &= rest - 1) {
+                    const std::size_t i = stretch * kStretch + static_cast<std::size_t>(std::countr_zero(rest));
                     use(begin + i, sums_[i]);
                     sums_[i] = Line{};
                 }
@@ -114,7 +112,7 @@ class Lanes {
             if (member >= end) {
                 break;
             }
-            met_[(member - begin) / kStretch] = 1;
+            met_[(member - begin) / kStretch] |= std::uint64_t{1} << (member - begin) % kStretch;
             if (std::is_same_v<Sum, double> && !sharing_.share.empty()) {
                 sums_[member - begin].of += lanes * static_cast<Sum>(sharing_.share[at]);
             } else {
@@ -126,8 +124,8 @@ class Lanes {
 
     const Sharing& sharing_;
     std::vector<Leaf> leaves_;
-    std::vector<Line> sums_;         // by member of the tile; zero between two tiles
-    std::vector<std::uint8_t> met_;  // by stretch
+    std::vector<Line> sums_;          // by member of the tile; zero between two tiles
+    std::vector<std::uint64_t> met_;  // bits of the members of the tile that share a leaf
 };
 
 // Sums as they are, or divided by the number of trees that count for both rows.
@@ -276,9 +274,6 @@ std::vector<double> square_shares(const Sharing& sharing, std::span<const std::i
                 kinds[lane] = kind_of_row[rows[lane]];
             }
             lanes.add_up(rows, work, [&](std::size_t member, const typename Lanes<Sum>::Line& sums) {
-                if (member >= kind_of_member.size()) {
-                    return;  // the last stretch may be longer than the table
-                }
                 const std::int32_t kind = kind_of_member[member];
                 for (std::size_t lane = 0; lane < rows.size(); ++lane) {
                     if (sums[lane] != 0 && kinds[lane] == kind) {

@@ -151,3 +151,8 @@ def test_sparse_tables_are_measured(folder):
     small = ["--rows", "300", "--words", "200", "--filled", "0.05", "--trees", "3", "--repeats", "1"]
     printed = run("sparse.py", *small, folder=folder)
     assert len(re.findall(r"^\| (weald|scikit-learn) (\| [\d.]+ ){3}\|$", printed, re.MULTILINE)) == 2
+
+
+def test_the_cost_of_neighbours_is_measured(folder):
+    printed = run("neighbours.py", "--quick", folder=folder)
+    assert len(re.findall(r"^\| [\w ]+ (\| [\d.]+ s ){4}\| [\d.]+ GiB \| \d+ s \|$", printed, re.MULTILINE)) == 3

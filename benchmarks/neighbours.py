@@ -1,0 +1,75 @@
+"""Seconds and memory that it takes to find neighbours among 100,000 rows.
+
+    python benchmarks/neighbours.py [--rows 100000] [--trees 100] [--repeats 1] [--write]
+
+Three forests: labels with noise, whose leaves are small; labels without, whose leaves are large and pure; and trees of
+depth 3, whose leaves are as large as can be. All cores. Memory is the most that the process held. The last column is
+what SciPy's product of sparse matrices takes for the first question, on a hundredth of the rows against all others,
+times 100.
+"""
+
+import resource
+
+import measure
+import numpy as np
+
+FORESTS = {"noisy labels": {}, "pure leaves": {}, "depth 3": {"max_depth": 3}}
+
+
+def make(name, n_rows):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n_rows, 10))
+    return X, X[:, 0] + X[:, 1] * X[:, 2] + (name == "noisy labels") * rng.normal(size=n_rows) > 0
+
+
+def find_neighbours(name, n_rows, n_trees, n_jobs):
+    """Seconds of a fit and of three questions, and gigabytes."""
+    import weald
+
+    X, y = make(name, n_rows)
+    forest = weald.RandomForestClassifier(n_trees, random_state=0, n_jobs=n_jobs, **FORESTS[name])
+    seconds = [measure.clock(lambda: forest.fit(X, y))]
+    neighbours = forest.neighbours(X, y)
+    questions = (lambda: forest.proximity(X, k=10), lambda: neighbours.nearest(k=10), neighbours.outliers)
+    seconds += [measure.clock(question) for question in questions]
+    held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    return [*seconds, held, multiply(forest, X)]
+
+
+def multiply(forest, X):
+    """Seconds that SciPy takes to compare all rows, from a hundredth of them."""
+    from scipy import sparse
+
+    nodes = (forest.apply(X) + forest.forest_.tree_start[:-1]).ravel()
+    starts = np.arange(0, len(nodes) + 1, forest.forest_.n_trees)
+    marks = sparse.csr_array((np.ones(len(nodes)), nodes, starts), shape=(len(X), forest.forest_.n_nodes))
+    few = max(1, len(X) // 100)
+    members = sparse.csr_array(marks.T)
+    return measure.clock(lambda: marks[:few] @ members) * len(X) / few
+
+
+def row(name, runs):
+    fit, *questions, held, scipy = (min(times) for times in zip(*runs, strict=True))
+    return [name, f"{fit:.1f} s", *(f"{s:.1f} s" for s in questions), f"{held:.1f} GiB", f"{scipy:.0f} s"]
+
+
+def main():
+    parser = measure.options(__doc__, measure.ROOT / "docs" / "neighbours.md")
+    parser.add_argument("--rows", type=int, default=100_000)
+    parser.add_argument("--trees", type=int, default=100)
+    given = parser.parse_args()
+    if given.quick:
+        given.rows, given.trees, given.repeats = 500, 3, 1
+    runs = {name: [] for name in FORESTS}
+    for _ in range(given.repeats):
+        for name, found in runs.items():
+            found.append(measure.afresh(find_neighbours, name, given.rows, given.trees, given.jobs))
+            measure.say(name, found[-1])
+    header = [f"{given.rows:,} rows, {given.trees} trees", "fit", "proximity, k = 10", "nearest, k = 10", "outliers"]
+    text = measure.markdown([*header, "memory", "SciPy"], [row(name, found) for name, found in runs.items()])
+    text += f"\n\n{measure.best_of(given)}. {measure.describe_machine('weald', 'scipy')}."
+    measure.publish(given, "neighbours", text)
+
+
+if __name__ == "__main__":
+    main()
