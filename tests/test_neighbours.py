@@ -61,8 +61,11 @@ def test_the_training_rows_own_weights_are_those_of_out_of_bag_predictions(weigh
 def test_bags_of_groups_are_weighed_too():
     groups = np.arange(N) // 4
     forest = forest_of("numbers").fit(X, Y, groups=groups)
-    found = forest.neighbours(X, Y, groups=groups).weights(NEW)
+    found = forest.weights(NEW, X, Y, groups=groups)
     np.testing.assert_allclose(found @ Y, forest.predict(NEW), rtol=1e-12)
+    leaf = forest.estimators_[0].apply(X[:1])[0]
+    counts = forest.leaf_rows(0, leaf, X, Y, groups=groups).counts
+    assert counts.sum() == forest.forest_.size[leaf]
 
 
 def test_the_order_of_training_rows_is_the_users():

@@ -381,23 +381,42 @@ class HasNeighbours(TreeModel):
         bags = any(origin.bags.bootstrap for origin in self.forest_.origins)
         return Neighbours(read_again(self, X, y, sample_weight, bags=bags, groups=groups, stratify=stratify))
 
-    def weights(self, X: Any, X_train: Any, y_train: Any, sample_weight: Any = None) -> sparse.csr_array:
+    def weights(
+        self,
+        X: Any,
+        X_train: Any,
+        y_train: Any,
+        sample_weight: Any = None,
+        *,
+        groups: Any = None,
+        stratify: Any = None,
+    ) -> sparse.csr_array:
         """Write each prediction as a weighted mean of training targets: `weights @ y_train` is `predict(X)`.
 
         Parameters
         ----------
         X : array or data frame of shape (n_rows, n_features)
             Rows to predict.
-        X_train, y_train, sample_weight
+        X_train, y_train, sample_weight, groups, stratify
             The table that the trees were grown from.
 
         Returns
         -------
         sparse matrix of shape (n_rows, n_training_rows)
         """
-        return self.neighbours(X_train, y_train, sample_weight).weights(X)
+        return self.neighbours(X_train, y_train, sample_weight, groups=groups, stratify=stratify).weights(X)
 
-    def leaf_rows(self, tree: int, leaf: int, X_train: Any, y_train: Any, sample_weight: Any = None) -> LeafRows:
+    def leaf_rows(
+        self,
+        tree: int,
+        leaf: int,
+        X_train: Any,
+        y_train: Any,
+        sample_weight: Any = None,
+        *,
+        groups: Any = None,
+        stratify: Any = None,
+    ) -> LeafRows:
         """List the training rows that a leaf was made of.
 
         Parameters
@@ -406,7 +425,7 @@ class HasNeighbours(TreeModel):
             Number of the tree.
         leaf : int
             Number of the leaf inside the tree, as `apply` gives it.
-        X_train, y_train, sample_weight
+        X_train, y_train, sample_weight, groups, stratify
             The table that the trees were grown from.
 
         Returns
@@ -414,4 +433,4 @@ class HasNeighbours(TreeModel):
         weald.neighbours.LeafRows
             `rows`, `counts` and `targets`.
         """
-        return self.neighbours(X_train, y_train, sample_weight).leaf_rows(tree, leaf)
+        return self.neighbours(X_train, y_train, sample_weight, groups=groups, stratify=stratify).leaf_rows(tree, leaf)
