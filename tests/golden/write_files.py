@@ -1,0 +1,70 @@
+"""Write golden model files of the present format: `python -m tests.golden.write_files`.
+
+A golden file is kept for ever: every later weald must load it and predict the same bits. Files that are there are left
+as they are; only new ones are added.
+"""
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from tests.filing.cases import models
+from weald.filing.files import FORMAT
+
+FOLDER = Path(__file__).with_name("files") / FORMAT
+
+# Name of the file: the model, and how it is saved.
+CASES = {
+    "classifier": ("RandomForestClassifier, missing values", {}),
+    "regressor": ("RandomForestRegressor, missing values", {}),
+    "tree": ("DecisionTreeClassifier", {"compress": False}),
+    "extra-trees": ("ExtraTreesRegressor", {"compress": False}),
+    "categories": ("categories", {}),
+    "bound": ("bound shares", {"compress": False}),
+    "boosting": ("boosting", {}),
+    "entropy": ("entropy", {}),
+    "weights": ("weights without bags", {}),
+    "merged": ("merged means", {}),
+    "many-classes": ("many classes", {}),
+    "out-of-bag": ("out of bag", {}),
+    "dates": ("dates", {}),
+    "mappable": ("wide leaves", {"mappable": True}),
+}
+
+
+def rows_for(model) -> np.ndarray:
+    """Rows that are the same on every machine; some cells are missing, and categories are numbers of some."""
+    n = model.forest_.n_features
+    X = np.array([[(i * 7 + j * 3) % 11 / 2 - 2.5 for j in range(n)] for i in range(40)])
+    X[::9, 1] = np.nan
+    X[:, sorted(model.schema_.categorical)] = np.arange(40)[:, np.newaxis] % 5
+    return X
+
+
+def told_by(model) -> dict:
+    """What must stay as it is."""
+    votes = model._sum_votes_of(model.forest_, rows_for(model))
+    return {
+        "estimator": type(model).__name__,
+        "fingerprint": model.forest_.fingerprint(),
+        "votes": [number.hex() for number in np.ravel(votes).tolist()],
+        "classes": [str(label) for label in getattr(model, "classes_", [])],
+        "parameters": repr(sorted(model.get_params().items())),
+    }
+
+
+def main() -> None:
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name, (case, options) in CASES.items():
+        file = FOLDER / f"{name}.weald"
+        if file.exists():
+            continue
+        model, _ = models()[case]
+        model.save(file, **options)
+        file.with_suffix(".json").write_text(json.dumps(told_by(model), indent=1) + "\n")
+        print(f"{file.name}: {file.stat().st_size} bytes")  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()
