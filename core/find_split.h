@@ -136,9 +136,12 @@ class SplitFinder {
         if (growth_.random_cuts) {
             return best_random_split(node, dead);
         }
+        const bool is_plain = !has_categories_ && growth_.monotonic.empty();
+        if (is_plain && filled_.are_all() && node.n_rows() == 2) {
+            return best_split_of_two(node, dead);
+        }
         if constexpr (kHasLanes<Model>) {
-            if (!has_categories_ && growth_.monotonic.empty() &&
-                model_.searches_lanes(node.n_rows(), growth_.max_features)) {
+            if (is_plain && model_.searches_lanes(node.n_rows(), growth_.max_features)) {
                 return best_split_of_lanes(node, dead);
             }
         }
@@ -187,6 +190,41 @@ class SplitFinder {
         }
         draw_.end();
         return best;
+    }
+
+    // The same for two rows. They can be divided in one way, by the first feature that tells them apart: what comes
+    // later can only tie, and would lose.
+    std::optional<Split> best_split_of_two(const Node& node, FeatureSet dead) {
+        std::optional<Split> split;
+        begin_draw(node);
+        while (!split && !draw_.is_empty()) {
+            const std::uint32_t feature = draw_.next();
+            if (dead.has(feature)) {
+                continue;
+            }
+            gather(feature, node, kept_);
+            split = node_codes_.use(feature, kept_,
+                                    [&](const auto* codes) { return cut_two(feature, codes, tree_->payloads(node)); });
+            if (!split) {
+                dead.add(feature);
+            }
+        }
+        draw_.end();
+        return split;
+    }
+
+    template <class Code>
+    std::optional<Split> cut_two(std::uint32_t feature, const Code* codes, const Payload* payloads) {
+        if (codes[0] == codes[1]) {
+            return {};
+        }
+        const int low = codes[0] < codes[1] ? 0 : 1;
+        const bool has_missing = codes[1 - low] == kMissing<Code>;  // which is the largest
+        auto&& left = model_.nothing();
+        model_.move(left, payloads[low], true);
+        const std::optional<Candidate> cut = model_.judge(
+            left, has_missing ? Candidate::kPresentAgainstMissing : Candidate::order_of(codes[low], false));
+        return cut ? std::optional(Split{.feature = feature, .cut = *cut, .has_missing = has_missing}) : std::nullopt;
     }
 
     // The same, several features at once.
