@@ -49,8 +49,8 @@ Column column_of(const CodedColumn& given, std::size_t n_rows) {
     column.width = static_cast<std::uint8_t>(type.bits / 8);
     column.codes.resize(codes.nbytes());
     std::memcpy(column.codes.data(), codes.data(), codes.nbytes());
-    column.lows.assign(lows.data(), lows.data() + lows.size());
-    column.highs.assign(highs.data(), highs.data() + highs.size());
+    column.lows = Values(std::vector<double>(lows.data(), lows.data() + lows.size()));
+    column.highs = Values(std::vector<double>(highs.data(), highs.data() + highs.size()));
     column.is_categorical = is_categorical;
     switch (column.width) {
         case 1:

@@ -17,6 +17,7 @@
 #include "bag.h"
 #include "codes.h"
 #include "forest.h"
+#include "freed.h"
 #include "grow.h"
 #include "predict.h"
 
@@ -122,19 +123,28 @@ std::vector<std::uint32_t> codes_by_position(const Codes& codes, const Column& c
     return by_position;
 }
 
+std::vector<double> all_of(const Values& values) {
+    std::vector<double> all(values.size());
+    for (std::size_t code = 0; code < all.size(); ++code) {
+        all[code] = values[code];
+    }
+    return all;
+}
+
 nb::tuple bind_column(const Codes& codes, std::size_t feature) {
     const Column& column = codes.columns.at(feature);
     std::vector<std::uint32_t> by_position = column.width == 1   ? codes_by_position<std::uint8_t>(codes, column)
                                              : column.width == 2 ? codes_by_position<std::uint16_t>(codes, column)
                                                                  : codes_by_position<std::uint32_t>(codes, column);
-    return nb::make_tuple(to_numpy(std::move(by_position)), to_numpy(column.lows),
-                          to_numpy(column.highs.empty() ? column.lows : column.highs));
+    return nb::make_tuple(to_numpy(std::move(by_position)), to_numpy(all_of(column.lows)),
+                          to_numpy(all_of(column.upper())));
 }
 
 // ---- Trees
 
+// Puts the arrays of all trees together. Each is freed when it has been copied.
 template <class T>
-NumpyVector<T> join(std::vector<TreeArrays>& trees, std::vector<T> TreeArrays::* member) {
+std::vector<T> join(std::vector<TreeArrays>& trees, std::vector<T> TreeArrays::* member, Freed& freed) {
     std::size_t n = 0;
     for (const TreeArrays& tree : trees) {
         n += (tree.*member).size();
@@ -143,16 +153,25 @@ NumpyVector<T> join(std::vector<TreeArrays>& trees, std::vector<T> TreeArrays::*
     joined.reserve(n);
     for (TreeArrays& tree : trees) {
         joined.insert(joined.end(), (tree.*member).begin(), (tree.*member).end());
-        std::vector<T>().swap(tree.*member);  // memory is given back piece by piece
+        const std::size_t n_bytes = (tree.*member).capacity() * sizeof(T);
+        std::vector<T>().swap(tree.*member);
+        freed.add(n_bytes);
     }
-    return to_numpy(std::move(joined));
+    return joined;
+}
+
+// Trees keep no weights where these are the sizes.
+void write_weights(TreeArrays& tree) {
+    if (tree.weight.empty()) {
+        tree.weight.assign(tree.size.begin(), tree.size.end());
+    }
 }
 
 template <class Lengths>
 NumpyVector<std::int64_t> starts(const Lengths& lengths) {
-    std::vector<std::int64_t> ends{0};
-    for (const auto length : lengths) {
-        ends.push_back(ends.back() + static_cast<std::int64_t>(length));
+    std::vector<std::int64_t> ends(lengths.size() + 1);
+    for (std::size_t i = 0; i < lengths.size(); ++i) {
+        ends[i + 1] = ends[i] + static_cast<std::int64_t>(lengths[i]);
     }
     return to_numpy(std::move(ends));
 }
@@ -167,33 +186,35 @@ void number_sets(TreeArrays& tree, std::size_t first) {
 }
 
 nb::dict arrays_of(GrownTrees grown) {
+    std::vector<TreeArrays>& trees = grown.trees;
     std::vector<std::size_t> n_nodes;
-    std::vector<std::uint32_t> leaf_lengths;
-    std::vector<std::uint32_t> set_lengths;
-    for (TreeArrays& tree : grown.trees) {
+    std::size_t n_sets = 0;
+    for (TreeArrays& tree : trees) {
         n_nodes.push_back(tree.n_nodes());
-        leaf_lengths.insert(leaf_lengths.end(), tree.leaf_length.begin(), tree.leaf_length.end());
-        number_sets(tree, set_lengths.size());
-        set_lengths.insert(set_lengths.end(), tree.set_length.begin(), tree.set_length.end());
+        number_sets(tree, n_sets);
+        n_sets += tree.set_length.size();
     }
     nb::dict arrays;
+    Freed freed;
+    const auto join_into = [&](const char* name, auto member) { arrays[name] = to_numpy(join(trees, member, freed)); };
     arrays["target_center"] = grown.target_center;
     arrays["target_exponent"] = grown.target_exponent;
     arrays["tree_start"] = starts(n_nodes);
-    arrays["feature"] = join(grown.trees, &TreeArrays::feature);
-    arrays["threshold"] = join(grown.trees, &TreeArrays::threshold);
-    arrays["right"] = join(grown.trees, &TreeArrays::right);
-    arrays["flags"] = join(grown.trees, &TreeArrays::flags);
-    arrays["size"] = join(grown.trees, &TreeArrays::size);
-    arrays["weight"] = join(grown.trees, &TreeArrays::weight);
-    arrays["decrease"] = join(grown.trees, &TreeArrays::decrease);
-    arrays["leaf_start"] = starts(leaf_lengths);
-    arrays["leaf_class"] = join(grown.trees, &TreeArrays::leaf_class);
-    arrays["leaf_weight"] = join(grown.trees, &TreeArrays::leaf_weight);
-    arrays["value"] = join(grown.trees, &TreeArrays::value);
-    arrays["impurity"] = join(grown.trees, &TreeArrays::impurity);
-    arrays["category_start"] = starts(set_lengths);
-    arrays["category_sets"] = join(grown.trees, &TreeArrays::category_sets);
+    join_into("feature", &TreeArrays::feature);
+    join_into("threshold", &TreeArrays::threshold);
+    join_into("right", &TreeArrays::right);
+    join_into("flags", &TreeArrays::flags);
+    join_into("decrease", &TreeArrays::decrease);
+    arrays["leaf_start"] = starts(join(trees, &TreeArrays::leaf_length, freed));
+    join_into("leaf_class", &TreeArrays::leaf_class);
+    join_into("leaf_weight", &TreeArrays::leaf_weight);
+    join_into("value", &TreeArrays::value);
+    join_into("impurity", &TreeArrays::impurity);
+    arrays["category_start"] = starts(join(trees, &TreeArrays::set_length, freed));
+    join_into("category_sets", &TreeArrays::category_sets);
+    std::for_each(trees.begin(), trees.end(), write_weights);
+    join_into("size", &TreeArrays::size);
+    join_into("weight", &TreeArrays::weight);
     return arrays;
 }
 
@@ -271,27 +292,6 @@ NumpyMatrix<double> bind_sum_votes(const Predictor& predictor, const AnyTable& x
         predictor.add_votes(matrix, hard, sums, work);
     }
     return to_numpy(std::move(sums), matrix.n_rows, predictor.width());
-}
-
-struct Drawn {
-    const Growth* growth;
-    std::uint64_t seed;
-    std::uint32_t tree;
-};
-
-// Which rows, by position, are out of the bags of 64 trees at most.
-std::vector<std::uint64_t> draw_out_of_bag(const Codes& codes, std::span<const Drawn> trees, Work& work) {
-    std::vector<std::vector<std::uint32_t>> bags(trees.size());
-    work.run(trees.size(), [&](std::size_t t, std::size_t) {
-        bags[t] = BagDrawer(codes, *trees[t].growth).sizes(trees[t].seed, trees[t].tree);
-    });
-    std::vector<std::uint64_t> out(codes.n_rows);
-    for (std::size_t t = 0; t < trees.size(); ++t) {
-        for (std::size_t r = 0; r < codes.n_rows; ++r) {
-            out[codes.positions[r]] |= std::uint64_t{bags[t][r] == 0} << t;
-        }
-    }
-    return out;
 }
 
 // An origin is (which growth, seed, tree).

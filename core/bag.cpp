@@ -1,6 +1,7 @@
 #include "bag.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <stdexcept>
 
@@ -132,6 +133,35 @@ std::vector<std::uint32_t> BagDrawer::spread(const std::vector<std::uint32_t>& o
         counts[r] = static_cast<std::uint32_t>(of_groups[codes_.design.groups[r]] * copies);
     }
     return counts;
+}
+
+std::vector<std::uint64_t> draw_out_of_bag(const Codes& codes, std::span<const Drawn> trees, Work& work) {
+    std::map<const Growth*, BagDrawer> drawers;
+    for (const Drawn& tree : trees) {
+        drawers.try_emplace(tree.growth, codes, *tree.growth);
+    }
+    constexpr std::size_t kBits = 64;
+    std::vector<std::vector<std::uint64_t>> outside(trees.size());  // by tree: a bit for each rank
+    work.run(trees.size(), [&](std::size_t t, std::size_t) {
+        const std::vector<std::uint32_t> sizes = drawers.at(trees[t].growth).sizes(trees[t].seed, trees[t].tree);
+        outside[t].resize((sizes.size() + kBits - 1) / kBits);
+        for (std::size_t r = 0; r < sizes.size(); ++r) {
+            outside[t][r / kBits] |= std::uint64_t{sizes[r] == 0} << (r % kBits);
+        }
+    });
+    std::vector<std::uint64_t> out(codes.n_rows);
+    constexpr std::size_t kBlock = 4096;
+    work.run((out.size() + kBlock - 1) / kBlock, [&](std::size_t block, std::size_t) {
+        const std::size_t end = std::min(out.size(), (block + 1) * kBlock);
+        for (std::size_t r = block * kBlock; r < end; ++r) {
+            std::uint64_t bits = 0;
+            for (std::size_t t = 0; t < trees.size(); ++t) {
+                bits |= (outside[t][r / kBits] >> (r % kBits) & 1) << t;
+            }
+            out[codes.positions[r]] = bits;
+        }
+    });
+    return out;
 }
 
 }  // namespace weald

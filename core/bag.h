@@ -6,10 +6,12 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "codes.h"
 #include "growth.h"
+#include "threads.h"
 
 namespace weald {
 
@@ -56,5 +58,15 @@ class BagDrawer {
     std::uint32_t n_units_;  // rows, or groups
     std::vector<Stratum> strata_;
 };
+
+// A tree whose bag is drawn again.
+struct Drawn {
+    const Growth* growth;
+    std::uint64_t seed;
+    std::uint32_t tree;
+};
+
+// Which rows are out of the bags of some trees, 64 at most: for each row of the table a bit for each tree.
+std::vector<std::uint64_t> draw_out_of_bag(const Codes& codes, std::span<const Drawn> trees, Work& work);
 
 }  // namespace weald

@@ -7,6 +7,7 @@
 #include <limits>
 #include <numeric>
 
+#include "freed.h"
 #include "random.h"
 #include "weights.h"
 
@@ -65,9 +66,9 @@ Bits<Float> sortable(Float x) {
 }
 
 template <class Float>
-double unsortable(Bits<Float> key) {
+Float unsortable(Bits<Float> key) {
     constexpr Bits<Float> sign = Bits<Float>{1} << (8 * sizeof(Float) - 1);
-    return static_cast<double>(std::bit_cast<Float>(key & sign ? key & ~sign : static_cast<Bits<Float>>(~key)));
+    return std::bit_cast<Float>(key & sign ? key & ~sign : static_cast<Bits<Float>>(~key));
 }
 
 template <class Key>
@@ -174,13 +175,6 @@ std::vector<std::uint8_t> sample_rows(const Table& table, const std::vector<std:
 
 // ---- One column
 
-template <class Float>
-struct Sorter {
-    using Key = Bits<Float>;
-    std::vector<Keyed<Key>> items;  // present values, ascending
-    std::vector<Keyed<Key>> spare;
-};
-
 template <class Key>
 std::size_t count_distinct(const std::vector<Keyed<Key>>& items) {
     std::size_t n = items.empty() ? 0 : 1;
@@ -233,8 +227,12 @@ std::vector<Key> cut_quantiles(const std::vector<Keyed<Key>>& items, const std::
 
 // Writes codes for rows in sorted order. `starts` empty: each distinct value is a code.
 template <class Float, class Code>
-void write_codes(const std::vector<Keyed<Bits<Float>>>& items, const std::vector<Bits<Float>>& starts, Column& column) {
+void write_codes(const std::vector<Keyed<Bits<Float>>>& items, const std::vector<Bits<Float>>& starts,
+                 std::size_t n_codes, Column& column) {
     Code* codes = reinterpret_cast<Code*>(column.codes.data());
+    std::vector<Float> lows;
+    std::vector<Float> highs(starts.empty() ? 0 : n_codes);
+    lows.reserve(n_codes);
     std::size_t code = 0;
     for (std::size_t i = 0; i < items.size(); ++i) {
         const auto key = items[i].key;
@@ -244,63 +242,65 @@ void write_codes(const std::vector<Keyed<Bits<Float>>>& items, const std::vector
             while (code + 1 < starts.size() && starts[code + 1] <= key) {
                 ++code;
             }
+            highs[code] = unsortable<Float>(key);
         }
         codes[items[i].row] = static_cast<Code>(code);
-        const double value = unsortable<Float>(key);
-        if (code == column.lows.size()) {
-            column.lows.push_back(value);
-        }
-        if (!starts.empty()) {
-            column.highs.resize(column.lows.size());
-            column.highs[code] = value;
+        if (code == lows.size()) {
+            lows.push_back(unsortable<Float>(key));
         }
     }
+    column.lows = Values(std::move(lows));
+    column.highs = Values(std::move(highs));
 }
 
 template <class Float>
-Column code_column(Sorter<Float>& sorter, std::size_t n_rows, const std::vector<std::uint8_t>& sampled,
+Column code_column(std::vector<Keyed<Bits<Float>>>& items, std::size_t n_rows, const std::vector<std::uint8_t>& sampled,
                    const std::vector<std::uint64_t>& line, std::uint32_t max_bins) {
-    using Key = Bits<Float>;
-    radix_sort(sorter.items, sorter.spare);
-    std::size_t n_codes = count_distinct(sorter.items);
-    std::vector<Key> starts;
+    std::size_t n_codes = count_distinct(items);
+    std::vector<Bits<Float>> starts;
     if (max_bins != 0 && n_codes > max_bins) {
-        starts = cut_quantiles(sorter.items, sampled, line, max_bins);
+        starts = cut_quantiles(items, sampled, line, max_bins);
         n_codes = starts.size();
     }
     Column column;
     column.width = n_codes <= 0xFF ? 1 : n_codes <= 0xFFFF ? 2 : 4;
     column.codes.assign(n_rows * column.width, std::byte{0xFF});  // missing until written
-    column.lows.reserve(n_codes);
-    column.highs.reserve(starts.size());
     switch (column.width) {
         case 1:
-            write_codes<Float, std::uint8_t>(sorter.items, starts, column);
+            write_codes<Float, std::uint8_t>(items, starts, n_codes, column);
             break;
         case 2:
-            write_codes<Float, std::uint16_t>(sorter.items, starts, column);
+            write_codes<Float, std::uint16_t>(items, starts, n_codes, column);
             break;
         default:
-            write_codes<Float, std::uint32_t>(sorter.items, starts, column);
+            write_codes<Float, std::uint32_t>(items, starts, n_codes, column);
             break;
     }
     return column;
 }
 
-// Columns are read a few at a time, because neighbours share cache lines in a table that is stored row by row.
+// Columns are read a few at a time, because neighbours share cache lines in a table that is stored row by row. Where
+// threads are many, fewer: all shall have some.
 constexpr std::size_t kColumnsAtOnce = 4;
 
 template <class Float>
-void read_columns(const Matrix& x, std::size_t first, std::size_t n, std::array<Sorter<Float>, kColumnsAtOnce>& into) {
+struct Sorter {
+    using Items = std::vector<Keyed<Bits<Float>>>;
+    std::array<Items, kColumnsAtOnce> columns;  // of each: the values that are present
+    Items spare;
+};
+
+template <class Float>
+void read_columns(const Matrix& x, std::size_t first, std::size_t n, Sorter<Float>& into) {
     for (std::size_t j = 0; j < n; ++j) {
-        into[j].items.clear();
-        into[j].items.reserve(x.n_rows);
+        into.columns[j].clear();
+        into.columns[j].reserve(x.n_rows);
     }
     for (std::size_t r = 0; r < x.n_rows; ++r) {
         for (std::size_t j = 0; j < n; ++j) {
             const Float value = x.at<Float>(r, first + j);
             if (value == value) {
-                into[j].items.push_back({sortable(value), static_cast<std::uint32_t>(r)});
+                into.columns[j].push_back({sortable(value), static_cast<std::uint32_t>(r)});
             }
         }
     }
@@ -311,18 +311,21 @@ std::vector<Column> code_columns(const Matrix& x, const std::vector<bool>& categ
                                  const std::vector<std::uint8_t>& sampled, const std::vector<std::uint64_t>& line,
                                  std::uint32_t max_bins, Work& work) {
     std::vector<Column> columns(x.n_columns);
-    const std::size_t n_groups = (x.n_columns + kColumnsAtOnce - 1) / kColumnsAtOnce;
+    const std::size_t for_each_thread = (x.n_columns + work.n_threads() - 1) / work.n_threads();
+    const std::size_t at_once = std::min(kColumnsAtOnce, for_each_thread);
+    const std::size_t n_groups = (x.n_columns + at_once - 1) / at_once;
     x.dispatch([&]<class Float>() {
-        std::vector<std::array<Sorter<Float>, kColumnsAtOnce>> sorters(work.n_threads());
+        std::vector<Sorter<Float>> sorters(work.n_threads());
         work.run(n_groups, [&](std::size_t group, std::size_t thread) {
-            const std::size_t first = group * kColumnsAtOnce;
-            const std::size_t n = std::min(kColumnsAtOnce, x.n_columns - first);
+            const std::size_t first = group * at_once;
+            const std::size_t n = std::min(at_once, x.n_columns - first);
             read_columns<Float>(x, first, n, sorters[thread]);
             for (std::size_t j = 0; j < n; ++j) {
                 work.check();
                 const bool is_categorical = !categorical.empty() && categorical[first + j];
-                columns[first + j] =
-                    code_column<Float>(sorters[thread][j], x.n_rows, sampled, line, is_categorical ? 0 : max_bins);
+                radix_sort(sorters[thread].columns[j], sorters[thread].spare);
+                columns[first + j] = code_column<Float>(sorters[thread].columns[j], x.n_rows, sampled, line,
+                                                        is_categorical ? 0 : max_bins);
                 columns[first + j].is_categorical = is_categorical;
             }
         });
@@ -367,14 +370,11 @@ std::vector<std::uint64_t> hash_rows(const std::vector<Column>& columns, std::si
     return hashes;
 }
 
-// Positions sorted by (hash, target, position).
+// Rows whose hashes begin with the same bits stand together in `items`: sorts them by (hash, target, position).
 template <class Target>
-std::vector<std::uint32_t> rank_rows(const std::vector<std::uint64_t>& hashes, const Target& target) {
-    std::vector<Keyed<std::uint32_t>> items(hashes.size());
+void rank_part(std::vector<Keyed<std::uint32_t>>& items, const std::vector<std::uint64_t>& hashes,
+               const Target& target) {
     std::vector<Keyed<std::uint32_t>> spare;
-    for (std::uint32_t r = 0; r < items.size(); ++r) {
-        items[r] = {static_cast<std::uint32_t>(hashes[r] >> 32), r};
-    }
     radix_sort(items, spare);
     // Equal upper halves of hashes are rare, but for copies of rows.
     const auto before = [&](const Keyed<std::uint32_t>& a, const Keyed<std::uint32_t>& b) {
@@ -391,8 +391,36 @@ std::vector<std::uint32_t> rank_rows(const std::vector<std::uint64_t>& hashes, c
         }
         begin = end;
     }
-    std::vector<std::uint32_t> positions(items.size());
-    std::transform(items.begin(), items.end(), positions.begin(), [](const auto& item) { return item.row; });
+}
+
+// Positions sorted by (hash, target, position). Hashes are spread evenly, so their first bits make parts for threads.
+template <class Target>
+std::vector<std::uint32_t> rank_rows(const std::vector<std::uint64_t>& hashes, const Target& target, Work& work) {
+    constexpr int kPartBits = 6;
+    std::vector<std::vector<Keyed<std::uint32_t>>> parts(std::size_t{1} << kPartBits);
+    for (auto& part : parts) {
+        part.reserve(hashes.size() / parts.size() * 9 / 8 + 16);
+    }
+    for (std::uint32_t r = 0; r < hashes.size(); ++r) {
+        parts[hashes[r] >> (64 - kPartBits)].push_back({static_cast<std::uint32_t>(hashes[r] >> 32), r});
+    }
+    std::vector<std::size_t> starts{0};
+    for (const auto& part : parts) {
+        starts.push_back(starts.back() + part.size());
+    }
+    std::vector<std::uint32_t> positions(hashes.size());
+    const auto rank = [&](std::size_t i) {
+        rank_part(parts[i], hashes, target);
+        std::transform(parts[i].begin(), parts[i].end(), positions.begin() + static_cast<std::ptrdiff_t>(starts[i]),
+                       [](const auto& item) { return item.row; });
+    };
+    if (hashes.size() < kRowBlock) {
+        for (std::size_t i = 0; i < parts.size(); ++i) {
+            rank(i);
+        }
+    } else {
+        work.run(parts.size(), [&](std::size_t i, std::size_t) { rank(i); });
+    }
     return positions;
 }
 
@@ -492,7 +520,7 @@ Codes code_table(const Table& table, std::uint32_t max_bins, Work& work, std::ve
                         ? code_columns(table.x, table.categorical, sampled, line, max_bins, work)
                         : code_sparse_columns(table.by_column, {n_rows, sampled, line, max_bins}, work);
     const std::vector<std::uint64_t> hashes = hash_rows(codes.columns, n_rows, work);
-    codes.positions = table.n_classes ? rank_rows(hashes, table.classes) : rank_rows(hashes, numbers);
+    codes.positions = table.n_classes ? rank_rows(hashes, table.classes, work) : rank_rows(hashes, numbers, work);
     work.run(codes.columns.size(), [&](std::size_t f, std::size_t) {
         work.check();
         switch (codes.columns[f].width) {
@@ -529,6 +557,7 @@ Codes code_table(const Table& table, std::uint32_t max_bins, Work& work, std::ve
         codes.fingerprint += weight * prints[r].print;
     }
     codes.design = make_design(table, prints, codes.positions);
+    Freed().add(n_rows * sizeof(Keyed<std::uint64_t>) * kColumnsAtOnce);  // what was sorted
     return codes;
 }
 

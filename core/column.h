@@ -4,23 +4,44 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace weald {
 
+// Values by code. Those of a table of floats are kept as floats: they become the same doubles.
+class Values {
+  public:
+    Values() = default;
+    explicit Values(std::vector<float> values) : floats_(std::move(values)) {}
+    explicit Values(std::vector<double> values) : doubles_(std::move(values)) {}
+
+    std::size_t size() const { return floats_.size() + doubles_.size(); }
+    double operator[](std::size_t code) const {
+        return doubles_.empty() ? static_cast<double>(floats_[code]) : doubles_[code];
+    }
+    // The value will be wanted soon.
+    void prefetch(std::size_t code) const {
+        doubles_.empty() ? __builtin_prefetch(floats_.data() + code) : __builtin_prefetch(doubles_.data() + code);
+    }
+
+  private:
+    std::vector<float> floats_;  // one of the two is empty
+    std::vector<double> doubles_;
+};
+
 struct Column {
     std::uint8_t width = 1;        // bytes of a code: 1, 2 or 4; the largest number of that width means missing
     std::vector<std::byte> codes;  // by rank
-    std::vector<double> lows;      // by code
-    std::vector<double> highs;     // empty: each code is one value
+    Values lows;                   // by code
+    Values highs;                  // empty: each code has one value
     bool is_categorical = false;
-
-    double high(std::size_t code) const { return highs.empty() ? lows[code] : highs[code]; }
 
     template <class Code>
     const Code* as() const {
         return reinterpret_cast<const Code*>(codes.data());
     }
+    const Values& upper() const { return highs.size() == 0 ? lows : highs; }
 };
 
 }  // namespace weald

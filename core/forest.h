@@ -18,7 +18,7 @@ struct TreeArrays {
     std::vector<std::int32_t> right;    // number of the right child, 0 in leaves
     std::vector<std::uint8_t> flags;
     std::vector<std::uint32_t> size;
-    std::vector<double> weight;
+    std::vector<double> weight;  // empty: the sizes
     std::vector<double> decrease;
 
     // Classification, by leaf: how many classes it has; by (leaf, class): the class and its weight.
@@ -40,7 +40,6 @@ struct TreeArrays {
         right.reserve(n);
         flags.reserve(n);
         size.reserve(n);
-        weight.reserve(n);
         decrease.reserve(n);
     }
 };
@@ -67,7 +66,6 @@ struct TreeCursor {
         append(to.right, tree.right, node, n);
         append(to.flags, tree.flags, node, n);
         append(to.size, tree.size, node, n);
-        append(to.weight, tree.weight, node, n);
         append(to.decrease, tree.decrease, node, n);
         if (!tree.set_length.empty()) {
             const auto flags = tree.flags.begin() + static_cast<std::ptrdiff_t>(node);
@@ -90,6 +88,9 @@ struct TreeCursor {
             append(to.leaf_weight, tree.leaf_weight, entry, n_entries);
             leaf += n_leaves;
             entry += n_entries;
+        }
+        if (!tree.weight.empty()) {
+            append(to.weight, tree.weight, node, n);
         }
         if (!tree.value.empty()) {
             append(to.value, tree.value, node, n);

@@ -71,7 +71,7 @@ class Grower {
                    const GiveAway& give_away) {
         tree_ = &tree;
         finder_.begin(tree, node);
-        writer_.begin(part);
+        writer_.begin(part, model_);
         if (growth_.max_leaf_nodes == 0) {
             grow_depth_first(node, dead, part, give_away);
         } else {

@@ -33,6 +33,8 @@ class ManyClassModel {
     void set_scales(std::span<const std::uint64_t> scales) {
         scales_.assign(scales.begin(), scales.end());
         labels_.scales = scales_;
+        weights_are_sizes_ =
+            std::all_of(scales_.begin(), scales_.end(), [](std::uint64_t scale) { return scale == 1; });
     }
     void weigh_like(const ManyClassModel& other) {
         if constexpr (std::is_same_v<Labels, CountedClasses>) {
@@ -72,6 +74,7 @@ class ManyClassModel {
     bool is_pure() const { return totals_.classes.size() == 1; }
     std::int64_t size() const { return totals_.size; }
     std::uint64_t weight() const { return totals_.weight; }
+    bool weights_are_sizes() const { return weights_are_sizes_; }
     double undivided() const { return Criterion::term(ManyWeights{totals_.weights, totals_.weight}); }
     double perfect(const Payload*, std::uint32_t) const {
         if (totals_.weights.size() != 2 || static_cast<double>(totals_.weight) >= kExactInDouble) {
@@ -173,6 +176,7 @@ class ManyClassModel {
         const std::uint64_t second = totals_.classes.back() == 1 ? totals_.weights.back() : 0;
         tree.value.push_back(promise.keep(static_cast<double>(second) / static_cast<double>(totals_.weight)));
     }
+    static void reserve(TreeArrays& tree, std::size_t n_nodes) { reserve_leaves(tree, n_nodes); }
     NoSums take_sums() { return {}; }
     void finish(TreeArrays&, const NoSums&) const {}
 
@@ -208,6 +212,7 @@ class ManyClassModel {
 
     Labels labels_;
     std::vector<std::uint64_t> scales_;
+    bool weights_are_sizes_ = false;
     Few few_ = Few::no;
     alignas(64) std::array<std::uint32_t, kMostSorted> few_labels_{};  // slot << 16 | count
     TwoScorer two_;

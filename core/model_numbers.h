@@ -64,6 +64,7 @@ class NumberModel {
     bool is_pure() const { return is_pure_; }
     std::int64_t size() const { return total_.size(); }
     std::uint64_t weight() const { return static_cast<std::uint64_t>(total_.weight); }
+    static bool weights_are_sizes() { return kCounted; }
     double undivided() const { return scorer_.undivided(); }
     // The best score of all ways to divide a few rows, whatever the feature.
     double perfect(const Payload* payloads, std::uint32_t n) const {
@@ -141,6 +142,10 @@ class NumberModel {
         tree.value.back() = in_user_values(promise.keep(value_of(total_)));
     }
 
+    void reserve(TreeArrays& tree, std::size_t n_nodes) {
+        tree.value.reserve(n_nodes);
+        sums_.reserve(n_nodes);
+    }
     Sums take_sums() { return std::exchange(sums_, {}); }
     void finish(TreeArrays& tree, Sums sums) const {
         tree.impurity.resize(tree.n_nodes());

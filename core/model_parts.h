@@ -2,11 +2,13 @@
 
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <optional>
 
 #include "candidate.h"
+#include "forest.h"
 
 namespace weald {
 
@@ -19,6 +21,13 @@ std::optional<Candidate> judge_cell(const Scorer& scorer, const Cell& left, std:
     const std::int64_t balance = scorer.balance(left);
     return Candidate{scorer.score(left), scorer.tie_score(left), static_cast<std::uint64_t>(std::abs(balance)), order,
                      balance >= 0};
+}
+
+inline void reserve_leaves(TreeArrays& tree, std::size_t n_nodes) {
+    const std::size_t n_leaves = n_nodes / 2 + 1;
+    tree.leaf_length.reserve(n_leaves);
+    tree.leaf_class.reserve(n_leaves);  // most are pure
+    tree.leaf_weight.reserve(n_leaves);
 }
 
 // Of classes nothing is kept.

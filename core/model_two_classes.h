@@ -44,6 +44,7 @@ class TwoClassModel {
     bool is_pure() const { return (total_ & 0xFFFFFFFFu) == 0 || total_ >> 32 == 0; }
     std::int64_t size() const { return static_cast<std::int64_t>((total_ & 0xFFFFFFFFu) + (total_ >> 32)); }
     std::uint64_t weight() const { return (total_ & 0xFFFFFFFFu) * scales_[0] + (total_ >> 32) * scales_[1]; }
+    bool weights_are_sizes() const { return scales_[0] == 1 && scales_[1] == 1; }
     double undivided() const { return scorer_.undivided(); }
     double perfect(const Payload*, std::uint32_t) const { return scorer_.perfect(); }
     static double in_user_units(double decrease) { return decrease; }
@@ -96,6 +97,7 @@ class TwoClassModel {
     void write_value(TreeArrays& tree, const Promise& promise) const {
         tree.value.push_back(promise.keep(value_of(total_)));
     }
+    static void reserve(TreeArrays& tree, std::size_t n_nodes) { reserve_leaves(tree, n_nodes); }
     NoSums take_sums() { return {}; }
     void finish(TreeArrays&, const NoSums&) const {}
 

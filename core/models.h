@@ -14,6 +14,7 @@
 //                          those of its sides, for monotonic constraints
 //   write_node, finish     its entries in the tree; Sums are what it keeps of each node until the tree is grown;
 //                          write_value keeps a promise
+//   reserve                room for the entries of so many nodes
 //   weigh_like             takes over what may differ from tree to tree
 
 #pragma once

@@ -67,7 +67,7 @@ class CategorySearch {
     // Writes down the categories that the lighter child saw: all others go to the heavier one.
     void keep_set(Split& split, const Column& column, int buffer) {
         const std::vector<std::uint32_t>& code_at = code_at_[static_cast<std::size_t>(buffer)];
-        const std::vector<double>& category = column.lows;
+        const Values& category = column.lows;
         const std::size_t n_left =
             split.cut.cuts_off_missing() ? code_at.size() : split.cut.last_left() + std::size_t{1};
         split.set_begin = sets_.size();

@@ -36,10 +36,7 @@ class ValueIndex {
     static constexpr std::uint32_t kBlock = 64;
 
     explicit ValueIndex(const Column& column)
-        : lows_(column.lows.data()),
-          highs_(column.highs.data()),
-          n_(static_cast<std::uint32_t>(column.lows.size())),
-          is_exact_(column.highs.empty() || column.lows == column.highs) {
+        : lows_(column.lows), highs_(column.upper()), n_(static_cast<std::uint32_t>(column.lows.size())) {
         for (std::uint32_t code = 0; code < n_; code += kBlock) {
             starts_.push_back(lows_[code]);
         }
@@ -47,11 +44,11 @@ class ValueIndex {
 
     // The values at both ends of a range will be wanted soon.
     void prefetch(const CodeRange& range) const {
-        __builtin_prefetch(is_exact_ ? lows_ + range.low : highs_ + range.low);
-        __builtin_prefetch(lows_ + range.high);
+        highs_.prefetch(range.low);
+        lows_.prefetch(range.high);
     }
     double low(std::uint32_t code) const { return lows_[code]; }
-    double high(std::uint32_t code) const { return is_exact_ ? lows_[code] : highs_[code]; }
+    double high(std::uint32_t code) const { return highs_[code]; }
 
     // The block of the last code whose smallest value is at most t, for low(begin) <= t < low(end).
     std::uint32_t block_of(double t, std::uint32_t begin, std::uint32_t end) const {
@@ -66,20 +63,24 @@ class ValueIndex {
     }
     // That code itself.
     std::uint32_t last_up_to(double t, std::uint32_t block) const {
-        const double* begin = lows_ + block * kBlock;
-        const double* end = lows_ + std::min(n_, (block + 1) * kBlock);
-        return static_cast<std::uint32_t>(std::upper_bound(begin, end, t) - lows_) - 1;
+        std::uint32_t code = block * kBlock;
+        for (std::uint32_t n = std::min(n_ - code, kBlock) - 1; n != 0;) {
+            const std::uint32_t half = (n + 1) / 2;
+            const bool is_beyond = lows_[code + half] <= t;
+            code += is_beyond ? half : 0;
+            n = is_beyond ? n - half : half - 1;
+        }
+        return code;
     }
     // A threshold at t, or at the end of the code that t falls into.
     double threshold(double t) const {
-        return is_exact_ ? t : std::max(t, highs_[last_up_to(t, block_of(t, 0, n_ - 1))]);
+        return &highs_ == &lows_ ? t : std::max(t, highs_[last_up_to(t, block_of(t, 0, n_ - 1))]);
     }
 
   private:
-    const double* lows_;
-    const double* highs_;
+    const Values& lows_;
+    const Values& highs_;  // the same where each code has one value
     std::uint32_t n_;
-    bool is_exact_;  // a value for each code
     std::vector<double> starts_;
 };
 

@@ -162,13 +162,17 @@ Column code_column(const Parts& parts, const SparseCoding& coding) {
     Column column;
     column.width = n_codes <= 0xFF ? 1 : n_codes <= 0xFFFF ? 2 : 4;
     column.codes.resize(coding.n_rows * column.width);
+    std::vector<double> lows;
+    std::vector<double> highs;
     for (std::size_t i = 0; i < values.size(); ++i) {
-        if (codes[i] == column.lows.size()) {
-            column.lows.push_back(values[i].value);
-            column.highs.push_back(values[i].value);
+        if (codes[i] == lows.size()) {
+            lows.push_back(values[i].value);
+            highs.push_back(values[i].value);
         }
-        column.highs[codes[i]] = values[i].value;
+        highs[codes[i]] = values[i].value;
     }
+    column.highs = Values(n_codes == values.size() ? std::vector<double>{} : std::move(highs));
+    column.lows = Values(std::move(lows));
     switch (column.width) {
         case 1:
             write_codes<std::uint8_t>(parts, values, codes, column);

@@ -32,7 +32,13 @@ class TreeWriter {
     using Payload = typename Model::Payload;
     using Part = TreePart<typename Model::Sums>;
 
-    void begin(Part& part) { tree_ = std::move(part.tree); }
+    // Where there is room for some nodes, all that is kept of nodes shall have it.
+    void begin(Part& part, Model& model) {
+        tree_ = std::move(part.tree);
+        const std::size_t n = tree_.feature.capacity();
+        beside_.reserve(n);
+        model.reserve(tree_, n);
+    }
     void end(Part& part, Model& model) {
         part.tree = std::move(tree_);
         part.beside = std::exchange(beside_, {});
@@ -55,7 +61,9 @@ class TreeWriter {
         tree_.right.push_back(0);
         tree_.flags.push_back(split && split->missing_left ? kMissingLeft : 0);
         tree_.size.push_back(static_cast<std::uint32_t>(model.size()));
-        tree_.weight.push_back(static_cast<double>(model.weight()));
+        if (!model.weights_are_sizes()) {
+            tree_.weight.push_back(static_cast<double>(model.weight()));
+        }
         tree_.decrease.push_back(split ? split->decrease : 0.0);
         model.write_node(tree_, payloads, n_rows, !split);
     }
@@ -92,7 +100,7 @@ void write_thresholds(Part& part, const Codes& codes, std::span<const ValueIndex
             part.tree.threshold[i] = values[feature].threshold(part.tree.threshold[i]);
         } else {
             const Column& column = codes.columns[feature];
-            part.tree.threshold[i] = place_threshold(column.high(below), column.lows[above]);
+            part.tree.threshold[i] = place_threshold(column.upper()[below], column.lows[above]);
         }
     }
 }
