@@ -59,6 +59,7 @@ PAGE_BLOCKS = {
     "threads.py": ("threads", r"^\| (?:coding|one tree|3 trees) \| [\d.]+ ", 3),
     "simd.py": ("simd", r"^\| (?:two classes|regression), small \| [\d.]+ ", 2),
     "settings.py": ("settings", r"^\| regression, all features, depth 12, small \| 200 × 20 \| 3 \|", 1),
+    "where.py": ("where", r"^\| regression, small(?:, `max_bins=255`)? \|(?: \d+% \|){6}$", 2),
     "costs.py": ("costs", r"\*\*[\d.]+\*\* \|$", 8),
 }
 OPTIONS = {
