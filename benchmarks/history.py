@@ -66,6 +66,14 @@ STEPS = (
         "Search nodes of few rows with numbers many cuts at a time",
         "numbers: one division for a gain, running sums in vectors, the smallest nodes by features side by side",
     ),
+    Step(
+        "Search nodes of few rows and many classes from keys, too",
+        "many classes: keys with class and count",
+    ),
+    Step(
+        "Divide two rows by the first feature that tells them apart, without a search",
+        "two rows are divided without a search",
+    ),
 )
 
 
