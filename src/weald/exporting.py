@@ -40,16 +40,19 @@ class Exportable:
 
         return write_c(self, path, name, X, check=check)
 
-    def to_onnx(self, path: Any = None, *, X: Any = None, check: bool = True) -> "Export":
+    def to_onnx(self, path: Any = None, *, columns: bool = False, X: Any = None, check: bool = True) -> "Export":
         """Write the model for ONNX: doubles throughout, and the same bits in onnxruntime.
 
-        The model takes `X` (float64, rows x features). A classifier answers with `label` and `probabilities`, a
-        regressor with `prediction` (rows x 1).
+        The model takes `X` (float64, rows x features), in which categories are numbers. A classifier answers with
+        `label` and `probabilities`, a regressor with `prediction` (rows x 1).
 
         Parameters
         ----------
         path : path, optional
             Where to write the file. None: nowhere; the model is in the result.
+        columns : bool, default=False
+            Whether the model takes each column by itself instead (rows x 1), by its name: numbers as float64, labels of
+            categories as text, or as float64 where they are numbers. Labels that are not known are missing values.
         X : array or data frame, optional
             Rows to compare, besides those that are made to be hard: on thresholds, one ulp beside them, missing.
         check : bool, default=True
@@ -69,7 +72,7 @@ class Exportable:
         """
         from weald.export.onnx_graph import write_onnx
 
-        return write_onnx(self, path, X, check=check)
+        return write_onnx(self, path, X, columns=columns, check=check)
 
     def to_treelite(self, path: Any = None, *, X: Any = None, check: bool = True) -> "Export":
         """Write the model for treelite, from which other fast predictors load it, FIL of RAPIDS for one.

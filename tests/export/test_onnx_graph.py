@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import onnx
 import onnxruntime
+import pandas as pd
 import pytest
 from onnx.reference import ReferenceEvaluator
 
@@ -27,6 +28,33 @@ def test_onnxruntime_predicts_the_same_bits_at_the_edges_of_leaves(name, tmp_pat
     assert export.parity.n_rows == 1000
     onnx.checker.check_model(export.model, full_check=True)
     assert (tmp_path / "forest.onnx").read_bytes() == export.model.SerializeToString()
+
+
+@pytest.mark.parametrize("name", ["two classes", "categories", "categories in regression"])
+def test_columns_may_be_given_one_by_one_with_their_labels(name):
+    export = fitted(name).to_onnx(columns=True)
+    assert export.parity.is_exact, str(export)
+    onnx.checker.check_model(export.model, full_check=True)
+
+
+def test_a_frame_goes_in_column_by_column():
+    frame = make_frame()[0]
+    frame["few"] = frame["few"].cat.add_categories("?").fillna("?")  # no label of the model: a missing value
+    model, session = fitted("categories"), open_session(fitted("categories").to_onnx(columns=True))
+    kinds = {"number": float, "few": object, "many": object, "grade": object, "flag": float}
+    feed = {name: frame[[name]].astype(kind).to_numpy() for name, kind in kinds.items()}
+    label, probabilities = session.run(None, feed)
+    assert np.array_equal(probabilities, model.predict_proba(make_frame()[0]))
+    assert label.tolist() == model.predict(make_frame()[0]).tolist()
+
+
+def test_a_column_may_not_have_the_name_of_a_result():
+    X, y = make_table(n_classes=2)
+    names = ["a", "b", "c", "d", "e", "label"]
+    model = weald.DecisionTreeClassifier(max_depth=2).fit(pd.DataFrame(X, columns=names), y)
+    with pytest.raises(weald.ExportError, match="called 'label'"):
+        model.to_onnx(columns=True)
+    assert model.to_onnx().parity.is_exact
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])

@@ -9,7 +9,8 @@ the sum over trees is a CumSum, which runs in tree order:
     X -> TreeEnsemble -> number of an answer by tree -> Gather -> shares by tree -> CumSum, the last -> Div
                                                                                                      -> ArgMax, Gather
 
-For regression the trees say their means at once. Categories are numbers, and a set of them is BRANCH_MEMBER.
+For regression the trees say their means at once. Categories are numbers, and a set of them is BRANCH_MEMBER. With an
+input for each column, labels become numbers first (LabelEncoder), and columns become X (Concat).
 """
 
 import json
@@ -32,11 +33,11 @@ MOST_BYTES = 2**31 - 2**20  # what a file of protocol buffers may hold
 LOST = ("how the model was fitted", "statistics of nodes: sizes, impurities, decreases")
 
 
-def write_onnx(model: Any, path: Any, X: Any, *, check: bool) -> Export:
+def write_onnx(model: Any, path: Any, X: Any, *, columns: bool, check: bool) -> Export:
     """Write a model as ONNX; with `check`, let onnxruntime predict and compare."""
     forest = require_exportable(model, "to_onnx")
     refuse_overflow(forest)
-    graph = _graph_of(model, forest)
+    graph = _graph_of(model, forest, columns=columns)
     if graph.ByteSize() > MOST_BYTES:
         raise ExportError(
             f"The model would take {graph.ByteSize()} bytes, and ONNX files end at 2 GiB. Take fewer trees, for "
@@ -44,7 +45,7 @@ def write_onnx(model: Any, path: Any, X: Any, *, check: bool) -> Export:
         )
     written = graph.SerializeToString()
     lost = (*LOST, *_lost_labels(model))
-    parity = _compare(model, written, X, lost) if check else not_compared(*lost)
+    parity = _compare(model, written, X, lost, columns=columns) if check else not_compared(*lost)
     if path is not None:
         Path(path).write_bytes(written)
     return Export(graph, parity)
@@ -53,45 +54,21 @@ def write_onnx(model: Any, path: Any, X: Any, *, check: bool) -> Export:
 # ------------------------------------------------------------------------------------------------------- the graph
 
 
-def _graph_of(model: Any, forest: Forest) -> Any:
+def _graph_of(model: Any, forest: Forest, *, columns: bool) -> Any:
     """Put the nodes together."""
     onnx = require("onnx", "to_onnx")
     from weald import __version__
 
     make, double = onnx.helper, onnx.TensorProto.DOUBLE
     answers = answers_of(model)
-    constants = {"tree_axis": np.array(1), "last_tree": np.array(forest.n_trees - 1)}
-    constants["divisor"] = np.array(float(answers.divisor))
-    nodes = [_tree_ensemble(onnx, forest, answers)]
-    by_tree = "by_tree"
-    if forest.n_classes:
-        constants |= {"answers": answers.dense(), "classes": label_tensor(model.classes_)}
-        nodes += [
-            make.make_node("Cast", ["by_tree"], ["answer_numbers"], to=onnx.TensorProto.INT64),
-            make.make_node("Gather", ["answers", "answer_numbers"], ["shares_by_tree"]),
-        ]
-        by_tree = "shares_by_tree"
-    nodes += [
-        make.make_node("CumSum", [by_tree, "tree_axis"], ["sums_up_to_tree"]),
-        make.make_node("Gather", ["sums_up_to_tree", "last_tree"], ["sums"], axis=1),
-        make.make_node("Div", ["sums", "divisor"], ["probabilities" if forest.n_classes else "means"]),
-    ]
-    if forest.n_classes:
-        nodes += [
-            make.make_node("ArgMax", ["sums"], ["winners"], axis=1, keepdims=0),
-            make.make_node("Gather", ["classes", "winners"], ["label"]),
-        ]
-        kind = onnx.helper.np_dtype_to_tensor_dtype(constants["classes"].dtype)
-        outputs = [("label", kind, ["rows"]), ("probabilities", double, ["rows", forest.n_classes])]
-    else:
-        constants["new_axes"] = np.array([1])
-        nodes.append(make.make_node("Unsqueeze", ["means", "new_axes"], ["prediction"]))
-        outputs = [("prediction", double, ["rows", 1])]
+    inputs, reading = _columns(onnx, model) if columns else ([("X", double, ["rows", forest.n_features])], [])
+    summing, outputs, constants = _sums(onnx, model, forest, answers)
+    _refuse_twins([name for name, *_ in inputs], [name for name, *_ in outputs])
     graph = make.make_graph(
-        nodes,
+        [*reading, _tree_ensemble(onnx, forest, answers), *summing],
         type(model).__name__,
-        [make.make_tensor_value_info("X", double, ["rows", forest.n_features])],
-        [make.make_tensor_value_info(*output) for output in outputs],
+        [make.make_tensor_value_info(*entry) for entry in inputs],
+        [make.make_tensor_value_info(*entry) for entry in outputs],
         [onnx.numpy_helper.from_array(constant, name) for name, constant in constants.items()],
     )
     opsets = [make.make_opsetid(domain, version) for domain, version in OPSETS.items()]
@@ -100,6 +77,85 @@ def _graph_of(model: Any, forest: Forest) -> Any:
     )
     make.set_model_props(made, _properties(model))
     return made
+
+
+def _columns(onnx: Any, model: Any) -> tuple[list[Any], list[Any]]:
+    """Take each column by itself: inputs, and the nodes that make X of them. Unknown labels are missing values."""
+    make, array = onnx.helper, onnx.numpy_helper.from_array
+    inputs, nodes, parts = [], [], []
+    for name, categories in zip(column_names(model), model.schema_.categories, strict=True):
+        labels = None if categories is None else label_keys(categories.labels)
+        kind = onnx.TensorProto.STRING if labels is not None and labels.dtype == object else onnx.TensorProto.DOUBLE
+        inputs.append((name, kind, ["rows", 1]))
+        parts.append(name if labels is None else f"/numbers of {name}")
+        if labels is not None:
+            nodes.append(
+                make.make_node(
+                    "LabelEncoder",
+                    [name],
+                    parts[-1:],
+                    domain="ai.onnx.ml",
+                    keys_tensor=array(labels),
+                    values_tensor=array(np.arange(len(labels), dtype=np.float64)),
+                    default_tensor=array(np.array([np.nan])),
+                )
+            )
+    return inputs, [*nodes, make.make_node("Concat", parts, ["X"], axis=1)]
+
+
+def column_names(model: Any) -> list[str]:
+    """Names of the inputs where each column is one."""
+    return list(model.schema_.names or (f"x{f}" for f in range(model.n_features_in_)))
+
+
+def label_keys(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Write the labels of a column as text, or if all are numbers or truth values as doubles."""
+    listed = labels.tolist()
+    if all(isinstance(label, int | float) for label in listed):
+        return np.array(listed, dtype=np.float64)
+    return np.array([str(label) for label in listed], dtype=object)
+
+
+def _refuse_twins(inputs: list[str], outputs: list[str]) -> None:
+    """Names of columns must not be those of results."""
+    twins = sorted({*inputs} & {*outputs, "X"} - ({"X"} if inputs == ["X"] else set()))
+    if twins:
+        raise ExportError(
+            f"A column of X is called {twins[0]!r}, a name that the ONNX model needs itself. Rename the column, "
+            "or set columns=False."
+        )
+
+
+def _sums(onnx: Any, model: Any, forest: Forest, answers: Answers) -> tuple[list[Any], list[Any], dict[str, Any]]:
+    """Add up in tree order what the trees say: nodes, outputs, and the constants that they need."""
+    make, double = onnx.helper.make_node, onnx.TensorProto.DOUBLE
+    by_tree = "/shares" if forest.n_classes else "/leaves"
+    constants = {"/tree axis": np.array(1), "/last tree": np.array(forest.n_trees - 1)}
+    constants["/divisor"] = np.array(float(answers.divisor))
+    sums = [
+        make("CumSum", [by_tree, "/tree axis"], ["/sums up to tree"]),
+        make("Gather", ["/sums up to tree", "/last tree"], ["/sums"], axis=1),
+    ]
+    if not forest.n_classes:
+        constants["/new axis"] = np.array([1])
+        nodes = [
+            *sums,
+            make("Div", ["/sums", "/divisor"], ["/means"]),
+            make("Unsqueeze", ["/means", "/new axis"], ["prediction"]),
+        ]
+        return nodes, [("prediction", double, ["rows", 1])], constants
+    constants |= {"/answers": answers.dense(), "/classes": label_tensor(model.classes_)}
+    nodes = [
+        make("Cast", ["/leaves"], ["/answer numbers"], to=onnx.TensorProto.INT64),
+        make("Gather", ["/answers", "/answer numbers"], [by_tree]),
+        *sums,
+        make("Div", ["/sums", "/divisor"], ["probabilities"]),
+        make("ArgMax", ["/sums"], ["/winners"], axis=1, keepdims=0),
+        make("Gather", ["/classes", "/winners"], ["label"]),
+    ]
+    kind = onnx.helper.np_dtype_to_tensor_dtype(constants["/classes"].dtype)
+    outputs = [("label", kind, ["rows"]), ("probabilities", double, ["rows", forest.n_classes])]
+    return nodes, outputs, constants
 
 
 def _tree_ensemble(onnx: Any, forest: Forest, answers: Answers) -> Any:
@@ -136,7 +192,7 @@ def _tree_ensemble(onnx: Any, forest: Forest, answers: Answers) -> Any:
     return onnx.helper.make_node(
         "TreeEnsemble",
         ["X"],
-        ["by_tree"],
+        ["/leaves"],
         domain="ai.onnx.ml",
         n_targets=forest.n_trees,
         aggregate_function=1,  # the sum, of one leaf
@@ -202,12 +258,14 @@ def _properties(model: Any) -> dict[str, str]:
 # ------------------------------------------------------------------------------------------------------- the check
 
 
-def _compare(model: Any, written: bytes, X: Any, lost: tuple[str, ...]) -> Parity:
+def _compare(model: Any, written: bytes, X: Any, lost: tuple[str, ...], *, columns: bool) -> Parity:
     """Let onnxruntime predict rows at the edges of leaves."""
     onnxruntime = require("onnxruntime", "to_onnx", "or set check=False to write the file unchecked")
     rows, forest = rows_to_compare(model, X), model.forest_
+    if columns:
+        rows = _only_labels(model, rows)
     session = onnxruntime.InferenceSession(written, providers=["CPUExecutionProvider"])
-    found = session.run(None, {"X": rows})
+    found = session.run(None, feed_columns(model, rows) if columns else {"X": rows})
     ours = answer(model, rows)
     consumer = f"onnxruntime {onnxruntime.__version__}"
     if not forest.n_classes:
@@ -216,3 +274,25 @@ def _compare(model: Any, written: bytes, X: Any, lost: tuple[str, ...]) -> Parit
     if labels.tolist() != found[0].tolist():
         raise ExportError(f"{consumer} does not choose the classes that weald does. Try another version of it.")
     return compare(consumer, "probabilities", ours, found[1], 0.0, *lost)
+
+
+def _only_labels(model: Any, rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Let what lies between the numbers of ordered categories be missing: it has no label."""
+    for f, categories in enumerate(model.schema_.categories):
+        if categories is not None:
+            rows[~np.isin(rows[:, f], np.arange(len(categories.labels))), f] = np.nan
+    return rows
+
+
+def feed_columns(model: Any, rows: npt.NDArray[np.float64]) -> dict[str, npt.NDArray[Any]]:
+    """Write rows of numbers as columns with labels; a missing one is text that is no label, or NaN."""
+    feed = {}
+    for f, (name, categories) in enumerate(zip(column_names(model), model.schema_.categories, strict=True)):
+        column = rows[:, f : f + 1]
+        if categories is not None:
+            keys = label_keys(categories.labels)
+            nothing = np.nan if keys.dtype != object else max(keys, key=len) + "?"
+            keys = np.append(keys, nothing).astype(keys.dtype)
+            column = keys[np.where(np.isnan(column), len(keys) - 1, column).astype(np.int64)]
+        feed[name] = column
+    return feed
