@@ -148,6 +148,15 @@ def test_the_cost_of_importance_is_measured(tmp_path, folder):
     assert printed in page.read_text()
 
 
+def test_exports_are_measured(tmp_path, folder):
+    page = tmp_path / "exports.md"
+    page.write_text("<!-- exports -->\n<!-- /exports -->\n")
+    printed = run("exports.py", "--quick", "--repeats", "1", "--write", page, folder=folder)
+    assert len(re.findall(r"^\| [\w,. `]+ (\| [\d.,]+ (s|MB) ){3}\|", printed, re.MULTILINE)) == 5
+    assert len(re.findall(r"^\| (?:scikit-learn|weald) \| [\d.,]+ µs \| [\d.,]+ ms \|$", printed, re.MULTILINE)) == 2
+    assert page.read_text() == f"<!-- exports -->\n{printed}<!-- /exports -->\n"
+
+
 def test_sparse_tables_are_measured(folder):
     small = ["--rows", "300", "--words", "200", "--filled", "0.05", "--trees", "3", "--repeats", "1"]
     printed = run("sparse.py", *small, folder=folder)

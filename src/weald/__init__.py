@@ -9,6 +9,7 @@ importance                                        which features matter
 load                                              a model from a file that its `save` wrote
 merge                                             one forest from several
 export_html                                       a tree as a page that folds
+from_json                                         a model from JSON
 from_sklearn                                      a forest that scikit-learn grew
 report                                            a page on a model: how good it is, and why it says what it says
 tune                                              parameters by out-of-bag error
@@ -37,6 +38,7 @@ if TYPE_CHECKING:  # what type checkers read; the same names and homes as below
         ParameterError,
         WealdError,
     )
+    from weald.export.json_text import from_json
     from weald.export.sklearn_trees import from_sklearn
     from weald.extra_trees import ExtraTreeClassifier, ExtraTreeRegressor, ExtraTreesClassifier, ExtraTreesRegressor
     from weald.filing.files import load
@@ -72,6 +74,7 @@ _HOMES = {
     "WealdError": "errors",
     "bias_variance": "decomposing",
     "export_html": "html_tree",
+    "from_json": "export.json_text",
     "from_sklearn": "export.sklearn_trees",
     "importance": "importances",
     "load": "filing.files",
@@ -105,6 +108,7 @@ __all__ = [
     "__version__",
     "bias_variance",
     "export_html",
+    "from_json",
     "from_sklearn",
     "importance",
     "load",

@@ -74,6 +74,35 @@ class Exportable:
 
         return write_onnx(self, path, X, columns=columns, check=check)
 
+    def to_json(self, path: Any = None, *, X: Any = None, check: bool = True) -> "Export":
+        """Write the model as JSON: all that its `.weald` file holds, as text. `weald.from_json` gives it back.
+
+        Parameters
+        ----------
+        path : path, optional
+            Where to write the text. None: nowhere; it is in the result.
+        X : array or data frame, optional
+            Rows to compare, besides those that are made to be hard: on thresholds, one ulp beside them, missing.
+        check : bool, default=True
+            Whether to read the text again, and compare.
+
+        Returns
+        -------
+        weald.export.parity.Export
+            The text, as `model`, and the `parity` of the model that is read from it.
+
+        Examples
+        --------
+        >>> import json
+        >>> from weald import DecisionTreeRegressor
+        >>> model = DecisionTreeRegressor().fit([[1.0], [2.0]], [3.0, 4.0])
+        >>> json.loads(model.to_json().model)["arrays"]["forest.threshold"]
+        {'type': 'F64', 'shape': [3], 'values': [1.5, 0.0, 0.0]}
+        """
+        from weald.export.json_text import write_json
+
+        return write_json(self, path, X, check=check)
+
     def to_treelite(self, path: Any = None, *, X: Any = None, check: bool = True) -> "Export":
         """Write the model for treelite, from which other fast predictors load it, FIL of RAPIDS for one.
 
