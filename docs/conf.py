@@ -23,6 +23,9 @@ napoleon_use_rtype = False
 napoleon_use_ivar = True  # attributes as a list, beside the parameters
 toc_object_entries_show_parents = "hide"
 
+# Docstrings name types shortly; forests of a cluster (weald.dask) have the names of those of one machine.
+suppress_warnings = ["ref.python"]
+
 html_theme = "furo"
 html_title = "weald"
 html_copy_source = False

@@ -71,7 +71,7 @@ def _facts(model: Any, one: Any, base: Any, moved: Any) -> dict[str, Any]:
     facts: dict[str, Any] = {}
     k = 0
     if hasattr(model, "classes_"):
-        k = int(total.argmax())
+        k = int(model.predict_proba(one).argmax())  # sums in tree order decide ties
         facts = {"prediction": model.classes_[k], "share": float(total[k])}
         facts["shares"] = {str(label): float(s) for label, s in zip(model.classes_, total, strict=True)}
     else:
