@@ -1,0 +1,184 @@
+"""Commands on model files: predict, evaluate, explain, report, inspect, verify, convert, demo."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from pyarrow import csv, feather, parquet
+from sklearn.datasets import load_iris
+
+import weald
+from weald.cli.main import run
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models")
+    iris = load_iris(as_frame=True)
+    frame = iris.data.set_axis(["a", "b", "c", "d"], axis=1)
+    frame = frame.assign(color=np.resize(["red", "blue"], 150), name=[f"n{i}" for i in range(150)])
+    frame = frame.assign(y=iris.target_names[iris.target])
+    frame.to_csv(folder / "t.csv", index=False)
+    features = frame[["a", "b", "c", "d", "color"]]
+    forest = weald.RandomForestClassifier(12, random_state=0).fit(features, frame["y"])
+    forest.save(folder / "m.weald")
+    numbers = weald.RandomForestRegressor(8, random_state=0).fit(features, frame["a"] * 2 + frame["d"])
+    numbers.save(folder / "r.weald")
+    frame.assign(z=frame["a"] * 2 + frame["d"]).to_csv(folder / "z.csv", index=False)
+    return folder, forest, features, frame, numbers
+
+
+def ask(capsys, *arguments):
+    assert run([*map(str, arguments), "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_training_writes_a_model_that_predicts_the_same(place, tmp_path, capsys):
+    folder, forest, features, *_ = place
+    out = tmp_path / "m.weald"
+    facts = ask(capsys, "train", folder / "t.csv", "-t", "y", "-n", 12, "--id", "name", "-o", out)
+    assert facts["fingerprint"] == forest.forest_.fingerprint()
+    assert facts["bytes"] == out.stat().st_size
+    np.testing.assert_array_equal(weald.load(out).predict(features), forest.predict(features))
+
+
+@pytest.mark.parametrize("name", ["p.csv", "p.csv.gz", "p.parquet", "p.feather", "p.jsonl"])
+def test_predictions_of_a_file_are_those_of_the_model(place, tmp_path, capsys, name):
+    folder, forest, features, *_ = place
+    out = tmp_path / name
+    facts = ask(capsys, "predict", folder / "m.weald", folder / "t.csv", "-o", out, "--shares", "--id", "name")
+    assert facts["rows"] == 150
+    if name.endswith(".parquet"):
+        table = parquet.read_table(out).to_pandas()
+    elif name.endswith(".feather"):
+        table = feather.read_feather(out)
+    else:
+        table = pd.read_csv(out) if ".csv" in name else pd.read_json(out, lines=True)
+    assert table["prediction"].tolist() == forest.predict(features).tolist()
+    np.testing.assert_allclose(
+        table[[f"share_{k}" for k in forest.classes_]], forest.predict_proba(features), rtol=1e-12
+    )
+    assert table["name"].tolist() == [f"n{i}" for i in range(150)]
+    assert [file.name for file in tmp_path.iterdir()] == [name]
+
+
+def test_predictions_go_to_a_pipe_as_csv(place, capfdbinary):
+    folder, _, features, *_ = place
+    assert run(["predict", str(folder / "r.weald"), str(folder / "t.csv")]) == 0
+    said = csv.read_csv(pa.BufferReader(capfdbinary.readouterr().out)).column("prediction").to_numpy()
+    np.testing.assert_array_equal(said, place[4].predict(features))
+
+
+def test_a_file_is_predicted_piece_by_piece(place, tmp_path, capsys):
+    folder, *_ = place
+    rows = (folder / "t.csv").read_text().splitlines()
+    large = tmp_path / "large.csv"
+    large.write_text("\n".join([rows[0], *(rows[1:] * 1000)]))  # 150,000 rows: more than one piece
+    out = tmp_path / "p.parquet"
+    assert ask(capsys, "predict", folder / "m.weald", large, "-o", out)["rows"] == 150_000
+    assert parquet.ParquetFile(out).num_row_groups > 1
+    said = parquet.read_table(out).column("prediction").to_pylist()
+    assert said[:150] == said[-150:]
+
+
+def test_columns_are_found_by_name_in_any_order_and_a_lack_is_named(place, tmp_path, capsys):
+    folder, forest, features, frame, _ = place
+    turned = tmp_path / "turned.csv"
+    frame[["color", "d", "c", "b", "a"]].to_csv(turned, index=False)
+    out = tmp_path / "p.csv"
+    ask(capsys, "predict", folder / "m.weald", turned, "-o", out)
+    assert pd.read_csv(out)["prediction"].tolist() == forest.predict(features).tolist()
+    frame.rename(columns={"color": "colour"}).to_csv(turned, index=False)
+    assert run(["predict", str(folder / "m.weald"), str(turned), "-o", str(tmp_path / "q.csv")]) == 2
+    said = capsys.readouterr().err
+    assert "lacks 1 of the 5 columns" in said
+    assert "Did you mean 'colour'?" in said
+    assert not list(tmp_path.glob("*q.csv*"))
+
+
+def test_a_word_among_numbers_is_refused(place, tmp_path, capsys):
+    folder, *_ = place
+    broken = tmp_path / "broken.csv"
+    broken.write_text((folder / "t.csv").read_text().replace("5.1,3.5", "oops,3.5", 1))
+    assert run(["predict", str(folder / "m.weald"), str(broken), "-o", str(tmp_path / "p.csv")]) == 2
+    assert "'oops'" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == [broken]
+
+
+def test_evaluation_counts_right(place, capsys):
+    folder, forest, features, frame, _ = place
+    facts = ask(capsys, "evaluate", folder / "m.weald", folder / "t.csv", "-t", "y")
+    found = {m["metric"]: m["value"] for m in facts["metrics"]}
+    assert found["accuracy"] == pytest.approx(forest.score(features, frame["y"]))
+    assert np.array(facts["confusion"]).sum() == 150
+    assert run(["evaluate", str(folder / "m.weald"), str(folder / "t.csv"), "-t", "Y"]) == 1
+    assert "Did you mean 'y'?" in capsys.readouterr().err
+
+
+def test_what_moved_an_answer_adds_up_to_it(place, capsys):
+    folder, forest, features, _, numbers = place
+    facts = ask(capsys, "explain", folder / "m.weald", folder / "t.csv", "--row", 70)
+    share = forest.predict_proba(features[70:71])[0]
+    assert facts["prediction"] == forest.predict(features[70:71])[0]
+    assert facts["share"] == pytest.approx(share.max())
+    assert facts["base"] + sum(c["moved"] for c in facts["contributions"]) == pytest.approx(share.max())
+    facts = ask(capsys, "explain", folder / "r.weald", folder / "t.csv", "--row", 3)
+    assert facts["prediction"] == pytest.approx(numbers.predict(features[3:4])[0])
+    assert facts["base"] + sum(c["moved"] for c in facts["contributions"]) == pytest.approx(facts["prediction"])
+    assert run(["explain", str(folder / "m.weald"), str(folder / "t.csv"), "--row", "150"]) == 1
+    assert "rows 0 to 149" in capsys.readouterr().err
+
+
+def test_a_report_on_a_model_file(place, tmp_path, capsys):
+    folder, forest, *_ = place
+    page = tmp_path / "page.html"
+    ask(capsys, "report", folder / "m.weald", folder / "t.csv", "-t", "y", "-o", page)
+    assert forest.forest_.fingerprint() in page.read_text()
+    assert run(["report", str(folder / "m.weald"), str(folder / "t.csv"), "-o", str(page)]) == 1
+
+
+def test_a_model_file_is_looked_into(place, capsys):
+    folder, forest, *_ = place
+    facts = ask(capsys, "inspect", folder / "m.weald")
+    assert facts["fingerprint"] == forest.forest_.fingerprint()
+    assert [f["feature"] for f in facts["features"]] == ["a", "b", "c", "d", "color"]
+    assert facts["deepest"] == forest.get_depth().max()
+    assert run(["inspect", str(folder / "m.weald")]) == 0
+    assert forest.forest_.fingerprint() in capsys.readouterr().out
+
+
+def test_a_model_file_is_verified(place, tmp_path, capsys):
+    folder, forest, *_ = place
+    model = folder / "m.weald"
+    facts = ask(capsys, "verify", model, "--data", folder / "t.csv", "-t", "y")
+    assert facts["grown_again"] == facts["fingerprint"] == forest.forest_.fingerprint()
+    assert run(["verify", str(model), "--fingerprint", "00ff"]) == 2
+    broken = tmp_path / "broken.weald"
+    content = bytearray(model.read_bytes())
+    content[len(content) // 2] ^= 1
+    broken.write_bytes(content)
+    assert run(["verify", str(broken)]) == 2
+    assert run(["verify", str(folder / "t.csv")]) == 2
+    assert run(["verify", str(folder / "gone.weald")]) == 2
+    assert "Traceback" not in capsys.readouterr().err
+    shorter = tmp_path / "short.csv"
+    shorter.write_text("\n".join((folder / "t.csv").read_text().splitlines()[:-1]))
+    assert run(["verify", str(model), "--data", str(shorter), "-t", "y"]) == 2
+    assert "is not what grows from short.csv" in capsys.readouterr().err
+
+
+def test_a_model_is_converted(place, tmp_path, capsys):
+    folder, *_ = place
+    out = tmp_path / "m.c"
+    assert ask(capsys, "convert", folder / "m.weald", "-o", out)["to"] == "c"
+    assert "forest_predict" in out.read_text()
+    assert run(["convert", str(folder / "m.weald"), "-o", str(tmp_path / "m.xyz")]) == 1
+    assert "What should m.xyz be?" in capsys.readouterr().err
+
+
+def test_the_demonstration_leaves_a_table_a_model_and_a_page(tmp_path, capsys):
+    facts = ask(capsys, "demo", tmp_path / "demo")
+    assert sorted(file.name for file in (tmp_path / "demo").iterdir()) == ["iris.csv", "iris.html", "iris.weald"]
+    assert facts["task"] == "classification"
