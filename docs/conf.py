@@ -28,6 +28,8 @@ suppress_warnings = ["ref.python"]
 
 html_theme = "furo"
 html_title = "weald"
+html_static_path = ["_static"]
+html_css_files = ["weald.css"]
 html_copy_source = False
 html_show_sphinx = False
 html_theme_options = {

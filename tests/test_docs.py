@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+import weald
 from tests.test_layers import LAYERS
 
 ROOT = Path(__file__).parents[1]
@@ -96,6 +97,20 @@ def test_the_architecture_lists_the_files_of_the_core_in_their_order():
     listed = re.findall(r"^\| `(\w+)` \|", (ROOT / "ARCHITECTURE.md").read_text(), flags=re.MULTILINE)
     assert sorted(listed) == sorted({path.stem for path in (ROOT / "core").iterdir()})
     assert [name for name in listed if name in LAYERS] == [name for name in LAYERS if name in listed]
+
+
+def test_the_reference_has_every_public_name():
+    pages = "\n".join(page.read_text() for page in (DOCS / "reference").glob("*.md"))
+    listed = set(re.findall(r"^\.\. auto(?:class|function|exception):: weald\.(?:\w+\.)*(\w+)", pages, re.MULTILINE))
+    listed |= set(re.findall(r"\w+", " ".join(re.findall(r":members: (.*)", pages))))
+    assert set(weald.__all__) - {"__version__"} - listed == set()
+
+
+def test_every_page_is_in_the_tree_of_pages():
+    index = (DOCS / "index.md").read_text()
+    assert [page.stem for page in DOCS.glob("*.md") if not re.search(rf"^{page.stem}$", index, re.MULTILINE)] == [
+        "index"
+    ]
 
 
 def test_the_readme_has_a_place_for_benchmarks():

@@ -115,7 +115,7 @@ class KernelReport:
     is_kernel : bool
         Whether both hold, but for rounding.
     asymmetry : float
-        The largest |K(a, b) - K(b, a)|.
+        The largest absolute value of K(a, b) - K(b, a).
     smallest_eigenvalue, largest_eigenvalue : float
         Of the kernel of the samples with one another.
     n_samples : int

@@ -51,7 +51,8 @@ def by_chance(answers: Answers) -> list[Score]:
         said = np.tile(shares, (len(truth), 1))
     else:
         said = np.full(len(truth), np.average(truth, weights=weight))
-    return judge(replace(answers, said=said))
+    scores = judge(replace(answers, said=said))
+    return [replace(score, value=0.0) if score.name == "bias" else score for score in scores]  # not quite, as rounded
 
 
 # --------------------------------------------------------------------------------------------------------- classes
