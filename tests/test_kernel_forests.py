@@ -39,14 +39,15 @@ def apart(a, b):
         {"distance": "dtw"},
         {"distance": "correlation"},
         {"kernel": "poly", "degree": 2},
-        {"kernel": "poly_inhomogeneous", "n_prototypes": 20},
+        {"kernel": "poly_inhomogeneous"},
     ],
     ids=str,
 )
 def test_engines_and_threads_grow_the_same_forest(words, mix):
-    one = weald.KernelForestClassifier(**FEW, **words, mix=mix, oob_score=True, n_jobs=1).fit(X, y)
-    two = weald.KernelForestClassifier(**FEW, **words, mix=mix, oob_score=True, engine="reference").fit(X, y)
-    three = weald.KernelForestClassifier(**FEW, **words, mix=mix, n_jobs=3).fit(X[::-1], y[::-1])
+    words, rows, classes = {**FEW, **words, "mix": mix, "n_prototypes": 20}, X[:45], y[:45]
+    one = weald.KernelForestClassifier(**words, oob_score=True, n_jobs=1).fit(rows, classes)
+    two = weald.KernelForestClassifier(**words, oob_score=True, engine="reference").fit(rows, classes)
+    three = weald.KernelForestClassifier(**words, n_jobs=3).fit(rows[::-1], classes[::-1])
     assert prints(one) == prints(two) == prints(three)
     assert np.array_equal(one.predict_proba(X), two.predict_proba(X))
     assert one.oob_error_ == two.oob_error_
@@ -132,11 +133,12 @@ def curves_of(n, lengths, seed=0):
 @pytest.mark.parametrize("distance", ["l2", "derivative", "dtw", "correlation"])
 @pytest.mark.parametrize("engine", ["native", "reference"])
 def test_curves_of_unequal_lengths(distance, engine):
-    curves, phase = curves_of(80, [15, 20, 26])
-    model = weald.KernelForestRegressor(**FEW, distance=distance, engine=engine).fit(curves[:60], phase[:60])
+    curves, phase = curves_of(50, [9, 12, 16])
+    words = {**FEW, "n_estimators": 8, "distance": distance, "engine": engine, "max_features": 5}
+    model = weald.KernelForestRegressor(**words).fit(curves[:30], phase[:30])
     assert model.sample_kind_ == "curves"
-    assert model.score(curves[60:], phase[60:]) > 0.6
-    one_length = [curve for curve in curves[60:] if len(curve) == 20]
+    assert model.score(curves[30:], phase[30:]) > 0.5
+    one_length = [curve for curve in curves[30:] if len(curve) == 12]
     assert len(model.predict(one_length)) == len(one_length)
     assert np.array_equal(model.predict(np.array(one_length)), model.predict(one_length))
 
@@ -363,3 +365,22 @@ def test_pruning_keeps_the_prototypes_that_matter_most():
     curves, phase = curves_of(40, [9, 12])
     by_curve = weald.KernelForestRegressor(**FEW).fit(curves, phase)
     assert len(by_curve.prune_prototypes(curves, phase, n=0.2).prototypes_) <= 8
+
+
+def test_what_knows_nothing_of_kernels_says_what_to_do_instead():
+    model = weald.KernelForestClassifier(**FEW).fit(X, y)
+    for method in model.to_c, model.to_onnx, model.report:
+        with pytest.raises(weald.ExportError, match=r"plain_forest\(\)"):
+            method()
+    with pytest.raises(ParameterError, match="prune_prototypes"):
+        weald.importance(model, X, y, kind="drop_column")
+    plain = model.plain_forest()
+    assert np.array_equal(plain.predict_proba(model.kernel_matrix(X)), model.predict_proba(X))
+    assert "forest_predict" in plain.to_c(check=False).model
+
+
+@pytest.mark.parametrize("kind", ["permutation_forest", "conditional", "local", "mdi", "debiased_mdi"])
+def test_importances_are_those_of_prototypes(kind):
+    model = weald.KernelForestClassifier(**FEW, n_prototypes=12).fit(X, y)
+    found = weald.importance(model, X, y, kind=kind)
+    assert found.names == tuple(model.column_names_)

@@ -41,6 +41,11 @@ def grow_on(
 def dropped(question: Question) -> dict[str, Any]:
     """Mean increase of the out-of-bag loss of forests that are grown without a group."""
     training, groups = question.training, question.groups
+    if hasattr(training.model, "kernel_"):
+        raise ParameterError(
+            'kind="drop_column" grows forests without a column of X, but those of a kernel forest are prototypes. Use '
+            "another kind, or prune_prototypes to grow a forest from the best ones."
+        )
     table = training.reading.table
     before = training.losses(training.averages(table.X))
     increases = np.zeros((training.n_rows, len(groups.names)))

@@ -19,8 +19,9 @@ from sklearn.utils.validation import check_is_fitted
 from weald import criteria, params
 from weald.bagging import read_design
 from weald.engines.door import Engine, open_engine
-from weald.errors import DataError, DataTypeError, ParameterError
+from weald.errors import DataError, DataTypeError, ExportError, ParameterError
 from weald.estimator import unfitted_copy
+from weald.exporting import Exportable
 from weald.forests import RandomForest, RandomForestClassifier, RandomForestRegressor
 from weald.kernel_choice import GRID, Choice, KernelReport, check_matrix, choose_kernel
 from weald.kernel_table import KernelTable, Prototypes
@@ -226,6 +227,7 @@ class KernelForest(RandomForest):
         self._columns_ = used if len(used) else np.zeros(1, dtype=np.int64)  # a table has a column, cuts or no cuts
         self.forest_ = narrow(self.forest_, self._columns_)
         of_kernel = self._columns_[self._columns_ < self._n_prototypes_]
+        self.growth_ = replace(self.growth_, feature_weights=())  # said of columns that are gone
         self._rows_ = self.prototype_rows_ = self._rows_[of_kernel]
         self._kept_ = table.prototypes.take(of_kernel)
 
@@ -265,6 +267,33 @@ class KernelForest(RandomForest):
             `estimators_` predict from it.
         """
         return np.concatenate(list(self._read(X).row_blocks()))
+
+    def plain_forest(self) -> RandomForestClassifier | RandomForestRegressor:
+        """Take the trees as a plain forest that predicts from `kernel_matrix(X)`: what leaves for other programs.
+
+        Returns
+        -------
+        RandomForestClassifier or RandomForestRegressor
+            Fitted, with the same trees.
+
+        Examples
+        --------
+        >>> import weald
+        >>> X, y = [[1.0], [2.0], [3.0], [4.0]], [0, 0, 1, 1]
+        >>> model = weald.KernelForestClassifier(5, random_state=0).fit(X, y)
+        >>> plain = model.plain_forest()
+        >>> bool((plain.predict(model.kernel_matrix(X)) == model.predict(X)).all())
+        True
+        """
+        check_is_fitted(self, "forest_")
+        kind = RandomForestClassifier if isinstance(self, RandomForestClassifier) else RandomForestRegressor
+        plain: RandomForestClassifier | RandomForestRegressor = kind()
+        shared = self.get_params(deep=False)
+        plain.set_params(**{name: shared[name] for name in plain.get_params() if name in shared})
+        learnt = ("forest_", "growth_", "seed_", "n_outputs_", "classes_", "n_classes_")
+        plain.__dict__.update({name: getattr(self, name) for name in learnt if hasattr(self, name)})
+        plain.__dict__.update({name: value for name, value in self._table_schema().items() if value is not None})
+        return plain
 
     # ------------------------------------------------------------------------------------------------------ look
 
@@ -363,6 +392,23 @@ class KernelForest(RandomForest):
         tags.input_tags.sparse = False
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
+
+
+def _refuse(name: str) -> Any:
+    """Make a method that says what to do instead."""
+
+    def refuse(self: Any, *_: Any, **__: Any) -> Any:
+        raise ExportError(
+            f"{name} knows nothing of kernels. Use model.plain_forest().{name}(...), whose rows are those of "
+            "model.kernel_matrix(X)."
+        )
+
+    refuse.__name__, refuse.__doc__ = name, f"Refuse: use `plain_forest().{name}`, which takes `kernel_matrix(X)`."
+    return refuse
+
+
+for _name in [*(name for name in vars(Exportable) if name.startswith("to_")), "report"]:
+    setattr(KernelForest, _name, _refuse(_name))
 
 
 def share_draws(n_kernel: int, n_columns: int) -> tuple[float, ...]:

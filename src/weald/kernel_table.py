@@ -117,6 +117,10 @@ class KernelTable:
     def __getitem__(self, which: Any) -> Any:
         return np.asarray(self)[which]
 
+    def copy(self) -> FloatArray:
+        """Compute all values, to be written to."""
+        return np.asarray(self).copy()
+
     def astype(self, dtype: Any) -> npt.NDArray[Any]:
         """Compute all values, as another type."""
         return np.asarray(self).astype(dtype)

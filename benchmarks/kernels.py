@@ -1,0 +1,231 @@
+"""What kernel forests cost and how well they do, beside forests, nearest neighbours and support vector machines.
+
+    python benchmarks/kernels.py [--folder FOLDER] [--only accuracy,cost] [--quick] [--write]
+
+Accuracy: parquet files of a folder, as in accuracy.py. A published split is used, else each seed splits anew and a
+third is for testing. Columns of tables are brought to mean 0 and variance 1 for all but the random forest; curves stay
+as they are. Each forest has 100 trees and counts as the mean over seeds. The support vector machine has the same
+Gaussian kernel (gamma="median"), and C of 1, 10, 100 by cross-validation. Seconds are of fit and prediction together.
+
+Cost: a fit of 5,000 x 50 beside the plain forest's, 20,000 curves of 100 values that are all prototypes, and dynamic
+time warping. `--write` puts both into docs/kernel-forests.md.
+"""
+
+import time
+from pathlib import Path
+
+import measure
+import numpy as np
+from accuracy import read_parquet
+from sklearn.datasets import make_classification, make_moons
+from sklearn.model_selection import GridSearchCV, train_test_split
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+import weald
+
+PAGE = measure.ROOT / "docs" / "kernel-forests.md"
+CURVES = ("gunpoint", "ecg200", "italypowerdemand")
+TABLES = ("sonar", "diabetes", "satimage", "zipcode", "spam")
+COLUMNS = ("random forest", "kernel forest", 'kernel="auto"', "1-NN, L2", "1-NN, DTW", "SVM, L2", "SVM, DTW")
+
+
+def splits(name, folder, seeds):
+    """Yield what forests are fitted to and tested on, and the same on one scale."""
+    if folder:
+        X, y, _, is_train = read_parquet(Path(folder) / f"{name}.parquet")
+    else:
+        X, y = make_moons(200, noise=0.2, random_state=0)
+        is_train = None
+    X = X.astype(np.float64)
+    for seed in seeds:
+        if is_train is None:
+            train, test = train_test_split(np.arange(len(X)), test_size=1 / 3, random_state=seed, stratify=y)
+        else:
+            train, test = np.flatnonzero(is_train), np.flatnonzero(~is_train)
+        scaler = StandardScaler().fit(X[train])
+        same_scale = X if name in CURVES else scaler.transform(X)
+        yield seed, (X[train], y[train], X[test], y[test]), (same_scale[train], y[train], same_scale[test], y[test])
+
+
+def judge(model, X, y, fresh, truth):
+    """Share of errors, and seconds of fit and prediction."""
+    began = time.perf_counter()
+    error = 1 - model.fit(X, y).score(fresh, truth)
+    return error, time.perf_counter() - began
+
+
+class Neighbour:
+    """The class of the nearest training sample, by a distance of weald's."""
+
+    def __init__(self, **words):
+        self.words = words
+
+    def fit(self, X, y):
+        """Compare with all training samples."""
+        self.forest = weald.KernelForestClassifier(1, n_prototypes="all", random_state=0, **self.words)
+        self.likeness = likeness(self.forest, X)
+        self.y = y
+        return self
+
+    def score(self, X, y):
+        """Share of right classes."""
+        return np.mean(self.y[self.likeness(X).argmax(axis=1)] == y)
+
+
+class Machine(Neighbour):
+    """A support vector machine with a kernel of weald's."""
+
+    def fit(self, X, y):
+        """Choose C by cross-validation."""
+        super().fit(X, y)
+        search = GridSearchCV(SVC(kernel="precomputed"), {"C": [1, 10, 100]}, cv=5)
+        self.machine = search.fit(self.likeness(X), y)
+        return self
+
+    def score(self, X, y):
+        """Share of right classes."""
+        return self.machine.score(self.likeness(X), y)
+
+
+def likeness(forest, X):
+    """The kernel of a forest with all of its training samples."""
+    from weald.engines.door import open_engine
+    from weald.kernels import resolve_kernel
+    from weald.samples import Vectors
+
+    engine = open_engine("native")
+    kernel = resolve_kernel(vars(forest), Vectors(X), engine, measure.CORES)
+    prototypes = kernel.prepare(Vectors(X))
+    return lambda rows: kernel.columns(engine, kernel.prepare(Vectors(rows)), prototypes, measure.CORES).T
+
+
+def measure_accuracy(name, folder, n_trees, n_seeds):
+    """Errors and seconds of each method on one data set."""
+    found = {column: [] for column in COLUMNS}
+    for seed, raw, scaled in splits(name, folder, range(n_seeds)):
+        grown = {"n_estimators": n_trees, "random_state": seed}
+        found["random forest"].append(judge(weald.RandomForestClassifier(**grown), *raw))
+        found["kernel forest"].append(judge(weald.KernelForestClassifier(**grown), *scaled))
+        if name in CURVES or not folder:
+            found['kernel="auto"'].append(judge(weald.KernelForestClassifier(**grown, kernel="auto"), *scaled))
+        if seed and name in CURVES:
+            continue  # the others have no seed, and the split is the same
+        found["1-NN, L2"].append(judge(Neighbour(), *scaled))
+        found["SVM, L2"].append(judge(Machine(), *scaled))
+        if name in CURVES:
+            found["1-NN, DTW"].append(judge(Neighbour(distance="dtw"), *scaled))
+            found["SVM, DTW"].append(judge(Machine(distance="dtw"), *scaled))
+        measure.say(name, seed)
+    shape = f"{len(scaled[0])} + {len(scaled[2])} × {scaled[0].shape[1]}"
+    return shape, {column: np.mean(runs, axis=0) for column, runs in found.items() if runs}
+
+
+def show_accuracy(given):
+    """Print a table: error in percent, and seconds."""
+    names = (*CURVES, *TABLES) if given.folder else ("moons",)
+    lines = []
+    for name in names:
+        shape, found = measure_accuracy(name, given.folder, 5 if given.quick else 100, 1 if given.quick else 5)
+        best = min(error for error, _ in found.values())
+        cells = []
+        for column in COLUMNS:
+            if column not in found:
+                cells.append("")
+                continue
+            error, seconds = found[column]
+            shown = f"{100 * error:.1f}"
+            cells.append(f"{f'**{shown}**' if error <= best + 5e-4 else shown} ({measure.digits(seconds, 2)} s)")
+        lines.append([name, shape, *cells])
+    text = measure.markdown(["data", "train + test × values", *COLUMNS], lines)
+    caption = f"Errors in percent, and seconds. {measure.describe_machine('weald', 'scikit-learn', 'numpy')}."
+    measure.publish(given, "kernel-accuracy", f"{text}\n\n{caption}")
+
+
+# ---------------------------------------------------------------------------------------------------------------- cost
+
+
+def time_beside_plain(n_rows, n_trees, n_jobs, repeats):
+    """Seconds of a plain forest and of a kernel forest, in turn; the best of each."""
+    X, y = make_classification(n_rows, 50, n_informative=20, n_redundant=10, random_state=0)
+    models = [
+        kind(n_trees, random_state=0, n_jobs=n_jobs)
+        for kind in (weald.RandomForestClassifier, weald.KernelForestClassifier)
+    ]
+    for model in models:
+        model.fit(X[:100], y[:100])
+    times = [[measure.clock(lambda model=model: model.fit(X, y)) for model in models] for _ in range(repeats)]
+    return np.min(times, axis=0).tolist()
+
+
+def fit_many_curves(n_rows, n_trees, n_jobs):
+    """Seconds and megabytes of a fit whose prototypes are all curves."""
+    rng = np.random.default_rng(0)
+    phase = rng.uniform(0, 6, n_rows)
+    curves = np.sin(phase[:, np.newaxis] + np.linspace(0, 9, 100)) + 0.5 * rng.normal(size=(n_rows, 100))
+    y = np.sin(3 * phase) > 0
+    model = weald.KernelForestClassifier(n_trees, n_prototypes="all", random_state=0, n_jobs=n_jobs)
+    with measure.MemoryWatch() as watch:
+        seconds = measure.clock(lambda: model.fit(curves, y))
+    return seconds, watch.megabytes, len(model.prototypes_)
+
+
+def time_warping(n_rows, length, n_jobs):
+    """Seconds of a fit and a prediction with dynamic time warping."""
+    rng = np.random.default_rng(0)
+    phase = rng.uniform(0, 6, 2 * n_rows)
+    curves = np.sin(phase[:, np.newaxis] + np.linspace(0, 9, length)) + 0.3 * rng.normal(size=(2 * n_rows, length))
+    y = np.sin(phase) > 0
+    model = weald.KernelForestClassifier(100, distance="dtw", n_prototypes="all", random_state=0, n_jobs=n_jobs)
+    return measure.clock(lambda: model.fit(curves[:n_rows], y[:n_rows]).predict(curves[n_rows:]))
+
+
+def same_on_threads(n_rows):
+    """Whether 1, 2 and 5 threads grow one forest."""
+    X, y = make_classification(n_rows, 50, n_informative=20, random_state=0)
+    prints = {
+        weald.KernelForestClassifier(20, random_state=0, n_jobs=n).fit(X, y).forest_.fingerprint() for n in (1, 2, 5)
+    }
+    return len(prints) == 1
+
+
+def show_cost(given):
+    """Print a table of what things cost."""
+    small = given.quick
+    plain, kernel = measure.afresh(
+        time_beside_plain, 300 if small else 5000, 5 if small else 100, given.jobs, given.repeats
+    )
+    n_rows = 300 if small else 20_000
+    seconds, megabytes, n_used = measure.afresh(fit_many_curves, n_rows, 5 if small else 100, given.jobs)
+    warping = measure.afresh(time_warping, 100, 96, given.jobs)
+    more = measure.afresh(time_warping, 100 if small else 1000, 100, given.jobs)
+    same = measure.afresh(same_on_threads, 300 if small else 5000)
+    lines = [
+        ["5,000 × 50, Gaussian", f"{kernel:.2f} s; the plain forest {plain:.2f} s: **{kernel / plain:.1f}×**"],
+        [
+            f"{n_rows:,} curves of 100 values, L2, all of them prototypes",
+            f"{seconds:.0f} s, {megabytes / 1024:.1f} GiB; {n_used:,} prototypes are used and stored",
+        ],
+        ["100 curves of 96 values (the size of ecg200), DTW, fit and 100 predictions", f"{warping:.2f} s"],
+        [f"{100 if small else 1000:,} curves of 100 values, DTW, fit and as many predictions", f"{more:.1f} s"],
+        ["1, 2 and 5 threads", "the same fingerprint" if same else "DIFFERENT FINGERPRINTS"],
+    ]
+    text = measure.markdown(["fit of 100 trees", ""], lines)
+    caption = f"{given.jobs} threads. {measure.describe_machine('weald', 'scikit-learn', 'numpy')}."
+    measure.publish(given, "kernel-cost", f"{text}\n\n{caption}")
+
+
+def main():
+    """Measure what was asked for."""
+    parser = measure.options(__doc__, PAGE)
+    parser.add_argument("--folder", help="parquet files; without, a small set that scikit-learn makes")
+    parser.add_argument("--only", default="accuracy,cost")
+    given = parser.parse_args()
+    if "accuracy" in given.only:
+        show_accuracy(given)
+    if "cost" in given.only:
+        show_cost(given)
+
+
+if __name__ == "__main__":
+    main()
