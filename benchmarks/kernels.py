@@ -30,22 +30,28 @@ TABLES = ("sonar", "diabetes", "satimage", "zipcode", "spam")
 COLUMNS = ("random forest", "kernel forest", 'kernel="auto"', "1-NN, L2", "1-NN, DTW", "SVM, L2", "SVM, DTW")
 
 
-def splits(name, folder, seeds):
-    """Yield what forests are fitted to and tested on, and the same on one scale."""
+def splits(name, folder, n_seeds):
+    """Yield seeds, whether their split is a new one, and what models are fitted to and tested on; also on one scale."""
     if folder:
         X, y, _, is_train = read_parquet(Path(folder) / f"{name}.parquet")
     else:
         X, y = make_moons(200, noise=0.2, random_state=0)
         is_train = None
     X = X.astype(np.float64)
-    for seed in seeds:
+    for seed in range(n_seeds):
         if is_train is None:
             train, test = train_test_split(np.arange(len(X)), test_size=1 / 3, random_state=seed, stratify=y)
         else:
             train, test = np.flatnonzero(is_train), np.flatnonzero(~is_train)
         scaler = StandardScaler().fit(X[train])
         same_scale = X if name in CURVES else scaler.transform(X)
-        yield seed, (X[train], y[train], X[test], y[test]), (same_scale[train], y[train], same_scale[test], y[test])
+        is_new = is_train is None or seed == 0
+        yield (
+            seed,
+            is_new,
+            (X[train], y[train], X[test], y[test]),
+            (same_scale[train], y[train], same_scale[test], y[test]),
+        )
 
 
 def judge(model, X, y, fresh, truth):
@@ -103,14 +109,14 @@ def likeness(forest, X):
 def measure_accuracy(name, folder, n_trees, n_seeds):
     """Errors and seconds of each method on one data set."""
     found = {column: [] for column in COLUMNS}
-    for seed, raw, scaled in splits(name, folder, range(n_seeds)):
+    for seed, is_new, raw, scaled in splits(name, folder, n_seeds):
         grown = {"n_estimators": n_trees, "random_state": seed}
         found["random forest"].append(judge(weald.RandomForestClassifier(**grown), *raw))
         found["kernel forest"].append(judge(weald.KernelForestClassifier(**grown), *scaled))
         if name in CURVES or not folder:
             found['kernel="auto"'].append(judge(weald.KernelForestClassifier(**grown, kernel="auto"), *scaled))
-        if seed and name in CURVES:
-            continue  # the others have no seed, and the split is the same
+        if not is_new:
+            continue  # the others have no seed
         found["1-NN, L2"].append(judge(Neighbour(), *scaled))
         found["SVM, L2"].append(judge(Machine(), *scaled))
         if name in CURVES:
@@ -126,7 +132,9 @@ def show_accuracy(given):
     names = (*CURVES, *TABLES) if given.folder else ("moons",)
     lines = []
     for name in names:
-        shape, found = measure_accuracy(name, given.folder, 5 if given.quick else 100, 1 if given.quick else 5)
+        shape, found = measure_accuracy(
+            name, given.folder, 5 if given.quick else 100, 1 if given.quick else given.repeats
+        )
         best = min(error for error, _ in found.values())
         cells = []
         for column in COLUMNS:

@@ -87,6 +87,12 @@ def test_the_page_on_speed_has_a_place_for_each_script():
     assert sorted(re.findall(r"^<!-- /(\w+) -->$", page, re.MULTILINE)) == sorted(marks)
 
 
+def test_kernel_forests_are_measured(folder):
+    printed = run("kernels.py", "--quick", "--repeats", "1", folder=folder)
+    assert re.search(r"^\| moons \| 133 \+ 67 × 2 \| .*[\d.]+", printed, re.MULTILINE)
+    assert "the same fingerprint" in printed
+
+
 def test_extra_trees_are_compared(folder):
     printed = run("extra_trees.py", "--quick", "--seeds", "1", folder=folder)
     assert len(re.findall(r"\| 200 × \d+ \| 3 \| [\d.]+ \| [\d.]+ \| [\d.]+× \|", printed)) == 5

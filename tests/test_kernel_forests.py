@@ -374,6 +374,10 @@ def test_what_knows_nothing_of_kernels_says_what_to_do_instead():
             method()
     with pytest.raises(ParameterError, match="prune_prototypes"):
         weald.importance(model, X, y, kind="drop_column")
+    with pytest.raises(ParameterError, match="prune_prototypes"):
+        weald.select_features(model, X, y)
+    with pytest.raises(ParameterError, match="Name a kernel here"):
+        weald.tune(weald.KernelForestClassifier(kernel="auto"), X, y)
     plain = model.plain_forest()
     assert np.array_equal(plain.predict_proba(model.kernel_matrix(X)), model.predict_proba(X))
     assert "forest_predict" in plain.to_c(check=False).model
@@ -384,3 +388,8 @@ def test_importances_are_those_of_prototypes(kind):
     model = weald.KernelForestClassifier(**FEW, n_prototypes=12).fit(X, y)
     found = weald.importance(model, X, y, kind=kind)
     assert found.names == tuple(model.column_names_)
+
+
+def test_parameters_are_tuned():
+    tuned = weald.tune(weald.KernelForestClassifier(**FEW, n_prototypes=12), X, y, budget=3)
+    assert tuned.best_estimator.n_prototypes == 12

@@ -168,7 +168,9 @@ class KernelForest(RandomForest):
         engine, n_threads = open_engine(self.engine), count_threads(self.n_jobs)
         table: Any = reading.table.X
         samples = table.sight.samples
-        kernel = getattr(self, "kernel_", None) or resolve_kernel(vars(self), samples, engine, n_threads)
+        if not hasattr(self, "_prototype_seed_"):
+            self._prototype_seed_ = params.draw_seed(self.random_state)
+        kernel = getattr(self, "kernel_", None) or self._resolve_kernel(samples, engine, n_threads)
         check_function(kernel, kernel.prepare(samples.take(np.arange(min(len(samples), 40)))))
         rows, prototypes = self._choose(kernel, reading)
         table.compare(kernel, engine, prototypes, n_threads)
@@ -187,6 +189,13 @@ class KernelForest(RandomForest):
             self.kernel_, self._rows_ = kernel, rows
             self._n_columns_, self._n_prototypes_ = table.shape[1], table.n_kernel
         return engine, codes
+
+    def _resolve_kernel(self, samples: AnySamples, engine: Engine, n_threads: int) -> Kernel:
+        if self.kernel == "auto":
+            raise ParameterError(
+                'kernel="auto" is chosen by fit. Name a kernel here, for example that of choice_.words.'
+            )
+        return resolve_kernel(vars(self), samples, engine, n_threads)
 
     def _choose(self, kernel: Kernel, reading: Reading) -> tuple[IntArray, Prototypes]:
         """Choose prototypes: rows of the user's X (-1 where they were given), and what samples are compared with."""

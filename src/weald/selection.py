@@ -171,6 +171,10 @@ class FeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _check(self) -> None:
         """Refuse parameters that mean nothing."""
+        if hasattr(self.forest, "prune_prototypes"):
+            raise ParameterError(
+                "Features of a kernel forest are prototypes, not columns of X. Use its prune_prototypes instead."
+            )
         if self.kind not in KINDS or self.kind == "local":
             choices = ", ".join(repr(kind) for kind in KINDS if kind != "local")
             raise ParameterError(f"kind={self.kind!r} is not allowed. Give {choices}.")
