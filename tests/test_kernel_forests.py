@@ -1,6 +1,7 @@
 """Kernel forests: a forest of kernel values, and nothing else."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -393,3 +394,44 @@ def test_importances_are_those_of_prototypes(kind):
 def test_parameters_are_tuned():
     tuned = weald.tune(weald.KernelForestClassifier(**FEW, n_prototypes=12), X, y, budget=3)
     assert tuned.best_estimator.n_prototypes == 12
+
+
+@pytest.mark.parametrize(
+    ("words", "samples"),
+    [
+        ({}, X),
+        ({"mix": True, "oob_score": True}, X),
+        ({"kernel": "auto"}, X),
+        ({"distance": "dtw"}, [row[: 2 + i % 2] for i, row in enumerate(X)]),
+        ({}, [(np.arange(2.0 + i % 2), row[: 2 + i % 2]) for i, row in enumerate(X)]),
+        ({"kernel": "precomputed"}, X @ X.T),
+    ],
+    ids=["vectors", "mix", "auto", "curves", "times", "precomputed"],
+)
+def test_a_file_brings_back_the_same_model(words, samples, tmp_path):
+    model = weald.KernelForestClassifier(**FEW, **words).fit(samples, y)
+    model.save(tmp_path / "model.weald")
+    loaded = weald.load(tmp_path / "model.weald")
+    assert prints(loaded) == prints(model)
+    assert np.array_equal(loaded.predict_proba(samples), model.predict_proba(samples))
+    assert np.array_equal(loaded.out_of_bag(samples, y).shares, model.out_of_bag(samples, y).shares, equal_nan=True)
+    pruned = loaded.prune_prototypes(samples, y, n=5)
+    pruned.save(tmp_path / "pruned.weald")
+    assert np.array_equal(weald.load(tmp_path / "pruned.weald").predict(samples), pruned.predict(samples))
+
+
+def test_a_function_is_not_written_to_a_file(tmp_path):
+    model = weald.KernelForestClassifier(**FEW, kernel=overlap).fit(["oak", "ash", "elm"] * 3, [0, 1, 0] * 3)
+    with pytest.raises(weald.WealdError, match=r"function cannot be written to a .weald file"):
+        model.save(tmp_path / "model.weald")
+
+
+@pytest.mark.parametrize("spoil", ["_columns_", "_kept_", "kernel_", "prototype_rows_", "sample_kind_", "_n_columns_"])
+def test_a_file_whose_parts_do_not_fit_is_refused(spoil, tmp_path):
+    model = weald.KernelForestClassifier(**FEW).fit(X, y)
+    other = weald.KernelForestClassifier(**FEW, n_prototypes=9).fit(X, y)
+    wrong = {"sample_kind_": "curves", "kernel_": replace(model.kernel_, distance="l3")}
+    setattr(model, spoil, wrong.get(spoil, getattr(other, spoil)))
+    model.save(tmp_path / "model.weald")
+    with pytest.raises(weald.WealdError, match="cannot be read"):
+        weald.load(tmp_path / "model.weald")

@@ -76,7 +76,7 @@ class KernelForest(RandomForest):
     prototype_rows_: IntArray
     # Trees are grown from all columns and keep those that they use.
     _prototype_seed_: int
-    _rows_: IntArray  # by prototype, of those that the trees use once they are grown: the row of X
+    _rows_: IntArray  # by prototype, while trees grow: the row of X
     _n_columns_: int  # that the trees were grown from
     _columns_: IntArray  # those of them that the trees use
     _n_prototypes_: int  # that the trees were grown from
@@ -237,7 +237,8 @@ class KernelForest(RandomForest):
         self.forest_ = narrow(self.forest_, self._columns_)
         of_kernel = self._columns_[self._columns_ < self._n_prototypes_]
         self.growth_ = replace(self.growth_, feature_weights=())  # said of columns that are gone
-        self._rows_ = self.prototype_rows_ = self._rows_[of_kernel]
+        self.prototype_rows_ = self._rows_[of_kernel]
+        del self._rows_
         self._kept_ = table.prototypes.take(of_kernel)
 
     # --------------------------------------------------------------------------------------------------- predict

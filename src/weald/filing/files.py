@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from weald.errors import FormatError, ParameterError
-from weald.filing import container, plain_arrays
+from weald.filing import container, kernel_parts, plain_arrays
 from weald.filing.container import Buffer, Contents, require
 from weald.filing.packing import BYTES_PER_NODE, Head, pack, unpack
 from weald.filing.values import Reader, Writer, fits
@@ -38,7 +38,9 @@ FORMAT = "1.0"
 # Words that a reader must understand: each stands for something that older readers would get wrong.
 WORDS = ("estimator", "forest", "mappable", "zlib")
 
-RECORDS: dict[str, type] = {kind.__name__: kind for kind in (Bags, Categories, Curve, Growth, Head, Origin, Schema)}
+RECORDS: dict[str, type] = {
+    kind.__name__: kind for kind in (Bags, Categories, Curve, Growth, Head, Origin, Schema, *kernel_parts.RECORDS)
+}
 
 # What a fit leaves, beside the forest, the growth and the schema, which are written by themselves.
 LEARNT: dict[str, Any] = {
@@ -51,6 +53,7 @@ LEARNT: dict[str, Any] = {
     "oob_score_": float,
     "oob_share_": float,
     "seed_": int,
+    **kernel_parts.LEARNT,
 }
 APART = ("forest_", "growth_", "schema_", "tree_", "oob_", "oob_decision_function_", "oob_prediction_")
 OOB_STATE: dict[str, Any] = {
@@ -128,7 +131,7 @@ def estimators() -> dict[str, type]:
     import weald
     from weald.estimator import TreeModel
 
-    kinds = {name: getattr(weald, name) for name in weald.__all__ if not name.startswith("Kernel")}
+    kinds = {name: getattr(weald, name) for name in weald.__all__}
     return {name: kind for name, kind in kinds.items() if isinstance(kind, type) and issubclass(kind, TreeModel)}
 
 
@@ -371,13 +374,16 @@ def _check_sets(forest: Forest, schema: Schema) -> None:
 
 def _check_model(model: Any, head: Head) -> None:
     """Make sure that the parts of a model belong together."""
-    growth, schema, n = model.growth_, model.schema_, head.n_features
+    growth, schema = model.growth_, model.schema_
+    n = kernel_parts.check_parts(model, head) if kernel_parts.has_kernel(model) else head.n_features
     needed = {"n_features_in_", "n_outputs_", "seed_", *(("classes_", "n_classes_") if head.n_classes else ())}
+    if not n:  # samples that are no rows of a table
+        needed.remove("n_features_in_")
     missing = needed - vars(model).keys()
     require(not missing, f"{', '.join(sorted(missing))} is missing.")
     is_of_classes = model._task == "classification"  # noqa: SLF001  (of the estimator's kind)
     require(is_of_classes == (head.n_classes > 0), "The forest is of another kind than the estimator.")
-    require(model.n_features_in_ == n == len(schema.categories), "Features differ in number.")
+    require(getattr(model, "n_features_in_", 0) == n == len(schema.categories), "Features differ in number.")
     names = getattr(model, "feature_names_in_", None)
     named = names is None or (names.shape == (n,) and all(isinstance(name, str) for name in names.tolist()))
     require(named and (schema.names is None or len(schema.names) == n), "Names of features differ in number.")
