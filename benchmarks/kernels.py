@@ -27,7 +27,16 @@ import weald
 PAGE = measure.ROOT / "docs" / "kernel-forests.md"
 CURVES = ("gunpoint", "ecg200", "italypowerdemand")
 TABLES = ("sonar", "diabetes", "satimage", "zipcode", "spam")
-COLUMNS = ("random forest", "kernel forest", 'kernel="auto"', "1-NN, L2", "1-NN, DTW", "SVM, L2", "SVM, DTW")
+COLUMNS = (
+    "random forest",
+    "kernel forest",
+    "mix=True",
+    'kernel="auto"',
+    "1-NN, L2",
+    "1-NN, DTW",
+    "SVM, L2",
+    "SVM, DTW",
+)
 
 
 def splits(name, folder, n_seeds):
@@ -113,6 +122,7 @@ def measure_accuracy(name, folder, n_trees, n_seeds):
         grown = {"n_estimators": n_trees, "random_state": seed}
         found["random forest"].append(judge(weald.RandomForestClassifier(**grown), *raw))
         found["kernel forest"].append(judge(weald.KernelForestClassifier(**grown), *scaled))
+        found["mix=True"].append(judge(weald.KernelForestClassifier(**grown, mix=True), *scaled))
         if name in CURVES or not folder:
             found['kernel="auto"'].append(judge(weald.KernelForestClassifier(**grown, kernel="auto"), *scaled))
         if not is_new:
