@@ -16,7 +16,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from weald import criteria, params
+from weald import chunks, criteria, params
 from weald.bagging import read_design
 from weald.engines.door import Engine, open_engine
 from weald.errors import DataError, DataTypeError, ExportError, ParameterError
@@ -258,6 +258,14 @@ class KernelForest(RandomForest):
         parts = [super(KernelForest, self)._sum_votes_of(forest, block) for block in rows.row_blocks()]
         return np.concatenate(parts)
 
+    def _predict_into(self, rows: Any, out: Any, dtype: Any, *width: int) -> Any:
+        room, begin = chunks.room_for(out, (len(rows), *width), dtype), 0
+        for block in rows.row_blocks():
+            part = room[begin : begin + len(block)]
+            open_engine(self.engine).predict(self.forest_, block, self._voting(), part, self._n_threads(block), None)
+            begin += len(block)
+        return room
+
     def _leaves(self, X: Any) -> IntArray:
         engine, n_threads = open_engine(self.engine), count_threads(self.n_jobs)
         blocks = self._read(X).row_blocks()
@@ -417,7 +425,7 @@ def _refuse(name: str) -> Any:
     return refuse
 
 
-for _name in [*(name for name in vars(Exportable) if name.startswith("to_")), "report"]:
+for _name in [*(name for name in vars(Exportable) if name.startswith("to_")), "compile", "report"]:
     setattr(KernelForest, _name, _refuse(_name))
 
 
