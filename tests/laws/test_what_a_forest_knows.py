@@ -49,6 +49,13 @@ def strength(model, table, y):
 KNOWLEDGE = {"out_of_bag": out_of_bag, "neighbours": neighbours, "strength": strength} | {
     kind: lambda model, table, y, kind=kind: [weald.importance(model, table, y, kind=kind).values] for kind in KINDS
 }
+
+
+def save_and_load(model, file):
+    model.save(file)
+    return weald.load(file)
+
+
 PAIRS = [(kind, what) for kind in MODELS for what in KNOWLEDGE if (kind, what) != ("numbers", "strength")]
 each = pytest.mark.parametrize(("kind", "what"), PAIRS)
 
@@ -71,13 +78,14 @@ def test_a_sparse_table_says_the_same(kind, what):
     assert_same(found, KNOWLEDGE[what](fit(kind), X, TARGETS[kind]))
 
 
-@pytest.mark.parametrize("way", ["saved", "merged", "grown on", "sliced"])
+@pytest.mark.parametrize("way", ["saved", "pickled", "merged", "grown on", "sliced"])
 @each
-def test_it_survives(kind, what, way):
+def test_it_survives(kind, what, way, tmp_path):
     """Whatever became of the forest in between, the training data brings all back."""
     whole, y = fit(kind), TARGETS[kind]
     changed = {
-        "saved": lambda: pickle.loads(pickle.dumps(whole)),
+        "saved": lambda: save_and_load(whole, tmp_path / "forest.weald"),
+        "pickled": lambda: pickle.loads(pickle.dumps(whole)),
         "merged": lambda: whole[:4] + whole[4:],
         "grown on": lambda: fit(kind, 5, warm_start=True).set_params(n_estimators=9).fit(X, y),
         "sliced": lambda: fit(kind, 12)[:9],
