@@ -174,7 +174,7 @@ def export_rows(found):
 def main():
     parser = measure.options(__doc__, PAGE)
     parser.add_argument("--data", default="cover")
-    parser.add_argument("--rows", type=int, default=60_000)
+    parser.add_argument("--rows", type=int, default=40_000)
     parser.add_argument("--trees", type=int, default=100)
     given = parser.parse_args()
     name, n_rows, n_trees = ("small", 500, 3) if given.quick else (given.data, given.rows, given.trees)
