@@ -174,6 +174,9 @@ def test_a_model_is_converted(place, tmp_path, capsys):
     out = tmp_path / "m.c"
     assert ask(capsys, "convert", folder / "m.weald", "-o", out)["to"] == "c"
     assert "forest_predict" in out.read_text()
+    out = tmp_path / "m.json"
+    assert ask(capsys, "convert", folder / "m.weald", "-o", out)["to"] == "json"
+    assert json.loads(out.read_text())
     assert run(["convert", str(folder / "m.weald"), "-o", str(tmp_path / "m.xyz")]) == 1
     assert "What should m.xyz be?" in capsys.readouterr().err
 

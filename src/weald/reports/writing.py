@@ -130,7 +130,7 @@ def report(
     --------
     >>> import weald
     >>> from sklearn.datasets import load_iris
-    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> X, y = load_iris(return_X_y=True)
     >>> forest = weald.RandomForestClassifier(50, random_state=0).fit(X, y)
     >>> page = weald.report(forest, X, y, title="Iris")
     >>> [round(value, 3) for value in page.metrics["out of bag"]["accuracy"]]
