@@ -145,7 +145,7 @@ bench: build $(VENV)/peers ## Measure weald against other libraries; ARGS=--writ
 
 .PHONY: bench-all
 bench-all: build $(VENV)/peers ## Measure everything in README.md and docs/speed.md anew (an hour)
-	for script in table settings small growth threads simd costs where; do \
+	for script in table settings small growth threads simd costs where predict constant_memory; do \
 		$(BIN)/python benchmarks/$$script.py --write $(ARGS); done
 
 .PHONY: docs

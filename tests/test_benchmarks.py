@@ -93,6 +93,32 @@ def test_kernel_forests_are_measured(folder):
     assert "the same fingerprint" in printed
 
 
+@pytest.mark.parametrize(
+    ("script", "options", "mark", "pattern"),
+    [
+        (
+            "predict.py",
+            ["--data", "small", "--libraries", "scikit-learn,weald"],
+            "predict",
+            r"two classes, small \| 3 \|",
+        ),
+        ("constant_memory.py", [], "constant-memory", r"^\| 2,000 \| [\d.]+ \| \d+ \|$"),
+    ],
+)
+def test_a_script_of_the_page_on_production_writes_its_block(script, options, mark, pattern, tmp_path, folder):
+    page = tmp_path / "production.md"
+    page.write_text(f"before\n<!-- {mark} -->\n<!-- /{mark} -->\nafter\n")
+    printed = run(script, "--quick", *options, "--write", page, folder=folder)
+    assert re.search(pattern, printed, re.MULTILINE)
+    assert page.read_text() == f"before\n<!-- {mark} -->\n{printed}<!-- /{mark} -->\nafter\n"
+    assert f"<!-- {mark} -->\n" in (ROOT / "docs" / "production.md").read_text()
+
+
+def test_more_threads_are_compared(folder):
+    printed = run("predict.py", "--quick", "--data", "small", "--threads", "1,2", folder=folder)
+    assert re.search(r"^\| 2 \| [\d.]+ \| [\d.]+× \|$", printed, re.MULTILINE)
+
+
 def test_extra_trees_are_compared(folder):
     printed = run("extra_trees.py", "--quick", "--seeds", "1", folder=folder)
     assert len(re.findall(r"\| 200 × \d+ \| 3 \| [\d.]+ \| [\d.]+ \| [\d.]+× \|", printed)) == 5
