@@ -22,7 +22,6 @@ WAYS = {  # of weald: what `save` is told
     "weald, not compressed": {"compress": False},
     "weald, mappable": {"mappable": True},
 }
-SHARES = {"classes": "sqrt", "values": 1 / 3}  # of the features that a node looks at
 PICKLED = ("scikit-learn", "scikit-learn-intelex")
 
 
@@ -31,15 +30,20 @@ def size_of(path):
     return sum(f.stat().st_size for f in path.rglob("*") if f.is_file()) if path.is_dir() else path.stat().st_size
 
 
+def share_of(task, X):
+    """Share of the features that a node looks at: boosters know no other way to say it."""
+    return max(1, int(X.shape[1] ** 0.5)) / X.shape[1] if task == "classes" else 1 / 3
+
+
 def best(work, repeats):
     return min(measure.clock(work) for _ in range(repeats))
 
 
 def keep_pickled(library, task, X, y, n_trees, n_jobs, path):
     """Return how to write and how to read, and the number of nodes."""
-    forest = measure.make_forest(library, task, n_estimators=n_trees, max_features=SHARES[task], n_jobs=n_jobs).fit(
-        X, y
-    )
+    forest = measure.make_forest(
+        library, task, n_estimators=n_trees, max_features=share_of(task, X), n_jobs=n_jobs
+    ).fit(X, y)
     return (
         lambda: path.write_bytes(pickle.dumps(forest, protocol=5)),
         lambda: pickle.loads(path.read_bytes()),
@@ -48,9 +52,9 @@ def keep_pickled(library, task, X, y, n_trees, n_jobs, path):
 
 
 def keep_xgboost(task, X, y, n_trees, n_jobs, path):
-    forest = measure.make_forest("XGBoost", task, n_estimators=n_trees, max_features=SHARES[task], n_jobs=n_jobs).fit(
-        X, y
-    )
+    forest = measure.make_forest(
+        "XGBoost", task, n_estimators=n_trees, max_features=share_of(task, X), n_jobs=n_jobs
+    ).fit(X, y)
     booster = forest.get_booster() if hasattr(forest, "get_booster") else forest.model_.get_booster()
     path = path.with_suffix(".ubj")
 
@@ -84,9 +88,9 @@ def keep_ydf(task, X, y, n_trees, n_jobs, path):
 def keep_weald(task, X, y, n_trees, n_jobs, path, way):
     import weald
 
-    forest = measure.make_forest("weald", task, n_estimators=n_trees, max_features=SHARES[task], n_jobs=n_jobs).fit(
-        X, y
-    )
+    forest = measure.make_forest(
+        "weald", task, n_estimators=n_trees, max_features=share_of(task, X), n_jobs=n_jobs
+    ).fit(X, y)
     mapped = WAYS[way].get("mappable", False)
     return (
         lambda: forest.save(path, **WAYS[way]),
