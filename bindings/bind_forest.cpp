@@ -19,6 +19,7 @@
 #include "forest.h"
 #include "freed.h"
 #include "grow.h"
+#include "grow_targets.h"
 #include "predict.h"
 
 namespace weald {
@@ -229,6 +230,32 @@ nb::dict bind_grow(const Codes& codes, const Growth& growth, std::uint64_t seed,
     return arrays_of(std::move(grown));
 }
 
+// `said` is by joint target, then by target. Returns the arrays, and the centre of each target.
+nb::tuple bind_grow_targets(const Codes& codes, const Vector<double>& said, std::uint32_t n_targets,
+                            std::vector<std::uint32_t> n_classes, const Growth& growth, std::uint64_t seed,
+                            std::uint32_t first_tree, std::uint32_t n_trees, std::size_t n_threads,
+                            const nb::object& watch) {
+    const auto values = span_of(said);
+    const bool are_classes = !n_classes.empty();
+    if (n_targets == 0 || values.size() != std::size_t{codes.n_classes} * n_targets ||
+        (are_classes && n_classes.size() != n_targets)) {
+        throw std::invalid_argument("the targets are not those of the table");
+    }
+    for (std::size_t i = 0; are_classes && i < values.size(); ++i) {
+        if (!(values[i] >= 0 && values[i] < n_classes[i % n_targets])) {
+            throw std::invalid_argument("a class is out of range");
+        }
+    }
+    const Targets targets{n_targets, std::move(n_classes), {values.begin(), values.end()}};
+    Work work = make_work(n_threads, watch);
+    GrownTargets found;
+    {
+        const nb::gil_scoped_release release;
+        found = grow_targets(codes, targets, growth, seed, first_tree, n_trees, work);
+    }
+    return nb::make_tuple(arrays_of(std::move(found.grown)), found.centers);
+}
+
 NumpyVector<std::uint32_t> bind_bag(const Codes& codes, const Growth& growth, std::uint64_t seed, std::uint32_t tree) {
     const std::vector<std::uint32_t> by_rank = BagDrawer(codes, growth).sizes(seed, tree);
     std::vector<std::uint32_t> by_position(by_rank.size());
@@ -426,6 +453,9 @@ void bind_forest(nb::module_& module) {
 
     module.def("grow", &bind_grow, "codes"_a, "growth"_a, "seed"_a, "first_tree"_a, "n_trees"_a, "n_threads"_a,
                "watch"_a.none(), "Grow trees; returns their arrays by name.");
+    module.def("grow_targets", &bind_grow_targets, "codes"_a, "said"_a, "n_targets"_a, "n_classes"_a, "growth"_a,
+               "seed"_a, "first_tree"_a, "n_trees"_a, "n_threads"_a, "watch"_a.none(),
+               "Grow trees of several targets; returns their arrays by name, and the centre of each target.");
     module.def("bag", &bind_bag, "codes"_a, "growth"_a, "seed"_a, "tree"_a,
                "How often each row of the table counts in a tree.");
 

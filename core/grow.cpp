@@ -8,49 +8,13 @@
 
 #include "models.h"
 #include "nursery.h"
+#include "row_weights.h"
 #include "target.h"
 #include "weights.h"
 
 namespace weald {
 
 namespace {
-
-bool in_fixed_point(const Codes& codes, const Growth& growth) {
-    return !growth.bootstrap && !codes.weights_are_copies();
-}
-
-std::uint64_t line_weight(const Codes& codes, std::size_t rank) {
-    return codes.line.empty() ? 1 : codes.line[rank];
-}
-
-// Weights of the classes as floats, or nothing where classes weigh the same.
-std::vector<double> class_weights(const Codes& codes, const Growth& growth, const std::vector<std::uint32_t>& sizes) {
-    switch (growth.class_weight) {
-        case ClassWeight::none:
-            return {};
-        case ClassWeight::given:
-            return growth.class_weights;
-        default:
-            break;
-    }
-    const bool of_bag = growth.class_weight == ClassWeight::bag && growth.bootstrap;
-    std::vector<std::uint64_t> of_class(codes.n_classes);
-    for (std::size_t r = 0; r < codes.n_rows; ++r) {
-        of_class[static_cast<std::size_t>(codes.classes[r])] += of_bag ? sizes[r] : line_weight(codes, r);
-    }
-    return balanced_weights(of_class);
-}
-
-// Weights in fixed point, those of the classes included.
-std::vector<std::uint64_t> fixed_weights(const Codes& codes, const std::vector<double>& of_class) {
-    std::vector<double> weights = codes.weights;
-    if (!of_class.empty()) {
-        for (std::size_t r = 0; r < weights.size(); ++r) {
-            weights[r] *= of_class[static_cast<std::size_t>(codes.classes[r])];
-        }
-    }
-    return fixed_point(weights);
-}
 
 // `fill` gives a tree its rows and their payloads, for the sizes that its bag gives them.
 template <class Model, class Fill>

@@ -99,7 +99,6 @@ REFUSED_Y = {
     "missing": (replaced(Y, 4, np.nan), "Row 4 of y is nan"),
     "all missing": (np.full(N, np.nan), "Row 0 of y is nan"),
     "infinite": (replaced(Y, 4, -np.inf), "Row 4 of y is -inf"),
-    "two columns": (np.column_stack([Y, Y]), "y has 2 columns"),
     "three dimensions": (np.zeros((N, 1, 1)), "y"),
     "a number": (1.0, "y"),
     "complex numbers": (Y * 1j, "y holds complex"),

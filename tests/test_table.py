@@ -11,7 +11,8 @@ from sklearn.exceptions import DataConversionWarning
 
 import weald
 from weald.errors import DataError, DataTypeError
-from weald.table import MAX_CLASSES, read_features, read_table
+from weald.table import read_features, read_table
+from weald.targets import MAX_CLASSES
 
 X = np.array([[1.0, 5.0], [2.0, 6.0], [3.0, np.nan], [4.0, -np.inf]])
 Y = np.array([0, 1, 0, 1])
@@ -218,7 +219,6 @@ def test_a_column_vector_warns():
         ([0, 1, np.inf, 1], "Row 2 of y is inf"),
         (np.array(["a", None, "b", "a"], dtype=object), "Row 1 of y is None"),
         (np.array(["a", 1, "b", "a"], dtype=object), "y mixes labels that cannot be sorted: int, str"),
-        (np.zeros((4, 2)), "y has 2 columns"),
         (np.zeros((4, 2, 2)), "y"),
         (np.zeros(4, dtype=complex), "y holds complex128"),
         (np.zeros(4, dtype=[("a", int)]), "y holds"),
@@ -241,7 +241,6 @@ def test_what_is_no_label_is_refused(bad, words):
         (5.0, r"y should be a 1d array, but its shape is \(\)"),
         (np.array([1, 2, "x", 4], dtype=object), "Row 2 of y is 'x'"),
         (np.array([1, 2, None, 4], dtype=object), "Row 2 of y is nan"),
-        (np.zeros((4, 3)), "y has 3 columns"),
     ],
 )
 def test_what_is_no_finite_number_is_refused(bad, words):

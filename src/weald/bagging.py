@@ -17,7 +17,8 @@ import numpy.typing as npt
 
 from weald.errors import DataError, ParameterError, warn
 from weald.model import Bags
-from weald.table import Reading, Table, number_labels, read_labels
+from weald.table import Reading, Table
+from weald.targets import number_labels, read_labels
 
 MAX_DRAWS = 2**31 - 1
 BALANCED = "balanced"

@@ -7,9 +7,9 @@ A fit works on a copy and changes the estimator only when all has gone well: an 
 """
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from weald import chunks, criteria, params, progress, votes
+from weald import chunks, criteria, params, progress, several, votes
 from weald.compiling import compile_forest
 from weald.decrease import mean_decrease
 from weald.draws import draw_classes
@@ -34,6 +34,7 @@ from weald.table import Matrix, Reading, read_features, read_table
 from weald.threads import count_threads
 
 FEW_STEPS = 16384  # rows x trees that are not worth a second thread
+Grown = TypeVar("Grown")
 
 
 class TreeModel(Saved, CanReport, Exportable, BaseEstimator):
@@ -49,6 +50,7 @@ class TreeModel(Saved, CanReport, Exportable, BaseEstimator):
     verbose: int
 
     forest_: Forest
+    forests_: tuple[Forest, ...]  # where there are several targets; then there is no forest_
     growth_: Growth
     seed_: int
     n_outputs_: int
@@ -64,8 +66,8 @@ class TreeModel(Saved, CanReport, Exportable, BaseEstimator):
         ----------
         X : array or data frame of shape (n_rows, n_features)
             Numbers of any type; NaN is a missing value. float32 and float64 are used as they are.
-        y : array of shape (n_rows,)
-            Class labels, or numbers.
+        y : array of shape (n_rows,), or (n_rows, n_targets)
+            Class labels, or numbers; with several targets one column for each.
         sample_weight : array of shape (n_rows,), optional
             A weight of k is the row k times. Rows of weight 0 are left out.
 
@@ -90,6 +92,8 @@ class TreeModel(Saved, CanReport, Exportable, BaseEstimator):
     def _learn_from(self, reading: Reading, engine: Engine, coded: Any, before: Self) -> None:
         """Resolve, grow, keep."""
         names = getattr(self, "feature_names_in_", None)
+        if reading.table.targets is not None:
+            several.refuse(params.gather(self))
         self.growth_ = params.resolve(params.gather(self), reading.table, reading.classes, names)
         self._keep_schema(reading)
         self._grow(engine, coded, reading, before)
@@ -106,24 +110,36 @@ class TreeModel(Saved, CanReport, Exportable, BaseEstimator):
 
     def _keep_schema(self, reading: Reading) -> None:
         """Remember what predictions need to speak the user's language."""
-        self.n_outputs_ = 1
+        self.n_outputs_ = 1 if reading.table.targets is None else reading.table.targets.n_targets
 
     def _grow(self, engine: Engine, coded: Any, reading: Reading, before: Self) -> None:
         """Grow one tree."""
         self.seed_ = params.draw_seed(self.random_state)
-        self.forest_ = self._grow_trees(engine, coded, 0, 1)
+        if reading.table.targets is None:
+            self.forest_ = self._grow_trees(engine, coded, 0, 1)
+        else:
+            self._grow_targets(engine, coded, reading, 1)
 
     def _grow_trees(self, engine: Engine, coded: Any, first: int, n_trees: int) -> Forest:
         """Grow some trees, and show it if the user wants to see."""
+        return self._show(n_trees, lambda watch: self._grow_quietly(engine, coded, first, n_trees, watch))
+
+    def _grow_targets(self, engine: Engine, coded: Any, reading: Reading, n_trees: int) -> None:
+        """Grow trees of several targets."""
+        how = several.grow(engine, coded, reading, self.growth_, self.seed_, n_trees, self.n_jobs)
+        self.forests_ = self._show(n_trees, how)
+
+    def _show(self, n_trees: int, grow: Callable[[Watch | None], Grown]) -> Grown:
+        """Let the user see how trees grow."""
         watch = progress.watch_fit(self.verbose, n_trees)
         try:
-            forest = self._grow_quietly(engine, coded, first, n_trees, watch)
+            grown = grow(watch)
             if watch:
                 watch(1.0)  # a short fit may be over before the engine has anything to say
         finally:
             if watch:
                 watch.stop()
-        return forest
+        return grown
 
     def _grow_quietly(self, engine: Engine, coded: Any, first: int, n_trees: int, watch: Watch | None = None) -> Forest:
         """Grow some trees, and prune them."""
@@ -137,8 +153,31 @@ class TreeModel(Saved, CanReport, Exportable, BaseEstimator):
         if _is_plain(self, X):
             rows: Matrix = X
             return rows
-        check_is_fitted(self, "forest_")
+        self._shape()
         return read_features(self, X, reset=False)
+
+    def _shape(self) -> Forest:
+        """Give the nodes: those of the forest, or with several targets of any of its forests, which share them."""
+        if self._has_several():
+            return self.forests_[0]
+        check_is_fitted(self, "forest_")
+        return self.forest_
+
+    def _has_several(self) -> bool:
+        return "forests_" in vars(self)
+
+    def _require_no_room(self, out: Any, dtype: Any) -> None:
+        """Refuse an array to fill, or a type of it, with several targets."""
+        if out is not None or dtype is not None:
+            raise several.one_target_only(self.n_outputs_)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Say why there is no `forest_`, where several targets are the reason."""
+            if name == "forest_" and "forests_" in vars(self):
+                raise several.one_target_only(len(self.forests_))
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _sum_votes(self, X: Any) -> FloatArray:
         """Add up what the trees say of each row."""
@@ -167,12 +206,12 @@ class TreeModel(Saved, CanReport, Exportable, BaseEstimator):
     def _leaves(self, X: Any) -> IntArray:
         """Find the leaf of each row in each tree."""
         rows = self._read(X)
-        return open_engine(self.engine).leaves(self.forest_, rows, count_threads(self.n_jobs), None)
+        return open_engine(self.engine).leaves(self._shape(), rows, count_threads(self.n_jobs), None)
 
     def _paths(self, X: Any) -> sparse.csr_matrix:
         """Mark the nodes of all trees that each row passes."""
         leaves = self._leaves(X)
-        forest = self.forest_
+        forest = self._shape()
         parents = _parents(forest)
         n_rows = len(leaves)
         at = (leaves + forest.tree_start[:-1]).ravel()
@@ -304,8 +343,7 @@ class TreeModel(Saved, CanReport, Exportable, BaseEstimator):
 
         It favours features with many distinct values, whether or not they help on new rows.
         """
-        check_is_fitted(self, "forest_")
-        return mean_decrease(self.forest_)
+        return mean_decrease(self._shape())
 
     @property
     def categories_(self) -> list[npt.NDArray[Any] | None]:
@@ -326,6 +364,7 @@ class TreeModel(Saved, CanReport, Exportable, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
+        tags.target_tags.multi_output = True
         return tags
 
 
@@ -334,14 +373,15 @@ class TreeClassifier(ClassifierMixin, TreeModel):
 
     _task = criteria.CLASSIFICATION
 
-    classes_: npt.NDArray[Any]
-    n_classes_: int
+    classes_: Any  # an array; of several targets a list of arrays
+    n_classes_: Any
 
     def _keep_schema(self, reading: Reading) -> None:
         super()._keep_schema(reading)
         assert reading.classes is not None  # noqa: S101  (for the type checker: a classifier's reading has classes)
         self.classes_ = reading.classes
-        self.n_classes_ = len(reading.classes)
+        one = reading.table.targets is None
+        self.n_classes_ = len(reading.classes) if one else [len(classes) for classes in reading.classes]
 
     def predict_votes(self, X: Any) -> FloatArray:
         """Add up what the trees say, in tree order.
@@ -354,8 +394,13 @@ class TreeClassifier(ClassifierMixin, TreeModel):
         -------
         array of shape (n_rows, n_classes)
             Sums over trees: of class shares in the leaves, or with `voting="hard"` the number of trees for each class.
+            Of several targets a list of such arrays.
         """
-        return self._sum_votes(X)
+        return self._sum_votes_of_targets(X) if self._has_several() else self._sum_votes(X)
+
+    def _sum_votes_of_targets(self, X: Any) -> Any:
+        rows = self._read(X)
+        return several.sum_votes(open_engine(self.engine), self.forests_, rows, self._voting(), self.n_jobs)
 
     def predict_proba(self, X: Any, *, out: Any = None, dtype: Any = None) -> FloatArray:
         """Average what the trees say: shares of the classes that add up to 1.
@@ -371,8 +416,12 @@ class TreeClassifier(ClassifierMixin, TreeModel):
         Returns
         -------
         array of shape (n_rows, n_classes)
-            Columns in the order of `classes_`. It is `out` if that was given.
+            Columns in the order of `classes_`. It is `out` if that was given. Of several targets a list of such arrays.
         """
+        if self._has_several():
+            self._require_no_room(out, dtype)
+            sums = self._sum_votes_of_targets(X)
+            return [of_target / self._shape().vote_total for of_target in sums]  # type: ignore[return-value]
         return self._predict_into(self._read(X), out, dtype, self.n_classes_)
 
     def predict_log_proba(self, X: Any) -> FloatArray:
@@ -387,7 +436,10 @@ class TreeClassifier(ClassifierMixin, TreeModel):
         array of shape (n_rows, n_classes)
         """
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+            shares = self.predict_proba(X)
+            if self._has_several():
+                return [np.log(of_target) for of_target in shares]  # type: ignore[return-value]
+            return np.log(shares)
 
     def predict(self, X: Any, *, rule: str = "majority", repeat: int = 0) -> npt.NDArray[Any]:
         """Choose a class for each row.
@@ -418,10 +470,36 @@ class TreeClassifier(ClassifierMixin, TreeModel):
         """
         params.check_argument("rule", rule, (params.Name(("majority", "sample")),))
         params.check_argument("repeat", repeat, (params.Whole(0, 2**24),))
+        if self._has_several():
+            if rule == "sample":
+                raise several.one_target_only(self.n_outputs_)
+            return several.winners(self._sum_votes_of_targets(X), self.classes_)
         sums = self._sum_votes(X)
         winners = sums.argmax(axis=1) if rule == "majority" else draw_classes(sums, self.seed_, repeat)
         labels: npt.NDArray[Any] = self.classes_[winners]
         return labels
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of the rows that are predicted right, with several targets in all of them.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+        y : array of shape (n_rows,), or (n_rows, n_targets)
+        sample_weight : array of shape (n_rows,), optional
+
+        Returns
+        -------
+        float
+        """
+        if self._has_several():
+            return several.score_classes(np.asarray(y), self.predict(X), sample_weight)
+        return float(super().score(X, y, sample_weight))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
 
 
 class TreeRegressor(RegressorMixin, TreeModel):
@@ -459,6 +537,9 @@ class TreeRegressor(RegressorMixin, TreeModel):
             It is `out` if that was given.
         """
         rows = self._read(X)
+        if self._has_several():
+            self._require_no_room(out, dtype)
+            return several.average(open_engine(self.engine), self.forests_, rows, self.n_jobs)
         means = self._predict_into(rows, out, dtype)
         if not np.isfinite(means).all():  # sums of huge numbers, or numbers that float32 does not hold
             add_up = votes.average(self.forest_, lambda forest, _: (self._sum_votes_of(forest, rows), forest.n_trees))

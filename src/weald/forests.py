@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from weald import oob, params, progress, settling
+from weald import oob, params, progress, settling, several
 from weald import resampling as ways
 from weald.bagging import read_design
 from weald.engines.door import Engine
@@ -52,7 +52,7 @@ class Trees(Sequence[AnyTree], Generic[AnyTree]):
         self._kind = kind
 
     def __len__(self) -> int:
-        return self._model.forest_.n_trees
+        return self._model._shape().n_trees  # noqa: SLF001  (it belongs to forests)
 
     @overload
     def __getitem__(self, which: int) -> AnyTree: ...
@@ -83,6 +83,10 @@ class Trees(Sequence[AnyTree], Generic[AnyTree]):
         learnt = ("growth_", "seed_", "n_outputs_", "classes_", "n_classes_", "n_features_in_", "feature_names_in_")
         tree.__dict__.update({name: getattr(model, name) for name in (*learnt, "schema_") if hasattr(model, name)})
         tree.__dict__.update(model._table_schema())  # noqa: SLF001  (its trees)
+        if model._has_several():  # noqa: SLF001
+            tree.forests_ = tuple(forest.take([number]) for forest in model.forests_)
+            tree.tree_ = Tree(tree.forests_[0], model.growth_.criterion, tree.forests_)
+            return tree
         tree.forest_ = replace(model.forest_.take([number]), tree_weight=np.empty(0))
         tree.tree_ = Tree(tree.forest_, model.growth_.criterion)
         return tree
@@ -137,6 +141,9 @@ class RandomForest(HasNeighbours):
 
     def _grow(self, engine: Engine, coded: Any, reading: Reading, before: Self) -> None:
         """Grow the trees, or those that are still missing; then look at the rows outside the bags."""
+        if reading.table.targets is not None:
+            self._grow_all_targets(engine, coded, reading)
+            return
         old = before.forest_ if self.warm_start and hasattr(before, "forest_") else None
         self.seed_ = params.draw_seed(self.random_state) if old is None else before.seed_
         if old is not None:
@@ -147,6 +154,22 @@ class RandomForest(HasNeighbours):
         self.forest_ = self._grow_so_many(engine, coded, reading, self.n_estimators, old)
         if self.oob_score:
             self._look_out_of_bag(engine, coded, reading)
+
+    def _grow_all_targets(self, engine: Engine, coded: Any, reading: Reading) -> None:
+        """Grow trees of several targets, then look at the rows outside the bags."""
+        assert isinstance(self.n_estimators, int)  # noqa: S101  (for the type checker: other words are refused)
+        self.seed_ = params.draw_seed(self.random_state)
+        self._grow_targets(engine, coded, reading, self.n_estimators)
+        if self.oob_score:
+            metric = self.oob_score if callable(self.oob_score) else None
+            found = several.look_out_of_bag(
+                engine, coded, reading, self.growth_, self.forests_, self._voting(), self.n_jobs, metric
+            )
+            self.oob_score_, self.oob_error_, self.oob_share_ = found.score, found.error, found.share
+            self._keep_averages_of_targets(found.averages)
+
+    def _keep_averages_of_targets(self, averages: list[FloatArray]) -> None:
+        """Remember what was said of rows outside the bags, under the names that scikit-learn has for it."""
 
     def _grow_so_many(self, engine: Engine, coded: Any, reading: Reading, n_trees: int, old: Forest | None) -> Forest:
         """Grow trees, independent of one another, until there are so many."""
@@ -390,7 +413,7 @@ class RandomForest(HasNeighbours):
         n_nodes_ptr : array of shape (n_trees + 1,)
             Columns `n_nodes_ptr[t]` to `n_nodes_ptr[t + 1]` belong to tree t.
         """
-        return self._paths(X), self.forest_.tree_start.copy()
+        return self._paths(X), self._shape().tree_start.copy()
 
     # ------------------------------------------------------------------------------------------------------ look
 
@@ -401,8 +424,8 @@ class RandomForest(HasNeighbours):
         -------
         array of shape (n_trees,)
         """
-        check_is_fitted(self, "forest_")
-        return np.maximum.reduceat(self.forest_.depth(), self.forest_.tree_start[:-1])
+        forest = self._shape()
+        return np.maximum.reduceat(forest.depth(), forest.tree_start[:-1])
 
     def get_n_leaves(self) -> IntArray:
         """Number of leaves of each tree.
@@ -411,8 +434,8 @@ class RandomForest(HasNeighbours):
         -------
         array of shape (n_trees,)
         """
-        check_is_fitted(self, "forest_")
-        return np.add.reduceat((self.forest_.feature < 0).astype(np.int64), self.forest_.tree_start[:-1])
+        forest = self._shape()
+        return np.add.reduceat((forest.feature < 0).astype(np.int64), forest.tree_start[:-1])
 
 
 class RandomForestClassifier(RandomForest, TreeClassifier):
@@ -513,7 +536,7 @@ class RandomForestClassifier(RandomForest, TreeClassifier):
     schema_ : weald.schema.Schema
         The names and categories of the features, by which predictions read their columns.
     n_outputs_ : int
-        Always 1.
+        Number of targets.
     seed_ : int
         The seed that was used.
     forest_ : weald.model.Forest
@@ -662,10 +685,13 @@ class RandomForestClassifier(RandomForest, TreeClassifier):
         super()._keep_out_of_bag(found)
         self.oob_decision_function_ = found.shares
 
+    def _keep_averages_of_targets(self, averages: list[FloatArray]) -> None:
+        self.oob_decision_function_ = several.side_by_side(averages)
+
     @property
     def estimators_(self) -> Trees[DecisionTreeClassifier]:
         """The trees as fitted estimators, made when they are asked for."""
-        check_is_fitted(self, "forest_")
+        self._shape()
         return Trees(self, self._kind_of_tree)
 
 
@@ -752,7 +778,7 @@ class RandomForestRegressor(RandomForest, TreeRegressor):
     schema_ : weald.schema.Schema
         The names and categories of the features, by which predictions read their columns.
     n_outputs_ : int
-        Always 1.
+        Number of targets.
     seed_ : int
         The seed that was used.
     forest_ : weald.model.Forest
@@ -849,8 +875,11 @@ class RandomForestRegressor(RandomForest, TreeRegressor):
         super()._keep_out_of_bag(found)
         self.oob_prediction_ = found.predictions
 
+    def _keep_averages_of_targets(self, averages: list[FloatArray]) -> None:
+        self.oob_prediction_ = np.column_stack(averages)
+
     @property
     def estimators_(self) -> Trees[DecisionTreeRegressor]:
         """The trees as fitted estimators, made when they are asked for."""
-        check_is_fitted(self, "forest_")
+        self._shape()
         return Trees(self, self._kind_of_tree)

@@ -349,7 +349,8 @@ class OutOfBag:
     def _require_classes(self, what: str) -> npt.NDArray[Any]:
         if self.classes is None:
             raise AttributeError(f"A regression forest has no {what}: it predicts numbers, not classes.")
-        return self.classes
+        classes: npt.NDArray[Any] = self.classes
+        return classes
 
     def _labels(self) -> list[Any]:
         return list(self._require_classes("labels").tolist())
@@ -412,8 +413,13 @@ class _Bags:
 
 def _warn_of_unseen(out: OutOfBag) -> None:
     n_rows = round(out.mask.sum() / out.share) if out.share else len(out.mask)
+    warn_of_unseen(n_rows - int(out.mask.sum()), n_rows)
+
+
+def warn_of_unseen(n_unseen: int, n_rows: int) -> None:
+    """Say it when some rows are in every bag."""
     warn(
-        f"{n_rows - int(out.mask.sum())} of {n_rows} rows are in the bag of every tree, so nothing is known of them "
+        f"{n_unseen} of {n_rows} rows are in the bag of every tree, so nothing is known of them "
         "out of bag. Use more trees for a reliable estimate (see oob_share_)."
     )
 

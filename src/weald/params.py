@@ -16,7 +16,6 @@ from numbers import Integral, Real
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from weald import constraints, criteria
 from weald.bagging import BALANCED, MAX_DRAWS, plan_bags
@@ -181,6 +180,10 @@ NOTHING = Such(lambda value: value is None, ("None",))
 FLAG = Such(lambda value: isinstance(value, bool | np.bool_), ("True", "False"))
 FUNCTION = Such(callable, ("a function of (y_true, y_pred)",))
 MAPPING = Such(lambda value: isinstance(value, Mapping), ("a dict of class: weight",))
+MAPPINGS = Such(
+    lambda value: isinstance(value, list | tuple) and all(isinstance(entry, Mapping) for entry in value),
+    ("with several targets a list of such dicts",),
+)
 PER_CLASS = Such(
     lambda value: isinstance(value, Mapping) and all(Whole(1).holds(n) or Share().holds(n) for n in value.values()),
     ("a dict of class: number or share",),
@@ -245,7 +248,7 @@ def allowed(name: str, given: Mapping[str, Any], task: str) -> tuple[Kind, ...]:
         return (Name(criteria.names(task)),)
     if name == "class_weight":
         balanced = ("balanced", "balanced_subsample") if "bootstrap" in given else ("balanced",)
-        return (MAPPING, Name(balanced), NOTHING)
+        return (MAPPING, MAPPINGS, Name(balanced), NOTHING)
     return KINDS[name]
 
 
@@ -308,9 +311,7 @@ def _check_resampling(given: Mapping[str, Any]) -> None:
 # --------------------------------------------------------------------------------------------------------- resolve
 
 
-def resolve(
-    given: Mapping[str, Any], table: Table, classes: npt.NDArray[Any] | None, names: Sequence[str] | None = None
-) -> Growth:
+def resolve(given: Mapping[str, Any], table: Table, classes: Any, names: Sequence[str] | None = None) -> Growth:
     """Turn checked parameters into the numbers that they stand for with this table.
 
     A single tree has no bags: what a forest's parameters say of them is then "no bootstrap". `names` are those of the
@@ -379,12 +380,23 @@ def _count(count: float, size: int) -> int:
     return min(int(count), UNLIMITED) if is_whole(count) else math.ceil(count * size)
 
 
-def weigh_classes(class_weight: Any, classes: npt.NDArray[Any] | None) -> tuple[str, tuple[float, ...]]:
-    """Say how classes are weighed, and their weights where the user gave them."""
+def weigh_classes(class_weight: Any, classes: Any) -> tuple[str, tuple[float, ...]]:
+    """Say how classes are weighed, and their weights where the user gave them, target by target."""
     if class_weight is None or classes is None:
         return "none", ()
     if isinstance(class_weight, str):
         return ("table" if class_weight == "balanced" else "bag"), ()
+    n_given = 1 if isinstance(class_weight, Mapping) else len(class_weight)
+    n_targets = len(classes) if isinstance(classes, list) else 1
+    if n_given != n_targets or isinstance(class_weight, Mapping) == isinstance(classes, list):
+        raise ParameterError(
+            f"class_weight has {n_given} dict{'s' if n_given > 1 else ''}, but y has {n_targets} "
+            f"target{'s' if n_targets > 1 else ''}. Give a list with one dict for each of several targets, a dict for "
+            'one, or "balanced".'
+        )
+    if isinstance(classes, list):
+        pairs = zip(class_weight, classes, strict=True)
+        return "given", tuple(w for given, of_target in pairs for w in weigh_classes(given, of_target)[1])
     known = classes.tolist()
     for label, weight in class_weight.items():
         if label not in known:

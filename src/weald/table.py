@@ -15,15 +15,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import check_array, validate_data
 
-from weald.errors import DataError, DataTypeError, WealdError, warn
+from weald.errors import DataError, DataTypeError, WealdError
 from weald.frames import FrameColumn, as_frame, columns_of, float_array
 from weald.model import FloatArray
 from weald.objects import (
     LARGEST_EXACT,
-    is_null,
     kind_of_objects,
     labels_of_objects,
     numbers_of_objects,
@@ -43,8 +41,8 @@ from weald.schema import (
     rules_of,
 )
 from weald.sparse_table import read_sparse
+from weald.targets import Targets, check_numbers, number_target, read_column, read_target, words_of
 
-MAX_CLASSES = 65_536
 Matrix = npt.NDArray[np.float32] | npt.NDArray[np.float64]  # or a sparse table, for which SciPy has no types
 
 
@@ -61,6 +59,7 @@ class Table:
     groups: npt.NDArray[np.int32] | None = None  # number of each row's group; groups are drawn whole
     strata: npt.NDArray[np.int32] | None = None  # number of each row's stratum; each has draws of its own
     categorical: frozenset[int] = frozenset()  # features whose values are numbers of categories: 0, 1, 2 ...
+    targets: Targets | None = None  # where there are several; then `target` and `n_classes` are of joint targets
 
     @property
     def n_rows(self) -> int:
@@ -78,14 +77,14 @@ class Reading:
     """A table, and what its reader must remember to speak the user's language."""
 
     table: Table
-    classes: npt.NDArray[Any] | None  # the user's labels by class number
+    classes: Any  # the user's labels by class number; None: regression; a list of such arrays: several targets
     kept: npt.NDArray[np.bool_] | None  # which of the user's rows are in the table; None: all
 
 
 def read_table(estimator: Any, X: Any, y: Any, sample_weight: Any, *, classify: bool) -> Reading:
     """Read the arguments of a fit. Rows of zero weight are dropped before anything else."""
     features = read_features(estimator, X, reset=True)
-    labels = _read_target(y, n_rows=features.shape[0], classify=classify)
+    labels = read_target(y, n_rows=features.shape[0], classify=classify)
     weight = _read_weight(sample_weight, n_rows=features.shape[0])
     kept = None
     if weight is not None and not weight.all():
@@ -95,10 +94,18 @@ def read_table(estimator: Any, X: Any, y: Any, sample_weight: Any, *, classify: 
     if weight is not None and (weight == 1).all():
         weight = None
     whole, size = _measure(weight, features.shape[0])
-    classes, target = _number_classes(labels) if classify else (None, labels)
-    n_classes = 0 if classes is None else len(classes)
-    table = Table(features, target, n_classes, weight, whole, size, categorical=estimator.schema_.categorical)
-    return Reading(table, classes, kept)
+    found = number_target(labels, classify=classify)
+    table = Table(
+        features,
+        found.target,
+        found.n_classes,
+        weight,
+        whole,
+        size,
+        categorical=estimator.schema_.categorical,
+        targets=found.targets,
+    )
+    return Reading(table, found.classes, kept)
 
 
 # -------------------------------------------------------------------------------------------------------- features
@@ -302,7 +309,7 @@ def _refuse_no_table(array: npt.NDArray[Any]) -> None:
         raise DataTypeError(f"X holds {array.dtype}, not numbers. Turn dates and times into numbers first.")
     if kind in "USTV":
         raise DataTypeError(
-            f"X holds {_words_of(array.dtype)}, not numbers. Give a data frame, or an array of objects "
+            f"X holds {words_of(array.dtype)}, not numbers. Give a data frame, or an array of objects "
             "(X.astype(object)), whose columns of text are read as categories."
         )
     if array.ndim < 2:
@@ -317,11 +324,6 @@ def _refuse_no_table(array: npt.NDArray[Any]) -> None:
         )
 
 
-def _words_of(dtype: np.dtype[Any]) -> str:
-    """Name what an array holds; NumPy's own names of text say little."""
-    return f"text ({dtype})" if dtype.kind in "UST" else str(dtype)
-
-
 def _read_stored(estimator: Any, X: Any, *, reset: bool) -> Matrix:
     """Read a sparse X, whose columns are numbers, all of them."""
     stored: Matrix = read_sparse(estimator, X, reset=reset, allow_missing=rules_of(estimator).missing != "error")
@@ -330,113 +332,6 @@ def _read_stored(estimator: Any, X: Any, *, reset: bool) -> Matrix:
     elif any(estimator.schema_.categories):
         raise DataTypeError("X is sparse, which holds numbers, but the fit saw categories. Give a data frame.")
     return stored
-
-
-# --------------------------------------------------------------------------------------------------------- targets
-
-
-def _read_target(y: Any, *, n_rows: int, classify: bool) -> npt.NDArray[Any]:
-    """Read y as one label or number per row."""
-    column = _read_column(y, "y")
-    if len(column) != n_rows:
-        raise DataError(f"X has {n_rows} rows but y has {len(column)}. Give one target for each row.")
-    return _check_labels(column) if classify else _check_numbers(column, "y")
-
-
-def _read_column(y: Any, name: str) -> npt.NDArray[Any]:
-    """Read one value per row."""
-    if y is None:
-        raise DataError(f"This estimator requires {name} to be passed, but the target {name} is None.")
-    if sparse.issparse(y):
-        raise DataTypeError(f"{name} is sparse. Use {name}.toarray() to make it dense.")
-    if isinstance(y, np.ma.MaskedArray) and y.mask.any():
-        raise DataError(f"{name} has masked entries. Leave those rows out, of X too.")
-    try:
-        array = np.asarray(y)
-    except (ValueError, TypeError) as error:
-        raise DataError(f"{name} cannot be read as a column: {error}") from error
-    if array.ndim == 2 and array.shape[1] > 1:
-        raise DataError(
-            f"{name} has {array.shape[1]} columns: weald predicts one target at a time. Fit one model per column, "
-            "for example with sklearn.multioutput."
-        )
-    if array.dtype.kind in "cV":
-        raise DataTypeError(f"{name} holds {array.dtype}, which is neither a number nor a label.")
-    if array.ndim == 2 and array.shape[1] == 1:
-        warn(
-            f"A column-vector {name} was passed when a 1d array was expected: its shape is {array.shape}. Give one "
-            f"value for each row, for example {name}.ravel().",
-            DataConversionWarning,
-        )
-    elif array.ndim != 1:
-        raise DataError(f"{name} should be a 1d array, but its shape is {array.shape}. Give one value for each row.")
-    return array.reshape(-1)
-
-
-def _check_numbers(column: npt.NDArray[Any], name: str) -> FloatArray:
-    """Make a column float64, all finite."""
-    if column.dtype.kind in "USTMm":
-        hint = " Turn it into numbers, or use a classifier if these are labels." if name == "y" else ""
-        raise DataTypeError(f"{name} holds {_words_of(column.dtype)}, not numbers.{hint}")
-    numbers = numbers_of_objects(column, name) if column.dtype.kind == "O" else column.astype(np.float64)
-    finite = np.isfinite(numbers)
-    if not finite.all():
-        row = int(np.argmin(finite))
-        raise DataError(
-            f"Row {row} of {name} is {numbers[row]}. Give finite numbers, or leave such rows out, of X too."
-        )
-    return numbers
-
-
-def read_labels(labels: Any, name: str, n_rows: int) -> npt.NDArray[Any]:
-    """Read one label for each row."""
-    column = _check_labels(_read_column(labels, name), name)
-    if len(column) != n_rows:
-        raise DataError(f"X has {n_rows} rows but {name} has {len(column)}. Give one value for each row.")
-    return column
-
-
-def _check_labels(column: npt.NDArray[Any], name: str = "y") -> npt.NDArray[Any]:
-    """Refuse what cannot be a label."""
-    if column.dtype.kind == "f":
-        _check_numbers(column, name)
-    if column.dtype.kind == "f" and name == "y":
-        whole = column == np.floor(column)
-        if not whole.all():
-            row = int(np.argmin(whole))
-            raise DataError(
-                f"Unknown label type: continuous. Row {row} of y is {column[row]}; a classifier needs class labels. "
-                "Use a regressor, or cut y into classes."
-            )
-    if column.dtype.kind == "O":
-        nulls = [row for row, label in enumerate(column) if is_null(label)]
-        if nulls:
-            raise DataError(
-                f"Row {nulls[0]} of {name} is {column[nulls[0]]!r}. Leave rows without a label out, of X too."
-            )
-    return column
-
-
-def _number_classes(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.int32]]:
-    """Replace class labels by their numbers in sorted order."""
-    classes, numbers = number_labels(labels, "y")
-    if len(classes) > MAX_CLASSES:
-        raise DataError(
-            f"y has {len(classes)} classes; at most {MAX_CLASSES} are allowed. Is it meant for a regressor?"
-        )
-    return classes, numbers
-
-
-def number_labels(labels: npt.NDArray[Any], name: str) -> tuple[npt.NDArray[Any], npt.NDArray[np.int32]]:
-    """Replace labels by their numbers in sorted order."""
-    try:
-        distinct, numbers = np.unique(labels, return_inverse=True)
-    except TypeError as error:
-        kinds = sorted({type(label).__name__ for label in labels})
-        raise DataTypeError(
-            f"{name} mixes labels that cannot be sorted: {', '.join(kinds)}. Give labels of one kind."
-        ) from error
-    return distinct, numbers.astype(np.int32).reshape(len(labels))
 
 
 # --------------------------------------------------------------------------------------------------------- weights
@@ -455,7 +350,7 @@ def _read_weight(sample_weight: Any, *, n_rows: int) -> FloatArray | None:
         )
     if len(column) != n_rows:
         raise DataError(f"X has {n_rows} rows but sample_weight has {len(column)}. Give one weight for each row.")
-    weight = _check_numbers(_read_column(column, "sample_weight"), "sample_weight")
+    weight = check_numbers(read_column(column, "sample_weight"), "sample_weight")
     if (weight < 0).any():
         row = int(np.argmax(weight < 0))
         raise DataError(f"Row {row} of sample_weight is {weight[row]}. Negative weights are not allowed.")

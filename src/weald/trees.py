@@ -6,12 +6,11 @@ DecisionTreeRegressor
 """
 
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted
 
 from weald import criteria
 from weald.engines.door import Engine
@@ -39,15 +38,19 @@ class Tree:
     array([ 3., -2., -2.])
     """
 
-    n_outputs: ClassVar[int] = 1
-
-    def __init__(self, forest: Forest, criterion: str) -> None:
+    def __init__(self, forest: Forest, criterion: str, of_targets: tuple[Forest, ...] = ()) -> None:
         self._forest = forest
         self._criterion = criterion
+        self._of_targets = of_targets or (forest,)  # one for each target: they differ in what nodes say
 
     def __getstate__(self) -> dict[str, Any]:
         """Keep the nodes; what was made from them is made again."""
-        return {"_forest": self._forest, "_criterion": self._criterion}
+        return {"_forest": self._forest, "_criterion": self._criterion, "_of_targets": self._of_targets}
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of targets."""
+        return len(self._of_targets)
 
     @property
     def n_features(self) -> int:
@@ -56,13 +59,13 @@ class Tree:
 
     @property
     def n_classes(self) -> IntArray:
-        """Number of classes, as an array of one; 1 in regression."""
-        return np.array([self._forest.n_classes or 1])
+        """Number of classes of each target; 1 in regression."""
+        return np.array([forest.n_classes or 1 for forest in self._of_targets])
 
     @property
     def max_n_classes(self) -> int:
-        """Number of classes; 1 in regression."""
-        return self._forest.n_classes or 1
+        """Number of classes of the target that has most; 1 in regression."""
+        return int(self.n_classes.max())
 
     @property
     def node_count(self) -> int:
@@ -134,14 +137,20 @@ class Tree:
 
     @cached_property
     def value(self) -> FloatArray:
-        """Shares of the classes (nodes x 1 x classes), or means (nodes x 1 x 1)."""
-        shares = self._forest.shares() if self._forest.n_classes else self._forest.value[:, np.newaxis]
-        value: FloatArray = shares[:, np.newaxis, :]
+        """Shares of the classes (nodes x targets x classes), or means (nodes x targets x 1)."""
+        value = np.zeros((self.node_count, self.n_outputs, self.max_n_classes))
+        for o, forest in enumerate(self._of_targets):
+            shares = forest.shares() if forest.n_classes else forest.value[:, np.newaxis]
+            value[:, o, : shares.shape[1]] = shares
         return value
 
     @cached_property
     def impurity(self) -> FloatArray:
-        """Impurity of each node by the criterion that the tree was grown with."""
+        """Impurity of each node by the criterion that the tree was grown with; of several targets their mean."""
+        if self.n_outputs > 1:
+            each = [Tree(forest, self._criterion).impurity for forest in self._of_targets]
+            mean: FloatArray = np.mean(each, axis=0)
+            return mean
         if self._forest.n_classes:
             return criteria.class_impurities(self._criterion, self.class_weights)
         return self._forest.impurity
@@ -165,7 +174,8 @@ class SingleTree(ReadableTree):
 
     def _grow(self, engine: Engine, coded: Any, reading: Reading, before: Self) -> None:
         super()._grow(engine, coded, reading, before)
-        self.tree_ = Tree(self.forest_, self.growth_.criterion)
+        of_targets = self.forests_ if self._has_several() else ()
+        self.tree_ = Tree(self._shape(), self.growth_.criterion, of_targets)
 
     def apply(self, X: Any) -> IntArray:
         """Find the leaf of each row: its number in `tree_`.
@@ -196,12 +206,12 @@ class SingleTree(ReadableTree):
 
     def get_depth(self) -> int:
         """Depth of the deepest leaf."""
-        check_is_fitted(self, "forest_")
+        self._shape()
         return self.tree_.max_depth
 
     def get_n_leaves(self) -> int:
         """Number of leaves."""
-        check_is_fitted(self, "forest_")
+        self._shape()
         return self.tree_.n_leaves
 
 
@@ -286,7 +296,7 @@ class DecisionTreeClassifier(SingleTree, TreeClassifier):
     schema_ : weald.schema.Schema
         The names and categories of the features, by which predictions read their columns.
     n_outputs_ : int
-        Always 1.
+        Number of targets.
     seed_ : int
         The seed that was used.
     tree_ : weald.trees.Tree
@@ -433,7 +443,7 @@ class DecisionTreeRegressor(SingleTree, TreeRegressor):
     schema_ : weald.schema.Schema
         The names and categories of the features, by which predictions read their columns.
     n_outputs_ : int
-        Always 1.
+        Number of targets.
     seed_ : int
         The seed that was used.
     tree_ : weald.trees.Tree

@@ -20,10 +20,12 @@ from scipy import sparse
 from weald.engines import comparing, reference
 from weald.engines import mixing as mix
 from weald.engines import sharing as share
+from weald.engines import targets as several
 from weald.errors import ParameterError
 from weald.model import CATEGORICAL, MISSING_LEFT, OTHERS_LEFT, FloatArray, Forest, IntArray, Origin
 from weald.params import ENGINES, Growth
 from weald.table import Table
+from weald.targets import Targets
 
 # Some columns of a table (rows x columns), and where they stand.
 Block = tuple[FloatArray, range]
@@ -93,6 +95,19 @@ class Engine(Protocol):
         self, coded: Any, growth: Growth, seed: int, first_tree: int, n_trees: int, n_threads: int, watch: Watch | None
     ) -> Forest:
         """Grow trees `first_tree`, `first_tree + 1` ..."""
+
+    def grow_targets(
+        self,
+        coded: Any,
+        targets: Targets,
+        growth: Growth,
+        seed: int,
+        first_tree: int,
+        n_trees: int,
+        n_threads: int,
+        watch: Watch | None,
+    ) -> tuple[Forest, ...]:
+        """Grow trees of several targets: for each target a forest, all of them the same but for what leaves say."""
 
     def leaves(self, forest: Forest, X: npt.NDArray[Any], n_threads: int, watch: Watch | None) -> IntArray:
         """Find the leaf of each row in each tree (rows x trees), as node numbers inside the trees."""
@@ -249,6 +264,32 @@ class ReferenceEngine:
             center, exponent = target.center, target.exponent
         origin = Origin(seed, first_tree, n_trees, coded.fingerprint, growth.bags(coded.design))
         return _forest_of(trees, len(coded.columns), coded.n_classes, center, exponent, origin)
+
+    def grow_targets(
+        self,
+        coded: reference.Coded,
+        targets: Targets,
+        growth: Growth,
+        seed: int,
+        first_tree: int,
+        n_trees: int,
+        n_threads: int = 1,
+        watch: Watch | None = None,
+    ) -> tuple[Forest, ...]:
+        """Grow trees one after the other."""
+        plain = several.Targets(targets.said.T.tolist(), list(targets.n_classes))
+        grown = []
+        for each in several.grow_targets(coded, plain, _plain(growth), seed, range(first_tree, first_tree + n_trees)):
+            grown.append(each)
+            if watch:
+                watch(len(grown) / n_trees)
+        origin = Origin(seed, first_tree, n_trees, coded.fingerprint, growth.bags(coded.design))
+        fixed = [reference.target_of(table, _plain(growth)) for table in plain.one_by_one(coded)]
+        unit = several.common_unit(fixed)
+        return tuple(
+            _forest_of([each[o] for each in grown], len(coded.columns), target.n_classes, target.center, unit, origin)
+            for o, target in enumerate(fixed)
+        )
 
     def leaves(self, forest: Forest, X: npt.NDArray[Any], n_threads: int = 1, watch: Watch | None = None) -> IntArray:
         """Walk every row down every tree."""

@@ -14,6 +14,7 @@ from weald.engines.door import Block, Mixing, OutOfBagVotes, Sharing, Watch, sum
 from weald.model import FloatArray, Forest, IntArray, Origin
 from weald.params import Growth
 from weald.table import Table
+from weald.targets import Targets
 
 # The arrays that a walk needs.
 PACKED = (
@@ -114,6 +115,41 @@ class NativeEngine:
         arrays = self.core.grow(coded, self._growth(growth), seed, first_tree, n_trees, n_threads, watch)
         origin = Origin(seed, first_tree, n_trees, coded.fingerprint, growth.bags(coded.design))
         return Forest(n_features=coded.n_columns, n_classes=coded.n_classes, **arrays, origins=(origin,))
+
+    def grow_targets(
+        self,
+        coded: Any,
+        targets: Targets,
+        growth: Growth,
+        seed: int,
+        first_tree: int,
+        n_trees: int,
+        n_threads: int = 1,
+        watch: Watch | None = None,
+    ) -> tuple[Forest, ...]:
+        """Grow trees in parallel; what their leaves say of each target is taken apart afterwards."""
+        arrays, centers = self.core.grow_targets(
+            coded,
+            np.ascontiguousarray(targets.said, dtype=np.float64).ravel(),
+            targets.n_targets,
+            list(targets.n_classes),
+            self._growth(growth),
+            seed,
+            first_tree,
+            n_trees,
+            n_threads,
+            watch,
+        )
+        origin = Origin(seed, first_tree, n_trees, coded.fingerprint, growth.bags(coded.design))
+        return tuple(
+            Forest(
+                n_features=coded.n_columns,
+                n_classes=targets.n_classes[o] if targets.n_classes else 0,
+                **{**arrays, **_said_of(arrays, o, targets), "target_center": center},
+                origins=(origin,),
+            )
+            for o, center in enumerate(centers)
+        )
 
     def leaves(self, forest: Forest, X: npt.NDArray[Any], n_threads: int = 1, watch: Watch | None = None) -> IntArray:
         """Walk every row down every tree."""
@@ -309,3 +345,19 @@ def _words_of(marks: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint64]:
     packed = np.packbits(marks, axis=1, bitorder="little")
     padded[:, : packed.shape[1]] = packed
     return padded.view("<u8").ravel()
+
+
+def _said_of(arrays: dict[str, npt.NDArray[Any]], target: int, targets: Targets) -> dict[str, npt.NDArray[Any]]:
+    """Pick what nodes say of one target. Classes are numbered through all targets, numbers stand by node and target."""
+    n_targets, first = targets.n_targets, sum(targets.n_classes[:target])
+    n_classes = targets.n_classes[target] if targets.n_classes else 0
+    lengths = np.diff(arrays["leaf_start"])
+    mine = (arrays["leaf_class"] >= first) & (arrays["leaf_class"] < first + n_classes)
+    n_entries = np.bincount(np.repeat(np.arange(len(lengths)), lengths)[mine], minlength=len(lengths))
+    return {
+        "leaf_start": np.concatenate([[0], np.cumsum(n_entries)]).astype(np.int64),
+        "leaf_class": arrays["leaf_class"][mine] - np.int32(first),
+        "leaf_weight": arrays["leaf_weight"][mine],
+        "value": arrays["value"][target::n_targets].copy(),
+        "impurity": arrays["impurity"][target::n_targets].copy(),
+    }

@@ -22,10 +22,12 @@ floats, no **, no logarithm of the machine's library.
 
 import heapq
 import math
+import operator
 import struct
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from itertools import accumulate, pairwise
 
 # ------------------------------------------------------------------------------------------------ 1 random numbers
@@ -360,11 +362,14 @@ def balanced_weights(counts: Sequence[int], labels: Sequence[int], n_classes: in
 
 def fill_bag(coded: Coded, growth: "Growth", seed: int, tree: int) -> Bag:
     """Decide how often each row counts in this tree, and with what weight."""
+    return weigh_bag(coded, growth, count_rows(coded, growth, seed, tree))
+
+
+def count_rows(coded: Coded, growth: "Growth", seed: int, tree: int) -> list[int]:
+    """Decide how often each row counts in this tree."""
     if growth.bootstrap:
-        sizes = draw_counts(coded, growth, seed, tree)
-    else:
-        sizes = [1] * len(coded.line) if in_fixed_point(coded, growth) else coded.line
-    return weigh_bag(coded, growth, sizes)
+        return draw_counts(coded, growth, seed, tree)
+    return [1] * len(coded.line) if in_fixed_point(coded, growth) else coded.line
 
 
 def in_fixed_point(coded: Coded, growth: "Growth") -> bool:
@@ -379,6 +384,11 @@ def weigh_bag(coded: Coded, growth: "Growth", sizes: list[int]) -> Bag:
         class_weights = balanced_weights(coded.line, coded.classes, coded.n_classes)
     if growth.class_weight == "bag":
         class_weights = balanced_weights(sizes if growth.bootstrap else coded.line, coded.classes, coded.n_classes)
+    return weigh_rows(coded, growth, sizes, class_weights)
+
+
+def weigh_rows(coded: Coded, growth: "Growth", sizes: list[int], class_weights: Sequence[float]) -> Bag:
+    """Weigh rows by their sizes and, where classes have weights, by those."""
     if in_fixed_point(coded, growth):
         weights = coded.weight
         if growth.class_weight != "none":
@@ -559,6 +569,31 @@ class Tree:
                 side.total += w * label
         return side
 
+    def score(self, term: Term, node: Tally, *sides: Tally) -> float:
+        """Add up the terms of the sides of a node."""
+        mean = node.total // node.weight
+        terms = [term(side, mean) for side in sides]
+        return reduce(operator.add, terms)
+
+    def is_pure(self, ranks: Sequence[int]) -> bool:
+        """Say whether all rows have the same target."""
+        return len({self.target.labels[r] for r in ranks}) == 1
+
+    def orders(self, node: Tally, tallies: dict[int, Tally]) -> "Iterator[list[int]]":
+        """Yield the orders in which the categories of a node are cut like numbers."""
+        return orders_of_categories(node, tallies)
+
+    def write_said(self, node: "Node", flat: "FlatTree") -> None:
+        """Append what a node says."""
+        if self.target.n_classes:
+            if not node.split:
+                flat.classes.append(node.tally.classes)
+            if self.growth.monotonic:
+                flat.value.append(bounded_value(node))
+        else:
+            flat.value.append(self.target.center + ldexp(bounded_value(node), -self.target.exponent))
+            flat.impurity.append(variance(self, node))
+
 
 def feature_scales(weights: Sequence[float], n_features: int) -> list[int]:
     """Turn weights of features into integers: the largest is 2^20, and only a weight of 0 is 0."""
@@ -625,7 +660,7 @@ def candidates(tree: Tree, node: "Node", feature: int) -> Iterator[Candidate]:
             by_code.setdefault(code, []).append(r)
     tallies = {code: tree.tally(by_code[code]) for code in sorted(by_code)}
     missing = tree.tally(missing_ranks) if missing_ranks else None
-    for order in orders_of_categories(node.tally, tallies) if column.is_categorical else [list(tallies)]:
+    for order in tree.orders(node.tally, tallies) if column.is_categorical else [list(tallies)]:
         left = tree.tally([])
         for i, (code, following) in enumerate(pairwise(order)):
             left = left.plus(tallies[code])
@@ -713,7 +748,6 @@ def cuts_of_feature(tree: Tree, node: "Node", feature: int) -> Iterator[Split]:
     """Yield the admissible cuts of a node by one feature, in order, with their scores."""
     term = CRITERIA[tree.growth.criterion]
     tie_term = TIE_BREAKERS.get(tree.growth.criterion)
-    mean = node.tally.total // node.tally.weight
     cuts = random_candidate if tree.growth.random_cuts else candidates
     for candidate in cuts(tree, node, feature):
         left, right = candidate.left, node.tally.minus(candidate.left)
@@ -727,8 +761,8 @@ def cuts_of_feature(tree: Tree, node: "Node", feature: int) -> Iterator[Split]:
             order=candidate.order,
             n_left=candidate.n_left,
             missing_left=candidate.missing_left,
-            score=term(left, mean) + term(right, mean),
-            tie_score=tie_term(left, mean) + tie_term(right, mean) if tie_term else 0.0,
+            score=tree.score(term, node.tally, left, right),
+            tie_score=tree.score(tie_term, node.tally, left, right) if tie_term else 0.0,
             unevenness=abs(left.weight - right.weight),
             left=left,
             right=right,
@@ -794,14 +828,12 @@ class Node:
 def find_split(tree: Tree, node: Node) -> None:
     """Give the node its split, unless it must be a leaf."""
     growth = tree.growth
-    labels = {tree.target.labels[r] for r in node.ranks}
-    if len(labels) == 1 or node.tally.size < growth.min_samples_split or node.depth == growth.max_depth:
+    if tree.is_pure(node.ranks) or node.tally.size < growth.min_samples_split or node.depth == growth.max_depth:
         return
     split = best_split(tree, node)
     if split is None:
         return
-    mean = node.tally.total // node.tally.weight
-    undivided = CRITERIA[growth.criterion](node.tally, mean)
+    undivided = tree.score(CRITERIA[growth.criterion], node.tally, node.tally)
     node.decrease = max(0.0, split.score - undivided) / float(tree.root_weight)
     if growth.min_impurity_decrease > 0 and ldexp(node.decrease, -tree.decrease_unit) < growth.min_impurity_decrease:
         return
@@ -879,12 +911,16 @@ def measure_root(tree: Tree, weight: int) -> None:
 def grow_tree(coded: Coded, target: Target, growth: Growth, seed: int, number: int) -> "FlatTree":
     """Grow one tree."""
     bag = fill_bag(coded, growth, seed, number)
-    tree = Tree(coded, target, growth, bag, seed, number, decrease_unit=2 * target.exponent)
-    ranks = [r for r, size in enumerate(bag.sizes) if size > 0]
+    return grow(Tree(coded, target, growth, bag, seed, number, decrease_unit=2 * target.exponent))
+
+
+def grow(tree: Tree) -> "FlatTree":
+    """Grow a tree from its bag."""
+    ranks = [r for r, size in enumerate(tree.bag.sizes) if size > 0]
     root = Node(ROOT_ID, 0, ranks, tree.tally(ranks))
     measure_root(tree, root.tally.weight)
     find_split(tree, root)
-    (grow_best_first if growth.max_leaf_nodes else grow_depth_first)(tree, root)
+    (grow_best_first if tree.growth.max_leaf_nodes else grow_depth_first)(tree, root)
     return flatten(tree, root)
 
 
@@ -954,14 +990,7 @@ def write_node(tree: Tree, node: Node, flat: FlatTree) -> None:
     flat.size.append(node.tally.size)
     flat.weight.append(float(node.tally.weight))
     flat.decrease.append(node.decrease if split else 0.0)
-    if tree.target.n_classes:
-        if not split:
-            flat.classes.append(node.tally.classes)
-        if tree.growth.monotonic:
-            flat.value.append(bounded_value(node))
-    else:
-        flat.value.append(tree.target.center + ldexp(bounded_value(node), -tree.target.exponent))
-        flat.impurity.append(variance(tree, node))
+    tree.write_said(node, flat)
 
 
 def bounded_value(node: Node) -> float:

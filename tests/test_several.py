@@ -1,0 +1,223 @@
+"""Several targets: shapes and names are scikit-learn's, and what is said of each target is right."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn import ensemble, tree
+from sklearn.base import clone, is_classifier
+from sklearn.metrics import accuracy_score, r2_score
+
+import weald
+from weald.errors import DataError, ParameterError
+
+KINDS = [name for name in weald.__all__ if name.endswith(("Classifier", "Regressor"))]
+RNG = np.random.default_rng(0)
+N = 90
+X = RNG.normal(size=(N, 4))
+CLASSES = np.column_stack([X[:, 0] > 0, np.digitize(X[:, 1], [-0.5, 0.5]), np.arange(N) % 4]).astype(int)
+NUMBERS = np.column_stack([3 * X[:, 0], X[:, 1] ** 2 + 100])
+
+
+def make(name, **given):
+    model = getattr(weald, name)(random_state=0)
+    small = {"n_estimators": 8} if hasattr(model, "n_estimators") else {}
+    return model.set_params(**{**small, **given})
+
+
+def target_of(model):
+    return CLASSES if is_classifier(model) else NUMBERS
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_shapes_are_those_of_scikit_learn(name):
+    ours, theirs = make(name), getattr(ensemble, name, None) or getattr(tree, name)
+    y = target_of(ours)
+    given = {"n_estimators": 8} if hasattr(ours, "n_estimators") else {}
+    theirs = theirs(random_state=0, **given).fit(X, y)
+    ours.fit(X, y)
+    assert ours.n_outputs_ == theirs.n_outputs_ == y.shape[1]
+    assert ours.predict(X).shape == theirs.predict(X).shape
+    assert ours.feature_importances_.shape == (4,)
+    assert ours.feature_importances_.sum() == pytest.approx(1)
+    assert ours.apply(X).shape == theirs.apply(X).shape
+    if is_classifier(ours):
+        assert isinstance(ours.classes_, list)
+        assert all(np.array_equal(a, b) for a, b in zip(ours.classes_, theirs.classes_, strict=True))
+        assert list(ours.n_classes_) == list(theirs.n_classes_)
+        for method in ("predict_proba", "predict_log_proba"):
+            with np.errstate(divide="ignore"):  # which scikit-learn leaves to the user
+                shapes = [[a.shape for a in getattr(model, method)(X)] for model in (ours, theirs)]
+            assert shapes[0] == shapes[1] == [(N, 2), (N, 3), (N, 4)]
+    one = ours.estimators_[0] if hasattr(ours, "estimators_") else ours
+    other = theirs.estimators_[0] if hasattr(theirs, "estimators_") else theirs
+    assert one.tree_.value.shape[1:] == other.tree_.value.shape[1:]
+    assert list(one.tree_.n_classes) == list(other.tree_.n_classes)
+    assert one.predict(X).shape == other.predict(X).shape
+
+
+@pytest.mark.parametrize("name", ["DecisionTreeClassifier", "DecisionTreeRegressor"])
+def test_trees_say_what_those_of_scikit_learn_say(name):
+    """Cuts are at the same places where no two of them tie; scikit-learn reads X as float32."""
+    exact = X.astype(np.float32).astype(np.float64)
+    y = (CLASSES[:, :2] if "Classifier" in name else NUMBERS).astype(float)
+    given = {"min_samples_leaf": 9, "max_depth": 4}
+    ours = getattr(weald, name)(**given).fit(exact, y)
+    theirs = getattr(tree, name)(**given, random_state=0).fit(exact, y)
+    assert ours.tree_.feature.tolist() == theirs.tree_.feature.tolist()
+    np.testing.assert_allclose(ours.tree_.value, theirs.tree_.value, atol=1e-12)
+    np.testing.assert_allclose(ours.tree_.impurity, theirs.tree_.impurity, atol=1e-9)
+    np.testing.assert_allclose(ours.feature_importances_, theirs.feature_importances_, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_engines_and_pickles_agree(name):
+    model = make(name)
+    y = target_of(model)
+    native, reference = clone(model).fit(X, y), clone(model).set_params(engine="reference").fit(X, y)
+    prints = [[forest.fingerprint() for forest in m.forests_] for m in (native, reference)]
+    assert prints[0] == prints[1]
+    assert np.array_equal(native.predict(X), reference.predict(X))
+    again = pickle.loads(pickle.dumps(native))
+    assert np.array_equal(again.predict(X), native.predict(X))
+
+
+@pytest.mark.parametrize("name", ["RandomForestClassifier", "RandomForestRegressor"])
+@pytest.mark.parametrize("weight", [None, RNG.integers(0, 4, N).astype(float)])
+def test_a_target_that_is_given_twice_is_that_target_out_of_bag_too(name, weight):
+    twice = make(name, oob_score=True, n_estimators=100)
+    y = target_of(twice)[:, 0]
+    alone = clone(twice).fit(X, y, sample_weight=weight)
+    twice.fit(X, np.column_stack([y, y]), sample_weight=weight)
+    assert twice.forests_[1].fingerprint() == alone.forest_.fingerprint()
+    assert np.array_equal(twice.predict(X)[:, 1], alone.predict(X))
+    assert np.array_equal(twice.feature_importances_, alone.feature_importances_)
+    assert twice.oob_score_ == pytest.approx(alone.oob_score_)
+    assert twice.oob_error_ == pytest.approx(alone.oob_error_)
+    assert twice.oob_share_ == alone.oob_share_
+    if is_classifier(twice):
+        assert np.array_equal(twice.predict_proba(X)[0], alone.predict_proba(X))
+        assert np.array_equal(twice.oob_decision_function_[:, :, 0], alone.oob_decision_function_, equal_nan=True)
+    else:
+        np.testing.assert_allclose(twice.oob_prediction_[:, 0], alone.oob_prediction_, rtol=1e-15)
+
+
+def test_scores_are_those_of_scikit_learn():
+    binary = CLASSES[:, :2] > 0
+    forest = make("RandomForestClassifier", max_depth=2).fit(X, binary)
+    assert forest.score(X, binary) == accuracy_score(binary, forest.predict(X))
+    mixed = make("RandomForestClassifier", max_depth=2).fit(X, CLASSES)
+    assert mixed.score(X, CLASSES) == (mixed.predict(X) == CLASSES).all(axis=1).mean() < 1
+    numbers = make("RandomForestRegressor").fit(X, NUMBERS)
+    assert numbers.score(X, NUMBERS) == r2_score(NUMBERS, numbers.predict(X))
+
+
+def test_the_score_out_of_bag_is_that_of_the_rows_outside():
+    forest = make("RandomForestRegressor", oob_score=True, n_estimators=40).fit(X, NUMBERS)
+    assert forest.oob_score_ == pytest.approx(r2_score(NUMBERS, forest.oob_prediction_))
+    assert forest.oob_error_ == pytest.approx(((NUMBERS - forest.oob_prediction_) ** 2).mean())
+    forest = make("RandomForestClassifier", oob_score=True, n_estimators=40).fit(X, CLASSES)
+    said = forest.oob_decision_function_.argmax(axis=1)
+    assert forest.oob_score_ == pytest.approx((said == CLASSES).all(axis=1).mean())
+    own = make("RandomForestRegressor", oob_score=lambda y, said: float(np.abs(y - said).max()))
+    own.set_params(n_estimators=40).fit(X, NUMBERS)
+    assert own.oob_score_ == np.abs(NUMBERS - own.oob_prediction_).max()
+
+
+def test_weights_of_classes_multiply():
+    weights = [{0: 1.0, 1: 2.0}, {0: 3.0, 1: 1.0, 2: 1.0}]
+    y = CLASSES[:, :2]
+    weighed = make("RandomForestClassifier", bootstrap=False, class_weight=weights, max_depth=3).fit(X, y)
+    by_row = np.array([weights[0][a] * weights[1][b] for a, b in y])
+    plain = make("RandomForestClassifier", bootstrap=False, max_depth=3).fit(X, y, sample_weight=by_row)
+    assert weighed.apply(X).tolist() == plain.apply(X).tolist()
+    for mine, other in zip(weighed.predict_proba(X), plain.predict_proba(X), strict=True):
+        np.testing.assert_allclose(mine, other, atol=1e-5)  # weights of classes are rounded to 20 bits
+    for words in ("balanced", "balanced_subsample"):
+        native = make("RandomForestClassifier", class_weight=words).fit(X, CLASSES)
+        reference = make("RandomForestClassifier", class_weight=words, engine="reference").fit(X, CLASSES)
+        assert native.forests_[2].fingerprint() == reference.forests_[2].fingerprint()
+
+
+def test_targets_may_be_columns_of_a_frame():
+    frame = pd.DataFrame({"sort": np.where(CLASSES[:, 0] == 1, "yes", "no"), "size": CLASSES[:, 1]})
+    model = make("RandomForestClassifier").fit(X, frame)
+    assert [classes.tolist() for classes in model.classes_] == [["no", "yes"], [0, 1, 2]]
+    said = model.predict(X)
+    assert set(said[:, 0]) <= {"no", "yes"}
+    assert set(said[:, 1]) <= {0, 1, 2}
+    same = make("RandomForestClassifier").fit(X, pl.from_pandas(frame))
+    rows = make("RandomForestClassifier").fit(X, frame.to_numpy().tolist())
+    prints = {m.forests_[0].fingerprint() for m in (model, same, rows)}
+    assert len(prints) == 1
+    assert model.score(X, frame) == 1.0
+
+
+def test_categories_are_cut_for_several_targets():
+    kinds = np.array(list("abcdef"))[np.arange(N) % 6]
+    frame = pd.DataFrame({"kind": kinds, "x": X[:, 0]})
+    y = np.column_stack([np.isin(kinds, ["b", "e"]), np.isin(kinds, ["a", "e", "f"])])
+    model = weald.DecisionTreeClassifier().fit(frame, y)
+    assert model.score(frame, y) == 1.0
+    assert model.get_n_leaves() == 4  # the combinations of both targets
+
+
+REFUSED = [
+    ("RandomForestClassifier", {"monotonic_cst": [1, 0, 0, 0]}, "monotonic_cst"),
+    ("RandomForestRegressor", {"ccp_alpha": 0.1}, "ccp_alpha"),
+    ("RandomForestRegressor", {"n_estimators": "auto"}, "n_estimators"),
+    ("RandomForestClassifier", {"resampling": "boosting"}, "resampling"),
+    ("RandomForestClassifier", {"warm_start": True}, "warm_start"),
+    ("RandomForestClassifier", {"bootstrap": "balanced"}, "stratify"),
+    ("RandomForestClassifier", {"max_samples": {0: 5}}, "stratify"),
+    ("RandomForestClassifier", {"class_weight": {0: 1.0}}, "one dict for each"),
+    ("RandomForestClassifier", {"class_weight": [{0: 1.0}]}, "one dict for each"),
+]
+
+
+@pytest.mark.parametrize(("name", "given", "words"), REFUSED)
+def test_what_speaks_of_one_target_is_refused_at_fit(name, given, words):
+    model = make(name, **given)
+    with pytest.raises(ParameterError, match=words):
+        model.fit(X, target_of(model))
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda model: model.forest_,
+        lambda model: model[:2],
+        lambda model: model + model,
+        lambda model: weald.importance(model, X, CLASSES),
+        lambda model: model.out_of_bag(X, CLASSES),
+        lambda model: model.predict(X, rule="sample"),
+        lambda model: model.estimators_[0].export_text(),
+        lambda model: model.estimators_[0].cost_complexity_pruning_path(X, CLASSES),
+    ],
+)
+def test_what_speaks_of_one_target_is_refused_later(ask):
+    model = make("RandomForestClassifier").fit(X, CLASSES)
+    with pytest.raises(ParameterError, match="3 targets"):
+        ask(model)
+
+
+def test_a_class_weight_for_several_targets_is_refused_for_one():
+    with pytest.raises(ParameterError, match="1 target"):
+        make("RandomForestClassifier", class_weight=[{0: 1.0}, {0: 1.0}]).fit(X, CLASSES[:, 0])
+
+
+@pytest.mark.parametrize(
+    ("y", "words"),
+    [
+        (np.where(np.arange(N)[:, None] == 3, np.nan, NUMBERS), "Row 3 of column 0 of y"),
+        (NUMBERS[:-1], "X has 90 rows but y has 89"),
+        (np.zeros((N, 2, 2)), "1d array"),
+    ],
+)
+def test_bad_targets_are_refused_by_name(y, words):
+    with pytest.raises(DataError, match=words):
+        make("RandomForestRegressor").fit(X, y)
+    with pytest.raises(DataError, match="column 1 of y"):
+        make("RandomForestClassifier").fit(X, np.column_stack([CLASSES[:, 0], X[:, 0]]))
