@@ -1,10 +1,13 @@
 """What weald and others make of a frame with text and gaps as it is, and how fast.
 
-    python benchmarks/frames.py FOLDER [--data adult,flights_late] [--trees 50] [--repeats 3] [--only NAMES] [--write]
+    python benchmarks/frames.py FOLDER [--data adult,flights_late] [--trees 50] [--leaves 1,5] [--repeats 3]
+                                [--only NAMES] [--write]
 
 FOLDER holds parquet files: the last column is `target`, of two classes; columns of text are categories. A column
-`split` says "train" or "test"; without one a quarter is for testing. All grow to purity with the root of the number of
-features at a node; the time of a fit begins with the frame, so encoders are part of it, but copies into another
+`split` says "train" or "test"; without one a quarter is for testing. All look at the root of the number of features at
+a node, and grow as far as leaves of at least so many rows (`--leaves`) allow. ranger before 0.15 has no such limit; it is
+told not to divide nodes of fewer than two such leaves instead. It also stops where no feature that it drew helps: even
+at 1 its leaves are not pure, as those of the others are. The time of a fit begins with the frame, so encoders are part of it, but copies into another
 program (R, Java) are not. ranger before 0.17 reads no missing values: medians and a category of their own stand for
 them. Peers that are not installed are left out: lightgbm, ydf, h2o (with Java) from the package index, ranger as
 `Rscript` finds it.
@@ -13,6 +16,7 @@ A second table fits one frame (half of the columns categories, a tenth of the ce
 numbers. `--write` puts both into docs/your-table.md.
 """
 
+import itertools
 import shutil
 import statistics
 import subprocess
@@ -54,15 +58,15 @@ def text_columns(X):
 # Each returns (seconds of the fit, chances of the second class).
 
 
-def weald(X, y, X_test, trees):
+def weald(X, y, X_test, trees, leaf):
     import weald
 
-    model = weald.RandomForestClassifier(trees, random_state=SEED)
+    model = weald.RandomForestClassifier(trees, min_samples_leaf=leaf, random_state=SEED)
     return measure.clock(lambda: model.fit(X, y)), model.predict_proba(X_test)[:, 1]
 
 
-def sklearn_with(encoder, X, y, X_test, trees):
-    forest = RandomForestClassifier(trees, random_state=SEED, n_jobs=measure.CORES)
+def sklearn_with(encoder, X, y, X_test, trees, leaf):
+    forest = RandomForestClassifier(trees, min_samples_leaf=leaf, random_state=SEED, n_jobs=measure.CORES)
     columns = make_column_transformer((encoder, text_columns(X)), remainder="passthrough")
     model = make_pipeline(columns.set_output(transform="pandas"), forest)
     numbers = {name: "float64" for name in X if X[name].dtype == "Int16"}
@@ -70,17 +74,17 @@ def sklearn_with(encoder, X, y, X_test, trees):
     return measure.clock(lambda: model.fit(X, y)), model.predict_proba(X_test)[:, 1]
 
 
-def sklearn_one_hot(X, y, X_test, trees):
+def sklearn_one_hot(X, y, X_test, trees, leaf):
     encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False, dtype=np.float32)
-    return sklearn_with(encoder, X, y, X_test, trees)
+    return sklearn_with(encoder, X, y, X_test, trees, leaf)
 
 
-def sklearn_ordinal(X, y, X_test, trees):
+def sklearn_ordinal(X, y, X_test, trees, leaf):
     encoder = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=np.nan, encoded_missing_value=np.nan)
-    return sklearn_with(encoder, X, y, X_test, trees)
+    return sklearn_with(encoder, X, y, X_test, trees, leaf)
 
 
-def lightgbm(X, y, X_test, trees):
+def lightgbm(X, y, X_test, trees, leaf):
     import lightgbm as lgb
 
     text = text_columns(X)
@@ -90,7 +94,7 @@ def lightgbm(X, y, X_test, trees):
         boosting_type="rf",
         n_estimators=trees,
         num_leaves=min(131_072, len(X)),
-        min_child_samples=1,
+        min_child_samples=leaf,
         min_child_weight=0,
         subsample=0.632,
         subsample_freq=1,
@@ -103,7 +107,7 @@ def lightgbm(X, y, X_test, trees):
     return measure.clock(lambda: model.fit(X, y)), model.predict_proba(X_test)[:, 1]
 
 
-def ydf(X, y, X_test, trees):
+def ydf(X, y, X_test, trees, leaf):
     import ydf
 
     ydf.verbose(0)
@@ -112,7 +116,7 @@ def ydf(X, y, X_test, trees):
         label="target",
         num_trees=trees,
         max_depth=-1,
-        min_examples=1,
+        min_examples=leaf,
         winner_take_all=False,
         compute_oob_performances=False,
         num_threads=measure.CORES,
@@ -123,7 +127,7 @@ def ydf(X, y, X_test, trees):
     return seconds, np.asarray(found["model"].predict(X_test))
 
 
-def h2o(X, y, X_test, trees):
+def h2o(X, y, X_test, trees, leaf):
     import h2o
     from h2o.estimators import H2ORandomForestEstimator
 
@@ -133,14 +137,14 @@ def h2o(X, y, X_test, trees):
         types = {name: "enum" if name in text_columns(X) else "numeric" for name in X} | {"target": "enum"}
         train = h2o.H2OFrame(plain_types(X).assign(target=np.where(y, "yes", "no")), column_types=types)
         test = h2o.H2OFrame(plain_types(X_test), column_types={name: types[name] for name in X})
-        model = H2ORandomForestEstimator(ntrees=trees, max_depth=0, min_rows=1, seed=SEED + 1)
+        model = H2ORandomForestEstimator(ntrees=trees, max_depth=0, min_rows=leaf, seed=SEED + 1)
         seconds = measure.clock(lambda: model.train(x=list(X), y="target", training_frame=train))
         return seconds, model.predict(test).as_data_frame()["yes"].to_numpy()
     finally:
         h2o.cluster().shutdown()
 
 
-def ranger(X, y, X_test, trees):
+def ranger(X, y, X_test, trees, leaf):
     script = """
         suppressMessages(library(ranger)); a <- commandArgs(TRUE)
         read <- function(name) read.csv(file.path(a[1], name), stringsAsFactors = TRUE, na.strings = "")
@@ -150,7 +154,7 @@ def ranger(X, y, X_test, trees):
         fill <- function(x) if (is.factor(x)) addNA(x) else { x[is.na(x)] <- median(x, na.rm = TRUE); x }
         x <- train[names(train) != "target"]; x[] <- lapply(x, fill); test[] <- lapply(test, fill)
         t <- proc.time()[[3]]
-        m <- ranger(x = x, y = factor(train$target), num.trees = as.integer(a[2]), min.node.size = 1,
+        m <- ranger(x = x, y = factor(train$target), num.trees = as.integer(a[2]), min.node.size = as.integer(a[4]),
                     probability = TRUE, respect.unordered.factors = "order", num.threads = as.integer(a[3]),
                     oob.error = FALSE, seed = 1, verbose = FALSE)
         cat(proc.time()[[3]] - t, predict(m, test)$predictions[, 2], sep = "\\n")
@@ -158,7 +162,8 @@ def ranger(X, y, X_test, trees):
     with tempfile.TemporaryDirectory() as folder:
         plain_types(X).assign(target=y).to_csv(Path(folder) / "train.csv", index=False)
         plain_types(X_test).to_csv(Path(folder) / "test.csv", index=False)
-        call = ["Rscript", "-e", script, folder, str(trees), str(measure.CORES)]
+        largest_leaf = 1 if leaf == 1 else 2 * leaf - 1
+        call = ["Rscript", "-e", script, folder, str(trees), str(measure.CORES), str(largest_leaf)]
         done = subprocess.run(call, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(done.stderr.strip()[-300:])
@@ -187,10 +192,10 @@ def is_installed(name):
     return bool(shutil.which("Rscript")) if package is None else measure.version_of(package) is not None
 
 
-def fit_once(folder, data, library, trees, n_rows):
+def fit_once(folder, data, library, trees, leaf, n_rows):
     """What a process of its own does: seconds and AUC."""
     X, y, X_test, y_test = read(folder, data, n_rows)
-    seconds, chances = LIBRARIES[library][0](X, y, X_test, trees)
+    seconds, chances = LIBRARIES[library][0](X, y, X_test, trees, leaf)
     return seconds, roc_auc_score(y_test, chances)
 
 
@@ -234,24 +239,24 @@ def as_it_is_and_as_numbers(n_rows, n_columns, trees, repeats):
 
 def compare(arguments):
     rows = []
-    for data in arguments.data.split(","):
+    for data, leaf in itertools.product(arguments.data.split(","), map(int, arguments.leaves.split(","))):
         found = {}
         for _ in range(arguments.repeats):
             for library in arguments.only.split(";") if arguments.only else LIBRARIES:
                 if not is_installed(library):
                     continue
-                call = (str(arguments.folder), data, library, arguments.trees, arguments.rows)
+                call = (str(arguments.folder), data, library, arguments.trees, leaf, arguments.rows)
                 seconds, auc = measure.afresh(fit_once, *call)
                 found.setdefault(library, []).append((seconds, auc))
-                measure.say(f"{data}  {library:24} {seconds:8.2f} s  AUC {auc:.4f}")
+                measure.say(f"{data}  leaves of {leaf}  {library:24} {seconds:8.2f} s  AUC {auc:.4f}")
         if "weald" not in found:
             continue
         ours = statistics.median(seconds for seconds, _ in found["weald"])
         for library, runs in found.items():
             seconds = statistics.median(seconds for seconds, _ in runs)
             times = [measure.digits(seconds), f"{measure.digits(seconds / ours, 2)}×"]
-            rows.append([data, library, f"{runs[0][1]:.4f}", *times])
-    return measure.markdown(["data", "library", "AUC", "fit, seconds", "weald = 1"], rows)
+            rows.append([data, leaf, library, f"{runs[0][1]:.4f}", *times])
+    return measure.markdown(["data", "leaf", "library", "AUC", "fit, seconds", "weald = 1"], rows)
 
 
 def main():
@@ -259,6 +264,7 @@ def main():
     parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("--data", default="adult,flights_late")
     parser.add_argument("--trees", type=int, default=50)
+    parser.add_argument("--leaves", default="1,5", help="fewest rows of a leaf")
     parser.add_argument("--rows", type=int, help="of each data set, at most")
     parser.add_argument("--only", help="names of libraries, with a semicolon between them")
     arguments = parser.parse_args()
@@ -276,7 +282,7 @@ def main():
     if arguments.folder is None:
         return
     table = compare(arguments)
-    caption = f"{arguments.trees} trees, {measure.CORES} cores. {machine}."
+    caption = f"{arguments.trees} trees, {measure.CORES} cores; leaf: the fewest rows of a leaf. {machine}."
     measure.publish(arguments, "peers", f"{table}\n\n{caption}")
 
 
