@@ -11,9 +11,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <tuple>
 #include <vector>
 
 #include "gather.h"
+#include "random.h"
 
 namespace weald {
 
@@ -75,6 +77,26 @@ class CategoryOrder {
         }
     }
 
+    // Replaces slots by places in an order that the bits of a draw decide.
+    template <class Code>
+    void put_at_random(std::uint64_t bits, Code* slots, std::uint32_t n, std::vector<std::uint32_t>& code_at) {
+        keys_.resize(n_slots());
+        for (std::uint32_t slot = 0; slot < n_slots(); ++slot) {
+            keys_[slot] = {mix64(bits + code_of_slot_[slot] + 1), code_of_slot_[slot], slot};
+        }
+        std::sort(keys_.begin(), keys_.end());
+        place_of_slot_.resize(n_slots());
+        code_at.resize(n_slots());
+        for (std::uint32_t place = 0; place < n_slots(); ++place) {
+            const auto [key, code, slot] = keys_[place];
+            place_of_slot_[slot] = place;
+            code_at[place] = code;
+        }
+        for (std::uint32_t i = 0; i < n; ++i) {
+            slots[i] = slots[i] == kMissing<Code> ? kMissing<Code> : static_cast<Code>(place_of_slot_[slots[i]]);
+        }
+    }
+
   private:
     static constexpr std::uint32_t kNone = 0xFFFFFFFFu;
 
@@ -88,6 +110,7 @@ class CategoryOrder {
     std::vector<std::uint32_t> code_of_slot_;
     std::vector<typename Model::Share> tallies_;  // by slot
     std::vector<Entry> entries_;
+    std::vector<std::tuple<std::uint64_t, std::uint32_t, std::uint32_t>> keys_;  // of a random order: code and slot
     std::vector<std::uint32_t> place_of_slot_;
 };
 

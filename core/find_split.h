@@ -112,8 +112,13 @@ class SplitFinder {
         if (is_categorical(split.feature)) {
             const Payload* payloads = tree_->payloads(node);
             model_.look_at(payloads, node.n_rows());
+            const Address address{tree_->seed, node.id, tree_->number, kPurposeCuts};
             node_codes_.use(split.feature, kept_, [&](auto* codes) {
-                categories_.put_in_order(model_, codes, payloads, node.n_rows(), kept_, split.order);
+                if (growth_.random_cuts) {
+                    categories_.cut_at_random(codes, node.n_rows(), kept_, draw(address, 2 * split.feature));
+                } else {
+                    categories_.put_in_order(model_, codes, payloads, node.n_rows(), kept_, split.order);
+                }
             });
         }
     }
@@ -324,7 +329,13 @@ class SplitFinder {
     RuledCuts search_random_of(const Look& look, const Node& node, std::uint64_t place, std::uint64_t side) {
         const Direction direction{sign_of(look.feature), node.promise};
         const Payload* payloads = tree_->payloads(node);
-        return node_codes_.use(look.feature, look.buffer, [&](const auto* codes) {
+        return node_codes_.use(look.feature, look.buffer, [&](auto* codes) {
+            using Code = std::remove_cvref_t<decltype(*codes)>;
+            if (is_categorical(look.feature)) {
+                const std::uint32_t last_left = categories_.cut_at_random(codes, node.n_rows(), look.buffer, place);
+                return judge_drawn(model_, direction, look.range, codes, payloads, node.n_rows(),
+                                   static_cast<Code>(last_left), side);
+            }
             return search_random(model_, direction, values_[look.feature], look.range, codes, payloads, node.n_rows(),
                                  place, side);
         });

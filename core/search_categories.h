@@ -12,6 +12,7 @@
 #include "category_order.h"
 #include "column.h"
 #include "node.h"
+#include "random.h"
 
 namespace weald {
 
@@ -31,7 +32,7 @@ class CategorySearch {
             slots = reinterpret_cast<Code*>(slots_.data());
             std::copy_n(codes, n, slots);
         }
-        std::vector<std::uint32_t>& code_at = code_at_[static_cast<std::size_t>(buffer)];
+        std::vector<std::uint32_t>& code_at = code_at_of(buffer);
         const auto put = [&](std::uint32_t order) {
             order_.put_in_order(model, order, slots, payloads, n, codes, code_at);
         };
@@ -61,12 +62,20 @@ class CategorySearch {
     void put_in_order(const Model& model, Code* codes, const Payload* payloads, std::uint32_t n, int buffer,
                       std::uint32_t order) {
         order_.number_slots(codes, n);
-        order_.put_in_order(model, order, codes, payloads, n, codes, code_at_[static_cast<std::size_t>(buffer)]);
+        order_.put_in_order(model, order, codes, payloads, n, codes, code_at_of(buffer));
+    }
+
+    // Replaces codes by their places in a random order; returns the last place that goes left.
+    template <class Code>
+    std::uint32_t cut_at_random(Code* codes, std::uint32_t n, int buffer, std::uint64_t bits) {
+        order_.number_slots(codes, n);
+        order_.put_at_random(bits, codes, n, code_at_of(buffer));
+        return order_.n_slots() < 2 ? 0 : static_cast<std::uint32_t>(below(mix64(bits), order_.n_slots() - 1));
     }
 
     // Writes down the categories that the lighter child saw: all others go to the heavier one.
     void keep_set(Split& split, const Column& column, int buffer) {
-        const std::vector<std::uint32_t>& code_at = code_at_[static_cast<std::size_t>(buffer)];
+        const std::vector<std::uint32_t>& code_at = code_at_of(buffer);
         const Values& category = column.lows;
         const std::size_t n_left =
             split.cut.cuts_off_missing() ? code_at.size() : split.cut.last_left() + std::size_t{1};
@@ -87,8 +96,10 @@ class CategorySearch {
     void forget_sets() { sets_.clear(); }
 
   private:
+    std::vector<std::uint32_t>& code_at_of(int buffer) { return code_at_[static_cast<std::size_t>(buffer)]; }
+
     CategoryOrder<Model> order_;
-    std::array<std::vector<std::uint32_t>, 2> code_at_;  // the code at each place of the order, for each buffer
+    std::array<std::vector<std::uint32_t>, kPhiloxBlock + 1> code_at_;  // for each buffer the code at each place
     std::uint32_t best_order_ = 0;
     std::vector<std::uint32_t> slots_;  // where several orders are searched
     std::vector<std::uint32_t> sets_;   // categories of the splits found

@@ -1,4 +1,5 @@
-// One cut of a node by a feature, at a random place between the smallest and the largest value of the node.
+// One cut of a node by a feature, at a random place between the smallest and the largest value of the node, or anywhere
+// in a random order of its categories.
 //
 // The place is drawn at the address of the node and the feature, so it depends on nothing else. A second draw gives
 // missing values a side. Where all present values are alike, they are cut off from the missing ones.
@@ -112,20 +113,17 @@ struct Look {
     }
 };
 
-// `place` and `side` are the draws for the threshold and for missing values.
+// The cut after the code `last_left`, which is the only one where all present values are alike. `side` is the draw for
+// missing values.
 template <class Code, class Model>
-RuledCuts search_random(Model& model, const Direction& direction, const ValueIndex& values, const CodeRange& range,
-                        const Code* codes, const typename Model::Payload* payloads, std::uint32_t n,
-                        std::uint64_t place, std::uint64_t side) {
+RuledCuts judge_drawn(Model& model, const Direction& direction, const CodeRange& range, const Code* codes,
+                      const typename Model::Payload* payloads, std::uint32_t n, Code last_left, std::uint64_t side) {
     RuledCuts found;
     found.is_dead = false;
     found.cuts.has_missing = range.n_missing != 0;
-    auto last_left = static_cast<Code>(range.low);
     std::uint64_t order = Candidate::kPresentAgainstMissing;
     bool missing_left = false;
     if (range.low != range.high) {
-        found.threshold = place_at_random(values.high(range.low), values.low(range.high), place);
-        last_left = static_cast<Code>(last_left_of(values, found.threshold, range, codes, n));
         missing_left = range.n_missing != 0 && below(side, 2) == 1;
         order = Candidate::order_of(last_left, missing_left);
     }
@@ -153,6 +151,22 @@ RuledCuts search_random(Model& model, const Direction& direction, const ValueInd
     }
     found.cuts.is_admissible = true;
     found.cuts.best = *cut;
+    return found;
+}
+
+// `place` and `side` are the draws for the threshold and for missing values.
+template <class Code, class Model>
+RuledCuts search_random(Model& model, const Direction& direction, const ValueIndex& values, const CodeRange& range,
+                        const Code* codes, const typename Model::Payload* payloads, std::uint32_t n,
+                        std::uint64_t place, std::uint64_t side) {
+    double threshold = 0;
+    std::uint32_t last_left = range.low;
+    if (range.low != range.high) {
+        threshold = place_at_random(values.high(range.low), values.low(range.high), place);
+        last_left = last_left_of(values, threshold, range, codes, n);
+    }
+    RuledCuts found = judge_drawn(model, direction, range, codes, payloads, n, static_cast<Code>(last_left), side);
+    found.threshold = threshold;
     return found;
 }
 

@@ -3,6 +3,7 @@
 import inspect
 
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn.ensemble
 import sklearn.tree
@@ -101,3 +102,29 @@ def test_out_of_bag_needs_bags():
     X, y = load_diabetes(return_X_y=True)
     model = weald.ExtraTreesRegressor(100, bootstrap=True, oob_score=True, random_state=0).fit(X, y)
     assert 0.3 < model.oob_score_ < 0.6
+
+
+def test_a_random_set_of_categories_depends_on_nothing_but_the_draw():
+    """Every set of the categories that leaves some on each side comes up, and the sizes of sets about equally often."""
+    n_categories, n_trees = 5, 2000
+    X = pd.DataFrame({"kind": list("abcde") * 4})
+    y = np.arange(20) % 2
+    model = weald.ExtraTreesClassifier(n_trees, max_depth=1, random_state=0).fit(X, y)
+    forest = model.forest_
+    roots = forest.tree_start[:-1]
+    left = [set(range(n_categories)) - set(forest.category_set(root)) for root in roots if forest.flags[root] & 4]
+    left += [set(forest.category_set(root)) for root in roots if not forest.flags[root] & 4]
+    assert len({frozenset(some) for some in left}) == 2**n_categories - 2
+    sizes = np.bincount([len(some) for some in left], minlength=n_categories)[1:]
+    assert (np.abs(sizes - n_trees / (n_categories - 1)) < 4 * np.sqrt(n_trees / (n_categories - 1))).all()
+
+
+def test_extra_trees_learn_from_categories():
+    rng = np.random.default_rng(0)
+    kinds = rng.choice(list("abcdefghij"), 600)
+    X = pd.DataFrame({"kind": kinds, "noise": rng.normal(size=600)})
+    y = np.isin(kinds, list("adgi"))
+    native = weald.ExtraTreesClassifier(20, random_state=0).fit(X[:300], y[:300])
+    assert native.score(X[300:], y[300:]) == 1.0
+    reference = weald.ExtraTreesClassifier(2, random_state=0, engine="reference").fit(X[:300], y[:300])
+    assert native[:2].forest_.fingerprint() == reference.forest_.fingerprint()

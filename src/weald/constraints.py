@@ -4,7 +4,6 @@ Features           how the user may call them: by number or by name
 bind_features      monotonic_cst    ->  1 rising, -1 falling, 0 free
 group_features     interaction_cst  ->  groups, or how many may meet
 weigh_features     feature_weights  ->  numbers
-cut_at_random      splitter         ->  whether cuts are drawn
 """
 
 import math
@@ -98,17 +97,6 @@ def bind_features(monotonic_cst: Any, features: Features, n_classes: int) -> tup
             "where it speaks of the share of the second; leave it out, or predict one class against the rest."
         )
     return tuple(int(sign) for sign in signs) if any(signs) and n_classes != 1 else ()
-
-
-def cut_at_random(splitter: Any, features: Features) -> bool:
-    """Say whether cuts are drawn."""
-    if splitter == "random" and features.categorical:
-        number = min(features.categorical)
-        raise ParameterError(
-            f"Cuts at random places are not available yet for categories, which the feature {features.name(number)} "
-            "has. Give it as numbers, with categorical_features=None, or grow a random forest."
-        )
-    return bool(splitter == "random")
 
 
 def group_features(interaction_cst: Any, features: Features) -> tuple[Groups, int]:

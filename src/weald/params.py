@@ -338,7 +338,7 @@ def resolve(given: Mapping[str, Any], table: Table, classes: Any, names: Sequenc
         class_weights=class_weights,
         strata=bags.strata,
         draws=bags.draws,
-        random_cuts=constraints.cut_at_random(given.get("splitter"), features),
+        random_cuts=given.get("splitter") == "random",
         monotonic=constraints.bind_features(given.get("monotonic_cst"), features, table.n_classes),
         interaction_groups=groups,
         max_interacting=max_interacting,

@@ -695,7 +695,7 @@ def random_candidate(tree: Tree, node: "Node", feature: int) -> Iterator[Candida
     """Yield the one cut that a feature offers at random, as `candidates` does; none if the node cannot be cut by it.
 
     The threshold is uniform between the smallest and the largest value of the node. It is moved up to the end of the
-    code that it falls into, if that has more than one value.
+    code that it falls into, if that has more than one value. Categories are put in a random order and cut at any place.
     """
     column = tree.coded.columns[feature]
     codes = [column.codes[r] for r in node.ranks]
@@ -703,19 +703,28 @@ def random_candidate(tree: Tree, node: "Node", feature: int) -> Iterator[Candida
     if not present or (min(present) == max(present) and len(present) == len(codes)):
         return
     low, high = min(present), max(present)
+    order = sorted(set(present))
+    place, side = (draw(tree.seed, node.node_id, tree.number, PURPOSE_CUTS, 2 * feature + i) for i in (0, 1))
+    missing_left = low != high and below(side, 2) == 1
+    threshold = 0.0 if column.is_categorical else math.inf
     if low == high:
-        last_left, threshold, missing_left = low, math.inf, False
+        n_left = 1
+    elif column.is_categorical:
+        order, n_left = order_at_random(order, place), 1 + below(mix64(place), len(order) - 1)
     else:
-        place, side = (draw(tree.seed, node.node_id, tree.number, PURPOSE_CUTS, 2 * feature + i) for i in (0, 1))
         t = place_at_random(column.highs[low], column.lows[high], place)
         last_left = bisect_right(column.lows, t) - 1
-        threshold = max(t, column.highs[last_left])
-        missing_left = below(side, 2) == 1
+        n_left, threshold = bisect_right(order, last_left), max(t, column.highs[last_left])
+    left_codes = set(order[:n_left])
     left = [
-        r for r, code in zip(node.ranks, codes, strict=True) if (missing_left if code is None else code <= last_left)
+        r for r, code in zip(node.ranks, codes, strict=True) if (missing_left if code is None else code in left_codes)
     ]
-    order = sorted(set(present))
-    yield Candidate(order, bisect_right(order, last_left), threshold, missing_left, tree.tally(left))
+    yield Candidate(order, n_left, threshold, missing_left, tree.tally(left))
+
+
+def order_at_random(codes: Sequence[int], bits: int) -> list[int]:
+    """Put the categories of a node in an order that the draw and nothing else decides."""
+    return sorted(codes, key=lambda code: (mix64((bits + code + 1) & MASK64), code))
 
 
 LARGEST = 1.7976931348623157e308
