@@ -16,11 +16,11 @@ FILE = Path(__file__).with_suffix(".csv")
 SHARES = (0.0, 0.15, 0.3, 0.45, 0.6)
 WAYS = {"at random": "cells are missing at random", "if large": "large values are missing"}
 LOOKS = {"weald": LEAF, "scikit-learn": SKY, "means filled in first": BARK}
-N_SEEDS = 6
+N_SEEDS = 20
 
 
 def make_models(seed: int) -> dict:
-    """Return the forests to compare, all of 50 trees."""
+    """Return the forests to compare, all of 100 trees."""
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.impute import SimpleImputer
     from sklearn.pipeline import make_pipeline
@@ -28,10 +28,10 @@ def make_models(seed: int) -> dict:
     import weald
 
     return {
-        "weald": weald.RandomForestClassifier(50, random_state=seed),
-        "scikit-learn": RandomForestClassifier(50, random_state=seed, n_jobs=1),
+        "weald": weald.RandomForestClassifier(100, random_state=seed),
+        "scikit-learn": RandomForestClassifier(100, random_state=seed, n_jobs=1),
         "means filled in first": make_pipeline(
-            SimpleImputer(keep_empty_features=True), weald.RandomForestClassifier(50, random_state=seed)
+            SimpleImputer(keep_empty_features=True), weald.RandomForestClassifier(100, random_state=seed)
         ),
     }
 
