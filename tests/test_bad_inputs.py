@@ -7,6 +7,7 @@
 The reading of tables and parameters has its own tests, test_table.py and test_params.py; here the whole way is gone.
 """
 
+import copy
 import subprocess
 import sys
 import textwrap
@@ -17,7 +18,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
 
 import weald
 from weald.errors import WealdError
@@ -347,6 +348,88 @@ def test_heavy_whole_weights_warn_of_large_bags(make):
         model.fit(X, Y, sample_weight=ONES * 2**40)
 
 
+# Tables at the edge: (X, y). What they mean is plain, so they are learnt, and both engines learn the same.
+EDGES = {
+    "one row": (X[:1], Y[:1]),
+    "one column of one row": (X[:1, :1], Y[:1]),
+    "one class": (X, np.zeros(N, dtype=int)),
+    "a column without a value": (np.where(np.arange(4) == 1, np.nan, X), Y),
+    "no value at all": (np.full((N, 4), np.nan), Y),
+    "infinities": (np.where(X > 1, np.inf, np.where(X < -1, -np.inf, X)), Y),
+    "constant columns": (np.ones((N, 4)), Y),
+    "the smallest numbers": (np.round(X * 10) * 5e-324, Y),
+    "zeros of both signs": (np.where(X > 0, 0.0, -0.0), Y),
+    "the largest whole numbers": (np.full((N, 1), 2**53, dtype=np.uint64) - np.arange(N, dtype=np.uint64)[:, None], Y),
+    "huge targets": (X, np.where(Y == 1, 1e308, -1e308)),
+    "sparse, out of order": (
+        sparse.csr_array((X.ravel()[::-1], np.tile([3, 2, 1, 0], N), np.arange(0, 4 * N + 1, 4))),
+        Y,
+    ),
+    "sparse, missing": (sparse.csr_array(np.where(X > 1, np.nan, np.where(X < 0, 0, X))), Y),
+}
+
+
+@pytest.mark.parametrize("name", EDGES)
+def test_tables_at_the_edge_are_learnt_alike(make, name):
+    features, target = EDGES[name]
+    native, reference = make(), make(engine="reference")
+    for model in (native, reference):
+        model.fit(features, target)
+    assert native.forest_.fingerprint() == reference.forest_.fingerprint()
+    said = native.predict(features)
+    assert np.array_equal(said, reference.predict(features))
+    assert np.isfinite(said).all()
+
+
+@pytest.mark.parametrize("weight", [1e-300, 1e300, 5e-324])
+def test_the_scale_of_weights_means_nothing_where_they_are_not_whole(make, weight):
+    ratios = np.where(Y == 1, 1.5, 1.25)
+    plain, scaled = (make().fit(X, Y, sample_weight=ratios * unit) for unit in (1.0, 2.0**-900))
+    assert plain.forest_.fingerprint() == scaled.forest_.fingerprint()
+    assert np.isfinite(make().fit(X, Y, sample_weight=np.where(Y == 1, weight, 1.0)).predict(X)).all()
+
+
+def test_a_seed_may_come_from_a_generator(make):
+    for source in (np.random.default_rng, np.random.RandomState):
+        one, other = (make(random_state=source(3), max_features=1).fit(X, Y) for _ in range(2))
+        assert one.seed_ == other.seed_
+        assert one.forest_.fingerprint() == other.forest_.fingerprint()
+
+
+def test_levels_in_another_order_are_the_same_categories(make):
+    labels = np.array(["u", "v", "w"])[np.arange(N) % 3]
+    one = frame(kind=pd.Categorical(labels, categories=["u", "v", "w"]))
+    other = frame(kind=pd.Categorical(labels, categories=["w", "x", "v", "u"]))
+    model = make().fit(one, Y)
+    assert np.array_equal(model.predict(one), model.predict(other))
+    assert make().fit(other, Y).forest_.fingerprint() == model.forest_.fingerprint()
+
+
+def test_copies_and_clones_of_a_fitted_model(make):
+    model = make().fit(X, Y)
+    twin = copy.deepcopy(model)
+    assert np.array_equal(twin.predict(X), model.predict(X))
+    fresh = clone(model)
+    assert not hasattr(fresh, "forest_")
+    assert fresh.fit(X, Y).forest_.fingerprint() == model.forest_.fingerprint()
+
+
+def test_a_fit_may_be_asked_for_within_a_fit():
+    """The estimator is copied and fitted again by a function that its own fit calls."""
+    copies = []
+
+    def judge(truth, said):
+        copies.append(copy.deepcopy(model))
+        copies.append(clone(model).set_params(oob_score=False).fit(X, Y))
+        return float(model.set_params(oob_score=False).fit(X, Y).score(X, Y))
+
+    model = weald.RandomForestClassifier(40, oob_score=judge, random_state=0)
+    model.fit(X, Y)
+    assert model.oob_score_ == 1.0
+    assert not hasattr(copies[0], "forest_")  # nothing is learnt until all has gone well
+    assert model.forest_.fingerprint() == copies[1].forest_.fingerprint()
+
+
 # --------------------------------------------------------------------------------- what has crashed or hung elsewhere
 
 PREPARE = """
@@ -378,6 +461,26 @@ SCRIPTS = {
                 assert model(n_jobs=64, random_state=0).fit(X, Y).forest_.fingerprint() == wanted
             except (RuntimeError, MemoryError):
                 pass
+    """,
+    "no memory for the trees": """
+        import os, resource
+        if "libasan" in os.environ.get("LD_PRELOAD", ""):
+            raise SystemExit(print("all well"))  # the sanitizer needs more room than there is
+        large = np.tile(X, (20, 1)) + 1e-3 * rng.normal(size=(6000, 6))
+        small = weald.RandomForestRegressor(2, random_state=0, n_jobs=2).fit(large, large[:, 1])
+        expected = small.forest_.fingerprint()
+        size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (size + 60_000_000, size + 60_000_000))
+        model = weald.RandomForestRegressor(5000, random_state=0, n_jobs=2)
+        try:
+            model.fit(large, large[:, 1])
+        except MemoryError:
+            pass
+        else:
+            raise AssertionError("there was room for 5000 trees")
+        assert not hasattr(model, "forest_")
+        model.set_params(n_estimators=2).fit(large, large[:, 1])
+        assert model.forest_.fingerprint() == expected
     """,
     "very many trees of one row": """
         model = weald.RandomForestRegressor(50_000, random_state=0).fit(X[:1], Y[:1])

@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
@@ -207,3 +208,11 @@ def test_neighbouring_floats_are_told_apart(dtype):
     x = np.array([[one], [np.nextafter(one, dtype(2))]])
     model = classifier().fit(x, [0, 1])
     assert model.predict(x).tolist() == [0, 1]
+
+
+def test_a_split_by_categories_has_no_threshold():
+    X = pd.DataFrame({"kind": list("abab"), "x": [1.0, 2.0, 3.0, 4.0]})
+    tree = weald.DecisionTreeRegressor().fit(X, [1.0, 10.0, 2.0, 12.0]).tree_
+    assert np.isnan(tree.threshold[0])
+    assert tree.threshold[tree.feature == 1].tolist() == [2.0, 3.0]
+    assert (tree.threshold[tree.feature < 0] == -2).all()

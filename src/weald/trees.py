@@ -15,7 +15,7 @@ from scipy import sparse
 from weald import criteria
 from weald.engines.door import Engine
 from weald.estimator import TreeClassifier, TreeRegressor
-from weald.model import MISSING_LEFT, FloatArray, Forest, IntArray
+from weald.model import CATEGORICAL, MISSING_LEFT, FloatArray, Forest, IntArray
 from weald.readable import ReadableTree
 from weald.table import Reading
 
@@ -108,8 +108,9 @@ class Tree:
 
     @cached_property
     def threshold(self) -> FloatArray:
-        """Values up to this one go left; -2 in leaves."""
-        return np.where(self._is_leaf, float(NO_FEATURE), self._forest.threshold)
+        """Values up to this one go left; -2 in leaves, NaN where a set of categories is sent left: see `nodes`."""
+        of_splits = np.where(self._forest.flags & CATEGORICAL != 0, np.nan, self._forest.threshold)
+        return np.where(self._is_leaf, float(NO_FEATURE), of_splits)
 
     @cached_property
     def missing_go_to_left(self) -> npt.NDArray[np.uint8]:

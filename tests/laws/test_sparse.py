@@ -151,3 +151,20 @@ def test_large_nodes_of_few_filled_cells_are_searched_alike():
                 weald.RandomForestClassifier(2, random_state=0, **given).fit(x, y) for x in (X, sparse.csc_array(X))
             )
             assert one.forest_.fingerprint() == other.forest_.fingerprint()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+@pytest.mark.parametrize("n_rows", [40, 200, 256, 300])
+def test_nodes_that_are_sorted_whole_are_searched_whole(n_rows, n_classes):
+    """Searches of few rows have taken in all of a node's rows before: none may be left out, however few are filled."""
+    rng = np.random.default_rng(n_rows + n_classes)
+    X = np.where(rng.random((n_rows, 30)) < 0.04, rng.integers(1, 5, (n_rows, 30)), 0).astype(float)
+    y = (X.sum(axis=1) + rng.integers(0, n_classes, n_rows)).astype(np.int32) % n_classes
+    rest = (y, n_classes, None, True, n_rows)
+    dense, stored = Table(X, *rest), Table(sparse.csr_array(X), *rest)
+    for criterion in filter(is_of_classes, CRITERIA):
+        growth = make_growth(dense, criterion, max_features=30, bootstrap=False, max_depth=3)
+        expected = look(REFERENCE, Case(dense, growth, n_trees=1))
+        for engine in CORES.values():
+            found = look(engine, Case(stored, growth, n_trees=1))
+            assert all(np.array_equal(array, expected[name], equal_nan=True) for name, array in found.items())
