@@ -5,12 +5,12 @@
 
 FOLDER holds parquet files: the last column is `target`, of two classes; columns of text are categories. A column
 `split` says "train" or "test"; without one a quarter is for testing. All look at the root of the number of features at
-a node, and grow as far as leaves of at least so many rows (`--leaves`) allow. ranger before 0.15 has no such limit; it is
-told not to divide nodes of fewer than two such leaves instead. It also stops where no feature that it drew helps: even
-at 1 its leaves are not pure, as those of the others are. The time of a fit begins with the frame, so encoders are part of it, but copies into another
-program (R, Java) are not. ranger before 0.17 reads no missing values: medians and a category of their own stand for
-them. Peers that are not installed are left out: lightgbm, ydf, h2o (with Java) from the package index, ranger as
-`Rscript` finds it.
+a node, and grow as far as leaves of at least so many rows (`--leaves`) allow. ranger before 0.15 has no such limit; it
+is told not to divide nodes of fewer than two such leaves. It also stops where no feature that it drew helps: even at 1
+its leaves are not pure, as those of the others are. The time of a fit begins with the frame, so encoders are part of
+it, but copies into another program (R, Java) are not. ranger before 0.17 reads no missing values: medians and a
+category of their own stand for them. Peers that are not installed are left out: lightgbm, ydf, h2o (with Java) from the
+package index, ranger as `Rscript` finds it.
 
 A second table fits one frame (half of the columns categories, a tenth of the cells missing) as it is and coded as
 numbers. `--write` puts both into docs/your-table.md.

@@ -13,7 +13,7 @@ from sklearn.metrics import accuracy_score, r2_score
 import weald
 from weald.errors import DataError, ParameterError
 
-KINDS = [name for name in weald.__all__ if name.endswith(("Classifier", "Regressor"))]
+KINDS = [name for name in weald.__all__ if name.endswith(("Classifier", "Regressor")) and not name.startswith("Kernel")]
 RNG = np.random.default_rng(0)
 N = 90
 X = RNG.normal(size=(N, 4))
@@ -221,3 +221,8 @@ def test_bad_targets_are_refused_by_name(y, words):
         make("RandomForestRegressor").fit(X, y)
     with pytest.raises(DataError, match="column 1 of y"):
         make("RandomForestClassifier").fit(X, np.column_stack([CLASSES[:, 0], X[:, 0]]))
+
+
+def test_a_kernel_forest_takes_one_target():
+    with pytest.raises(DataError, match="y has 3 columns, but a kernel forest takes one target"):
+        weald.KernelForestClassifier(3).fit(X, CLASSES)

@@ -38,7 +38,7 @@ from weald.kernels import (
 from weald.model import FloatArray, Forest, IntArray
 from weald.samples import AnySamples, Sight, Things, Vectors, read_prototypes, read_samples
 from weald.schema import Schema
-from weald.table import Reading, read_table
+from weald.table import Reading, read_table, require_one_target
 from weald.threads import count_threads
 
 Kind = TypeVar("Kind", bound=type)
@@ -147,6 +147,7 @@ class KernelForest(RandomForest):
         reading = read_table(
             RandomForestClassifier(), numbers, y, sample_weight, classify=self._task == criteria.CLASSIFICATION
         )
+        require_one_target(reading, "a kernel forest")
         rows = reading.table.X[:, 0].astype(np.intp)
         if self.kernel == "precomputed":
             assert isinstance(sight.samples, Vectors)  # noqa: S101  (for the type checker: it was read as a table)
@@ -409,6 +410,9 @@ class KernelForest(RandomForest):
         tags.input_tags.allow_nan = False
         tags.input_tags.sparse = False
         tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.target_tags.multi_output = False
+        if tags.classifier_tags is not None:
+            tags.classifier_tags.multi_label = False
         return tags
 
 

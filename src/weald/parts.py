@@ -28,7 +28,7 @@ from weald.estimator import TreeModel, unfitted_copy
 from weald.model import FloatArray, IntArray
 from weald.objects import LARGEST_EXACT
 from weald.schema import Categories, Schema, label_array
-from weald.table import Table, read_table
+from weald.table import Table, read_table, require_one_target
 
 MISSING = 0xFFFFFFFF  # the code of a missing value, in four bytes
 SAMPLE_SIZE = 1 << 18  # copies of rows from which quantile codes are cut
@@ -170,6 +170,7 @@ def _read(model: TreeModel, part: Part) -> tuple[Table, npt.NDArray[Any] | None,
     """Read a part by itself: its table, its classes, its columns."""
     reader = unfitted_copy(model)
     reading = read_table(reader, part.X, part.y, part.weight, classify=model._task == "classification")  # noqa: SLF001
+    require_one_target(reading, "a cluster")
     return reading.table, reading.classes, reader.schema_
 
 

@@ -108,6 +108,15 @@ def read_table(estimator: Any, X: Any, y: Any, sample_weight: Any, *, classify: 
     return Reading(table, found.classes, kept)
 
 
+def require_one_target(reading: Reading, who: str) -> Reading:
+    """Refuse several targets where one is meant."""
+    if reading.table.targets is not None:
+        raise DataError(
+            f"y has {reading.table.targets.n_targets} columns, but {who} takes one target. Fit one for each."
+        )
+    return reading
+
+
 # -------------------------------------------------------------------------------------------------------- features
 
 
