@@ -390,7 +390,8 @@ def weigh_classes(class_weight: Any, classes: Any) -> tuple[str, tuple[float, ..
     n_targets = len(classes) if isinstance(classes, list) else 1
     if n_given != n_targets or isinstance(class_weight, Mapping) == isinstance(classes, list):
         raise ParameterError(
-            f"class_weight={class_weight!r} does not suit y, which has {n_targets} target{'s' if n_targets > 1 else ''}. "
+            f"class_weight={class_weight!r} does not suit y, which has {n_targets} "
+            f"target{'s' if n_targets > 1 else ''}. "
             'Give a dict for one target, a list with one dict for each of several, or "balanced".'
         )
     if isinstance(classes, list):
