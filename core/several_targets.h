@@ -126,6 +126,7 @@ class TargetsModel {
     std::int64_t size() const { return node_.size; }
     std::uint64_t weight() const { return node_.weight; }
     double undivided() const { return score(terms_.of_classes, {&node_}); }
+    static bool weights_are_sizes() { return false; }
     static double perfect(const Payload*, std::uint32_t) { return std::numeric_limits<double>::infinity(); }
     double in_user_units(double decrease) const { return ldexp_within(decrease, -2 * unit_); }
 
@@ -234,6 +235,7 @@ class TargetsModel {
             tree.leaf_length.push_back(n_entries);
         }
     }
+    static void reserve(TreeArrays&, std::size_t) {}
     Sums take_sums() {
         Sums taken = std::exchange(sums_, {});
         sums_.n_targets = taken.n_targets;
