@@ -61,6 +61,8 @@ def models() -> dict[str, tuple[Any, Any]]:
         made[kind.__name__] = kind(random_state=0).fit(X, classes), X
     for kind in (weald.DecisionTreeRegressor, weald.ExtraTreeRegressor):
         made[kind.__name__] = kind(random_state=0).fit(X, signal), X
+    made["KernelForestClassifier"] = forest_of(weald.KernelForestClassifier).fit(X, classes), X
+    made["KernelForestRegressor"] = forest_of(weald.KernelForestRegressor).fit(X, signal), X
     made |= {
         "entropy": (forest_of(forest, criterion="entropy", class_weight="balanced").fit(X, classes), X),
         "misclassification": (forest_of(forest, criterion="misclassification").fit(X, classes), X),

@@ -17,6 +17,7 @@ from unittest import mock
 
 import numpy as np
 
+from weald.engines.native import NativeEngine
 from weald.errors import FormatError, WealdError
 from weald.filing import container, files
 from weald.model import Forest
@@ -165,7 +166,7 @@ def try_to_use(wrong: bytes) -> str:
         X = dice.normal(size=(7, forest.n_features))
         X[0], X[1, 0], X[2] = np.nan, np.inf, 1e9
         X[:, sorted(model.schema_.categorical)] = np.arange(7)[:, np.newaxis]
-        found = model._sum_votes_of(forest, X)
+        found = NativeEngine().sum_votes(forest, X, model._voting())
         assert len(found) == 7
         forest.depth()
         forest.fingerprint()
