@@ -17,6 +17,8 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from weald.errors import DataError
+
 CONTRACT_VERSION = 1
 MISSING_LEFT = 1  # bit of `flags`: missing values go left
 CATEGORICAL = 2  # bit of `flags`: `threshold` is the number of a set in `category_sets`
@@ -257,6 +259,8 @@ class Forest:
         while len(level):
             at += 1
             children = np.concatenate([level + 1, roots[level] + self.right[level]])
+            if np.any(children <= np.tile(level, 2)):  # only arrays that were mapped from a file could be so wrong
+                raise DataError("The arrays do not make a forest: a node is its own descendant. Save the model again.")
             depth[children] = at
             level = children[self.feature[children] >= 0]
         return depth

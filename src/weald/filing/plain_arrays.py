@@ -12,6 +12,7 @@ from weald.errors import FormatError
 from weald.filing import packing
 from weald.filing.container import require
 from weald.filing.packing import AS_THEY_ARE, Head
+from weald.filing.shape import find_shape
 from weald.filing.streams import Arrays
 from weald.model import Forest
 
@@ -69,6 +70,8 @@ def _check(forest: Forest, head: Head) -> Forest:
         require(proper or (name == "leaf_start" and not head.n_classes), f"{PREFIX + name} does not ascend.")
     fits = np.all(forest.feature >= -1) and np.all(forest.feature < head.n_features)
     require(fits, "A feature is out of range.")
+    shape = find_shape(forest.tree_start, forest.feature < 0)
+    require(np.array_equal(forest.right, shape.right()), "A link leads to another node than it should.")
     try:
         again = packing.unpack(*packing.pack(forest))
     except (IndexError, ValueError, OverflowError) as error:
