@@ -23,7 +23,7 @@ def draw() -> Figure:
     right.plot(chosen.values[order], chosen.scores[order], color=FAINT, lw=1.4)
     right.plot(chosen.value, chosen.score, "o", color=BARK, ms=7)
     right.annotate(
-        f"from {chosen.value:.2f} on", (chosen.value, chosen.score), (-2, 12), textcoords="offset points", color=BARK
+        f"from {chosen.value:.2f} on", (chosen.value, chosen.score), (-2, 22), textcoords="offset points", color=BARK
     )
     right.set(
         xlabel="share from which on a tumour is called malignant",
