@@ -462,3 +462,17 @@ def test_a_selection_that_means_nothing_is_refused(given, words):
     model, y = MODELS["classes"]
     with pytest.raises(weald.ParameterError, match=words):
         weald.select_features(model, X, y, **given)
+
+
+def test_new_rows_are_read_with_the_categories_of_the_fit():
+    rng = np.random.default_rng(0)
+    tree = rng.choice(["ash", "beech", "elm", "oak"], 400)
+    X = pd.DataFrame({"tree": tree, "noise": rng.normal(size=400)})
+    y = np.isin(tree, ["beech", "oak"])
+    forest = weald.RandomForestClassifier(20, max_features=None, random_state=0).fit(X, y)
+    new = X[X["tree"] != "ash"]  # the others would be numbered 0, 1, 2 by themselves
+    found = weald.importance(forest, new, y[new.index], rows="new", kind="permutation_forest")
+    assert found.values[0] > 0.3
+    weights = np.where(new["tree"] == "elm", 0.0, 1.0)  # rows without weight are left out
+    weighted = weald.importance(forest, new, y[new.index], sample_weight=weights, rows="new", kind="permutation_forest")
+    assert weighted.values[0] == 0  # beech and oak are of one class

@@ -197,6 +197,9 @@ def _read(model: Any, X: Any, y: Any, sample_weight: Any, *, with_bags: bool, **
     reading = unfitted_copy(model)._read_table(X, y, sample_weight, **{**NO_DESIGN, **by_row})  # noqa: SLF001  (reading leaves its marks)
     if reading.classes is not None:
         reading = _number_as_the_forest(reading, model.classes_)
+    if not with_bags:  # categories are numbered as at the fit, though these rows may lack some
+        X = model._read(X)  # noqa: SLF001  (a step of its prediction)
+        reading = replace(reading, table=replace(reading.table, X=X if reading.kept is None else X[reading.kept]))
     engine, coded = model._code(reading)  # noqa: SLF001  (a step of its fit)
     if reading.table.n_features != model.forest_.n_features:
         known = model.forest_.n_features
