@@ -71,8 +71,8 @@ def test_a_wrong_file_that_is_signed_is_refused_or_harmless():
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_many_wrong_files_are_refused_or_harmless():
-    counts = draw_and_use(20_000, models())
-    assert min(counts.values()) > 2000
+    counts = draw_and_use(4000, models())
+    assert min(counts.values()) > 400
 
 
 # ------------------------------------------------------------------------------------------------------------- bombs
