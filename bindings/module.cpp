@@ -23,6 +23,7 @@ void bind_sharing(nb::module_& module);
 }  // namespace weald
 
 NB_MODULE(WEALD_MODULE, module) {
+    nb::set_leak_warnings(false);  // a model that a user keeps until the interpreter ends is no leak
     module.attr("simd") = WEALD_SIMD;
     module.def("cpu_supports", &weald::cpu_supports, nb::arg("simd"),
                "Whether this processor can run the instruction set of that name.");
