@@ -13,6 +13,7 @@ namespace nb = nanobind;
 namespace weald {
 
 void bind_codes(nb::module_& module);
+void bind_files(nb::module_& module);
 void bind_forest(nb::module_& module);
 void bind_importance(nb::module_& module);
 void bind_kernels(nb::module_& module);
@@ -29,6 +30,7 @@ NB_MODULE(WEALD_MODULE, module) {
                "Whether this processor can run the instruction set of that name.");
     weald::bind_forest(module);
     weald::bind_codes(module);
+    weald::bind_files(module);
     weald::bind_importance(module);
     weald::bind_kernels(module);
     weald::bind_packed(module);

@@ -77,6 +77,8 @@ LAYERS = [
     "grow_targets",
     "curve",
     "category_sets",
+    "folded",
+    "unfold",
     "predict",
     "importance",
     "sharing",
@@ -96,7 +98,7 @@ DOORS = {
     "pandas": {"frames.py"},
     "polars": {"frames.py"},
     "pyarrow": {"frames.py", *(f"cli/{path.name}" for path in (PACKAGE / "cli").glob("*.py"))},
-    "weald._core": {"engines/native.py", "criteria.py", "cli/doctor.py"},
+    "weald._core": {"engines/native.py", "criteria.py", "cli/doctor.py", "filing/packing.py"},
     "weald._core_baseline": {"_core.py"},
 }
 

@@ -313,7 +313,10 @@ class TreeModel(Saved, CanReport, Exportable, BaseEstimator):
         return compile_forest(self.forest_, self._voting(), dtype)
 
     def compact(self) -> Self:
-        """Make a model without the splits that decide nothing: those below which all leaves say the same.
+        """Make a model without the splits that decide nothing: those whose two sides say the same of every row.
+
+        A branch whose leaves all say the same becomes one leaf, and of two equal branches side by side one is left.
+        Equal branches elsewhere stay, since a node stands below one other node.
 
         Returns
         -------

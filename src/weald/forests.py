@@ -296,6 +296,11 @@ class RandomForest(HasNeighbours):
                 "Bags of boosting and arcing follow the mistakes of earlier trees on all rows. No row is new to them, "
                 'so there is nothing honest to say out of bag. Fit with resampling="bagging".'
             )
+        if not origins:
+            raise DataError(
+                "These trees were not grown by weald, so it is not known which rows were in their bags. Ask the "
+                "library that grew them, judge them by other rows, or fit a forest of weald."
+            )
         if not any(origin.bags.bootstrap for origin in origins):
             raise DataError(
                 "Nothing is out of bag: with bootstrap=False every tree sees every row. Fit with bootstrap=True."

@@ -144,17 +144,17 @@ def collapse(forest: Forest, kept: Mask) -> Forest:
     fields["right"][cuts] = number[roots[cuts] + forest.right[cuts]] - number[roots[cuts]]
     fields = {name: values[alive] for name, values in fields.items()}
     fields |= {name: getattr(forest, name)[alive] for name in ("size", "weight")}
-    fields |= _keep_sets(forest, cuts)
+    fields |= keep_sets(forest, cuts)
     is_categorical = fields["flags"] & CATEGORICAL != 0
     fields["threshold"][is_categorical] = np.arange(is_categorical.sum())
     fields["tree_start"] = np.append(number[forest.tree_start[:-1]], alive.sum()).astype(np.int64)
     if forest.n_classes:
-        fields |= _merge_leaves(forest, number, fields["feature"])
+        fields |= merge_leaves(forest, number, fields["feature"])
     fields |= {name: getattr(forest, name)[alive] for name in ("value", "impurity") if len(getattr(forest, name))}
     return dataclasses.replace(forest, **fields)
 
 
-def _keep_sets(forest: Forest, cuts: IntArray) -> dict[str, npt.NDArray[Any]]:
+def keep_sets(forest: Forest, cuts: IntArray) -> dict[str, npt.NDArray[Any]]:
     """Keep the sets of categories of some splits, which ascend."""
     by_set = cuts[forest.flags[cuts] & CATEGORICAL != 0]
     sets = [forest.category_set(node) for node in by_set]
@@ -164,7 +164,7 @@ def _keep_sets(forest: Forest, cuts: IntArray) -> dict[str, npt.NDArray[Any]]:
     }
 
 
-def _merge_leaves(forest: Forest, number: IntArray, feature: IntArray) -> dict[str, npt.NDArray[Any]]:
+def merge_leaves(forest: Forest, number: IntArray, feature: IntArray) -> dict[str, npt.NDArray[Any]]:
     """Add up the class weights of the leaves that became one."""
     owner = np.repeat(number[forest.feature < 0], np.diff(forest.leaf_start))
     keys, entry = np.unique(owner * forest.n_classes + forest.leaf_class, return_inverse=True)

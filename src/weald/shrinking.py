@@ -5,35 +5,133 @@ choose_trees     how many of the first trees to keep
 Thinning         what was kept, and what it costs out of bag
 """
 
+import dataclasses
 import itertools
 import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from weald.errors import DataError, ParameterError
-from weald.model import FloatArray, Forest, IntArray
+from weald.model import CATEGORICAL, FloatArray, Forest, IntArray
 from weald.params import Number, Whole, check_argument
-from weald.prune import collapse
+from weald.prune import collapse, keep_sets, merge_leaves
 
 # ------------------------------------------------------------------------------------------------ splits for nothing
 
 
 def compact_forest(forest: Forest) -> Forest:
-    """Make every branch whose leaves all say the same one leaf. No row is told anything else than before."""
-    says = _number_answers(forest)
+    """Take away every split whose two sides say the same of every row.
+
+    A branch whose leaves all say the same becomes a leaf, and of two equal branches side by side one is left.
+    """
+    numbers = _number_branches(forest)
+    n_answers = max(numbers[node] for node in np.flatnonzero(forest.feature < 0).tolist()) + 1
+    decides = np.array(numbers) >= n_answers
+    smaller = collapse(forest, decides & (forest.feature >= 0))
+    return _merge_twins(smaller, [numbers[node] for node in np.flatnonzero(_is_left(forest, decides)).tolist()])
+
+
+def _is_left(forest: Forest, decides: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Find the nodes that are left when branches that say one thing are leaves."""
+    is_left = np.zeros(forest.n_nodes, dtype=np.bool_)
+    splits = np.flatnonzero(decides & (forest.feature >= 0))
+    is_left[forest.tree_start[:-1]] = is_left[splits + 1] = is_left[_right_of(forest)[splits]] = True
+    return is_left
+
+
+def _right_of(forest: Forest) -> IntArray:
+    """Right child of each node among the nodes of all trees; a leaf has its root."""
     roots = np.repeat(forest.tree_start[:-1], np.diff(forest.tree_start))
-    decides = np.zeros(forest.n_nodes, dtype=np.bool_)
+    right: IntArray = roots + forest.right
+    return right
+
+
+def _number_branches(forest: Forest) -> list[int]:
+    """Number the branch below each node: the same number, the same answers to every row. Leaves have the lowest."""
     numbers = np.full(forest.n_nodes, -1)
-    numbers[forest.feature < 0] = says
-    answers = numbers.tolist()
-    rights = (roots + forest.right).tolist()
+    numbers[forest.feature < 0] = answers = _number_answers(forest)
+    n_answers = max(answers) + 1
+    found = numbers.tolist()
+    known: dict[Any, int] = {}
+    features, flags, rights = forest.feature.tolist(), forest.flags.tolist(), _right_of(forest).tolist()
+    thresholds = forest.threshold.tolist()
     for node in np.flatnonzero(forest.feature >= 0)[::-1].tolist():  # children come before their parents
-        left, right = answers[node + 1], answers[rights[node]]
-        answers[node] = left if left == right else -1
-        decides[node] = answers[node] < 0
-    return collapse(forest, decides)
+        left, right = found[node + 1], found[rights[node]]
+        if left == right:
+            found[node] = left
+            continue
+        by_set = flags[node] & CATEGORICAL
+        cut = tuple(forest.category_set(node).tolist()) if by_set else thresholds[node]
+        key = (features[node], cut, flags[node], left, right)
+        found[node] = known.setdefault(key, n_answers + len(known))
+    return found
+
+
+def _merge_twins(forest: Forest, numbers: list[int]) -> Forest:
+    """Take away splits both of whose sides are the same branch; what is left of it counts the rows of both."""
+    rights, is_split = _right_of(forest).tolist(), (forest.feature >= 0).tolist()
+    is_idle = [is_split[node] and numbers[node + 1] == numbers[rights[node]] for node in range(forest.n_nodes)]
+    if not any(is_idle):
+        return forest
+    owner = list(range(forest.n_nodes))  # of each node: the one that takes its place
+
+    def pass_over(node: int) -> int:
+        while is_idle[node]:
+            node += 1
+        return node
+
+    for idle in reversed([node for node, so in enumerate(is_idle) if so]):
+        pairs = [(idle + 1, rights[idle])]
+        while pairs:
+            one, other = (pass_over(node) for node in pairs.pop())
+            owner[other] = one
+            if is_split[one]:
+                pairs += [(one + 1, other + 1), (rights[one], rights[other])]
+    for node in range(forest.n_nodes):  # an owner stands before what it owns
+        owner[node] = owner[owner[node]]
+    return _owned(forest, np.array(owner), np.array(is_idle))
+
+
+def _owned(forest: Forest, owner: IntArray, is_idle: npt.NDArray[np.bool_]) -> Forest:
+    """Make the forest of the nodes that own themselves, without the idle ones."""
+    alive = (owner == np.arange(len(owner))) & ~is_idle
+    number = (np.cumsum(alive) - 1)[owner]
+    first = np.cumsum(np.append(0, alive))[forest.tree_start]
+    counted = ~is_idle
+
+    def total(of_nodes: npt.NDArray[Any]) -> FloatArray:
+        sums: FloatArray = np.bincount(number[counted], weights=of_nodes[counted], minlength=int(alive.sum()))
+        return sums
+
+    weight = total(forest.weight)
+    fields: dict[str, Any] = {name: getattr(forest, name)[alive] for name in ("feature", "threshold", "flags")}
+    fields |= {"tree_start": first, "weight": weight, "decrease": total(forest.decrease)}
+    fields["size"] = total(forest.size).astype(np.uint32)
+    splits = np.flatnonzero(alive & (forest.feature >= 0))
+    right = _right_of(forest)[splits]
+    while is_idle[right].any():
+        right = np.where(is_idle[right], right + 1, right)
+    fields["right"] = np.zeros(len(weight), dtype=np.int32)
+    tree = np.repeat(np.arange(forest.n_trees), np.diff(forest.tree_start))[splits]
+    fields["right"][number[splits]] = number[right] - first[tree]
+    fields |= keep_sets(forest, splits)
+    is_categorical = fields["flags"] & CATEGORICAL != 0
+    fields["threshold"][is_categorical] = np.arange(is_categorical.sum())
+    if forest.n_classes:
+        fields |= merge_leaves(forest, number, fields["feature"])
+    if len(forest.value):
+        fields["value"] = forest.value[alive]
+    if len(forest.impurity):
+        several = np.bincount(number[counted], minlength=len(weight)) > 1
+        inner = several & (fields["feature"] >= 0)  # leaves say what they said
+        fields["value"][inner] = (total(forest.weight * forest.value) / weight)[inner]
+        off = forest.value - fields["value"][number]
+        spread = total(forest.weight * (forest.impurity + off * off)) / weight
+        fields["impurity"] = np.where(several, spread, forest.impurity[alive])
+    return dataclasses.replace(forest, **fields)
 
 
 def _number_answers(forest: Forest) -> list[int]:

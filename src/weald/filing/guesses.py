@@ -1,13 +1,13 @@
 """What can be foretold of a forest's numbers from the shape of its trees and from their leaves.
 
 A file keeps only what a guess lacks, so a guess need not be exact; it must be the same on every machine. So there is
-nothing here but + - * /, whole numbers, ldexp and rint of doubles.
+nothing here but + - * /, whole numbers, ldexp and rint of doubles. core/unfold.cpp makes the same guesses once more, to
+read files.
 
     weights, flags, decreases, values, impurities
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -124,20 +124,13 @@ class Sums:
         return decrease
 
 
-def impurities(shape: Shape, weight: FloatArray, decrease: FloatArray, impurity: FloatArray, exponent: int) -> Any:
-    """Impurity of splits from those of their children: a function of places among the splits.
-
-    It reads `impurity` when it is called, so a reader may fill it level by level, from the deepest upward.
-    """
-    splits, right = shape.splits, shape.right_of_splits
-    root = weight[shape.root_of_splits]
-
-    def guess(which: Any = slice(None)) -> FloatArray:
-        node, r = splits[which], right[which]
-        with np.errstate(all="ignore"):
-            below = weight[node + 1] * impurity[node + 1] + weight[r] * impurity[r]
-            own = np.ldexp(decrease[which] * root[which], -2 * exponent)
-            found: FloatArray = (below + own) / weight[node]
-        return found
-
-    return guess
+def impurities(
+    shape: Shape, weight: FloatArray, decrease: FloatArray, impurity: FloatArray, exponent: int
+) -> FloatArray:
+    """Impurity of each split from those of its children, and from its decrease."""
+    node, right = shape.splits, shape.right_of_splits
+    with np.errstate(all="ignore"):
+        below = weight[node + 1] * impurity[node + 1] + weight[right] * impurity[right]
+        own = np.ldexp(decrease * weight[shape.root_of_splits], -2 * exponent)
+        found: FloatArray = (below + own) / weight[node]
+    return found

@@ -17,7 +17,7 @@ from weald.filing.container import require
 from weald.model import FloatArray, IntArray
 
 MOST_DEPTH = 2**20
-MOST_LEVELS = 4096  # beyond, nothing is computed level by level
+MOST_LEVELS = 4096  # beyond, the numbers of regression trees are kept as they are
 
 
 @dataclass(frozen=True)
@@ -73,13 +73,6 @@ class Shape:
         sums: IntArray = before[self.end] - before[:-1]
         return sums
 
-    def levels_up(self) -> list[IntArray]:
-        """Places of the splits among the splits, level by level, deepest first."""
-        depth = self.depth[self.splits]
-        order = np.argsort(depth.astype(np.int16), kind="stable")
-        levels: list[IntArray] = np.split(order, np.cumsum(np.bincount(depth))[:-1]) if len(depth) else []
-        return levels[::-1]
-
 
 def find_shape(tree_start: IntArray, is_leaf: npt.NDArray[np.bool_]) -> Shape:
     """Find where each subtree ends.
@@ -100,11 +93,6 @@ def find_shape(tree_start: IntArray, is_leaf: npt.NDArray[np.bool_]) -> Shape:
     end = np.empty(len(level), dtype=np.int64)
     end[order] = order[next_leaf] + 1
     return Shape(tree_start, is_leaf, end)
-
-
-def starts_of(lengths: IntArray) -> IntArray:
-    """Turn lengths into places where things start; the last is where they end."""
-    return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
 
 
 def halves(weight: FloatArray, shape: Shape) -> tuple[FloatArray, FloatArray]:

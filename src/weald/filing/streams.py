@@ -1,4 +1,4 @@
-"""Arrays in few bytes, and back bit for bit.
+"""Arrays in few bytes. core/folded.h has the way back, bit for bit.
 
     narrow           whole numbers in the smallest type that holds them
     pack_floats      doubles as they are, without what is zero in all of them, or as numbers of their distinct values
@@ -7,13 +7,11 @@
 A packed thing is some arrays under one name: `name`, `name.values`, `name.raw`. What is all zeros is left out.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from weald.filing.container import require
 from weald.model import FloatArray, IntArray
 
 AnyArray = npt.NDArray[Any]
@@ -26,17 +24,6 @@ def narrow(numbers: IntArray) -> IntArray:
     """Keep whole numbers from 0 in the smallest unsigned type."""
     largest = int(numbers.max()) if len(numbers) else 0
     return numbers.astype(next(kind for kind in UNSIGNED if largest <= np.iinfo(kind).max))
-
-
-def read_numbers(arrays: Arrays, name: str, length: int, below: int = 2**63, default: int | None = None) -> IntArray:
-    """Take whole numbers below a limit from the arrays; `default` stands for an array that was left out."""
-    if default is not None and name not in arrays:
-        return np.full(length, default, dtype=np.int64)
-    require(name in arrays, f"The array {name!r} is missing.")
-    found = arrays.pop(name)
-    require(found.dtype.kind == "u" and found.shape == (length,), f"The array {name!r} is not {length} numbers from 0.")
-    require(not length or int(found.max()) < below, f"The array {name!r} has a number that is not below {below}.")
-    return found.astype(np.int64)
 
 
 # ------------------------------------------------------------------------------------------------------------ doubles
@@ -61,21 +48,6 @@ def shorten(values: FloatArray) -> AnyArray:
     return np.ascontiguousarray(by_byte[:, n_zero:]) if n_zero else values
 
 
-def is_doubles(array: AnyArray) -> bool:
-    """Say whether an array is what `shorten` makes of doubles."""
-    is_short = array.ndim == 2 and array.dtype == np.uint8 and 0 < array.shape[1] < 8
-    return is_short or (array.ndim == 1 and array.dtype in (np.float32, np.float64))
-
-
-def lengthen(array: AnyArray) -> FloatArray:
-    """Make doubles of what `shorten` made of them."""
-    if array.ndim == 1:
-        return array.astype(np.float64)
-    by_byte = np.zeros((len(array), 8), dtype=np.uint8)
-    by_byte[:, 8 - array.shape[1] :] = array
-    return by_byte.reshape(-1).view("<f8").astype(np.float64)
-
-
 def pack_floats(name: str, values: FloatArray, group: IntArray | None = None, n_groups: int = 1) -> Arrays:
     """Write doubles in the shortest of three ways.
 
@@ -98,24 +70,6 @@ def pack_floats(name: str, values: FloatArray, group: IntArray | None = None, n_
     return listed if sum(a.nbytes for a in listed.values()) < plain.nbytes else {name: plain}
 
 
-def read_floats(arrays: Arrays, name: str, length: int, group: IntArray | None = None, n_groups: int = 1) -> FloatArray:
-    """Take doubles from the arrays."""
-    require(name in arrays, f"The array {name!r} is missing.")
-    if is_doubles(arrays[name]):
-        found = arrays.pop(name)
-        require(len(found) == length, f"The array {name!r} is not {length} numbers.")
-        return lengthen(found)
-    place = read_numbers(arrays, name, length)
-    counts = read_numbers(arrays, f"{name}.counts", n_groups, below=2**32)
-    distinct = arrays.pop(f"{name}.values", np.empty(0))
-    proper = is_doubles(distinct) and len(distinct) == int(counts.sum())
-    require(proper, f"The array '{name}.values' is not as long as its lists are.")
-    of = np.zeros(length, dtype=np.int64) if group is None else group
-    require(np.all(place < counts[of]), f"The array {name!r} points beyond the end of its list.")
-    first = np.concatenate([[0], np.cumsum(counts)])
-    return lengthen(distinct)[first[of] + place]
-
-
 # ---------------------------------------------------------------------------------------------------------- residuals
 
 
@@ -132,31 +86,6 @@ def pack_residual(name: str, values: FloatArray, guess: FloatArray) -> Arrays:
         near = np.where(is_far, least, difference).astype(kind)
         ways.append({name: near, f"{name}.raw": values[is_far]} if is_far.any() else {name: near})
     return min(ways, key=lambda way: sum(array.nbytes for array in way.values()))
-
-
-def read_residual(arrays: Arrays, name: str, length: int) -> Callable[..., FloatArray]:
-    """Take residuals from the arrays: a function of (guess, which of the doubles: all) gives the doubles."""
-    near = arrays.pop(name, None)
-    is_far = np.zeros(length, dtype=bool)
-    difference = np.zeros(length, dtype=np.int64)
-    if near is not None:
-        proper = near.dtype in (np.int8, np.int16) and near.shape == (length,)
-        require(proper, f"The array {name!r} is not {length} small numbers.")
-        is_far, difference = near == np.iinfo(near.dtype).min, near.astype(np.int64)
-    elif f"{name}.raw" in arrays:
-        is_far = ~is_far
-    raw = arrays.pop(f"{name}.raw", np.empty(0))
-    n_far = int(np.count_nonzero(is_far))
-    require(raw.dtype == np.float64 and raw.shape == (n_far,), f"The array '{name}.raw' is not {n_far} numbers.")
-    values = np.zeros(length)
-    values[is_far] = raw
-
-    def restore(guess: FloatArray, which: Any = slice(None)) -> FloatArray:
-        near_ones = (_tidy(guess).view(np.int64) + difference[which]).view(np.float64)
-        restored: FloatArray = np.where(is_far[which], values[which], near_ones)
-        return restored
-
-    return restore
 
 
 def _tidy(guess: FloatArray) -> FloatArray:

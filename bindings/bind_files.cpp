@@ -1,0 +1,100 @@
+// The arrays of a file become those of a forest.
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+
+#include <map>
+#include <string>
+#include <utility>
+
+#include "arrays.h"
+#include "unfold.h"
+
+namespace weald {
+
+using namespace nb::literals;
+
+namespace {
+
+using AnyArray = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
+
+// Of one axis, or of bytes in two: doubles that were cut short.
+Column column_of(const std::string& name, const AnyArray& array) {
+    const std::size_t width = array.dtype().bits / 8;
+    const auto code = static_cast<nb::dlpack::dtype_code>(array.dtype().code);
+    Column column{Column::Kind::none, width, array.ndim() > 0 ? array.shape(0) : 0,
+                  static_cast<const std::byte*>(array.data())};
+    if (array.ndim() == 2 && code == nb::dlpack::dtype_code::UInt && width == 1 && array.shape(1) > 0 &&
+        array.shape(1) < sizeof(double)) {
+        column.kind = Column::Kind::cut;
+        column.width = array.shape(1);
+    } else if (array.ndim() == 1 && code == nb::dlpack::dtype_code::UInt) {
+        column.kind = Column::Kind::whole;
+    } else if (array.ndim() == 1 && code == nb::dlpack::dtype_code::Int) {
+        column.kind = Column::Kind::with_sign;
+    } else if (array.ndim() == 1 && code == nb::dlpack::dtype_code::Float && width >= sizeof(float)) {
+        column.kind = Column::Kind::floating;
+    }
+    if (!column) {
+        refuse_array(name, "is of a type or a shape that no array of a forest has");
+    }
+    return column;
+}
+
+Rule rule_of(const std::string& name) {
+    static const std::map<std::string, Rule> kRules{{"none", Rule::none},
+                                                    {"gini", Rule::gini},
+                                                    {"entropy", Rule::entropy},
+                                                    {"misclassification", Rule::misclassification},
+                                                    {"squared_error", Rule::squared_error}};
+    const auto found = kRules.find(name);
+    require(found != kRules.end(), "It is no rule for decreases.");
+    return found->second;
+}
+
+nb::dict bind_unfold(std::uint32_t n_features, std::uint32_t n_classes, std::size_t n_trees, std::size_t n_nodes,
+                     double target_center, int target_exponent, const std::string& decrease, bool is_bound,
+                     std::size_t most_depth, const nb::dict& arrays) {
+    const FoldedHead head{n_features,      n_classes,         n_trees,  n_nodes,   target_center,
+                          target_exponent, rule_of(decrease), is_bound, most_depth};
+    std::vector<AnyArray> kept;
+    Columns columns;
+    for (const auto [name, array] : arrays) {
+        kept.push_back(nb::cast<AnyArray>(array, false));
+        columns.add(nb::cast<std::string>(name), column_of(nb::cast<std::string>(name), kept.back()));
+    }
+    Unfolded made;
+    {
+        const nb::gil_scoped_release release;
+        made = unfold(head, std::move(columns));
+    }
+    nb::dict found;
+    found["tree_start"] = to_numpy(std::move(made.tree_start));
+    found["feature"] = to_numpy(std::move(made.feature));
+    found["threshold"] = to_numpy(std::move(made.threshold));
+    found["right"] = to_numpy(std::move(made.right));
+    found["flags"] = to_numpy(std::move(made.flags));
+    found["size"] = to_numpy(std::move(made.size));
+    found["weight"] = to_numpy(std::move(made.weight));
+    found["decrease"] = to_numpy(std::move(made.decrease));
+    found["leaf_start"] = to_numpy(std::move(made.leaf_start));
+    found["leaf_class"] = to_numpy(std::move(made.leaf_class));
+    found["leaf_weight"] = to_numpy(std::move(made.leaf_weight));
+    found["value"] = to_numpy(std::move(made.value));
+    found["impurity"] = to_numpy(std::move(made.impurity));
+    found["category_start"] = to_numpy(std::move(made.category_start));
+    found["category_sets"] = to_numpy(std::move(made.category_sets));
+    found["tree_weight"] = to_numpy(std::move(made.tree_weight));
+    return found;
+}
+
+}  // namespace
+
+void bind_files(nb::module_& module) {
+    module.def("unfold", &bind_unfold, "n_features"_a, "n_classes"_a, "n_trees"_a, "n_nodes"_a, "target_center"_a,
+               "target_exponent"_a, "decrease"_a, "is_bound"_a, "most_depth"_a, "arrays"_a,
+               "The arrays of a forest from those of a file, every number of which is checked.");
+}
+
+}  // namespace weald
