@@ -23,7 +23,9 @@
 
 namespace weald {
 
-[[noreturn]] inline void refuse(const std::string& why) { throw std::invalid_argument(why); }
+[[noreturn]] inline void refuse(const std::string& why) {
+    throw std::invalid_argument(why);
+}
 [[noreturn]] inline void refuse_array(const std::string& name, const std::string& why) {
     refuse("The array '" + name + "' " + why + ".");
 }

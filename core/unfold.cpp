@@ -26,7 +26,9 @@ std::int64_t minus_product(std::int64_t a, std::int64_t b, std::int64_t c) {
                                      static_cast<std::uint64_t>(b) * static_cast<std::uint64_t>(c));
 }
 
-std::int64_t floor_divide(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
+std::int64_t floor_divide(std::int64_t a, std::int64_t b) {
+    return a / b - (a % b < 0 ? 1 : 0);
+}
 
 std::int64_t to_whole(double x) {
     return x == x ? static_cast<std::int64_t>(std::rint(std::clamp(x, -kLargest, kLargest))) : 0;
@@ -497,7 +499,8 @@ void Unfolder::read_tree_weights() {
     if (!given) {
         return;
     }
-    require(given.is_doubles() && given.size == head_.n_trees, "The array 'tree.weight' is not a number for each tree.");
+    require(given.is_doubles() && given.size == head_.n_trees,
+            "The array 'tree.weight' is not a number for each tree.");
     bool is_some = false;
     for (std::size_t t = 0; t < head_.n_trees; ++t) {
         made_.tree_weight.push_back(given.value(t));
@@ -509,6 +512,8 @@ void Unfolder::read_tree_weights() {
 
 }  // namespace
 
-Unfolded unfold(const FoldedHead& head, Columns columns) { return Unfolder(head, std::move(columns)).unfold(); }
+Unfolded unfold(const FoldedHead& head, Columns columns) {
+    return Unfolder(head, std::move(columns)).unfold();
+}
 
 }  // namespace weald

@@ -1,5 +1,8 @@
 """Smaller forests: the same predictions with fewer nodes, or fewer trees at a price that is said."""
 
+import dataclasses
+import hashlib
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,6 +12,7 @@ from sklearn.datasets import load_diabetes, load_iris
 import weald
 from tests.laws.cases import CRITERIA, ENGINES, REFERENCE, cases
 from weald.errors import DataError, ParameterError
+from weald.model import CATEGORICAL
 from weald.shrinking import compact_forest
 
 
@@ -62,6 +66,70 @@ def test_a_branch_that_says_one_thing_becomes_a_leaf():
     assert compact.forest_.n_nodes == 1
     assert compact.predict_proba(X).tobytes() == model.predict_proba(X).tobytes()
     assert compact.forest_.leaf_weight.tolist() == [2.0, 2.0]
+
+
+def branch(forest, node, root):
+    """A branch written out: its questions and answers, independent of where it stands and of how many rows it saw."""
+    if forest.feature[node] < 0:
+        return repr(sorted(spoken(forest, node, root)))
+    cut = forest.category_set(node).tolist() if forest.flags[node] & CATEGORICAL else forest.threshold[node].hex()
+    sides = [branch(forest, child, root) for child in (node + 1, root + forest.right[node])]
+    return hashlib.sha256(repr((forest.feature[node], cut, forest.flags[node], sides)).encode()).hexdigest()
+
+
+def branch_twice(forest, feature, threshold):
+    """Put each tree below a new root on both sides."""
+    trees = []
+    for t in range(forest.n_trees):
+        tree = forest.take([t])
+        twice = {name: np.tile(getattr(tree, name), 2) for name in ("value", "impurity", "leaf_class", "leaf_weight")}
+        ends = {name: getattr(tree, name) for name in ("leaf_start", "category_start")}
+        twice |= {name: np.append(start, start[1:] + start[-1]) for name, start in ends.items()}
+        twice["category_sets"] = np.tile(tree.category_sets, 2)
+        right, n = np.where(tree.feature >= 0, tree.right, 0), tree.n_nodes
+        rights = [np.where(right > 0, right + shift, 0) for shift in (1, n + 1)]
+        twice["right"] = np.concatenate([[n + 1], *rights]).astype(np.int32)
+        by_set = tree.flags & CATEGORICAL != 0
+        second = np.where(by_set, tree.threshold + by_set.sum(), tree.threshold)
+        twice["threshold"] = np.concatenate([[threshold], tree.threshold, second])
+        new = {"feature": feature, "flags": 0, "decrease": 0.125}
+        for name in ("feature", "flags", "decrease", "size", "weight"):
+            old = getattr(tree, name)
+            twice[name] = np.concatenate([[new.get(name, 2 * old[0])], old, old]).astype(old.dtype)
+        twice["tree_start"] = np.array([0, 2 * n + 1])
+        if len(tree.value):
+            twice |= {name: np.append(getattr(tree, name)[0], twice[name]) for name in ("value", "impurity")
+                      if len(getattr(tree, name))}  # fmt: skip
+        trees.append(dataclasses.replace(tree, **twice))
+    return trees[0].join(*trees[1:])
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@given(data=st.data())
+@settings(max_examples=15)
+def test_of_equal_branches_side_by_side_one_is_left(criterion, data):
+    """However they are nested, and though they hold splits: what is left is the branch, with the rows of both."""
+    case = data.draw(cases(criterion, max_rows=30))
+    forest = REFERENCE.grow(REFERENCE.code(case.table, case.max_bins), case.growth, case.seed, 0, case.n_trees)
+    plain = compact_forest(forest)
+    doubled = forest
+    for threshold in (0.5, -1.0):
+        doubled = branch_twice(doubled, data.draw(st.integers(0, forest.n_features - 1)), threshold)
+    smaller = compact_forest(doubled)
+    assert smaller.n_nodes == plain.n_nodes
+    assert smaller.size.tolist() == (4 * plain.size).tolist()
+    assert smaller.weight.tolist() == (4 * plain.weight).tolist()
+    assert smaller.leaf_weight.tolist() == (4 * plain.leaf_weight).tolist()
+    assert np.allclose(smaller.impurity, plain.impurity)
+    for name in ("feature", "threshold", "flags", "right", "tree_start", "leaf_class", "category_sets"):
+        assert np.array_equal(getattr(smaller, name), getattr(plain, name))
+    for engine in ENGINES.values():
+        before = engine.sum_votes(doubled, case.table.X, "soft", 1, None)
+        assert engine.sum_votes(smaller, case.table.X, "soft", 1, None).tobytes() == before.tobytes()
+    roots = np.repeat(smaller.tree_start[:-1], np.diff(smaller.tree_start))
+    for node in np.flatnonzero(smaller.feature >= 0):
+        sides = (node + 1, roots[node] + smaller.right[node])
+        assert len({branch(smaller, side, roots[node]) for side in sides}) == 2
 
 
 # ------------------------------------------------------------------------------------------------------------- thin

@@ -106,6 +106,11 @@ def rank_table(columns: Sequence[tuple[Annotated[NDArray, dict(shape=(None,), or
     Rank the rows of a table whose columns are coded already: (codes by row, smallest and largest value of each code, whether they are categories).
     """
 
+def unfold(n_features: int, n_classes: int, n_trees: int, n_nodes: int, target_center: float, target_exponent: int, decrease: str, is_bound: bool, most_depth: int, arrays: dict) -> dict:
+    """
+    The arrays of a forest from those of a file, every number of which is checked.
+    """
+
 def shuffle_rows(n_rows: int, seed: int, tree: int, group_id: int, repeat: int) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,))]:
     """
     Which rank each rank takes its values from, by the draws of a tree and a group.

@@ -7,12 +7,14 @@ main         many of them: `python -m tests.filing.mutate --cases 100000 --seed 
 
 import argparse
 import copy
+import functools
 import json
 import random
 import sys
 import time
 import warnings
 import zlib
+from pathlib import Path
 from unittest import mock
 
 import numpy as np
@@ -22,6 +24,8 @@ from weald.errors import FormatError, WealdError
 from weald.filing import container, files
 from weald.model import Forest
 
+GOLDEN = Path(__file__).parents[1] / "golden" / "files"
+EVERY = 8  # of so many wrong files one is used in every way, if it can be; the others walk rows down their trees
 MOST_BYTES = 2**26  # of memory that a wrong file may ask for here
 
 ODD_VALUES = [
@@ -47,13 +51,19 @@ class Mutator:
     def __init__(self, whole: bytes) -> None:
         contents = container.read(whole)
         self.texts = {name: text for name, text in contents.metadata.items() if name not in SIGNATURES}
-        self.notes = json.loads(self.texts.pop("weald.notes"))
+        notes = json.loads(self.texts.pop("weald.notes"))
+        self._notes = json.dumps(notes)
         self.arrays = contents.arrays
+
+    @property
+    def notes(self):
+        """A copy of the notes."""
+        return json.loads(self._notes)
 
     def draw(self, seed: int) -> bytes:
         """Draw the wrong file of a number."""
         dice = random.Random(seed)
-        texts, notes, arrays = dict(self.texts), copy.deepcopy(self.notes), dict(self.arrays)
+        texts, notes, arrays = dict(self.texts), {**self.notes, "fingerprint": UNSIGNED}, dict(self.arrays)
         for _ in range(dice.choice([1, 1, 1, 2, 3])):
             what = dice.random()
             if what < 0.55 and arrays:
@@ -101,6 +111,7 @@ class Mutator:
 
 
 SIGNATURES = ("weald.sha256", "weald.data")
+UNSIGNED = "0" * 64
 
 
 def sign(texts, arrays) -> bytes:
@@ -154,7 +165,7 @@ def walk(tree):
 # ---------------------------------------------------------------------------------------------------------------- use
 
 
-def try_to_use(wrong: bytes) -> str:
+def try_to_use(wrong: bytes, *, in_every_way: bool = True) -> str:
     """Load a file and use what was loaded; say whether it was "refused" or "used"."""
     try:
         model = files.read(wrong, max_bytes=MOST_BYTES)
@@ -162,51 +173,71 @@ def try_to_use(wrong: bytes) -> str:
         return "refused"
     forest = model.forest_
     if forest.n_features <= 1000 and forest.n_classes <= 1000:
-        dice = np.random.default_rng(0)
-        X = dice.normal(size=(7, forest.n_features))
-        X[0], X[1, 0], X[2] = np.nan, np.inf, 1e9
-        X[:, sorted(model.schema_.categorical)] = np.arange(7)[:, np.newaxis]
-        found = NativeEngine().sum_votes(forest, X, model._voting())
-        assert len(found) == 7
-        forest.depth()
-        forest.fingerprint()
-        try:
-            repr(model)
-            model.predict(X)
-            model.apply(X)
-            _ = model.feature_importances_
-        except (WealdError, ValueError, TypeError):  # X is not of the model's columns, or a parameter is odd
-            pass
-    again = files.read(b"".join(files.write(model)))
-    assert again.forest_.n_nodes == forest.n_nodes
+        X = rows_for(forest.n_features, tuple(sorted(model.schema_.categorical)))
+        assert len(NativeEngine().sum_votes(forest, X, model._voting())) == len(X)
+        assert NativeEngine().leaves(forest, X).shape == (len(X), forest.n_trees)
+        if in_every_way:
+            use(model, X)
+    if in_every_way:
+        again = files.read(b"".join(files.write(model)))
+        assert again.forest_.n_nodes == forest.n_nodes
     return "used"
+
+
+@functools.cache
+def rows_for(n_features: int, categorical: tuple[int, ...]):
+    X = np.random.default_rng(0).normal(size=(7, n_features))
+    X[0], X[1, 0], X[2] = np.nan, np.inf, 1e9
+    X[:, categorical] = np.arange(7)[:, np.newaxis]
+    return X
+
+
+def use(model, X) -> None:
+    """Do with a model what Python does with one."""
+    model.forest_.depth()
+    model.forest_.fingerprint()
+    try:
+        repr(model)
+        model.predict(X)
+        model.apply(X)
+        _ = model.feature_importances_
+    except (WealdError, ValueError, TypeError):  # X is not of the model's columns, or a parameter is odd
+        pass
 
 
 def unsigned():
     """Take every forest's fingerprint for right: a wrong file could state its own."""
-    return mock.patch.object(Forest, "fingerprint", return_value="0" * 64)
+    return mock.patch.object(Forest, "fingerprint", return_value=UNSIGNED)
+
+
+def wholes(*, many: bool) -> dict[str, bytes]:
+    """Files that are not wrong yet: the golden ones, which are small, or those of models of every kind."""
+    if not many:
+        return {file.stem: file.read_bytes() for file in sorted(GOLDEN.glob("*/*.weald"))}
+    from tests.filing.cases import models
+
+    ways = ({}, {"compress": False}, {"mappable": True})
+    return {f"{name} {way}": b"".join(files.write(m, **way)) for name, (m, _) in models().items() for way in ways}
 
 
 def main() -> None:
-    from tests.filing.cases import models
-
     parser = argparse.ArgumentParser()
     parser.add_argument("--cases", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--models", action="store_true", help="models of every kind instead of the golden files")
     given = parser.parse_args()
-    began, counts = time.monotonic(), {"refused": 0, "used": 0}
     warnings.simplefilter("ignore")
+    began, counts = time.monotonic(), {"refused": 0, "used": 0}
+    found = wholes(many=given.models)
+    names, mutators = list(found), [Mutator(whole) for whole in found.values()]
     with unsigned():
-        options = ({}, {"compress": False}, {"mappable": True})
-        wholes = [b"".join(files.write(model, **o)) for model, _ in models().values() for o in options]
-        mutators = [Mutator(whole) for whole in wholes]
         for case in range(given.cases):
             seed = given.seed * 10**9 + case
-            wrong = mutators[seed % len(mutators)].draw(seed)
+            which = seed % len(mutators)
             try:
-                counts[try_to_use(wrong)] += 1
+                counts[try_to_use(mutators[which].draw(seed), in_every_way=case % EVERY == 0)] += 1
             except BaseException:
-                print(f"seed {seed} of {list(models())[seed % len(mutators) // 3]}", file=sys.stderr)  # noqa: T201
+                print(f"seed {seed} of {names[which]}", file=sys.stderr)  # noqa: T201
                 raise
             if case % 10_000 == 9_999:
                 print(case + 1, counts, f"{time.monotonic() - began:.0f} s", flush=True)  # noqa: T201

@@ -12,6 +12,7 @@ import math
 import types
 import typing
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -251,14 +252,20 @@ def _dtype(code: str, kinds: str) -> np.dtype[Any]:
 
 def make_record(kind: Record, fields: dict[str, Any]) -> Any:
     """Make a record whose fields are of the types that it declares."""
-    declared = {f.name: f for f in dataclasses.fields(kind)}
-    optional = {name for name, f in declared.items() if _has_default(f)}
-    known = fields.keys() <= declared.keys() and declared.keys() - optional <= fields.keys()
+    hints, needed = _declared(kind)
+    known = fields.keys() <= hints.keys() and needed <= fields.keys()
     require(known, f"A record of the kind {kind.__name__!r} has other fields.")
-    hints = typing.get_type_hints(kind)
     for name, value in fields.items():
         require(fits(value, hints[name]), f"{value!r} is no {name} of a {kind.__name__}.")
     return kind(**fields)
+
+
+@cache
+def _declared(kind: Record) -> tuple[dict[str, Any], set[str]]:
+    """Types of a record's fields, and the fields that it must have."""
+    hints = typing.get_type_hints(kind)
+    declared = dataclasses.fields(kind)
+    return {f.name: hints[f.name] for f in declared}, {f.name for f in declared if not _has_default(f)}
 
 
 def _has_default(field: "dataclasses.Field[Any]") -> bool:
