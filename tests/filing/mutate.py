@@ -21,7 +21,9 @@ import numpy as np
 
 from weald.engines.native import NativeEngine
 from weald.errors import FormatError, WealdError
-from weald.filing import container, files
+from weald.filing import container, files, packing
+from weald.filing.values import Reader
+from weald.filing.zipping import unzip
 from weald.model import Forest
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "files"
@@ -51,14 +53,13 @@ class Mutator:
     def __init__(self, whole: bytes) -> None:
         contents = container.read(whole)
         self.texts = {name: text for name, text in contents.metadata.items() if name not in SIGNATURES}
-        notes = json.loads(self.texts.pop("weald.notes"))
-        self._notes = json.dumps(notes)
+        self.written = self.texts.pop("weald.notes")
         self.arrays = contents.arrays
 
     @property
     def notes(self):
         """A copy of the notes."""
-        return json.loads(self._notes)
+        return json.loads(self.written)
 
     def draw(self, seed: int) -> bytes:
         """Draw the wrong file of a number."""
@@ -79,6 +80,24 @@ class Mutator:
         texts["weald.notes"] = json.dumps(notes)
         return sign(texts, arrays)
 
+    def draw_arrays(self, seed: int):
+        """Draw wrong arrays alone, as they are before they are compressed."""
+        dice, arrays = random.Random(seed), dict(self.plain)
+        for _ in range(dice.choice([1, 1, 1, 2, 3])):
+            if arrays:
+                change_array(dice, dice.choice(sorted(arrays)), arrays)
+        return arrays
+
+    @functools.cached_property
+    def plain(self):
+        """The arrays of the forest, not compressed."""
+        found = unzip(self.arrays, self.notes["zipped"], MOST_BYTES)
+        return {name: array for name, array in found.items() if not name.startswith("meta.")}
+
+    @functools.cached_property
+    def head(self):
+        return Reader({}, files.RECORDS).read(self.notes["head"])
+
     def _change_array(self, dice, name, arrays, notes) -> None:
         zipped = notes["zipped"].get(name) if isinstance(notes.get("zipped"), dict) else None
         array = arrays[name]
@@ -90,24 +109,7 @@ class Mutator:
             changed = change_bytes(dice, plain, np.dtype(np.uint8))
             arrays[name] = np.frombuffer(zlib.compress(changed.tobytes()), dtype=np.uint8)
             return
-        way = dice.random()
-        if way < 0.6:
-            arrays[name] = change_bytes(dice, array, array.dtype)
-        elif way < 0.7:
-            arrays[name] = array[: dice.randrange(len(array) + 1)]
-        elif way < 0.78:
-            arrays[name] = np.concatenate([array, array[: dice.randrange(1, 5)]])
-        elif way < 0.84:
-            arrays[name] = array.astype(dice.choice(["u1", "u2", "u4", "u8", "i1", "i4", "f4", "f8"]))
-        elif way < 0.9:
-            arrays[name] = array.reshape(dice.choice([(-1, 1), (1, -1), (len(array), -1)])) if array.size else array
-        elif way < 0.95:
-            other = dice.choice(sorted(arrays))
-            arrays[name], arrays[other] = arrays[other], arrays[name]
-        elif way < 0.98:
-            del arrays[name]
-        else:
-            arrays[dice.choice(["x", "split.size", "leaf.length", "node.weight", "meta.99"])] = array
+        change_array(dice, name, arrays)
 
 
 SIGNATURES = ("weald.sha256", "weald.data")
@@ -116,6 +118,29 @@ UNSIGNED = "0" * 64
 
 def sign(texts, arrays) -> bytes:
     return b"".join(container.write(texts, arrays))
+
+
+def change_array(dice, name, arrays) -> None:
+    """Change an array, what it is called, or its type, shape or length."""
+    array = arrays[name]
+    way = dice.random()
+    if way < 0.6:
+        arrays[name] = change_bytes(dice, array, array.dtype)
+    elif way < 0.7:
+        arrays[name] = array[: dice.randrange(len(array) + 1)]
+    elif way < 0.78:
+        arrays[name] = np.concatenate([array, array[: dice.randrange(1, 5)]])
+    elif way < 0.84:
+        arrays[name] = array.astype(dice.choice(["u1", "u2", "u4", "u8", "i1", "i4", "f4", "f8"]))
+    elif way < 0.9:
+        arrays[name] = array.reshape(dice.choice([(-1, 1), (1, -1), (len(array), -1)])) if array.size else array
+    elif way < 0.95:
+        other = dice.choice(sorted(arrays))
+        arrays[name], arrays[other] = arrays[other], arrays[name]
+    elif way < 0.98:
+        del arrays[name]
+    else:
+        arrays[dice.choice(["x", "split.size", "leaf.length", "node.weight", "meta.99"])] = array
 
 
 def change_bytes(dice, array, dtype):
@@ -174,8 +199,7 @@ def try_to_use(wrong: bytes, *, in_every_way: bool = True) -> str:
     forest = model.forest_
     if forest.n_features <= 1000 and forest.n_classes <= 1000:
         X = rows_for(forest.n_features, tuple(sorted(model.schema_.categorical)))
-        assert len(NativeEngine().sum_votes(forest, X, model._voting())) == len(X)
-        assert NativeEngine().leaves(forest, X).shape == (len(X), forest.n_trees)
+        walk_rows(forest, X, model._voting())
         if in_every_way:
             use(model, X)
     if in_every_way:
@@ -184,11 +208,28 @@ def try_to_use(wrong: bytes, *, in_every_way: bool = True) -> str:
     return "used"
 
 
+def try_arrays(head, arrays) -> str:
+    """Make a forest of arrays and let rows walk down its trees; say whether they were "refused" or "used"."""
+    try:
+        forest = packing.unpack(head, arrays)
+    except FormatError:
+        return "refused"
+    walk_rows(forest, rows_for(forest.n_features, tuple(range(forest.n_features))), "soft")
+    return "used"
+
+
+def walk_rows(forest, X, voting) -> None:
+    """Let rows walk down all trees, packed and as they are."""
+    assert len(NativeEngine().sum_votes(forest, X, voting)) == len(X)
+    assert NativeEngine().leaves(forest, X).shape == (len(X), forest.n_trees)
+
+
 @functools.cache
 def rows_for(n_features: int, categorical: tuple[int, ...]):
     X = np.random.default_rng(0).normal(size=(7, n_features))
-    X[0], X[1, 0], X[2] = np.nan, np.inf, 1e9
+    X[1, 0], X[2] = np.inf, 1e9
     X[:, categorical] = np.arange(7)[:, np.newaxis]
+    X[0] = np.nan
     return X
 
 
@@ -225,20 +266,32 @@ def main() -> None:
     parser.add_argument("--cases", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--models", action="store_true", help="models of every kind instead of the golden files")
+    parser.add_argument("--arrays", action="store_true", help="arrays alone, without the file around them: much faster")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     began, counts = time.monotonic(), {"refused": 0, "used": 0}
     found = wholes(many=given.models)
+    if given.arrays:
+        found = {
+            name: whole
+            for name, whole in found.items()
+            if "mappable" not in container.read(whole).metadata["weald.requires"]
+        }
     names, mutators = list(found), [Mutator(whole) for whole in found.values()]
     with unsigned():
         for case in range(given.cases):
             seed = given.seed * 10**9 + case
             which = seed % len(mutators)
+            mutator = mutators[which]
             try:
-                counts[try_to_use(mutators[which].draw(seed), in_every_way=case % EVERY == 0)] += 1
+                if given.arrays:
+                    result = try_arrays(mutator.head, mutator.draw_arrays(seed))
+                else:
+                    result = try_to_use(mutator.draw(seed), in_every_way=case % EVERY == 0)
             except BaseException:
                 print(f"seed {seed} of {names[which]}", file=sys.stderr)  # noqa: T201
                 raise
+            counts[result] += 1
             if case % 10_000 == 9_999:
                 print(case + 1, counts, f"{time.monotonic() - began:.0f} s", flush=True)  # noqa: T201
 

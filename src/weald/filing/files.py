@@ -14,7 +14,7 @@ import mmap as memory
 import os
 import secrets
 from collections.abc import Iterable
-from functools import partial
+from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -126,6 +126,7 @@ def _write(
     return container.write(texts, arrays)
 
 
+@cache
 def estimators() -> dict[str, type]:
     """Estimators that can be in a file, by name."""
     import weald
@@ -333,7 +334,7 @@ def _read_names(written: Any, reader: Reader) -> dict[str, Any]:
 
 def _make(kind: Any, parameters: dict[str, Any]) -> Any:
     """Make an estimator with its parameters; those that it has got since are at their defaults."""
-    strange = parameters.keys() - kind._get_param_names()  # noqa: SLF001  (scikit-learn has no other way)
+    strange = parameters.keys() - _parameters_of(kind)
     require(not strange, f"{kind.__name__} has no parameter {min(strange, default=None)!r} in this version of weald.")
     model = kind(**parameters)
     try:
@@ -341,6 +342,11 @@ def _make(kind: Any, parameters: dict[str, Any]) -> Any:
     except (ParameterError, TypeError, ValueError) as error:
         raise FormatError(f"A parameter is not allowed: {error}") from None
     return model
+
+
+@cache
+def _parameters_of(kind: Any) -> frozenset[str]:
+    return frozenset(kind._get_param_names())  # noqa: SLF001  (scikit-learn has no other way)
 
 
 def _read_oob(model: Any, reader: Reader, written: Any) -> None:
