@@ -103,8 +103,8 @@ def _owned(forest: Forest, owner: IntArray, is_idle: npt.NDArray[np.bool_]) -> F
     counted = ~is_idle
 
     def total(of_nodes: npt.NDArray[Any]) -> FloatArray:
-        sums: FloatArray = np.bincount(number[counted], weights=of_nodes[counted], minlength=int(alive.sum()))
-        return sums
+        sums: Any = np.bincount(number[counted], weights=of_nodes[counted], minlength=int(alive.sum()))
+        return sums  # type: ignore[no-any-return]
 
     weight = total(forest.weight)
     fields: dict[str, Any] = {name: getattr(forest, name)[alive] for name in ("feature", "threshold", "flags")}
