@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import feather, parquet
 
+from weald.cli import reading
 from weald.cli.main import run
 from weald.cli.reading import read_table
 
@@ -97,6 +98,46 @@ def test_all_kinds_of_files_hold_the_same_table(name, tmp_path):
     file = tmp_path / name
     write(table, file)
     assert read_table(file).to_pylist() == table.to_pylist()
+
+
+TEXTS = ["t.csv", "t.csv.gz", "t.jsonl", "t.ndjson.gz"]
+TYPES = {"a": pa.float64(), "b": pa.string()}
+
+
+@pytest.mark.parametrize("name", [*TEXTS, "t.parquet", "t.feather"])
+def test_a_file_read_in_pieces_is_the_file(name, tmp_path, monkeypatch):
+    plain, file = tmp_path / "plain.csv", tmp_path / name
+    plain.write_text(GOOD)
+    table = read_table(plain)
+    write(table, file)
+    monkeypatch.setattr(reading, "BLOCK", 64)  # a few lines
+    pieces = [*reading.read_batches(file, TYPES, rows=7)]
+    assert len(pieces) > 5
+    assert max(piece.num_rows for piece in pieces) <= 7
+    assert [row for piece in pieces for row in piece.to_pylist()] == table.to_pylist()
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_columns_that_a_model_does_not_need_may_change_what_they_hold(name, tmp_path, monkeypatch):
+    table = pa.table({"a": np.arange(90), "b": ["p"] * 90, "note": [*map(str, range(80)), *["words"] * 10]})
+    file = tmp_path / name
+    lines = [f"{r['a']},{r['b']},{r['note']}" for r in table.to_pylist()]
+    text = "\n".join(["a,b,note", *lines])
+    if "csv" not in name:
+        rows = [{**r, "note": int(r["note"]) if r["note"].isdigit() else r["note"]} for r in table.to_pylist()]
+        text = "\n".join(map(json.dumps, rows))
+    file.write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
+    monkeypatch.setattr(reading, "BLOCK", 256)
+    pieces = [*reading.read_batches(file, TYPES)]
+    assert [value for piece in pieces for value in piece.column("a").to_pylist()] == [*range(90)]
+
+
+def test_a_line_longer_than_a_block_is_one_line(tmp_path, monkeypatch):
+    file = tmp_path / "t.jsonl"
+    file.write_text("".join(json.dumps({"a": i, "b": "x" * 100 * i}) + "\n" for i in range(9)))
+    monkeypatch.setattr(reading, "BLOCK", 50)
+    found = [row for piece in reading.read_batches(file, TYPES) for row in piece.to_pylist()]
+    assert [len(row["b"]) for row in found] == [*range(0, 900, 100)]
 
 
 @pytest.mark.slow

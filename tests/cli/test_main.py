@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -35,6 +36,13 @@ def start(*arguments, **given):
     return subprocess.run([WEALD, *arguments], capture_output=True, text=True, check=False, **given)
 
 
+def write_large(file):
+    """A table from which it takes a while to grow many trees."""
+    lines = [",".join([*(f"c{j}" for j in range(10)), "y"])]
+    lines += [",".join([*(str(i * (j + 7919) % 1009) for j in range(10)), str(i % 97)]) for i in range(4000)]
+    file.write_text("\n".join(lines))
+
+
 def test_the_commands_are_these():
     assert [command.name for command in app.registered_commands] == COMMANDS
 
@@ -50,7 +58,8 @@ def test_every_command_has_help_and_json(command, capsys):
 def test_help_needs_nothing_heavy():
     code = (
         "import sys; from weald.cli.main import run; run(['--help']); "
-        "sys.exit(' '.join(n for n in ('numpy', 'sklearn', 'pyarrow', 'rich', 'weald.forests') if n in sys.modules))"
+        "heavy = ('numpy', 'sklearn', 'pyarrow', 'rich', 'pydantic', 'importlib.metadata', 'weald.forests'); "
+        "sys.exit(' '.join(name for name in heavy if name in sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stderr.strip() == ""
@@ -69,6 +78,27 @@ def test_exit_codes_and_streams():
     wrong = start("frain")
     assert (wrong.returncode, wrong.stdout) == (1, "")
     assert "Did you mean 'train'?" in wrong.stderr
+
+
+def test_a_bad_file_is_code_2_in_a_process(tmp_path):
+    (tmp_path / "empty.csv").write_text("")
+    wrong = start("train", "empty.csv", "--target", "y", "--out", "m.weald", cwd=tmp_path)
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert wrong.stderr == "weald: empty.csv is empty.\n"
+    assert [file.name for file in tmp_path.iterdir()] == ["empty.csv"]
+
+
+def test_an_interrupted_process_is_code_130_and_leaves_nothing(tmp_path):
+    write_large(tmp_path / "large.csv")
+    arguments = [WEALD, "train", "large.csv", "-t", "y", "--task", "regression", "-n", "200000", "-o", "m.weald"]
+    arguments += ["--set", "verbose=1"]
+    with subprocess.Popen(arguments, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as going:
+        # The first words on stderr are those of trees that grow.
+        going.send_signal(signal.SIGINT) if going.stderr.readline() else None
+        out, err = going.communicate(timeout=120)
+    assert (going.returncode, out) == (130, "")
+    assert "Traceback" not in err
+    assert [file.name for file in tmp_path.iterdir()] == ["large.csv"]
 
 
 def test_the_doctor_finds_the_engines_in_agreement(capsys):
@@ -119,11 +149,7 @@ class Terminal:
 @pytest.fixture
 def terminal(tmp_path):
     (tmp_path / "small.csv").write_text("x,y\n" + "".join(f"{i * 7 % 40},{'ab'[i % 2]}\n" for i in range(40)))
-    (tmp_path / "large.csv").write_text(
-        ",".join([*(f"c{j}" for j in range(10)), "y"])
-        + "\n"
-        + "".join(",".join([*(str(i * (j + 7919) % 1009) for j in range(10)), str(i % 97)]) + "\n" for i in range(4000))
-    )
+    write_large(tmp_path / "large.csv")
     opened = Terminal(tmp_path)
     yield opened
     opened("kill-server")

@@ -117,6 +117,29 @@ def test_evaluation_counts_right(place, capsys):
     assert "Did you mean 'y'?" in capsys.readouterr().err
 
 
+def test_rows_of_the_training_are_noticed(place, tmp_path, capsys):
+    folder, *_ = place
+    for model, file, target in (("m", "t", "y"), ("r", "z", "z")):
+        facts = ask(capsys, "evaluate", folder / f"{model}.weald", folder / f"{file}.csv", "-t", target)
+        assert facts["training_rows"] is True
+        assert "trained on" in " ".join(facts["warnings"])
+        lines = (folder / f"{file}.csv").read_text().splitlines()
+        turned = tmp_path / "turned.csv"
+        turned.write_text("\n".join([lines[0], *reversed(lines[1:])]))
+        assert ask(capsys, "evaluate", folder / f"{model}.weald", turned, "-t", target)["training_rows"] is True
+        turned.write_text("\n".join(lines[:-1]))
+        assert ask(capsys, "evaluate", folder / f"{model}.weald", turned, "-t", target)["training_rows"] is False
+
+
+def test_names_of_rows_are_text_as_they_stand(place, tmp_path, capsys):
+    folder, *_ = place
+    file, out = tmp_path / "t.csv", tmp_path / "p.csv"
+    lines = (folder / "t.csv").read_text().splitlines()
+    file.write_text("\n".join(["nr," + lines[0], *(f"{i:04}," + line for i, line in enumerate(lines[1:]))]))
+    ask(capsys, "predict", folder / "m.weald", file, "-o", out, "--id", "nr")
+    assert pd.read_csv(out, dtype=str)["nr"].tolist() == [f"{i:04}" for i in range(150)]
+
+
 def test_what_moved_an_answer_adds_up_to_it(place, capsys):
     folder, forest, features, _, numbers = place
     facts = ask(capsys, "explain", folder / "m.weald", folder / "t.csv", "--row", 70)

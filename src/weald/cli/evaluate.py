@@ -5,6 +5,11 @@ from typing import Any
 from weald.cli import screen
 from weald.cli.options import Data, Jobs, Json, ModelFile, Target
 
+SEEN = (
+    "These are the rows that the model was trained on, which it knows by heart: on new rows it will be worse. "
+    "'weald report' with the same file judges it out of bag."
+)
+
 
 def evaluate(model: ModelFile, data: Data, target: Target, jobs: Jobs = None, json: Json = False) -> None:
     """Judge a model by the rows of a file that it has not seen."""
@@ -18,10 +23,15 @@ def evaluate(model: ModelFile, data: Data, target: Target, jobs: Jobs = None, js
     X, y, n_dropped = read_labelled(forest, data, target)
     with quiet_warnings() as said:
         answers = held_out(forest, X, y)
+    with quiet_warnings():  # of reading the same rows again
+        is_training = _is_training_data(forest, X, y)
+    if is_training:
+        said.append(SEEN)
     metrics = [
         {"rows": "file", "metric": s.name, "value": s.value, "low": s.low, "high": s.high} for s in judge(answers)
     ]
     facts: dict[str, Any] = {"rows": len(y), "rows_without_target": n_dropped, "metrics": metrics, "warnings": said}
+    facts["training_rows"] = is_training
     if hasattr(forest, "classes_"):
         n_classes = len(forest.classes_)
         facts["classes"] = forest.classes_.tolist()
@@ -51,6 +61,20 @@ def read_labelled(model: Any, data: Any, target: str) -> tuple[Any, Any, int]:
     if not table.num_rows:
         raise BadFile(f"The target {target!r} has no values in {data.name}.")
     return select_features(table, model, data.name), read_target(table.column(target), task_of(model)), n_dropped
+
+
+def _is_training_data(model: Any, X: Any, y: Any) -> bool:
+    """Hold rows against the fingerprint of the training data, which a model remembers."""
+    from weald.errors import DataError
+    from weald.training import read_again
+
+    if any(origin.resampling != "bagging" for origin in model.forest_.origins):
+        return False  # nothing is remembered that could be drawn again
+    try:
+        read_again(model, X, y, bags=False)
+    except DataError:
+        return False
+    return True
 
 
 def _show(facts: dict[str, Any]) -> None:

@@ -24,8 +24,8 @@ KINDS = {
     ".ndjson": "json",
     ".json": "json",
 }
-BLOCK = 2**24  # bytes of a text file that are read at a time
-MOST_COLUMNS = 100_000
+BLOCK = 2**22  # bytes of a text file that are read at a time
+COLUMN_BLOCK = 2**16  # bytes of a column of a parquet file that are read at a time
 
 
 def kind_of(path: Path) -> tuple[str, bool]:
@@ -44,7 +44,7 @@ def read_table(path: Path, types: Mapping[str, Any] | None = None) -> Any:
     """Read a whole file. `types` fixes what columns are; others are found out."""
     import pyarrow as pa
 
-    batches = list(read_batches(path, types))
+    batches = list(read_batches(path, types, rows=None))
     with _blame(path):
         table = pa.Table.from_batches(batches) if batches else None
     if table is None or table.num_rows == 0:
@@ -69,8 +69,12 @@ def _is_no_text(value: bytes | None) -> bool:
     return False
 
 
-def read_batches(path: Path, types: Mapping[str, Any] | None = None, rows: int = 65_536) -> Iterator[Any]:
-    """Read a file piece by piece, so that it may be larger than the memory."""
+def read_batches(path: Path, types: Mapping[str, Any] | None = None, *, rows: int | None = 65_536) -> Iterator[Any]:
+    """Read a file piece by piece, so that it may be larger than the memory.
+
+    `rows=None` reads it in one go: what a column is may depend on all of its values. Piece by piece, only columns that
+    have a type are read as more than text, or, from JSON lines, as what the piece holds.
+    """
     kind, zipped = kind_of(path)
     if not path.exists():
         raise BadFile(f"{path} is not there.")
@@ -80,21 +84,23 @@ def read_batches(path: Path, types: Mapping[str, Any] | None = None, rows: int =
         yield from _OPEN[kind](path, zipped, dict(types or {}), rows)
 
 
-def _csv(path: Path, zipped: bool, types: dict[str, Any], rows: int) -> Iterator[Any]:
+def _csv(path: Path, zipped: bool, types: dict[str, Any], rows: int | None) -> Iterator[Any]:
+    import pyarrow as pa
     from pyarrow import csv
 
-    _check_header(path, zipped)
+    line = _check_header(path, zipped)
     is_tabs = [s.lower() for s in path.suffixes if s.lower() != ".gz"][-1:] == [".tsv"]
     parse = csv.ParseOptions(delimiter="\t" if is_tabs else ",")
+    if rows is not None:
+        names = csv.read_csv(pa.BufferReader(f"{line}\n".encode()), parse_options=parse).column_names
+        types = dict.fromkeys(names, pa.string()) | types
     convert = csv.ConvertOptions(column_types=types, strings_can_be_null=True)
-    if not types:  # what a column is depends on all of its values, so all are read
-        with _stream(path, zipped) as stream:
-            table = csv.read_csv(stream, parse_options=parse, convert_options=convert)
-        yield from table.to_batches(max_chunksize=rows) or [_empty(table)]
-        return
     with _stream(path, zipped) as stream:
-        reader = csv.open_csv(stream, csv.ReadOptions(block_size=BLOCK), parse, convert)
-        yield from _sliced(reader, rows)
+        if rows is None:
+            table = csv.read_csv(stream, parse_options=parse, convert_options=convert)
+            yield from table.to_batches() or [_empty(table)]
+        else:
+            yield from _sliced(csv.open_csv(stream, csv.ReadOptions(block_size=BLOCK), parse, convert), rows)
 
 
 def _empty(table: Any) -> Any:
@@ -103,10 +109,11 @@ def _empty(table: Any) -> Any:
     return pa.RecordBatch.from_arrays([pa.array([], t) for t in table.schema.types], names=table.column_names)
 
 
-def _sliced(batches: Any, rows: int) -> Iterator[Any]:
+def _sliced(batches: Any, rows: int | None) -> Iterator[Any]:
     for batch in batches:
-        for at in range(0, batch.num_rows, rows):
-            yield batch.slice(at, rows)
+        step = rows or max(batch.num_rows, 1)
+        for at in range(0, batch.num_rows, step):
+            yield batch.slice(at, step)
 
 
 def _stream(path: Path, zipped: bool) -> Any:
@@ -115,45 +122,60 @@ def _stream(path: Path, zipped: bool) -> Any:
     return pa.input_stream(str(path), compression="gzip" if zipped else None)
 
 
-def _check_header(path: Path, zipped: bool) -> None:
-    """Look at the first line by itself: names that come twice, or bytes that are no text."""
+def _check_header(path: Path, zipped: bool) -> str:
+    """Look at the first line by itself: it must be text and hold names."""
     with _stream(path, zipped) as stream:
         head = stream.read(2**22)
     line = head.split(b"\n", 1)[0].rstrip(b"\r")
     if b"\x00" in head[:4096]:
         raise BadFile(f"{path.name} is no text file: it holds zero bytes. Save it as UTF-8.")
     try:
-        words = line.decode("utf-8-sig")
+        words = str(line, "utf-8-sig")
     except UnicodeDecodeError as error:
         raise BadFile(f"{path.name} is not UTF-8: byte {error.start} of its first line. Save it as UTF-8.") from error
     if not words.strip():
         raise BadFile(f"{path.name} has no header: its first line is blank. Put the names of the columns there.")
+    return words
 
 
-def _parquet(path: Path, zipped: bool, types: dict[str, Any], rows: int) -> Iterator[Any]:
+def _parquet(path: Path, zipped: bool, types: dict[str, Any], rows: int | None) -> Iterator[Any]:
     from pyarrow import parquet
 
-    with parquet.ParquetFile(path) as file:
-        yield from file.iter_batches(batch_size=rows)
+    with parquet.ParquetFile(path, buffer_size=COLUMN_BLOCK) as file:
+        yield from file.iter_batches(batch_size=rows or 2**17)
 
 
-def _feather(path: Path, zipped: bool, types: dict[str, Any], rows: int) -> Iterator[Any]:
+def _feather(path: Path, zipped: bool, types: dict[str, Any], rows: int | None) -> Iterator[Any]:
     import pyarrow as pa
 
-    with pa.memory_map(str(path)) as source, pa.ipc.open_file(source) as file:
+    with pa.OSFile(str(path)) as source, pa.ipc.open_file(source) as file:
         for i in range(file.num_record_batches):
             yield from _sliced([file.get_batch(i)], rows)
 
 
-def _json(path: Path, zipped: bool, types: dict[str, Any], rows: int) -> Iterator[Any]:
+def _json(path: Path, zipped: bool, types: dict[str, Any], rows: int | None) -> Iterator[Any]:
     import pyarrow as pa
     from pyarrow import json
 
-    schema = pa.schema(list(types.items())) if types else None
-    parse = json.ParseOptions(explicit_schema=schema)
+    schema = pa.schema(list(types.items()))
     with _stream(path, zipped) as stream:
-        table = json.read_json(stream, parse_options=parse)
-    yield from table.to_batches(max_chunksize=rows)
+        for block in [stream] if rows is None else map(pa.BufferReader, _lines(stream)):
+            found = json.read_json(block, parse_options=json.ParseOptions(explicit_schema=schema))
+            yield from _sliced(found.combine_chunks().to_batches(), rows)
+
+
+def _lines(stream: Any) -> Iterator[bytes]:
+    """Read whole lines, many at a time."""
+    rest = b""
+    while block := stream.read(BLOCK):
+        lines, end, after = block.rpartition(b"\n")
+        if end:
+            yield rest + lines
+            rest = after
+        else:
+            rest += block
+    if rest.strip():
+        yield rest
 
 
 _OPEN = {"csv": _csv, "parquet": _parquet, "feather": _feather, "json": _json}

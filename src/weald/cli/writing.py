@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
+from weald.cli.failures import BadFile
 from weald.cli.reading import kind_of
 
 Write = Callable[[dict[str, Any]], None]
@@ -41,6 +42,7 @@ class _Sink:
     def __init__(self, kind: str, stream: Any) -> None:
         self.kind, self.stream = kind, stream
         self.writer: Any = None
+        self.schema: Any = None  # that of the first table
 
     def __enter__(self) -> Self:
         return self
@@ -59,7 +61,11 @@ class _Sink:
             self._write_lines(table)
             return
         if self.writer is None:
-            self.writer = self._open(table.schema)
+            self.schema, self.writer = table.schema, self._open(table.schema)
+        try:
+            table = table.cast(self.schema)
+        except pa.ArrowException as error:
+            raise BadFile(f"Later rows hold something else than the first ones: {error}.") from error
         self.writer.write_table(table)
 
     def _open(self, schema: Any) -> Any:

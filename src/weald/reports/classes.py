@@ -101,16 +101,7 @@ def _roc(answers: Answers, labels: list[str], which: list[int]) -> Markup:
         auc = area(answers.said[:, k], answers.truth == k, answers.weight)[0]
         series.append(Series(f"{_words_of(labels[k], len(which))}: area {number(auc)}", x, y))
     words = f"ROC curve: how many rows of {_of(labels, which)} are found, and how many others are taken for it."
-    picture = charts.lines(
-        series,
-        x_words="others taken for it",
-        y_words="found",
-        alt=words + " " + "; ".join(s.words for s in series),
-        x=(0, 1),
-        y=(0, 1.02),
-        diagonal=True,
-    )
-    return figure(picture, words + (f" {series[0].words.capitalize()}." if len(series) == 1 else ""))
+    return _curves(series, words, x_words="others taken for it", y_words="found", diagonal=True)
 
 
 def _precision_recall(answers: Answers, labels: list[str], which: list[int]) -> Markup:
@@ -129,14 +120,13 @@ def _precision_recall(answers: Answers, labels: list[str], which: list[int]) -> 
             )
         )
     words = f"Precision and recall of {_of(labels, which)}: how many rows called so are, and how many are found."
-    picture = charts.lines(
-        series,
-        x_words="found (recall)",
-        y_words="right (precision)",
-        alt=words + " " + "; ".join(s.words for s in series),
-        x=(0, 1),
-        y=(0, 1.02),
-    )
+    return _curves(series, words, x_words="found (recall)", y_words="right (precision)")
+
+
+def _curves(series: list[Series], words: str, *, x_words: str, y_words: str, diagonal: bool = False) -> Markup:
+    """Draw curves of shares against shares, with what each adds up to."""
+    alt = words + " " + "; ".join(s.words for s in series)
+    picture = charts.lines(series, x_words=x_words, y_words=y_words, alt=alt, x=(0, 1), y=(0, 1.02), diagonal=diagonal)
     return figure(picture, words + (f" {series[0].words.capitalize()}." if len(series) == 1 else ""))
 
 

@@ -1,0 +1,105 @@
+"""Does the memory of `weald predict` grow with the file? Two sizes of each kind of file.
+
+    python benchmarks/predict_files.py [--rows 500000,2000000] [--write]
+
+The files are made piece by piece in a folder that is removed afterwards. Each is predicted by a process of its own.
+"""
+
+import gzip
+import tempfile
+from pathlib import Path
+
+import measure
+import numpy as np
+
+N_FEATURES = 8
+PIECE = 65_536
+KINDS = ("csv", "csv.gz", "jsonl", "jsonl.gz", "parquet", "feather")
+
+
+def pieces(n_rows):
+    """Tables of numbers and one column of words."""
+    import pyarrow as pa
+
+    rng = np.random.default_rng(0)
+    for begin in range(0, n_rows, PIECE):
+        n = min(PIECE, n_rows - begin)
+        columns = {f"x{f}": rng.normal(size=n).round(4) for f in range(N_FEATURES)}
+        yield pa.table(columns | {"kind": rng.choice(["oak", "ash", "elm"], n)})
+
+
+def write(path, n_rows):
+    """Write a file of the kind that its name says."""
+    import pyarrow as pa
+    from pyarrow import csv, ipc, parquet
+
+    schema = next(pieces(1)).schema
+    if ".jsonl" in path.name:
+        with gzip.open(path, "wb", compresslevel=1) if path.suffix == ".gz" else path.open("wb") as stream:
+            for table in pieces(n_rows):
+                names = [f'"{name}": {{}}'.replace("{}", '"{}"' if name == "kind" else "{}") for name in schema.names]
+                line = "{{" + ", ".join(names) + "}}\n"
+                columns = [column.to_pylist() for column in table.columns]
+                stream.write("".join(line.format(*row) for row in zip(*columns, strict=True)).encode())
+        return
+    make = {"csv": csv.CSVWriter, "parquet": parquet.ParquetWriter, "feather": ipc.new_file}
+    compression = "gzip" if path.suffix == ".gz" else None
+    kind = path.suffixes[0][1:]
+    with pa.output_stream(str(path), compression=compression) as stream, make[kind](stream, schema) as writer:
+        for table in pieces(n_rows):
+            writer.write_table(table)
+
+
+def train(path):
+    """Leave a model behind."""
+    import weald
+
+    table = next(pieces(2000))
+    label = table.column("x0").to_numpy() + table.column("x1").to_numpy() > 0
+    weald.RandomForestClassifier(20, random_state=0).fit(table, label).save(path)
+
+
+def run(model, data, out, n_jobs):
+    """Seconds, and megabytes at the peak: all of the process."""
+    from weald.cli.main import run as weald
+
+    with measure.MemoryWatch() as memory:
+        seconds = measure.clock(lambda: weald(["predict", model, data, "-o", out, "--shares", "--jobs", str(n_jobs)]))
+    return seconds, memory.before + memory.megabytes
+
+
+TEXT = """\
+{table}
+
+Megabytes of the whole process at its peak, with a forest of 20 trees and a table of {columns} columns. Measured with
+`benchmarks/predict_files.py` on {machine}."""
+
+
+def main():
+    parser = measure.options(__doc__, measure.ROOT / "docs" / "command-line.md")
+    parser.add_argument("--kinds", default=",".join(KINDS), help="endings with commas")
+    parser.add_argument("--rows", default="500000,2000000", help="numbers with commas")
+    given = parser.parse_args()
+    numbers = [1000, 2000] if given.quick else [int(n) for n in given.rows.split(",")]
+    rows = []
+    with tempfile.TemporaryDirectory() as place:
+        model = Path(place, "model.weald")
+        train(model)
+        for kind in given.kinds.split(","):
+            line = [f"`.{kind}`"]
+            for n_rows in numbers:
+                file, out = Path(place, f"table.{kind}"), Path(place, "out.parquet")
+                write(file, n_rows)
+                seconds, megabytes = measure.afresh(run, str(model), str(file), str(out), given.jobs)
+                measure.say(f"{kind}, {n_rows:,} rows: {seconds:.2f} s, {megabytes:.0f} MB")
+                line += [f"{file.stat().st_size / 1e6:,.0f} MB", f"{measure.digits(seconds)} s", f"{megabytes:.0f} MB"]
+                file.unlink()
+            rows.append(line)
+    heads = [head for n in numbers for head in (f"{n:,} rows", "time", "memory")]
+    table = measure.markdown(["file", *heads], rows)
+    machine = measure.describe_machine("weald", "pyarrow")
+    measure.publish(given, "predict-files", TEXT.format(table=table, columns=N_FEATURES + 1, machine=machine))
+
+
+if __name__ == "__main__":
+    main()
