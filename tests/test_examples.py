@@ -10,9 +10,8 @@ plt = pytest.importorskip("matplotlib.pyplot", reason="the gallery needs matplot
 
 ROOT = Path(__file__).parents[1]
 GALLERY = ROOT / "docs" / "gallery"
-EXAMPLES = sorted(
-    path for path in (ROOT / "examples").glob("*.py") if path.stem not in ("demo", "gallery", "folding_page")
-)
+NO_PICTURES = ("demo", "gallery", "folding_page", "report_page")
+EXAMPLES = sorted(path for path in (ROOT / "examples").glob("*.py") if path.stem not in NO_PICTURES)
 PAGES = "\n".join(page.read_text() for page in GALLERY.glob("*.md"))
 
 
@@ -43,6 +42,16 @@ def test_the_page_that_folds_is_the_one_that_the_script_writes(tmp_path, monkeyp
     load(ROOT / "examples" / "folding_page.py", monkeypatch).write(tmp_path / "page.html")
     assert (tmp_path / "page.html").read_text() == (GALLERY / "folding_page.html").read_text()
     assert "<folding_page.html>" in PAGES
+
+
+def test_the_report_is_the_one_that_the_script_writes_but_for_times_and_versions(tmp_path, monkeypatch):
+    load(ROOT / "examples" / "report_page.py", monkeypatch).write(tmp_path / "page.html")
+    written, shown = (
+        (folder / file).read_text() for folder, file in ((tmp_path, "page.html"), (GALLERY, "report_page.html"))
+    )
+    ends = '<section id="making"'
+    assert written.partition(ends)[0] == shown.partition(ends)[0]
+    assert "<report_page.html>" in PAGES
 
 
 @pytest.mark.parametrize("script", EXAMPLES, ids=lambda path: path.stem)

@@ -24,7 +24,8 @@ KINDS = {
     ".ndjson": "json",
     ".json": "json",
 }
-BLOCK = 2**22  # bytes of a text file that are read at a time
+BLOCK = 2**24  # bytes of a csv file that are read at a time; a line must fit
+LINES = 2**22  # bytes of JSON lines
 COLUMN_BLOCK = 2**16  # bytes of a column of a parquet file that are read at a time
 
 
@@ -167,7 +168,7 @@ def _json(path: Path, zipped: bool, types: dict[str, Any], rows: int | None) -> 
 def _lines(stream: Any) -> Iterator[bytes]:
     """Read whole lines, many at a time."""
     rest = b""
-    while block := stream.read(BLOCK):
+    while block := stream.read(LINES):
         lines, end, after = block.rpartition(b"\n")
         if end:
             yield rest + lines

@@ -88,8 +88,9 @@ def _sides(answers: Answers, k: int) -> tuple[np.ndarray, np.ndarray]:
     return hits, alarms
 
 
-def _words_of(label: str, n: int) -> str:
-    return f"{shorten(label, 24)}" if n > 1 else label
+def _words_of(label: str, n: int, found: str) -> str:
+    """Say what a curve adds up to; the class is named where there are several."""
+    return f"{shorten(label, 24)}: {found}" if n > 1 else found
 
 
 def _roc(answers: Answers, labels: list[str], which: list[int]) -> Markup:
@@ -99,7 +100,7 @@ def _roc(answers: Answers, labels: list[str], which: list[int]) -> Markup:
         at = thin(len(hits), MOST_POINTS)
         x, y = np.append(0, alarms[at] / alarms[-1]), np.append(0, hits[at] / hits[-1])
         auc = area(answers.said[:, k], answers.truth == k, answers.weight)[0]
-        series.append(Series(f"{_words_of(labels[k], len(which))}: area {number(auc)}", x, y))
+        series.append(Series(_words_of(labels[k], len(which), f"area {number(auc)}"), x, y))
     words = f"ROC curve: how many rows of {_of(labels, which)} are found, and how many others are taken for it."
     return _curves(series, words, x_words="others taken for it", y_words="found", diagonal=True)
 
@@ -112,13 +113,8 @@ def _precision_recall(answers: Answers, labels: list[str], which: list[int]) -> 
         at = at[hits[at] > 0]
         x, y = hits[at] / hits[-1], hits[at] / (hits[at] + alarms[at])
         mean = average_precision_score(answers.truth == k, answers.said[:, k], sample_weight=answers.weight)
-        series.append(
-            Series(
-                f"{_words_of(labels[k], len(which))}: average precision {number(float(mean))}",
-                np.append(0, x),
-                np.append(y[0], y),
-            )
-        )
+        words = _words_of(labels[k], len(which), f"average precision {number(float(mean))}")
+        series.append(Series(words, np.append(0, x), np.append(y[0], y)))
     words = f"Precision and recall of {_of(labels, which)}: how many rows called so are, and how many are found."
     return _curves(series, words, x_words="found (recall)", y_words="right (precision)")
 

@@ -103,7 +103,7 @@ def _ask_categories(model: Any, some: FloatArray, feature: int, words: str) -> D
 
 
 def _of(classes: Any, k: int) -> str:
-    return "mean that is said" if classes is None else f"share of {shorten(str(classes[k]), 24)}"
+    return "mean prediction" if classes is None else f"share of {shorten(str(classes[k]), 24)}"
 
 
 def _draw(one: Dependence, scale: tuple[float, float] | None) -> Markup:
