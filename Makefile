@@ -144,8 +144,8 @@ bench: build $(VENV)/peers ## Measure weald against other libraries; ARGS=--writ
 	$(BIN)/python benchmarks/table.py $(ARGS)
 
 .PHONY: bench-all
-bench-all: build $(VENV)/peers ## Measure everything in README.md and docs/speed.md anew (an hour)
-	for script in table settings small growth threads simd costs where predict constant_memory; do \
+bench-all: build $(VENV)/peers ## Measure what README.md, docs/speed.md and others show anew (an hour)
+	for script in table settings small growth threads simd costs where predict constant_memory predict_files; do \
 		$(BIN)/python benchmarks/$$script.py --write $(ARGS); done
 
 .PHONY: docs

@@ -32,6 +32,7 @@ html_static_path = ["_static"]
 html_css_files = ["weald.css"]
 html_copy_source = False
 html_show_sphinx = False
+html_show_search_summary = False  # they are fetched, which a page opened from a disk may not
 html_theme_options = {
     "light_css_variables": {"color-brand-primary": "#3f7d4f", "color-brand-content": "#3f7d4f"},
     "dark_css_variables": {"color-brand-primary": "#8fc79d", "color-brand-content": "#8fc79d"},

@@ -16,9 +16,9 @@ def needs_browser(test):
     return pytest.mark.skipif(no_sanitizer, reason="a browser cannot run under the sanitizers")(test)
 
 
-def open_page(file, profile, *options):
+def open_page(file, profile, *options, query=""):
     """Open a page and return it as it is after its script has run, and what the console said."""
     usual = ["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", f"--user-data-dir={profile}"]
-    command = [BROWSER, *usual, *options, "--dump-dom", file.as_uri()]
+    command = [BROWSER, *usual, *options, "--dump-dom", file.as_uri() + query]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
     return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]

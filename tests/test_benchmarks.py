@@ -114,6 +114,15 @@ def test_a_script_of_the_page_on_production_writes_its_block(script, options, ma
     assert f"<!-- {mark} -->\n" in (ROOT / "docs" / "production.md").read_text()
 
 
+def test_predictions_of_files_are_measured(tmp_path, folder):
+    page = tmp_path / "command-line.md"
+    page.write_text("<!-- predict-files -->\n<!-- /predict-files -->\n")
+    printed = run("predict_files.py", "--quick", "--kinds", "csv,jsonl.gz", "--write", page, folder=folder)
+    assert len(re.findall(r"^\| `[.\w]+` (\| \d+ MB \| [\d.]+ s \| \d+ MB ){2}\|$", printed, re.MULTILINE)) == 2
+    assert page.read_text() == f"<!-- predict-files -->\n{printed}<!-- /predict-files -->\n"
+    assert "<!-- predict-files -->\n" in (ROOT / "docs" / "command-line.md").read_text()
+
+
 def test_more_threads_are_compared(folder):
     printed = run("predict.py", "--quick", "--data", "small", "--threads", "1,2", folder=folder)
     assert re.search(r"^\| 2 \| [\d.]+ \| [\d.]+× \|$", printed, re.MULTILINE)

@@ -107,6 +107,24 @@ def test_a_word_among_numbers_is_refused(place, tmp_path, capsys):
     assert list(tmp_path.iterdir()) == [broken]
 
 
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("", "is empty"),
+        ("a,b,c,d,color\n", "has no rows"),
+        ("a,b,c,d,color\n1,2,3,4,red\n1,2\n", "is ragged"),
+        ("a,b,c,d,color,color\n1,2,3,4,red,blue\n", "more than one column named 'color'"),
+        ("a,b,c,d,color\n1,2,3,4,caf\xe9\n", "UTF-8"),
+    ],
+)
+def test_a_file_that_cannot_be_predicted_is_refused_and_nothing_is_written(place, tmp_path, capsys, content, words):
+    file = tmp_path / "bad.csv"
+    file.write_bytes(content.encode("latin-1"))
+    assert run(["predict", str(place[0] / "m.weald"), str(file), "-o", str(tmp_path / "p.parquet")]) == 2
+    assert words in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == [file]
+
+
 def test_evaluation_counts_right(place, capsys):
     folder, forest, features, frame, _ = place
     facts = ask(capsys, "evaluate", folder / "m.weald", folder / "t.csv", "-t", "y")

@@ -22,7 +22,7 @@ def bench(
     """Measure weald and installed peers on this machine.
 
     All grow forests of the same size from the same made-up table, in turn; the best of some runs counts. Boosting
-    libraries are taken in their random-forest modes, which bin values and so are not exact.
+    libraries are taken in their random-forest modes; they and scikit-learn-intelex bin values, and so are not exact.
     """
     import numpy as np
 
@@ -71,6 +71,12 @@ def _makers(trees: int, n_threads: int, columns: int) -> dict[str, Callable[[], 
         "weald": lambda: weald.RandomForestClassifier(trees, n_jobs=n_threads, random_state=0),
         "scikit-learn": lambda: sklearn.ensemble.RandomForestClassifier(trees, n_jobs=n_threads, random_state=0),
     }
+    if find_spec("sklearnex"):
+        import sklearnex.ensemble
+
+        makers["scikit-learn-intelex"] = lambda: sklearnex.ensemble.RandomForestClassifier(
+            trees, n_jobs=n_threads, random_state=0
+        )
     if find_spec("lightgbm"):
         import lightgbm
 

@@ -50,9 +50,9 @@ def run(arguments: list[str]) -> int:
 
 def _code_of(error: Exception) -> int | None:
     """Tell what weald refuses from what is a mistake of ours."""
-    from weald.errors import ParameterError, WealdError
+    from weald.errors import ExportError, ParameterError, WealdError
 
-    return 1 if isinstance(error, ParameterError) else 2 if isinstance(error, WealdError) else None
+    return 1 if isinstance(error, ParameterError | ExportError) else 2 if isinstance(error, WealdError) else None
 
 
 def _fail(message: str, code: int, arguments: list[str]) -> int:

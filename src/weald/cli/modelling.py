@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from weald.cli import screen
-from weald.cli.columns import Plan, choose
+from weald.cli.columns import Plan, choose, refuse_twins
 from weald.cli.failures import BadFile, UserError
 
 MODELS = {"forest": "RandomForest", "extra": "ExtraTrees", "tree": "DecisionTree"}
@@ -112,6 +112,7 @@ def types_for(model: Any) -> dict[str, Any]:
 def select_features(table: Any, model: Any, where: str) -> Any:
     """Take the columns that a model needs, by name."""
     names = names_of(model)
+    refuse_twins([name for name in table.schema.names if name in names], where)
     lacking = [name for name in names if name not in table.schema.names]
     if lacking:
         try:

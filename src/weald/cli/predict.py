@@ -25,6 +25,7 @@ def predict(
     It is read, predicted and written piece by piece, so it may be larger than the memory.
     """
     from weald.cli.columns import choose
+    from weald.cli.failures import BadFile
     from weald.cli.modelling import load_model, quiet_warnings, say_warnings, select_features, types_for
     from weald.cli.reading import read_batches
     from weald.cli.writing import open_writer
@@ -38,6 +39,8 @@ def predict(
             columns = {} if id is None else {id: batch.column(choose(id, batch.schema.names))}
             write(columns | answer(forest, _as_table(features), shares=shares))
             n_rows += batch.num_rows
+        if not n_rows:
+            raise BadFile(f"{data.name} has no rows.")
     if json:
         screen.show_json({"rows": n_rows, "out": None if out is None else str(out), "warnings": said})
     else:

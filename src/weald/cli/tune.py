@@ -1,5 +1,6 @@
 """`weald tune`: parameters by out-of-bag error."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -66,7 +67,8 @@ def tune(
     names = list(found.best_params)
     lines = [[*(str(step.params.get(n, "")) for n in names), screen.number(step.error)] for step in found.path]
     screen.show_table([*names, "out-of-bag error"], lines, numeric=[len(names)])
-    words = " ".join(f"--set {n}={found.best_params[n]!r}" for n in names)
-    screen.say(f"\nbest: {screen.number(found.best_error)}, to train it: weald train {data} --target {target} {words}")
+    settings = [word for n in names for word in ("--set", f"{n}={found.best_params[n]}")]
+    command = shlex.join(["weald", "train", str(data), "--target", target, *settings])
+    screen.say(f"\nbest: {screen.number(found.best_error)}, to train it: {command}")
     if out is not None:
         screen.say(f"model {out}")
