@@ -72,7 +72,7 @@ def _makers(trees: int, n_threads: int, columns: int) -> dict[str, Callable[[], 
         "scikit-learn": lambda: sklearn.ensemble.RandomForestClassifier(trees, n_jobs=n_threads, random_state=0),
     }
     if find_spec("sklearnex"):
-        import sklearnex.ensemble
+        import sklearnex.ensemble  # type: ignore[import-untyped, import-not-found, unused-ignore]
 
         makers["scikit-learn-intelex"] = lambda: sklearnex.ensemble.RandomForestClassifier(
             trees, n_jobs=n_threads, random_state=0
