@@ -181,6 +181,8 @@ nb::object bind_call(const Packed& packed, const nb::ndarray<nb::ro, nb::device:
 }  // namespace
 
 void bind_packed(nb::module_& module) {
+    constexpr std::uint64_t kMark = PackedHead::kMark;
+    module.attr("packed_mark") = nb::str(reinterpret_cast<const char*>(&kMark), sizeof kMark);
     nb::class_<Packed>(module, "Packed", "A forest packed for prediction: one buffer, with no Python in it.")
         .def(nb::init<const Bytes&>(), "buffer"_a, "Find a packed forest in memory, and check it.")
         .def("__call__", &bind_call, "x"_a, "threads"_a = 1, "Predict a row, or a table: class shares, or means.")

@@ -93,7 +93,7 @@ struct Verdict {
 };
 
 struct PackedHead {
-    static constexpr std::uint64_t kMark = 0x314B50444C414557;  // "WEALDPK1"
+    static constexpr std::uint64_t kMark = 0x314B50444C414557;  // "WEALDPK1"; another layout needs another one
 
     std::uint64_t mark = kMark;
     std::uint64_t n_bytes = 0;  // of the buffer

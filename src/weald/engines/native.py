@@ -1,7 +1,7 @@
 """The native engine: the compiled core behind the door that all engines share."""
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from scipy import sparse
 from weald import _core
 from weald.engines import comparing
 from weald.engines.door import Block, Mixing, OutOfBagVotes, Sharing, Watch, sum_weighted_votes
+from weald.errors import FormatError
 from weald.model import FloatArray, Forest, IntArray, Origin
 from weald.params import Growth
 from weald.table import Table
@@ -22,6 +23,7 @@ PACKED = (
     *("leaf_start", "leaf_class", "leaf_weight", "value", "category_start", "category_sets"),
 )
 
+PACKED_SIZES = ("small", "large")  # of nodes
 FEW_ROWS = 4  # that are walked one by one, by nodes that are exact for all
 
 
@@ -36,6 +38,7 @@ class NativeEngine:
     def __init__(self, core: Any = _core) -> None:
         """Take the core of one instruction set; by default the fastest that this processor can run."""
         self.core = core
+        self.packed_mark: str = core.packed_mark
 
     def code(self, table: Table, max_bins: int, n_threads: int = 1, watch: Watch | None = None) -> Any:
         """Turn a table into codes and ranks."""
@@ -307,10 +310,36 @@ class NativeEngine:
         key = f"_packed_{size}_{self.core.simd}"
         if key not in vars(forest):
             arrays = {name: getattr(forest, name) for name in PACKED}
-            vars(forest)[key] = self.core.pack_forest(
-                forest.n_features, forest.n_classes, arrays, size == "large", 1.0, False, n_threads
+            found = vars(forest).get(f"_mapped_{size}")
+            vars(forest)[key] = (
+                self.core.pack_forest(
+                    forest.n_features, forest.n_classes, arrays, size == "large", 1.0, False, n_threads
+                )
+                if found is None
+                else self._open_packed(forest, found, size)
             )
         return vars(forest)[key]
+
+    def packed_buffers(self, forest: Forest) -> dict[str, IntArray]:
+        """Buffers of the packed forest, by size of nodes; none where it cannot be packed."""
+        packed = {} if len(forest.tree_weight) else {size: self._packed(forest, size) for size in PACKED_SIZES}
+        return {size: made.buffer() for size, made in packed.items() if made is not None}
+
+    def find_packed(self, forest: Forest, buffers: Mapping[str, IntArray | None]) -> None:
+        """Let a forest use buffers that stand somewhere already; they are checked when they are needed."""
+        vars(forest).update({f"_mapped_{size}": buffer for size, buffer in buffers.items() if buffer is not None})
+
+    def _open_packed(self, forest: Forest, buffer: IntArray, size: str) -> Any:
+        """Open a buffer, which may be followed by zeros, and make sure that it suits the forest."""
+        try:
+            n_bytes = int.from_bytes(buffer[8:16].tobytes(), "little")
+            packed = self.core.Packed(buffer[:n_bytes])
+        except (ValueError, TypeError) as error:
+            raise FormatError(f"The forest in the file cannot be walked: {error}.") from None
+        found = (packed.n_features, packed.n_classes, packed.n_trees, packed.is_large)
+        if found != (forest.n_features, forest.n_classes, forest.n_trees, size == "large"):
+            raise FormatError("The forest in the file cannot be walked: what is packed is another one.")
+        return packed
 
     def _growth(self, growth: Growth) -> Any:
         return self.core.Growth(**vars(growth))

@@ -24,7 +24,10 @@ from weald.errors import FormatError
 MOST_HEADER = 2**22  # bytes; long lists are arrays
 MOST_DIGITS = 40  # of a whole number in the header
 
+LINE = 64  # bytes: where the header ends, and of which arrays that are PACKED have a multiple
+
 METADATA = "__metadata__"
+PACKED = "packed."  # in the names of arrays that are walked as they stand
 OPENING = b'{"__metadata__":{"weald.sha256":"'
 DIGEST = slice(8 + len(OPENING), 8 + len(OPENING) + 64)
 
@@ -51,7 +54,8 @@ class Contents:
 
 def write(metadata: dict[str, str], arrays: dict[str, AnyArray]) -> list[Buffer]:
     """Lay out a file as pieces to be written one after the other."""
-    ordered = sorted(arrays.items(), key=lambda item: (-item[1].dtype.itemsize, item[0]))  # so all are aligned
+    # So all are aligned; what is walked as it stands (PACKED) comes first, at the beginning of a line of the cache.
+    ordered = sorted(arrays.items(), key=lambda item: (PACKED not in item[0], -item[1].dtype.itemsize, item[0]))
     pieces, table, at = [], {}, 0
     for name, array in ordered:
         little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
@@ -61,7 +65,7 @@ def write(metadata: dict[str, str], arrays: dict[str, AnyArray]) -> list[Buffer]
         at += little.nbytes
     texts = {"weald.sha256": "0" * 64, "weald.data": _digest(pieces), **metadata}
     header = json.dumps({METADATA: texts, **table}, separators=(",", ":"), ensure_ascii=True).encode()
-    header += b" " * (-len(header) % 8)
+    header += b" " * (-(8 + len(header)) % LINE)
     if len(header) > MOST_HEADER:
         raise FormatError(
             f"The parameters and notes of this model take {len(header):,} bytes, but a .weald file has room for "

@@ -2,15 +2,19 @@
 
 pack      Forest -> head and arrays
 unpack    head and arrays -> Forest; what arrays that are mapped hold is not looked at
+
+Beside them stands the forest as it is walked (`packed.MARK.small`, `packed.MARK.large`), so that processes share that,
+too. MARK is the layout: a version of weald that has another one packs the forest anew.
 """
 
 from typing import Any
 
 import numpy as np
 
+from weald.engines.native import PACKED_SIZES, NativeEngine
 from weald.errors import FormatError
 from weald.filing import packing
-from weald.filing.container import require
+from weald.filing.container import LINE, PACKED, require
 from weald.filing.packing import AS_THEY_ARE, Head
 from weald.filing.shape import find_shape
 from weald.filing.streams import Arrays
@@ -42,14 +46,27 @@ OTHERS = {
 def pack(forest: Forest) -> tuple[Head, Arrays]:
     """Take the arrays as they are."""
     arrays = {PREFIX + name: getattr(forest, name) for name in (*BY_NODE, *OTHERS)}
-    return packing.head_of(forest, AS_THEY_ARE), arrays
+    return packing.head_of(forest, AS_THEY_ARE), arrays | _walked(forest)
+
+
+def _walked(forest: Forest) -> Arrays:
+    """Pack the forest for walking: each way fills whole lines, the rest of the last one being zeros."""
+    found = {}
+    for size, buffer in NativeEngine().packed_buffers(forest).items():
+        found[_name_of(size)] = np.append(buffer, np.zeros(-len(buffer) % LINE, dtype=np.uint8))
+    return found
+
+
+def _name_of(size: str) -> str:
+    return f"{PACKED}{NativeEngine().packed_mark}.{size}"
 
 
 def unpack(head: Head, arrays: Arrays, *, mapped: bool) -> Forest:
     """Make the forest again."""
     packing.check_head(head)
     kinds = BY_NODE | OTHERS
-    require(arrays.keys() == {PREFIX + name for name in kinds}, "The arrays are not those of a forest.")
+    plain = {name for name in arrays if not name.startswith(PACKED)}
+    require(plain == {PREFIX + name for name in kinds}, "The arrays are not those of a forest.")
     found: dict[str, Any] = {name: arrays[PREFIX + name] for name in kinds}
     for name, array in found.items():
         proper = array.dtype == kinds[name] and array.ndim == 1 and array.dtype.isnative
@@ -59,7 +76,10 @@ def unpack(head: Head, arrays: Arrays, *, mapped: bool) -> Forest:
     forest = Forest(
         head.n_features, head.n_classes, head.target_center, head.target_exponent, **found, origins=head.origins
     )
-    return forest if mapped else _check(forest, head)
+    if not mapped:
+        return _check(forest, head)
+    NativeEngine().find_packed(forest, {size: arrays.get(_name_of(size)) for size in PACKED_SIZES})
+    return forest
 
 
 def _check(forest: Forest, head: Head) -> Forest:

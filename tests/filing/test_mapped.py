@@ -1,0 +1,121 @@
+"""A mapped file is used as it stands: nothing is read before it is needed, and processes share it."""
+
+import dataclasses
+import json
+import multiprocessing
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import weald
+from tests.filing.cases import models, table
+from tests.filing.mutate import Mutator, sign
+from weald.engines.native import PACKED_SIZES, NativeEngine
+from weald.errors import FormatError
+from weald.filing import container, files
+
+N_PROCESSES = 3
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    """A file of some 10,000 nodes."""
+    dice = np.random.default_rng(0)
+    X = dice.normal(size=(600, 4))
+    path = tmp_path_factory.mktemp("mapped") / "model.weald"
+    weald.RandomForestClassifier(40, random_state=0).fit(X, dice.integers(0, 3, 600)).save(path, mappable=True)
+    return path
+
+
+def test_what_is_walked_is_the_file_itself(file):
+    mapped = weald.load(file, mmap=True)
+    X = np.random.default_rng(1).normal(size=(50, 4))
+    assert mapped.predict_proba(X).tobytes() == weald.load(file).predict_proba(X).tobytes()
+    for size in PACKED_SIZES:
+        found = NativeEngine()._packed(mapped.forest_, size).buffer()
+        assert np.shares_memory(found, vars(mapped.forest_)[f"_mapped_{size}"])
+        assert found.ctypes.data % 64 == 0
+
+
+def test_nothing_but_the_header_is_read_when_a_file_is_mapped(file, tmp_path):
+    """Arrays may hold anything until they are used."""
+    wrong = bytearray(file.read_bytes())
+    begin = 8 + int.from_bytes(wrong[:8], "little")
+    wrong[begin:] = bytes(len(wrong) - begin)
+    (tmp_path / "m.weald").write_bytes(wrong)
+    mapped = weald.load(tmp_path / "m.weald", mmap=True)
+    with pytest.raises(FormatError, match="cannot be walked"):
+        mapped.predict(np.zeros((9, 4)))
+
+
+@pytest.mark.sanitize
+def test_a_packed_forest_that_is_damaged_is_refused_or_walked_without_harm(file):
+    """Any byte of it; the digest of the arrays is not looked at when a file is mapped."""
+    arrays = container.read(file.read_bytes()).arrays
+    X = np.random.default_rng(1).normal(size=(9, 4)).astype(np.float32)
+    whole_forest, dice, refused = weald.load(file).forest_, np.random.default_rng(0), 0
+    for case in range(150):
+        size = PACKED_SIZES[case % 2]
+        buffer = arrays[f"packed.{NativeEngine().packed_mark}.{size}"].copy()
+        at = dice.integers(0, 200 if case % 3 else len(buffer))
+        buffer[at] ^= 1 << dice.integers(0, 8)
+        forest = dataclasses.replace(whole_forest)  # which has been packed in no way
+        NativeEngine().find_packed(forest, {size: buffer})
+        try:
+            NativeEngine().sum_votes(forest, X if size == "small" else X + 1e-12, "soft")
+        except FormatError:
+            refused += 1
+    assert refused > 30
+
+
+def test_another_layout_is_packed_anew(file):
+    mutator = Mutator(file.read_bytes())
+    arrays = {name.replace(NativeEngine().packed_mark, "WEALDPK0"): a for name, a in mutator.arrays.items()}
+    written = sign({**mutator.texts, "weald.notes": json.dumps(mutator.notes)}, arrays)
+    mapped = files.read(memoryview(written), mapped=True)
+    X = np.random.default_rng(1).normal(size=(50, 4))
+    assert mapped.predict_proba(X).tobytes() == weald.load(file).predict_proba(X).tobytes()
+    assert not any(name.startswith("_mapped") for name in vars(mapped.forest_))
+
+
+def test_a_forest_that_cannot_be_packed_is_mapped_all_the_same(tmp_path):
+    model, X = models()["categories"]
+    model.save(tmp_path / "m.weald", mappable=True)
+    mapped = weald.load(tmp_path / "m.weald", mmap=True)
+    assert mapped.predict_proba(X).tobytes() == model.predict_proba(X).tobytes()
+
+
+def predict_and_wait(path, ready, done, told):
+    """In a process of its own: map, predict, wait until all have, and say what the map takes."""
+    X = table()[0]
+    model = weald.load(path, mmap=True)
+    model.set_params(n_jobs=1).predict(X)
+    ready.wait()
+    blocks = re.findall(rf"{re.escape(str(path))}\n(.*?)VmFlags", Path("/proc/self/smaps").read_text(), re.DOTALL)
+    sums = {key: sum(int(re.search(rf"^{key}: *(\d+)", b, re.MULTILINE)[1]) for b in blocks) for key in KINDS}
+    told.put(sums)
+    done.wait()
+
+
+KINDS = ("Rss", "Pss", "Private_Dirty")  # in kilobytes
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="needs Linux")
+def test_processes_share_one_copy(file):
+    """All of them together hold as much memory of the file as one of them sees."""
+    context = multiprocessing.get_context("fork")
+    ready, done, told = context.Barrier(N_PROCESSES), context.Barrier(N_PROCESSES), context.Queue()
+    workers = [context.Process(target=predict_and_wait, args=(file, ready, done, told)) for _ in range(N_PROCESSES)]
+    for worker in workers:
+        worker.start()
+    found = [told.get(timeout=60) for _ in workers]
+    for worker in workers:
+        worker.join(timeout=60)
+        assert worker.exitcode == os.EX_OK
+    assert all(sums["Private_Dirty"] == 0 for sums in found)
+    most = max(sums["Rss"] for sums in found)
+    assert most * 1024 > 0.1 * file.stat().st_size
+    assert sum(sums["Pss"] for sums in found) <= 1.1 * most + 4 * N_PROCESSES
