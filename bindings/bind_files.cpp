@@ -55,7 +55,7 @@ Rule rule_of(const std::string& name) {
 
 nb::dict bind_unfold(std::uint32_t n_features, std::uint32_t n_classes, std::size_t n_trees, std::size_t n_nodes,
                      double target_center, int target_exponent, const std::string& decrease, bool is_bound,
-                     std::size_t most_depth, const nb::dict& arrays) {
+                     std::size_t most_depth, const nb::dict& arrays, std::size_t n_threads) {
     const FoldedHead head{n_features,      n_classes,         n_trees,  n_nodes,   target_center,
                           target_exponent, rule_of(decrease), is_bound, most_depth};
     std::vector<AnyArray> kept;
@@ -64,10 +64,11 @@ nb::dict bind_unfold(std::uint32_t n_features, std::uint32_t n_classes, std::siz
         kept.push_back(nb::cast<AnyArray>(array, false));
         columns.add(nb::cast<std::string>(name), column_of(nb::cast<std::string>(name), kept.back()));
     }
+    Work work = make_work(n_threads, nb::none());
     Unfolded made;
     {
         const nb::gil_scoped_release release;
-        made = unfold(head, std::move(columns));
+        made = unfold(head, std::move(columns), work);
     }
     nb::dict found;
     found["tree_start"] = to_numpy(std::move(made.tree_start));
@@ -93,7 +94,7 @@ nb::dict bind_unfold(std::uint32_t n_features, std::uint32_t n_classes, std::siz
 
 void bind_files(nb::module_& module) {
     module.def("unfold", &bind_unfold, "n_features"_a, "n_classes"_a, "n_trees"_a, "n_nodes"_a, "target_center"_a,
-               "target_exponent"_a, "decrease"_a, "is_bound"_a, "most_depth"_a, "arrays"_a,
+               "target_exponent"_a, "decrease"_a, "is_bound"_a, "most_depth"_a, "arrays"_a, "n_threads"_a,
                "The arrays of a forest from those of a file, every number of which is checked.");
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -13,6 +14,7 @@ namespace weald {
 
 namespace {
 
+constexpr std::size_t kFewNodes = 1 << 16;  // are not worth a thread
 constexpr double kLargest = 0x1p62;
 constexpr std::int64_t kMostEntries = std::int64_t{1} << 40;
 
@@ -63,11 +65,13 @@ struct Tree {
     std::size_t first_leaf;
 
     std::size_t n_nodes() const { return end - begin; }
+    std::size_t n_splits() const { return n_nodes() / 2; }
 };
 
 class Unfolder {
   public:
-    Unfolder(const FoldedHead& head, Columns columns) : head_(head), columns_(std::move(columns)) {}
+    Unfolder(const FoldedHead& head, Columns columns, Work& work)
+        : head_(head), columns_(std::move(columns)), work_(work) {}
 
     Unfolded unfold() {
         read_shape();
@@ -98,53 +102,51 @@ class Unfolder {
     void read_means();
     void read_tree_weights();
 
-    bool is_leaf(std::size_t node) const { return made_.right[node] == 0; }
     std::size_t right_of(const Tree& tree, std::size_t node) const {
         return tree.begin + static_cast<std::size_t>(made_.right[node]);
     }
     std::size_t n_splits() const { return (head_.n_nodes - head_.n_trees) / 2; }
     std::size_t n_leaves() const { return (head_.n_nodes + head_.n_trees) / 2; }
 
-    // Visit all trees, and the splits of a tree, first to last.
+    Tree tree_at(std::size_t t) const {
+        const auto begin = static_cast<std::size_t>(made_.tree_start[t]);
+        const std::size_t first_split = (begin - t) / 2;  // each tree before has one more leaf than splits
+        return {begin, static_cast<std::size_t>(made_.tree_start[t + 1]), first_split, first_split + t};
+    }
+    // Visit all trees, many at a time where they are large.
     template <class Visit>
     void each_tree(Visit visit) const {
-        std::size_t split = 0;
-        std::size_t leaf = 0;
+        if (head_.n_nodes >= kFewNodes) {
+            work_.run(head_.n_trees, [&](std::size_t t, std::size_t) { visit(tree_at(t)); });
+            return;
+        }
         for (std::size_t t = 0; t < head_.n_trees; ++t) {
-            const Tree tree{static_cast<std::size_t>(made_.tree_start[t]),
-                            static_cast<std::size_t>(made_.tree_start[t + 1]), split, leaf};
-            visit(tree);
-            split += tree.n_nodes() / 2;
-            leaf += tree.n_nodes() / 2 + 1;
+            visit(tree_at(t));
         }
     }
+    // Visit the splits or the leaves of a tree, first to last.
     template <class Visit>
     void each_split(const Tree& tree, Visit visit) const {
-        std::size_t split = tree.first_split;
-        for (std::size_t node = tree.begin; node < tree.end; ++node) {
-            if (!is_leaf(node)) {
-                visit(node, split++);
-            }
+        for (std::size_t split = tree.first_split; split < tree.first_split + tree.n_splits(); ++split) {
+            visit(tree.begin + static_cast<std::size_t>(splits_[split]), split);
         }
     }
     template <class Visit>
     void each_leaf(const Tree& tree, Visit visit) const {
-        std::size_t leaf = tree.first_leaf;
-        for (std::size_t node = tree.begin; node < tree.end; ++node) {
-            if (is_leaf(node)) {
-                visit(node, leaf++);
-            }
+        for (std::size_t leaf = tree.first_leaf; leaf <= tree.first_leaf + tree.n_splits(); ++leaf) {
+            visit(tree.begin + static_cast<std::size_t>(leaves_[leaf]), leaf);
         }
     }
     // Add up whole numbers of leaves, for each node of a tree over the leaves below it.
     template <class OfLeaf>
-    void add_up(const Tree& tree, std::vector<std::int64_t>& sums, OfLeaf of_leaf) const {
-        sums.resize(tree.n_nodes());
-        std::size_t leaf = tree.first_leaf + tree.n_nodes() / 2;
-        for (std::size_t i = tree.n_nodes(); i-- > 0;) {
-            const auto right = static_cast<std::size_t>(made_.right[tree.begin + i]);
-            sums[i] = right == 0 ? of_leaf(leaf--) : plus(sums[i + 1], sums[right]);
+    std::vector<std::int64_t> add_up(const Tree& tree, OfLeaf of_leaf) const {
+        std::vector<std::int64_t> sums(tree.n_nodes());
+        each_leaf(tree, [&](std::size_t node, std::size_t leaf) { sums[node - tree.begin] = of_leaf(leaf); });
+        for (std::size_t split = tree.first_split + tree.n_splits(); split-- > tree.first_split;) {
+            const auto i = static_cast<std::size_t>(splits_[split]);
+            sums[i] = plus(sums[i + 1], sums[static_cast<std::size_t>(made_.right[tree.begin + i])]);
         }
+        return sums;
     }
     std::int64_t weight_of_class(std::size_t leaf, std::int32_t k) const {
         const auto begin = made_.leaf_class.begin() + made_.leaf_start[leaf];
@@ -157,7 +159,10 @@ class Unfolder {
 
     FoldedHead head_;
     Columns columns_;
+    Work& work_;
     Unfolded made_;
+    std::vector<std::int32_t> splits_;  // numbers of nodes inside their trees
+    std::vector<std::int32_t> leaves_;
 };
 
 // ---- Links
@@ -181,6 +186,8 @@ void Unfolder::read_shape() {
     for (std::size_t i = 0; i < head_.n_nodes; ++i) {
         made_.right[i] = (marks.number(i / 8) >> (i % 8) & 1) != 0 ? 0 : 1;
     }
+    splits_.resize(n_splits());
+    leaves_.resize(n_leaves());
     each_tree([&](const Tree& tree) { read_links(tree); });
 }
 
@@ -201,11 +208,16 @@ void Unfolder::read_links(const Tree& tree) {
     require(static_cast<std::size_t>(end[0]) == right.size(), "The leaf marks do not make trees.");
     std::vector<std::int32_t>& depth = end;  // of a node whose end is not needed any more
     depth[0] = 0;
+    std::int32_t* split = splits_.data() + tree.first_split;
+    std::int32_t* leaf = leaves_.data() + tree.first_leaf;
     for (std::size_t i = 0; i < right.size(); ++i) {
         if (static_cast<std::size_t>(depth[i]) > head_.most_depth) {
             refuse("A tree is deeper than " + std::to_string(head_.most_depth) + ".");
         }
-        if (right[i] != 0) {
+        if (right[i] == 0) {
+            *leaf++ = static_cast<std::int32_t>(i);
+        } else {
+            *split++ = static_cast<std::int32_t>(i);
             depth[i + 1] = depth[static_cast<std::size_t>(right[i])] = depth[i] + 1;
         }
     }
@@ -266,9 +278,8 @@ void Unfolder::read_weights() {
     }
     const Residual residual(columns_, "node.weight", head_.n_nodes);
     made_.weight.resize(head_.n_nodes);
-    std::vector<std::int64_t> sums;
     each_tree([&](const Tree& tree) {
-        add_up(tree, sums, [&](std::size_t leaf) { return of_leaves[leaf]; });
+        const auto sums = add_up(tree, [&](std::size_t leaf) { return of_leaves[leaf]; });
         for (std::size_t i = 0; i < sums.size(); ++i) {
             const double w = residual.restore(tree.begin + i, static_cast<double>(sums[i]));
             require(std::isfinite(w) && w > 0, "A node has a weight that is not above 0.");
@@ -284,9 +295,8 @@ void Unfolder::read_sizes(const std::vector<std::int64_t>& of_leaves) {
     require(given || head_.n_classes != 0, "The array 'leaf.size' is missing.");
     const Column of_splits = take_numbers_if(columns_, "split.size", n_splits(), kMost + 1);
     made_.size.resize(head_.n_nodes);
-    std::vector<std::int64_t> sums;
     each_tree([&](const Tree& tree) {
-        add_up(tree, sums, [&](std::size_t leaf) {
+        auto sums = add_up(tree, [&](std::size_t leaf) {
             return given ? static_cast<std::int64_t>(given.number(leaf)) : of_leaves[leaf];
         });
         if (of_splits) {
@@ -310,17 +320,21 @@ void Unfolder::read_splits() {
     const Column feature =
         n_splits() == 0 ? Column{} : take_numbers(columns_, "split.feature", n_splits(), head_.n_features);
     made_.flags = read_flags();
-    const auto n_sets = static_cast<std::size_t>(
-        std::count_if(made_.flags.begin(), made_.flags.end(), [](std::uint8_t f) { return (f & kCategorical) != 0; }));
-    read_sets(n_sets);
-    const std::size_t n_by_number = n_splits() - n_sets;
-    std::vector<Doubles> threshold;  // none, or one
-    if (n_by_number != 0) {
-        threshold.emplace_back(columns_, "split.threshold", n_by_number, head_.n_features);
+    std::vector<std::size_t> n_sets(head_.n_trees + 1);  // in the trees before each
+    for (std::size_t t = 0; t < head_.n_trees; ++t) {
+        const auto begin = made_.flags.begin() + made_.tree_start[t];
+        const auto end = made_.flags.begin() + made_.tree_start[t + 1];
+        const auto n = std::count_if(begin, end, [](std::uint8_t f) { return (f & kCategorical) != 0; });
+        n_sets[t + 1] = n_sets[t] + static_cast<std::size_t>(n);
     }
-    std::size_t set = 0;
-    std::size_t by_number = 0;
+    read_sets(n_sets.back());
+    const std::size_t n_by_number = n_splits() - n_sets.back();
+    std::optional<Doubles> threshold;
+    if (n_by_number != 0) {
+        threshold.emplace(columns_, "split.threshold", n_by_number, head_.n_features);
+    }
     each_tree([&](const Tree& tree) {
+        std::size_t set = n_sets[tree.first_leaf - tree.first_split];
         each_split(tree, [&](std::size_t node, std::size_t split) {
             const std::uint64_t f = feature.number(split);
             made_.feature[node] = static_cast<std::int32_t>(f);
@@ -328,7 +342,7 @@ void Unfolder::read_splits() {
                 made_.threshold[node] = static_cast<double>(set++);
                 return;
             }
-            made_.threshold[node] = threshold[0].at(by_number++, f);
+            made_.threshold[node] = threshold->at(split - set, f);
             require(made_.threshold[node] == made_.threshold[node], "A threshold is no number.");
         });
     });
@@ -395,19 +409,17 @@ double decrease_of(double left, double right, double whole, double root_weight) 
 void Unfolder::read_class_decreases() {
     const Residual residual(columns_, "split.decrease", n_splits());
     made_.decrease.resize(head_.n_nodes);
-    std::vector<std::int64_t> sums;
-    std::vector<double> term;
     each_tree([&](const Tree& tree) {
+        std::vector<double> term(tree.n_nodes());
         if (head_.rule != Rule::none) {
-            term.assign(tree.n_nodes(), 0.0);
             for (std::uint32_t k = 0; k < head_.n_classes; ++k) {
-                add_up(tree, sums,
-                       [&](std::size_t leaf) { return weight_of_class(leaf, static_cast<std::int32_t>(k)); });
+                const auto sums =
+                    add_up(tree, [&](std::size_t leaf) { return weight_of_class(leaf, static_cast<std::int32_t>(k)); });
                 for (std::size_t i = 0; i < sums.size(); ++i) {
                     term[i] = add_class(head_.rule, term[i], static_cast<double>(sums[i]));
                 }
             }
-            for (std::size_t i = 0; i < sums.size(); ++i) {
+            for (std::size_t i = 0; i < term.size(); ++i) {
                 term[i] = finish_term(head_.rule, term[i], made_.weight[tree.begin + i]);
             }
         }
@@ -430,9 +442,8 @@ void Unfolder::read_bound_values() {
     require(head_.n_classes == 2, "Only nodes of two classes are bound.");
     const Residual residual(columns_, "node.value", head_.n_nodes);
     made_.value.resize(head_.n_nodes);
-    std::vector<std::int64_t> sums;
     each_tree([&](const Tree& tree) {
-        add_up(tree, sums, [&](std::size_t leaf) { return weight_of_class(leaf, 1); });
+        const auto sums = add_up(tree, [&](std::size_t leaf) { return weight_of_class(leaf, 1); });
         for (std::size_t i = 0; i < sums.size(); ++i) {
             const std::size_t node = tree.begin + i;
             const double share = residual.restore(node, static_cast<double>(sums[i]) / made_.weight[node]);
@@ -452,7 +463,6 @@ void Unfolder::read_means() {
     made_.value.resize(head_.n_nodes);
     made_.impurity.resize(head_.n_nodes);
     made_.decrease.resize(head_.n_nodes);
-    std::vector<std::int64_t> sums;
     each_tree([&](const Tree& tree) {
         const double* const weight = made_.weight.data() + tree.begin;
         double* const value = made_.value.data() + tree.begin;
@@ -461,34 +471,30 @@ void Unfolder::read_means() {
             made_.value[node] = leaf_value.at(leaf, 0);
             made_.impurity[node] = leaf_impurity.restore(leaf, 0.0);
         });
-        std::size_t node_of_leaf = tree.n_nodes();
-        add_up(tree, sums, [&](std::size_t) {
-            do {
-                --node_of_leaf;
-            } while (made_.right[tree.begin + node_of_leaf] != 0);
-            return to_whole(std::ldexp(value[node_of_leaf] - head_.center, head_.exponent) * weight[node_of_leaf]);
+        const auto sums = add_up(tree, [&](std::size_t leaf) {
+            const auto i = static_cast<std::size_t>(leaves_[leaf]);
+            return to_whole(std::ldexp(value[i] - head_.center, head_.exponent) * weight[i]);
         });
-        std::size_t split = tree.first_split + tree.n_nodes() / 2;
-        for (std::size_t i = tree.n_nodes(); i-- > 0;) {
+        for (std::size_t split = tree.first_split + tree.n_splits(); split-- > tree.first_split;) {
+            const auto i = static_cast<std::size_t>(splits_[split]);
             const auto right = static_cast<std::size_t>(made_.right[tree.begin + i]);
-            if (right != 0) {
-                --split;
-                const double mean = static_cast<double>(sums[i]) / weight[i];
-                value[i] = split_value.restore(split, std::ldexp(mean, -head_.exponent) + head_.center);
-                const auto whole = [&](std::size_t j) { return std::max<std::int64_t>(to_whole(weight[j]), 1); };
-                const std::int64_t middle = floor_divide(sums[i], whole(i));
-                const auto term = [&](std::size_t j) {
-                    const auto a = static_cast<double>(minus_product(sums[j], whole(j), middle));
-                    return a * a / weight[j];
-                };
-                const double guess = is_foretold ? decrease_of(term(i + 1), term(right), term(i), weight[0]) : 0.0;
-                const double decrease = split_decrease.restore(split, guess);
-                require(decrease >= 0, "A split does not lower the impurity.");
-                made_.decrease[tree.begin + i] = decrease;
-                const double below = weight[i + 1] * impurity[i + 1] + weight[right] * impurity[right];
-                const double own = std::ldexp(decrease * weight[0], -2 * head_.exponent);
-                impurity[i] = split_impurity.restore(split, is_foretold ? (below + own) / weight[i] : 0.0);
-            }
+            const double mean = static_cast<double>(sums[i]) / weight[i];
+            value[i] = split_value.restore(split, std::ldexp(mean, -head_.exponent) + head_.center);
+            const auto whole = [&](std::size_t j) { return std::max<std::int64_t>(to_whole(weight[j]), 1); };
+            const std::int64_t middle = floor_divide(sums[i], whole(i));
+            const auto term = [&](std::size_t j) {
+                const auto a = static_cast<double>(minus_product(sums[j], whole(j), middle));
+                return a * a / weight[j];
+            };
+            const double guess = is_foretold ? decrease_of(term(i + 1), term(right), term(i), weight[0]) : 0.0;
+            const double decrease = split_decrease.restore(split, guess);
+            require(decrease >= 0, "A split does not lower the impurity.");
+            made_.decrease[tree.begin + i] = decrease;
+            const double below = weight[i + 1] * impurity[i + 1] + weight[right] * impurity[right];
+            const double own = std::ldexp(decrease * weight[0], -2 * head_.exponent);
+            impurity[i] = split_impurity.restore(split, is_foretold ? (below + own) / weight[i] : 0.0);
+        }
+        for (std::size_t i = 0; i < tree.n_nodes(); ++i) {
             require(std::isfinite(value[i]) && impurity[i] >= 0, "A node has a mean or an impurity that is none.");
         }
     });
@@ -512,8 +518,8 @@ void Unfolder::read_tree_weights() {
 
 }  // namespace
 
-Unfolded unfold(const FoldedHead& head, Columns columns) {
-    return Unfolder(head, std::move(columns)).unfold();
+Unfolded unfold(const FoldedHead& head, Columns columns, Work& work) {
+    return Unfolder(head, std::move(columns), work).unfold();
 }
 
 }  // namespace weald

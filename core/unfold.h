@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "folded.h"
+#include "threads.h"
 
 namespace weald {
 
@@ -50,6 +51,6 @@ struct Unfolded {
 };
 
 // Throws std::invalid_argument where the arrays do not make a forest.
-Unfolded unfold(const FoldedHead& head, Columns columns);
+Unfolded unfold(const FoldedHead& head, Columns columns, Work& work);
 
 }  // namespace weald

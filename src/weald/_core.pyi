@@ -106,7 +106,7 @@ def rank_table(columns: Sequence[tuple[Annotated[NDArray, dict(shape=(None,), or
     Rank the rows of a table whose columns are coded already: (codes by row, smallest and largest value of each code, whether they are categories).
     """
 
-def unfold(n_features: int, n_classes: int, n_trees: int, n_nodes: int, target_center: float, target_exponent: int, decrease: str, is_bound: bool, most_depth: int, arrays: dict) -> dict:
+def unfold(n_features: int, n_classes: int, n_trees: int, n_nodes: int, target_center: float, target_exponent: int, decrease: str, is_bound: bool, most_depth: int, arrays: dict, n_threads: int) -> dict:
     """
     The arrays of a forest from those of a file, every number of which is checked.
     """
@@ -123,6 +123,8 @@ def mix_features(predictor: Predictor, x: Annotated[NDArray, dict(shape=(None, N
 
 def kernel_columns(values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], prototype_values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], prototype_starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], pairing: str, shape: str, gamma: float, shift: float, degree: int, band: float, n_threads: int, watch: object | None) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
     """Values of a kernel, prototypes x samples."""
+
+packed_mark: str = 'WEALDPK1'
 
 class Packed:
     """A forest packed for prediction: one buffer, with no Python in it."""

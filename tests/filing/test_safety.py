@@ -10,7 +10,7 @@ import pytest
 
 import weald
 from tests.filing.cases import models
-from tests.filing.mutate import SIGNATURES, Mutator, sign, try_to_use, unsigned
+from tests.filing.mutate import SIGNATURES, UNSIGNED, Mutator, sign, try_to_use, unsigned
 from weald.errors import FormatError
 from weald.filing import container, files
 
@@ -150,6 +150,15 @@ def test_a_tree_deeper_than_allowed_is_refused(monkeypatch):
     monkeypatch.setattr("weald.filing.packing.MOST_DEPTH", 0)
     with pytest.raises(FormatError, match="deeper than 0"):
         files.read(small())
+
+
+def test_a_whole_number_of_any_size_where_a_double_stands_is_harmless():
+    for center in (3, 10**30, -(10**39)):
+        texts, notes, arrays = taken_apart()
+        head_of(notes)["target_center"] = center
+        whole = sign({**texts, "weald.notes": json.dumps({**notes, "fingerprint": UNSIGNED})}, arrays)
+        with unsigned():
+            assert files.read(whole).forest_.target_center == float(center)
 
 
 def test_a_later_format_is_refused_with_advice():

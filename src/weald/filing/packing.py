@@ -22,6 +22,7 @@ from weald.filing.guesses import Sums
 from weald.filing.shape import MOST_DEPTH, MOST_LEVELS, Shape, find_shape
 from weald.filing.streams import Arrays, narrow, pack_floats, pack_residual, shorten
 from weald.model import CATEGORICAL, FloatArray, Forest, IntArray, Origin
+from weald.threads import count_threads
 
 AS_THEY_ARE = "none"  # decreases are not foretold
 SQUARED_ERROR = "squared_error"
@@ -204,7 +205,7 @@ def unpack(head: Head, arrays: Arrays) -> Forest:
     check_head(head)
     told = {f.name: getattr(head, f.name) for f in dataclasses.fields(head) if f.name != "origins"}
     try:
-        made = _core.unfold(**told, most_depth=MOST_DEPTH, arrays=arrays)
+        made = _core.unfold(**told, most_depth=MOST_DEPTH, arrays=arrays, n_threads=count_threads(None))
     except (ValueError, TypeError, RuntimeError) as error:
         raise FormatError(str(error)) from None
     whole = (head.n_features, head.n_classes, head.target_center, head.target_exponent)

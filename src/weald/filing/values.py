@@ -257,7 +257,7 @@ def make_record(kind: Record, fields: dict[str, Any]) -> Any:
     require(known, f"A record of the kind {kind.__name__!r} has other fields.")
     for name, value in fields.items():
         require(fits(value, hints[name]), f"{value!r} is no {name} of a {kind.__name__}.")
-    return kind(**fields)
+    return kind(**{name: float(value) if hints[name] is float else value for name, value in fields.items()})
 
 
 @cache
