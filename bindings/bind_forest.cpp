@@ -324,16 +324,31 @@ NumpyMatrix<double> bind_sum_votes(const Predictor& predictor, const AnyTable& x
 // An origin is (which growth, seed, tree).
 using TreeOrigin = std::tuple<std::size_t, std::uint64_t, std::uint32_t>;
 
-// Goes on from sums and numbers of trees where there are some already: those of earlier trees.
+// Integers of 128 bits as Python's: high and low halves.
+nb::tuple halves_of(const std::vector<Int128>& wide) {
+    std::vector<std::int64_t> high(wide.size());
+    std::vector<std::uint64_t> low(wide.size());
+    for (std::size_t i = 0; i < wide.size(); ++i) {
+        high[i] = static_cast<std::int64_t>(wide[i] >> 64);
+        low[i] = static_cast<std::uint64_t>(wide[i]);
+    }
+    return nb::make_tuple(to_numpy(std::move(high)), to_numpy(std::move(low)));
+}
+
+// Goes on from sums and numbers of trees where there are some already: those of earlier trees. With `first_row`, x has
+// only some rows of the table, and the curve only their part of it.
 nb::tuple bind_sum_votes_out_of_bag(const Predictor& predictor, const Codes& codes, const std::vector<Growth>& growths,
                                     const std::vector<TreeOrigin>& origins, const AnyTable& x, bool hard,
                                     const std::optional<Vector<double>>& sums,
                                     const std::optional<Vector<std::uint32_t>>& n_trees, int room,
-                                    std::size_t n_threads, const nb::object& watch) {
+                                    std::size_t n_threads, const nb::object& watch,
+                                    std::optional<std::size_t> first_row) {
     const Matrix matrix = matrix_of(x);
     require_same_width(predictor, matrix);
     const std::size_t n_sums = matrix.n_rows * predictor.width();
-    if (matrix.n_rows != codes.n_rows || origins.size() != predictor.n_trees() || (sums && sums->size() != n_sums) ||
+    const std::size_t first = first_row.value_or(0);
+    const bool all_there = first_row ? first + matrix.n_rows <= codes.n_rows : matrix.n_rows == codes.n_rows;
+    if (!all_there || origins.size() != predictor.n_trees() || (sums && sums->size() != n_sums) ||
         (n_trees && n_trees->size() != matrix.n_rows)) {
         throw std::invalid_argument("these are not the rows or the trees that were grown together");
     }
@@ -342,7 +357,8 @@ nb::tuple bind_sum_votes_out_of_bag(const Predictor& predictor, const Codes& cod
         trees.push_back({&growths.at(which), seed, tree});
     }
     const Truth truth(codes, room);
-    OutOfBagVotes votes{std::vector<double>(n_sums), std::vector<std::uint32_t>(matrix.n_rows), {truth, trees.size()}};
+    OutOfBagVotes votes{
+        std::vector<double>(n_sums), std::vector<std::uint32_t>(matrix.n_rows), {truth, trees.size(), first}};
     if (sums && n_trees) {
         std::copy_n(sums->data(), n_sums, votes.sums.begin());
         std::copy_n(n_trees->data(), matrix.n_rows, votes.n_trees.begin());
@@ -355,12 +371,13 @@ nb::tuple bind_sum_votes_out_of_bag(const Predictor& predictor, const Codes& cod
             const std::size_t end = std::min(begin + kAtOnce, trees.size());
             const std::vector<std::uint64_t> out =
                 draw_out_of_bag(codes, std::span(trees).subspan(begin, end - begin), work);
-            predictor.add_votes_out_of_bag(matrix, hard, begin, end, out, votes, work);
+            predictor.add_votes_out_of_bag(matrix, hard, begin, end, std::span(out).subspan(first), votes, work);
         }
     }
     return nb::make_tuple(to_numpy(std::move(votes.sums), matrix.n_rows, predictor.width()),
                           to_numpy(std::move(votes.n_trees)), to_numpy(votes.curve.errors()),
-                          to_numpy(votes.curve.shares(codes.line_length)));
+                          to_numpy(votes.curve.shares(codes.line_length)), halves_of(votes.curve.totals()),
+                          to_numpy(std::vector<std::uint64_t>(votes.curve.seen())), truth.shift);
 }
 
 }  // namespace
@@ -481,8 +498,10 @@ void bind_forest(nb::module_& module) {
              "What the trees say of each row, added up in tree order.")
         .def("sum_votes_out_of_bag", &bind_sum_votes_out_of_bag, "codes"_a, "growths"_a, "origins"_a, "x"_a, "hard"_a,
              "sums"_a.none(), "n_trees"_a.none(), "room"_a, "n_threads"_a, "watch"_a.none(),
+             "first_row"_a.none() = nb::none(),
              "The same for rows outside the bags, how many trees spoke of each row, and after each tree the error and "
-             "the share of the rows that it is known of; origins are (which growth, seed, tree).");
+             "the share of the rows that it is known of; origins are (which growth, seed, tree). Then what the last "
+             "two are made of: sums of errors in halves, sums of weights, and the shift of errors.");
 }
 
 }  // namespace weald

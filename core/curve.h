@@ -70,7 +70,9 @@ struct Truth {
 
 class ErrorCurve {
   public:
-    ErrorCurve(const Truth& truth, std::size_t n_trees) : truth_(&truth), errors_(n_trees), seen_(n_trees) {}
+    // Rows are counted from `first_row` of the table on.
+    ErrorCurve(const Truth& truth, std::size_t n_trees, std::size_t first_row = 0)
+        : truth_(&truth), first_row_(first_row), errors_(n_trees), seen_(n_trees) {}
 
     // Some rows on their way through some trees. Rows are told of after each tree that speaks of them.
     class Part {
@@ -109,7 +111,7 @@ class ErrorCurve {
     };
 
     Part begin(std::size_t first_row, std::span<const double> sums, std::span<const std::uint32_t> n_trees) const {
-        return {*truth_, first_row, sums, n_trees};
+        return {*truth_, first_row_ + first_row, sums, n_trees};
     }
     void add(const Part& part, std::size_t first_tree) {
         const std::scoped_lock lock(mutex_);
@@ -136,8 +138,13 @@ class ErrorCurve {
         return found;
     }
 
+    // What both are made of: sums of errors, and of the weights of the rows that have them.
+    const std::vector<Int128>& totals() const { return errors_; }
+    const std::vector<std::uint64_t>& seen() const { return seen_; }
+
   private:
     const Truth* truth_;
+    std::size_t first_row_;
     std::mutex mutex_;
     std::vector<Int128> errors_;
     std::vector<std::uint64_t> seen_;

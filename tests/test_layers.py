@@ -28,6 +28,7 @@ LAYERS = [
     "design",
     "column",
     "sparse_codes",
+    "cuts",
     "codes",
     "growth",
     "bag",

@@ -1,9 +1,8 @@
 """A Dask cluster, asked with patience: a fit that cannot go on says so, and never waits for ever.
 
     Cluster          the client in scope: hands tasks in, waits for results
-    partitions       Dask collections X, y, sample_weight -> parts, one for each partition
-    CodedOnCluster   a table coded where its partitions lie
-    deal_trees       grow trees as tasks, in the order of their numbers
+    partitions       Dask collections X, y and others -> parts, one for each partition
+    CodedOnCluster   a table as codes on the workers, from partitions or from a table that is here
 
 A task is a pure function of codes, parameters and seed, and is bound to no worker. A worker that dies costs time,
 and nothing else. Nothing large passes through the client or the scheduler: codes travel from worker to worker.
@@ -11,25 +10,25 @@ and nothing else. Nothing large passes through the client or the scheduler: code
 
 import contextlib
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from weald import parts, progress
-from weald.engines.native import NativeEngine
+from weald import coded_parts, parts
+from weald.coded_parts import Chunk, CodeValues, Rows, bytes_on_a_worker, pack
 from weald.errors import ClusterError, DataError
 from weald.estimator import unfitted_copy
-from weald.model import Forest
-from weald.params import Growth
-from weald.parts import CodedTable, Labels, Part
-from weald.prune import prune_forest
+from weald.parts import Labels, Part
+from weald.table import Reading
 
-PATIENCE = 60.0  # seconds that a fit waits for a worker when there is none
+PATIENCE = 60.0  # seconds that a fit waits for a worker or the scheduler when there is none
 LOOK_EVERY = 0.5  # seconds between two looks at the cluster
-TASKS_PER_THREAD = 4  # the more, the less is lost with a worker
+AT_ONCE = 8  # answers of partitions that are put together by one task
+MOST_CHUNKS = 64  # in which codes travel
+ROWS_SENT = 1 << 18  # of a chunk, where the table is here
+SHARE_OF_MEMORY = 0.7  # of a worker, that a fit may take: above it Dask begins to write to disk, or to wait
 
 
 def import_dask(name: str) -> Any:
@@ -37,7 +36,11 @@ def import_dask(name: str) -> Any:
     try:
         return import_module(name)
     except ImportError as error:
-        raise ClusterError("weald.dask needs Dask. Install it: pip install 'weald[dask]'.") from error
+        raise ClusterError("A cluster needs Dask. Install it: pip install 'weald[dask]'.") from error
+
+
+class LostCodesError(ClusterError):
+    """What was sent to workers is lost with them: it must be sent again."""
 
 
 class Cluster:
@@ -52,31 +55,76 @@ class Cluster:
                 "There is no Dask client. Start one before you fit: client = dask.distributed.Client()."
             ) from error
 
+    def workers(self) -> dict[str, Any]:
+        """Say what the scheduler knows of the workers: their threads and memory."""
+        try:
+            told = self.client.sync(self.client.scheduler.identity, callback_timeout=PATIENCE)
+        except Exception as error:
+            raise ClusterError(
+                f"The scheduler does not answer: {error!r}. Start a cluster and fit again: it will be the same forest."
+            ) from error
+        found: dict[str, Any] = told["workers"]
+        return found
+
     @property
     def n_threads(self) -> int:
         """Threads of all workers."""
-        return max(1, sum(self._threads_of_workers().values()))
+        return max(1, sum(int(worker["nthreads"]) for worker in self.workers().values()))
+
+    def require_memory(self, n_rows: int, widths: Sequence[int]) -> None:
+        """Refuse a table whose codes would not fit each worker."""
+        for name, worker in self.workers().items():
+            limit = worker.get("memory_limit")
+            need = bytes_on_a_worker(n_rows, widths, worker["nthreads"])
+            if limit and need > SHARE_OF_MEMORY * limit:
+                raise ClusterError(
+                    f"The codes of {n_rows} rows and {len(widths)} features need about {_gib(need)} on each worker, "
+                    f"but {name} may use {_gib(SHARE_OF_MEMORY * limit)} of its {_gib(limit)} for it. Give workers "
+                    "more memory or fewer threads, or set max_bins=255 for codes of one byte."
+                )
 
     def submit(self, function: Any, *args: Any) -> Any:
         """Hand a task in."""
         return self.client.submit(function, *args)
 
+    def submit_in_rounds(self, join: Callable[..., Any], found: Sequence[Any], *args: Any) -> Any:
+        """Put answers together, a few at a time."""
+        left = list(found)
+        while len(left) > 1:
+            left = [
+                self.submit(join, left[i : i + AT_ONCE], *args) if i + 1 < len(left) else left[i]
+                for i in range(0, len(left), AT_ONCE)
+            ]
+        return left[0]
+
+    def send(self, thing: Any) -> Any:
+        """Send something from here to all workers, which pass it on among themselves."""
+        try:
+            return self.client.scatter(thing, broadcast=True, direct=True, hash=False, timeout=PATIENCE)
+        except Exception as error:
+            raise LostCodesError(f"Codes could not be sent to the workers: {error!r}. Fit again.") from error
+
     def gather(self, future: Any) -> Any:
         """Wait for one result."""
         return dict(self.each([future]))[0]
 
+    def gather_all(self, futures: Sequence[Any]) -> list[Any]:
+        """Wait for several results."""
+        found = dict(self.each(futures))
+        return [found[i] for i in range(len(futures))]
+
     def each(self, futures: Sequence[Any]) -> Iterator[tuple[int, Any]]:
         """Yield results with their numbers, as they come. If this is left early, what is under way is cancelled."""
         left = dict(enumerate(futures))
-        lonely_since = time.monotonic()
+        alone_since = time.monotonic()
         try:
             while left:
                 ready = [i for i, future in left.items() if future.status != "pending"]
                 for i in ready:
                     yield i, self._result(left.pop(i))
-                if ready or self._threads_of_workers():
-                    lonely_since = time.monotonic()
-                elif time.monotonic() - lonely_since > PATIENCE:
+                if ready or self.workers():
+                    alone_since = time.monotonic()
+                elif time.monotonic() - alone_since > PATIENCE:
                     raise ClusterError(
                         f"The cluster has had no workers for {PATIENCE:g} seconds, and {len(left)} tasks are left. "
                         "Start workers and fit again: it will be the same forest."
@@ -89,18 +137,14 @@ class Cluster:
                 with contextlib.suppress(Exception):  # the cluster may be gone: what is under way is gone with it
                     self.client.cancel(list(left.values()), force=True)
 
-    def _threads_of_workers(self) -> dict[str, int]:
-        try:
-            found: dict[str, int] = self.client.nthreads()
-        except Exception as error:
-            raise ClusterError(f"The scheduler does not answer: {error!r}. Start a cluster and fit again.") from error
-        return found
-
     def _result(self, future: Any) -> Any:
         try:
-            return future.result()
-        except self._distributed.CancelledError as error:
-            raise ClusterError(f"The scheduler was lost, or a task was cancelled: {error}. Fit again.") from error
+            return self.client.sync(future._result, callback_timeout=PATIENCE)  # noqa: SLF001  (with a limit of time)
+        except (self._distributed.CancelledError, TimeoutError, OSError) as error:
+            raise LostCodesError(
+                f"The scheduler was lost, a task was cancelled, or what was sent is gone: {error!r}. Fit again: it "
+                "will be the same forest."
+            ) from error
         except self._distributed.KilledWorker as error:
             raise ClusterError(
                 f"Workers died again and again at the same task: {error}. If they lack memory, give them more, or "
@@ -108,26 +152,35 @@ class Cluster:
             ) from error
 
 
+def _gib(n_bytes: float) -> str:
+    return f"{n_bytes / 2**30:.3g} GiB"
+
+
 # -------------------------------------------------------------------------------------------------------- partitions
 
 
-def is_collection(X: Any) -> bool:
-    """Say whether X is a Dask data frame, series or array."""
-    return hasattr(X, "__dask_graph__") and hasattr(X, "to_delayed")
-
-
-def partitions(X: Any, y: Any, weight: Any) -> list[Any]:
-    """List the partitions as parts that are still to be computed."""
-    given = {"X": X, "y": y} | ({} if weight is None else {"sample_weight": weight})
-    columns = {name: _delayed(name, column) for name, column in given.items()}
+def partitions(**given: Any) -> list[Any]:
+    """List the partitions of X, y and whatever else is given as parts that are still to be computed."""
+    columns = {name: _delayed(name, column) for name, column in given.items() if column is not None}
     if len({len(column) for column in columns.values()}) > 1:
         found = ", ".join(f"{name} {len(column)}" for name, column in columns.items())
         raise DataError(
             f"The partitions differ in number: {found}. Take y from the frame that X comes from, or give all the same "
             "chunks."
         )
-    part = import_dask("dask").delayed(Part, pure=True)
-    return [part(*cells) for cells in zip(*columns.values(), strict=True)]
+    part = import_dask("dask").delayed(_make_part, pure=True)
+    return [part(list(columns), *cells) for cells in zip(*columns.values(), strict=True)]
+
+
+def _make_part(names: Sequence[str], *cells: Any) -> Part:
+    given = dict(zip(names, cells, strict=True))
+    given["weight"] = given.pop("sample_weight", None)
+    return Part(**given)
+
+
+def is_collection(X: Any) -> bool:
+    """Say whether X is a Dask data frame, series or array."""
+    return hasattr(X, "__dask_graph__") and hasattr(X, "to_delayed")
 
 
 def _delayed(name: str, column: Any) -> list[Any]:
@@ -143,53 +196,78 @@ def _delayed(name: str, column: Any) -> list[Any]:
 
 
 class CodedOnCluster:
-    """A table coded where its partitions lie: `labels` are here, `table` stays on the cluster."""
+    """A table as codes: `labels` are here, the codes stay on the workers."""
 
-    def __init__(self, cluster: Cluster, model: Any, given: Sequence[Any], max_bins: int) -> None:
-        submit, plain = cluster.submit, unfitted_copy(model)
-        raw = cluster.client.compute(list(given))
-        own = [submit(parts.read_labels, plain, part) for part in raw]
-        labels = submit(parts.settle_labels, own)
-        self.labels: Labels = cluster.gather(labels)
-        has_rows = dict(cluster.each([submit(_has_rows, one) for one in own]))
-        tables = [submit(parts.read_part, plain, part, labels) for i, part in enumerate(raw) if has_rows[i]]
-        values = [submit(parts.survey_values, table, labels, max_bins) for table in tables]
-        survey = submit(parts.settle_values, values, labels, max_bins)
-        sampled = [submit(parts.sample_values, table, labels, survey) for table in tables]
-        cuts = submit(parts.settle_cuts, sampled, survey, max_bins)
-        coded = [submit(parts.code_part, table, cuts) for table in tables]
-        self.table = submit(parts.join_parts, coded, cuts, labels)
+    def __init__(
+        self, cluster: Cluster, labels: Labels, chunks: list[Any], values: Any, rows: Any, labels_there: Any
+    ) -> None:
+        self.cluster, self.labels, self.labels_there = cluster, labels, labels_there
+        self._codes = (chunks, values, rows, labels_there)
+        self.rows = rows
+        self.kept: list[Any] = []  # of each partition, where rows may weigh nothing: which ones count
+
+    def submit(self, function: Any, *args: Any, priority: int = 0) -> Any:
+        """Hand in a task that needs the table."""
+        return self.cluster.client.submit(function, *self._codes, *args, priority=priority)
+
+
+def code_partitions(cluster: Cluster, model: Any, given: Sequence[Any], max_bins: int) -> CodedOnCluster:
+    """Code a table where its partitions lie."""
+    submit, plain = cluster.submit, unfitted_copy(model)
+    raw = cluster.client.compute(list(given))
+    own = [submit(parts.read_labels, plain, part) for part in raw]
+    settled = submit(parts.settle_labels, own)
+    labels: Labels = cluster.gather(settled)
+    has_rows = cluster.gather_all([submit(_has_rows, one) for one in own])
+    tables = [submit(parts.read_part, plain, part, settled) for i, part in enumerate(raw) if has_rows[i]]
+    found = [submit(parts.survey_values, table, settled, max_bins) for table in tables]
+    joined = cluster.submit_in_rounds(parts.join_values, found, settled, max_bins)
+    survey = submit(parts.settle_values, joined, settled)
+    sampled = [submit(parts.sample_values, table, settled, survey) for table in tables]
+    cuts = submit(parts.settle_cuts, sampled, survey, max_bins)
+    cluster.require_memory(labels.n_rows, cluster.gather(submit(parts.Cuts.widths, cuts)))
+    coded = [submit(coded_parts.code_part, table, cuts) for table in tables]
+    highs = cluster.submit_in_rounds(coded_parts.join_highs, [submit(coded_parts.highs_of, part) for part in coded])
+    chunks = [submit(coded_parts.chunk_of, part) for part in coded]
+    if len(chunks) > MOST_CHUNKS:
+        n = -(-len(chunks) // MOST_CHUNKS)
+        chunks = [submit(coded_parts.join_chunks, chunks[i : i + n]) for i in range(0, len(chunks), n)]
+    rows = submit(coded_parts.join_rows, [submit(coded_parts.rows_of, part) for part in coded])
+    values = submit(coded_parts.settle_values, cuts, highs, settled)
+    table = CodedOnCluster(cluster, labels, chunks, values, rows, settled)
+    if labels.is_weighted:
+        table.kept = [submit(Part.kept, part) for part in raw]
+    return table
 
 
 def _has_rows(labels: Labels | None) -> bool:
     return labels is not None
 
 
-# ------------------------------------------------------------------------------------------------------------- trees
-
-
-def grow_trees(coded: CodedTable, growth: Growth, seed: int, first: int, n_trees: int, ccp_alpha: float) -> Forest:
-    """Grow some trees on one thread: the other threads of a worker have tasks of their own."""
-    forest = NativeEngine().grow(coded.ranked(), growth, seed, first, n_trees, 1, None)
-    return prune_forest(forest, ccp_alpha) if ccp_alpha > 0 else forest
-
-
-def deal_trees(cluster: Cluster, coded: CodedOnCluster, model: Any, first: int, n_trees: int) -> list[Forest]:
-    """Grow trees `first`, `first + 1` ... all over the cluster."""
-    n_tasks = min(n_trees, cluster.n_threads * TASKS_PER_THREAD)
-    ends = [first + n_trees * i // n_tasks for i in range(n_tasks + 1)]
-    tasks = [
-        cluster.submit(grow_trees, coded.table, model.growth_, model.seed_, begin, end - begin, model.ccp_alpha)
-        for begin, end in pairwise(ends)
+def send_table(cluster: Cluster, model: Any, reading: Reading, engine: Any, coded: Any) -> CodedOnCluster:
+    """Send a table that was read and coded here."""
+    table = reading.table
+    columns = [engine.column(coded, f) for f in range(table.n_features)]
+    starts = [lows for _, lows, _ in columns]
+    widths = parts.Cuts(starts, frozenset()).widths()
+    cluster.require_memory(table.n_rows, widths)
+    narrow = [codes.astype(f"u{width}") for (codes, _, _), width in zip(columns, widths, strict=True)]
+    chunks = [
+        Chunk(min(ROWS_SENT, table.n_rows - i), [pack(codes[i : i + ROWS_SENT]) for codes in narrow])
+        for i in range(0, table.n_rows, ROWS_SENT)
     ]
-    watch = progress.watch_fit(model.verbose, n_trees)
-    grown: dict[int, Forest] = {}
-    try:
-        for i, forest in cluster.each(tasks):
-            grown[i] = forest
-            if watch:
-                watch(sum(forest.n_trees for forest in grown.values()) / n_trees)
-    finally:
-        if watch:
-            watch.stop()
-    return [grown[i] for i in range(n_tasks)]
+    highs = [None if np.array_equal(low, high) else pack(parts.light(high)) for _, low, high in columns]
+    values = CodeValues([pack(parts.light(low)) for low in starts], highs, table.categorical)
+    labels = Labels(
+        schema=model.schema_,
+        n_features=table.n_features,
+        classes=reading.classes,
+        n_rows=table.n_rows,
+        is_weighted=table.weight is not None,
+        whole=table.weights_whole,
+        total=table.size if table.weights_whole else 0,
+        largest=1.0 if table.weight is None else float(table.weight.max()),
+    )
+    rows = Rows(table.target, table.weight, table.groups, table.strata)
+    sent = [cluster.send(chunk) for chunk in chunks]
+    return CodedOnCluster(cluster, labels, sent, cluster.send(values), cluster.send(rows), cluster.send(labels))

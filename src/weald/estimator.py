@@ -17,11 +17,12 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from weald import chunks, criteria, params, progress, several, votes
+from weald import chunks, criteria, lazily, params, progress, several, votes
 from weald.compiling import compile_forest
 from weald.decrease import mean_decrease
 from weald.draws import draw_classes
 from weald.engines.door import Engine, Watch, open_engine
+from weald.errors import ParameterError
 from weald.exporting import Exportable
 from weald.model import FloatArray, Forest, IntArray
 from weald.params import Growth
@@ -42,6 +43,7 @@ class TreeModel(Saved, CanReport, Exportable, BaseEstimator):
 
     _task: ClassVar[str]
     _splitter: ClassVar[str] = "best"  # where it is no parameter
+    _grows_on_clusters: ClassVar[bool] = False
 
     engine: str
     ccp_alpha: float
@@ -88,6 +90,11 @@ class TreeModel(Saved, CanReport, Exportable, BaseEstimator):
 
     def _check_params(self) -> None:
         params.check(params.gather(self), self._task)
+        if self.engine == params.CLUSTER and not self._grows_on_clusters:
+            raise ParameterError(
+                f"engine={self.engine!r} is for forests of the columns of a table, which {type(self).__name__} is not. "
+                'Give engine="auto".'
+            )
 
     def _learn_from(self, reading: Reading, engine: Engine, coded: Any, before: Self) -> None:
         """Resolve, grow, keep."""
@@ -421,6 +428,8 @@ class TreeClassifier(ClassifierMixin, TreeModel):
         array of shape (n_rows, n_classes)
             Columns in the order of `classes_`. It is `out` if that was given. Of several targets a list of such arrays.
         """
+        if lazily.is_lazy(X):
+            return lazily.predict(self, "predict_proba", X)  # type: ignore[no-any-return]
         if self._has_several():
             self._require_no_room(out, dtype)
             sums = self._sum_votes_of_targets(X)
@@ -471,6 +480,8 @@ class TreeClassifier(ClassifierMixin, TreeModel):
         >>> print(*model.predict([[1.0]] * 8, rule="sample"))
         a a a b a a a a
         """
+        if lazily.is_lazy(X):
+            return lazily.predict(self, "predict", X, rule=rule, repeat=repeat)  # type: ignore[no-any-return]
         params.check_argument("rule", rule, (params.Name(("majority", "sample")),))
         params.check_argument("repeat", repeat, (params.Whole(0, 2**24),))
         if self._has_several():
@@ -539,6 +550,8 @@ class TreeRegressor(RegressorMixin, TreeModel):
         array of shape (n_rows,)
             It is `out` if that was given.
         """
+        if lazily.is_lazy(X):
+            return lazily.predict(self, "predict", X)  # type: ignore[no-any-return]
         rows = self._read(X)
         if self._has_several():
             self._require_no_room(out, dtype)

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from weald import oob, params, progress, settling, several
+from weald import lazily, oob, params, progress, settling, several
 from weald import resampling as ways
 from weald.bagging import read_design
 from weald.engines.door import Engine
@@ -95,6 +95,8 @@ class Trees(Sequence[AnyTree], Generic[AnyTree]):
 class RandomForest(HasNeighbours):
     """What both forests share: many trees, bags, growing on."""
 
+    _grows_on_clusters = True
+
     n_estimators: int | str
     max_estimators: int
     bootstrap: bool | str
@@ -135,6 +137,18 @@ class RandomForest(HasNeighbours):
         learnt._learn(self, X, y, sample_weight, groups=groups, stratify=stratify)  # noqa: SLF001  (of the same class)
         self.__dict__ = learnt.__dict__
         return self
+
+    def _learn(self, before: Self, X: Any, y: Any, sample_weight: Any, **by_row: Any) -> None:
+        if self._is_for_a_cluster(X):
+            from weald.on_cluster import learn  # loads only when it is wanted, and stands above
+
+            learn(self, before, X, y, sample_weight, **by_row)
+        else:
+            super()._learn(before, X, y, sample_weight, **by_row)
+
+    def _is_for_a_cluster(self, X: Any) -> bool:
+        """Say whether a cluster is to grow the trees."""
+        return self._grows_on_clusters and (self.engine == params.CLUSTER or lazily.is_lazy(X))
 
     def _read_table(self, X: Any, y: Any, sample_weight: Any, **by_row: Any) -> Reading:
         return read_design(super()._read_table(X, y, sample_weight), **by_row)
@@ -513,9 +527,9 @@ class RandomForestClassifier(RandomForest, TreeClassifier):
         value.
     max_estimators : int, default=1000
         With `n_estimators="auto"`: the most trees.
-    engine : {"auto", "native", "reference"}, default="auto"
-        Who grows the trees: the compiled core, or the definition in plain Python (slow). Both grow the same. "auto"
-        is native.
+    engine : {"auto", "native", "reference", "dask"}, default="auto"
+        Who grows the trees: the compiled core, the definition in plain Python (slow), or the workers of the Dask
+        client in scope. All grow the same. "auto" is native; Dask collections always go to the workers.
     categorical_features : "from_dtype", list of names, numbers or truth values, or None, default="from_dtype"
         Which features are categories. "from_dtype": columns of text, truth values and categories of a data frame. None:
         none. Ordered categories are cut like numbers unless they are named here.
@@ -759,9 +773,9 @@ class RandomForestRegressor(RandomForest, TreeRegressor):
         value.
     max_estimators : int, default=1000
         With `n_estimators="auto"`: the most trees.
-    engine : {"auto", "native", "reference"}, default="auto"
-        Who grows the trees: the compiled core, or the definition in plain Python (slow). Both grow the same. "auto"
-        is native.
+    engine : {"auto", "native", "reference", "dask"}, default="auto"
+        Who grows the trees: the compiled core, the definition in plain Python (slow), or the workers of the Dask
+        client in scope. All grow the same. "auto" is native; Dask collections always go to the workers.
     categorical_features : "from_dtype", list of names, numbers or truth values, or None, default="from_dtype"
         Which features are categories. "from_dtype": columns of text, truth values and categories of a data frame. None:
         none. Ordered categories are cut like numbers unless they are named here.

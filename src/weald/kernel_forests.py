@@ -59,6 +59,8 @@ WORDS: dict[str, tuple[params.Kind, ...]] = {
 class KernelForest(RandomForest):
     """What both kernel forests share: samples become a table of kernel values."""
 
+    _grows_on_clusters = False  # a value depends on prototypes, which other partitions have
+
     kernel: Any
     distance: Any
     gamma: Any

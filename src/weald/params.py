@@ -26,7 +26,8 @@ from weald.table import Table
 
 UNLIMITED = 2**31 - 1  # larger than any depth, size or number of leaves
 MAX_BINS = 65_535
-ENGINES = ("auto", "native", "reference")
+CLUSTER = "dask"  # forests are grown on the cluster of the client in scope; all else is done here
+ENGINES = ("auto", "native", "reference", CLUSTER)
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,12 @@
     settle_values   all of them  -> Survey: the columns that must be cut, and the rows to cut them by
     sample_values   a part       -> the sampled values of those columns
     settle_cuts     all of them  -> Cuts: how values become codes
-    code_part       a part       -> CodedPart
-    join_parts      all of them  -> CodedTable, from which any number of trees can be grown, anywhere
 
-What a part tells is small; only its codes are as long as the part. Each step is a pure function, so what is lost can be
-worked out again.
+What a part tells is small. What two parts tell can be put together before the rest is known (`join_values`), so that
+many parts are asked in rounds. Each step is a pure function: what is lost can be worked out again. `coded_parts.py`
+goes on from there.
 """
 
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,16 +23,15 @@ from weald.engines import reference
 from weald.engines.native import NativeEngine
 from weald.errors import DataError, DataTypeError
 from weald.estimator import TreeModel, unfitted_copy
-from weald.model import FloatArray, IntArray
+from weald.model import FloatArray
 from weald.objects import LARGEST_EXACT
 from weald.schema import Categories, Schema, label_array
 from weald.table import Table, read_table, require_one_target
+from weald.targets import read_labels as read_labels_of_rows
 
-MISSING = 0xFFFFFFFF  # the code of a missing value, in four bytes
 SAMPLE_SIZE = 1 << 18  # copies of rows from which quantile codes are cut
 Hashes = npt.NDArray[np.uint64]
-
-_RANKING = threading.Lock()  # tasks of one worker share a table
+LabelsOfRows = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -44,10 +41,21 @@ class Part:
     X: Any
     y: Any
     weight: Any = None
+    groups: Any = None
+    stratify: Any = None
 
     def is_empty(self) -> bool:
         """Say whether there is nothing to learn from."""
         return len(self.X) == 0 or (self.weight is not None and not np.any(self.weight))
+
+    def kept(self) -> npt.NDArray[np.bool_]:
+        """Mark the rows that count."""
+        return np.ones(len(self.X), dtype=bool) if self.weight is None else np.asarray(self.weight) > 0
+
+    def labels_of(self, name: str) -> LabelsOfRows | None:
+        """Read the groups or strata of the rows that count."""
+        given = getattr(self, name)
+        return None if given is None else read_labels_of_rows(given, name, len(self.X))[self.kept()]
 
 
 # ---------------------------------------------------------------------------------------------------------- labels
@@ -65,6 +73,8 @@ class Labels:
     whole: bool
     total: int  # of whole weights
     largest: float  # of the weights
+    groups: LabelsOfRows | None = None  # the labels of groups and strata, in order; None: there are none
+    stratify: LabelsOfRows | None = None
 
     @property
     def n_classes(self) -> int:
@@ -101,6 +111,8 @@ def read_labels(model: TreeModel, part: Part) -> Labels | None:
         whole=table.weights_whole,
         total=table.size if table.weights_whole else 0,
         largest=float(weight.max()),
+        groups=_distinct([part.labels_of("groups")]),
+        stratify=_distinct([part.labels_of("stratify")]),
     )
 
 
@@ -124,7 +136,14 @@ def settle_labels(found: Sequence[Labels | None]) -> Labels:
         whole=all(labels.whole for labels in parts) and total <= LARGEST_EXACT,
         total=total,
         largest=max(labels.largest for labels in parts),
+        groups=_distinct([labels.groups for labels in parts]),
+        stratify=_distinct([labels.stratify for labels in parts]),
     )
+
+
+def _distinct(found: Sequence[LabelsOfRows | None]) -> LabelsOfRows | None:
+    known = [labels for labels in found if labels is not None]
+    return np.unique(np.concatenate(known)) if known else None
 
 
 def _join_categories(schemas: Sequence[Schema]) -> tuple[Categories | None, ...]:
@@ -163,7 +182,21 @@ def read_part(model: TreeModel, part: Part, labels: Labels) -> Table:
     weight = table.weight
     if labels.is_weighted and weight is None:
         weight = np.ones(table.n_rows)
-    return Table(X, target, labels.n_classes, weight, labels.whole, labels.size, categorical=labels.schema.categorical)
+    return Table(
+        X,
+        target,
+        labels.n_classes,
+        weight,
+        labels.whole,
+        labels.size,
+        groups=_number(part.labels_of("groups"), labels.groups),
+        strata=_number(part.labels_of("stratify"), labels.stratify),
+        categorical=labels.schema.categorical,
+    )
+
+
+def _number(of_rows: LabelsOfRows | None, labels: LabelsOfRows | None) -> npt.NDArray[np.int32] | None:
+    return None if of_rows is None or labels is None else np.searchsorted(labels, of_rows).astype(np.int32)
 
 
 def _read(model: TreeModel, part: Part) -> tuple[Table, npt.NDArray[Any] | None, Schema]:
@@ -183,7 +216,7 @@ class Values:
 
     distinct: list[FloatArray | None]  # by feature; None: more than there may be codes
     hashes: Hashes  # ascending; empty: all rows are sampled
-    lengths: Hashes  # of their rows
+    lengths: Hashes  # of their rows, where they weigh differently
 
 
 @dataclass(frozen=True)
@@ -207,29 +240,42 @@ def survey_values(table: Table, labels: Labels, max_bins: int) -> Values:
             assert categories is not None  # noqa: S101  (for the type checker: it is categorical)
             distinct.append(np.arange(len(categories.labels), dtype=np.float64))
         else:
-            distinct.append(_few(np.unique(_present(table.X[:, f])), max_bins))
+            distinct.append(_few(light(np.unique(_present(table.X[:, f]))), max_bins))
     if max_bins == 0 or labels.size <= SAMPLE_SIZE:
         return Values(distinct, np.empty(0, np.uint64), np.empty(0, np.uint64))
-    hashes, lengths = hash_values(table), labels.lengths(table.weight, table.n_rows)
-    return Values(distinct, *_lowest(hashes, lengths))
+    lengths = labels.lengths(table.weight, table.n_rows) if labels.is_weighted else np.empty(0, np.uint64)
+    return Values(distinct, *_lowest(hash_values(table), lengths))
 
 
-def settle_values(found: Sequence[Values], labels: Labels, max_bins: int) -> Survey:
-    """Put together what the parts have."""
+def join_values(found: Sequence[Values], labels: Labels, max_bins: int) -> Values:
+    """Put together what some parts have."""
     distinct: list[FloatArray | None] = []
     for f, of_parts in enumerate(zip(*(values.distinct for values in found), strict=True)):
         known = [values for values in of_parts if values is not None]
         limit = 0 if f in labels.schema.categorical else max_bins
         distinct.append(_few(np.unique(np.concatenate(known)), limit) if len(known) == len(of_parts) else None)
-    hashes, lengths = _lowest(*(np.concatenate([getattr(v, name) for v in found]) for name in ("hashes", "lengths")))
+    hashes, lengths = (np.concatenate([getattr(v, name) for v in found]) for name in ("hashes", "lengths"))
+    return Values(distinct, *_lowest(hashes, lengths))
+
+
+def settle_values(values: Values, labels: Labels) -> Survey:
+    """Say which columns must be cut, and by which rows, from what all parts have."""
+    hashes = values.hashes
     if not len(hashes):
-        return Survey(distinct, (1 << 64) - 1)
-    copies = np.cumsum(lengths) if labels.whole and labels.is_weighted else np.arange(1, len(hashes) + 1)
-    return Survey(distinct, int(hashes[min(int(np.searchsorted(copies, SAMPLE_SIZE)), len(hashes) - 1)]))
+        return Survey(values.distinct, (1 << 64) - 1)
+    copies = np.cumsum(values.lengths) if labels.whole and labels.is_weighted else np.arange(1, len(hashes) + 1)
+    return Survey(values.distinct, int(hashes[min(int(np.searchsorted(copies, SAMPLE_SIZE)), len(hashes) - 1)]))
 
 
 def _few(values: FloatArray, max_bins: int) -> FloatArray | None:
     return None if max_bins and len(values) > max_bins else values
+
+
+def light(values: FloatArray) -> FloatArray:
+    """Keep numbers in four bytes where that loses nothing: half as much travels."""
+    with np.errstate(over="ignore"):
+        short = values.astype(np.float32)
+    return short if np.array_equal(short.astype(np.float64), values) else values  # type: ignore[return-value]
 
 
 def _present(column: npt.NDArray[Any]) -> FloatArray:
@@ -240,6 +286,10 @@ def _present(column: npt.NDArray[Any]) -> FloatArray:
 
 def _lowest(hashes: Hashes, lengths: Hashes) -> tuple[Hashes, Hashes]:
     """Keep the lowest hashes, as many as a sample may have rows."""
+    if not len(lengths):
+        return np.sort(
+            np.partition(hashes, SAMPLE_SIZE)[:SAMPLE_SIZE] if len(hashes) > SAMPLE_SIZE else hashes
+        ), lengths
     order = np.argsort(hashes, kind="stable")[:SAMPLE_SIZE]
     return hashes[order], lengths[order]
 
@@ -270,7 +320,7 @@ def mix64(x: Hashes) -> Hashes:
 
 # ------------------------------------------------------------------------------------------------------------ cuts
 
-Weighed = list[tuple[FloatArray, Hashes]]  # distinct values of some columns, ascending, and what they weigh
+Weighed = list[tuple[FloatArray, npt.NDArray[Any]]]  # distinct values of some columns, ascending; what they weigh
 
 
 def sample_values(table: Table, labels: Labels, survey: Survey) -> Weighed:
@@ -284,7 +334,8 @@ def sample_values(table: Table, labels: Labels, survey: Survey) -> Weighed:
     found = []
     for f in many:
         here = sampled & ~np.isnan(table.X[:, f])
-        found.append(_weigh(_present(table.X[here, f]), lengths[here]))
+        values, weights = _weigh(_present(table.X[here, f]), lengths[here])
+        found.append((light(values), weights.astype(np.min_scalar_type(int(weights.max(initial=0))))))
     return found
 
 
@@ -305,98 +356,17 @@ class Cuts:
     starts: list[FloatArray]
     many: frozenset[int]  # features whose codes hold several values
 
+    def widths(self) -> list[int]:
+        """Say how many bytes a code takes, by feature. All bits stand for a missing value, even where there is none."""
+        return [1 if len(starts) <= 0xFF else 2 if len(starts) <= 0xFFFF else 4 for starts in self.starts]
+
 
 def settle_cuts(found: Sequence[Weighed], survey: Survey, max_bins: int) -> Cuts:
     """Cut the columns that have more distinct values than there may be codes."""
     many = survey.many()
     starts = [np.empty(0) if values is None else values for values in survey.distinct]
     for i, f in enumerate(many):
-        values, lengths = _weigh(*(np.concatenate([part[i][k] for part in found]) for k in (0, 1)))
-        cut = reference.cut_quantiles(values.tolist(), lengths.tolist(), max_bins)
-        starts[f] = np.array(cut or [-np.inf])
-    return Cuts(starts, frozenset(many))
-
-
-# ----------------------------------------------------------------------------------------------------------- codes
-
-
-@dataclass(frozen=True)
-class CodedPart:
-    """The codes of a part: one, two or four bytes a cell."""
-
-    columns: list[IntArray]
-    extremes: dict[int, tuple[FloatArray, FloatArray]]  # of codes that hold several values: smallest and largest here
-    target: npt.NDArray[Any]
-    weight: FloatArray | None
-
-
-def code_part(table: Table, cuts: Cuts) -> CodedPart:
-    """Replace the values of a part by codes."""
-    columns, extremes = [], {}
-    for f, starts in enumerate(cuts.starts):
-        values = table.X[:, f].astype(np.float64)
-        is_missing = np.isnan(values)
-        codes = np.maximum(np.searchsorted(starts, values, side="right") - 1, 0)
-        columns.append(_narrow(np.where(is_missing, MISSING, codes), len(starts)))
-        if f in cuts.many:
-            lows, highs = np.full(len(starts), np.inf), np.full(len(starts), -np.inf)
-            present = values[~is_missing] + 0.0
-            np.minimum.at(lows, codes[~is_missing], present)
-            np.maximum.at(highs, codes[~is_missing], present)
-            extremes[f] = (lows, highs)
-    return CodedPart(columns, extremes, table.target, table.weight)
-
-
-def _narrow(codes: IntArray, n_codes: int) -> IntArray:
-    """Keep codes in as few bytes as they need; all bits stand for a missing value, however many there are."""
-    narrow = np.uint8 if n_codes <= 0xFF else np.uint16 if n_codes <= 0xFFFF else np.uint32
-    return codes.astype(np.uint32).astype(narrow)
-
-
-@dataclass(frozen=True)
-class CodedTable:
-    """A whole table as codes, in the order of its rows: all that trees are grown from. It travels well."""
-
-    columns: list[tuple[IntArray, FloatArray, FloatArray, bool]]  # codes, smallest and largest values, is categorical
-    target: npt.NDArray[Any]
-    weight: FloatArray | None
-    n_classes: int
-    whole: bool
-
-    @property
-    def n_bytes(self) -> int:
-        """How much travels."""
-        arrays = [array for column in self.columns for array in column[:3]]
-        return sum(int(array.nbytes) for array in (*arrays, self.target, self.weight) if array is not None)
-
-    def ranked(self) -> Any:
-        """Give the same to the compiled core, its rows ranked; once, however many trees are grown here."""
-        with _RANKING:
-            if "_ranked" not in vars(self):
-                coded = NativeEngine().rank(self.columns, self.target, self.n_classes, self.weight, self.whole)
-                vars(self)["_ranked"] = coded
-        return vars(self)["_ranked"]
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave out what is made anew where it arrives."""
-        return {name: value for name, value in vars(self).items() if name != "_ranked"}
-
-
-def join_parts(parts: Sequence[CodedPart], cuts: Cuts, labels: Labels) -> CodedTable:
-    """Put the parts of a table behind one another."""
-    columns = []
-    for f, starts in enumerate(cuts.starts):
-        lows = highs = starts
-        if f in cuts.many:
-            lows = np.min([part.extremes[f][0] for part in parts], axis=0)
-            highs = np.max([part.extremes[f][1] for part in parts], axis=0)
-        codes = np.concatenate([part.columns[f] for part in parts])
-        columns.append((codes, lows, highs, f in labels.schema.categorical))
-    weights = [part.weight for part in parts if part.weight is not None]
-    return CodedTable(
-        columns,
-        np.concatenate([part.target for part in parts]),
-        np.concatenate(weights) if weights else None,
-        labels.n_classes,
-        labels.whole,
-    )
+        values, lengths = (np.concatenate([part[i][k] for part in found]) for k in (0, 1))
+        cut = NativeEngine().cut_quantiles(*_weigh(values.astype(np.float64), lengths.astype(np.uint64)), max_bins)
+        starts[f] = cut if len(cut) else np.array([-np.inf])
+    return Cuts([light(values) for values in starts], frozenset(many))

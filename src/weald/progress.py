@@ -28,6 +28,7 @@ class Progress:
         self.began = clock()
         self.steps_shown = 0
         self.done = False
+        self.note = ""  # what else is known
 
     def __call__(self, share: float) -> None:
         """Show the share if it is time to."""
@@ -59,7 +60,7 @@ class Progress:
         """Word the line."""
         n_done = int(share * self.n_trees + 1e-9)
         left = f", {words_of(seconds / share - seconds)} left" if 0 < share < 1 else ""
-        return f"weald {share:4.0%}  {n_done} of {self.n_trees} trees  {words_of(seconds)}{left}"
+        return f"weald {share:4.0%}  {n_done} of {self.n_trees} trees  {words_of(seconds)}{left}{self.note}"
 
 
 class Growing(NamedTuple):

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_array, validate_data
 
 from weald.errors import DataError, DataTypeError, WealdError
 from weald.frames import FrameColumn, as_frame, columns_of, float_array
+from weald.lazily import is_lazy
 from weald.model import FloatArray
 from weald.objects import (
     LARGEST_EXACT,
@@ -124,6 +125,11 @@ def read_features(estimator: Any, X: Any, *, reset: bool) -> Matrix:
     """Read X. With `reset` the estimator learns the names and categories of the features, else they must agree."""
     if sparse.issparse(X):
         return _read_stored(estimator, X, reset=reset)
+    if is_lazy(X):
+        raise DataError(
+            "X is a Dask collection. fit of forests, predict and predict_proba take those; for all else give a table "
+            "that is here: X.compute()."
+        )
     frame = as_frame(X)
     array = None if frame is not None else _array_of(X)
     columns = _columns_of(frame, array)

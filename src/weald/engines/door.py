@@ -23,7 +23,7 @@ from weald.engines import sharing as share
 from weald.engines import targets as several
 from weald.errors import ParameterError
 from weald.model import CATEGORICAL, MISSING_LEFT, OTHERS_LEFT, FloatArray, Forest, IntArray, Origin
-from weald.params import ENGINES, Growth
+from weald.params import CLUSTER, ENGINES, Growth
 from weald.table import Table
 from weald.targets import Targets
 
@@ -541,10 +541,10 @@ def _categories(forest: Forest, node: int) -> reference.Categories | None:
 
 
 def open_engine(name: str) -> Engine:
-    """Find an engine by name. "auto" is native and never anything else."""
+    """Find an engine by name. "auto" is native and never anything else; what a cluster has grown is asked here."""
     if name == "reference":
         return ReferenceEngine()
-    if name in ("auto", "native"):
+    if name in ("auto", "native", CLUSTER):
         from weald.engines.native import NativeEngine  # the compiled core loads only when it is wanted
 
         return NativeEngine()

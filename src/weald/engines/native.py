@@ -1,8 +1,9 @@
 """The native engine: the compiled core behind the door that all engines share."""
 
 import dataclasses
+import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +29,30 @@ FEW_ROWS = 4  # that are walked one by one, by nodes that are exact for all
 
 
 SAMPLE_SIZE = 2**18  # copies of rows from which quantile codes are cut
+
+
+class Errors(NamedTuple):
+    """What some rows add to the out-of-bag errors: exact, so that rows can be looked at in parts."""
+
+    totals: list[int]  # after each tree: sum of errors by weight, in units of 2^(-2 * shift)
+    seen: list[int]  # after each tree: weight of the rows of which a tree has spoken
+    shift: int
+
+    def add(self, other: "Errors") -> "Errors":
+        """Add those of other rows."""
+        totals, seen = (
+            [a + b for a, b in zip(*pair, strict=True)]
+            for pair in ((self.totals, other.totals), (self.seen, other.seen))
+        )
+        return Errors(totals, seen, self.shift)
+
+    def means(self) -> FloatArray:
+        """Give the mean error after each tree; NaN: no row is out of bag yet."""
+        pairs = zip(self.totals, self.seen, strict=True)
+        means = np.array([float(e) / float(w) if w else math.nan for e, w in pairs])
+        with np.errstate(over="ignore"):
+            scaled: FloatArray = np.minimum(np.ldexp(means, -2 * self.shift), np.finfo(float).max)
+        return scaled
 
 
 class NativeEngine:
@@ -88,16 +113,30 @@ class NativeEngine:
 
     def rank(
         self,
-        columns: Sequence[tuple[IntArray, FloatArray, FloatArray, bool]],
+        columns: Sequence[tuple[Sequence[IntArray], FloatArray, FloatArray, bool]],
         target: npt.NDArray[Any],
         n_classes: int,
         weight: FloatArray | None,
         whole: bool,
         n_threads: int = 1,
+        strata: IntArray | None = None,
+        groups: IntArray | None = None,
     ) -> Any:
-        """Rank the rows of a table whose columns are codes, their smallest and largest values, and "is categorical"."""
+        """Rank the rows of a table whose columns are codes (in pieces), their extremes, and "is categorical"."""
         targets = (target, None) if n_classes else (None, target)
-        return self.core.rank_table(columns, *targets, n_classes, weight, whole, n_threads, None)
+        return self.core.rank_table(columns, *targets, n_classes, weight, whole, n_threads, None, strata, groups)
+
+    def cut_quantiles(self, values: FloatArray, weights: npt.NDArray[np.uint64], max_bins: int) -> FloatArray:
+        """Cut distinct values, in ascending order, into codes of about equal weight: the smallest value of each."""
+        starts: FloatArray = self.core.cut_quantiles(values, weights, max_bins)
+        return starts
+
+    def code_values(
+        self, X: npt.NDArray[Any], feature: int, starts: FloatArray, *, extremes: bool
+    ) -> tuple[IntArray, FloatArray, FloatArray]:
+        """Code a feature by the smallest value of each code; where wanted, say the extremes of each code."""
+        found: tuple[IntArray, FloatArray, FloatArray] = self.core.code_values(X, feature, starts, extremes)
+        return found
 
     def column(self, coded: Any, feature: int) -> tuple[IntArray, FloatArray, FloatArray]:
         """Codes of a feature in the order of the table's rows, and the extremes of each code."""
@@ -271,13 +310,46 @@ class NativeEngine:
         room: int = 0,
     ) -> OutOfBagVotes:
         """Add up what the trees say of the rows outside their bags."""
+        return self._sum_out_of_bag(coded, growth, forest, X, voting, n_threads, watch, start, room)[0]
+
+    def sum_votes_of_rows(
+        self,
+        coded: Any,
+        growth: Growth,
+        forest: Forest,
+        X: npt.NDArray[Any],
+        first_row: int,
+        voting: str,
+        start: OutOfBagVotes | None = None,
+        room: int = 0,
+    ) -> tuple[OutOfBagVotes, Errors]:
+        """Do so on one thread for some rows of the table, and say what the errors of all are to be made of."""
+        votes, (halves, seen, shift) = self._sum_out_of_bag(
+            coded, growth, forest, X, voting, 1, None, start, room, first_row
+        )
+        totals = [(int(high) << 64) + int(low) for high, low in zip(*halves, strict=True)]
+        return votes, Errors(totals, seen.tolist(), shift)
+
+    def _sum_out_of_bag(
+        self,
+        coded: Any,
+        growth: Growth,
+        forest: Forest,
+        X: npt.NDArray[Any],
+        voting: str,
+        n_threads: int,
+        watch: Watch | None,
+        start: OutOfBagVotes | None,
+        room: int,
+        first_row: int | None = None,
+    ) -> tuple[OutOfBagVotes, tuple[Any, ...]]:
         growths = [self._growth(growth.with_bags(origin.bags)) for origin in forest.origins]
         trees = [(i, *tree) for i, origin in enumerate(forest.origins) for tree in origin.trees()]
         before = (start.sums.ravel(), start.n_trees) if start else (None, None)
-        sums, *rest = self._predictor(forest).sum_votes_out_of_bag(
-            coded, growths, trees, self._by_row(X), voting == "hard", *before, room, n_threads, watch
+        sums, n_trees, errors, shares, *of_rows = self._predictor(forest).sum_votes_out_of_bag(
+            coded, growths, trees, self._by_row(X), voting == "hard", *before, room, n_threads, watch, first_row
         )
-        return OutOfBagVotes(sums if forest.n_classes else sums[:, 0], *rest)
+        return OutOfBagVotes(sums if forest.n_classes else sums[:, 0], n_trees, errors, shares), tuple(of_rows)
 
     def bag_source(self, coded: Any) -> Any:
         """Leave out the columns."""

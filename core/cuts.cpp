@@ -1,0 +1,93 @@
+#include "cuts.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace weald {
+
+std::vector<double> cut_quantiles(std::span<const double> values, std::span<const std::uint64_t> weights,
+                                  std::uint32_t max_bins) {
+    __extension__ using Wide = unsigned __int128;
+    std::uint64_t weight_left = std::accumulate(weights.begin(), weights.end(), std::uint64_t{0});
+    std::vector<double> starts;
+    std::uint64_t inside = 0;
+    std::uint64_t at_start = 0;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        if (inside == 0) {
+            starts.push_back(values[i]);
+            at_start = weight_left;
+        }
+        inside += weights[i];
+        weight_left -= weights[i];
+        if (static_cast<Wide>(inside) * (max_bins - starts.size() + 1) >= at_start) {
+            inside = 0;
+        }
+    }
+    return starts;
+}
+
+namespace {
+
+constexpr std::size_t kAtOnce = 16;  // searches side by side: while one waits for memory, the others go on
+
+// Where the largest start stands that is not above the value, else 0.
+void search(std::span<const double> starts, const std::array<double, kAtOnce>& values,
+            std::array<std::uint32_t, kAtOnce>& found) {
+    found.fill(0);
+    for (std::size_t length = starts.size(); length > 1;) {
+        const auto half = static_cast<std::uint32_t>(length / 2);
+        for (std::size_t i = 0; i < kAtOnce; ++i) {
+            found[i] += starts[found[i] + half] <= values[i] ? half : 0;
+        }
+        length -= half;
+    }
+}
+
+}  // namespace
+
+template <class Code>
+void code_values(const Matrix& x, std::size_t column, std::span<const double> starts, std::span<Code> codes) {
+    constexpr Code kMissing = std::numeric_limits<Code>::max();
+    x.dispatch([&]<class Float>() {
+        std::array<double, kAtOnce> values{};
+        std::array<std::uint32_t, kAtOnce> found{};
+        for (std::size_t begin = 0; begin < codes.size(); begin += kAtOnce) {
+            const std::size_t n = std::min(kAtOnce, codes.size() - begin);
+            for (std::size_t i = 0; i < n; ++i) {
+                values[i] = static_cast<double>(x.at<Float>(begin + i, column));
+            }
+            search(starts, values, found);
+            for (std::size_t i = 0; i < n; ++i) {
+                codes[begin + i] = std::isnan(values[i]) ? kMissing : static_cast<Code>(found[i]);
+            }
+        }
+    });
+}
+
+template <class Code>
+Extremes find_extremes(const Matrix& x, std::size_t column, std::span<const Code> codes, std::size_t n_codes) {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    Extremes extremes{std::vector<double>(n_codes, kInfinity), std::vector<double>(n_codes, -kInfinity)};
+    x.dispatch([&]<class Float>() {
+        for (std::size_t r = 0; r < codes.size(); ++r) {
+            const double value = static_cast<double>(x.at<Float>(r, column)) + 0.0;  // -0.0 becomes 0.0
+            if (!std::isnan(value)) {
+                extremes.lows[codes[r]] = std::min(extremes.lows[codes[r]], value);
+                extremes.highs[codes[r]] = std::max(extremes.highs[codes[r]], value);
+            }
+        }
+    });
+    return extremes;
+}
+
+template void code_values(const Matrix&, std::size_t, std::span<const double>, std::span<std::uint8_t>);
+template void code_values(const Matrix&, std::size_t, std::span<const double>, std::span<std::uint16_t>);
+template void code_values(const Matrix&, std::size_t, std::span<const double>, std::span<std::uint32_t>);
+template Extremes find_extremes(const Matrix&, std::size_t, std::span<const std::uint8_t>, std::size_t);
+template Extremes find_extremes(const Matrix&, std::size_t, std::span<const std::uint16_t>, std::size_t);
+template Extremes find_extremes(const Matrix&, std::size_t, std::span<const std::uint32_t>, std::size_t);
+
+}  // namespace weald

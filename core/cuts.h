@@ -1,0 +1,34 @@
+// Codes by cuts that were made elsewhere: for tables that lie in parts, of which nobody has all values.
+//
+//   cut_quantiles   distinct values, and what they weigh in all parts -> the smallest value of each code
+//   code_values     the values of a column in one part -> codes
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "view.h"
+
+namespace weald {
+
+// Walks the values upward and closes a code when its weight times the codes left reaches the weight that was left at
+// its start. `values` are ascending and distinct.
+std::vector<double> cut_quantiles(std::span<const double> values, std::span<const std::uint64_t> weights,
+                                  std::uint32_t max_bins);
+
+struct Extremes {
+    std::vector<double> lows;   // by code: the smallest value of these rows; infinity: there is none
+    std::vector<double> highs;  // the largest; minus infinity
+};
+
+// A value takes the code of the largest start that is not above it, else 0; NaN takes the largest code of the type.
+template <class Code>
+void code_values(const Matrix& x, std::size_t column, std::span<const double> starts, std::span<Code> codes);
+
+template <class Code>
+Extremes find_extremes(const Matrix& x, std::size_t column, std::span<const Code> codes, std::size_t n_codes);
+
+}  // namespace weald

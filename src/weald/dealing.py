@@ -1,0 +1,213 @@
+"""Trees as tasks: dealt out over a cluster, joined by their numbers, and judged by rows outside their bags.
+
+    grow_trees      a task: some trees
+    vote            a task: what some trees say of some rows outside their bags, after what earlier trees said
+    Dealer          hands both in, and tells how far the forest has come
+
+Sums over trees run in tree order, so rows are divided among the workers, and each block of rows hears the trees one
+after the other. Errors are integers: those of all blocks add up to what one machine finds.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from weald import progress
+from weald.cluster import CodedOnCluster
+from weald.coded_parts import Chunk, CodeValues, Rows, open_table, read_block
+from weald.engines.door import OutOfBagVotes
+from weald.engines.native import Errors, NativeEngine
+from weald.model import Forest
+from weald.params import Growth
+from weald.parts import Labels
+from weald.progress import Growing
+from weald.prune import prune_forest
+
+TASKS_PER_THREAD = 4  # the more, the less is lost with a worker
+BLOCK_BYTES = 1 << 28  # of values that a vote reads
+
+
+def grow_trees(
+    chunks: Sequence[Chunk],
+    values: CodeValues,
+    rows: Rows,
+    labels: Labels,
+    growth: Growth,
+    seed: int,
+    first: int,
+    n_trees: int,
+    ccp_alpha: float,
+) -> Forest:
+    """Grow some trees on one thread: the other threads of a worker have tasks of their own."""
+    coded = open_table(chunks, values, rows, labels)
+    forest = NativeEngine().grow(coded.ranked, growth, seed, first, n_trees, 1, None)
+    return prune_forest(forest, ccp_alpha) if ccp_alpha > 0 else forest
+
+
+@dataclass(frozen=True)
+class Said:
+    """What trees have said of a block of rows outside their bags."""
+
+    votes: OutOfBagVotes
+    errors: Errors  # after each of the trees that spoke last
+
+
+def vote(
+    chunks: Sequence[Chunk],
+    values: CodeValues,
+    rows: Rows,
+    labels: Labels,
+    growth: Growth,
+    forest: Forest,
+    voting: str,
+    begin: int,
+    end: int,
+    before: Said | None,
+    room: int,
+) -> Said:
+    """Let some trees speak of the rows `begin` ... `end - 1`."""
+    coded = open_table(chunks, values, rows, labels)
+    X = read_block(chunks, values, begin, end)
+    start = None if before is None else before.votes
+    return Said(*NativeEngine().sum_votes_of_rows(coded.ranked, growth, forest, X, begin, voting, start, room))
+
+
+def errors_of(said: Said) -> Errors:
+    """Take what is small."""
+    return said.errors
+
+
+def votes_of(said: Said) -> OutOfBagVotes:
+    """Take what is as long as the block."""
+    return said.votes
+
+
+# ------------------------------------------------------------------------------------------------------------ dealer
+
+
+class Dealer:
+    """Deals out the trees of a model."""
+
+    def __init__(self, coded: CodedOnCluster, model: Any) -> None:
+        self.coded, self.model, self.cluster = coded, model, coded.cluster
+        self.n_threads = self.cluster.n_threads
+        n_rows, n_features = coded.labels.n_rows, coded.labels.n_features
+        n_blocks = min(n_rows, max(self.n_threads, -(-8 * n_rows * n_features // BLOCK_BYTES)))
+        self.blocks = list(pairwise([n_rows * i // n_blocks for i in range(n_blocks + 1)]))
+
+    def grow(self, first: int, n_trees: int) -> Forest:
+        """Grow trees `first`, `first + 1` ... all over the cluster."""
+        parts = self.cluster.gather_all(self._deal(first, n_trees))
+        forest: Forest = parts[0].join(*parts[1:])
+        return forest
+
+    def look(self, forest: Any, before: OutOfBagVotes | None, room: int = 0) -> OutOfBagVotes:
+        """Let trees speak of all rows outside their bags. What they say stays on the workers: `sums` are its names."""
+        sent = self.cluster.send(forest) if isinstance(forest, Forest) else forest
+        said = self._vote(sent, None if before is None else before.sums, room)
+        errors = _add_up(self.cluster.gather_all([self.cluster.submit(errors_of, block) for block in said]))
+        return self._with_curve(said, [errors])
+
+    def grow_and_look(self, first: int, n_trees: int, *, judged: bool) -> tuple[Forest, OutOfBagVotes | None]:
+        """Grow trees and, if wanted, let them speak as they come; tell those who watch."""
+        tasks = self._deal(first, n_trees)
+        n_tasks, said, told = len(tasks), None, []
+        if judged:
+            for task in tasks:
+                said = self._vote(task, said, 0)
+                told += [self.cluster.submit(errors_of, block) for block in said]
+        parts, errors = self._watch(tasks, told, n_trees)
+        forest = parts[0].join(*parts[1:])
+        if said is None:
+            return forest, None
+        n_blocks = len(told) // n_tasks
+        by_task = [_add_up(errors[i * n_blocks : (i + 1) * n_blocks]) for i in range(n_tasks)]
+        return forest, self._with_curve(said, by_task)
+
+    def fetch(self, said: OutOfBagVotes) -> OutOfBagVotes:
+        """Bring what trees said of all rows here."""
+        names: Any = said.sums
+        found = self.cluster.gather_all([self.cluster.submit(votes_of, block) for block in names])
+        sums, n_trees = (np.concatenate([getattr(votes, name) for votes in found]) for name in ("sums", "n_trees"))
+        return OutOfBagVotes(sums, n_trees, said.errors, said.shares)
+
+    # ------------------------------------------------------------------------------------------------------ inside
+
+    def _deal(self, first: int, n_trees: int) -> list[Any]:
+        n_tasks = min(n_trees, self.n_threads * TASKS_PER_THREAD)
+        ends = [first + n_trees * i // n_tasks for i in range(n_tasks + 1)]
+        model = self.model
+        return [
+            self.coded.submit(grow_trees, model.growth_, model.seed_, begin, end - begin, model.ccp_alpha)
+            for begin, end in pairwise(ends)
+        ]
+
+    def _vote(self, forest: Any, before: Any, room: int) -> list[Any]:
+        """Hand in what one set of trees has to say, block by block."""
+        model, voting = self.model, self.model._voting()  # noqa: SLF001
+        return [
+            self.coded.submit(
+                vote,
+                model.growth_,
+                forest,
+                voting,
+                *block,
+                None if before is None else before[i],
+                room,
+                priority=1,  # as soon as trees are there, so that the error so far is known
+            )
+            for i, block in enumerate(self.blocks)
+        ]
+
+    def _watch(self, tasks: list[Any], told: list[Any], n_trees: int) -> tuple[list[Forest], list[Errors]]:
+        """Wait for trees and errors, and tell of them."""
+        watch, listener = progress.watch_fit(self.model.verbose, n_trees), progress.listener()
+        n_tasks, found, n_blocks, known = len(tasks), {}, len(told) // len(tasks), None
+        n_judged = 0
+        try:
+            for i, thing in self.cluster.each([*tasks, *told]):
+                found[i] = thing
+                while n_blocks and n_judged < n_tasks:
+                    of_task = [found.get(n_tasks + n_judged * n_blocks + b) for b in range(n_blocks)]
+                    if None in of_task:
+                        break
+                    known = float(_add_up(of_task).means()[-1])  # type: ignore[arg-type]
+                    n_judged += 1
+                n_done = sum(found[t].n_trees for t in range(n_tasks) if t in found)
+                if watch:
+                    watch.note = "" if known is None else f"  out-of-bag error {known:.4g}"
+                    watch(n_done / n_trees if n_judged == n_tasks or not told else min(0.99, n_done / n_trees))
+                if listener and i < n_tasks:
+                    listener(Growing(n_done, n_trees, known))
+        finally:
+            if watch:
+                watch.stop()
+        return [found[i] for i in range(n_tasks)], [found[n_tasks + i] for i in range(len(told))]
+
+    def _with_curve(self, said: Any, errors: Sequence[Errors]) -> OutOfBagVotes:
+        """Put the names of what was said, and the errors of all rows, into the form of one machine."""
+        labels = self.coded.labels
+        length = labels.total if labels.whole else None
+        means = np.concatenate([part.means() for part in errors])
+        seen = [weight for part in errors for weight in part.seen]
+        return OutOfBagVotes(said, said, means, np.array(seen, dtype=np.float64) / float(length or self._line_length()))
+
+    def _line_length(self) -> int:
+        """Add up the line of weights that are not whole."""
+        found: int = self.cluster.gather(self.cluster.submit(length_of_line, self.coded.rows, self.coded.labels_there))
+        return found
+
+
+def length_of_line(rows: Rows, labels: Labels) -> int:
+    """Add up the lengths of all rows on the line of weights."""
+    return int(labels.lengths(rows.weight, len(rows.target)).sum(dtype=np.uint64))
+
+
+def _add_up(errors: Sequence[Errors]) -> Errors:
+    first, *rest = errors
+    for other in rest:
+        first = first.add(other)
+    return first

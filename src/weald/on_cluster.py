@@ -1,0 +1,197 @@
+"""The fit of a forest on a Dask cluster: read, resolve, code, grow, keep, all but the last done by the workers.
+
+learn          the flow of `estimator.py`, for partitions, or for a table that is here
+OnCluster      out-of-bag votes that are added up by the workers
+"""
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from weald import oob, params, settling
+from weald.cluster import (
+    Cluster,
+    CodedOnCluster,
+    LostCodesError,
+    code_partitions,
+    is_collection,
+    partitions,
+    send_table,
+)
+from weald.coded_parts import Rows
+from weald.dealing import Dealer
+from weald.engines.door import OutOfBagVotes
+from weald.engines.native import NativeEngine
+from weald.errors import ParameterError, warn
+from weald.model import Forest
+from weald.params import Growth
+from weald.parts import Labels
+from weald.table import Reading, Table
+
+TIMES_SENT = 3  # that a table is sent to workers which die with it
+
+
+def learn(model: Any, before: Any, X: Any, y: Any, sample_weight: Any, **by_row: Any) -> None:
+    """Fit a forest on the cluster of the client in scope."""
+    model._check_params()  # noqa: SLF001  (the first step of its fit)
+    _refuse_what_has_an_order(model)
+    cluster = Cluster()
+    if is_collection(X):
+        _learn_from_partitions(model, before, cluster, X=X, y=y, sample_weight=sample_weight, **by_row)
+        return
+    reading = model._read_table(X, y, sample_weight, **by_row)  # noqa: SLF001
+    if reading.table.targets is not None:
+        raise ParameterError("Several targets cannot be had on a cluster yet. Fit one for each, or on one machine.")
+    engine, coded = model._code(reading)  # noqa: SLF001
+    model.growth_ = params.resolve(
+        params.gather(model), reading.table, reading.classes, getattr(model, "feature_names_in_", None)
+    )
+    model._keep_schema(reading)  # noqa: SLF001
+    for time in range(1, TIMES_SENT + 1):
+        try:
+            _grow(model, before, Dealer(send_table(cluster, model, reading, engine, coded), model), reading)
+        except LostCodesError:
+            if time == TIMES_SENT:
+                raise
+            continue
+        return
+
+
+def _refuse_what_has_an_order(model: Any) -> None:
+    if getattr(model, "resampling", "bagging") != "bagging":
+        raise ParameterError(
+            f"resampling={model.resampling!r} grows one tree after the other, so that a cluster is of no use. Fit on "
+            'one machine: engine="auto".'
+        )
+
+
+def _learn_from_partitions(model: Any, before: Any, cluster: Cluster, **given: Any) -> None:
+    max_bins = params.count_bins(params.gather(model)["max_bins"])
+    coded = code_partitions(cluster, model, partitions(**given), max_bins)
+    labels = coded.labels
+    model.schema_, model.n_features_in_ = labels.schema, labels.n_features
+    if labels.schema.names is not None:
+        model.feature_names_in_ = np.array(labels.schema.names, dtype=object)
+    task = cluster.submit(resolve_there, params.gather(model), coded.rows, coded.labels_there)
+    model.growth_, told = cluster.gather(task)
+    for message in told:
+        warn(message)
+    model._keep_schema(Reading(Outline(labels), labels.classes, None))  # noqa: SLF001
+    _grow(model, before, Dealer(coded, model), None)
+
+
+class Outline(Table):
+    """A table of which only target, weights, groups and strata are at hand."""
+
+    def __init__(self, labels: Labels, rows: Rows | None = None) -> None:
+        nothing = np.empty((0, labels.n_features))
+        super().__init__(
+            nothing,
+            nothing[:, 0] if rows is None else rows.target,
+            labels.n_classes,
+            None if rows is None else rows.weight,
+            labels.whole,
+            labels.size,
+            groups=None if rows is None else rows.groups,
+            strata=None if rows is None else rows.strata,
+            categorical=labels.schema.categorical,
+        )
+        object.__setattr__(self, "_n_rows", labels.n_rows)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, wherever they are."""
+        n_rows: int = vars(self)["_n_rows"]
+        return n_rows
+
+
+def resolve_there(given: dict[str, Any], rows: Rows, labels: Labels) -> tuple[Growth, list[str]]:
+    """Turn parameters into numbers where the rows are; also say of what the user is to be warned."""
+    if rows.groups is not None and not labels.whole:
+        raise ParameterError(
+            "groups are drawn whole, each row as often as its weight says, but sample_weight has fractions. Give "
+            "whole weights, or leave sample_weight out."
+        )
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        growth = params.resolve(given, Outline(labels, rows), labels.classes, labels.schema.names)
+    return growth, [str(one.message) for one in told]
+
+
+# -------------------------------------------------------------------------------------------------------------- grow
+
+
+def _grow(model: Any, before: Any, dealer: Dealer, reading: Reading | None) -> None:
+    """Grow the trees, or those that are still missing; then keep what was said of rows outside the bags."""
+    old = before.forest_ if model.warm_start and hasattr(before, "forest_") else None
+    model.seed_ = params.draw_seed(model.random_state) if old is None else before.seed_
+    if old is not None:
+        model._check_that_it_goes_on(before, old)  # noqa: SLF001
+    found: OutOfBagVotes | None
+    if isinstance(model.n_estimators, str):
+        found = _grow_until_settled(model, dealer, old)
+    else:
+        found = _grow_so_many(model, dealer, int(model.n_estimators), old)
+    if model.oob_score and found is not None:
+        _keep_out_of_bag(model, dealer, found, reading)
+
+
+def _grow_so_many(model: Any, dealer: Dealer, n_trees: int, old: Forest | None) -> OutOfBagVotes | None:
+    if old is None:
+        model.forest_, found = dealer.grow_and_look(0, n_trees, judged=bool(model.oob_score))
+        return found
+    model.forest_ = old
+    if model._lacks_trees(n_trees, old):  # noqa: SLF001
+        model.forest_ = old.join(dealer.grow(old.next_tree(model.seed_), n_trees - old.n_trees))
+    return dealer.look(model.forest_, None) if model.oob_score else None
+
+
+def _grow_until_settled(model: Any, dealer: Dealer, old: Forest | None) -> OutOfBagVotes:
+    first = 0 if old is None else old.next_tree(model.seed_) - old.n_trees
+    model.forest_, found, settled = settling.grow_until_settled(
+        lambda number, n_trees: dealer.grow(first + number, n_trees),
+        dealer.look,
+        old,
+        dealer.coded.labels.size,
+        model.max_estimators,
+    )
+    if not settled:
+        warn(
+            f"The out-of-bag error has not settled after {model.forest_.n_trees} trees. More of them may help: give "
+            f"more than max_estimators={model.max_estimators}."
+        )
+    return found
+
+
+# -------------------------------------------------------------------------------------------------------- out of bag
+
+
+@dataclass(frozen=True)
+class OnCluster(oob.Bagged):
+    """A forest whose training table is on a cluster."""
+
+    dealer: Dealer | None = None
+
+    def sum_votes(self, X: Any, forest: Forest, start: OutOfBagVotes | None = None, room: int = 0) -> OutOfBagVotes:
+        """Let the workers add up what trees say."""
+        assert self.dealer is not None  # noqa: S101  (for the type checker: fields that follow others need a default)
+        return self.dealer.fetch(self.dealer.look(forest, start, room))
+
+
+def _keep_out_of_bag(model: Any, dealer: Dealer, found: OutOfBagVotes, reading: Reading | None) -> None:
+    """Bring what trees said of each row here, with the targets to judge it by."""
+    if reading is None:
+        reading = _read_rows(dealer.coded)
+    how = OnCluster(NativeEngine(), None, model.growth_, model.forest_, model._voting(), 1, dealer)  # noqa: SLF001
+    model._keep_out_of_bag(oob.look(how, reading, dealer.fetch(found)))  # noqa: SLF001
+
+
+def _read_rows(coded: CodedOnCluster) -> Reading:
+    cluster, labels = coded.cluster, coded.labels
+    rows: Rows = cluster.gather(coded.rows)
+    kept = np.concatenate(cluster.gather_all(coded.kept)) if coded.kept else None
+    if kept is not None and kept.all():
+        kept = None
+    return Reading(rows.table(labels), labels.classes, kept)
