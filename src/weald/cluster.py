@@ -8,6 +8,7 @@ A task is a pure function of codes, parameters and seed, and is bound to no work
 and nothing else. Nothing large passes through the client or the scheduler: codes travel from worker to worker.
 """
 
+import asyncio
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -139,8 +140,8 @@ class Cluster:
 
     def _result(self, future: Any) -> Any:
         try:
-            return self.client.sync(future._result, callback_timeout=PATIENCE)  # noqa: SLF001  (with a limit of time)
-        except (self._distributed.CancelledError, TimeoutError, OSError) as error:
+            return self._fetch(future)
+        except (self._distributed.CancelledError, OSError) as error:
             raise LostCodesError(
                 f"The scheduler was lost, a task was cancelled, or what was sent is gone: {error!r}. Fit again: it "
                 "will be the same forest."
@@ -150,6 +151,16 @@ class Cluster:
                 f"Workers died again and again at the same task: {error}. If they lack memory, give them more, or "
                 "fewer threads."
             ) from error
+
+    def _fetch(self, future: Any) -> Any:
+        """Bring a result here. It may have been lost since: then it is worked out again, if anybody is there."""
+        coming = asyncio.run_coroutine_threadsafe(future._result(), self.client.loop.asyncio_loop)  # noqa: SLF001
+        while True:
+            try:
+                return coming.result(timeout=PATIENCE)
+            except TimeoutError:
+                if coming.done() or not self.workers():
+                    raise
 
 
 def _gib(n_bytes: float) -> str:

@@ -1,0 +1,219 @@
+"""What happens when workers die? Real processes, real kills, and the fingerprint of one machine to compare with.
+
+    python benchmarks/faults.py [--runs 50] [--rows 20000] [--trees 60] [--write]
+
+In each run a worker of a cluster of two is killed (SIGKILL) at a moment of the fit that is drawn from the number of the
+run; a nanny starts another in its place, as on most clusters. Then all are killed at once and one is added, a worker is
+restarted as people do, a worker is too small for the codes, the scheduler dies, and a fit is interrupted. Every forest
+must be that of one machine; what cannot go on must end with a `ClusterError` in time.
+"""
+
+import _thread
+import contextlib
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+FOLDER = str(Path(__file__).parent)
+sys.path.insert(0, FOLDER)
+import measure  # noqa: E402
+
+sys.path[:] = [path for path in sys.path if path != FOLDER]  # or Dask would take sparse.py for a package that it knows
+import dask.array as da  # noqa: E402
+import distributed  # noqa: E402
+import numpy as np  # noqa: E402
+
+import weald  # noqa: E402
+from weald import ClusterError, cluster  # noqa: E402
+
+PAGE = measure.ROOT / "docs" / "clusters.md"
+LIMIT = 10.0  # seconds of patience here, so that it need not be waited for a minute
+
+
+def table(n_rows):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n_rows, 8)).round(3)
+    y = (X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=n_rows) > 0).astype(int)
+    return X, y
+
+
+def lazy(X, y, n_parts=7):
+    size = -(-len(y) // n_parts)
+    return da.from_array(X, chunks=(size, X.shape[1])), da.from_array(y, chunks=size)
+
+
+def start(n_workers, **how):
+    how = {"memory_limit": "2GiB", "silence_logs": logging.CRITICAL} | how
+    return distributed.LocalCluster(
+        n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=None, **how
+    )
+
+
+def later(seconds, function):
+    timer = threading.Timer(seconds, function)
+    timer.start()
+    return timer
+
+
+def kill(local, which=None):
+    """Kill the processes of some workers, or of all."""
+    workers = list(local.workers.values())
+    for worker in workers if which is None else [workers[which % len(workers)]]:
+        with contextlib.suppress(ProcessLookupError, TypeError):
+            os.kill(worker.pid, signal.SIGKILL)
+
+
+class Faults:
+    """The forest that all fits must give, and how long they take when nothing happens."""
+
+    def __init__(self, n_rows, n_trees):
+        self.X, self.y = table(n_rows)
+        self.how = {"n_estimators": n_trees, "random_state": 0, "oob_score": True}
+        self.expected = weald.RandomForestClassifier(**self.how).fit(self.X, self.y)
+        with start(2) as local, distributed.Client(local):
+            self.fit()  # the first of a process sets things up
+            self.seconds = measure.clock(self.fit)
+
+    def fit(self, **more):
+        model = weald.RandomForestClassifier(**self.how, **more).fit(*lazy(self.X, self.y))
+        return self.same(model)
+
+    def same(self, model):
+        expected = self.expected
+        return model.forest_.fingerprint() == expected.forest_.fingerprint() and model.oob_error_ == expected.oob_error_
+
+    # --------------------------------------------------------------------------------------------------- what happens
+
+    def one_dies(self, n_runs):
+        """Count the runs whose forest is the same although a worker was killed."""
+        n_same = 0
+        with start(2) as local, distributed.Client(local) as client:
+            for run in range(n_runs):
+                client.wait_for_workers(2)
+                moment = np.random.default_rng(run).random()
+                timer = later(moment * self.seconds, lambda run=run: kill(local, run))
+                same = self.fit()
+                timer.join()
+                n_same += same
+                measure.say(f"run {run}: killed after {moment:.2f} of the time, {'the same' if same else 'ANOTHER'}")
+        return n_same
+
+    def table_from_here(self):
+        """The table is not on the cluster: it is sent, and is lost with all workers."""
+        with start(2) as local, distributed.Client(local):
+            timer = later(0.4 * self.seconds, lambda: kill(local))
+            same = self.same(weald.RandomForestClassifier(**self.how, engine="dask").fit(self.X, self.y))
+            timer.cancel()
+        return "the same forest" if same else "ANOTHER FOREST"
+
+    def all_die_and_one_comes(self):
+        with start(2) as local, distributed.Client(local):
+            timer = later(0.5 * self.seconds, lambda: (kill(local), local.scale(3)))
+            same = self.fit()
+            timer.cancel()
+        return "the same forest" if same else "ANOTHER FOREST"
+
+    def one_is_restarted(self):
+        with start(2) as local, distributed.Client(local) as client:
+            address = next(iter(client.scheduler_info()["workers"]))
+            timer = later(0.5 * self.seconds, lambda: client.restart_workers([address], raise_for_error=False))
+            same = self.fit()
+            timer.cancel()
+        return "the same forest" if same else "ANOTHER FOREST"
+
+    def too_little_memory(self):
+        with start(2, memory_limit="4MiB", nanny=None) as local, distributed.Client(local):
+            return said_in_time(self.fit)
+
+    def scheduler_dies(self):
+        command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard"]
+        with subprocess.Popen(
+            [*command, "--scheduler-file", "/tmp/weald-scheduler.json"], stderr=subprocess.DEVNULL
+        ) as one:
+            file = "/tmp/weald-scheduler.json"
+            worker = [sys.executable, "-m", "distributed.cli.dask_worker", "--scheduler-file", file, "--nthreads", "1"]
+            with (
+                subprocess.Popen([*worker, "--no-dashboard"], stderr=subprocess.DEVNULL) as other,
+                distributed.Client(scheduler_file=file, timeout=60) as client,
+            ):
+                client.wait_for_workers(1)
+                timer = later(0.5 * self.seconds, one.kill)
+                said = said_in_time(lambda: self.fit(max_features=8))
+                timer.cancel()
+                other.kill()
+        os.unlink(file)
+        return said
+
+    def interrupted(self):
+        with start(2) as local, distributed.Client(local) as client:
+            timer = later(0.6 * self.seconds, _thread.interrupt_main)
+            try:
+                self.fit()
+                return "too late: the fit had ended"
+            except KeyboardInterrupt:
+                began = time.perf_counter()
+            timer.cancel()
+            while any(client.processing().values()) or any(client.has_what().values()):
+                time.sleep(0.1)
+            return f"the cluster is free after {time.perf_counter() - began:.1f} s"
+
+
+def said_in_time(fit):
+    """Say how a fit that cannot succeed ended."""
+    began = time.perf_counter()
+    try:
+        fit()
+    except ClusterError as error:
+        return f"`ClusterError` after {time.perf_counter() - began:.1f} s: {str(error)[:90]} ..."
+    return "NO ERROR"
+
+
+TEXT = """\
+| What happens | How it ends |
+|---|---|
+{rows}
+
+Forests of {n_trees} trees from {n_rows:,} rows in 7 partitions, on two worker processes, with
+`weald.cluster.PATIENCE = {limit:g}`; "the same forest" is the fingerprint and the out-of-bag error of one machine.
+Shown by `benchmarks/faults.py` on {machine}."""
+
+
+def main():
+    parser = measure.options(__doc__, PAGE)
+    parser.add_argument("--runs", type=int, default=50)
+    parser.add_argument("--rows", type=int, default=20_000)
+    parser.add_argument("--trees", type=int, default=60)
+    given = parser.parse_args()
+    if given.quick:
+        given.runs, given.rows, given.trees = 1, 2000, 10
+    cluster.PATIENCE = LIMIT
+    faults = Faults(given.rows, given.trees)
+    n_same = faults.one_dies(given.runs)
+    found = [("a worker is killed at a random moment", f"the same forest in {n_same} of {given.runs} runs in a row")]
+    for title, happen in {
+        "all workers are killed at once, and one is added": faults.all_die_and_one_comes,
+        "the same, and the table was sent from the client": faults.table_from_here,
+        "a worker is restarted": faults.one_is_restarted,
+        "a worker has too little memory for the codes": faults.too_little_memory,
+        "the scheduler dies": faults.scheduler_dies,
+        "Ctrl-C": faults.interrupted,
+    }.items():
+        found.append((title, happen()))
+        measure.say(*found[-1])
+    text = TEXT.format(
+        rows="\n".join(f"| {title} | {end} |" for title, end in found),
+        n_trees=given.trees,
+        n_rows=given.rows,
+        limit=LIMIT,
+        machine=measure.describe_machine("weald", "dask", "distributed"),
+    )
+    measure.publish(given, "faults", text)
+
+
+if __name__ == "__main__":
+    main()
