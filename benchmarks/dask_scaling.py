@@ -75,6 +75,7 @@ class Cluster:
         self.small = self.X[:2000].persist(), self.y[:2000].persist()
 
     def close(self):
+        """Let the processes end."""
         self.stack.close()
 
 

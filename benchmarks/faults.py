@@ -15,8 +15,10 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
+from functools import partial
 from pathlib import Path
 
 FOLDER = str(Path(__file__).parent)
@@ -48,10 +50,8 @@ def lazy(X, y, n_parts=7):
 
 
 def start(n_workers, **how):
-    how = {"memory_limit": "2GiB", "silence_logs": logging.CRITICAL} | how
-    return distributed.LocalCluster(
-        n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=None, **how
-    )
+    how = {"memory_limit": "2GiB", "processes": True, "silence_logs": logging.CRITICAL} | how
+    return distributed.LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=None, **how)
 
 
 def later(seconds, function):
@@ -79,11 +79,13 @@ class Faults:
             self.fit()  # the first of a process sets things up
             self.seconds = measure.clock(self.fit)
 
-    def fit(self, **more):
-        model = weald.RandomForestClassifier(**self.how, **more).fit(*lazy(self.X, self.y))
+    def fit(self):
+        """Fit partitions; say whether it is the forest of one machine."""
+        model = weald.RandomForestClassifier(**self.how).fit(*lazy(self.X, self.y))
         return self.same(model)
 
     def same(self, model):
+        """Compare with the forest of one machine."""
         expected = self.expected
         return model.forest_.fingerprint() == expected.forest_.fingerprint() and model.oob_error_ == expected.oob_error_
 
@@ -112,6 +114,7 @@ class Faults:
         return "the same forest" if same else "ANOTHER FOREST"
 
     def all_die_and_one_comes(self):
+        """Kill all; nannies start others, and one more is added."""
         with start(2) as local, distributed.Client(local):
             timer = later(0.5 * self.seconds, lambda: (kill(local), local.scale(3)))
             same = self.fit()
@@ -119,6 +122,7 @@ class Faults:
         return "the same forest" if same else "ANOTHER FOREST"
 
     def one_is_restarted(self):
+        """Restart a worker, as one does by hand."""
         with start(2) as local, distributed.Client(local) as client:
             address = next(iter(client.scheduler_info()["workers"]))
             timer = later(0.5 * self.seconds, lambda: client.restart_workers([address], raise_for_error=False))
@@ -127,40 +131,46 @@ class Faults:
         return "the same forest" if same else "ANOTHER FOREST"
 
     def too_little_memory(self):
-        with start(2, memory_limit="4MiB", nanny=None) as local, distributed.Client(local):
+        """Workers whose memory does not hold the codes."""
+        with start(2, memory_limit="4MiB", processes=False) as local, distributed.Client(local):
             return said_in_time(self.fit)
 
     def scheduler_dies(self):
-        command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard"]
-        with subprocess.Popen(
-            [*command, "--scheduler-file", "/tmp/weald-scheduler.json"], stderr=subprocess.DEVNULL
-        ) as one:
-            file = "/tmp/weald-scheduler.json"
-            worker = [sys.executable, "-m", "distributed.cli.dask_worker", "--scheduler-file", file, "--nthreads", "1"]
-            with (
-                subprocess.Popen([*worker, "--no-dashboard"], stderr=subprocess.DEVNULL) as other,
-                distributed.Client(scheduler_file=file, timeout=60) as client,
-            ):
-                client.wait_for_workers(1)
-                timer = later(0.5 * self.seconds, one.kill)
-                said = said_in_time(lambda: self.fit(max_features=8))
-                timer.cancel()
-                other.kill()
-        os.unlink(file)
+        """A scheduler and a worker of their own, since those of a local cluster live in this process."""
+        with tempfile.TemporaryDirectory() as folder:
+            file = ["--scheduler-file", f"{folder}/scheduler.json", "--no-dashboard"]
+            run = partial(subprocess.Popen, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            cli = [sys.executable, "-m", "distributed.cli"]
+            scheduler = run([*cli[:2], f"{cli[2]}.dask_scheduler", "--port", "0", *file])
+            worker = run([*cli[:2], f"{cli[2]}.dask_worker", "--nthreads", "1", *file])
+            try:
+                while not Path(file[1]).exists():
+                    time.sleep(0.1)
+                with distributed.Client(scheduler_file=file[1], timeout=60) as client:
+                    client.wait_for_workers(1)
+                    timer = later(0.5 * self.seconds, scheduler.kill)
+                    said = said_in_time(self.fit)
+                    timer.join()
+            finally:
+                for process in (scheduler, worker):
+                    process.kill()
+                    process.wait()
         return said
 
     def interrupted(self):
+        """Ctrl-C: the exception passes, and nothing of the fit stays on the workers."""
         with start(2) as local, distributed.Client(local) as client:
             timer = later(0.6 * self.seconds, _thread.interrupt_main)
             try:
                 self.fit()
-                return "too late: the fit had ended"
             except KeyboardInterrupt:
                 began = time.perf_counter()
-            timer.cancel()
+            else:
+                return "TOO LATE: the fit had ended"
+            timer.join()
             while any(client.processing().values()) or any(client.has_what().values()):
                 time.sleep(0.1)
-            return f"the cluster is free after {time.perf_counter() - began:.1f} s"
+            return f"the workers are free after {time.perf_counter() - began:.1f} s"
 
 
 def said_in_time(fit):
