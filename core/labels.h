@@ -58,7 +58,8 @@ struct TwoClasses {
 
     static Payload pack(std::uint32_t of_class, std::uint32_t count) { return of_class << 16 | count; }
     static Cell cell(Payload payload) { return static_cast<Cell>(payload & kMaxCount) << ((payload >> 16) * 32); }
-    static void add(Bin& bin, Payload payload, std::int64_t /*mean*/) { bin += cell(payload); }
+    static void add(Bin& bin, Payload payload) { bin += cell(payload); }
+    static void add(Bin& bin, Payload payload, std::int64_t /*mean*/) { add(bin, payload); }
     static Cell cell_of(const Bin& bin) { return bin; }
     static bool is_empty(const Cell& cell) { return cell == 0; }
 };
@@ -153,12 +154,13 @@ struct CountedNumbers {
     }
     std::int64_t number(Payload payload) const { return static_cast<std::int64_t>(payload) >> count_bits; }
     Cell cell(Payload payload) const { return {number(payload) * count(payload), count(payload)}; }
+    void add(Bin& bin, Payload payload) const { bin.cell += cell(payload); }
     void add(Bin& bin, Payload payload, std::int64_t mean) const {
         const std::int64_t n = count(payload);
         const std::int64_t q = number(payload);
-        bin.cell.sum += q * n;
-        bin.cell.weight += n;
-        bin.above += q > mean ? (q - mean) * n : 0;
+        bin.cell += Cell{q * n, n};
+        const std::int64_t over = q - mean;
+        bin.above += (over & ~(over >> 63)) * n;  // a branch would be guessed wrong for every other row
     }
     static Cell cell_of(const Bin& bin) { return bin.cell; }
     static bool is_empty(const Cell& cell) { return cell.weight == 0; }
@@ -199,8 +201,9 @@ struct WeightedNumbers {
     static Cell cell(const Payload& payload) {
         return {static_cast<Int128>(payload.q) * payload.weight, payload.weight, 1};
     }
+    static void add(Bin& bin, const Payload& payload) { bin.cell += cell(payload); }
     static void add(Bin& bin, const Payload& payload, std::int64_t mean) {
-        bin.cell += cell(payload);
+        add(bin, payload);
         if (payload.q > mean) {
             bin.above += static_cast<Int128>(payload.q - mean) * payload.weight;
         }

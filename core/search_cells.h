@@ -165,7 +165,7 @@ class CellSearch {
     void fill_fine_bins() {
         Bin* bins = scratch_.bins.data();
         const std::uint32_t low = range_.low;
-        for_present([&](std::uint32_t i) { labels_.add(bins[rows_.codes[i] - low], rows_.payloads[i], 0); });
+        for_present([&](std::uint32_t i) { labels_.add(bins[rows_.codes[i] - low], rows_.payloads[i]); });
         Cell left{};
         std::uint32_t n_cuts = 0;
         const std::uint32_t n_bins = range_.high - low + 1;
