@@ -92,13 +92,21 @@ test-all: build ## Run every test
 # Python never frees everything, so leaks are not looked for.
 SANITIZED := LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
-	build/sanitize/venv/bin/python $(PYTEST)
+	build/sanitize/venv/bin/python
 
 test-sanitize: build/sanitize/stamp
-	$(SANITIZED) -m "not slow" $(ARGS)
+	$(SANITIZED) $(PYTEST) -m "not slow" $(ARGS)
 
 test-sanitize-fast: build/sanitize/stamp ## Run the tests marked "sanitize" under the sanitizers
-	$(SANITIZED) -m "sanitize and not slow" $(ARGS)
+	$(SANITIZED) $(PYTEST) -m "sanitize and not slow" $(ARGS)
+
+# How many wrong files `make fuzz` draws
+CASES ?= 100000
+
+.PHONY: fuzz
+fuzz: build/sanitize/stamp ## Read CASES wrong model files under the sanitizers, and ten times as many wrong arrays
+	$(SANITIZED) -m tests.filing.mutate --cases $(CASES) $(ARGS)
+	$(SANITIZED) -m tests.filing.mutate --cases $(CASES)0 --arrays $(ARGS)
 
 # The sanitized weald lives in an environment of its own, which borrows all else from .venv: the ordinary install, and
 # whoever is using it, is not disturbed. Installed as a copy, so Python files count too.

@@ -32,13 +32,14 @@ from weald.saving import Saved
 from weald.schema import Schema, counts_by_name
 from weald.shrinking import compact_forest
 from weald.table import Matrix, Reading, read_features, read_table
+from weald.targeted import Targeted
 from weald.threads import count_threads
 
 FEW_STEPS = 16384  # rows x trees that are not worth a second thread
 Grown = TypeVar("Grown")
 
 
-class TreeModel(Saved, CanReport, Exportable, BaseEstimator):
+class TreeModel(Saved, Targeted, CanReport, Exportable, BaseEstimator):
     """A model made of trees. `forest_` is all it knows; a single tree is a forest of one."""
 
     _task: ClassVar[str]

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from sklearn.utils.validation import check_is_fitted
-
 
 class Saved:
     """What can be saved."""
+
+    _shape: Any
 
     def save(self, path: Any, *, compress: bool = True, mappable: bool = False) -> None:
         """Write the model to a `.weald` file, from which `weald.load` gives it back bit for bit.
@@ -38,5 +38,5 @@ class Saved:
         """
         from weald.filing import files  # which knows all estimators
 
-        check_is_fitted(self, "forest_")
+        self._shape()  # or it is not fitted
         files.save(self, path, compress=compress, mappable=mappable)

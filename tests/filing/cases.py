@@ -92,3 +92,24 @@ def models() -> dict[str, tuple[Any, Any]]:
     made["merged means"] = weald.merge([forest_of(trees).fit(X, signal), far]), X
     made["a slice"] = one[1:4], X
     return made
+
+
+@cache
+def of_targets() -> dict[str, tuple[Any, Any]]:
+    """The same, of several targets."""
+    X, classes, signal = table()
+    labels = np.array(["low", "middle", "high"])[classes]
+    named = np.column_stack([labels, (classes > 0).astype(str)]).astype(object)
+    numbers = np.column_stack([signal, 100 * signal**2, np.full(N_ROWS, 2.5)])
+    forest, trees = weald.RandomForestClassifier, weald.RandomForestRegressor
+    return {
+        "several targets": (forest_of(forest, n_estimators=30, oob_score=True).fit(X, named), X),
+        "several means": (forest_of(trees, n_estimators=30, oob_score=True).fit(X, numbers), X),
+        "the same target twice": (forest_of(trees).fit(with_missing(X), numbers[:, [0, 0]]), with_missing(X)),
+        "several targets, categories": (
+            forest_of(weald.ExtraTreesClassifier).fit(with_names_and_categories(), named),
+            with_names_and_categories(),
+        ),
+        "several targets, a tree": (weald.DecisionTreeClassifier(random_state=0).fit(X, named), X),
+        "several means, a tree": (weald.DecisionTreeRegressor(min_samples_leaf=5).fit(X, numbers), X),
+    }

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.filing.cases import models
+from tests.filing.cases import models, of_targets
 from weald.filing.files import FORMAT
+from weald.targeted import each_target
 
 FOLDER = Path(__file__).with_name("files") / FORMAT
 
@@ -30,6 +31,7 @@ CASES = {
     "out-of-bag": ("out of bag", {}),
     "dates": ("dates", {}),
     "mappable": ("wide leaves", {"mappable": True}),
+    "targets": ("several targets", {}),
 }
 
 
@@ -44,11 +46,12 @@ def rows_for(model) -> np.ndarray:
 
 def told_by(model) -> dict:
     """What must stay as it is."""
-    votes = model._sum_votes_of(model.forest_, rows_for(model))
+    votes, *others = [one._sum_votes_of(one.forest_, rows_for(one)) for one in each_target(model)]
+    fingerprints = [one.forest_.fingerprint() for one in each_target(model)]
     return {
         "estimator": type(model).__name__,
-        "fingerprint": model.forest_.fingerprint(),
-        "votes": [number.hex() for number in np.ravel(votes).tolist()],
+        "fingerprint": fingerprints[0] if not others else fingerprints,
+        "votes": [number.hex() for number in np.concatenate([votes, *others], axis=None).tolist()],
         "classes": [str(label) for label in getattr(model, "classes_", [])],
         "parameters": repr(sorted(model.get_params().items())),
     }
@@ -60,7 +63,7 @@ def main() -> None:
         file = FOLDER / f"{name}.weald"
         if file.exists():
             continue
-        model, _ = models()[case]
+        model, _ = (models() | of_targets())[case]
         model.save(file, **options)
         file.with_suffix(".json").write_text(json.dumps(told_by(model), indent=1) + "\n")
         print(f"{file.name}: {file.stat().st_size} bytes")  # noqa: T201

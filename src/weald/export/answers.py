@@ -112,7 +112,7 @@ def _shared(start: IntArray, which: IntArray, amount: FloatArray, n_classes: int
 
 def require_exportable(model: Any, export: str) -> Forest:
     """Refuse models that are not fitted, or that are more than one forest over the columns of X."""
-    check_is_fitted(model, "forest_")
+    check_is_fitted(model)
     if hasattr(model, "kernel_"):
         raise ExportError(
             f"{export} takes trees that cut columns, but a {type(model).__name__} compares rows with training samples, "
@@ -120,7 +120,8 @@ def require_exportable(model: Any, export: str) -> Forest:
         )
     if model.n_outputs_ != 1:
         raise ExportError(
-            f"{export} takes models of one target, and this one has {model.n_outputs_}. Fit one model for each target."
+            f"{export} takes models of one target, and this one has {model.n_outputs_}. Take one target after the "
+            f"other: model.of_target(0).{export}(...)."
         )
     forest: Forest = model.forest_
     return forest

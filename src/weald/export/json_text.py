@@ -16,12 +16,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
 
 from weald.errors import FormatError
-from weald.export.answers import require_exportable
 from weald.export.parity import Export, Parity, answer, compare, not_compared, rows_to_compare
 from weald.filing import container, files
-from weald.filing.container import NAMES, TYPES, is_numbers, require
+from weald.filing.container import NAMES, PACKED, TYPES, is_numbers, require
+from weald.targeted import each_target
 
 FORMAT = "weald JSON 1.0"
 NOTES = "weald.notes"
@@ -31,11 +32,13 @@ BEYOND = ("inf", "-inf", "nan")
 
 def write_json(model: Any, path: Any, X: Any, *, check: bool) -> Export:
     """Write a model as JSON; with `check`, read it again and compare."""
-    require_exportable(model, "to_json")
+    check_is_fitted(model)
     contents = container.read(b"".join(files.write(model, compress=False, mappable=True)))
-    arrays = dict(contents.arrays)
+    arrays = {name: array for name, array in contents.arrays.items() if PACKED not in name}
     texts = {name: text for name, text in contents.metadata.items() if name not in (*DIGESTS, NOTES)}
     notes = _inline_texts(container.parse_json(contents.metadata[NOTES]), arrays)
+    for other in notes.get("others", []):
+        other["same"] = [name for name in other["same"] if PACKED not in name]
     # One line for each part and for each array: two models can be compared line by line.
     lines = [f"{_dumps(name)}:{_dumps(_write_array(array))}" for name, array in sorted(arrays.items())]
     parts = [("format", _dumps(FORMAT)), ("texts", _dumps(texts)), ("notes", _dumps(notes))]
@@ -174,7 +177,12 @@ def _compare(model: Any, text: str, X: Any) -> Parity:
     from weald import __version__
 
     again = from_json(text)
-    require(again.forest_.fingerprint() == model.forest_.fingerprint(), "The forest is another when it is read again.")
-    rows = rows_to_compare(model, X)
-    what = "probabilities" if model.forest_.n_classes else "predictions"
-    return compare(f"weald {__version__}", what, answer(model, rows), answer(again, rows), 0.0)
+    ours, theirs = [], []
+    for one, other in zip(each_target(model), each_target(again), strict=True):
+        same = other.forest_.fingerprint() == one.forest_.fingerprint()
+        require(same, "The forest is another when it is read again.")
+        rows = rows_to_compare(one, X)
+        ours.append(answer(one, rows))
+        theirs.append(answer(other, rows))
+    what = "probabilities" if one.forest_.n_classes else "predictions"
+    return compare(f"weald {__version__}", what, np.hstack(ours), np.hstack(theirs), 0.0)

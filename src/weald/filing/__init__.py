@@ -2,6 +2,7 @@
 
 files          estimators to files, and back
 values         parameters and notes as JSON and arrays
+several_forests   forests of several targets, which share their trees
 packing        a forest as few small arrays
 plain_arrays   a forest's arrays as they are
 zipping        arrays, compressed

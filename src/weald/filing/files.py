@@ -13,7 +13,7 @@ import json
 import mmap as memory
 import os
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
@@ -23,9 +23,10 @@ import numpy as np
 import numpy.typing as npt
 
 from weald.errors import FormatError, ParameterError
-from weald.filing import container, kernel_parts, plain_arrays
+from weald.filing import container, kernel_parts, plain_arrays, several_forests
 from weald.filing.container import Buffer, Contents, require
 from weald.filing.packing import BYTES_PER_NODE, Head, pack, unpack
+from weald.filing.streams import Arrays
 from weald.filing.values import Reader, Writer, fits
 from weald.filing.zipping import unzip, zip_arrays
 from weald.model import CATEGORICAL, Bags, FloatArray, Forest, IntArray, Origin
@@ -36,7 +37,7 @@ from weald.trees import SingleTree, Tree
 
 FORMAT = "1.0"
 # Words that a reader must understand: each stands for something that older readers would get wrong.
-WORDS = ("estimator", "forest", "mappable", "zlib")
+WORDS = ("estimator", "forest", "mappable", "targets", "zlib")
 
 RECORDS: dict[str, type] = {
     kind.__name__: kind for kind in (Bags, Categories, Curve, Growth, Head, Origin, Schema, *kernel_parts.RECORDS)
@@ -44,9 +45,9 @@ RECORDS: dict[str, type] = {
 
 # What a fit leaves, beside the forest, the growth and the schema, which are written by themselves.
 LEARNT: dict[str, Any] = {
-    "classes_": np.ndarray,
+    "classes_": np.ndarray | list,  # lists where there are several targets
     "feature_names_in_": np.ndarray,
-    "n_classes_": int,
+    "n_classes_": int | list,
     "n_features_in_": int,
     "n_outputs_": int,
     "oob_error_": float,
@@ -55,7 +56,8 @@ LEARNT: dict[str, Any] = {
     "seed_": int,
     **kernel_parts.LEARNT,
 }
-APART = ("forest_", "growth_", "schema_", "tree_", "oob_", "oob_decision_function_", "oob_prediction_")
+APART = ("forest_", "forests_", "growth_", "schema_", "tree_", "oob_", "oob_decision_function_", "oob_prediction_")
+OOB_OF_TARGETS = {"oob_decision_function_": np.ndarray, "oob_prediction_": np.ndarray}
 OOB_STATE: dict[str, Any] = {
     "_averages": FloatArray,
     "_error_spread": float,
@@ -97,21 +99,27 @@ def write(model: Any, *, compress: bool = True, mappable: bool = False) -> list[
         "schema": writer.write(Schema(model.schema_.names, model.schema_.categories)),
         "oob": _write_oob(model, writer),
     }
-    return _write("estimator", notes, model.forest_, writer, compress=compress, mappable=mappable)
+    forests = model.forests_ if _has_several(model) else (model.forest_,)
+    return _write("estimator", notes, forests, writer, compress=compress, mappable=mappable)
 
 
 def write_forest(forest: Forest) -> bytes:
     """Write a forest alone, not compressed."""
-    return b"".join(_write("forest", {}, forest, Writer(), compress=False, mappable=False))
+    return b"".join(_write("forest", {}, (forest,), Writer(), compress=False, mappable=False))
 
 
 def _write(
-    word: str, notes: dict[str, Any], forest: Forest, writer: Writer, *, compress: bool, mappable: bool
+    word: str, notes: dict[str, Any], forests: Sequence[Forest], writer: Writer, *, compress: bool, mappable: bool
 ) -> list[Buffer]:
-    head, arrays = plain_arrays.pack(forest) if mappable else pack(forest)
-    notes |= {"head": writer.write(head), "fingerprint": forest.fingerprint(), "zipped": {}}
-    arrays = {**arrays, **writer.arrays}
+    packed = [plain_arrays.pack(forest) if mappable else pack(forest) for forest in forests]
+    heads = [{"head": writer.write(p[0]), "fingerprint": f.fingerprint()} for p, f in zip(packed, forests, strict=True)]
+    arrays, shared = several_forests.gather([arrays for _, arrays in packed])
+    notes |= {**heads[0], "zipped": {}}
     words = [word]
+    if len(forests) > 1:
+        notes["others"] = [{**head, "same": same} for head, same in zip(heads[1:], shared, strict=True)]
+        words.append("targets")
+    arrays = {**arrays, **writer.arrays}
     if mappable:
         words.append("mappable")
     elif compress:
@@ -147,11 +155,17 @@ def _parameters(model: Any) -> dict[str, Any]:
 
 
 def _learnt(model: Any) -> dict[str, Any]:
-    found = {name: value for name, value in vars(model).items() if name.endswith("_") and name not in APART}
-    strange = [name for name, value in found.items() if name not in LEARNT or not fits(value, LEARNT[name])]
+    known = LEARNT | OOB_OF_TARGETS if _has_several(model) else LEARNT
+    found = {name: value for name, value in vars(model).items() if name.endswith("_")}
+    found = {name: value for name, value in found.items() if name in known or name not in APART}
+    strange = [name for name, value in found.items() if name not in known or not fits(value, known[name])]
     if strange:
         raise FormatError(f"{strange[0]} of this model cannot be written to a .weald file. Delete it first.")
     return found
+
+
+def _has_several(model: Any) -> bool:
+    return "forests_" in vars(model)
 
 
 def _write_oob(model: Any, writer: Writer) -> Any:
@@ -240,31 +254,39 @@ def _map(path: Path) -> memoryview:
 def read(buffer: Buffer, *, mapped: bool = False, max_bytes: int | None = None) -> Any:
     """Read an estimator from the bytes of a file."""
     contents, notes = _open(buffer, "estimator", check_data=not mapped)
-    require(notes.keys() == {"estimator", "parameters", "learnt", "growth", "schema", "oob", *COMMON}, "Notes differ.")
+    known = {"estimator", "parameters", "learnt", "growth", "schema", "oob", *COMMON}
+    require(notes.keys() - {"others"} == known, "Notes differ.")
     opened = _Opened(contents, notes, max_bytes)
     reader = opened.reader
     kind = estimators().get(notes["estimator"]) if isinstance(notes["estimator"], str) else None
     require(kind, f"{notes['estimator']!r} is no estimator of this version of weald.")
     model = _make(kind, _read_names(notes["parameters"], reader))
     learnt = _read_names(notes["learnt"], reader)
+    left = LEARNT | OOB_OF_TARGETS if opened.has_several else LEARNT
     for name, value in learnt.items():
-        require(name in LEARNT and fits(value, LEARNT[name]), f"{name} is nothing that a fit leaves.")
+        require(name in left and fits(value, left[name]), f"{name} is nothing that a fit leaves.")
     growth, schema = reader.read(notes["growth"]), reader.read(notes["schema"])
     require(isinstance(growth, Growth) and isinstance(schema, Schema), "How it grew, or its columns, are missing.")
     vars(model).update(learnt, growth_=growth, schema_=schema)
-    _check_model(model, opened.head)
-    model.forest_ = opened.forest(mapped=mapped)
+    _check_model(model, opened.heads)
+    forests = opened.forests(mapped=mapped)
+    if opened.has_several:
+        several_forests.check_trees(forests)
+        model.forests_ = forests
+    else:
+        model.forest_ = forests[0]
     if not mapped:
-        _check_sets(model.forest_, schema)
-    if notes["oob"] is not None:
+        _check_sets(forests[0], schema)
+    if notes["oob"] is not None and not opened.has_several:
         _read_oob(model, reader, notes["oob"])
     require(not reader.arrays, "The file has arrays that belong to nothing.")
     if isinstance(model, SingleTree):
-        model.tree_ = Tree(model.forest_, growth.criterion)
+        model.tree_ = Tree(forests[0], growth.criterion, forests if opened.has_several else ())
     return model
 
 
 COMMON = ("head", "fingerprint", "zipped")
+OTHERS = {"head", "fingerprint", "same"}
 
 
 def read_forest(buffer: Buffer) -> Forest:
@@ -272,7 +294,7 @@ def read_forest(buffer: Buffer) -> Forest:
     contents, notes = _open(buffer, "forest", check_data=True)
     require(notes.keys() == set(COMMON), "Notes differ.")
     opened = _Opened(contents, notes, None)
-    forest = opened.forest(mapped=False)
+    (forest,) = opened.forests(mapped=False)
     require(not opened.reader.arrays, "The file has arrays that belong to nothing.")
     return forest
 
@@ -304,23 +326,38 @@ class _Opened:
         limit = _half_of_memory() if max_bytes is None else max_bytes
         arrays = unzip(contents.arrays, notes["zipped"], limit)
         self.reader = Reader({name: a for name, a in arrays.items() if name.startswith("meta.")}, RECORDS)
-        self.head = self.reader.read(notes["head"])
-        require(isinstance(self.head, Head), "The numbers of the forest are missing.")
-        n_nodes, room = self.head.n_nodes, self.head.n_nodes * BYTES_PER_NODE
+        words = contents.metadata["weald.requires"].split(" ")
+        self.has_several, self._is_plain = "targets" in words, "mappable" in words
+        others = notes.get("others", [])
+        proper = isinstance(others, list) and all(isinstance(o, dict) and o.keys() == OTHERS for o in others)
+        require(proper and self.has_several == bool(others), "What is said of further targets is unclear.")
+        self._told = [{**notes, "same": []}, *others]
+        self.heads = [self.reader.read(told["head"]) for told in self._told]
+        require(all(isinstance(head, Head) for head in self.heads), "The numbers of the forest are missing.")
+        n_nodes = sum(head.n_nodes for head in self.heads)
+        room = n_nodes * BYTES_PER_NODE
         require(room <= limit, f"Its {n_nodes:,} nodes may take {room:,} bytes of memory; {limit:,} are allowed.")
         self._arrays = {name: a for name, a in arrays.items() if not name.startswith("meta.")}
-        self._is_plain = "mappable" in contents.metadata["weald.requires"].split(" ")
-        self._fingerprint = notes["fingerprint"]
 
-    def forest(self, *, mapped: bool) -> Forest:
-        """Make the forest, and make sure that it is the one that was written."""
-        if mapped:
-            return plain_arrays.unpack(self.head, self._arrays, mapped=True)
-        make = partial(plain_arrays.unpack, mapped=False) if self._is_plain else unpack
-        forest = make(self.head, self._arrays)
-        same = forest.fingerprint() == self._fingerprint
-        require(same, "The forest has not the fingerprint that the file states.")
-        return forest
+    def forests(self, *, mapped: bool) -> tuple[Forest, ...]:
+        """Make the forest, or one for each target, and make sure that they are those that were written."""
+        make = partial(plain_arrays.unpack, mapped=mapped) if self._is_plain else unpack
+        made = []
+        for number, (head, told) in enumerate(zip(self.heads, self._told, strict=True)):
+            arrays = several_forests.part_of(self._arrays, number, told["same"]) if number else self._first()
+            forest = make(head, arrays)
+            same = mapped or forest.fingerprint() == told["fingerprint"]
+            require(same, "The forest has not the fingerprint that the file states.")
+            made.append(forest)
+        return tuple(made)
+
+    def _first(self) -> Arrays:
+        """Take the arrays of the first target; those of others are named after their number, and each must be one."""
+        known = [f"{number}/" for number in range(1, len(self.heads))]
+        first = {name: a for name, a in self._arrays.items() if "/" not in name}
+        strange = [n for n in self._arrays if "/" in n and not n.startswith(tuple(known))]
+        require(not strange, f"The file has arrays that belong to no forest: {', '.join(strange)}.")
+        return first
 
 
 def _half_of_memory() -> int:
@@ -378,9 +415,9 @@ def _check_sets(forest: Forest, schema: Schema) -> None:
     require(set(by_set.tolist()) <= schema.categorical, "A feature of numbers is cut by sets of categories.")
 
 
-def _check_model(model: Any, head: Head) -> None:
+def _check_model(model: Any, heads: Sequence[Head]) -> None:
     """Make sure that the parts of a model belong together."""
-    growth, schema = model.growth_, model.schema_
+    growth, schema, head = model.growth_, model.schema_, heads[0]
     n = kernel_parts.check_parts(model, head) if kernel_parts.has_kernel(model) else head.n_features
     needed = {"n_features_in_", "n_outputs_", "seed_", *(("classes_", "n_classes_") if head.n_classes else ())}
     if not n:  # samples that are no rows of a table
@@ -388,14 +425,22 @@ def _check_model(model: Any, head: Head) -> None:
     missing = needed - vars(model).keys()
     require(not missing, f"{', '.join(sorted(missing))} is missing.")
     is_of_classes = model._task == "classification"  # noqa: SLF001  (of the estimator's kind)
-    require(is_of_classes == (head.n_classes > 0), "The forest is of another kind than the estimator.")
+    same = all((h.n_classes > 0) == is_of_classes and h.n_features == head.n_features for h in heads)
+    require(same, "The forest is of another kind than the estimator.")
+    require(model.n_outputs_ == len(heads), "Targets differ in number.")
     require(getattr(model, "n_features_in_", 0) == n == len(schema.categories), "Features differ in number.")
     names = getattr(model, "feature_names_in_", None)
     named = names is None or (names.shape == (n,) and all(isinstance(name, str) for name in names.tolist()))
     require(named and (schema.names is None or len(schema.names) == n), "Names of features differ in number.")
     require(all(c is None or c.labels.ndim == 1 for c in schema.categories), "Categories are not in a row.")
     if is_of_classes:
-        proper = model.classes_.ndim == 1 and len(model.classes_) == model.n_classes_ == head.n_classes
+        classes, numbers = (
+            (model.classes_, model.n_classes_) if len(heads) > 1 else ([model.classes_], [model.n_classes_])
+        )
+        proper = isinstance(classes, list) and numbers == [h.n_classes for h in heads] and len(classes) == len(heads)
+        proper = proper and all(
+            isinstance(c, np.ndarray) and c.shape == (n,) for c, n in zip(classes, numbers, strict=True)
+        )
         require(proper, "Classes differ in number.")
     for lengths in (growth.monotonic, growth.feature_weights):
         require(len(lengths) in (0, n), "How it grew is said of another number of features.")

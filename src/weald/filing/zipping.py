@@ -28,13 +28,18 @@ def zip_arrays(arrays: Arrays) -> tuple[Arrays, dict[str, Any]]:
     """Compress what becomes shorter; beside it, type and shape of each array that was compressed."""
     stored, zipped = dict(arrays), {}
     for name, array in arrays.items():
-        if name in NEVER or array.nbytes < LEAST_BYTES:
+        if _plain_name(name) in NEVER or array.nbytes < LEAST_BYTES:
             continue
         short = zlib.compress(_by_place(array).tobytes(), LEVEL)
         if array.nbytes / MOST_TIMES < len(short) < 0.95 * array.nbytes:
             stored[name] = np.frombuffer(short, dtype=np.uint8)
             zipped[name] = [array.dtype.newbyteorder("<").str, list(array.shape)]
     return stored, zipped
+
+
+def _plain_name(name: str) -> str:
+    """Leave out the number of the target."""
+    return name.rpartition("/")[2]
 
 
 def _by_place(array: AnyArray) -> AnyArray:
@@ -63,7 +68,10 @@ def unzip(arrays: Arrays, zipped: Any, limit: int) -> Arrays:
 def _size_of(name: str, entry: Any, n_bytes: int) -> int:
     """Check what is said of a compressed array; its size in bytes."""
     proper = isinstance(entry, list) and len(entry) == 2 and entry[0] in TYPES.values() and is_numbers(entry[1])
-    require(proper and name not in NEVER and 1 <= len(entry[1]) <= 2, f"The compressed array {name!r} is unclear.")
+    require(
+        proper and _plain_name(name) not in NEVER and 1 <= len(entry[1]) <= 4,
+        f"The compressed array {name!r} is unclear.",
+    )
     size: int = math.prod(entry[1]) * np.dtype(entry[0]).itemsize
     require(0 < size < MOST_TIMES * n_bytes, f"The array {name!r} claims {size:,} bytes, compressed to {n_bytes:,}.")
     return size
