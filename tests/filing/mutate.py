@@ -2,7 +2,7 @@
 
 Mutator      draws wrong files from a whole one
 try_to_use   loads one, and uses what was loaded in every way: nothing but FormatError may come out of it
-main         many of them: `python -m tests.filing.mutate --cases 100000 --seed 1`; `make fuzz` does it under the sanitizers
+main         many of them: `python -m tests.filing.mutate --cases 100000 --seed 1`, under the sanitizers by `make fuzz`
 """
 
 import argparse
