@@ -1,19 +1,25 @@
 """How large a model file is, and how long it takes to write and to read.
 
-    python benchmarks/files.py [--data clusters,friedman] [--quick] [--write]
+    python benchmarks/files.py [--data clusters,friedman] [--also PYTHON,PYTHON] [--quick] [--write]
 
 Each library fits the same forest (trees to purity) in a process of its own, writes it in its own way, and reads it
-again: scikit-learn and scikit-learn-intelex by pickle, XGBoost as UBJSON, YDF (where it is installed) in its folder.
+again: scikit-learn and scikit-learn-intelex by pickle, XGBoost as UBJSON, LightGBM as its text, YDF in its folder, and
+ranger, where R has it, by saveRDS. `--also` names interpreters of other environments, for libraries that are not
+installed in this one. Boosters, YDF and ranger take minutes for large trees, so they fit the first data set alone.
 `--write` puts the table into docs/files.md.
 """
 
+import functools
+import json
 import pickle
 import shutil
+import subprocess
 import tempfile
 from pathlib import Path
 
 import data
 import measure
+import numpy as np
 
 PAGE = measure.ROOT / "docs" / "files.md"
 DATA = ("clusters", "friedman")
@@ -23,6 +29,26 @@ WAYS = {  # of weald: what `save` is told
     "weald, mappable": {"mappable": True},
 }
 PICKLED = ("scikit-learn", "scikit-learn-intelex")
+# Name -> package. Those that take minutes come last.
+PEERS = {
+    "scikit-learn": "scikit-learn",
+    "scikit-learn-intelex": "scikit-learn-intelex",
+    "XGBoost": "xgboost-cpu",
+    "LightGBM": "lightgbm",
+    "YDF": "ydf",
+}
+RANGER = """
+a <- commandArgs(TRUE); n <- as.integer(a[3]); p <- as.integer(a[4]); classes <- a[5] == "classes"
+library(ranger)
+x <- matrix(readBin(a[1], "double", n * p), n, p); colnames(x) <- paste0("x", 1:p); y <- readBin(a[2], "double", n)
+m <- ranger(x = x, y = if (classes) factor(y) else y, num.trees = as.integer(a[6]), mtry = as.integer(a[7]),
+  min.node.size = 1, probability = classes, num.threads = as.integer(a[8]), oob.error = FALSE, verbose = FALSE)
+clock <- function(e) system.time(e)[["elapsed"]]
+write <- min(replicate(as.integer(a[10]), clock(saveRDS(m, a[9]))))
+read <- min(replicate(as.integer(a[10]), clock(readRDS(a[9]))))
+nodes <- sum(sapply(m$forest$child.nodeIDs, function(c) length(c[[1]])))
+cat(sprintf("[%f, %d, %f, %f]", file.size(a[9]), nodes, write, read))
+"""
 
 
 def size_of(path):
@@ -64,6 +90,50 @@ def keep_xgboost(task, X, y, n_trees, n_jobs, path):
         xgboost.Booster().load_model(path)
 
     return lambda: booster.save_model(path), read, len(booster.trees_to_dataframe())
+
+
+def keep_lightgbm(task, X, y, n_trees, n_jobs, path):
+    import lightgbm
+
+    forest = measure.make_forest(
+        "LightGBM", task, n_estimators=n_trees, max_features=share_of(task, X), n_jobs=n_jobs
+    ).fit(X, y)
+    booster = forest.booster_
+    n_nodes = sum(2 * tree["num_leaves"] - 1 for tree in booster.dump_model()["tree_info"])
+    return lambda: booster.save_model(path), lambda: lightgbm.Booster(model_file=path), n_nodes
+
+
+def run_ranger(name, n_train, n_trees, n_jobs, repeats):
+    """The same in R."""
+    X, y, _, _ = data.load(name, n_train)
+    task = data.DATA_SETS[name].task
+    mtry = max(1, round(share_of(task, X) * X.shape[1]))
+    with tempfile.TemporaryDirectory() as folder:
+        np.asfortranarray(X, dtype=np.float64).T.tofile(Path(folder, "x"))
+        y.astype(np.float64).tofile(Path(folder, "y"))
+        words = [
+            Path(folder, "x"),
+            Path(folder, "y"),
+            *X.shape,
+            task,
+            n_trees,
+            mtry,
+            n_jobs,
+            Path(folder, "m"),
+            repeats,
+        ]
+        done = subprocess.run(["Rscript", "-e", RANGER, *map(str, words)], capture_output=True, text=True, check=True)
+    size, n_nodes, write, read = json.loads(done.stdout.splitlines()[-1])
+    return size / 1e6, size / n_nodes, n_nodes, write, read
+
+
+@functools.cache
+def version_of_ranger():
+    if not shutil.which("Rscript"):
+        return None
+    ask = ["Rscript", "-e", 'cat(as.character(packageVersion("ranger")))']
+    done = subprocess.run(ask, capture_output=True, text=True, check=False)
+    return None if done.returncode else done.stdout.strip()
 
 
 def keep_ydf(task, X, y, n_trees, n_jobs, path):
@@ -110,22 +180,33 @@ def measure_one(library, name, n_train, n_trees, n_jobs, repeats):
         elif library in PICKLED:
             write, read, n_nodes = keep_pickled(library, task, X, y, n_trees, n_jobs, path)
         else:
-            keep = keep_xgboost if library == "XGBoost" else keep_ydf
+            keep = {"XGBoost": keep_xgboost, "LightGBM": keep_lightgbm, "YDF": keep_ydf}[library]
             write, read, n_nodes = keep(task, X, y, n_trees, n_jobs, path)
         seconds = best(write, repeats)
         size = sum(size_of(Path(folder, made)) for made in Path(folder).iterdir())
         return size / 1e6, size / n_nodes, n_nodes, seconds, best(read, repeats)
 
 
-def libraries():
-    found = [name for name in measure.installed(boosters=True) if name in (*PICKLED, "XGBoost")]
-    return [*found, *(["YDF"] if measure.version_of("ydf") else []), *WAYS]
+def versions():
+    """Versions of the peers that are installed here."""
+    return {name: measure.version_of(package) for name, package in PEERS.items() if measure.version_of(package)}
+
+
+def find_libraries(pythons):
+    """Name -> interpreter (None: this one) and version."""
+    found = {}
+    for python in (None, *pythons):
+        for name, version in measure.afresh(versions, python=python).items():
+            found.setdefault(name, (python, version))
+    return {name: found[name] for name in PEERS if name in found}
 
 
 TEXT = """{tables}
 
 {jobs} threads, best of {repeats}. Reading a mappable file is mapping it. All keep what predictions need; weald keeps
-sizes, weights and gains of all nodes, too, to the last bit. Measured by `benchmarks/files.py`: {machine}.
+sizes, weights and gains of all nodes, too, to the last bit. Each library grows a forest of its own: boosters draw 63 %
+of the rows instead of bags, so that theirs have fewer nodes, and LightGBM and XGBoost cut columns at 256 values. Measured by
+`benchmarks/files.py`: {machine}.
 """
 
 
@@ -133,15 +214,25 @@ def main():
     parser = measure.options(__doc__, PAGE)
     parser.set_defaults(repeats=3)
     parser.add_argument("--data", default=",".join(DATA), help="names of data sets")
+    parser.add_argument("--also", default="", help="interpreters of other environments, separated by commas")
     given = parser.parse_args()
+    peers = find_libraries([python for python in given.also.split(",") if python])
     tables = []
-    for name in ("small",) if given.quick else given.data.split(","):
+    for number, name in enumerate(("small",) if given.quick else given.data.split(",")):
         what = data.DATA_SETS[name]
         n_train, n_trees = (200, 3) if given.quick else (what.n_train, what.n_trees)
         rows = []
-        for library in libraries():
+        chosen = [library for library in peers if number == 0 or library in PICKLED]
+        chosen += ["ranger"] if number == 0 and version_of_ranger() else []
+        for library in (*chosen, *WAYS):
             measure.say(name, library)
-            found = measure.afresh(measure_one, library, name, n_train, n_trees, given.jobs, given.repeats)
+            settings = (name, n_train, n_trees, given.jobs, given.repeats)
+            python, _ = peers.get(library, (None, ""))
+            found = (
+                run_ranger(*settings)
+                if library == "ranger"
+                else measure.afresh(measure_one, library, *settings, python=python)
+            )
             size, per_node, n_nodes, write, read = found
             cells = [f"{size:.1f}", f"{per_node:.1f}", f"{n_nodes:,}", f"{write:.2f}", f"{read:.3f}"]
             rows.append([library, *cells])
@@ -151,7 +242,10 @@ def main():
         tables="\n\n".join(tables),
         jobs=given.jobs,
         repeats=given.repeats,
-        machine=measure.describe_machine("weald", "scikit-learn", "scikit-learn-intelex", "xgboost-cpu", "ydf"),
+        machine=", ".join(
+            [measure.describe_machine("weald"), *(f"{name} {version}" for name, (_, version) in peers.items())]
+            + ([f"ranger {version_of_ranger()}"] if version_of_ranger() else [])
+        ),
     )
     measure.publish(given, "files", text)
 

@@ -74,15 +74,15 @@ def check_that_it_was_its_own(library, forest):
 # ------------------------------------------------------------------------------------------------------------ measure
 
 
-def afresh(function, *arguments, source=None):
+def afresh(function, *arguments, source=None, python=None):
     """Call a function of a benchmark in a new Python process: nobody inherits warm caches, threads or freed memory.
 
     Arguments and result travel as JSON, so tuples arrive as lists. `source` is a folder with another weald, which is
-    used instead of the installed one.
+    used instead of the installed one; `python` is the interpreter of another environment.
     """
     script = Path(function.__code__.co_filename).stem
     call = json.dumps([script, function.__name__, arguments])
-    command, env = [sys.executable, __file__, call], dict(os.environ)
+    command, env = [python or sys.executable, __file__, call], dict(os.environ)
     if source:
         # Without site an editable installation is not found; all else is, by its folder.
         command.insert(1, "-S")
