@@ -122,7 +122,9 @@ def run_ranger(name, n_train, n_trees, n_jobs, repeats):
             Path(folder, "m"),
             repeats,
         ]
-        done = subprocess.run(["Rscript", "-e", RANGER, *map(str, words)], capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [shutil.which("Rscript"), "-e", RANGER, *map(str, words)], capture_output=True, text=True, check=True
+        )
     size, n_nodes, write, read = json.loads(done.stdout.splitlines()[-1])
     return size / 1e6, size / n_nodes, n_nodes, write, read
 
@@ -205,7 +207,7 @@ TEXT = """{tables}
 
 {jobs} threads, best of {repeats}. Reading a mappable file is mapping it. All keep what predictions need; weald keeps
 sizes, weights and gains of all nodes, too, to the last bit. Each library grows a forest of its own: boosters draw 63 %
-of the rows instead of bags, so that theirs have fewer nodes, and LightGBM and XGBoost cut columns at 256 values. Measured by
+of the rows instead of bags and cut columns at 256 values, so that theirs have fewer nodes. Measured by
 `benchmarks/files.py`: {machine}.
 """
 
