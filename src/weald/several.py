@@ -39,8 +39,8 @@ def one_target_only(n_targets: int) -> ParameterError:
     """Make the error of those who ask for what speaks of one target."""
     return ParameterError(
         f"This model has {n_targets} targets, and what was asked for speaks of one. Ask model.of_target(0), or "
-        "another; with several, fit, predict, predict_proba, score, apply, decision_path, feature_importances_, oob_score and "
-        "save are there, and forests_ has a forest for each target."
+        "another; with several, fit, predict, predict_proba, score, apply, decision_path, feature_importances_, "
+        "oob_score and save are there, and forests_ has a forest for each target."
     )
 
 
