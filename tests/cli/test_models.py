@@ -222,6 +222,44 @@ def test_a_model_is_converted(place, tmp_path, capsys):
     assert "What should m.xyz be?" in capsys.readouterr().err
 
 
+KINDS = {
+    "hard": lambda: weald.RandomForestClassifier(12, voting="hard", random_state=0),
+    "boosted": lambda: weald.RandomForestClassifier(8, resampling="boosting", max_depth=2, random_state=0),
+    "tree": lambda: weald.DecisionTreeClassifier(max_depth=3),
+    "extra": lambda: weald.ExtraTreesClassifier(8, random_state=0),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_commands_take_models_of_every_kind(place, tmp_path, capsys, kind):
+    folder, _, features, frame, _ = place
+    model, table = KINDS[kind]().fit(features, frame["y"]), folder / "t.csv"
+    file = tmp_path / "m.weald"
+    model.save(file)
+    grown = model.forest_.fingerprint()
+    assert ask(capsys, "inspect", file)["fingerprint"] == grown
+    assert ask(capsys, "verify", file, "--data", table, "-t", "y")["grown_again"] == grown
+    facts = ask(capsys, "explain", file, table, "--row", 60)
+    assert facts["prediction"] == model.predict(features[60:61])[0]
+    assert facts["share"] == pytest.approx(model.predict_proba(features[60:61]).max())
+    facts = ask(capsys, "evaluate", file, table, "-t", "y")
+    assert facts["metrics"][0]["value"] == pytest.approx(model.score(features, frame["y"]))
+    assert facts["training_rows"] == (kind != "boosted")  # whose bags cannot be drawn again
+    assert ("out of bag" in " ".join(facts["warnings"])) == (kind == "hard")
+    ask(capsys, "report", file, table, "-t", "y", "-o", tmp_path / "page.html")
+
+
+def test_models_without_names_of_columns_are_looked_into_and_not_fed_with_files(place, tmp_path, capsys):
+    folder, _, _, frame, _ = place
+    X = frame[["a", "b", "c", "d"]].to_numpy()
+    for model in (weald.DecisionTreeClassifier(), weald.KernelForestClassifier(3, random_state=0)):
+        file = tmp_path / "m.weald"
+        model.fit(X, frame["y"]).save(file)
+        assert ask(capsys, "inspect", file)["estimator"] == type(model).__name__
+        assert run(["predict", str(file), str(folder / "t.csv")]) == 2
+        assert "without names of columns" in capsys.readouterr().err
+
+
 def test_the_demonstration_leaves_a_table_a_model_and_a_page(tmp_path, capsys):
     facts = ask(capsys, "demo", tmp_path / "demo")
     assert sorted(file.name for file in (tmp_path / "demo").iterdir()) == ["iris.csv", "iris.html", "iris.weald"]

@@ -5,10 +5,8 @@ from typing import Any
 from weald.cli import screen
 from weald.cli.options import Data, Jobs, Json, ModelFile, Target
 
-SEEN = (
-    "These are the rows that the model was trained on, which it knows by heart: on new rows it will be worse. "
-    "'weald report' with the same file judges it out of bag."
-)
+SEEN = "These are the rows that the model was trained on, which it knows by heart: on new rows it will be worse."
+OUT_OF_BAG = " 'weald report' with the same file judges it out of bag."
 
 
 def evaluate(model: ModelFile, data: Data, target: Target, jobs: Jobs = None, json: Json = False) -> None:
@@ -26,7 +24,8 @@ def evaluate(model: ModelFile, data: Data, target: Target, jobs: Jobs = None, js
     with quiet_warnings():  # of reading the same rows again
         is_training = _is_training_data(forest, X, y)
     if is_training:
-        said.append(SEEN)
+        has_bags = all(origin.bags.bootstrap for origin in forest.forest_.origins)
+        said.append(SEEN + (OUT_OF_BAG if has_bags else ""))
     metrics = [
         {"rows": "file", "metric": s.name, "value": s.value, "low": s.low, "high": s.high} for s in judge(answers)
     ]

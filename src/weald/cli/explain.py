@@ -52,6 +52,8 @@ def contributions(model: Any, one: Any) -> tuple[Any, Any]:
 
     forest = model.forest_
     said = forest.shares() if forest.n_classes else forest.value[:, None]
+    if getattr(model, "voting", "soft") == "hard":
+        said = np.eye(said.shape[1])[said.argmax(axis=1)]  # a tree has one vote
     if len(forest.tree_weight):
         weight = forest.tree_weight / forest.vote_total
     else:

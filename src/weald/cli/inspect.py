@@ -53,5 +53,7 @@ def inspect(model: ModelFile, json: Json = False) -> None:
 def _features(model: Any) -> list[dict[str, Any]]:
     from weald.ranking import names_of
 
+    if hasattr(model, "plain_forest"):
+        return [{"feature": name, "read_as": "kernel values", "labels": ""} for name in names_of(model, None)]
     kinds = [("numbers", "") if c is None else ("categories", len(c.labels)) for c in model.schema_.categories]
     return [{"feature": n, "read_as": k, "labels": m} for n, (k, m) in zip(names_of(model, None), kinds, strict=True)]

@@ -17,8 +17,10 @@ def show_growth(*, quiet: bool) -> Iterator[None]:
 
     from weald.cli.screen import console
 
-    columns = [TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[said]}"), TimeRemainingColumn()]
-    with Progress(*columns, console=console(errors=True), transient=True) as bar:
+    said, left = TextColumn("{task.fields[said]}"), (TimeRemainingColumn(), TextColumn("left"))
+    with Progress(
+        TextColumn("{task.description}"), BarColumn(), said, *left, console=console(errors=True), transient=True
+    ) as bar:
         task = bar.add_task("growing trees", total=1.0, said="")
 
         def look(growing: Growing) -> None:

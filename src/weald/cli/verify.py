@@ -37,7 +37,8 @@ def verify(
         if target is None:
             raise UserError("Which column is the target? Give it with --target.")
         X, y, _ = read_labelled(forest, data, target)
-        twin = clone(forest).set_params(random_state=forest.seed_, warm_start=False, verbose=0)
+        plain = {"random_state": forest.seed_, "warm_start": False, "verbose": 0}
+        twin = clone(forest).set_params(**{k: v for k, v in plain.items() if k in forest.get_params(deep=False)})
         with quiet_warnings():
             twin.fit(X, y)
         facts["grown_again"] = twin.forest_.fingerprint()
