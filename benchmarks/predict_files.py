@@ -1,6 +1,6 @@
 """Does the memory of `weald predict` grow with the file? Two sizes of each kind of file.
 
-    python benchmarks/predict_files.py [--rows 500000,2000000] [--write]
+    python benchmarks/predict_files.py [--rows 250000,1000000] [--write]
 
 The files are made piece by piece in a folder that is removed afterwards. Each is predicted by a process of its own.
 """
@@ -78,7 +78,7 @@ Megabytes of the whole process at its peak, with a forest of 20 trees and a tabl
 def main():
     parser = measure.options(__doc__, measure.ROOT / "docs" / "command-line.md")
     parser.add_argument("--kinds", default=",".join(KINDS), help="endings with commas")
-    parser.add_argument("--rows", default="500000,2000000", help="numbers with commas")
+    parser.add_argument("--rows", default="250000,1000000", help="numbers with commas")
     given = parser.parse_args()
     numbers = [1000, 2000] if given.quick else [int(n) for n in given.rows.split(",")]
     rows = []

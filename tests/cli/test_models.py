@@ -1,6 +1,7 @@
 """Commands on model files: predict, evaluate, explain, report, inspect, verify, convert, demo."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -96,6 +97,22 @@ def test_columns_are_found_by_name_in_any_order_and_a_lack_is_named(place, tmp_p
     assert "lacks 1 of the 5 columns" in said
     assert "Did you mean 'colour'?" in said
     assert not list(tmp_path.glob("*q.csv*"))
+    lines = tmp_path / "turned.jsonl"
+    frame.rename(columns={"color": "colour"}).to_json(lines, orient="records", lines=True)
+    for words in (["predict"], ["evaluate", "-t", "y"]):
+        assert run([words[0], str(folder / "m.weald"), str(lines), *words[1:]]) == 2
+        assert "Did you mean 'colour'?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("column", ["name", "nr"])
+def test_json_lines_are_predicted_with_names_of_rows(place, tmp_path, capsys, column):
+    folder, forest, features, frame, _ = place
+    lines, out = tmp_path / "t.jsonl", tmp_path / "p.jsonl"
+    frame.assign(nr=range(150)).to_json(lines, orient="records", lines=True)
+    ask(capsys, "predict", folder / "m.weald", lines, "-o", out, "--id", column)
+    found = pd.read_json(out, lines=True)
+    assert found["prediction"].tolist() == forest.predict(features).tolist()
+    assert found[column].tolist() == frame.assign(nr=range(150))[column].tolist()
 
 
 def test_a_word_among_numbers_is_refused(place, tmp_path, capsys):
@@ -133,6 +150,15 @@ def test_evaluation_counts_right(place, capsys):
     assert np.array(facts["confusion"]).sum() == 150
     assert run(["evaluate", str(folder / "m.weald"), str(folder / "t.csv"), "-t", "Y"]) == 1
     assert "Did you mean 'y'?" in capsys.readouterr().err
+    assert run(["evaluate", str(folder / "r.weald"), str(folder / "t.csv"), "-t", "y"]) == 1
+    assert "not numbers" in capsys.readouterr().err
+
+
+def test_places_where_nothing_can_be_written_are_refused(place, tmp_path, capsys):
+    model, table = str(place[0] / "m.weald"), str(place[0] / "t.csv")
+    for words in (["predict", model, table], ["report", model], ["convert", model], ["tune", table, "-t", "y"]):
+        assert run([*words, "--out", str(tmp_path / "gone" / "file.c")]) == 1
+        assert "There is no folder" in capsys.readouterr().err
 
 
 def test_rows_of_the_training_are_noticed(place, tmp_path, capsys):
@@ -264,3 +290,11 @@ def test_the_demonstration_leaves_a_table_a_model_and_a_page(tmp_path, capsys):
     facts = ask(capsys, "demo", tmp_path / "demo")
     assert sorted(file.name for file in (tmp_path / "demo").iterdir()) == ["iris.csv", "iris.html", "iris.weald"]
     assert facts["task"] == "classification"
+
+
+def test_the_guide_shows_what_the_demonstration_says(tmp_path, capsys, monkeypatch):
+    guide = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text()
+    monkeypatch.chdir(tmp_path)
+    assert run(["demo"]) == 0
+    said = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    assert "\n".join(["```text", *said, "```"]) in guide

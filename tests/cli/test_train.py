@@ -67,6 +67,11 @@ def test_every_parameter_can_be_set(folder, capsys):
         (["--target", "target", "--holdout", "2"], "is not a share"),
         (["--target", "target", "--model", "bush"], "There is no model 'bush'"),
         (["--target", "target", "--out", "gone/model.weald"], "There is no folder"),
+        (["--target", "target", "--report", "."], "is a folder"),
+        (["--target", "target", "--id", "target"], "'target' is the target"),
+        (["--target", "target", "--exclude", "target"], "'target' is the target"),
+        (["--target", "petal width (cm)", "--weight", "target"], "not numbers"),
+        (["--target", "target", "--categorical", "petal width (cm)"], "for columns of text"),
         ([], "Missing option '--target'"),
         (["--target", "target", "--treees", "3"], "No such option"),
     ],
@@ -91,6 +96,15 @@ def test_the_task_is_found_out(tmp_path, capsys):
     file.write_text("\n".join(lines))
     tasks = {t: ask(capsys, "train", file, "-t", t, "-n", 2)["task"] for t in ("few", "many", "share", "flag")}
     assert tasks == {"few": "classification", "many": "regression", "share": "regression", "flag": "classification"}
+
+
+def test_dates_are_left_out_and_no_target(tmp_path, capsys):
+    file = tmp_path / "t.csv"
+    file.write_text("x,day,y\n" + "".join(f"{i * 7 % 30},2024-01-{i % 28 + 1:02},{'ab'[i % 2]}\n" for i in range(40)))
+    done = {c["column"]: c["done"] for c in ask(capsys, "train", file, "-t", "y", "-n", 2)["columns"]}
+    assert done["day"].startswith("left out: turn it into numbers")
+    assert run(["train", str(file), "-t", "day"]) == 1
+    assert "holds dates or times" in capsys.readouterr().err
 
 
 def test_rows_without_a_target_are_left_out_and_counted(tmp_path, capsys):

@@ -12,10 +12,10 @@ from weald.cli.options import Jobs, Json
 
 
 def bench(
-    rows: Annotated[int, typer.Option(help="Rows of the table")] = 20_000,
-    columns: Annotated[int, typer.Option(help="Columns of the table")] = 20,
-    trees: Annotated[int, typer.Option(help="Trees of each forest")] = 50,
-    repeats: Annotated[int, typer.Option(help="How often; the best counts")] = 3,
+    rows: Annotated[int, typer.Option(min=10, help="Rows of the table")] = 20_000,
+    columns: Annotated[int, typer.Option(min=3, help="Columns of the table")] = 20,
+    trees: Annotated[int, typer.Option(min=1, help="Trees of each forest")] = 50,
+    repeats: Annotated[int, typer.Option(min=1, help="How often; the best counts")] = 3,
     jobs: Jobs = None,
     json: Json = False,
 ) -> None:

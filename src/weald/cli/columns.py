@@ -45,6 +45,13 @@ def _list(names: Sequence[str]) -> str:
     return f"{shown} and {len(names) - 10} more" if len(names) > 10 else shown or "none"
 
 
+def is_number(kind: Any) -> bool:
+    """Say whether values of a type of Arrow are numbers."""
+    import pyarrow.types as kinds
+
+    return bool(kinds.is_floating(kind) or kinds.is_integer(kind) or kinds.is_decimal(kind))
+
+
 def refuse_twins(names: Sequence[str], where: str) -> None:
     """Refuse columns of one name."""
     seen: set[str] = set()
@@ -70,13 +77,16 @@ def make_plan(
     refuse_twins(names, where)
     choose(target, names)
     for one in (*exclude, *categorical, *(n for n in (id, weight) if n)):
-        choose(one, names)
+        if choose(one, names) == target:
+            raise UserError(f"{one!r} is the target, and cannot be anything else.")
     task, reason = _find_task(table.column(target), target, task)
     plan = Plan(target, task, reason, id=id, weight=weight)
     said = {target: "target", **dict.fromkeys(exclude, "left out, as you said")}
     said |= {n: what for n, what in ((id, "name of the row"), (weight, "weight of the row")) if n}
     for name in names:
         holds, doing = _look(table.column(name), forced=name in categorical)
+        if name in categorical and doing != "categories":
+            raise UserError(f"--categorical is for columns of text, but {name!r} holds {holds}.")
         doing = said.get(name, doing)
         plan.done.append((name, holds, doing))
         if not doing.startswith(("left out", "target", "name of", "weight of")):
@@ -97,7 +107,7 @@ def _look(column: Any, *, forced: bool) -> tuple[str, str]:
         return "nothing", "left out: it has no values"
     if kinds.is_dictionary(kind):
         kind = kind.value_type
-    if kinds.is_floating(kind) or kinds.is_integer(kind) or kinds.is_decimal(kind):
+    if is_number(kind):
         return f"numbers{missing}", "numbers"
     if kinds.is_boolean(kind):
         return f"yes or no{missing}", "categories"
@@ -117,17 +127,19 @@ def _find_task(column: Any, target: str, wanted: str | None) -> tuple[str, str]:
     import pyarrow.types as kinds
 
     kind = column.type.value_type if kinds.is_dictionary(column.type) else column.type
-    is_number = kinds.is_floating(kind) or kinds.is_integer(kind) or kinds.is_decimal(kind)
+    numbers = is_number(kind)
     if len(column) == column.null_count:
         raise BadFile(f"The target {target!r} has no values.")
-    if wanted == "regression" and not is_number:
+    if wanted == "regression" and not numbers:
         raise UserError(
             f"The target {target!r} holds {kind}, not numbers. Leave --task out, or give --task classification."
         )
+    if kinds.is_temporal(kind):
+        raise UserError(f"The target {target!r} holds dates or times. Turn it into numbers, or into names of classes.")
     n_distinct = pc.count_distinct(column, mode="only_valid").as_py()
     if wanted:
         found = wanted, "as you said"
-    elif not is_number:
+    elif not numbers:
         found = "classification", f"the target has {n_distinct:,} labels"
     else:
         whole = kinds.is_integer(kind) or bool(pc.all(pc.equal(pc.floor(column), column)).as_py())

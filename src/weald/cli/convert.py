@@ -23,7 +23,9 @@ def convert(
     """
     from weald.cli.failures import UserError
     from weald.cli.modelling import load_model
+    from weald.cli.writing import check_place
 
+    check_place(out)
     way = to or WAYS.get(out.suffix.lower())
     if way not in WAYS.values():
         raise UserError(

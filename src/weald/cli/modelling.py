@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from weald.cli import screen
-from weald.cli.columns import Plan, choose, refuse_twins
+from weald.cli.columns import Plan, choose, is_number, refuse_twins
 from weald.cli.failures import BadFile, UserError
 
 MODELS = {"forest": "RandomForest", "extra": "ExtraTrees", "tree": "DecisionTree"}
@@ -37,17 +37,20 @@ def take_rows(table: Any, plan: Plan) -> Rows:
     n_dropped = table.num_rows - int(pc.sum(known).as_py() or 0)
     table = table.filter(known) if n_dropped else table
     target = read_target(table.column(plan.target), plan.task)
-    weight = None if plan.weight is None else np.asarray(table.column(plan.weight).to_numpy(), dtype=np.float64)
+    weight = None if plan.weight is None else _numbers(table.column(plan.weight), f"--weight {plan.weight!r}")
     ids = None if plan.id is None else table.column(plan.id).to_pylist()
     return Rows(table.select(plan.features), target, weight, ids, n_dropped)
 
 
 def read_target(column: Any, task: str) -> Any:
     """Read the target as an array."""
-    values = column.to_numpy(zero_copy_only=False) if hasattr(column, "num_chunks") is False else column.to_numpy()
-    if task == "regression":
-        return np.asarray(values, dtype=np.float64)
-    return np.array(values.tolist())
+    return _numbers(column, "The target") if task == "regression" else np.array(column.to_numpy().tolist())
+
+
+def _numbers(column: Any, what: str) -> Any:
+    if not is_number(column.type):
+        raise UserError(f"{what} holds {column.type}, not numbers. Name another column.")
+    return np.asarray(column.to_numpy(), dtype=np.float64)
 
 
 def make_model(kind: str, task: str, settings: Sequence[str], given: dict[str, Any]) -> Any:

@@ -28,13 +28,14 @@ def predict(
     from weald.cli.failures import BadFile
     from weald.cli.modelling import load_model, quiet_warnings, say_warnings, select_features, types_for
     from weald.cli.reading import read_batches
-    from weald.cli.writing import open_writer
+    from weald.cli.writing import check_place, open_writer
 
+    check_place(out)
     forest = load_model(model)
     forest.n_jobs = jobs
     n_rows = 0
     with quiet_warnings() as said, open_writer(out) as write:
-        for batch in read_batches(data, types_for(forest)):
+        for batch in read_batches(data, ({} if id is None else {id: None}) | types_for(forest)):
             features = select_features(batch, forest, data.name)
             columns = {} if id is None else {id: batch.column(choose(id, batch.schema.names))}
             write(columns | answer(forest, _as_table(features), shares=shares))

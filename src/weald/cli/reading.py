@@ -6,7 +6,8 @@ whose tables weald reads as they are. What is wrong with a file becomes a `BadFi
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from json import loads
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,7 @@ KINDS = {
     ".ndjson": "json",
     ".json": "json",
 }
-BLOCK = 2**24  # bytes of a csv file that are read at a time; a line must fit
-LINES = 2**22  # bytes of JSON lines
+BLOCK = 2**20  # bytes of a text file that are parsed at a time; of a csv file, Arrow reads 32 of them ahead
 COLUMN_BLOCK = 2**16  # bytes of a column of a parquet file that are read at a time
 
 
@@ -73,8 +73,8 @@ def _is_no_text(value: bytes | None) -> bool:
 def read_batches(path: Path, types: Mapping[str, Any] | None = None, *, rows: int | None = 65_536) -> Iterator[Any]:
     """Read a file piece by piece, so that it may be larger than the memory.
 
-    `rows=None` reads it in one go: what a column is may depend on all of its values. Piece by piece, only columns that
-    have a type are read as more than text, or, from JSON lines, as what the piece holds.
+    `types` says what columns hold; None is whatever is found. Other columns of text files are named, but need not make
+    sense. `rows=None` reads all of it in one go: what a column is may depend on all of its values.
     """
     kind, zipped = kind_of(path)
     if not path.exists():
@@ -94,14 +94,15 @@ def _csv(path: Path, zipped: bool, types: dict[str, Any], rows: int | None) -> I
     parse = csv.ParseOptions(delimiter="\t" if is_tabs else ",")
     if rows is not None:
         names = csv.read_csv(pa.BufferReader(f"{line}\n".encode()), parse_options=parse).column_names
-        types = dict.fromkeys(names, pa.string()) | types
+        types = dict.fromkeys(names, pa.string()) | {name: kind for name, kind in types.items() if kind is not None}
     convert = csv.ConvertOptions(column_types=types, strings_can_be_null=True)
     with _stream(path, zipped) as stream:
         if rows is None:
             table = csv.read_csv(stream, parse_options=parse, convert_options=convert)
             yield from table.to_batches() or [_empty(table)]
         else:
-            yield from _sliced(csv.open_csv(stream, csv.ReadOptions(block_size=BLOCK), parse, convert), rows)
+            read = csv.ReadOptions(block_size=max(BLOCK, 16 * len(line)))  # a line must fit
+            yield from _sliced(csv.open_csv(stream, read, parse, convert), rows)
 
 
 def _empty(table: Any) -> Any:
@@ -143,7 +144,8 @@ def _parquet(path: Path, zipped: bool, types: dict[str, Any], rows: int | None) 
     from pyarrow import parquet
 
     with parquet.ParquetFile(path, buffer_size=COLUMN_BLOCK) as file:
-        yield from file.iter_batches(batch_size=rows or 2**17)
+        for group in range(file.num_row_groups):  # all at once they would be read ahead, more and more
+            yield from file.iter_batches(batch_size=rows or 2**17, row_groups=[group])
 
 
 def _feather(path: Path, zipped: bool, types: dict[str, Any], rows: int | None) -> Iterator[Any]:
@@ -158,17 +160,43 @@ def _json(path: Path, zipped: bool, types: dict[str, Any], rows: int | None) -> 
     import pyarrow as pa
     from pyarrow import json
 
-    schema = pa.schema(list(types.items()))
+    first = _first_values(path, zipped)
+    kept = {name: _kind(first[name], kind) for name, kind in types.items() if name in first}
+    beside = [name for name in first if name not in kept]  # are named, but not read piece by piece
+    parse = json.ParseOptions(
+        explicit_schema=pa.schema(list(kept.items())), unexpected_field_behavior="infer" if rows is None else "ignore"
+    )
     with _stream(path, zipped) as stream:
         for block in [stream] if rows is None else map(pa.BufferReader, _lines(stream)):
-            found = json.read_json(block, parse_options=json.ParseOptions(explicit_schema=schema))
+            found = json.read_json(block, parse_options=parse)
+            for name in beside if rows is not None else ():
+                found = found.append_column(name, pa.nulls(found.num_rows))
             yield from _sliced(found.combine_chunks().to_batches(), rows)
+
+
+def _first_values(path: Path, zipped: bool) -> dict[str, Any]:
+    """Look at some lines: which fields there are, and a value of each. Lines that are wrong are left to the reader."""
+    with _stream(path, zipped) as stream:
+        lines = stream.read(BLOCK).split(b"\n")[:100]
+    found: dict[str, Any] = {}
+    for line in lines:
+        with suppress(ValueError):
+            row = loads(line)
+            found |= {key: value for key, value in row.items() if found.get(key) is None} if type(row) is dict else {}
+    return found
+
+
+def _kind(value: Any, kind: Any) -> Any:
+    """Tell what a field holds: what is said, or else what a value of it is."""
+    import pyarrow as pa
+
+    return kind if kind is not None else pa.string() if value is None else pa.scalar(value).type
 
 
 def _lines(stream: Any) -> Iterator[bytes]:
     """Read whole lines, many at a time."""
     rest = b""
-    while block := stream.read(LINES):
+    while block := stream.read(4 * BLOCK):
         lines, end, after = block.rpartition(b"\n")
         if end:
             yield rest + lines

@@ -27,7 +27,9 @@ def report(
     from weald.cli.evaluate import read_labelled
     from weald.cli.failures import UserError
     from weald.cli.modelling import load_model, quiet_warnings
+    from weald.cli.writing import check_place
 
+    check_place(out)
     if target is None and (data is not None or test is not None):
         raise UserError("Which column is the target? Give it with --target.")
     forest = load_model(model)

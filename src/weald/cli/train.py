@@ -13,6 +13,7 @@ import typer
 from weald.cli import options, screen
 from weald.cli.failures import UserError
 from weald.cli.options import Categorical, Data, Exclude, Id, Json, Seed, Settings, Target, Task, Trees, Weight
+from weald.cli.writing import check_place
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ def train(
         "min_samples_leaf": min_samples_leaf,
         "max_features": max_features,
     }
-    _check_places(out, report)
+    check_place(out, report)
     asked = Asked(task, exclude or [], id, weight, categorical or [], model, common, settings or [], seed, jobs)
     trained = fit_file(data, target, asked, holdout=holdout, quiet=json)
     facts = summarise(trained)
@@ -91,12 +92,6 @@ def train(
         screen.show_json(facts)
     else:
         _show(facts)
-
-
-def _check_places(out: Path | None, report: Path | None) -> None:
-    for place, ending in ((out, ".weald"), (report, ".html")):
-        if place is not None and not place.parent.is_dir():
-            raise UserError(f"There is no folder {place.parent} to write {place.name} to (*{ending}).")
 
 
 def fit_file(data: Path, target: str, asked: Asked, *, holdout: float = 0.0, quiet: bool = False) -> Trained:

@@ -37,7 +37,9 @@ def tune(
     from weald.cli.cv import read_for
     from weald.cli.failures import UserError
     from weald.cli.modelling import make_model, quiet_warnings, read_value
+    from weald.cli.writing import check_place
 
+    check_place(out)
     values = {}
     for entry in grid or []:
         name, sign, text = entry.partition("=")

@@ -8,10 +8,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
-from weald.cli.failures import BadFile
+from weald.cli.failures import BadFile, UserError
 from weald.cli.reading import kind_of
 
 Write = Callable[[dict[str, Any]], None]
+
+
+def check_place(*places: Path | None) -> None:
+    """Refuse places where no file can be written, before any work is done."""
+    for place in places:
+        if place is not None and not place.parent.is_dir():
+            raise UserError(f"There is no folder {place.parent} to write {place.name} to.")
+        if place is not None and place.is_dir():
+            raise UserError(f"{place} is a folder. Give the name of a file.")
 
 
 @contextmanager
