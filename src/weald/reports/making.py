@@ -36,7 +36,7 @@ def section(model: Any, timings: Mapping[str, float], command: str | None) -> Se
             "The same table, parameters and seed give the same forest, bit for bit, on any machine and any threads.",
         ),
         tag("pre", tag("code", join(*(command or code(model, changed)).splitlines(), between="\n")), tabindex=0),
-        table(["what", ""], prints, caption="Fingerprints"),
+        table(["what", "value"], prints, caption="Fingerprints"),
         table(["step", "time"], times, caption="Times on this machine", numeric=(1,)) if times else Markup(""),
         table(
             ["parameter", "value", ""],
