@@ -125,15 +125,16 @@ class Faults:
         """Restart a worker, as one does by hand."""
         with start(2) as local, distributed.Client(local) as client:
             address = next(iter(client.scheduler_info()["workers"]))
-            timer = later(0.5 * self.seconds, lambda: client.restart_workers([address], raise_for_error=False))
+            timer = later(0.3 * self.seconds, lambda: client.restart_workers([address], raise_for_error=False))
             same = self.fit()
-            timer.cancel()
+            timer.join()
         return "the same forest" if same else "ANOTHER FOREST"
 
     def too_little_memory(self):
         """Workers whose memory does not hold the codes."""
-        with start(2, memory_limit="4MiB", processes=False) as local, distributed.Client(local):
-            return said_in_time(self.fit)
+        with start(2, memory_limit="700MiB") as local, distributed.Client(local):
+            X = da.random.default_rng(0).random((4_000_000, 8), chunks=(500_000, 8))
+            return said_in_time(lambda: weald.RandomForestRegressor(5).fit(X, X[:, 0]))
 
     def scheduler_dies(self):
         """A scheduler and a worker of their own, since those of a local cluster live in this process."""

@@ -121,6 +121,20 @@ Codes bind_rank_table(const std::vector<CodedColumn>& columns, const std::option
 
 // ---- Cuts
 
+NumpyVector<std::uint64_t> bind_hash_values(const Table2D& x, const Vector<std::uint64_t>& targets) {
+    const Matrix matrix = matrix_of(x);
+    require(targets.size() == matrix.n_rows, "x and targets differ in length");
+    std::vector<std::uint64_t> hashes(matrix.n_rows);
+    {
+        const nb::gil_scoped_release release;
+        constexpr std::size_t kBlock = 4096;  // rows that a cache holds
+        for (std::size_t begin = 0; begin < hashes.size(); begin += kBlock) {
+            hash_values(matrix, span_of(targets), begin, std::min(hashes.size(), begin + kBlock), hashes);
+        }
+    }
+    return to_numpy(std::move(hashes));
+}
+
 NumpyVector<double> bind_cut_quantiles(const Vector<double>& values, const Vector<std::uint64_t>& weights,
                                        std::uint32_t max_bins) {
     require(values.size() == weights.size() && max_bins > 0, "values and weights differ in length");
@@ -162,6 +176,8 @@ void bind_codes(nb::module_& module) {
         "groups"_a.none() = nb::none(),
         "Rank the rows of a table whose columns are coded already: (pieces of codes by row, smallest and largest "
         "value of each code, whether they are categories).");
+    module.def("hash_values", &bind_hash_values, "x"_a, "targets"_a,
+               "Hashes of rows by their values and the bits of their targets.");
     module.def("cut_quantiles", &bind_cut_quantiles, "values"_a, "weights"_a, "max_bins"_a,
                "The smallest value of each code, from distinct values in ascending order and what they weigh.");
     module.def("code_values", &bind_code_values, "x"_a, "column"_a, "starts"_a, "with_extremes"_a,

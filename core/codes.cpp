@@ -7,6 +7,7 @@
 #include <limits>
 #include <numeric>
 
+#include "cuts.h"
 #include "freed.h"
 #include "random.h"
 #include "weights.h"
@@ -41,13 +42,8 @@ Codes Codes::without_columns() const {
 
 namespace {
 
-constexpr std::uint64_t kNanBits = 0x7FF8000000000000u;
 constexpr std::uint64_t kMissingCode = 0xFFFFFFFFu;  // how a missing value enters the hash of a row
 constexpr std::size_t kRowBlock = 4096;              // rows of a task that goes through the table row by row
-
-std::uint64_t value_bits(double x) {
-    return std::isnan(x) ? kNanBits : std::bit_cast<std::uint64_t>(x + 0.0);
-}
 
 std::size_t n_blocks(std::size_t n_rows) {
     return (n_rows + kRowBlock - 1) / kRowBlock;
@@ -124,20 +120,7 @@ std::vector<std::uint64_t> hash_raw_rows(const Table& table, const std::vector<s
     std::vector<std::uint64_t> hashes(x.n_rows);
     work.run(n_blocks(x.n_rows), [&](std::size_t block, std::size_t) {
         const std::size_t end = std::min(x.n_rows, (block + 1) * kRowBlock);
-        for (std::size_t r = block * kRowBlock; r < end; ++r) {
-            hashes[r] = mix64(targets[r]);
-        }
-        x.dispatch([&]<class Float>() {
-            for (std::size_t f = 0; f < x.n_columns; ++f) {
-                const std::uint64_t salt = mix64(f + 1);
-                for (std::size_t r = block * kRowBlock; r < end; ++r) {
-                    hashes[r] += mix64(value_bits(static_cast<double>(x.at<Float>(r, f))) + salt);
-                }
-            }
-        });
-        for (std::size_t r = block * kRowBlock; r < end; ++r) {
-            hashes[r] = mix64(hashes[r]);
-        }
+        hash_values(x, targets, block * kRowBlock, end, hashes);
     });
     return hashes;
 }

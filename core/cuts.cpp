@@ -2,11 +2,30 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <limits>
 #include <numeric>
 
+#include "random.h"
+
 namespace weald {
+
+void hash_values(const Matrix& x, std::span<const std::uint64_t> targets, std::size_t begin, std::size_t end,
+                 std::span<std::uint64_t> hashes) {
+    for (std::size_t r = begin; r < end; ++r) {
+        hashes[r] = mix64(targets[r]);
+    }
+    x.dispatch([&]<class Float>() {
+        for (std::size_t f = 0; f < x.n_columns; ++f) {
+            const std::uint64_t salt = mix64(f + 1);
+            for (std::size_t r = begin; r < end; ++r) {
+                hashes[r] += mix64(value_bits(static_cast<double>(x.at<Float>(r, f))) + salt);
+            }
+        }
+    });
+    for (std::size_t r = begin; r < end; ++r) {
+        hashes[r] = mix64(hashes[r]);
+    }
+}
 
 std::vector<double> cut_quantiles(std::span<const double> values, std::span<const std::uint64_t> weights,
                                   std::uint32_t max_bins) {

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import weald
-from weald import ClusterError, DataError, ParameterError, cluster
+from weald import ClusterError, DataError, ParameterError, cluster, progress
 from weald import dask as on_cluster
 
 delayed = pytest.importorskip("dask").delayed
@@ -56,6 +56,16 @@ def partitioned(table, ends):
     return dd.from_delayed([delayed(piece) for piece in pieces], meta=table.iloc[:0])
 
 
+def assert_same_out_of_bag(model, local):
+    """Say the same of each row, rows of zero weight included, and of all."""
+    for name in ("oob_score_", "oob_error_", "oob_share_"):
+        assert getattr(model, name) == getattr(local, name)
+    for name in ("error", "share", "n_trees"):
+        np.testing.assert_array_equal(getattr(model.oob_.curve, name), getattr(local.oob_.curve, name))
+    np.testing.assert_array_equal(model.oob_.counts, local.oob_.counts)
+    np.testing.assert_array_equal(model.oob_.predictions, local.oob_.predictions)
+
+
 @pytest.mark.parametrize("ends", [[], [700, 900], [0, 10, 10, 500, 1990, 2000]], ids=["1", "3", "7, uneven, empty"])
 def test_any_partitions_give_the_same_forest(client, ends):
     table = frame()
@@ -64,7 +74,8 @@ def test_any_partitions_give_the_same_forest(client, ends):
     parted = partitioned(table, ends)
     model = on_cluster.RandomForestClassifier(**kwargs).fit(parted[COLUMNS], parted["y"], parted["w"])
     assert model.forest_.fingerprint() == local.forest_.fingerprint()
-    assert model.oob_score_ == local.oob_score_
+    assert_same_out_of_bag(model, local)
+    np.testing.assert_array_equal(model.feature_importances_, local.feature_importances_)
     assert model.classes_.tolist() == local.classes_.tolist()
     assert model.schema_.names == local.schema_.names
 
@@ -117,11 +128,72 @@ def test_warm_start_goes_on(client):
     assert model.forest_.fingerprint() == local.forest_.fingerprint()
 
 
+def test_the_ordinary_forest_with_a_cluster_as_its_engine(client):
+    table = frame()
+    kwargs = {"n_estimators": 8, "random_state": 1, "oob_score": True}
+    local = weald.RandomForestRegressor(**kwargs).fit(table[COLUMNS], table["z"], table["w"] + 0.5)
+    sent = weald.RandomForestRegressor(**kwargs, engine="dask").fit(table[COLUMNS], table["z"], table["w"] + 0.5)
+    parted = partitioned(table.assign(w=table["w"] + 0.5), [500, 501])
+    there = weald.RandomForestRegressor(**kwargs).fit(parted[COLUMNS], parted["z"], parted["w"])
+    for model in (sent, there):
+        assert model.forest_.fingerprint() == local.forest_.fingerprint()
+        assert_same_out_of_bag(model, local)
+    assert there.predict(parted[COLUMNS]).compute().tolist() == local.predict(table[COLUMNS]).tolist()
+    assert sent.predict(table[COLUMNS]).tolist() == local.predict(table[COLUMNS]).tolist()
+
+
+DESIGNS = {
+    "bags by class": ({"bootstrap": "balanced"}, []),
+    "draws by class": ({"max_samples": {"yes": 50, "no": 0.5}}, []),
+    "groups": ({}, ["groups"]),
+    "strata": ({}, ["stratify"]),
+    "weights of classes": ({"class_weight": "balanced"}, []),
+    "pruned": ({"ccp_alpha": 0.001}, []),
+    "until it has settled": ({"n_estimators": "auto", "max_estimators": 96}, []),
+}
+
+
+@pytest.mark.parametrize(("kwargs", "by_row"), DESIGNS.values(), ids=DESIGNS)
+def test_designs_of_bags(client, kwargs, by_row):
+    table = frame(600)
+    table["groups"] = np.random.default_rng(5).integers(0, 80, 600)
+    table["stratify"] = np.where(table["many"] > 100, "b", "a")
+    kwargs = {"n_estimators": 6, "random_state": 2, "oob_score": True, **kwargs}
+    parted = partitioned(table, [200, 200, 450])
+    local = weald.RandomForestClassifier(**kwargs).fit(
+        table[COLUMNS], table["y"], **{name: table[name] for name in by_row}
+    )
+    model = weald.RandomForestClassifier(**kwargs).fit(
+        parted[COLUMNS], parted["y"], **{name: parted[name] for name in by_row}
+    )
+    assert model.forest_.fingerprint() == local.forest_.fingerprint()
+    assert_same_out_of_bag(model, local)
+
+
+def test_progress_tells_the_error_so_far(client, capsys):
+    parted = partitioned(frame(), [500])
+    heard = []
+    with progress.listening(heard.append):
+        model = weald.RandomForestClassifier(n_estimators=12, random_state=0, oob_score=True, verbose=1)
+        model.fit(parted[COLUMNS], parted["y"])
+    assert heard[-1][:2] == (12, 12)
+    assert f"out-of-bag error {model.oob_error_:.4g}" in capsys.readouterr().err
+
+
+def test_codes_that_do_not_fit_a_worker_are_refused(client, monkeypatch):
+    monkeypatch.setattr(cluster, "SHARE_OF_MEMORY", 1e-6)
+    parted = partitioned(frame(), [500])
+    with pytest.raises(ClusterError, match=r"need about .* on each worker, but .* may use"):
+        weald.RandomForestClassifier().fit(parted[COLUMNS], parted["y"])
+
+
 def test_what_cannot_be_had_is_refused(client):
     table = frame()
     parted = partitioned(table, [500])
-    with pytest.raises(ParameterError, match="bootstrap='balanced'"):
-        on_cluster.RandomForestClassifier(bootstrap="balanced").fit(parted[COLUMNS], parted["y"])
+    with pytest.raises(ParameterError, match="resampling='arcing' grows one tree after the other"):
+        weald.RandomForestClassifier(resampling="arcing").fit(parted[COLUMNS], parted["y"])
+    with pytest.raises(DataError, match="X is a Dask collection"):
+        weald.DecisionTreeClassifier().fit(parted[COLUMNS], table["y"])
     with pytest.raises(DataError, match="y is not"):
         on_cluster.RandomForestClassifier().fit(parted[COLUMNS], table["y"])
     with pytest.raises(DataError, match="differ in number"):

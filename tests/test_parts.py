@@ -103,8 +103,3 @@ def test_no_rows_at_all():
     model = weald.RandomForestClassifier()
     with pytest.raises(DataError, match="no rows"):
         parts.settle_labels([parts.read_labels(model, parts.Part(empty[COLUMNS], empty["y"]))])
-
-
-def test_hashes_are_those_of_the_definition():
-    numbers = np.array([0, 1, 2**63, 2**64 - 1], dtype=np.uint64)
-    assert parts.mix64(numbers).tolist() == [parts.reference.mix64(int(x)) for x in numbers]

@@ -106,6 +106,9 @@ def rank_table(columns: Sequence[tuple[Sequence[Annotated[NDArray, dict(shape=(N
     Rank the rows of a table whose columns are coded already: (pieces of codes by row, smallest and largest value of each code, whether they are categories).
     """
 
+def hash_values(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], targets: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,))]:
+    """Hashes of rows by their values and the bits of their targets."""
+
 def cut_quantiles(values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], max_bins: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
     """
     The smallest value of each code, from distinct values in ascending order and what they weigh.

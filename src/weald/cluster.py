@@ -123,12 +123,13 @@ class Cluster:
                 ready = [i for i, future in left.items() if future.status != "pending"]
                 for i in ready:
                     yield i, self._result(left.pop(i))
-                if ready or self.workers():
+                if ready or self._are_at_work():
                     alone_since = time.monotonic()
                 elif time.monotonic() - alone_since > PATIENCE:
                     raise ClusterError(
-                        f"The cluster has had no workers for {PATIENCE:g} seconds, and {len(left)} tasks are left. "
-                        "Start workers and fit again: it will be the same forest."
+                        f"The cluster has had no workers for {PATIENCE:g} seconds, or all of them are paused for lack "
+                        f"of memory, and {len(left)} tasks are left. Start workers, or give them more memory, and fit "
+                        "again: it will be the same forest."
                     )
                 if left:
                     with contextlib.suppress(TimeoutError):
@@ -137,6 +138,10 @@ class Cluster:
             if left:
                 with contextlib.suppress(Exception):  # the cluster may be gone: what is under way is gone with it
                     self.client.cancel(list(left.values()), force=True)
+
+    def _are_at_work(self) -> bool:
+        """Say whether any worker takes tasks: one whose memory is nearly full does not."""
+        return any(worker.get("status", "running") == "running" for worker in self.workers().values())
 
     def _result(self, future: Any) -> Any:
         try:
@@ -159,7 +164,7 @@ class Cluster:
             try:
                 return coming.result(timeout=PATIENCE)
             except TimeoutError:
-                if coming.done() or not self.workers():
+                if coming.done() or not self._are_at_work():
                     raise
 
 

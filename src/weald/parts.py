@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from weald.engines import reference
 from weald.engines.native import NativeEngine
 from weald.errors import DataError, DataTypeError
 from weald.estimator import TreeModel, unfitted_copy
@@ -240,11 +239,21 @@ def survey_values(table: Table, labels: Labels, max_bins: int) -> Values:
             assert categories is not None  # noqa: S101  (for the type checker: it is categorical)
             distinct.append(np.arange(len(categories.labels), dtype=np.float64))
         else:
-            distinct.append(_few(light(np.unique(_present(table.X[:, f]))), max_bins))
+            distinct.append(_distinct_values(table.X[:, f], max_bins))
     if max_bins == 0 or labels.size <= SAMPLE_SIZE:
         return Values(distinct, np.empty(0, np.uint64), np.empty(0, np.uint64))
     lengths = labels.lengths(table.weight, table.n_rows) if labels.is_weighted else np.empty(0, np.uint64)
     return Values(distinct, *_lowest(hash_values(table), lengths))
+
+
+def _distinct_values(column: npt.NDArray[Any], max_bins: int) -> FloatArray | None:
+    """Find the distinct values of a column; None: more than there may be codes. The first rows often show that."""
+    for n_rows in ([2 * max_bins] if 0 < 2 * max_bins < len(column) else []) + [len(column)]:
+        values = column[:n_rows]
+        found = np.unique(values[~np.isnan(values)] + values.dtype.type(0))  # -0.0 becomes 0.0
+        if max_bins and len(found) > max_bins:
+            return None
+    return light(found.astype(np.float64))
 
 
 def join_values(found: Sequence[Values], labels: Labels, max_bins: int) -> Values:
@@ -278,12 +287,6 @@ def light(values: FloatArray) -> FloatArray:
     return short if np.array_equal(short.astype(np.float64), values) else values  # type: ignore[return-value]
 
 
-def _present(column: npt.NDArray[Any]) -> FloatArray:
-    """Keep what is not missing; -0.0 becomes 0.0."""
-    values: FloatArray = column[~np.isnan(column)].astype(np.float64) + 0.0
-    return values
-
-
 def _lowest(hashes: Hashes, lengths: Hashes) -> tuple[Hashes, Hashes]:
     """Keep the lowest hashes, as many as a sample may have rows."""
     if not len(lengths):
@@ -297,10 +300,7 @@ def _lowest(hashes: Hashes, lengths: Hashes) -> tuple[Hashes, Hashes]:
 def hash_values(table: Table) -> Hashes:
     """Hash the rows of a part by their values: the hash that chooses the sample."""
     target = table.target.astype(np.uint64) if table.n_classes else _bits(table.target)
-    sums = mix64(target)
-    for f in range(table.n_features):
-        sums += mix64(_bits(table.X[:, f]) + np.uint64(reference.mix64(f + 1)))
-    return mix64(sums)
+    return NativeEngine().hash_values(table.X, target)
 
 
 def _bits(values: npt.NDArray[Any]) -> Hashes:
@@ -309,13 +309,6 @@ def _bits(values: npt.NDArray[Any]) -> Hashes:
     bits: Hashes = doubles.view(np.uint64)
     bits[np.isnan(doubles)] = 0x7FF8000000000000
     return bits
-
-
-def mix64(x: Hashes) -> Hashes:
-    """Apply `reference.mix64` to each of many numbers."""
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
 
 
 # ------------------------------------------------------------------------------------------------------------ cuts
@@ -330,11 +323,12 @@ def sample_values(table: Table, labels: Labels, survey: Survey) -> Weighed:
         return []
     lengths = labels.lengths(table.weight, table.n_rows)
     everything = survey.highest == (1 << 64) - 1
-    sampled = np.ones(table.n_rows, dtype=bool) if everything else hash_values(table) <= np.uint64(survey.highest)
+    sampled = np.arange(table.n_rows) if everything else np.flatnonzero(hash_values(table) <= np.uint64(survey.highest))
     found = []
     for f in many:
-        here = sampled & ~np.isnan(table.X[:, f])
-        values, weights = _weigh(_present(table.X[here, f]), lengths[here])
+        column = table.X[sampled, f]
+        is_there = ~np.isnan(column)
+        values, weights = _weigh(column[is_there].astype(np.float64) + 0.0, lengths[sampled[is_there]])
         found.append((light(values), weights.astype(np.min_scalar_type(int(weights.max(initial=0))))))
     return found
 
@@ -343,6 +337,9 @@ def _weigh(values: FloatArray, lengths: Hashes) -> tuple[FloatArray, Hashes]:
     """Add up what equal values weigh."""
     if not len(values):
         return values, lengths
+    if (lengths == 1).all():
+        distinct, counts = np.unique(values, return_counts=True)
+        return distinct, counts.astype(np.uint64)
     order = np.argsort(values, kind="stable")
     values, lengths = values[order], lengths[order]
     first = np.flatnonzero(np.append(True, values[1:] != values[:-1]))

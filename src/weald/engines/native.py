@@ -126,6 +126,11 @@ class NativeEngine:
         targets = (target, None) if n_classes else (None, target)
         return self.core.rank_table(columns, *targets, n_classes, weight, whole, n_threads, None, strata, groups)
 
+    def hash_values(self, X: npt.NDArray[Any], targets: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+        """Hash rows by their values and the bits of their targets: the lowest are the sample of a large table."""
+        hashes: npt.NDArray[np.uint64] = self.core.hash_values(X, targets)
+        return hashes
+
     def cut_quantiles(self, values: FloatArray, weights: npt.NDArray[np.uint64], max_bins: int) -> FloatArray:
         """Cut distinct values, in ascending order, into codes of about equal weight: the smallest value of each."""
         starts: FloatArray = self.core.cut_quantiles(values, weights, max_bins)

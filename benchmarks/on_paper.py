@@ -1,0 +1,109 @@
+"""What would 1,000,000,000 rows cost on 100 workers? Calculated, from one small fit and the arithmetic of the codes.
+
+    python benchmarks/on_paper.py [--workers 100] [--threads 4] [--trees 500] [--gigabits 10] [--write]
+
+Measured here: seconds and nodes of a tree from 1,000,000 rows of 28 columns on one thread, and seconds to draw its bag.
+All else is calculated: rows x their logarithm for growing, bytes divided by the network for moving.
+"""
+
+import math
+
+import data
+import measure
+
+from weald import RandomForestClassifier
+from weald.coded_parts import bytes_on_a_worker
+from weald.engines.native import NativeEngine
+from weald.params import count_bins
+from weald.parts import SAMPLE_SIZE
+from weald.table import read_table
+
+PAGE = measure.ROOT / "docs" / "clusters.md"
+NODE = 55  # bytes of a node in a grown forest, leaves included
+N_CODES, VALUE = 65_535, 4  # codes of a column that was cut, and bytes of a value that came as float32
+PARTITION = 1_000_000  # rows
+
+
+def measure_a_tree(X, y):
+    """Seconds of a tree on one thread without coding, nodes by row, and seconds to draw a bag."""
+    forest = RandomForestClassifier(1, n_jobs=1, random_state=0)
+    table = read_table(forest, X, y, None, classify=True).table
+    engine = NativeEngine()
+    coded = engine.code(table, count_bins(forest.max_bins))
+    forest.fit(X[:1000], y[:1000])
+    forest.fit(X, y)
+    grow = measure.clock(lambda: engine.grow(coded, forest.growth_, 0, 0, 1))
+    draw = measure.clock(lambda: engine.bags(coded, forest.growth_, forest.forest_.origins))
+    return grow, forest.forest_.n_nodes / len(y), draw
+
+
+def gigabytes(n_bytes):
+    return f"{measure.digits(n_bytes / 1e9)} GB"
+
+
+def plan(n_rows, n_columns, found, given):
+    """One line of the table."""
+    grow, nodes, draw, n_before = found
+    widths = [2] * n_columns
+    codes = n_rows * sum(widths)
+    ratio = n_rows / n_before
+    n_partitions = max(1, n_rows // PARTITION)
+    settle = n_partitions * (n_columns * N_CODES * VALUE + SAMPLE_SIZE * 8) + SAMPLE_SIZE * n_columns * (VALUE + 1)
+    seconds = given.trees * grow * ratio * math.log2(n_rows) / math.log2(n_before) / (given.workers * given.threads)
+    rounds = 6 + 2 * max(1, math.ceil(math.log(n_partitions, 8)))
+    return [
+        f"{n_rows:,}",
+        gigabytes(codes),
+        gigabytes(bytes_on_a_worker(n_rows, widths, given.threads)),
+        rounds,
+        gigabytes(settle),
+        gigabytes(codes * (given.workers - 1)),
+        measure.digits(codes / (given.gigabits * 1e9 / 8)),
+        measure.digits(seconds),
+        measure.digits(given.trees * draw * ratio / given.threads),
+        gigabytes(given.trees * nodes * n_rows * NODE),
+    ]
+
+
+TEXT = """\
+{table}
+
+{columns} columns of two-byte codes, {trees} trees, {workers} workers of {threads} threads, {gigabits:g} Gbit/s into each.
+**Only calculated**, but for one tree from {rows:,} rows on one thread ({grow:.2f} s, {nodes:.2f} nodes a row, its bag
+{draw:.3f} s), which is scaled by rows × log(rows). `benchmarks/on_paper.py` on {machine}."""
+
+
+def main():
+    parser = measure.options(__doc__, PAGE)
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--data", default="collisions")
+    parser.add_argument("--workers", type=int, default=100)
+    parser.add_argument("--threads", type=int, default=4)
+    parser.add_argument("--trees", type=int, default=500)
+    parser.add_argument("--gigabits", type=float, default=10.0)
+    given = parser.parse_args()
+    if given.quick:
+        given.rows, given.data = 500, "small"
+    X, y, _, _ = data.load(given.data, given.rows)
+    grow, nodes, draw = measure_a_tree(X, y)
+    found = (grow, nodes, draw, len(y))
+    rows = [plan(10**k, X.shape[1], found, given) for k in (6, 7, 8, 9)]
+    header = [
+        "rows", "codes", "memory of a worker", "rounds", "to settle codes", "codes travel", "seconds of it",
+        "seconds to grow", "seconds out of bag", "the forest",
+    ]  # fmt: skip
+    text = TEXT.format(
+        table=measure.markdown(header, rows),
+        columns=X.shape[1],
+        rows=len(y),
+        grow=grow,
+        nodes=nodes,
+        draw=draw,
+        machine=measure.describe_machine("weald"),
+        **{name: getattr(given, name) for name in ("trees", "workers", "threads", "gigabits")},
+    )
+    measure.publish(given, "paper", text)
+
+
+if __name__ == "__main__":
+    main()

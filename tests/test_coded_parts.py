@@ -1,0 +1,98 @@
+"""Codes that travel arrive as they were, and errors of parts add up to those of the whole."""
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import weald
+from weald import coded_parts, lazily
+from weald.engines import reference
+from weald.engines.native import NativeEngine
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32, np.float32, np.float64])
+@pytest.mark.parametrize("n_kinds", [3, 10**6])
+def test_what_is_packed_is_unpacked(dtype, n_kinds):
+    array = np.random.default_rng(0).integers(0, n_kinds, 5000).astype(dtype)
+    packed = pickle.loads(pickle.dumps(coded_parts.pack(array)))
+    assert packed.unpack().dtype == dtype
+    np.testing.assert_array_equal(packed.unpack(), array)
+    assert packed.n_bytes <= array.nbytes
+
+
+def test_only_what_gets_smaller_is_compressed():
+    rng = np.random.default_rng(0)
+    assert coded_parts.pack(np.zeros(10_000, np.uint16)).is_compressed
+    assert not coded_parts.pack(rng.integers(0, 2**16, 10_000).astype(np.uint16)).is_compressed
+    assert not coded_parts.pack(np.empty(0, np.uint8)).is_compressed
+
+
+@given(st.lists(st.tuples(st.integers(-50, 50), st.integers(1, 9)), min_size=1, max_size=60), st.integers(1, 12))
+def test_quantiles_are_cut_as_the_definition_says(found, max_bins):
+    weight_of = {}
+    for value, weight in found:
+        weight_of[float(value)] = weight_of.get(float(value), 0) + weight
+    values = np.array(sorted(weight_of))
+    weights = np.array([weight_of[value] for value in values.tolist()], dtype=np.uint64)
+    expected = reference.cut_quantiles(values.tolist(), weights.tolist(), max_bins)
+    assert NativeEngine().cut_quantiles(values, weights, max_bins).tolist() == expected
+
+
+@pytest.mark.parametrize(("n_starts", "dtype"), [(1, np.uint8), (255, np.uint8), (256, np.uint16), (65536, np.uint32)])
+@pytest.mark.parametrize("of", [np.float32, np.float64])
+def test_values_take_the_code_of_the_largest_start_below(n_starts, dtype, of):
+    rng = np.random.default_rng(1)
+    starts = np.unique(rng.normal(size=n_starts))
+    X = rng.normal(size=(1000, 2)).astype(of)
+    X[::7, 1] = np.nan
+    codes, lows, highs = NativeEngine().code_values(X, 1, starts, extremes=True)
+    present = ~np.isnan(X[:, 1])
+    values = X[present, 1].astype(np.float64)
+    expected = np.maximum(np.searchsorted(starts, values, side="right") - 1, 0)
+    assert codes.dtype == dtype
+    assert (codes[~present] == np.iinfo(dtype).max).all()
+    np.testing.assert_array_equal(codes[present], expected)
+    for code in np.unique(expected):
+        assert (lows[code], highs[code]) == (values[expected == code].min(), values[expected == code].max())
+
+
+@pytest.mark.parametrize("kind", [weald.RandomForestClassifier, weald.RandomForestRegressor])
+def test_errors_of_blocks_of_rows_add_up(kind):
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(300, 3)), rng.integers(0, 3, 300)
+    weight = rng.random(300) + 0.1
+    model = kind(n_estimators=9, random_state=0).fit(X, y, weight)
+    engine = NativeEngine()
+    bagged, reading = model._open(X, y, weight, groups=None, stratify=None)
+    whole = bagged.sum_votes(X, model.forest_)
+    blocks, said, trees = [(0, 1), (1, 140), (140, 300)], [None] * 3, [model.forest_.take([t]) for t in range(9)]
+    for tree in trees:
+        said = [
+            engine.sum_votes_of_rows(bagged.coded, model.growth_, tree, X[b:e], b, "soft", start and start[0])
+            for (b, e), start in zip(blocks, said, strict=True)
+        ]
+        errors = said[0][1].add(said[1][1]).add(said[2][1])
+    np.testing.assert_array_equal(np.concatenate([votes.sums for votes, _ in said]), whole.sums)
+    np.testing.assert_array_equal(np.concatenate([votes.n_trees for votes, _ in said]), whole.n_trees)
+    assert errors.means()[-1] == whole.errors[-1]
+    assert reading.table.n_rows == 300
+
+
+def test_more_rows_and_wider_codes_need_more_memory():
+    need = coded_parts.bytes_on_a_worker
+    assert need(1000, [1] * 8, 1) < need(1000, [2] * 8, 1) < need(2000, [2] * 8, 1) < need(2000, [2] * 8, 4)
+    assert need(10**6, [2] * 28, 2) == 10**6 * (2 * 56 + 64 + 50 + 96)
+
+
+def test_a_collection_is_told_by_its_graph():
+    assert not lazily.is_lazy(np.zeros((2, 2)))
+
+
+def test_a_tree_and_a_kernel_forest_are_grown_here():
+    with pytest.raises(weald.ParameterError, match="engine='dask' is for forests"):
+        weald.DecisionTreeClassifier(engine="dask").fit([[1.0], [2.0]], [0, 1])
+    with pytest.raises(weald.ParameterError, match="engine='dask' is for forests"):
+        weald.KernelForestClassifier(engine="dask").fit([[1.0], [2.0]], [0, 1])
