@@ -68,9 +68,9 @@ def plan(n_rows, n_columns, found, given):
 TEXT = """\
 {table}
 
-{columns} columns of two-byte codes, {trees} trees, {workers} workers of {threads} threads, {gigabits:g} Gbit/s into each.
-**Only calculated**, but for one tree from {rows:,} rows on one thread ({grow:.2f} s, {nodes:.2f} nodes a row, its bag
-{draw:.3f} s), which is scaled by rows × log(rows). `benchmarks/on_paper.py` on {machine}."""
+{columns} columns of two-byte codes, {trees} trees, {workers} workers of {threads} threads, {gigabits:g} Gbit/s
+into each. **Only calculated**, but for one tree from {rows:,} rows on one thread ({grow:.2f} s, {nodes:.2f} nodes a
+row, its bag {draw:.3f} s), which is scaled by rows × log(rows). `benchmarks/on_paper.py` on {machine}."""
 
 
 def main():

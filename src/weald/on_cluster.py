@@ -134,7 +134,7 @@ def _grow(model: Any, before: Any, dealer: Dealer, reading: Reading | None) -> N
         found = _grow_until_settled(model, dealer, old)
     else:
         found = _grow_so_many(model, dealer, int(model.n_estimators), old)
-    if model.oob_score and found is not None:
+    if found is not None:
         _keep_out_of_bag(model, dealer, found, reading)
 
 
