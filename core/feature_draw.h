@@ -2,6 +2,7 @@
 //
 //   FeatureSet     a set of features
 //   Interactions   which features may meet on a path
+//   ScaleLine      scales one after the other, and which of them covers a point
 //   FeatureDraw    the order in which a node draws them
 
 #pragma once
@@ -95,6 +96,41 @@ class Interactions {
     std::vector<std::uint64_t> allowed_;
 };
 
+// Scales one after the other on a line. To find the one that covers a point takes as many steps as their number has bits:
+// sums_[i] adds up the scales before i, as many as its lowest bit says (a Fenwick tree).
+class ScaleLine {
+  public:
+    void append(std::uint64_t scale) {
+        std::uint64_t sum = scale;
+        const std::size_t i = sums_.size();
+        for (std::size_t before = i - 1; before != i - lowest_bit(i); before -= lowest_bit(before)) {
+            sum += sums_[before];
+        }
+        sums_.push_back(sum);
+    }
+    // Differences below zero wrap around, and back again.
+    void add(std::uint32_t place, std::uint64_t difference) {
+        for (std::size_t i = place + 1; i < sums_.size(); i += lowest_bit(i)) {
+            sums_[i] += difference;
+        }
+    }
+    std::uint32_t find(std::uint64_t point) const {
+        std::size_t place = 0;
+        for (std::size_t step = std::bit_floor(sums_.size()); step != 0; step /= 2) {
+            if (place + step < sums_.size() && sums_[place + step] <= point) {
+                place += step;
+                point -= sums_[place];
+            }
+        }
+        return static_cast<std::uint32_t>(place);
+    }
+
+  private:
+    static std::size_t lowest_bit(std::size_t i) { return i & (~i + 1); }
+
+    std::vector<std::uint64_t> sums_ = {0};
+};
+
 // Shuffles the features step by step and, when it ends, back again. Where all are wanted it does not shuffle.
 class FeatureDraw {
   public:
@@ -104,6 +140,9 @@ class FeatureDraw {
         for (std::uint32_t f = 0; f < n_features; ++f) {
             if (scales_.empty() || scales_[f] != 0) {
                 features_.push_back(f);
+            }
+            if (!scales_.empty() && scales_[f] != 0) {
+                line_.append(scales_[f]);
             }
         }
         scale_ = std::accumulate(scales_.begin(), scales_.end(), std::uint64_t{0});
@@ -136,22 +175,33 @@ class FeatureDraw {
             return;
         }
         for (std::uint32_t v = n_drawn_; v-- > 0;) {
+            if (!scales_.empty()) {
+                put_back(v, swapped_[v]);
+            }
             std::swap(features_[v], features_[swapped_[v]]);
         }
     }
 
   private:
-    // The place on the line of the scales that are left.
+    // The place on the line of the scales that are left; the one that is drawn goes, and the first of them moves there.
     std::uint32_t pick(std::uint32_t v, std::uint64_t bits) {
-        std::uint64_t place = below(bits, scale_left_);
-        for (; place >= scales_[features_[v]]; ++v) {
-            place -= scales_[features_[v]];
-        }
-        scale_left_ -= scales_[features_[v]];
-        return v;
+        const std::uint32_t other = line_.find(below(bits, scale_left_));
+        const std::uint64_t first = scales_[features_[v]];
+        const std::uint64_t drawn = scales_[features_[other]];
+        line_.add(other, first - drawn);
+        line_.add(v, ~first + 1);
+        scale_left_ -= drawn;
+        return other;
+    }
+    void put_back(std::uint32_t v, std::uint32_t other) {
+        const std::uint64_t first = scales_[features_[other]];
+        const std::uint64_t drawn = scales_[features_[v]];
+        line_.add(v, first);
+        line_.add(other, drawn - first);
     }
 
     std::vector<std::uint64_t> scales_;  // by feature
+    ScaleLine line_;  // by place in the order, those that are left
     std::uint64_t scale_ = 0;
     std::uint64_t scale_left_ = 0;
     std::vector<std::uint32_t> features_;
