@@ -13,6 +13,7 @@ RNG = np.random.default_rng(0)
 X = RNG.normal(size=(90, 3))
 y = (X**2).sum(axis=1) < 2.5
 FEW = {"n_estimators": 16, "random_state": 0}
+PLAIN = {**FEW, "contrast": False, "mix": False}  # nothing but the kernel
 
 
 def prints(model):
@@ -31,7 +32,7 @@ def apart(a, b):
 # ------------------------------------------------------------------------------------------------------------- laws
 
 
-@pytest.mark.parametrize("mix", [False, True])
+@pytest.mark.parametrize(("mix", "contrast"), [(False, False), (False, True), (True, True)])
 @pytest.mark.parametrize(
     "words",
     [
@@ -44,8 +45,8 @@ def apart(a, b):
     ],
     ids=str,
 )
-def test_engines_and_threads_grow_the_same_forest(words, mix):
-    words, rows, classes = {**FEW, **words, "mix": mix, "n_prototypes": 20}, X[:45], y[:45]
+def test_engines_and_threads_grow_the_same_forest(words, mix, contrast):
+    words, rows, classes = {**FEW, **words, "mix": mix, "contrast": contrast, "n_prototypes": 20}, X[:45], y[:45]
     one = weald.KernelForestClassifier(**words, oob_score=True, n_jobs=1).fit(rows, classes)
     two = weald.KernelForestClassifier(**words, oob_score=True, engine="reference").fit(rows, classes)
     three = weald.KernelForestClassifier(**words, n_jobs=3).fit(rows[::-1], classes[::-1])
@@ -55,17 +56,17 @@ def test_engines_and_threads_grow_the_same_forest(words, mix):
 
 
 def test_it_is_the_forest_of_its_kernel_matrix():
-    model = weald.KernelForestRegressor(**FEW, n_prototypes="all", max_features=5).fit(X, X[:, 0])
+    model = weald.KernelForestRegressor(**PLAIN, n_prototypes="all", max_features=5).fit(X, X[:, 0])
     sums = ((X[:, None] - X[None]) ** 2).sum(axis=2)
     K = np.exp(-model.kernel_.rule.gamma * sums)
-    all_rows = weald.KernelForestRegressor(**FEW, prototypes=X, max_features=5, gamma=model.kernel_.rule.gamma)
+    all_rows = weald.KernelForestRegressor(**PLAIN, prototypes=X, max_features=5, gamma=model.kernel_.rule.gamma)
     plain = weald.RandomForestRegressor(**FEW, max_features=5).fit(K, X[:, 0])
     np.testing.assert_allclose(all_rows.fit(X, X[:, 0]).predict(X), plain.predict(K))
 
 
 def test_products_with_unit_vectors_are_the_features_themselves():
     linear = {"kernel": "poly", "degree": 1, "gamma": 1.0}
-    model = weald.KernelForestClassifier(**FEW, **linear, prototypes=np.eye(3)).fit(X, y)
+    model = weald.KernelForestClassifier(**PLAIN, **linear, prototypes=np.eye(3)).fit(X, y)
     assert prints(model) == prints(weald.RandomForestClassifier(**FEW).fit(X, y))
 
 
@@ -78,18 +79,18 @@ def test_gamma_and_odd_powers_choose_no_cut():
     ]
     for shape in shapes[1:]:
         assert all(map(np.array_equal, shapes[0], shape))
-    one, three = (weald.KernelForestClassifier(**FEW, kernel="poly", degree=d).fit(X, y) for d in (1, 3))
+    one, three = (weald.KernelForestClassifier(**PLAIN, kernel="poly", degree=d).fit(X, y) for d in (1, 3))
     assert np.array_equal(one.forest_.feature, three.forest_.feature)
 
 
 def test_precomputed_is_computed():
-    computed = weald.KernelForestClassifier(**FEW, max_features="all").fit(X, y)
+    computed = weald.KernelForestClassifier(**PLAIN, max_features="all").fit(X, y)
     order = weald.kernels.choose_prototypes(weald.samples.Vectors(X), "all", 0)  # the order of its columns
-    every = weald.KernelForestClassifier(**FEW, max_features="all", prototypes=X[order]).fit(X, y)
+    every = weald.KernelForestClassifier(**PLAIN, max_features="all", prototypes=X[order]).fit(X, y)
     assert prints(every) == prints(computed)
     apart = ((X[order][:, None] - X[order][None]) ** 2).sum(axis=2)
     K = np.exp(-computed.kernel_.rule.gamma * apart)
-    given = weald.KernelForestClassifier(**FEW, max_features="all", kernel="precomputed").fit(K, y[order])
+    given = weald.KernelForestClassifier(**PLAIN, max_features="all", kernel="precomputed").fit(K, y[order])
     assert np.array_equal(given.forest_.feature, computed.forest_.feature)
     np.testing.assert_allclose(given.forest_.threshold, computed.forest_.threshold, rtol=1e-12)
     assert np.array_equal(given.predict(K), computed.predict(X[order]))
@@ -97,7 +98,7 @@ def test_precomputed_is_computed():
 
 
 def test_a_permutation_of_prototypes_permutes_the_columns_and_no_more():
-    grow = {"max_features": "all", "bootstrap": False, "n_estimators": 1, "max_depth": 2, "random_state": 0}
+    grow = {**PLAIN, "max_features": "all", "bootstrap": False, "n_estimators": 1, "max_depth": 2, "random_state": 0}
     mixed = RNG.permutation(len(X))
     one, two = (weald.KernelForestRegressor(**grow, prototypes=rows).fit(X, X[:, 0]) for rows in (X, X[mixed]))
     assert np.array_equal(one.predict(X), two.predict(X))
@@ -106,11 +107,53 @@ def test_a_permutation_of_prototypes_permutes_the_columns_and_no_more():
 
 
 def test_only_prototypes_that_are_used_are_kept():
-    model = weald.KernelForestClassifier(n_estimators=2, max_depth=2, random_state=0).fit(X, y)
+    model = weald.KernelForestClassifier(**{**PLAIN, "n_estimators": 2}, max_depth=2).fit(X, y)
     used = model.forest_.feature[model.forest_.feature >= 0]
     assert len(model.prototypes_) == len(np.unique(used)) == len(model.feature_importances_) < 7
     assert np.array_equal(model.prototypes_, X[model.prototype_rows_])
     assert len(pickle.dumps(model)) < 20_000
+    pairs = weald.KernelForestClassifier(2, max_depth=2, mix=False, random_state=0).fit(X, y)
+    named = {int(row) for name in pairs.column_names_ for row in name.replace("row ", "").split(" - ")}
+    assert sorted(named) == sorted(pairs.prototype_rows_.tolist())
+    assert len(pairs.prototypes_) < 13
+
+
+@pytest.mark.parametrize("target", [y, X[:, 0]], ids=["classes", "numbers"])
+def test_every_second_column_sets_two_prototypes_of_other_targets_against_each_other(target):
+    kind = weald.KernelForestClassifier if target is y else weald.KernelForestRegressor
+    model = kind(200, mix=False, random_state=0).fit(X, target)
+    assert len(model.column_names_) == 90  # all are used
+    K = np.exp(-model.kernel_.rule.gamma * ((X[:, None] - X[None]) ** 2).sum(axis=2))
+    n_pairs = 0
+    for name, column in zip(model.column_names_, model.kernel_matrix(X).T, strict=True):
+        rows = [int(row) for row in name.replace("row ", "").split(" - ")]
+        expected = K[rows[0]] if len(rows) == 1 else np.log(K[rows[0]] / K[rows[1]])
+        np.testing.assert_allclose(column, expected, rtol=1e-9, atol=1e-12)
+        assert len(rows) == 1 or target[rows[0]] != target[rows[1]]
+        n_pairs += len(rows) == 2
+    assert n_pairs == 45
+
+
+def test_other_kernels_are_subtracted():
+    model = weald.KernelForestClassifier(200, kernel="precomputed", random_state=0).fit(X @ X.T, y)
+    for name, column in zip(model.column_names_, model.kernel_matrix(X @ X.T).T, strict=True):
+        rows = [int(row) for row in name.replace("row ", "").split(" - ")]
+        np.testing.assert_allclose(column, X @ (X[rows[0]] - (X[rows[1]] if len(rows) == 2 else 0)), atol=1e-12)
+
+
+def test_importances_of_columns_are_shared_by_their_prototypes():
+    model = weald.KernelForestClassifier(**FEW, mix=False).fit(X, y)
+    expected = dict.fromkeys(model.prototype_rows_.tolist(), 0.0)
+    for name, importance in zip(model.column_names_, model.feature_importances_, strict=True):
+        rows = [int(row) for row in name.replace("row ", "").split(" - ")]
+        for row in rows:
+            expected[row] += importance / len(rows)
+    np.testing.assert_allclose(model.prototype_importances_, list(expected.values()))
+
+
+def test_one_prototype_and_one_class_have_nothing_to_be_set_against():
+    assert weald.KernelForestClassifier(**FEW, prototypes=X[:1], mix=False).fit(X, y).column_names_ == ["prototype 0"]
+    assert weald.KernelForestClassifier(**FEW).fit(X, np.zeros(90)).predict(X[:2]).tolist() == [0, 0]
 
 
 def test_a_large_table_has_a_sample_of_prototypes_and_chunks_change_nothing(monkeypatch):
@@ -173,7 +216,7 @@ def test_words_with_a_kernel_of_ones_own():
 
 def test_a_distance_of_ones_own():
     own = weald.KernelForestClassifier(**FEW, distance=lambda a, b: float(np.sqrt(((a - b) ** 2).sum()))).fit(X, y)
-    built_in = weald.KernelForestClassifier(**FEW).fit(X, y)
+    built_in = weald.KernelForestClassifier(**FEW, mix=False).fit(X, y)
     assert np.array_equal(own.forest_.feature, built_in.forest_.feature)
     sets = [frozenset(RNG.choice(9, 4).tolist()) for _ in range(30)]
     jaccard = lambda a, b: 1 - len(a & b) / len(a | b)  # noqa: E731
@@ -186,8 +229,8 @@ def test_mix_keeps_raw_columns_and_categories_beside_the_kernel():
     frame = pd.DataFrame({"a": X[:, 0], "kind": np.where(RNG.random(90) < 0.5, "apple", "orange"), "b": X[:, 1]})
     target = (frame["kind"] == "apple") & (frame["a"] ** 2 + frame["b"] ** 2 < 2)
     with pytest.raises(DataTypeError, match=r"'kind' of X holds categories.*mix=True"):
-        weald.KernelForestClassifier().fit(frame, target)
-    model = weald.KernelForestClassifier(30, random_state=0, mix=True, oob_score=True).fit(frame, target)
+        weald.KernelForestClassifier(mix=False).fit(frame, target)
+    model = weald.KernelForestClassifier(30, random_state=0, oob_score=True).fit(frame, target)
     assert model.oob_score_ > 0.85
     assert "kind" in model.column_names_
     assert model.kernel_matrix(frame).shape == (90, len(model.column_names_))
@@ -205,8 +248,7 @@ def test_the_training_data_given_again():
     assert again.error == model.oob_error_
     assert np.array_equal(again.shares, model.oob_.shares[order], equal_nan=True)
     found = weald.importance(model, X, y)
-    assert len(found.names) == len(model.prototypes_)
-    assert found.names[0] == f"row {model.prototype_rows_[0]}"
+    assert list(found.names) == model.column_names_
     assert model.neighbours(X, y).proximity().shape == (90, 90)
     assert model.proximity(X[:5], X[:7]).shape == (5, 7)
     with pytest.raises(DataError, match="other data"):
@@ -226,6 +268,8 @@ def test_growing_on_slicing_merging_and_pickling():
     whole = weald.KernelForestClassifier(**FEW).fit(X, y)
     assert prints(grown) == prints(whole)
     assert np.array_equal(grown[2:5].predict(X), pickle.loads(pickle.dumps(grown[2:5])).predict(X))
+    with pytest.raises(DataError, match="X or y have changed"):
+        model.set_params(n_estimators=20).fit(X, ~y & (X[:, 0] > 0))
     with pytest.raises(DataError, match="prototypes"):
         weald.merge([whole, weald.KernelForestClassifier(8, random_state=1).fit(X, y)])
 
@@ -234,7 +278,7 @@ def test_growing_on_slicing_merging_and_pickling():
 def test_grown_until_settled():
     model = weald.KernelForestRegressor("auto", random_state=0, max_estimators=96).fit(X, X[:, 0])
     assert model.forest_.n_trees >= 64
-    assert len(model.prototypes_) == model.forest_.n_features
+    assert len(model.column_names_) == model.forest_.n_features
 
 
 # ------------------------------------------------------------------------------------------------------------- errors
@@ -292,6 +336,8 @@ def test_bad_precomputed_kernels_are_refused():
 
 def test_curves_that_cannot_be_read_are_refused():
     curves, phase = curves_of(10, [5, 6])
+    with pytest.raises(DataError, match="curves of different lengths have none"):
+        weald.KernelForestRegressor(**FEW, mix=True).fit(curves, phase)
     model = weald.KernelForestRegressor(**FEW).fit(curves, phase)
     with pytest.raises(DataError, match="Curve 1 has nan among its values, at place 2"):
         model.predict([curves[0], np.array([1.0, 2.0, np.nan])])
@@ -360,7 +406,7 @@ def test_a_kernel_is_checked_on_request():
 def test_pruning_keeps_the_prototypes_that_matter_most():
     model = weald.KernelForestClassifier(**FEW).fit(X, y)
     pruned = model.prune_prototypes(X, y, n=10)
-    best = np.argsort(-model.feature_importances_, kind="stable")[:10]
+    best = np.argsort(-model.prototype_importances_, kind="stable")[:10]
     assert {tuple(row) for row in pruned.prototypes_} <= {tuple(row) for row in model.prototypes_[best]}
     assert pruned.score(X, y) > 0.9
     curves, phase = curves_of(40, [9, 12])
@@ -424,6 +470,15 @@ def test_a_function_is_not_written_to_a_file(tmp_path):
     model = weald.KernelForestClassifier(**FEW, kernel=overlap).fit(["oak", "ash", "elm"] * 3, [0, 1, 0] * 3)
     with pytest.raises(weald.WealdError, match=r"function cannot be written to a .weald file"):
         model.save(tmp_path / "model.weald")
+
+
+def test_a_file_with_pairs_of_prototypes_that_are_not_there_is_refused(tmp_path):
+    model = weald.KernelForestClassifier(**FEW).fit(X, y)
+    for wrong in (model._kept_.pairs + 1, model._kept_.pairs[:, :1], model._kept_.pairs[1:], np.zeros(())):
+        model._kept_ = replace(model._kept_, pairs=wrong)
+        model.save(tmp_path / "model.weald")
+        with pytest.raises(weald.WealdError, match="cannot be read"):
+            weald.load(tmp_path / "model.weald")
 
 
 @pytest.mark.parametrize("spoil", ["_columns_", "_kept_", "kernel_", "prototype_rows_", "sample_kind_", "_n_columns_"])

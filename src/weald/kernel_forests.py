@@ -8,12 +8,11 @@ coded and grown by the ordinary engines, and only prototypes that the trees use 
 """
 
 import copy
-import inspect
-import re
 from dataclasses import replace
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from weald import chunks, criteria, params
@@ -25,35 +24,21 @@ from weald.exporting import Exportable
 from weald.forests import RandomForest, RandomForestClassifier, RandomForestRegressor
 from weald.kernel_choice import GRID, Choice, KernelReport, check_matrix, choose_kernel
 from weald.kernel_table import KernelTable, Prototypes
+from weald.kernel_words import WORDS, with_kernels
 from weald.kernels import (
-    DISTANCES,
-    KERNELS,
     Kernel,
     check_function,
     choose_prototypes,
     count_prototypes,
     read_precomputed,
     resolve_kernel,
+    targets_of,
 )
 from weald.model import FloatArray, Forest, IntArray
 from weald.samples import AnySamples, Sight, Things, Vectors, read_prototypes, read_samples
 from weald.schema import Schema
 from weald.table import Reading, read_table, require_one_target
 from weald.threads import count_threads
-
-Kind = TypeVar("Kind", bound=type)
-
-OWN = params.Such(callable, ("a function of two samples",))
-WORDS: dict[str, tuple[params.Kind, ...]] = {
-    "kernel": (params.Name(KERNELS), OWN),
-    "distance": (params.Name(DISTANCES), OWN),
-    "gamma": (params.Name(("median", "scale")), params.Number(5e-324)),
-    "degree": (params.Whole(1, 64),),
-    "coef0": (params.Number(-1e300),),
-    "band": (params.Number(0, 1), params.NOTHING),
-    "n_prototypes": (params.Whole(1), params.Share(), params.Name(("auto", "all"))),
-    "mix": (params.FLAG,),
-}
 
 
 class KernelForest(RandomForest):
@@ -69,7 +54,8 @@ class KernelForest(RandomForest):
     band: float | None
     n_prototypes: Any
     prototypes: Any
-    mix: bool
+    contrast: bool
+    mix: bool | str
     criterion: str
 
     kernel_: Kernel
@@ -81,7 +67,7 @@ class KernelForest(RandomForest):
     _rows_: IntArray  # by prototype, while trees grow: the row of X
     _n_columns_: int  # that the trees were grown from
     _columns_: IntArray  # those of them that the trees use
-    _n_prototypes_: int  # that the trees were grown from
+    _n_prototypes_: int  # those of them that are a kernel's
     _kept_: Prototypes  # that the trees use
 
     # ------------------------------------------------------------------------------------------------------- fit
@@ -90,10 +76,18 @@ class KernelForest(RandomForest):
         super()._check_params()
         for name, kinds in WORDS.items():
             params.check_argument(name, getattr(self, name), kinds)
-        if self.mix and (self.kernel == "precomputed" or self._compares_anything()):
+        if self.mix is True and (self.kernel == "precomputed" or self._compares_anything()):
             raise ParameterError(
                 "mix=True keeps columns of numbers beside the kernel's, but here are none. Set mix=False."
             )
+
+    @property
+    def _mixes_(self) -> bool:
+        """Whether columns of X stand beside the kernel's: where there are some, unless the user said otherwise."""
+        if self.mix != "auto":
+            return bool(self.mix)
+        is_table = getattr(self, "sample_kind_", "vectors") == "vectors"
+        return is_table and self.kernel != "precomputed" and not self._compares_anything()
 
     def _compares_anything(self) -> bool:
         """Say whether a user's function compares samples."""
@@ -157,11 +151,15 @@ class KernelForest(RandomForest):
         sight = sight.take(rows)
         if sight.raw is not None and reading.kept is not None:
             self.schema_ = self.schema_.narrow(sight.raw)
-        table: Any = KernelTable(sight, mix=self.mix)
+        table: Any = KernelTable(sight, mix=self._mixes_)
         return read_design(replace(reading, table=replace(reading.table, X=table)), **by_row)
 
     def _read_sight(self, X: Any, *, reset: bool) -> Sight:
-        sight = read_samples(self, X, reset=reset, own_kernel=self._compares_anything(), mix=self.mix)
+        if reset:
+            self.__dict__.pop("sample_kind_", None)  # of another fit
+        sight = read_samples(self, X, reset=reset, own_kernel=self._compares_anything(), mix=self._mixes_)
+        if self._mixes_ and sight.raw is None:
+            raise DataError("mix=True keeps columns of X, but curves of different lengths have none. Set mix=False.")
         if reset and not isinstance(sight.samples, Vectors):
             self.schema_ = Schema(None, ())
         return sight
@@ -177,7 +175,7 @@ class KernelForest(RandomForest):
         check_function(kernel, kernel.prepare(samples.take(np.arange(min(len(samples), 40)))))
         rows, prototypes = self._choose(kernel, reading)
         table.compare(kernel, engine, prototypes, n_threads)
-        raw = self.schema_.categorical if self.mix else frozenset()
+        raw = self.schema_.categorical if self._mixes_ else frozenset()
         coded = replace(reading.table, categorical=frozenset(table.n_kernel + f for f in raw))
         max_bins = params.count_bins(params.gather(self)["max_bins"])
         codes = engine.code_blocks(coded, table.blocks(), max_bins, n_threads, None)
@@ -205,34 +203,41 @@ class KernelForest(RandomForest):
         table: Any = reading.table.X
         samples = table.sight.samples
         kept = np.arange(len(samples)) if reading.kept is None else np.flatnonzero(reading.kept)
-        if self.prototypes is not None and not kernel.is_precomputed:
-            given = read_prototypes(unfitted_copy(self), self.prototypes, samples, mix=self.mix)
-            return np.full(len(given), -1), Prototypes(given)
+        if isinstance(self.prototypes, Prototypes):  # of another forest, with their pairs
+            rows = np.full(self.prototypes.n_compared, -1)
+            return rows if self.prototypes.columns is None else self.prototypes.columns, self.prototypes
+        if self.prototypes is not None and kernel.is_precomputed:
+            columns: IntArray = np.asarray(self.prototypes, dtype=np.int64)
+            return columns, self._set_against(Prototypes(None, columns), np.zeros(len(columns)))
+        if self.prototypes is not None:
+            given = read_prototypes(unfitted_copy(self), self.prototypes, samples, mix=self._mixes_)
+            return np.full(len(given), -1), self._set_against(Prototypes(given), np.zeros(len(given)))
         if kernel.is_precomputed:
-            n = count_prototypes(self.n_prototypes, len(kept))
-            places = Things(tuple(range(len(kept))))
-            columns: IntArray = kept[choose_prototypes(places, n, self._prototype_seed_)]
-            if self.prototypes is not None:
-                columns = np.asarray(self.prototypes, dtype=np.int64)
-            return columns, Prototypes(None, columns)
+            samples = Things(tuple(range(len(kept))))
         chosen = choose_prototypes(samples, self.n_prototypes, self._prototype_seed_)
-        return kept[chosen], Prototypes(samples.take(chosen))
+        found = Prototypes(None, kept[chosen]) if kernel.is_precomputed else Prototypes(samples.take(chosen))
+        return kept[chosen], self._set_against(found, targets_of(samples, reading.table.target)[chosen])
+
+    def _set_against(self, prototypes: Prototypes, targets: npt.NDArray[Any]) -> Prototypes:
+        """With `contrast`, set every second prototype against another one, of another target where there is one."""
+        return prototypes.set_against(targets, self._prototype_seed_) if self.contrast else prototypes
 
     def _n_table_features(self) -> int:
         return self._n_columns_
 
     def _table_schema(self) -> dict[str, Any]:
-        raw = tuple(self.schema_.categories[f] for f in self._raw_columns()) if self.mix else ()
+        raw = tuple(self.schema_.categories[f] for f in self._raw_columns()) if self._mixes_ else ()
         schema = Schema(None, (None,) * len(self._kept_) + raw)
         return {"n_features_in_": len(self._columns_), "feature_names_in_": None, "schema_": schema}
 
     def _grow(self, engine: Engine, coded: Any, reading: Reading, before: Self) -> None:
         """Grow from all columns; then keep those that the trees use."""
+        table: Any = reading.table.X
         if self.warm_start and hasattr(before, "forest_"):
+            require_same_pairs(table.prototypes, before._kept_, before._columns_)
             before = copy.copy(before)
             before.forest_ = widen(before.forest_, before._columns_, before._n_columns_)
-        table: Any = reading.table.X
-        if self.mix:
+        if self._mixes_:
             self.growth_ = replace(self.growth_, feature_weights=share_draws(table.n_kernel, table.shape[1]))
         super()._grow(engine, coded, reading, before)
         used = np.unique(self.forest_.feature[self.forest_.feature >= 0]).astype(np.int64)
@@ -240,7 +245,7 @@ class KernelForest(RandomForest):
         self.forest_ = narrow(self.forest_, self._columns_)
         of_kernel = self._columns_[self._columns_ < self._n_prototypes_]
         self.growth_ = replace(self.growth_, feature_weights=())  # said of columns that are gone
-        self.prototype_rows_ = self._rows_[of_kernel]
+        self.prototype_rows_ = self._rows_[table.prototypes.compared_by(of_kernel)]
         del self._rows_
         self._kept_ = table.prototypes.take(of_kernel)
 
@@ -249,9 +254,9 @@ class KernelForest(RandomForest):
     def _read(self, X: Any) -> Any:
         """Read samples, and compare them with the prototypes that the trees use."""
         check_is_fitted(self, "forest_")
-        table = KernelTable(self._read_sight(X, reset=False), mix=self.mix)
+        table = KernelTable(self._read_sight(X, reset=False), mix=self._mixes_)
         table.compare(self.kernel_, open_engine(self.engine), self._kept_, count_threads(self.n_jobs))
-        return table.keep_raw(self._raw_columns()) if self.mix else table
+        return table.keep_raw(self._raw_columns()) if self._mixes_ else table
 
     def _raw_columns(self) -> IntArray:
         """Columns of X that the trees use beside the kernel."""
@@ -284,8 +289,8 @@ class KernelForest(RandomForest):
         Returns
         -------
         array of shape (n_samples, n_columns)
-            A column for each entry of `prototypes_`, then with `mix=True` the columns of X that the trees use.
-            `estimators_` predict from it.
+            A column for each entry of `column_names_`: kernels, or differences of two, then columns of X where they
+            stand beside the kernel (`mix`). `estimators_` predict from it.
         """
         return np.concatenate(list(self._read(X).row_blocks()))
 
@@ -327,12 +332,28 @@ class KernelForest(RandomForest):
 
     @property
     def column_names_(self) -> list[str]:
-        """A name for each column that the trees use: the row of the prototype, or the name of a raw column."""
+        """A name for each column that the trees use: the row of one prototype or two, or the name of a raw column."""
         check_is_fitted(self, "forest_")
-        prototypes = [f"row {row}" if row >= 0 else f"prototype {i}" for i, row in enumerate(self.prototype_rows_)]
+        compared = [f"row {row}" if row >= 0 else f"prototype {i}" for i, row in enumerate(self.prototype_rows_)]
+        if self._kept_.pairs is not None:
+            pairs = self._kept_.pairs.tolist()
+            compared = [compared[i] + (f" - {compared[j]}" if j >= 0 else "") for i, j in pairs]
         names = getattr(self, "feature_names_in_", None)
-        raw = self._raw_columns().tolist() if self.mix else []
-        return prototypes + [f"x{f}" if names is None else str(names[f]) for f in raw]
+        raw = self._raw_columns().tolist() if self._mixes_ else []
+        return compared + [f"x{f}" if names is None else str(names[f]) for f in raw]
+
+    @property
+    def prototype_importances_(self) -> FloatArray:
+        """`feature_importances_` by prototype, in the order of `prototypes_`; those of a pair have half of it each."""
+        of_columns = self.feature_importances_[: len(self._kept_)]
+        if self._kept_.pairs is None:
+            return of_columns
+        first, second = self._kept_.pairs.T
+        paired = second >= 0
+        each = np.zeros(self._kept_.n_compared)
+        np.add.at(each, first, np.where(paired, of_columns / 2, of_columns))
+        np.add.at(each, second[paired], of_columns[paired] / 2)
+        return each
 
     def prune_prototypes(self, X: Any, y: Any, n: float, sample_weight: Any = None, **by_row: Any) -> Self:
         """Grow a forest from the prototypes that matter most alone: it is smaller, and quicker to predict.
@@ -342,7 +363,7 @@ class KernelForest(RandomForest):
         X, y, sample_weight, groups, stratify
             What `fit` was given.
         n : int or float
-            How many prototypes to keep, by `feature_importances_`; a float is a share.
+            How many prototypes to keep, by `prototype_importances_`; a float is a share.
 
         Returns
         -------
@@ -361,11 +382,12 @@ class KernelForest(RandomForest):
         """
         check_is_fitted(self, "forest_")
         params.check_argument("n", n, (params.Whole(1), params.Share()))
-        importance = self.feature_importances_[: len(self._kept_)]
-        best = np.argsort(-importance, kind="stable")[: count_prototypes(n, len(self._kept_))]
-        kept = self._kept_.take(np.sort(best))
+        best = np.argsort(-self.prototype_importances_, kind="stable")
+        best = np.sort(best[: count_prototypes(n, self._kept_.n_compared)])
+        rows, kept = self.prototype_rows_[best], replace(self._kept_, pairs=None).take(best)
+        known = np.unique(np.asarray(y)[rows], return_inverse=True)[1] if (rows >= 0).all() else np.zeros(len(rows))
         twin = unfitted_copy(self)
-        twin.prototypes = kept.columns if kept.samples is None else kept.samples
+        twin.prototypes = self._set_against(kept, known)
         if self.kernel == "auto":
             twin.__dict__.update(self.choice_.words)
         return twin.fit(X, y, sample_weight, **by_row)
@@ -441,6 +463,13 @@ def share_draws(n_kernel: int, n_columns: int) -> tuple[float, ...]:
     return (float(n_raw),) * n_kernel + (float(n_kernel),) * n_raw if n_raw != n_kernel else ()
 
 
+def require_same_pairs(prototypes: Prototypes, kept: Prototypes, columns: IntArray) -> None:
+    """Refuse to grow on where prototypes are set against others than before: y is not the same."""
+    again = prototypes.take(columns[columns < len(prototypes)])
+    if not np.array_equal(again.pairs, kept.pairs):  # type: ignore[arg-type]
+        raise DataError("warm_start=True grows on from the same samples, but X or y have changed. Fit anew.")
+
+
 def narrow(forest: Forest, columns: IntArray) -> Forest:
     """Number features by their places among the columns that are used."""
     place = np.full(forest.n_features + 1, -1, dtype=np.int32)  # the last is that of leaves, -1
@@ -455,113 +484,6 @@ def widen(forest: Forest, columns: IntArray, n_columns: int) -> Forest:
 
 
 # ----------------------------------------------------------------------------------------------------------- estimators
-
-# What a forest's parameters say of single features means nothing where features are prototypes.
-DROPPED = ("monotonic_cst", "interaction_cst", "feature_weights", "missing")
-ADDED: dict[str, tuple[Any, str]] = {
-    "kernel": (
-        "gaussian",
-        """kernel : str or function, default="gaussian"
-        "gaussian" exp(-gamma·d²) of a distance d, "poly" (gamma·x·y)^degree, "poly_inhomogeneous" (gamma·x·y +
-        1)^degree, "tanh" tanh(gamma·x·y + coef0), "precomputed" (X is the kernel of all samples with the training
-        samples), or a function of two samples that gives a number. "auto" chooses by out-of-bag error.""",
-    ),
-    "distance": (
-        "l2",
-        """distance : str or function, default="l2"
-        Of the Gaussian kernel. "l2" of vectors and curves, "derivative" of the differences of neighbouring values,
-        "dtw" dynamic time warping, "correlation" of shape alone: curves brought to mean 0 and length 1. Or a function
-        of two samples that gives a number.""",
-    ),
-    "gamma": (
-        "median",
-        """gamma : float, "median" or "scale", default="median"
-        "median": 1 over the median squared distance of pairs (or of x·x). "scale": 1 over the number of places times
-        the variance of all values. It moves thresholds between two training samples, and chooses no cut.""",
-    ),
-    "degree": (
-        3,
-        """degree : int, default=3
-        Of the polynomial kernels.""",
-    ),
-    "coef0": (
-        0.0,
-        """coef0 : float, default=0.0
-        Of the tanh kernel.""",
-    ),
-    "band": (
-        0.1,
-        """band : float or None, default=0.1
-        Of dynamic time warping: how far a path may stray from the diagonal, as a share of the longer curve. None: as
-        far as it likes.""",
-    ),
-    "n_prototypes": (
-        "auto",
-        """n_prototypes : int, float, "auto" or "all", default="auto"
-        How many of the distinct training samples others are compared with; a float is a share. "auto": all up to 500,
-        else a sample of 500, drawn from the seed.""",
-    ),
-    "prototypes": (
-        None,
-        """prototypes : samples or None, default=None
-        Samples to compare with instead of training samples; of a precomputed kernel, numbers of columns.""",
-    ),
-    "mix": (
-        False,
-        """mix : bool, default=False
-        Whether the columns of X, categories too, stand beside those of the kernel. Half of the draws of features are
-        then columns of X.""",
-    ),
-}
-
-
-def with_kernels(kind: Kind) -> Kind:
-    """Give a kernel forest the parameters and the documentation of the forest below it, and those of kernels."""
-    above: Any = kind.__mro__[2]
-    own = list(inspect.signature(above.__init__).parameters.values())
-    own = [parameter for parameter in own if parameter.name not in DROPPED]
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    added = [inspect.Parameter(name, keyword, default=default) for name, (default, _) in ADDED.items()]
-    signature = inspect.Signature([*own[:2], *added, *own[2:]])
-
-    def init(self: Any, *args: Any, **given: Any) -> None:
-        bound = signature.bind(self, *args, **given)
-        bound.apply_defaults()
-        for name, value in list(bound.arguments.items())[1:]:
-            setattr(self, name, value)
-
-    vars(init)["__signature__"] = signature  # where scikit-learn looks for the names of parameters
-    setattr(kind, "__init__", init)  # noqa: B010  (mypy allows no other way)
-    kind.__doc__ = _join_docs(kind.__doc__ or "", above.__doc__ or "")
-    return kind
-
-
-def _join_docs(own: str, above: str) -> str:
-    """Put the parameters and attributes of a forest between the parts of a docstring, with those of kernels."""
-    shared = above[above.index("    Parameters\n") : above.index("    Examples\n")]
-    for name in DROPPED:
-        shared = re.sub(rf"\n    {name} : .*(?:\n        .*)*", "", shared)
-    first = re.search(r"\n    n_estimators : .*(?:\n        .*)*", shared)
-    assert first  # noqa: S101  (for the type checker: forests have trees)
-    texts = "".join(f"\n    {text}" for _, text in ADDED.values())
-    shared = shared[: first.end()] + texts + shared[first.end() :]
-    return own.replace("    Examples\n", shared.rstrip() + ATTRIBUTES + "\n    Examples\n")
-
-
-ATTRIBUTES = """
-    kernel_ : weald.kernels.Kernel
-        The kernel that was used, with gamma as a number.
-    choice_ : weald.kernel_choice.Choice
-        With `kernel="auto"`: what was tried, what was chosen, and why.
-    sample_kind_ : str
-        What samples are: "vectors", "curves" or "things".
-    prototypes_ : samples
-        The prototypes that the trees use.
-    prototype_rows_ : array of int
-        Their rows in the training data; -1 where prototypes were given.
-    column_names_ : list of str
-        A name for each column that the trees use: the row of the prototype, or the name of a raw column.
-"""
 
 
 @with_kernels

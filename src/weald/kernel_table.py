@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from weald.engines import comparing
 from weald.engines.door import Engine
-from weald.kernels import Kernel, Prepared
+from weald.kernels import Kernel, Prepared, choose_opposites
 from weald.model import FloatArray, IntArray
 from weald.samples import AnySamples, Sight, Vectors
 
@@ -24,20 +23,32 @@ BLOCK = 2**21  # values that are computed at a time
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Prototypes:
-    """What samples are compared with: samples, or columns of a precomputed kernel."""
+    """What samples are compared with: samples, or columns of a precomputed kernel.
+
+    A column of the table is the kernel with one of them or, where there are pairs, `Kernel.contrast` of two.
+    """
 
     samples: AnySamples | None
     columns: IntArray | None = None
+    pairs: IntArray | None = None  # columns of the table x 2, places among the prototypes; -1: none
 
     def __len__(self) -> int:
+        """Count the columns of the table."""
+        return self.n_compared if self.pairs is None else len(self.pairs)
+
+    @property
+    def n_compared(self) -> int:
+        """Number of prototypes."""
         return len(self.columns if self.samples is None else self.samples)  # type: ignore[arg-type]
 
     def __repr__(self) -> str:
-        return f"<{len(self)} prototypes>"
+        return f"<{self.n_compared} prototypes>"
 
     def __eq__(self, other: object) -> bool:
         """Say whether they are the same: by hash where they have some."""
         if not isinstance(other, Prototypes) or type(self.samples) is not type(other.samples):
+            return False
+        if (self.pairs is None) != (other.pairs is None) or not np.array_equal(self.pairs, other.pairs):  # type: ignore[arg-type]
             return False
         if self.samples is None or other.samples is None:
             return np.array_equal(self.columns, other.columns)  # type: ignore[arg-type]
@@ -48,12 +59,33 @@ class Prototypes:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def compared_by(self, numbers: IntArray) -> IntArray:
+        """Places of the prototypes that some columns of the table need."""
+        if self.pairs is None:
+            return numbers
+        places = np.unique(self.pairs[numbers])
+        return places[places >= 0]
+
+    def set_against(self, targets: npt.NDArray[Any], seed: int) -> "Prototypes":
+        """Pair every second prototype with another one, of another target where there is one."""
+        hashes = None if self.samples is None else self.samples.hashes()
+        opposites = choose_opposites(np.arange(len(targets)) if hashes is None else hashes, targets, seed)
+        if opposites is None:
+            return self
+        places = np.arange(len(targets))
+        return Prototypes(self.samples, self.columns, np.stack([places, np.where(places % 2, -1, opposites)], axis=1))
+
     def take(self, numbers: IntArray) -> "Prototypes":
-        """Keep some of them."""
+        """Keep some columns of the table, and the prototypes that they need."""
+        needed = self.compared_by(numbers)
+        pairs = None
+        if self.pairs is not None:
+            pairs = self.pairs[numbers]
+            pairs = np.where(pairs < 0, -1, np.searchsorted(needed, pairs))
         if self.samples is None:
             assert self.columns is not None  # noqa: S101  (for the type checker: one of both is there)
-            return Prototypes(None, self.columns[numbers])
-        return Prototypes(self.samples.take(numbers))
+            return Prototypes(None, self.columns[needed], pairs)
+        return Prototypes(self.samples.take(needed), None, pairs)
 
 
 class KernelTable:
@@ -131,8 +163,8 @@ class KernelTable:
         step = max(4, BLOCK // n_rows)
         for begin in range(0, self._n_kernel, step):
             end = min(self._n_kernel, begin + step)
-            prototypes = self._prepare(self._prototypes.take(np.arange(begin, end)))
-            yield self._compute(self._samples, prototypes), range(begin, end)
+            part = self._prototypes.take(np.arange(begin, end))
+            yield self._compute(self._samples, self._prepare(part), part.pairs), range(begin, end)
         if len(self._raw_kept):
             assert self.raw is not None  # noqa: S101  (for the type checker: there are raw columns)
             yield np.asfortranarray(self.raw[:, self._raw_kept]), range(self._n_kernel, self.shape[1])
@@ -145,7 +177,7 @@ class KernelTable:
             rows = np.arange(begin, min(len(self), begin + step))
             part = self.sight.take(rows)
             samples = sight_matrix(part) if self._kernel.is_precomputed else self._kernel.prepare(part.samples)
-            values = self._compute(samples, prototypes)
+            values = self._compute(samples, prototypes, self._prototypes.pairs)
             yield values if self.raw is None else np.hstack([values, self.raw[np.ix_(rows, self._raw_kept)]])
 
     def _prepare(self, prototypes: Prototypes) -> Any:
@@ -153,15 +185,17 @@ class KernelTable:
             return prototypes.columns
         return self._kernel.prepare(prototypes.samples)
 
-    def _compute(self, samples: Any, prototypes: Prepared) -> FloatArray:
-        """Values of some prototypes (rows x prototypes)."""
-        if self._kernel.is_precomputed:
-            values: FloatArray = np.asfortranarray(samples[:, prototypes])
-            return values
-        n = len(prototypes) if not isinstance(prototypes, comparing.Samples) else len(prototypes.starts) - 1
-        if n == 0:
+    def _compute(self, samples: Any, prototypes: Prepared, pairs: IntArray | None) -> FloatArray:
+        """Values of some columns (rows x columns)."""
+        if len(prototypes) == 0:
             return np.empty((len(samples), 0))
-        return self._kernel.columns(self._engine, samples, prototypes, self._n_threads).T
+        kernel = self._kernel
+        if kernel.is_precomputed:
+            values: FloatArray = samples[:, prototypes].T
+        else:
+            compare = kernel.columns if pairs is None else kernel.sums
+            values = compare(self._engine, samples, prototypes, self._n_threads)
+        return np.ascontiguousarray(values if pairs is None else kernel.contrast(values, pairs)).T
 
 
 def sight_matrix(sight: Sight) -> FloatArray:

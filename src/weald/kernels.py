@@ -4,9 +4,11 @@ KERNELS, DISTANCES    the names there are
 Kernel                a kernel that is ready to compare samples with prototypes
 resolve_kernel        from the user's words and the training samples to a Kernel
 choose_prototypes     which training samples others are compared with
+choose_opposites      which prototype is set against which
 
 A cut of a kernel's column is a cut of what the kernel is a function of: the distance from the prototype, or the product
-with it. Any Gaussian of one distance offers the same cuts, and so does any odd power of the product.
+with it. Any Gaussian of one distance offers the same cuts, and so does any odd power of the product. Every second
+column sets its prototype against another one, and asks which of both a sample is more like.
 """
 
 import math
@@ -15,11 +17,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from weald.draws import draw_many
 from weald.engines import comparing
 from weald.engines.comparing import KernelRule
 from weald.engines.door import Engine
+from weald.engines.reference import below
 from weald.errors import DataError, DataTypeError, warn
 from weald.model import FloatArray, IntArray
 from weald.params import is_whole
@@ -68,6 +72,28 @@ class Kernel:
         assert self.function is not None  # noqa: S101  (for the type checker: all others are numbers)
         values = _call(self.function, samples, prototypes)
         return values if self.rule.shape == "plain" else comparing.shape_of(values * values, self.rule)
+
+    def sums(self, engine: Engine, samples: Prepared, prototypes: Prepared, n_threads: int) -> FloatArray:
+        """What the kernel is a function of: squared distances, or products (prototypes x samples)."""
+        plain = replace(self, rule=replace(self.rule, shape="plain")).columns(engine, samples, prototypes, n_threads)
+        return plain * plain if self.function is not None and self.rule.shape == "gaussian" else plain
+
+    def contrast(self, sums: FloatArray, pairs: IntArray) -> FloatArray:
+        """Turn sums into columns for pairs (columns x samples): the kernel with the first, less that with the second.
+
+        Of the Gaussian kernel it is the difference of exponents, the logarithm of K(a, x) / K(b, x), so that gamma
+        chooses no cut here either. Where there is no second (-1), it is the kernel with the first.
+        """
+        first, second = pairs.T
+        alone = second < 0
+        a, b = first[~alone], second[~alone]
+        columns = np.empty((len(pairs), sums.shape[1]))
+        columns[alone] = comparing.shape_of(sums[first[alone]], self.rule)
+        if self.rule.shape == "gaussian":
+            columns[~alone] = (sums[b] - sums[a]) * self.rule.gamma
+        else:
+            columns[~alone] = comparing.shape_of(sums[a], self.rule) - comparing.shape_of(sums[b], self.rule)
+        return _check_values(columns, self.name)
 
 
 def transform(matrix: FloatArray, distance: str) -> FloatArray:
@@ -218,10 +244,7 @@ def find_gamma(gamma: Any, kernel: Kernel, samples: AnySamples, engine: Engine, 
 
 def _median_size(kernel: Kernel, some: Prepared, engine: Engine, n_threads: int) -> float:
     """Find the median squared distance of pairs, or the median product of samples with themselves."""
-    plain = replace(kernel, rule=replace(kernel.rule, shape="plain"))
-    sums = plain.columns(engine, some, some, n_threads)
-    if kernel.function is not None:
-        sums = sums * sums
+    sums = kernel.sums(engine, some, some, n_threads)
     if kernel.rule.pairing == "product" and kernel.function is None:
         sizes = np.abs(np.diag(sums))
     else:
@@ -252,6 +275,45 @@ def choose_prototypes(samples: AnySamples, n_prototypes: Any, seed: int) -> IntA
     draws = draw_many(seed, rows if hashes is None else hashes[rows], 0, PURPOSE_PROTOTYPES, 0)
     chosen: IntArray = rows[np.sort(np.argsort(draws, kind="stable")[:n])]
     return chosen
+
+
+def choose_opposites(addresses: IntArray, targets: npt.NDArray[Any], seed: int) -> IntArray | None:
+    """Draw for each prototype another one of another target; where all have one target, any other. None: no two.
+
+    Prototypes stand in the order of their targets, and those after the last of one's own target, around the end, are
+    drawn from.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weald.kernels import choose_opposites
+    >>> targets = np.array([0, 1, 1, 0, 2])
+    >>> bool((targets[choose_opposites(np.arange(5), targets, seed=7)] != targets).all())
+    True
+    """
+    n = len(targets)
+    if n < 2:
+        return None
+    if (targets == targets[0]).all():
+        targets = np.arange(n)
+    order = np.argsort(targets, kind="stable")
+    ranked = targets[order]
+    begin, end = (np.searchsorted(ranked, targets, side=side) for side in ("left", "right"))
+    draws = draw_many(seed, addresses, 0, PURPOSE_PROTOTYPES, 1).tolist()
+    step = [below(bits, n - int(own)) for bits, own in zip(draws, end - begin, strict=True)]
+    opposites: IntArray = order[(end + np.array(step)) % n]
+    return opposites
+
+
+def targets_of(samples: AnySamples, target: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Give each sample the smallest target among its copies, so that the order of rows does not matter."""
+    hashes = samples.hashes()
+    if hashes is None:
+        return target
+    _, first, same = np.unique(hashes, return_index=True, return_inverse=True)
+    least = target[first].copy()
+    np.minimum.at(least, same, target)
+    return least[same]
 
 
 def count_prototypes(n_prototypes: Any, n_samples: int) -> int:

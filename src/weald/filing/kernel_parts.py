@@ -47,7 +47,7 @@ def check_parts(model: Any, head: Head) -> int:
     kind = KINDS.get(model.sample_kind_)
     require(kind, "It does not say what samples are.")
     _check_kernel(model.kernel_)
-    rows = model.prototype_rows_
+    rows, pairs = model.prototype_rows_, kept.pairs
     if model.kernel_.is_precomputed:
         numbers = kept.columns
         width = getattr(model, "n_features_in_", 0)
@@ -56,10 +56,16 @@ def check_parts(model: Any, head: Head) -> int:
     else:
         require(kind is not None and isinstance(kept.samples, kind), "Prototypes are of another kind than samples.")
         _check_samples(kept.samples, model)
-    proper = rows.dtype.kind == "i" and rows.shape == (n_kept,) and len(kept) == n_kept
+    if pairs is not None:
+        proper = pairs.dtype.kind == "i" and pairs.shape == (n_kept, 2)
+        proper = proper and all(
+            0 <= i < kept.n_compared and -1 <= j < kept.n_compared for i, j in pairs.tolist()
+        )
+        require(proper, "Pairs are not of the prototypes.")
+    proper = rows.dtype.kind == "i" and rows.shape == (kept.n_compared,) and len(kept) == n_kept
     require(proper, "Prototypes differ in number.")
     is_table = model.sample_kind_ == "vectors" and len(model.schema_.categories) > 0
-    n_raw = len(model.schema_.categories) if model.mix else 0
+    n_raw = len(model.schema_.categories) if model._mixes_ else 0
     require(n_all - n_prototypes == n_raw, "Columns beside the kernel differ in number.")
     return len(model.schema_.categories) if is_table else 0
 
