@@ -1,14 +1,19 @@
 """What kernel forests cost and how well they do, beside forests, nearest neighbours and support vector machines.
 
-    python benchmarks/kernels.py [--folder FOLDER] [--only accuracy,cost] [--quick] [--write]
+    python benchmarks/kernels.py [--folder FOLDER] [--only accuracy,defaults,cost] [--quick] [--write]
 
-Accuracy: parquet files of a folder, as in accuracy.py. A published split is used, else each seed splits anew and a
-third is for testing. Columns of tables are brought to mean 0 and variance 1 for all but the random forest; curves stay
-as they are. Each forest has 100 trees and counts as the mean over seeds. The support vector machine has the same
-Gaussian kernel (gamma="median"), and C of 1, 10, 100 by cross-validation. Seconds are of fit and prediction together.
+Data are parquet files of a folder, as in accuracy.py. Columns of tables are brought to mean 0 and variance 1 for all
+but the random forest; curves stay as they are. Forests have 100 trees.
+
+Accuracy: a published split is used, else each seed splits anew and a third is for testing; of large data up to 2,000
+rows are for each. Forests count as the mean over seeds. The support vector machine has the same Gaussian kernel
+(gamma="median"), and C of 1, 10, 100 by cross-validation. Seconds are of fit and prediction together.
+
+Defaults: what `contrast` and `mix` do, over many splits, curves too: as many training curves as the published split
+has, of other data two thirds and at most 600 rows. Two made-up sets have a ball and a slope as their border.
 
 Cost: a fit of 5,000 x 50 beside the plain forest's, 20,000 curves of 100 values that are all prototypes, and dynamic
-time warping. `--write` puts both into docs/kernel-forests.md.
+time warping. `--write` puts all into docs/kernel-forests.md.
 """
 
 import time
@@ -27,10 +32,10 @@ import weald
 PAGE = measure.ROOT / "docs" / "kernel-forests.md"
 CURVES = ("gunpoint", "ecg200", "italypowerdemand")
 TABLES = ("sonar", "diabetes", "satimage", "zipcode", "spam")
+MOST = 2000  # rows of large data for training, and for testing
 COLUMNS = (
     "random forest",
     "kernel forest",
-    "mix=True",
     'kernel="auto"',
     "1-NN, L2",
     "1-NN, DTW",
@@ -52,6 +57,7 @@ def splits(name, folder, n_seeds):
             train, test = train_test_split(np.arange(len(X)), test_size=1 / 3, random_state=seed, stratify=y)
         else:
             train, test = np.flatnonzero(is_train), np.flatnonzero(~is_train)
+        train, test = (few_of(rows) for rows in (train, test))
         scaler = StandardScaler().fit(X[train])
         same_scale = X if name in CURVES else scaler.transform(X)
         is_new = is_train is None or seed == 0
@@ -61,6 +67,11 @@ def splits(name, folder, n_seeds):
             (X[train], y[train], X[test], y[test]),
             (same_scale[train], y[train], same_scale[test], y[test]),
         )
+
+
+def few_of(rows):
+    """All rows, or some."""
+    return rows if len(rows) <= MOST else np.sort(np.random.default_rng(0).choice(rows, MOST, replace=False))
 
 
 def judge(model, X, y, fresh, truth):
@@ -122,7 +133,6 @@ def measure_accuracy(name, folder, n_trees, n_seeds):
         grown = {"n_estimators": n_trees, "random_state": seed}
         found["random forest"].append(judge(weald.RandomForestClassifier(**grown), *raw))
         found["kernel forest"].append(judge(weald.KernelForestClassifier(**grown), *scaled))
-        found["mix=True"].append(judge(weald.KernelForestClassifier(**grown, mix=True), *scaled))
         if name in CURVES or not folder:
             found['kernel="auto"'].append(judge(weald.KernelForestClassifier(**grown, kernel="auto"), *scaled))
         if not is_new:
@@ -158,6 +168,83 @@ def show_accuracy(given):
     text = measure.markdown(["data", "train + test × values", *COLUMNS], lines)
     caption = f"Errors in percent, and seconds. {measure.describe_machine('weald', 'scikit-learn', 'numpy')}."
     measure.publish(given, "kernel-accuracy", f"{text}\n\n{caption}")
+
+
+# ------------------------------------------------------------------------------------------------------------ defaults
+
+SETTINGS = {
+    "nothing but kernels": {"contrast": False, "mix": False},
+    "contrast": {"contrast": True, "mix": False},
+    "mix": {"contrast": False, "mix": True},
+    "both, the default": {},
+}
+# How many splits: more of small data, which are noisy.
+SPLITS = {
+    "ball": 5,
+    "slope": 5,
+    "gunpoint": 20,
+    "ecg200": 20,
+    "italypowerdemand": 20,
+    "sonar": 20,
+    "iris": 20,
+    "diabetes": 10,
+    "satimage": 3,
+    "zipcode": 3,
+    "spam": 3,
+    "letters": 3,
+    "boston": 10,
+    "kin40k": 3,
+}
+
+
+def split_anew(name, folder, seed):
+    """Rows for training and testing, with the random forest's first, and whether the target is a class."""
+    if name in ("ball", "slope"):
+        X = np.random.default_rng(seed).normal(size=(2500, 10))
+        y = ((X**2).sum(axis=1) < 9.34) if name == "ball" else X.sum(axis=1) > 0
+        return (X[:500], y[:500], X[500:], y[500:]), True
+    X, y, task, is_train = read_parquet(Path(folder) / f"{name}.parquet")
+    X, is_class = X.astype(np.float64), task == "classes"
+    n = int(is_train.sum()) if name in CURVES else min(600, 2 * len(X) // 3)
+    train, test = train_test_split(np.arange(len(X)), train_size=n, random_state=seed, stratify=y if is_class else None)
+    test = test[:MOST]
+    if name not in CURVES:
+        X = StandardScaler().fit(X[train]).transform(X)  # a random forest does not mind
+    return (X[train], y[train], X[test], y[test]), is_class
+
+
+def compare_defaults(name, folder, n_trees, n_splits):
+    """Mean error of each setting in percent (numbers: share of the variance that is left), and its standard error."""
+    errors = []
+    for seed in range(n_splits):
+        rows, is_class = split_anew(name, folder, seed)
+        kinds = (
+            (weald.RandomForestClassifier, weald.KernelForestClassifier)
+            if is_class
+            else (weald.RandomForestRegressor, weald.KernelForestRegressor)
+        )
+        models = [kinds[0](n_trees, random_state=seed)]
+        models += [kinds[1](n_trees, random_state=seed, **words) for words in SETTINGS.values()]
+        errors.append([100 * judge(model, *rows)[0] for model in models])
+        measure.say(name, seed)
+    return np.mean(errors, axis=0), np.std(errors, axis=0, ddof=min(1, n_splits - 1)) / np.sqrt(n_splits)
+
+
+def show_defaults(given):
+    """Print a table of settings."""
+    lines = []
+    for name, n_splits in SPLITS.items():
+        if given.folder is None and name not in ("ball", "slope"):
+            continue
+        means, noise = compare_defaults(name, given.folder, 5 if given.quick else 100, 1 if given.quick else n_splits)
+        cells = [f"**{mean:.1f}**" if mean == means.min() else f"{mean:.1f}" for mean in means]
+        lines.append([f"{name} ({n_splits})", *cells, f"± {noise.max():.1f}"])
+    text = measure.markdown(["data (splits)", "random forest", *SETTINGS, ""], lines)
+    caption = (
+        "Errors in percent, mean over splits, with the largest standard error of a line; for numbers (boston, kin40k) "
+        "the percentage of the variance that is left."
+    )
+    measure.publish(given, "kernel-defaults", f"{text}\n\n{caption} {measure.describe_machine('weald')}.")
 
 
 # ---------------------------------------------------------------------------------------------------------------- cost
@@ -237,10 +324,12 @@ def main():
     """Measure what was asked for."""
     parser = measure.options(__doc__, PAGE)
     parser.add_argument("--folder", help="parquet files; without, a small set that scikit-learn makes")
-    parser.add_argument("--only", default="accuracy,cost")
+    parser.add_argument("--only", default="accuracy,defaults,cost")
     given = parser.parse_args()
     if "accuracy" in given.only:
         show_accuracy(given)
+    if "defaults" in given.only:
+        show_defaults(given)
     if "cost" in given.only:
         show_cost(given)
 

@@ -96,8 +96,8 @@ class Interactions {
     std::vector<std::uint64_t> allowed_;
 };
 
-// Scales one after the other on a line. To find the one that covers a point takes as many steps as their number has bits:
-// sums_[i] adds up the scales before i, as many as its lowest bit says (a Fenwick tree).
+// Scales one after the other on a line. To find the one that covers a point takes as many steps as their number has
+// bits: sums_[i] adds up the scales before i, as many as its lowest bit says (a Fenwick tree).
 class ScaleLine {
   public:
     void append(std::uint64_t scale) {
@@ -201,7 +201,7 @@ class FeatureDraw {
     }
 
     std::vector<std::uint64_t> scales_;  // by feature
-    ScaleLine line_;  // by place in the order, those that are left
+    ScaleLine line_;                     // by place in the order, those that are left
     std::uint64_t scale_ = 0;
     std::uint64_t scale_left_ = 0;
     std::vector<std::uint32_t> features_;

@@ -58,9 +58,7 @@ def check_parts(model: Any, head: Head) -> int:
         _check_samples(kept.samples, model)
     if pairs is not None:
         proper = pairs.dtype.kind == "i" and pairs.shape == (n_kept, 2)
-        proper = proper and all(
-            0 <= i < kept.n_compared and -1 <= j < kept.n_compared for i, j in pairs.tolist()
-        )
+        proper = proper and all(0 <= i < kept.n_compared and -1 <= j < kept.n_compared for i, j in pairs.tolist())
         require(proper, "Pairs are not of the prototypes.")
     proper = rows.dtype.kind == "i" and rows.shape == (kept.n_compared,) and len(kept) == n_kept
     require(proper, "Prototypes differ in number.")
