@@ -126,6 +126,15 @@ def test_a_table_with_categories_and_holes_is_described():
     assert "Columns that are missing in more than half of the rows: holes." in text
 
 
+def test_names_of_classes_keep_their_letters():
+    X = mixed_table()
+    y = np.where(X["size"] > 0, "OAK-like", "ASH-like")
+    text = " ".join(Page(weald.RandomForestClassifier(10, random_state=0).fit(X, y).report(X, y).html).text)
+    assert "OAK-like" in text
+    assert "oak-like" not in text.replace("OAK-like", "").lower()
+    assert re.search(r"are taken for it\. Area [01]", text)
+
+
 def test_columns_are_described_as_numpy_does():
     column = np.array([3.0, 1.0, np.nan, 2.0, 2.0, np.inf])
     found = columns.describe(column, None)
@@ -296,6 +305,16 @@ def test_the_page_itself_loads_without_a_complaint_and_strange_script_does_not_r
     dom, console = open_page(file, tmp_path / "profile")
     assert 'id="broken"' not in dom
     assert "Content Security Policy" in " ".join(console)
+
+
+@needs_browser
+@pytest.mark.slow
+def test_the_page_can_be_printed(iris, tmp_path):
+    forest, X, y, *_ = iris
+    file, paper = tmp_path / "page.html", tmp_path / "page.pdf"
+    forest.report(X, y, file=file)
+    open_page(file, tmp_path / "profile", f"--print-to-pdf={paper}")
+    assert 4 <= len(re.findall(rb"/Type /Page\b", paper.read_bytes())) <= 12
 
 
 def contrast(one, other):
