@@ -67,6 +67,17 @@ def kill(local, which=None):
             os.kill(worker.pid, signal.SIGKILL)
 
 
+def comes_back(client, address, seconds=30):
+    """Wait until a worker is gone and another is in its place; say whether it came in time."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        workers = client.scheduler_info()["workers"]
+        if address not in workers and len(workers) == 2:
+            return True
+        time.sleep(0.2)
+    return False
+
+
 class Faults:
     """The forest that all fits must give, and how long they take when nothing happens."""
 
@@ -92,19 +103,19 @@ class Faults:
 
     def one_dies(self, n_runs):
         """Count the runs whose forest is the same although a worker was killed."""
-        n_same = 0
-        with start(2) as local, distributed.Client(local) as client:
-            for run in range(n_runs):
-                worker, moment = local.workers[run % 2], np.random.default_rng(run).random()
-                pid = worker.pid
-                timer = later(moment * self.seconds, lambda run=run: kill(local, run))
-                same = self.fit()
-                timer.join()
-                n_same += same
-                while worker.pid in (pid, None):  # until a nanny has started another
-                    time.sleep(0.1)
-                client.wait_for_workers(2)
-                measure.say(f"run {run}: killed after {moment:.2f} of the time, {'the same' if same else 'ANOTHER'}")
+        n_same = run = 0
+        while run < n_runs:  # a cluster whose worker does not come back is replaced
+            with start(2) as local, distributed.Client(local) as client:
+                is_whole = True
+                while is_whole and run < n_runs:
+                    address, moment = local.workers[run % 2].worker_address, np.random.default_rng(run).random()
+                    timer = later(moment * self.seconds, lambda run=run: kill(local, run))
+                    same = self.fit()
+                    timer.join()
+                    n_same += same
+                    measure.say(f"run {run}: killed at {moment:.2f} of the time, {'the same' if same else 'ANOTHER'}")
+                    run += 1
+                    is_whole = comes_back(client, address)
         return n_same
 
     def table_from_here(self):
