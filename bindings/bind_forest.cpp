@@ -308,19 +308,6 @@ NumpyMatrix<std::int32_t> bind_leaves(const Predictor& predictor, const AnyTable
     return to_numpy(std::move(leaves), matrix.n_rows, predictor.n_trees());
 }
 
-NumpyMatrix<double> bind_sum_votes(const Predictor& predictor, const AnyTable& x, bool hard, std::size_t n_threads,
-                                   const nb::object& watch) {
-    const Matrix matrix = matrix_of(x);
-    require_same_width(predictor, matrix);
-    std::vector<double> sums(matrix.n_rows * predictor.width());
-    Work work = make_work(n_threads, watch);
-    {
-        const nb::gil_scoped_release release;
-        predictor.add_votes(matrix, hard, sums, work);
-    }
-    return to_numpy(std::move(sums), matrix.n_rows, predictor.width());
-}
-
 // An origin is (which growth, seed, tree).
 using TreeOrigin = std::tuple<std::size_t, std::uint64_t, std::uint32_t>;
 
@@ -494,14 +481,13 @@ void bind_forest(nb::module_& module) {
             "leaf_start"_a, "leaf_class"_a, "leaf_weight"_a, "value"_a, "category_start"_a, "category_sets"_a)
         .def("leaves", &bind_leaves, "x"_a, "n_threads"_a, "watch"_a.none(),
              "Node number of each row's leaf inside each tree.")
-        .def("sum_votes", &bind_sum_votes, "x"_a, "hard"_a, "n_threads"_a, "watch"_a.none(),
-             "What the trees say of each row, added up in tree order.")
         .def("sum_votes_out_of_bag", &bind_sum_votes_out_of_bag, "codes"_a, "growths"_a, "origins"_a, "x"_a, "hard"_a,
              "sums"_a.none(), "n_trees"_a.none(), "room"_a, "n_threads"_a, "watch"_a.none(),
              "first_row"_a.none() = nb::none(),
-             "The same for rows outside the bags, how many trees spoke of each row, and after each tree the error and "
-             "the share of the rows that it is known of; origins are (which growth, seed, tree). Then what the last "
-             "two are made of: sums of errors in halves, sums of weights, and the shift of errors.");
+             "What the trees say of the rows outside their bags, added up in tree order; how many trees spoke of each "
+             "row; and after each tree the error and the share of the rows that it is known of. Origins are (which "
+             "growth, seed, tree). Then what the last two are made of: sums of errors in halves, sums of weights, and "
+             "the shift of errors.");
 }
 
 }  // namespace weald

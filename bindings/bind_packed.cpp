@@ -67,6 +67,7 @@ struct Arrays {
     Vector<double> value;
     Vector<std::int64_t> category_start;
     Vector<std::uint32_t> category_sets;
+    Vector<double> tree_weight;
 
     explicit Arrays(const nb::dict& arrays)
         : tree_start(nb::cast<Vector<std::int64_t>>(arrays["tree_start"])),
@@ -79,7 +80,8 @@ struct Arrays {
           leaf_weight(nb::cast<Vector<double>>(arrays["leaf_weight"])),
           value(nb::cast<Vector<double>>(arrays["value"])),
           category_start(nb::cast<Vector<std::int64_t>>(arrays["category_start"])),
-          category_sets(nb::cast<Vector<std::uint32_t>>(arrays["category_sets"])) {}
+          category_sets(nb::cast<Vector<std::uint32_t>>(arrays["category_sets"])),
+          tree_weight(nb::cast<Vector<double>>(arrays["tree_weight"])) {}
 
     ForestView view(std::uint32_t n_features, std::uint32_t n_classes) const {
         return {n_features,
@@ -110,7 +112,7 @@ nb::object bind_pack(std::uint32_t n_features, std::uint32_t n_classes, const nb
     std::optional<PackedBuffer> buffer;
     {
         const nb::gil_scoped_release release;
-        buffer.emplace(pack_forest(view, large, Verdict{total, hard}, work));
+        buffer.emplace(pack_forest(view, span_of(kept.tree_weight), large, Verdict{total, hard}, work));
     }
     return nb::cast(Packed(std::move(*buffer)));
 }
@@ -127,6 +129,9 @@ Output output_of(const Predictions& out) {
 void require_rows(const PackedForest& forest, const Matrix& x) {
     if (x.n_columns != forest.head().n_features) {
         throw std::invalid_argument("the table has another number of features than the forest");
+    }
+    if (!x.by_row.is_empty() && forest.head().has_categories()) {
+        throw std::invalid_argument("a sparse table has no categories");
     }
     if (!forest.is_large() && !fits_float(x)) {
         throw std::invalid_argument("small nodes are for tables of floats");
@@ -203,8 +208,8 @@ void bind_packed(nb::module_& module) {
         .def_prop_ro("is_large", [](const Packed& packed) { return packed.forest().is_large(); });
     module.def("pack_forest", &bind_pack, "n_features"_a, "n_classes"_a, "arrays"_a, "large"_a, "total"_a, "hard"_a,
                "n_threads"_a,
-               "Pack a forest with small nodes (exact for rows of floats) or large ones (exact for all); None if it "
-               "cannot be.");
+               "Pack a forest with small nodes (exact for rows of floats) or large ones (exact for all); None if it is "
+               "too large for them.");
     module.def(
         "fits_float", [](const AnyTable& x) { return fits_float(matrix_of(x)); }, "x"_a,
         "Whether all values of a table are floats.");

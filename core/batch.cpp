@@ -3,13 +3,16 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <memory>
+#include <utility>
 #include <vector>
 
 namespace weald {
 
 namespace {
 
-constexpr std::size_t kLanes = 8;                           // rows of a group, or trees that one row walks
+constexpr std::size_t kLanes = 8;                           // rows of a group
+constexpr std::size_t kTreeLanes = 16;                      // trees that one row walks together
 constexpr std::size_t kLine = 64;                           // bytes that the cache fetches at once
 constexpr std::size_t kTreeBytes = std::size_t{256} << 10;  // trees that are walked together
 constexpr std::size_t kBlockBytes = std::size_t{6} << 20;   // keys and sums of a task
@@ -20,65 +23,120 @@ constexpr std::size_t kLinesOfRow = 4;                      // of a large tree t
 
 // ---- Walking
 
-// The slot of the next node: twice the pair, and 1 more where the cut is below the key.
-template <class Key>
-inline std::uint64_t next_slot(std::uint64_t pair, const Key& cut, Key key) {
-#if defined(__x86_64__) && defined(__GNUC__)
-    // The compiler does not see that adding with carry does all of it.
-    asm("cmp %[key], %[cut]\n\tadc %[pair], %[pair]" : [pair] "+r"(pair) : [cut] "m"(cut), [key] "r"(key) : "cc");
-    return pair;
-#else
-    return 2 * pair + (cut < key);
-#endif
+// What a step must think of. Most rows need but the first.
+enum class With { kNumbers, kMissing, kCategories };
+
+// How to go on from a node, by its column.
+struct Ways {
+    std::uint32_t first_in_word;  // the first column of categories
+    std::uint32_t first_in_sets;  // the first one whose sets are not inside the nodes
+    CategorySetsView sets;
+
+    explicit Ways(const PackedForest& forest)
+        : first_in_word(kOwnColumns + forest.head().n_numbers),
+          first_in_sets(first_in_word + forest.head().n_in_word),
+          sets(forest.sets()) {}
+};
+
+template <class Node>
+inline bool goes_right_by_category(const Node& node, typename Node::Key key, const Ways& ways) {
+    return node.column() < ways.first_in_sets ? (node.cut >> (key & Node::kOthersInWord) & 1) == 0
+                                              : !ways.sets.goes_left(node.cut, key);
 }
 
-template <bool HasMissing, class Node>
-inline std::uint64_t step(const Node& node, typename Node::Key key) {
-    if constexpr (HasMissing) {
-        const bool goes_left = (node.link & kMissingGoLeft) != 0 && key == static_cast<typename Node::Key>(~0ull);
-        return 2 * std::uint64_t{node.pair()} + ((node.cut < key) & !goes_left);
-    } else {
-        return next_slot(node.pair(), node.cut, key);
+// The slot of the next node: twice the pair, and 1 more where the row goes right.
+template <With kWith, class Node>
+inline std::uint64_t step(const Node& node, typename Node::Key key, const Ways& ways) {
+    bool right = node.cut < key;
+    if constexpr (kWith != With::kNumbers) {
+        const bool is_missing = key == static_cast<typename Node::Key>(~0ull);
+        if constexpr (kWith == With::kCategories) {  // a word may be as large as the key of what is missing
+            if (node.column() >= ways.first_in_word) {
+                right = is_missing || goes_right_by_category(node, key, ways);
+            }
+        }
+        right = right && !(is_missing && (node.link & kMissingGoLeft) != 0);
     }
+    return 2 * std::uint64_t{node.pair()} + right;
 }
 
 using Slots = std::array<std::uint64_t, kLanes>;
+using TreeSlots = std::array<std::uint64_t, kTreeLanes>;
+
+#if defined(__x86_64__) && defined(__BMI2__) && defined(__GNUC__)
+constexpr bool kHasQuickStep = true;
+
+// The step of a lane whose row holds numbers only, in as few instructions as there can be: the sum with carry doubles
+// the pair and adds the comparison. Left to itself the compiler needs half as many again.
+template <std::size_t kLane, bool kLooks>
+inline void quick_step(const SmallNode* nodes, const std::uint32_t* group, std::uint64_t& at, std::uint32_t& arrived) {
+    static_assert(kLanes == 8 && SmallNode::kColumnMask == 0xFFC && kLinkBits == 2);
+    const std::uint32_t shift = SmallNode::kColumnBits + kLinkBits;
+    std::uint64_t link;
+    std::uint64_t key;
+    asm volatile(
+        "movl 4(%[nodes],%[at],8), %k[link]\n\t"
+        "movl %k[link], %k[key]\n\t"
+        "andl $0xFFC, %k[key]\n\t"
+        "movl %c[lane](%[group],%[key],8), %k[key]\n\t"
+        ".if %c[looks]\n\t"
+        "andl %k[link], %[arrived]\n\t"
+        ".endif\n\t"
+        "cmpl %k[key], (%[nodes],%[at],8)\n\t"
+        "shrxl %[shift], %k[link], %k[at]\n\t"
+        "adcq %[at], %[at]"
+        : [link] "=&r"(link), [key] "=&r"(key), [at] "+r"(at), [arrived] "+r"(arrived)
+        : [nodes] "r"(nodes), [group] "r"(group), [shift] "r"(shift), [lane] "i"(kLane * sizeof(std::uint32_t)),
+          [looks] "i"(kLooks)
+        : "cc", "memory");
+}
+
+template <std::size_t... kLane>
+Slots walk_quickly(const SmallNode* nodes, const std::uint32_t* group, std::index_sequence<kLane...>) {
+    Slots at{};
+    for (std::uint32_t arrived = 0; arrived == 0;) {
+        (quick_step<kLane, false>(nodes, group, at[kLane], arrived), ...);
+        arrived = kIsLeaf;
+        (quick_step<kLane, true>(nodes, group, at[kLane], arrived), ...);
+    }
+    return at;
+}
+#else
+constexpr bool kHasQuickStep = false;
+#endif
 
 // Walks a group of rows to their leaves in a tree.
-template <bool HasMissing, class Node>
-Slots walk_group(const Node* nodes, const typename Node::Key* group) {
+template <With kWith, class Node>
+Slots walk_group(const Node* nodes, const typename Node::Key* group, const Ways& ways) {
+    if constexpr (kHasQuickStep && kWith == With::kNumbers && std::is_same_v<Node, SmallNode>) {
+        return walk_quickly(nodes, group, std::make_index_sequence<kLanes>());
+    }
     Slots at{};
-    const auto key = [&](const Node& node, std::size_t lane) {
-        return group[std::size_t{node.link & Node::kColumnMask} * (kLanes >> kLinkBits) + lane];
-    };
     for (std::uint32_t arrived = 0; arrived == 0;) {
-#pragma GCC unroll 8
-        for (std::size_t lane = 0; lane < kLanes; ++lane) {
-            const Node& node = nodes[at[lane]];
-            at[lane] = step<HasMissing>(node, key(node, lane));
-        }
         arrived = kIsLeaf;
 #pragma GCC unroll 8
         for (std::size_t lane = 0; lane < kLanes; ++lane) {
             const Node& node = nodes[at[lane]];
             arrived &= node.link;
-            at[lane] = step<HasMissing>(node, key(node, lane));
+            const std::size_t column = std::size_t{node.link & Node::kColumnMask} * (kLanes >> kLinkBits);
+            at[lane] = step<kWith>(node, group[column + lane], ways);
         }
     }
     return at;
 }
 
 // Walks one row to its leaves in as many trees as there are lanes.
-template <class Node>
-Slots walk_trees(const std::array<const Node*, kLanes>& trees, const typename Node::Key* row) {
-    Slots at{};
+template <With kWith, class Node>
+TreeSlots walk_trees(const std::array<const Node*, kTreeLanes>& trees, const typename Node::Key* row,
+                     const Ways& ways) {
+    TreeSlots at{};
     for (std::uint32_t arrived = 0; arrived == 0;) {
         arrived = kIsLeaf;
-#pragma GCC unroll 8
-        for (std::size_t lane = 0; lane < kLanes; ++lane) {
+#pragma GCC unroll 16
+        for (std::size_t lane = 0; lane < kTreeLanes; ++lane) {
             const Node& node = trees[lane][at[lane]];
             arrived &= node.link;
-            at[lane] = step<true>(node, row[node.column()]);
+            at[lane] = step<kWith>(node, row[node.column()], ways);
         }
     }
     return at;
@@ -95,25 +153,25 @@ class Speaker {
           classes_(forest.classes().data()),
           mixed_(forest.mixed().data()) {}
 
-    // Adds what the leaf of that number says to the sums of a row.
-    void say(std::uint64_t number, double* sums) const {
+    // Adds what the leaf of that number says, times the weight of its tree, to the sums of a row.
+    void say(std::uint64_t number, double weight, double* sums) const {
         if (n_classes_ == 0) {
-            sums[0] += values_[number];
+            sums[0] += weight * values_[number];
         } else if (number < n_classes_) {
-            sums[number] += 1.0;
+            sums[number] += weight;
         } else {
-            say_mixed(mixed_[number - n_classes_], sums);
+            say_mixed(mixed_[number - n_classes_], weight, sums);
         }
     }
 
   private:
-    void say_mixed(const MixedLeaf& leaf, double* sums) const {
+    void say_mixed(const MixedLeaf& leaf, double weight, double* sums) const {
         if (hard_) {
-            sums[leaf.winner] += 1.0;
+            sums[leaf.winner] += weight;
             return;
         }
         for (std::uint32_t j = leaf.begin; j < leaf.end; ++j) {
-            sums[classes_[j]] += values_[j];
+            sums[classes_[j]] += weight * values_[j];
         }
     }
 
@@ -140,57 +198,75 @@ void store(const Output& output, double total, std::size_t row, std::span<const 
 
 // ---- Keys
 
-// A table as keys of some of its features. A row that is given in float has keys of double, too.
+// A table as keys of those columns that a forest asks for. A row that is given in float has keys of double, too.
 template <class Node>
 class KeyReader {
   public:
     using Key = typename Node::Key;
+    using Float = typename Node::Float;
 
-    KeyReader(const Matrix& x, std::span<const std::uint32_t> columns) : x_(x), columns_(columns) {
+    KeyReader(const Matrix& x, const PackedForest& forest)
+        : x_(x), features_(forest.columns()), n_numbers_(forest.head().n_numbers), n_in_word_(forest.head().n_in_word) {
         if (!x.by_row.is_empty()) {
-            column_of_.assign(x.n_columns, 0);
-            for (std::uint32_t c = 0; c < columns.size(); ++c) {
-                column_of_[columns[c]] = kOwnColumns + c;
+            column_of_.assign(x.n_columns, kNoColumn);
+            for (std::uint32_t c = 0; c < features_.size(); ++c) {
+                column_of_[features_[c]] = c;
             }
         }
     }
-    std::size_t n_keys() const { return kOwnColumns + columns_.size(); }
+    std::size_t n_keys() const { return kOwnColumns + features_.size(); }
+
+    // Prepares keys of rows that are going to be read.
+    void clear(std::span<Key> keys) const {
+        if (!x_.by_row.is_empty()) {
+            std::fill(keys.begin(), keys.end(), key_of(Float{0}));
+        }
+    }
 
     // Writes the keys of a row, `stride` apart; says whether one is missing.
     bool read(std::size_t row, Key* keys, std::size_t stride) const {
         keys[0] = 0;
         keys[stride] = static_cast<Key>(~0ull);
+        keys += kOwnColumns * stride;
         if (!x_.by_row.is_empty()) {
             return read_sparse(row, keys, stride);
         }
-        return x_.dispatch([&]<class Float>() { return read_dense<Float>(row, keys + kOwnColumns * stride, stride); });
+        return x_.dispatch([&]<class Given>() { return read_dense<Given>(row, keys, stride); });
     }
 
   private:
-    template <class Float>
+    Key category(std::size_t column, Float value) const {
+        return category_key<Key>(value, column < n_numbers_ + n_in_word_ ? Node::kOthersInWord : Node::kOthersInSets);
+    }
+
+    template <class Given>
     bool read_dense(std::size_t row, Key* keys, std::size_t stride) const {
         const std::byte* from = x_.data + static_cast<std::ptrdiff_t>(row) * x_.row_stride;
+        const auto value = [&](std::size_t column) {
+            Given given;
+            std::memcpy(&given, from + static_cast<std::ptrdiff_t>(features_[column]) * x_.column_stride, sizeof given);
+            return static_cast<Float>(given);
+        };
         Key largest = 0;
-        for (std::size_t c = 0; c < columns_.size(); ++c) {
-            Float value;
-            std::memcpy(&value, from + static_cast<std::ptrdiff_t>(columns_[c]) * x_.column_stride, sizeof value);
-            const Key key = key_of(static_cast<typename Node::Float>(value));
+        for (std::size_t c = 0; c < n_numbers_; ++c) {
+            const Key key = key_of(value(c));
             keys[c * stride] = key;
             largest = std::max(largest, key);
+        }
+        for (std::size_t c = n_numbers_; c < features_.size(); ++c) {
+            keys[c * stride] = category(c, value(c));
         }
         return largest == static_cast<Key>(~0ull);
     }
 
+    // Of a sparse table, which holds numbers only. What it leaves out has been cleared.
     bool read_sparse(std::size_t row, Key* keys, std::size_t stride) const {
-        for (std::size_t c = kOwnColumns; c < n_keys(); ++c) {
-            keys[c * stride] = key_of(typename Node::Float{0});
-        }
         Key largest = 0;
         const auto end = static_cast<std::size_t>(x_.by_row.starts[row + 1]);
         for (auto j = static_cast<std::size_t>(x_.by_row.starts[row]); j < end; ++j) {
             const std::uint32_t column = column_of_[static_cast<std::size_t>(x_.by_row.places[j])];
-            if (column != 0) {
-                const Key key = key_of(static_cast<typename Node::Float>(x_.by_row.values[j]));
+            if (column != kNoColumn) {
+                const Key key = key_of(static_cast<Float>(x_.by_row.values[j]));
                 keys[column * stride] = key;
                 largest = std::max(largest, key);
             }
@@ -198,9 +274,13 @@ class KeyReader {
         return largest == static_cast<Key>(~0ull);
     }
 
+    static constexpr std::uint32_t kNoColumn = ~0u;
+
     const Matrix& x_;
-    std::span<const std::uint32_t> columns_;
-    std::vector<std::uint32_t> column_of_;  // by feature, of a sparse table; 0: nobody asks for it
+    std::span<const std::uint32_t> features_;  // by column
+    std::size_t n_numbers_;
+    std::size_t n_in_word_;
+    std::vector<std::uint32_t> column_of_;  // by feature, of a sparse table
 };
 
 // ---- Rows and trees in blocks
@@ -212,7 +292,8 @@ class Batch {
 
     Batch(const PackedForest& forest, const Matrix& x, const Verdict& verdict, const Output& output, const Work& work)
         : forest_(forest),
-          reader_(x, forest.columns()),
+          ways_(forest),
+          reader_(x, forest),
           speaker_(forest, verdict.is_hard != 0),
           total_(verdict.total),
           output_(output),
@@ -224,19 +305,10 @@ class Batch {
         std::vector<Key> keys(reader_.n_keys());
         std::vector<double> sums(forest_.width());
         for (std::size_t row = 0; row < n_rows; ++row) {
-            reader_.read(row, keys.data(), 1);
+            reader_.clear(keys);
+            const bool has_missing = reader_.read(row, keys.data(), 1);
             std::fill(sums.begin(), sums.end(), 0.0);
-            for (std::size_t t = 0; t < forest_.n_trees(); t += kLanes) {
-                const std::size_t n = std::min(kLanes, forest_.n_trees() - t);
-                std::array<const Node*, kLanes> trees;
-                for (std::size_t lane = 0; lane < kLanes; ++lane) {
-                    trees[lane] = forest_.tree<Node>(t + std::min(lane, n - 1)).data();
-                }
-                const Slots at = walk_trees<Node>(trees, keys.data());
-                for (std::size_t lane = 0; lane < n; ++lane) {
-                    speaker_.say(trees[lane][at[lane]].cut, sums.data());
-                }
-            }
+            with(has_missing, [&]<With kWith>() { add_row<kWith>(keys.data(), sums.data()); });
             store(output_, total_, row, sums);
         }
     }
@@ -244,7 +316,9 @@ class Batch {
     void predict(std::size_t begin, std::size_t end) const {
         const std::size_t n_groups = (end - begin + kLanes - 1) / kLanes;
         const std::size_t group_keys = reader_.n_keys() * kLanes;
-        std::vector<Key> keys(n_groups * group_keys);
+        const auto kept = std::make_unique_for_overwrite<Key[]>(n_groups * group_keys);
+        const std::span<Key> keys(kept.get(), n_groups * group_keys);
+        reader_.clear(keys);
         std::vector<std::uint8_t> has_missing(n_groups);
         for (std::size_t place = 0; place < n_groups * kLanes; ++place) {
             const std::size_t group = place / kLanes;
@@ -261,8 +335,8 @@ class Batch {
                 const std::size_t n = std::min(kLanes, end - begin - group * kLanes);
                 const Key* of_group = keys.data() + group * group_keys;
                 double* of_rows = sums.data() + group * kLanes * width;
-                has_missing[group] != 0 ? add_group<true>(first, last, of_group, of_rows, n)
-                                        : add_group<false>(first, last, of_group, of_rows, n);
+                with(has_missing[group] != 0,
+                     [&]<With kWith>() { add_group<kWith>(first, last, of_group, of_rows, n); });
             }
         }
         for (std::size_t row = begin; row < end; ++row) {
@@ -290,18 +364,48 @@ class Batch {
         }
     }
 
-    template <bool HasMissing>
+    // Calls use.operator()<kWith>() with all that a step must think of.
+    template <class Use>
+    void with(bool has_missing, Use&& use) const {
+        if (forest_.head().has_categories()) {
+            use.template operator()<With::kCategories>();
+        } else if (has_missing) {
+            use.template operator()<With::kMissing>();
+        } else {
+            use.template operator()<With::kNumbers>();
+        }
+    }
+
+    double weight(std::size_t tree) const { return forest_.weights().empty() ? 1.0 : forest_.weights()[tree]; }
+
+    template <With kWith>
+    void add_row(const Key* keys, double* sums) const {
+        for (std::size_t t = 0; t < forest_.n_trees(); t += kTreeLanes) {
+            const std::size_t n = std::min(kTreeLanes, forest_.n_trees() - t);
+            std::array<const Node*, kTreeLanes> trees;
+            for (std::size_t lane = 0; lane < kTreeLanes; ++lane) {
+                trees[lane] = forest_.tree<Node>(t + std::min(lane, n - 1)).data();
+            }
+            const TreeSlots at = walk_trees<kWith, Node>(trees, keys, ways_);
+            for (std::size_t lane = 0; lane < n; ++lane) {
+                speaker_.say(trees[lane][at[lane]].cut, weight(t + lane), sums);
+            }
+        }
+    }
+
+    template <With kWith>
     void add_group(std::size_t first, std::size_t last, const Key* group, double* sums, std::size_t n) const {
         for (std::size_t t = first; t < last; ++t) {
             const Node* nodes = forest_.tree<Node>(t).data();
-            const Slots at = walk_group<HasMissing>(nodes, group);
+            const Slots at = walk_group<kWith>(nodes, group, ways_);
             for (std::size_t lane = 0; lane < n; ++lane) {
-                speaker_.say(nodes[at[lane]].cut, sums + lane * forest_.width());
+                speaker_.say(nodes[at[lane]].cut, weight(t), sums + lane * forest_.width());
             }
         }
     }
 
     const PackedForest& forest_;
+    Ways ways_;
     KeyReader<Node> reader_;
     Speaker speaker_;
     double total_;
@@ -318,10 +422,11 @@ void predict_with(const PackedForest& forest, const Matrix& x, const Verdict& ve
         return;
     }
     const bool few = x.n_rows * forest.n_trees() <= kFewSteps;
+    // As many blocks for each thread, two at least, so that none has long to wait for the last.
     const std::size_t most = std::max(kLanes, kBlockBytes / batch.row_bytes());
-    // Two blocks for each thread, so that none has long to wait for the last.
-    std::size_t rows = std::max(x.n_rows / (2 * work.n_threads()) + 1, std::min(kLeastRows, x.n_rows));
-    rows = (std::min(rows, most) + kLanes - 1) / kLanes * kLanes;
+    const std::size_t n_shares = work.n_threads() * std::max<std::size_t>(2, (x.n_rows / work.n_threads()) / most + 1);
+    std::size_t rows = std::max(x.n_rows / n_shares + 1, std::min({kLeastRows, most, x.n_rows}));
+    rows = (rows + kLanes - 1) / kLanes * kLanes;
     const std::size_t n_blocks = (x.n_rows + rows - 1) / rows;
     const auto predict = [&](std::size_t b, std::size_t) {
         batch.predict(b * rows, std::min(x.n_rows, (b + 1) * rows));

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <map>
 #include <stdexcept>
 #include <unordered_map>
 #include <utility>
@@ -36,6 +35,10 @@ struct Parts {
     std::size_t values;
     std::size_t classes;
     std::size_t mixed;
+    std::size_t weights;
+    std::size_t sets;
+    std::size_t words;
+    std::size_t lists;
     std::size_t end;
 
     explicit Parts(const PackedHead& head) {
@@ -51,6 +54,10 @@ struct Parts {
         values = take(head.n_values, sizeof(double));
         classes = take(head.n_classes != 0 ? head.n_values : 0, sizeof(std::uint32_t));
         mixed = take(head.n_mixed, sizeof(MixedLeaf));
+        weights = take(head.n_weights, sizeof(double));
+        sets = take(head.n_sets, sizeof(CategorySet));
+        words = take(head.n_words, sizeof(std::uint64_t));
+        lists = take(head.n_listed, sizeof(std::uint32_t));
         end = at;
     }
 };
@@ -167,90 +174,6 @@ class TreeLayout {
     std::uint32_t n_slots_ = 0;
 };
 
-// ---- What leaves say
-
-struct Leaves {
-    std::vector<std::uint32_t> numbers;  // by leaf: what it says; below n_classes: that class alone
-    std::vector<double> values;
-    std::vector<std::uint32_t> classes;
-    std::vector<MixedLeaf> mixed;
-};
-
-class LeafTable {
-  public:
-    explicit LeafTable(const ForestView& forest) : forest_(forest) {
-        std::size_t n_leaves = 0;
-        for (std::size_t i = 0; i < forest.feature.size(); ++i) {
-            if (forest.feature[i] < 0) {
-                leaves_.numbers.push_back(number_of(i, n_leaves++));
-            }
-        }
-        require(leaves_.values.size() < std::numeric_limits<std::uint32_t>::max(), "the forest has too many leaves");
-    }
-    Leaves take() { return std::move(leaves_); }
-
-  private:
-    using Share = std::pair<std::uint32_t, double>;
-
-    std::uint32_t number_of(std::size_t node, std::size_t leaf) {
-        if (forest_.n_classes == 0) {
-            leaves_.values.push_back(forest_.value[node]);
-            return static_cast<std::uint32_t>(leaves_.values.size() - 1);
-        }
-        return forest_.value.empty() ? of_weights(leaf) : of_bound(forest_.value[node]);
-    }
-
-    std::uint32_t of_weights(std::size_t leaf) {
-        const auto begin = static_cast<std::size_t>(forest_.leaf_start[leaf]);
-        const auto end = static_cast<std::size_t>(forest_.leaf_start[leaf + 1]);
-        if (end - begin == 1) {
-            return static_cast<std::uint32_t>(forest_.leaf_class[begin]);
-        }
-        double total = 0;  // of whole numbers, at most 2^53: exact
-        double most = -1;
-        std::uint32_t winner = 0;
-        for (std::size_t j = begin; j < end; ++j) {
-            total += forest_.leaf_weight[j];
-            if (forest_.leaf_weight[j] > most) {  // strictly: ties go to the first class
-                most = forest_.leaf_weight[j];
-                winner = static_cast<std::uint32_t>(forest_.leaf_class[j]);
-            }
-        }
-        std::vector<Share> shares;
-        for (std::size_t j = begin; j < end; ++j) {
-            shares.emplace_back(forest_.leaf_class[j], forest_.leaf_weight[j] / total);
-        }
-        return keep(std::move(shares), winner);
-    }
-
-    // A leaf that keeps to a promise: what it says is the share of the second of two classes.
-    std::uint32_t of_bound(double second) {
-        if (second == 0 || second == 1) {
-            return static_cast<std::uint32_t>(second);
-        }
-        return keep({{0, 1.0 - second}, {1, second}}, second > 0.5);
-    }
-
-    // Many leaves say the same.
-    std::uint32_t keep(std::vector<Share> shares, std::uint32_t winner) {
-        const auto [at, is_new] = known_.try_emplace({winner, std::move(shares)}, 0);
-        if (is_new) {
-            const auto begin = static_cast<std::uint32_t>(leaves_.values.size());
-            for (const auto& [k, share] : at->first.second) {
-                leaves_.classes.push_back(k);
-                leaves_.values.push_back(share);
-            }
-            leaves_.mixed.push_back({begin, static_cast<std::uint32_t>(leaves_.values.size()), winner});
-            at->second = forest_.n_classes + static_cast<std::uint32_t>(leaves_.mixed.size()) - 1;
-        }
-        return at->second;
-    }
-
-    const ForestView& forest_;
-    Leaves leaves_;
-    std::map<std::pair<std::uint32_t, std::vector<Share>>, std::uint32_t> known_;
-};
-
 // ---- Writing
 
 template <class Node>
@@ -262,56 +185,124 @@ auto cut_of(double threshold) {
     return key_of(cut);
 }
 
+// ---- Which columns nodes look at
+
+enum Kind : std::size_t { kNumbers, kInWord, kInSets, kNoSplit };
+constexpr std::size_t kKinds = 3;
+
+std::span<const std::uint32_t> categories_of(const ForestView& forest, std::size_t node) {
+    const auto set = static_cast<std::size_t>(forest.threshold[node]);
+    const auto begin = static_cast<std::size_t>(forest.category_start[set]);
+    return forest.category_sets.subspan(begin, static_cast<std::size_t>(forest.category_start[set + 1]) - begin);
+}
+
+template <class Node>
+Kind kind_of(const ForestView& forest, std::size_t node) {
+    if (forest.feature[node] < 0) {
+        return kNoSplit;
+    }
+    if ((forest.flags[node] & kCategorical) == 0) {
+        return kNumbers;
+    }
+    const std::span<const std::uint32_t> categories = categories_of(forest, node);
+    return categories.empty() || categories.back() < Node::kOthersInWord ? kInWord : kInSets;
+}
+
+struct Columns {
+    std::vector<std::uint32_t> features;                     // by column
+    std::array<std::size_t, kKinds> lengths{};               // columns of each kind
+    std::array<std::vector<std::uint32_t>, kKinds> numbers;  // by kind and feature: the column's
+
+    template <class Node>
+    static Columns used(const ForestView& forest) {
+        Columns columns;
+        columns.numbers.fill(std::vector<std::uint32_t>(forest.n_features, kNoColumn));
+        for (std::size_t i = 0; i < forest.feature.size(); ++i) {
+            if (const Kind kind = kind_of<Node>(forest, i); kind != kNoSplit) {
+                columns.numbers[kind][static_cast<std::size_t>(forest.feature[i])] = 0;
+            }
+        }
+        for (std::size_t kind = 0; kind < kKinds; ++kind) {
+            for (std::uint32_t f = 0; f < forest.n_features; ++f) {
+                if (columns.numbers[kind][f] != kNoColumn) {
+                    columns.numbers[kind][f] = static_cast<std::uint32_t>(columns.features.size());
+                    columns.features.push_back(f);
+                    ++columns.lengths[kind];
+                }
+            }
+        }
+        return columns;
+    }
+};
+
+// Numbers the sets of all nodes that do not have them inside.
+template <class Node>
+CategorySets sets_of(const ForestView& forest, std::vector<std::uint32_t>& numbers) {
+    CategorySets sets;
+    numbers.assign(forest.category_start.size(), 0);
+    for (std::size_t i = 0; i < forest.feature.size(); ++i) {
+        if (kind_of<Node>(forest, i) == kInSets) {
+            numbers[static_cast<std::size_t>(forest.threshold[i])] =
+                sets.add(categories_of(forest, i), (forest.flags[i] & kOthersLeft) != 0);
+        }
+    }
+    return sets;
+}
+
 struct Writer {
     const ForestView& forest;
-    std::span<const std::uint32_t> column_of;     // by feature
+    const Columns& columns;
     std::span<const std::uint32_t> leaf_numbers;  // by leaf
+    std::span<const std::uint32_t> set_numbers;   // by set of the forest
 
     template <class Node>
     void write(std::size_t tree, std::span<const std::uint32_t> slots, Node* nodes) const {
         const auto begin = static_cast<std::size_t>(forest.tree_start[tree]);
         std::size_t leaf = (begin + tree) / 2;  // a tree has one leaf more than it has splits
         for (std::size_t i = 0; i < slots.size(); ++i) {
-            const std::int32_t feature = forest.feature[begin + i];
             const std::uint32_t slot = slots[i];
-            if (feature < 0) {
+            const Kind kind = kind_of<Node>(forest, begin + i);
+            if (kind == kNoSplit) {
                 nodes[slot] = Node::make(leaf_numbers[leaf++], slot / 2, slot % 2, kIsLeaf);
                 continue;
             }
             const std::uint32_t bits = (forest.flags[begin + i] & kMissingLeft) != 0 ? kMissingGoLeft : 0;
-            const std::uint32_t column = kOwnColumns + column_of[static_cast<std::size_t>(feature)];
-            nodes[slot] = Node::make(cut_of<Node>(forest.threshold[begin + i]), slots[i + 1] / 2, column, bits);
+            const auto feature = static_cast<std::size_t>(forest.feature[begin + i]);
+            const std::uint32_t column = kOwnColumns + columns.numbers[kind][feature];
+            nodes[slot] = Node::make(cut<Node>(kind, begin + i), slots[i + 1] / 2, column, bits);
         }
+    }
+
+    template <class Node>
+    typename Node::Key cut(Kind kind, std::size_t node) const {
+        if (kind == kNumbers) {
+            return cut_of<Node>(forest.threshold[node]);
+        }
+        if (kind == kInSets) {
+            return set_numbers[static_cast<std::size_t>(forest.threshold[node])];
+        }
+        typename Node::Key word = 0;
+        for (const std::uint32_t category : categories_of(forest, node)) {
+            word |= typename Node::Key{1} << category;
+        }
+        return (forest.flags[node] & kOthersLeft) != 0 ? ~word : word;
     }
 };
 
-std::vector<std::uint32_t> used_features(const ForestView& forest) {
-    std::vector<bool> is_used(forest.n_features);
-    for (const std::int32_t feature : forest.feature) {
-        if (feature >= 0) {
-            is_used[static_cast<std::size_t>(feature)] = true;
-        }
-    }
-    std::vector<std::uint32_t> used;
-    for (std::uint32_t f = 0; f < forest.n_features; ++f) {
-        if (is_used[f]) {
-            used.push_back(f);
-        }
-    }
-    return used;
-}
-
 template <class T>
-void copy_to(std::span<std::byte> buffer, std::size_t at, const std::vector<T>& values) {
+void copy_to(std::span<std::byte> buffer, std::size_t at, std::span<const T> values) {
     if (!values.empty()) {
-        std::memcpy(buffer.data() + at, values.data(), values.size() * sizeof(T));
+        std::memcpy(buffer.data() + at, values.data(), values.size_bytes());
     }
 }
 
 template <class Node>
-PackedBuffer pack(const ForestView& forest, const Verdict& verdict, Work& work) {
-    const std::vector<std::uint32_t> columns = used_features(forest);
+PackedBuffer pack(const ForestView& forest, std::span<const double> weights, const Verdict& verdict, Work& work) {
+    const auto columns = Columns::used<Node>(forest);
     const Leaves leaves = LeafTable(forest).take();
+    std::vector<std::uint32_t> set_numbers;
+    const CategorySets kept_sets = sets_of<Node>(forest, set_numbers);
+    const CategorySetsView sets = kept_sets.view();
     std::vector<std::vector<std::uint32_t>> slots(forest.n_trees());
     std::vector<std::uint64_t> roots(forest.n_trees() + 1);
     work.run(forest.n_trees(), [&](std::size_t t, std::size_t) {
@@ -329,28 +320,34 @@ PackedBuffer pack(const ForestView& forest, const Verdict& verdict, Work& work) 
     head.node_bytes = sizeof(Node);
     head.n_features = forest.n_features;
     head.n_classes = forest.n_classes;
-    head.n_columns = static_cast<std::uint32_t>(columns.size());
+    head.n_columns = static_cast<std::uint32_t>(columns.features.size());
+    head.n_numbers = static_cast<std::uint32_t>(columns.lengths[kNumbers]);
+    head.n_in_word = static_cast<std::uint32_t>(columns.lengths[kInWord]);
     head.n_trees = forest.n_trees();
     head.n_slots = roots.back();
     head.n_values = leaves.values.size();
     head.n_mixed = leaves.mixed.size();
+    head.n_weights = weights.size();
+    head.n_sets = sets.sets.size();
+    head.n_words = sets.words.size();
+    head.n_listed = sets.lists.size();
     head.verdict = verdict;
     const Parts parts(head);
     head.n_bytes = parts.end;
     PackedBuffer buffer(parts.end);
     const std::span<std::byte> bytes = buffer.bytes();
     std::memcpy(bytes.data(), &head, sizeof head);
-    copy_to(bytes, parts.columns, columns);
-    copy_to(bytes, parts.roots, roots);
-    copy_to(bytes, parts.values, leaves.values);
-    copy_to(bytes, parts.classes, leaves.classes);
-    copy_to(bytes, parts.mixed, leaves.mixed);
-    std::vector<std::uint32_t> column_of(forest.n_features, kNoColumn);
-    for (std::uint32_t c = 0; c < columns.size(); ++c) {
-        column_of[columns[c]] = c;
-    }
+    copy_to<std::uint32_t>(bytes, parts.columns, columns.features);
+    copy_to<std::uint64_t>(bytes, parts.roots, roots);
+    copy_to<double>(bytes, parts.values, leaves.values);
+    copy_to<std::uint32_t>(bytes, parts.classes, leaves.classes);
+    copy_to<MixedLeaf>(bytes, parts.mixed, leaves.mixed);
+    copy_to<double>(bytes, parts.weights, weights);
+    copy_to<CategorySet>(bytes, parts.sets, sets.sets);
+    copy_to<std::uint64_t>(bytes, parts.words, sets.words);
+    copy_to<std::uint32_t>(bytes, parts.lists, sets.lists);
     auto* nodes = reinterpret_cast<Node*>(bytes.data() + parts.nodes);
-    const Writer writer{forest, column_of, leaves.numbers};
+    const Writer writer{forest, columns, leaves.numbers, set_numbers};
     work.run(forest.n_trees(), [&](std::size_t t, std::size_t) { writer.write(t, slots[t], nodes + roots[t]); });
     return buffer;
 }
@@ -374,6 +371,8 @@ void check_tree(const PackedForest& forest, std::size_t t) {
         const bool is_empty = node.link == 0 && node.pair() == 0 && node.cut == 0;  // no walk comes here
         require(is_empty || (node.column() >= kOwnColumns && node.column() - kOwnColumns < head.n_columns),
                 "a feature is out of range");
+        require(is_empty || node.column() - kOwnColumns < head.n_numbers + head.n_in_word || node.cut < head.n_sets,
+                "a set is out of range");
         require(is_empty || 2 * std::size_t{node.pair()} + 1 < nodes.size(), "a child is out of range");
         if (!is_empty) {  // whoever is led to must be there, and ahead, or the end
             const Node* children = nodes.data() + 2 * std::size_t{node.pair()};
@@ -401,17 +400,15 @@ PackedForest::PackedForest(std::span<const std::byte> buffer)
     values_ = at.operator()<double>(parts.values, head_->n_values);
     classes_ = at.operator()<std::uint32_t>(parts.classes, head_->n_classes != 0 ? head_->n_values : 0);
     mixed_ = at.operator()<MixedLeaf>(parts.mixed, head_->n_mixed);
+    weights_ = at.operator()<double>(parts.weights, head_->n_weights);
+    sets_ = {at.operator()<CategorySet>(parts.sets, head_->n_sets),
+             at.operator()<std::uint64_t>(parts.words, head_->n_words),
+             at.operator()<std::uint32_t>(parts.lists, head_->n_listed)};
 }
 
 PackedBuffer::PackedBuffer(std::size_t n_bytes) : lines_((n_bytes + kLine - 1) / kLine), n_bytes_(n_bytes) {}
 
 bool can_pack(const ForestView& forest, bool large) {
-    const bool has_sets = std::any_of(forest.flags.begin(), forest.flags.end(),
-                                      [](std::uint8_t flags) { return (flags & kCategorical) != 0; });
-    if (has_sets) {
-        return false;
-    }
-    const std::uint64_t most_columns = large ? LargeNode::kMostColumns : SmallNode::kMostColumns;
     const std::uint64_t most_slots = large ? LargeNode::kMostSlots : SmallNode::kMostSlots;
     for (std::size_t t = 0; t < forest.n_trees(); ++t) {
         // Clusters leave a quarter of their slots free at the most.
@@ -419,15 +416,22 @@ bool can_pack(const ForestView& forest, bool large) {
             return false;
         }
     }
-    return large || used_features(forest).size() <= most_columns;
+    if (large) {
+        return true;
+    }
+    const auto fits = [](std::uint32_t category) { return category < SmallNode::kOthersInSets; };
+    return std::all_of(forest.category_sets.begin(), forest.category_sets.end(), fits) &&
+           Columns::used<SmallNode>(forest).features.size() <= SmallNode::kMostColumns;
 }
 
-PackedBuffer pack_forest(const ForestView& forest, bool large, const Verdict& verdict, Work& work) {
+PackedBuffer pack_forest(const ForestView& forest, std::span<const double> weights, bool large, const Verdict& verdict,
+                         Work& work) {
     check_forest(forest);
+    require(weights.empty() || weights.size() == forest.n_trees(), "weights and trees differ in number");
     require(can_pack(forest, large), "this forest cannot be packed");
     require(std::none_of(forest.threshold.begin(), forest.threshold.end(), [](double t) { return t != t; }),
             "a threshold is not a number");
-    return large ? pack<LargeNode>(forest, verdict, work) : pack<SmallNode>(forest, verdict, work);
+    return large ? pack<LargeNode>(forest, weights, verdict, work) : pack<SmallNode>(forest, weights, verdict, work);
 }
 
 void check_packed(std::span<const std::byte> buffer) {
@@ -440,8 +444,10 @@ void check_packed(std::span<const std::byte> buffer) {
     require(large || head.node_bytes == sizeof(SmallNode), "nodes are of no known size");
     constexpr std::uint64_t kMost = std::uint64_t{1} << 40;  // so that sums of lengths cannot overflow
     require(head.n_trees > 0 && head.n_trees < kMost && head.n_slots < kMost && head.n_values < kMost &&
-                head.n_mixed < kMost && head.n_features > 0 && head.n_columns <= head.n_features &&
-                head.verdict.is_hard <= 1,
+                head.n_mixed < kMost && head.n_sets < kMost && head.n_words < kMost && head.n_listed < kMost &&
+                head.n_features > 0 && head.n_columns / kKinds <= head.n_features && head.n_numbers <= head.n_columns &&
+                head.n_in_word <= head.n_columns - head.n_numbers &&
+                (head.n_weights == 0 || head.n_weights == head.n_trees) && head.verdict.is_hard <= 1,
             "lengths are out of range");
     require(head.n_bytes == buffer.size() && Parts(head).end == buffer.size(),
             "the buffer is not as long as its parts");
@@ -455,6 +461,10 @@ void check_packed(std::span<const std::byte> buffer) {
     for (const MixedLeaf& leaf : forest.mixed()) {
         require(leaf.begin < leaf.end && leaf.end <= head.n_values && leaf.winner < head.n_classes,
                 "a leaf is out of range");
+    }
+    for (const CategorySet& set : forest.sets().sets) {
+        const std::uint64_t n = set.is_list != 0 ? head.n_listed : head.n_words;
+        require(set.begin <= n && set.length <= n - set.begin, "a set is out of range");
     }
     for (const std::uint32_t k : forest.classes()) {
         require(k < head.n_classes, "a class is out of range");

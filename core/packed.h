@@ -11,6 +11,10 @@
 // its children and the larger of its grandchildren share a line of the cache. A leaf leads back to itself: rows may be
 // moved on together until the last has arrived. It looks at a column that no table has, in which all keys are 0 (of a
 // leaf that is a left child) or the largest (of a right one), so its cut is free to number what it says.
+//
+// Columns are of three kinds, one behind the other: numbers; categories whose sets are words inside the nodes, and
+// those whose sets are elsewhere. The column of a node tells how to go on, and a feature may have columns of several
+// kinds.
 
 #pragma once
 
@@ -21,7 +25,9 @@
 #include <type_traits>
 #include <vector>
 
+#include "category_sets.h"
 #include "forest_view.h"
+#include "packed_leaves.h"
 #include "threads.h"
 
 namespace weald {
@@ -48,8 +54,11 @@ struct SmallNode {
     static constexpr std::uint32_t kColumnMask = ((1u << kColumnBits) - 1) << kLinkBits;
     static constexpr std::uint64_t kMostColumns = (1u << kColumnBits) - kOwnColumns;
     static constexpr std::uint64_t kMostSlots = std::uint64_t{2} << (32 - kColumnBits - kLinkBits);
+    static constexpr Key kOthersInWord = 31;
+    static constexpr Key kOthersInSets = 0xFFFFFFFE;  // no set may have it
 
-    Key cut;  // rows whose key is not above it go left; in a leaf: the number of what it says
+    Key cut;  // rows whose key is not above it go left; or a bit for each category that does, or the number of a set;
+              // in a leaf: the number of what it says
     std::uint32_t link;
 
     std::uint32_t pair() const { return link >> (kColumnBits + kLinkBits); }
@@ -65,6 +74,8 @@ struct LargeNode {
     static constexpr std::uint32_t kColumnMask = ~0u << kLinkBits;
     static constexpr std::uint64_t kMostColumns = (1u << 30) - kOwnColumns;
     static constexpr std::uint64_t kMostSlots = std::uint64_t{1} << 32;
+    static constexpr Key kOthersInWord = 63;
+    static constexpr Key kOthersInSets = Key{1} << 32;
 
     Key cut;
     std::uint32_t own_pair;
@@ -77,13 +88,6 @@ struct LargeNode {
     }
 };
 
-// What a leaf of several classes says: its shares, and the commonest class.
-struct MixedLeaf {
-    std::uint32_t begin;
-    std::uint32_t end;
-    std::uint32_t winner;
-};
-
 // How sums over trees become predictions.
 struct Verdict {
     double total = 1;           // sums are divided by it
@@ -93,21 +97,28 @@ struct Verdict {
 };
 
 struct PackedHead {
-    static constexpr std::uint64_t kMark = 0x314B50444C414557;  // "WEALDPK1"; another layout needs another one
+    static constexpr std::uint64_t kMark = 0x324B50444C414557;  // "WEALDPK2"; another layout needs another one
 
     std::uint64_t mark = kMark;
     std::uint64_t n_bytes = 0;  // of the buffer
     std::uint32_t node_bytes = 0;
     std::uint32_t n_features = 0;
     std::uint32_t n_classes = 0;  // 0: regression
-    std::uint32_t n_columns = 0;  // features that the trees ask for
+    std::uint32_t n_columns = 0;  // that the trees ask for
+    std::uint32_t n_numbers = 0;  // of them: of numbers
+    std::uint32_t n_in_word = 0;  // of categories whose sets are inside the nodes
     std::uint64_t n_trees = 0;
     std::uint64_t n_slots = 0;
     std::uint64_t n_values = 0;
     std::uint64_t n_mixed = 0;
+    std::uint64_t n_weights = 0;  // 0: all trees have one vote
+    std::uint64_t n_sets = 0;
+    std::uint64_t n_words = 0;
+    std::uint64_t n_listed = 0;
     Verdict verdict;
 
     std::size_t width() const { return n_classes == 0 ? 1 : n_classes; }
+    bool has_categories() const { return n_numbers < n_columns; }
 };
 
 class PackedForest {
@@ -121,7 +132,9 @@ class PackedForest {
     std::size_t width() const { return head_->width(); }
 
     std::span<const std::uint32_t> columns() const { return columns_; }  // which feature each column is
-    std::span<const std::uint64_t> starts() const { return roots_; }     // of the trees among the slots
+    std::span<const double> weights() const { return weights_; }         // of the trees' votes; empty: all 1
+    const CategorySetsView& sets() const { return sets_; }
+    std::span<const std::uint64_t> starts() const { return roots_; }  // of the trees among the slots
     template <class Node>
     std::span<const Node> tree(std::size_t t) const {
         return {static_cast<const Node*>(nodes_) + roots_[t], roots_[t + 1] - roots_[t]};
@@ -142,6 +155,8 @@ class PackedForest {
     std::span<const double> values_;
     std::span<const std::uint32_t> classes_;
     std::span<const MixedLeaf> mixed_;
+    std::span<const double> weights_;
+    CategorySetsView sets_;
 };
 
 // A buffer that begins where a line of the cache does.
@@ -160,11 +175,12 @@ class PackedBuffer {
     std::size_t n_bytes_;
 };
 
-// Whether a forest can be packed, with small or large nodes: one with categorical splits cannot.
+// Whether a forest can be packed with small or large nodes: it must not be too large for them.
 bool can_pack(const ForestView& forest, bool large);
 
-// Throws std::invalid_argument where the arrays do not make a forest.
-PackedBuffer pack_forest(const ForestView& forest, bool large, const Verdict& verdict, Work& work);
+// `weights` of the trees' votes; empty: all 1. Throws std::invalid_argument where the arrays do not make a forest.
+PackedBuffer pack_forest(const ForestView& forest, std::span<const double> weights, bool large, const Verdict& verdict,
+                         Work& work);
 
 // Throws std::invalid_argument where a walk could leave the buffer or never end.
 void check_packed(std::span<const std::byte> buffer);

@@ -155,12 +155,10 @@ void Predictor::add_set(const ForestView& forest, std::size_t i, Node& node) {
 
 bool Predictor::goes_left(const Node& node, double category) const {
     if ((node.feature & kInWord) != 0) {
-        const auto bit = category < kOthers ? static_cast<std::uint32_t>(category) : kOthers;
-        return (node.left_bits >> bit & 1) != 0;
+        return (node.left_bits >> category_key<std::uint64_t>(category, kOthers) & 1) != 0;
     }
-    const bool is_number = category >= 0 && category < 0xFFFFFFFFu;
-    return sets_.goes_left(static_cast<std::uint32_t>(node.set),
-                           is_number ? static_cast<std::uint32_t>(category) : 0xFFFFFFFFu);
+    constexpr std::uint64_t kNone = std::uint64_t{1} << 32;  // no set has it
+    return sets_.view().goes_left(static_cast<std::size_t>(node.set), category_key(category, kNone));
 }
 
 // Returns the number by which a node knows the leaf: kPure and the class, or its place among the others.
@@ -260,9 +258,7 @@ void Predictor::say(std::size_t tree, std::uint32_t number, bool hard, double* s
     }
 }
 
-// Calls use(tree, row, node) for the leaf of every row in every tree; of one row, in tree order.
-template <class Use>
-void Predictor::for_leaves(const Matrix& x, Work& work, Use&& use) const {
+void Predictor::find_leaves(const Matrix& x, std::span<std::int32_t> leaves, Work& work) const {
     x.dispatch([&]<class Float>() {
         for_blocks(x, n_trees(), work, [&](std::size_t begin, std::size_t end) {
             const RowBlock<Float> block(x, begin, end);
@@ -271,22 +267,10 @@ void Predictor::for_leaves(const Matrix& x, Work& work, Use&& use) const {
                 work.check();
                 walk<Float>(t, block.rows(), block.size(), found.data());
                 for (std::size_t i = 0; i < found.size(); ++i) {
-                    use(t, begin + i, found[i]);
+                    leaves[(begin + i) * n_trees() + t] = static_cast<std::int32_t>(found[i]);
                 }
             }
         });
-    });
-}
-
-void Predictor::find_leaves(const Matrix& x, std::span<std::int32_t> leaves, Work& work) const {
-    for_leaves(x, work, [&](std::size_t tree, std::size_t row, std::uint32_t node) {
-        leaves[row * n_trees() + tree] = static_cast<std::int32_t>(node);
-    });
-}
-
-void Predictor::add_votes(const Matrix& x, bool hard, std::span<double> sums, Work& work) const {
-    for_leaves(x, work, [&](std::size_t tree, std::size_t row, std::uint32_t node) {
-        say(tree, node, hard, sums.data() + row * width());
     });
 }
 

@@ -1,9 +1,9 @@
-// Prediction: walking rows to their leaves, and adding up what the leaves say.
+// Walking rows to their leaves by name: for all that must know which leaf a row is in, or which trees may speak of it.
 //
 //   Predictor   a forest made ready for walking; made once and kept
 //
-// Rows go through a tree several at a time, so that the processor waits for several nodes at once. Sums over trees run
-// in tree order for each row, whatever the number of threads.
+// Predictions come from a packed forest (`batch`). Here rows go through a tree several at a time, so that the processor
+// waits for several nodes at once. Sums over trees run in tree order for each row, whatever the number of threads.
 
 #pragma once
 
@@ -41,11 +41,9 @@ class Predictor {
     // Node numbers inside their trees, rows x trees.
     void find_leaves(const Matrix& x, std::span<std::int32_t> leaves, Work& work) const;
 
-    // Adds what all trees say of each row to sums (rows x width). Hard: one vote for the commonest class of the leaf.
-    void add_votes(const Matrix& x, bool hard, std::span<double> sums, Work& work) const;
-
-    // The same for the trees begin ... begin + 63 at most, and for rows that are out of bag; counts the trees that
-    // spoke of each row, and puts the error after each tree on the curve.
+    // Adds what the trees begin ... begin + 63 at most say of rows that are out of bag to their sums; hard: one vote
+    // for the commonest class of the leaf. Counts the trees that spoke of each row, and puts the error after each tree
+    // on the curve.
     void add_votes_out_of_bag(const Matrix& x, bool hard, std::size_t begin, std::size_t end, OutOfBag out,
                               OutOfBagVotes& votes, Work& work) const;
 
@@ -113,8 +111,6 @@ class Predictor {
     }
     template <bool HasCategories, class Float>
     void walk_with(std::size_t tree, const Float* const* rows, std::size_t n, std::uint32_t* nodes) const;
-    template <class Use>
-    void for_leaves(const Matrix& x, Work& work, Use&& use) const;
     void say(std::size_t tree, std::uint32_t number, bool hard, double* sums) const;
     std::uint32_t add_leaf(const ForestView& forest, std::size_t number);
     void add_set(const ForestView& forest, std::size_t i, Node& node);

@@ -61,14 +61,26 @@ def test_rows_that_are_no_rows_are_refused():
         fitted()[0].compile(dtype="float32")(np.full(4, 0.1))
 
 
+@pytest.mark.parametrize("n_categories", [3, 50, 2000])  # a word of small nodes, of large ones, and no word at all
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_categories_are_compiled_as_their_numbers(n_categories, dtype):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(n_categories, size=3000), rng.normal(size=3000)]).astype(dtype)
+    y = (rng.permutation(n_categories)[X[:, 0].astype(int)] % 2 == 0) ^ (X[:, 1] > 1)
+    model = weald.RandomForestClassifier(5, random_state=0, categorical_features=[0]).fit(X, y)
+    assert len(model.forest_.category_sets) > 0
+    numbers = X.copy()
+    numbers[:, 0] = np.searchsorted(model.categories_[0], X[:, 0])
+    numbers[::7, 0] = X[::7, 0] = np.nan
+    assert model.compile(dtype=dtype)(numbers).tobytes() == model.predict_proba(X).tobytes()
+
+
+def test_boosted_forests_are_compiled_with_their_weights():
+    model, X = fitted(resampling="boosting")
+    assert model.compile()(X).tobytes() == model.predict_proba(X).tobytes()
+
+
 def test_what_cannot_be_compiled_says_so():
-    X = np.array([["a"], ["b"], ["c"], ["a"]], dtype=object)
-    model = weald.RandomForestClassifier(5, random_state=0).fit(X, [0, 1, 0, 1])
-    with pytest.raises(DataError, match="categories"):
-        model.compile()
-    boosted, _ = fitted(resampling="boosting")
-    with pytest.raises(DataError, match="weigh"):
-        boosted.compile()
     huge = weald.RandomForestRegressor(20, random_state=0).fit([[0.0], [1.0]], [1.7e308, -1.7e308])
     with pytest.raises(DataError, match="large"):
         huge.compile()

@@ -83,6 +83,7 @@ LAYERS = [
     "predict",
     "importance",
     "sharing",
+    "packed_leaves",
     "packed",
     "batch",
 ]

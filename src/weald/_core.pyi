@@ -93,12 +93,9 @@ class Predictor:
     def leaves(self, x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)] | SparseTable, n_threads: int, watch: object | None) -> Annotated[NDArray[numpy.int32], dict(shape=(None, None))]:
         """Node number of each row's leaf inside each tree."""
 
-    def sum_votes(self, x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)] | SparseTable, hard: bool, n_threads: int, watch: object | None) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
-        """What the trees say of each row, added up in tree order."""
-
     def sum_votes_out_of_bag(self, codes: Codes, growths: Sequence[Growth], origins: Sequence[tuple[int, int, int]], x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)] | SparseTable, hard: bool, sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_trees: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, room: int, n_threads: int, watch: object | None, first_row: int | None = None) -> tuple:
         """
-        The same for rows outside the bags, how many trees spoke of each row, and after each tree the error and the share of the rows that it is known of; origins are (which growth, seed, tree). Then what the last two are made of: sums of errors in halves, sums of weights, and the shift of errors.
+        What the trees say of the rows outside their bags, added up in tree order; how many trees spoke of each row; and after each tree the error and the share of the rows that it is known of. Origins are (which growth, seed, tree). Then what the last two are made of: sums of errors in halves, sums of weights, and the shift of errors.
         """
 
 def rank_table(columns: Sequence[tuple[Sequence[Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)]], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], bool]], classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, numbers: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_classes: int, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, weights_whole: bool, n_threads: int, watch: object | None, strata: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, groups: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> Codes:
@@ -137,7 +134,7 @@ def mix_features(predictor: Predictor, x: Annotated[NDArray, dict(shape=(None, N
 def kernel_columns(values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], prototype_values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], prototype_starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], pairing: str, shape: str, gamma: float, shift: float, degree: int, band: float, n_threads: int, watch: object | None) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
     """Values of a kernel, prototypes x samples."""
 
-packed_mark: str = 'WEALDPK1'
+packed_mark: str = 'WEALDPK2'
 
 class Packed:
     """A forest packed for prediction: one buffer, with no Python in it."""
@@ -172,7 +169,7 @@ class Packed:
 
 def pack_forest(n_features: int, n_classes: int, arrays: dict, large: bool, total: float, hard: bool, n_threads: int) -> object:
     """
-    Pack a forest with small nodes (exact for rows of floats) or large ones (exact for all); None if it cannot be.
+    Pack a forest with small nodes (exact for rows of floats) or large ones (exact for all); None if it is too large for them.
     """
 
 def fits_float(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)] | SparseTable) -> bool:

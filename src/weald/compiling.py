@@ -21,17 +21,12 @@ DTYPES = ("float64", "float32")
 def compile_forest(forest: Forest, voting: str, dtype: str) -> Any:
     """Pack a forest so that predictions need nothing else."""
     check_argument("dtype", dtype, (Name(DTYPES),))
-    if len(forest.tree_weight):
-        raise DataError("compile() is for trees whose votes weigh the same. Boosted trees have votes of their own.")
     if not forest.n_classes and math.isinf(float(np.abs(forest.value).max()) * forest.n_trees):
         raise DataError("compile() adds up what trees say, and these numbers are too large for it. Use predict().")
     packed = NativeEngine().compile(forest, voting, large=dtype == "float64")
     if packed is None:
-        raise DataError(
-            "compile() is for splits of numbers, and this forest has splits of categories"
-            + (", or too many features or nodes for float32" if dtype == "float32" else "")
-            + '. Use predict(), or fit with categorical_features=None (float32: compile(dtype="float64")).'
-        )
+        msg = 'This forest has too many features or nodes for nodes of float32. Use compile(dtype="float64").'
+        raise DataError(msg)
     return packed
 
 

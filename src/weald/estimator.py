@@ -298,7 +298,7 @@ class TreeModel(Saved, Targeted, CanReport, Exportable, BaseEstimator):
         ----------
         dtype : {"float64", "float32"}, default="float64"
             What rows hold. "float64" takes both; with "float32" nodes are half as large, and rows must hold numbers
-            that are float32.
+            that are float32. Categories are given as their numbers: their places in `categories_`.
 
         Returns
         -------

@@ -81,11 +81,13 @@ def test_another_layout_is_packed_anew(file):
     assert not any(name.startswith("_mapped") for name in vars(mapped.forest_))
 
 
-def test_a_forest_that_cannot_be_packed_is_mapped_all_the_same(tmp_path):
-    model, X = models()["categories"]
+@pytest.mark.parametrize("name", ["categories", "boosting"])
+def test_categories_and_weights_are_mapped_too(name, tmp_path):
+    model, X = models()[name]
     model.save(tmp_path / "m.weald", mappable=True)
     mapped = weald.load(tmp_path / "m.weald", mmap=True)
     assert mapped.predict_proba(X).tobytes() == model.predict_proba(X).tobytes()
+    assert {f"_mapped_{size}" for size in PACKED_SIZES} <= set(vars(mapped.forest_))
 
 
 def predict_and_wait(path, ready, done, told):

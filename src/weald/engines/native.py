@@ -11,7 +11,7 @@ from scipy import sparse
 
 from weald import _core
 from weald.engines import comparing
-from weald.engines.door import Block, Mixing, OutOfBagVotes, Sharing, Watch, sum_weighted_votes
+from weald.engines.door import Block, Mixing, OutOfBagVotes, Sharing, Watch
 from weald.errors import FormatError
 from weald.model import FloatArray, Forest, IntArray, Origin
 from weald.params import Growth
@@ -207,15 +207,9 @@ class NativeEngine:
         self, forest: Forest, X: npt.NDArray[Any], voting: str, n_threads: int = 1, watch: Watch | None = None
     ) -> FloatArray:
         """Add up what the trees say of each row."""
-        if len(forest.tree_weight):
-            return sum_weighted_votes(self, forest, X, voting, n_threads, watch)
-        rows, hard = self._by_row(X), voting == "hard"
-        packed = self._packed(forest, self._node_size(forest, X, rows), n_threads)
-        if packed is None:
-            sums: FloatArray = self._predictor(forest).sum_votes(rows, hard, n_threads, watch)
-        else:
-            sums = np.empty((X.shape[0], max(1, forest.n_classes)))
-            packed.predict(rows, hard, 1.0, sums, n_threads, watch)
+        rows = self._by_row(X)
+        sums = np.empty((X.shape[0], max(1, forest.n_classes)))
+        self._packed_for(forest, X, rows, n_threads).predict(rows, voting == "hard", 1.0, sums, n_threads, watch)
         return sums if forest.n_classes else sums[:, 0]
 
     def predict(
@@ -228,20 +222,13 @@ class NativeEngine:
         watch: Watch | None = None,
     ) -> None:
         """Average what the trees say of each row."""
-        rows = self._by_row(X)
-        weighted = len(forest.tree_weight) > 0
-        packed = None if weighted else self._packed(forest, self._node_size(forest, X, rows), n_threads)
-        if packed is None:
-            out[...] = self.sum_votes(forest, X, voting, n_threads, watch) / forest.vote_total
-            return
-        room = out if out.ndim > 1 else out[:, None]
+        rows, room = self._by_row(X), out if out.ndim > 1 else out[:, None]
+        packed = self._packed_for(forest, X, rows, n_threads)
         packed.predict(rows, voting == "hard", forest.vote_total, room, n_threads, watch)
 
     def compile(self, forest: Forest, voting: str, *, large: bool) -> Any:
-        """Pack a forest together with how its votes are counted; None if it has splits that cannot be packed."""
-        arrays = {name: getattr(forest, name) for name in PACKED}
-        hard, total = voting == "hard", forest.vote_total
-        return self.core.pack_forest(forest.n_features, forest.n_classes, arrays, large, total, hard, 1)
+        """Pack a forest together with how its votes are counted; None if it is too large for such nodes."""
+        return self._pack(forest, voting, forest.vote_total, 1, large=large)
 
     def bags(self, coded: Any, growth: Growth, origins: Sequence[Origin], n_threads: int = 1) -> IntArray:
         """Draw the bags again."""
@@ -377,29 +364,29 @@ class NativeEngine:
         starts, places = X.indptr.astype(np.int64, copy=False), X.indices.astype(np.int32, copy=False)
         return self.core.SparseTable(starts, places, X.data, *X.shape)
 
-    def _node_size(self, forest: Forest, X: Any, rows: Any) -> str:
+    def _packed_for(self, forest: Forest, X: Any, rows: Any, n_threads: int) -> Any:
         """Choose small nodes where they are exact and there are rows enough to pay for packing them."""
-        is_small = X.shape[0] > FEW_ROWS and self.core.fits_float(rows)
-        return "small" if is_small and self._packed(forest, "small") is not None else "large"
+        if X.shape[0] > FEW_ROWS and self.core.fits_float(rows):
+            small = self._packed(forest, "small", n_threads)
+            if small is not None:
+                return small
+        return self._packed(forest, "large", n_threads)
 
     def _packed(self, forest: Forest, size: str, n_threads: int = 1) -> Any:
-        """Pack a forest into one buffer, once; None if it has splits that cannot be packed."""
+        """Pack a forest into one buffer, once; None if it is too large for small nodes."""
         key = f"_packed_{size}_{self.core.simd}"
         if key not in vars(forest):
-            arrays = {name: getattr(forest, name) for name in PACKED}
             found = vars(forest).get(f"_mapped_{size}")
             vars(forest)[key] = (
-                self.core.pack_forest(
-                    forest.n_features, forest.n_classes, arrays, size == "large", 1.0, False, n_threads
-                )
+                self._pack(forest, "soft", 1.0, n_threads, large=size == "large")
                 if found is None
                 else self._open_packed(forest, found, size)
             )
         return vars(forest)[key]
 
     def packed_buffers(self, forest: Forest) -> dict[str, IntArray]:
-        """Buffers of the packed forest, by size of nodes; none where it cannot be packed."""
-        packed = {} if len(forest.tree_weight) else {size: self._packed(forest, size) for size in PACKED_SIZES}
+        """Buffers of the packed forest, by size of nodes; without small ones where it is too large for them."""
+        packed = {size: self._packed(forest, size) for size in PACKED_SIZES}
         return {size: made.buffer() for size, made in packed.items() if made is not None}
 
     def find_packed(self, forest: Forest, buffers: Mapping[str, IntArray | None]) -> None:
@@ -417,6 +404,11 @@ class NativeEngine:
         if found != (forest.n_features, forest.n_classes, forest.n_trees, size == "large"):
             raise FormatError("The forest in the file cannot be walked: what is packed is another one.")
         return packed
+
+    def _pack(self, forest: Forest, voting: str, total: float, n_threads: int, *, large: bool) -> Any:
+        arrays = {name: getattr(forest, name) for name in (*PACKED, "tree_weight")}
+        hard = voting == "hard"
+        return self.core.pack_forest(forest.n_features, forest.n_classes, arrays, large, total, hard, n_threads)
 
     def _growth(self, growth: Growth) -> Any:
         return self.core.Growth(**vars(growth))
