@@ -9,13 +9,13 @@ from sklearn.datasets import load_iris
 import weald
 
 ROWS = [0, 70, 77, 83, 106, 119, 133, 149]  # of the table
-HEAD = 80  # bytes before the parts of the buffer, each of which begins where a line of 64 bytes does
+HEAD = 120  # bytes before the parts of the buffer, each of which begins where a line of 64 bytes does
 SLOT = 0.34
 
 
 def read_nodes(buffer: np.ndarray) -> np.ndarray:
     """Find the nodes of the only tree in a buffer: cut and link of each."""
-    n_columns, n_slots = int(buffer[28:32].view(np.uint32)[0]), int(buffer[40:48].view(np.uint64)[0])
+    n_columns, n_slots = int(buffer[28:32].view(np.uint32)[0]), int(buffer[48:56].view(np.uint64)[0])
     at = -(-HEAD // 64) * 64 + -(-4 * n_columns // 64) * 64 + 64
     return buffer[at : at + 8 * n_slots].view(np.uint32).reshape(-1, 2)
 
