@@ -15,6 +15,7 @@
 
 #include "codes.h"
 #include "feature_draw.h"
+#include "filled_blocks.h"
 #include "gather.h"
 #include "search_lanes.h"
 
@@ -22,12 +23,14 @@ namespace weald {
 
 class CodeReader {
   public:
-    CodeReader(const Codes& codes, std::uint32_t max_features) : codes_(codes), max_features_(max_features) {}
+    CodeReader(const Codes& codes, std::uint32_t max_features)
+        : codes_(codes), max_features_(max_features), filled_(codes.filled, max_features) {}
 
     void begin_tree() {
         for (Block& block : blocks_) {
             block.end = 0;
         }
+        filled_.begin_tree();
     }
 
     // Copies the codes of a node's rows, which begin at `begin` among the tree's rows. Codes of one or two bytes come
@@ -45,6 +48,9 @@ class CodeReader {
     // Copies the codes of a node's rows into a lane.
     void read_lane(std::uint32_t feature, std::uint32_t begin, std::span<const std::uint32_t> ids,
                    std::int32_t* lane) const {
+        if (read_filled_lane(feature, begin, ids, lane)) {
+            return;
+        }
         const Block* block = block_of(begin);
         const Column& column = codes_.columns[feature];
         if (column.width == 4) {
@@ -60,7 +66,8 @@ class CodeReader {
     // Features of the set `dead` are not needed any more.
     void enter(std::uint32_t begin, std::span<std::uint32_t> ids, const FeatureSet& dead) {
         if (!codes_.filled.is_empty()) {
-            return;  // few of a sparse table's features are looked at, and its ids must stay what they are
+            filled_.enter(begin, ids);  // ids stay what they are
+            return;
         }
         for (std::size_t level = 0; level < blocks_.size(); ++level) {
             if (begin >= blocks_[level].end && is_worth_copying(level, ids.size())) {
@@ -71,16 +78,20 @@ class CodeReader {
 
     // In a sparse table, before the codes of a node are read.
     void find_places(std::uint32_t begin, std::span<const std::uint32_t> ids) {
+        filled_.leave(begin, ids.size());
         places_.resize(codes_.n_rows);
         for (std::uint32_t i = 0; i < ids.size(); ++i) {
             places_[ids[i]] = begin + i;
         }
     }
 
+    // How many cells a feature offers to for_filled.
+    std::size_t n_offered(std::uint32_t feature) const { return filled_.cells_of(feature).size(); }
+
     // Calls use(place in the node, code) for the cells of a feature that are not zero; the places have been found.
     template <class Use>
     void for_filled(std::uint32_t feature, std::uint32_t begin, std::span<const std::uint32_t> ids, Use&& use) const {
-        for (const Filled::Cell& cell : codes_.filled.cells_of(feature)) {
+        for (const Filled::Cell& cell : filled_.cells_of(feature)) {
             // A row of a very large count stands in the node more than once, its places side by side.
             for (std::uint32_t place = places_[cell.rank] - begin; place < ids.size() && ids[place] == cell.rank;
                  --place) {
@@ -211,12 +222,27 @@ class CodeReader {
     // All zero but for the cells that are filled, where these are few.
     template <class Code>
     bool read_filled(std::uint32_t feature, std::uint32_t begin, std::span<const std::uint32_t> ids, Code* to) const {
-        if (codes_.filled.is_empty() || codes_.filled.cells_of(feature).size() > 2 * ids.size()) {
+        if (codes_.filled.is_empty() || n_offered(feature) > 2 * ids.size()) {
             return false;
         }
         std::fill_n(to, ids.size(), static_cast<Code>(codes_.filled.zero_codes[feature]));
         for_filled(feature, begin, ids,
                    [&](std::uint32_t place, std::uint32_t code) { to[place] = static_cast<Code>(code); });
+        return true;
+    }
+
+    bool read_filled_lane(std::uint32_t feature, std::uint32_t begin, std::span<const std::uint32_t> ids,
+                          std::int32_t* lane) const {
+        if (codes_.filled.is_empty() || n_offered(feature) > 2 * ids.size()) {
+            return false;
+        }
+        for (std::size_t i = 0; i < ids.size(); ++i) {
+            lane[i * LaneCodes::kLanes] = static_cast<std::int32_t>(codes_.filled.zero_codes[feature]);
+        }
+        for_filled(feature, begin, ids, [&](std::uint32_t place, std::uint32_t code) {
+            lane[place * LaneCodes::kLanes] =
+                code == kMissing<std::uint32_t> ? LaneCodes::kMissing : static_cast<std::int32_t>(code);
+        });
         return true;
     }
 
@@ -239,6 +265,7 @@ class CodeReader {
     const Codes& codes_;
     std::size_t max_features_;
     std::array<Block, 2> blocks_;
+    FilledBlocks filled_;
     std::vector<std::uint32_t> places_;  // by rank, of a sparse table: where among the tree's rows it was found last
 };
 

@@ -61,8 +61,10 @@ class FilledRows {
     {
         const Filled& filled = codes_.filled;
         constexpr std::uint32_t kMostCount = Model::Labels::kMaxCount;
-        if (filled.is_empty() || node.n_rows() <= kMostSorted ||  // few rows have searches of their own
-            filled.cells_of(feature).size() + codes_.n_classes + 64 > node.n_rows() / 2) {
+        // Searches of few rows of many classes have taken in all of the node's rows before.
+        constexpr bool kTakesRowsBefore = !std::is_same_v<typename Model::Labels, TwoClasses>;
+        if (filled.is_empty() || (kTakesRowsBefore && node.n_rows() <= kMostSorted) ||
+            node_codes.reader().n_offered(feature) + codes_.n_classes > node.n_rows() / 2) {
             return 0;
         }
         payloads_.clear();

@@ -283,10 +283,13 @@ Filled list_filled(const Sparse& by_column, const std::vector<Column>& columns,
         filled.row_starts[rank + 1] += filled.row_starts[rank];
     }
     filled.features.resize(filled.cells.size());
+    filled.row_codes.resize(filled.cells.size());
     std::vector<std::uint64_t> next(filled.row_starts.begin(), filled.row_starts.end() - 1);
     for (std::uint32_t f = 0; f < columns.size(); ++f) {
         for (const Filled::Cell& cell : filled.cells_of(f)) {
-            filled.features[next[cell.rank]++] = f;
+            const std::uint64_t i = next[cell.rank]++;
+            filled.features[i] = f;
+            filled.row_codes[i] = cell.code;
         }
     }
     return filled;

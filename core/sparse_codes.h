@@ -21,6 +21,7 @@ struct Filled {
 
     std::vector<std::uint64_t> row_starts;     // by rank; empty: the table is not sparse
     std::vector<std::uint32_t> features;       // those of rank r are row_starts[r] ... row_starts[r + 1] - 1
+    std::vector<std::uint32_t> row_codes;      // of these features
     std::vector<std::uint64_t> column_starts;  // by feature
     std::vector<Cell> cells;                   // ascending by rank in each column
     std::vector<std::uint32_t> zero_codes;     // by feature

@@ -64,6 +64,7 @@ LAYERS = [
     "feature_draw",
     "node",
     "tree_rows",
+    "filled_blocks",
     "block",
     "node_codes",
     "filled_rows",

@@ -168,3 +168,22 @@ def test_nodes_that_are_sorted_whole_are_searched_whole(n_rows, n_classes):
         for engine in CORES.values():
             found = look(engine, Case(stored, growth, n_trees=1))
             assert all(np.array_equal(array, expected[name], equal_nan=True) for name, array in found.items())
+
+
+@pytest.mark.parametrize("n_classes", [0, 2, 4])
+@pytest.mark.parametrize("given", [{}, {"max_features": 3}, {"n_jobs": 3}, {"max_leaf_nodes": 60}], ids=str)
+def test_wide_tables_are_searched_alike_from_copies_of_their_cells(n_classes, given):
+    """Down a tree the filled cells of a node's rows are copied, and then some of these once more."""
+    rng = np.random.default_rng(n_classes)
+    X = np.where(rng.random((1500, 200)) < 0.05, rng.integers(-3, 4, (1500, 200)), 0).astype(float)
+    X[rng.random(X.shape) < 0.002] = np.nan
+    X[:, 0] = rng.normal(size=1500)
+    signal = np.nan_to_num(X[:, ::10]).sum(axis=1) + rng.normal(size=1500)
+    y = np.floor(signal) % n_classes if n_classes else signal
+    weight = np.where(rng.random(1500) < 0.01, 70_000, rng.integers(1, 4, 1500))  # which stand in a node several times
+    kind = weald.RandomForestClassifier if n_classes else weald.RandomForestRegressor
+    for more in ({}, {"bootstrap": False, "sample_weight": weight}):
+        sample_weight = more.pop("sample_weight", None)
+        parameters = {"max_features": "sqrt", "random_state": 0, **given, **more}
+        one, other = (kind(2, **parameters).fit(x, y, sample_weight) for x in (X, sparse.csr_array(X)))
+        assert one.forest_.fingerprint() == other.forest_.fingerprint()
