@@ -38,3 +38,13 @@ def test_the_mean_of_the_largest_number_is_itself():
     assert (model.predict(X) == LARGEST).all()
     assert (model.oob_prediction_ == LARGEST).all()
     assert model.oob_error_ == 0
+
+
+def test_huge_numbers_change_nothing_for_the_rows_beside_them():
+    """The smallest of numbers would be lost on the scale that huge ones need."""
+    y = np.where(X[:, 0] < 6, LARGEST, 5e-324)
+    model = weald.RandomForestRegressor(20, random_state=0).fit(X, y)
+    sums = {0: np.array([np.inf, 20 * 5e-324, 1.0]), 5: np.array([20 * 1e300, 0.0, 1 / 32])}
+    averages = votes.average(model.forest_, lambda _, room: (sums[room], 20))
+    assert averages.tolist() == pytest.approx([32e300, 5e-324, 0.05], abs=0)
+    assert [model.predict(X[i : i + 1])[0] for i in range(12)] == model.predict(X).tolist()
