@@ -1,23 +1,22 @@
 """What weald and others make of a frame with text and gaps as it is, and how fast.
 
-    python benchmarks/frames.py FOLDER [--data adult,flights_late] [--trees 50] [--leaves 1,5] [--repeats 3]
-                                [--only NAMES] [--write]
+    python benchmarks/frames.py FOLDER [--data adult,flights_late] [--leaf 5] [--repeats 1] [--only NAMES] [--write]
 
 FOLDER holds parquet files: the last column is `target`, of two classes; columns of text are categories. A column
 `split` says "train" or "test"; without one a quarter is for testing. All look at the root of the number of features at
-a node, and grow as far as leaves of at least so many rows (`--leaves`) allow. ranger before 0.15 has no such limit; it
-is told not to divide nodes of fewer than two such leaves. It also stops where no feature that it drew helps: even at 1
-its leaves are not pure, as those of the others are. The time of a fit begins with the frame, so encoders are part of
-it, but copies into another program (R, Java) are not. ranger before 0.17 reads no missing values: medians and a
-category of their own stand for them. Peers that are not installed are left out: lightgbm, ydf, h2o (with Java) from the
-package index, ranger as `Rscript` finds it.
+a node, and grow to the same depth (DEPTHS), as far as leaves of at least `--leaf` rows allow. ranger before 0.15 has no
+such limit; it is told not to divide nodes of fewer than two such leaves. It also stops where no feature that it drew
+helps. The time of a fit begins with the frame, so encoders are part of it, but copies into another program (R, Java)
+are not. A fit that takes more than a minute is given up, and that library is not asked for deeper trees. ranger before
+0.17 reads no missing values: medians and a category of their own stand for them. Peers that are not installed are left
+out: lightgbm, ydf, h2o (with Java) from the package index, ranger as `Rscript` finds it.
 
 A second table fits one frame (half of the columns categories, a tenth of the cells missing) as it is and coded as
 numbers. `--write` puts both into docs/your-table.md.
 """
 
-import itertools
 import shutil
+import signal
 import statistics
 import subprocess
 import tempfile
@@ -34,6 +33,9 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
 PAGE = measure.ROOT / "docs" / "your-table.md"
 SEED = 0
+DEPTHS = {"adult": (13, None), "flights_late": (20, None)}  # None: no limit
+TREES = {"adult": 50, "flights_late": 20}
+MOST_SECONDS = 60
 
 
 def read(folder, name, n_rows=None):
@@ -55,36 +57,53 @@ def text_columns(X):
 
 
 # ---------------------------------------------------------------------------------------------------------- libraries
-# Each returns (seconds of the fit, chances of the second class).
+# Each returns (seconds of the fit, chances of the second class). `given` says how many trees, how deep, and how many
+# rows a leaf has at least.
 
 
-def weald(X, y, X_test, trees, leaf):
+def clock(work):
+    """Seconds of a fit; one that takes too long is given up as soon as the library lets Python have a say."""
+
+    def give_up(*_):
+        raise TimeoutError
+
+    signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(MOST_SECONDS)
+    try:
+        return measure.clock(work)
+    finally:
+        signal.alarm(0)
+
+
+def weald(X, y, X_test, given):
     import weald
 
-    model = weald.RandomForestClassifier(trees, min_samples_leaf=leaf, random_state=SEED)
-    return measure.clock(lambda: model.fit(X, y)), model.predict_proba(X_test)[:, 1]
+    limits = {"max_depth": given["depth"], "min_samples_leaf": given["leaf"]}
+    model = weald.RandomForestClassifier(given["trees"], **limits, random_state=SEED)
+    return clock(lambda: model.fit(X, y)), model.predict_proba(X_test)[:, 1]
 
 
-def sklearn_with(encoder, X, y, X_test, trees, leaf):
-    forest = RandomForestClassifier(trees, min_samples_leaf=leaf, random_state=SEED, n_jobs=measure.CORES)
+def sklearn_with(encoder, X, y, X_test, given):
+    limits = {"max_depth": given["depth"], "min_samples_leaf": given["leaf"]}
+    forest = RandomForestClassifier(given["trees"], **limits, random_state=SEED, n_jobs=measure.CORES)
     columns = make_column_transformer((encoder, text_columns(X)), remainder="passthrough")
     model = make_pipeline(columns.set_output(transform="pandas"), forest)
     numbers = {name: "float64" for name in X if X[name].dtype == "Int16"}
     X, X_test = X.astype(numbers), X_test.astype(numbers)
-    return measure.clock(lambda: model.fit(X, y)), model.predict_proba(X_test)[:, 1]
+    return clock(lambda: model.fit(X, y)), model.predict_proba(X_test)[:, 1]
 
 
-def sklearn_one_hot(X, y, X_test, trees, leaf):
+def sklearn_one_hot(X, y, X_test, given):
     encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False, dtype=np.float32)
-    return sklearn_with(encoder, X, y, X_test, trees, leaf)
+    return sklearn_with(encoder, X, y, X_test, given)
 
 
-def sklearn_ordinal(X, y, X_test, trees, leaf):
+def sklearn_ordinal(X, y, X_test, given):
     encoder = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=np.nan, encoded_missing_value=np.nan)
-    return sklearn_with(encoder, X, y, X_test, trees, leaf)
+    return sklearn_with(encoder, X, y, X_test, given)
 
 
-def lightgbm(X, y, X_test, trees, leaf):
+def lightgbm(X, y, X_test, given):
     import lightgbm as lgb
 
     text = text_columns(X)
@@ -92,9 +111,10 @@ def lightgbm(X, y, X_test, trees, leaf):
     numbers = {name: "float32" for name in X if name not in text}
     model = lgb.LGBMClassifier(
         boosting_type="rf",
-        n_estimators=trees,
-        num_leaves=min(131_072, len(X)),
-        min_child_samples=leaf,
+        n_estimators=given["trees"],
+        num_leaves=min(131_072, len(X), 2 ** (given["depth"] or 17)),
+        max_depth=given["depth"] or -1,
+        min_child_samples=given["leaf"],
         min_child_weight=0,
         subsample=0.632,
         subsample_freq=1,
@@ -104,30 +124,30 @@ def lightgbm(X, y, X_test, trees, leaf):
         verbose=-1,
     )
     X, X_test = (frame.astype(numbers).astype(types) for frame in (X, X_test))
-    return measure.clock(lambda: model.fit(X, y)), model.predict_proba(X_test)[:, 1]
+    return clock(lambda: model.fit(X, y)), model.predict_proba(X_test)[:, 1]
 
 
-def ydf(X, y, X_test, trees, leaf):
+def ydf(X, y, X_test, given):
     import ydf
 
     ydf.verbose(0)
     X, X_test = (plain_types(frame) for frame in (X, X_test))
     learner = ydf.RandomForestLearner(
         label="target",
-        num_trees=trees,
-        max_depth=-1,
-        min_examples=leaf,
+        num_trees=given["trees"],
+        max_depth=given["depth"] + 1 if given["depth"] else -1,  # the root is at 1
+        min_examples=given["leaf"],
         winner_take_all=False,
         compute_oob_performances=False,
         num_threads=measure.CORES,
         random_seed=SEED,
     )
     found = {}
-    seconds = measure.clock(lambda: found.update(model=learner.train(X.assign(target=y))))
+    seconds = clock(lambda: found.update(model=learner.train(X.assign(target=y))))
     return seconds, np.asarray(found["model"].predict(X_test))
 
 
-def h2o(X, y, X_test, trees, leaf):
+def h2o(X, y, X_test, given):
     import h2o
     from h2o.estimators import H2ORandomForestEstimator
 
@@ -137,14 +157,15 @@ def h2o(X, y, X_test, trees, leaf):
         types = {name: "enum" if name in text_columns(X) else "numeric" for name in X} | {"target": "enum"}
         train = h2o.H2OFrame(plain_types(X).assign(target=np.where(y, "yes", "no")), column_types=types)
         test = h2o.H2OFrame(plain_types(X_test), column_types={name: types[name] for name in X})
-        model = H2ORandomForestEstimator(ntrees=trees, max_depth=0, min_rows=leaf, seed=SEED + 1)
-        seconds = measure.clock(lambda: model.train(x=list(X), y="target", training_frame=train))
+        limits = {"max_depth": given["depth"] or 0, "min_rows": given["leaf"]}
+        model = H2ORandomForestEstimator(ntrees=given["trees"], **limits, seed=SEED + 1)
+        seconds = clock(lambda: model.train(x=list(X), y="target", training_frame=train))
         return seconds, model.predict(test).as_data_frame()["yes"].to_numpy()
     finally:
         h2o.cluster().shutdown()
 
 
-def ranger(X, y, X_test, trees, leaf):
+def ranger(X, y, X_test, given):
     script = """
         suppressMessages(library(ranger)); a <- commandArgs(TRUE)
         read <- function(name) read.csv(file.path(a[1], name), stringsAsFactors = TRUE, na.strings = "")
@@ -155,15 +176,16 @@ def ranger(X, y, X_test, trees, leaf):
         x <- train[names(train) != "target"]; x[] <- lapply(x, fill); test[] <- lapply(test, fill)
         t <- proc.time()[[3]]
         m <- ranger(x = x, y = factor(train$target), num.trees = as.integer(a[2]), min.node.size = as.integer(a[4]),
-                    probability = TRUE, respect.unordered.factors = "order", num.threads = as.integer(a[3]),
-                    oob.error = FALSE, seed = 1, verbose = FALSE)
+                    max.depth = as.integer(a[5]), num.threads = as.integer(a[3]), probability = TRUE,
+                    respect.unordered.factors = "order", oob.error = FALSE, seed = 1, verbose = FALSE)
         cat(proc.time()[[3]] - t, predict(m, test)$predictions[, 2], sep = "\\n")
     """
     with tempfile.TemporaryDirectory() as folder:
         plain_types(X).assign(target=y).to_csv(Path(folder) / "train.csv", index=False)
         plain_types(X_test).to_csv(Path(folder) / "test.csv", index=False)
-        largest_leaf = 1 if leaf == 1 else 2 * leaf - 1
-        call = ["Rscript", "-e", script, folder, str(trees), str(measure.CORES), str(largest_leaf)]
+        largest_leaf = 1 if given["leaf"] == 1 else 2 * given["leaf"] - 1
+        numbers = [given["trees"], measure.CORES, largest_leaf, given["depth"] or 0]
+        call = ["Rscript", "-e", script, folder, *map(str, numbers)]
         done = subprocess.run(call, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(done.stderr.strip()[-300:])
@@ -192,10 +214,13 @@ def is_installed(name):
     return bool(shutil.which("Rscript")) if package is None else measure.version_of(package) is not None
 
 
-def fit_once(folder, data, library, trees, leaf, n_rows):
-    """What a process of its own does: seconds and AUC."""
+def fit_once(folder, data, library, given, n_rows):
+    """What a process of its own does: seconds and AUC, or nothing if it takes too long."""
     X, y, X_test, y_test = read(folder, data, n_rows)
-    seconds, chances = LIBRARIES[library][0](X, y, X_test, trees, leaf)
+    try:
+        seconds, chances = LIBRARIES[library][0](X, y, X_test, given)
+    except TimeoutError:
+        return None
     return seconds, roc_auc_score(y_test, chances)
 
 
@@ -239,34 +264,43 @@ def as_it_is_and_as_numbers(n_rows, n_columns, trees, repeats):
 
 def compare(arguments):
     rows = []
-    for data, leaf in itertools.product(arguments.data.split(","), map(int, arguments.leaves.split(","))):
-        found = {}
-        for _ in range(arguments.repeats):
-            for library in arguments.only.split(";") if arguments.only else LIBRARIES:
-                if not is_installed(library):
-                    continue
-                call = (str(arguments.folder), data, library, arguments.trees, leaf, arguments.rows)
-                seconds, auc = measure.afresh(fit_once, *call)
-                found.setdefault(library, []).append((seconds, auc))
-                measure.say(f"{data}  leaves of {leaf}  {library:24} {seconds:8.2f} s  AUC {auc:.4f}")
-        if "weald" not in found:
-            continue
-        ours = statistics.median(seconds for seconds, _ in found["weald"])
-        for library, runs in found.items():
-            seconds = statistics.median(seconds for seconds, _ in runs)
-            times = [measure.digits(seconds), f"{measure.digits(seconds / ours, 2)}×"]
-            rows.append([data, leaf, library, f"{runs[0][1]:.4f}", *times])
-    return measure.markdown(["data", "leaf", "library", "AUC", "fit, seconds", "weald = 1"], rows)
+    names = arguments.only.split(";") if arguments.only else LIBRARIES
+    for data in arguments.data.split(","):
+        asked = [library for library in names if is_installed(library)]
+        for depth in DEPTHS.get(data, (None,)):
+            trees = arguments.trees or TREES.get(data, 50)
+            given = {"trees": trees, "depth": depth, "leaf": arguments.leaf}
+            found = {library: measure_one(arguments, data, library, given) for library in asked}
+            ours = found.get("weald")
+            for library, (seconds, auc) in found.items():
+                ratio = f"{measure.digits(seconds / ours[0], 2)}×" if ours and seconds else ""
+                shown = [f"{auc:.4f}", measure.digits(seconds)] if seconds else ["", f"> {MOST_SECONDS}"]
+                rows.append([data, trees, depth or "any", library, *shown, ratio])
+            asked = [library for library in asked if found[library][0]]  # deeper trees take longer
+    return measure.markdown(["data", "trees", "depth", "library", "AUC", "fit, seconds", "weald = 1"], rows)
+
+
+def measure_one(arguments, data, library, given):
+    """Median of the seconds, and AUC; both None if it takes too long."""
+    runs = []
+    for _ in range(arguments.repeats):
+        run = measure.afresh(fit_once, str(arguments.folder), data, library, given, arguments.rows)
+        measure.say(data, given, library, run or "takes too long")
+        if run is None:
+            return None, None
+        runs.append(run)
+    return statistics.median(seconds for seconds, _ in runs), runs[0][1]
 
 
 def main():
     parser = measure.options(__doc__, PAGE)
     parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("--data", default="adult,flights_late")
-    parser.add_argument("--trees", type=int, default=50)
-    parser.add_argument("--leaves", default="1,5", help="fewest rows of a leaf")
+    parser.add_argument("--trees", type=int, help=f"by default {TREES}")
+    parser.add_argument("--leaf", type=int, default=5, help="fewest rows of a leaf")
     parser.add_argument("--rows", type=int, help="of each data set, at most")
     parser.add_argument("--only", help="names of libraries, with a semicolon between them")
+    parser.set_defaults(repeats=1)
     arguments = parser.parse_args()
     if arguments.quick:
         arguments.trees, arguments.repeats, arguments.rows = 3, 1, 2000
@@ -282,7 +316,7 @@ def main():
     if arguments.folder is None:
         return
     table = compare(arguments)
-    caption = f"{arguments.trees} trees, {measure.CORES} cores; leaf: the fewest rows of a leaf. {machine}."
+    caption = f"{measure.CORES} cores, leaves of at least {arguments.leaf} rows. {machine}."
     measure.publish(arguments, "peers", f"{table}\n\n{caption}")
 
 

@@ -1,20 +1,17 @@
-"""How long a sparse table takes: `python benchmarks/sparse.py`.
+"""How long a sparse table takes.
+
+    python benchmarks/sparse.py [--rows 20000] [--words 10000] [--filled 0.01] [--trees 20] [--write]
 
 A table like those of words in texts: few cells are filled, words differ in how common they are, and some of them tell
-the classes apart. weald and scikit-learn fit the same rows in turn, each in a process of its own.
+the classes apart. weald and scikit-learn fit the same rows in turn, each in a process of its own. `--write` puts the
+table into docs/sparse.md.
 """
 
-import argparse
-import os
-import platform
-import subprocess
-import sys
-import time
-from importlib.metadata import version
-
+import measure
 import numpy as np
 from scipy import sparse
 
+PAGE = measure.ROOT / "docs" / "sparse.md"
 LIBRARIES = {"scikit-learn": "sklearn.ensemble", "weald": "weald"}
 
 
@@ -37,49 +34,42 @@ def make_texts(n_rows: int, n_words: int, filled: float, seed: int = 0):
     return counts, y
 
 
-def fit_once(library: str, options) -> None:
-    """Fit in this process; print seconds of fit and prediction, and the accuracy on fresh rows."""
+def fit_once(library: str, size: list, trees: int, jobs: int) -> list[float]:
+    """Fit in this process: seconds of fit and prediction, the accuracy on fresh rows, and the share of filled cells."""
     module = __import__(LIBRARIES[library], fromlist=["RandomForestClassifier"])
-    X, y = make_texts(2 * options.rows, options.words, options.filled)
-    train, test = slice(0, options.rows), slice(options.rows, None)
-    X_train, X_test = X[train], X[test]
-    model = module.RandomForestClassifier(options.trees, random_state=0, n_jobs=options.threads)
-    begin = time.perf_counter()
-    model.fit(X_train, y[train])
-    seconds = time.perf_counter() - begin
-    begin = time.perf_counter()
-    accuracy = model.score(X_test, y[test])
-    print(seconds, time.perf_counter() - begin, accuracy, X_train.nnz / np.prod(X_train.shape))
+    n_rows, n_words, filled = size
+    X, y = make_texts(2 * n_rows, n_words, filled)
+    X_train, X_test = X[:n_rows], X[n_rows:]
+    model = module.RandomForestClassifier(trees, random_state=0, n_jobs=jobs)
+    fit = measure.clock(lambda: model.fit(X_train, y[:n_rows]))
+    said = []
+    predict = measure.clock(lambda: said.append(model.predict(X_test)))
+    return [fit, predict, float(np.mean(said[0] == y[n_rows:])), X_train.nnz / np.prod(X_train.shape)]
 
 
 def main() -> None:
     """Measure both in turn, and print a table for the docs."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = measure.options(__doc__, PAGE)
     parser.add_argument("--rows", type=int, default=20_000)
     parser.add_argument("--words", type=int, default=10_000)
     parser.add_argument("--filled", type=float, default=0.01)
     parser.add_argument("--trees", type=int, default=20)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--library", choices=LIBRARIES, help="fit once in this process")
-    options = parser.parse_args()
-    if options.library:
-        fit_once(options.library, options)
-        return
+    given = parser.parse_args()
+    size = [given.rows, given.words, given.filled]
+    if given.quick:
+        size, given.trees, given.repeats = [300, 200, 0.05], 3, 1
     found: dict[str, list[list[float]]] = {name: [] for name in LIBRARIES}
-    for _ in range(options.repeats):
+    for _ in range(given.repeats):
         for name in LIBRARIES:
-            command = [sys.executable, *sys.argv, "--library", name]
-            done = subprocess.run(command, capture_output=True, text=True, check=True, env=os.environ)
-            found[name].append([float(word) for word in done.stdout.split()])
+            found[name].append(measure.afresh(fit_once, name, size, given.trees, given.jobs))
+            measure.say(name, found[name][-1])
     best = {name: np.min(runs, axis=0) for name, runs in found.items()}
-    share = best["weald"][3]
-    print(f"{options.rows} × {options.words}, {share:.1%} filled, {options.trees} trees, {options.threads} threads,")
-    print(f"weald {version('weald')}, scikit-learn {version('scikit-learn')}, {platform.machine()},", end=" ")
-    print(f"best of {options.repeats}:\n")
-    print("| | fit, s | predict, s | accuracy |\n|---|---|---|---|")
-    for name, (fit, predict, accuracy, _) in best.items():
-        print(f"| {name} | {fit:.2f} | {predict:.2f} | {accuracy:.3f} |")
+    rows = [[name, f"{fit:.2f}", f"{predict:.2f}", f"{right:.3f}"] for name, (fit, predict, right, _) in best.items()]
+    table = measure.markdown(["", "fit, s", "predict, s", "accuracy"], rows)
+    what = f"{size[0]:,} rows of {size[1]:,} words, {best['weald'][3]:.1%} filled, {given.trees} trees"
+    machine = measure.describe_machine("weald", "scikit-learn")
+    text = f"{table}\n\n{what}, {given.jobs} threads. {measure.best_of(given)}. {machine}."
+    measure.publish(given, "sparse", text)
 
 
 if __name__ == "__main__":
