@@ -187,3 +187,16 @@ def test_wide_tables_are_searched_alike_from_copies_of_their_cells(n_classes, gi
         parameters = {"max_features": "sqrt", "random_state": 0, **given, **more}
         one, other = (kind(2, **parameters).fit(x, y, sample_weight) for x in (X, sparse.csr_array(X)))
         assert one.forest_.fingerprint() == other.forest_.fingerprint()
+
+
+def test_cells_that_are_stored_twice_are_added_up():
+    rng = np.random.default_rng(0)
+    rows, columns, values = np.sort(rng.integers(0, 50, 300)), rng.integers(0, 6, 300), rng.integers(1, 4, 300) * 1.0
+    stored = sparse.csr_array((values, columns, np.searchsorted(rows, np.arange(51))), shape=(50, 6))
+    assert not stored.has_canonical_format
+    X, before = stored.toarray(), stored.nnz
+    y = X[:, 0] > 2
+    one, other = (weald.RandomForestClassifier(5, random_state=0).fit(x, y) for x in (X, stored))
+    assert one.forest_.fingerprint() == other.forest_.fingerprint()
+    assert np.array_equal(one.predict_proba(X), one.predict_proba(stored))
+    assert stored.nnz == before  # the caller's table is as it was
