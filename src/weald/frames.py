@@ -25,7 +25,8 @@ def as_frame(X: Any) -> "nw.DataFrame[Any] | None":
         _refuse_twins(list(X.columns))
     frame = nw.from_native(X, pass_through=True)
     if isinstance(frame, nw.LazyFrame):
-        raise DataTypeError("X is a lazy data frame, which holds no values yet. Collect it first: X.collect().")
+        message = "X is a lazy data frame, which has no values yet. Collect it: X.collect(), or X.df() in DuckDB."
+        raise DataTypeError(message)
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
