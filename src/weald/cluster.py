@@ -117,19 +117,21 @@ class Cluster:
     def each(self, futures: Sequence[Any]) -> Iterator[tuple[int, Any]]:
         """Yield results with their numbers, as they come. If this is left early, what is under way is cancelled."""
         left = dict(enumerate(futures))
-        alone_since = time.monotonic()
+        alone, last_look = 0.0, time.monotonic()
         try:
             while left:
                 ready = [i for i, future in left.items() if future.status != "pending"]
                 for i in ready:
                     yield i, self._result(left.pop(i))
-                if ready or self._are_at_work():
-                    alone_since = time.monotonic()
-                elif time.monotonic() - alone_since > PATIENCE:
+                now = time.monotonic()
+                # A process that was stopped meanwhile, or a computer that slept, has not waited.
+                alone = 0.0 if ready or self._are_at_work() else alone + min(now - last_look, 10 * LOOK_EVERY)
+                last_look = now
+                if alone > PATIENCE:
                     raise ClusterError(
                         f"The cluster has had no workers for {PATIENCE:g} seconds, or all of them are paused for lack "
-                        f"of memory, and {len(left)} tasks are left. Start workers, or give them more memory, and fit "
-                        "again: it will be the same forest."
+                        f"of memory, and {len(left)} tasks are left (known: {self._words()}). Start workers, or give "
+                        "them more memory, and fit again: it will be the same forest."
                     )
                 if left:
                     with contextlib.suppress(TimeoutError):
@@ -138,6 +140,11 @@ class Cluster:
             if left:
                 with contextlib.suppress(Exception):  # the cluster may be gone: what is under way is gone with it
                     self.client.cancel(list(left.values()), force=True)
+
+    def _words(self) -> str:
+        """Name the workers and what they are doing."""
+        words = [f"{name} {worker.get('status')}" for name, worker in self.workers().items()]
+        return ", ".join(words) or "none"
 
     def _are_at_work(self) -> bool:
         """Say whether any worker takes tasks: one whose memory is nearly full does not."""
