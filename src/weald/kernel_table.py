@@ -6,15 +6,15 @@ A forest is grown from codes of two bytes, which engines make of a few columns a
 rows outside the bags are walked by value) gets them by `np.asarray`, and they are kept.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from weald.engines.door import Engine
-from weald.kernels import Kernel, Prepared, choose_opposites
+from weald.kernels import Kernel, choose_opposites
 from weald.model import FloatArray, IntArray
 from weald.samples import AnySamples, Sight, Vectors
 
@@ -164,38 +164,44 @@ class KernelTable:
         for begin in range(0, self._n_kernel, step):
             end = min(self._n_kernel, begin + step)
             part = self._prototypes.take(np.arange(begin, end))
-            yield self._compute(self._samples, self._prepare(part), part.pairs), range(begin, end)
+            yield self._compute(self._samples, part), range(begin, end)
         if len(self._raw_kept):
             assert self.raw is not None  # noqa: S101  (for the type checker: there are raw columns)
             yield np.asfortranarray(self.raw[:, self._raw_kept]), range(self._n_kernel, self.shape[1])
 
     def row_blocks(self) -> Iterator[FloatArray]:
         """Compute some rows at a time (rows x columns)."""
-        prototypes = self._prepare(self._prototypes)
         step = max(64, BLOCK // max(1, self.shape[1]))
         for begin in range(0, len(self), step):
             rows = np.arange(begin, min(len(self), begin + step))
             part = self.sight.take(rows)
             samples = sight_matrix(part) if self._kernel.is_precomputed else self._kernel.prepare(part.samples)
-            values = self._compute(samples, prototypes, self._prototypes.pairs)
+            values = self._compute(samples, self._prototypes)
             yield values if self.raw is None else np.hstack([values, self.raw[np.ix_(rows, self._raw_kept)]])
 
-    def _prepare(self, prototypes: Prototypes) -> Any:
-        if prototypes.samples is None:
-            return prototypes.columns
-        return self._kernel.prepare(prototypes.samples)
-
-    def _compute(self, samples: Any, prototypes: Prepared, pairs: IntArray | None) -> FloatArray:
+    def _compute(self, samples: Any, prototypes: Prototypes) -> FloatArray:
         """Values of some columns (rows x columns)."""
         if len(prototypes) == 0:
             return np.empty((len(samples), 0))
-        kernel = self._kernel
-        if kernel.is_precomputed:
-            values: FloatArray = samples[:, prototypes].T
-        else:
-            compare = kernel.columns if pairs is None else kernel.sums
-            values = compare(self._engine, samples, prototypes, self._n_threads)
-        return np.ascontiguousarray(values if pairs is None else kernel.contrast(values, pairs)).T
+        if prototypes.pairs is None:
+            return self._compare(samples, prototypes, self._kernel.columns).T
+        alone = prototypes.pairs[:, 1] < 0
+        values = np.empty((len(prototypes), len(samples)))
+        if alone.any():
+            singles = replace(prototypes, pairs=None).take(prototypes.pairs[alone, 0])
+            values[alone] = self._compare(samples, singles, self._kernel.columns)
+        if not alone.all():
+            pairs = prototypes.take(np.flatnonzero(~alone))
+            assert pairs.pairs is not None  # noqa: S101  (for the type checker: they were there before)
+            values[~alone] = self._kernel.contrast(self._compare(samples, pairs, self._kernel.sums), pairs.pairs)
+        return values.T
+
+    def _compare(self, samples: Any, prototypes: Prototypes, how: Callable[..., FloatArray]) -> FloatArray:
+        """Values of prototypes, one by one (prototypes x samples)."""
+        if prototypes.samples is None:
+            values: FloatArray = np.ascontiguousarray(samples[:, prototypes.columns].T)
+            return values
+        return how(self._engine, samples, self._kernel.prepare(prototypes.samples), self._n_threads)
 
 
 def sight_matrix(sight: Sight) -> FloatArray:

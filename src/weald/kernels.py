@@ -82,18 +82,12 @@ class Kernel:
         """Turn sums into columns for pairs (columns x samples): the kernel with the first, less that with the second.
 
         Of the Gaussian kernel it is the difference of exponents, the logarithm of K(a, x) / K(b, x), so that gamma
-        chooses no cut here either. Where there is no second (-1), it is the kernel with the first.
+        chooses no cut here either.
         """
-        first, second = pairs.T
-        alone = second < 0
-        a, b = first[~alone], second[~alone]
-        columns = np.empty((len(pairs), sums.shape[1]))
-        columns[alone] = comparing.shape_of(sums[first[alone]], self.rule)
+        a, b = pairs.T
         if self.rule.shape == "gaussian":
-            columns[~alone] = (sums[b] - sums[a]) * self.rule.gamma
-        else:
-            columns[~alone] = comparing.shape_of(sums[a], self.rule) - comparing.shape_of(sums[b], self.rule)
-        return _check_values(columns, self.name)
+            return (sums[b] - sums[a]) * self.rule.gamma
+        return _check_values(comparing.shape_of(sums[a], self.rule) - comparing.shape_of(sums[b], self.rule), self.name)
 
 
 def transform(matrix: FloatArray, distance: str) -> FloatArray:
