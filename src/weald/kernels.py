@@ -86,7 +86,8 @@ class Kernel:
         """
         a, b = pairs.T
         if self.rule.shape == "gaussian":
-            return (sums[b] - sums[a]) * self.rule.gamma
+            apart: FloatArray = (sums[b] - sums[a]) * self.rule.gamma
+            return apart
         return _check_values(comparing.shape_of(sums[a], self.rule) - comparing.shape_of(sums[b], self.rule), self.name)
 
 
