@@ -20,6 +20,7 @@ void bind_kernels(nb::module_& module);
 void bind_packed(nb::module_& module);
 void bind_parts(nb::module_& module);
 void bind_sharing(nb::module_& module);
+void bind_stored(nb::module_& module);
 
 }  // namespace weald
 
@@ -36,4 +37,5 @@ NB_MODULE(WEALD_MODULE, module) {
     weald::bind_packed(module);
     weald::bind_parts(module);
     weald::bind_sharing(module);
+    weald::bind_stored(module);
 }

@@ -10,6 +10,8 @@
 #include "cuts.h"
 #include "freed.h"
 #include "random.h"
+#include "ranks.h"
+#include "sort_keys.h"
 #include "weights.h"
 
 namespace weald {
@@ -42,13 +44,6 @@ Codes Codes::without_columns() const {
 
 namespace {
 
-constexpr std::uint64_t kMissingCode = 0xFFFFFFFFu;  // how a missing value enters the hash of a row
-constexpr std::size_t kRowBlock = 4096;              // rows of a task that goes through the table row by row
-
-std::size_t n_blocks(std::size_t n_rows) {
-    return (n_rows + kRowBlock - 1) / kRowBlock;
-}
-
 // ---- Sorting: keys are floats whose bits are turned so that they compare as unsigned integers
 
 template <class Float>
@@ -67,50 +62,12 @@ Float unsortable(Bits<Float> key) {
     return std::bit_cast<Float>(key & sign ? key & ~sign : static_cast<Bits<Float>>(~key));
 }
 
-template <class Key>
-struct Keyed {
-    Key key;
-    std::uint32_t row;
-};
-
-// Sorts by key, rows of equal keys in their order: digits of 11 bits, the lowest first. A digit that all keys share
-// costs nothing: doubles that came from floats or small integers have many of those.
-template <class Key>
-void radix_sort(std::vector<Keyed<Key>>& items, std::vector<Keyed<Key>>& spare) {
-    constexpr int kDigit = 11;
-    constexpr std::size_t kBuckets = std::size_t{1} << kDigit;
-    constexpr int kDigits = (8 * sizeof(Key) + kDigit - 1) / kDigit;
-    if (items.size() < 256) {
-        std::stable_sort(items.begin(), items.end(), [](const auto& a, const auto& b) { return a.key < b.key; });
-        return;
-    }
-    std::array<std::array<std::uint32_t, kBuckets>, kDigits> counts{};
-    for (const Keyed<Key>& item : items) {
-        for (int d = 0; d < kDigits; ++d) {
-            ++counts[d][(item.key >> (d * kDigit)) & (kBuckets - 1)];
-        }
-    }
-    spare.resize(items.size());
-    for (int d = 0; d < kDigits; ++d) {
-        auto& starts = counts[d];
-        const auto digit = [&](const Keyed<Key>& item) { return (item.key >> (d * kDigit)) & (kBuckets - 1); };
-        if (starts[digit(items[0])] == items.size()) {
-            continue;
-        }
-        std::exclusive_scan(starts.begin(), starts.end(), starts.begin(), std::uint32_t{0});
-        for (const Keyed<Key>& item : items) {
-            spare[starts[digit(item)]++] = item;
-        }
-        items.swap(spare);
-    }
-}
-
 // ---- The rows from which quantile codes are cut
 
-std::vector<std::uint64_t> target_bits(const Table& table) {
+std::vector<std::uint64_t> bits_of_targets(const Table& table) {
     std::vector<std::uint64_t> bits(table.x.n_rows);
     for (std::size_t r = 0; r < bits.size(); ++r) {
-        bits[r] = table.n_classes ? static_cast<std::uint64_t>(table.classes[r]) : value_bits(table.numbers[r]);
+        bits[r] = target_bits(table, r);
     }
     return bits;
 }
@@ -318,95 +275,6 @@ std::vector<Column> code_columns(const Matrix& x, const std::vector<bool>& categ
 
 // ---- Ranks
 
-template <class Code>
-void add_code_hashes(const Column& column, std::size_t feature, std::span<std::uint64_t> hashes, std::size_t begin) {
-    const Code* codes = column.as<Code>() + begin;
-    for (std::size_t i = 0; i < hashes.size(); ++i) {
-        const std::uint64_t code =
-            codes[i] == std::numeric_limits<Code>::max() ? kMissingCode : static_cast<std::uint64_t>(codes[i]);
-        hashes[i] += mix64((static_cast<std::uint64_t>(feature) << 32) + code);
-    }
-}
-
-std::vector<std::uint64_t> hash_rows(const std::vector<Column>& columns, std::size_t n_rows, Work& work) {
-    std::vector<std::uint64_t> hashes(n_rows);
-    work.run(n_blocks(n_rows), [&](std::size_t block, std::size_t) {
-        const std::size_t begin = block * kRowBlock;
-        const std::span<std::uint64_t> mine(hashes.data() + begin, std::min(kRowBlock, n_rows - begin));
-        for (std::size_t f = 0; f < columns.size(); ++f) {
-            switch (columns[f].width) {
-                case 1:
-                    add_code_hashes<std::uint8_t>(columns[f], f, mine, begin);
-                    break;
-                case 2:
-                    add_code_hashes<std::uint16_t>(columns[f], f, mine, begin);
-                    break;
-                default:
-                    add_code_hashes<std::uint32_t>(columns[f], f, mine, begin);
-                    break;
-            }
-        }
-        for (std::uint64_t& h : mine) {
-            h = mix64(h);
-        }
-    });
-    return hashes;
-}
-
-// Rows whose hashes begin with the same bits stand together in `items`: sorts them by (hash, target, position).
-template <class Target>
-void rank_part(std::vector<Keyed<std::uint32_t>>& items, const std::vector<std::uint64_t>& hashes,
-               const Target& target) {
-    std::vector<Keyed<std::uint32_t>> spare;
-    radix_sort(items, spare);
-    // Equal upper halves of hashes are rare, but for copies of rows.
-    const auto before = [&](const Keyed<std::uint32_t>& a, const Keyed<std::uint32_t>& b) {
-        return hashes[a.row] != hashes[b.row] ? hashes[a.row] < hashes[b.row] : target[a.row] < target[b.row];
-    };
-    for (std::size_t begin = 0; begin < items.size();) {
-        std::size_t end = begin + 1;
-        while (end < items.size() && items[end].key == items[begin].key) {
-            ++end;
-        }
-        if (end - begin > 1) {
-            std::stable_sort(items.begin() + static_cast<std::ptrdiff_t>(begin),
-                             items.begin() + static_cast<std::ptrdiff_t>(end), before);
-        }
-        begin = end;
-    }
-}
-
-// Positions sorted by (hash, target, position). Hashes are spread evenly, so their first bits make parts for threads.
-template <class Target>
-std::vector<std::uint32_t> rank_rows(const std::vector<std::uint64_t>& hashes, const Target& target, Work& work) {
-    constexpr int kPartBits = 6;
-    std::vector<std::vector<Keyed<std::uint32_t>>> parts(std::size_t{1} << kPartBits);
-    for (auto& part : parts) {
-        part.reserve(hashes.size() / parts.size() * 9 / 8 + 16);
-    }
-    for (std::uint32_t r = 0; r < hashes.size(); ++r) {
-        parts[hashes[r] >> (64 - kPartBits)].push_back({static_cast<std::uint32_t>(hashes[r] >> 32), r});
-    }
-    std::vector<std::size_t> starts{0};
-    for (const auto& part : parts) {
-        starts.push_back(starts.back() + part.size());
-    }
-    std::vector<std::uint32_t> positions(hashes.size());
-    const auto rank = [&](std::size_t i) {
-        rank_part(parts[i], hashes, target);
-        std::transform(parts[i].begin(), parts[i].end(), positions.begin() + static_cast<std::ptrdiff_t>(starts[i]),
-                       [](const auto& item) { return item.row; });
-    };
-    if (hashes.size() < kRowBlock) {
-        for (std::size_t i = 0; i < parts.size(); ++i) {
-            rank(i);
-        }
-    } else {
-        work.run(parts.size(), [&](std::size_t i, std::size_t) { rank(i); });
-    }
-    return positions;
-}
-
 template <class T, class Source>
 std::vector<T> by_rank(const Source& values, const std::vector<std::uint32_t>& positions) {
     std::vector<T> ranked(positions.size());
@@ -464,14 +332,6 @@ void add_codes_by_row(Codes& codes, Work& work) {
     });
 }
 
-// Lengths of the rows on the line of weights; empty: all one.
-std::vector<std::uint64_t> lay_line(std::span<const double> weights, bool whole) {
-    if (weights.empty() || whole) {
-        return {weights.begin(), weights.end()};
-    }
-    return fixed_point(weights);
-}
-
 }  // namespace
 
 ColumnBlocks::ColumnBlocks(std::span<const double> weights, bool whole, std::uint32_t max_bins)
@@ -490,7 +350,7 @@ Codes code_table(const Table& table, std::uint32_t max_bins, Work& work, std::ve
     for (double& y : numbers) {
         y += 0.0;  // -0.0 becomes 0.0
     }
-    const std::vector<std::uint64_t> targets = target_bits(table);
+    const std::vector<std::uint64_t> targets = bits_of_targets(table);
     const std::vector<std::uint8_t> sampled =
         max_bins == 0 || !columns.empty() ? std::vector<std::uint8_t>{} : sample_rows(table, targets, line, work);
 
@@ -503,7 +363,8 @@ Codes code_table(const Table& table, std::uint32_t max_bins, Work& work, std::ve
                         ? code_columns(table.x, table.categorical, sampled, line, max_bins, work)
                         : code_sparse_columns(table.by_column, {n_rows, sampled, line, max_bins}, work);
     const std::vector<std::uint64_t> hashes = hash_rows(codes.columns, n_rows, work);
-    codes.positions = table.n_classes ? rank_rows(hashes, table.classes, work) : rank_rows(hashes, numbers, work);
+    codes.positions = table.n_classes ? rank_rows(hashes, table.classes, work)
+                                      : rank_rows(hashes, std::span<const double>(numbers), work);
     work.run(codes.columns.size(), [&](std::size_t f, std::size_t) {
         work.check();
         switch (codes.columns[f].width) {
@@ -541,6 +402,32 @@ Codes code_table(const Table& table, std::uint32_t max_bins, Work& work, std::ve
     }
     codes.design = make_design(table, prints, codes.positions);
     Freed().add(n_rows * sizeof(Keyed<std::uint64_t>) * kColumnsAtOnce);  // what was sorted
+    return codes;
+}
+
+Codes map_codes(const Table& table, std::vector<Column> columns, Ranking ranking, Work& work) {
+    constexpr std::size_t kFewBytes = std::size_t{1} << 30;
+    Codes codes;
+    codes.n_rows = static_cast<std::uint32_t>(table.x.n_rows);
+    codes.n_classes = table.n_classes;
+    codes.whole = table.weights_whole;
+    codes.columns = std::move(columns);
+    codes.positions = std::move(ranking.positions);
+    codes.fingerprint = ranking.fingerprint;
+    if (codes.n_rows * codes.columns.size() * sizeof(std::uint16_t) <= kFewBytes) {
+        add_codes_by_row(codes, work);
+    }
+    if (table.n_classes) {
+        codes.classes = by_rank<std::int32_t>(table.classes, codes.positions);
+    } else {
+        codes.numbers = by_rank<double>(table.numbers, codes.positions);
+    }
+    codes.line_length = codes.n_rows;
+    if (!table.weights.empty()) {
+        codes.weights = by_rank<double>(table.weights, codes.positions);
+        codes.line = lay_line(codes.weights, codes.whole);
+        codes.line_length = std::accumulate(codes.line.begin(), codes.line.end(), std::uint64_t{0});
+    }
     return codes;
 }
 

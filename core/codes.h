@@ -3,6 +3,7 @@
 //   Codes          all columns, the target and the weights, by rank
 //   ColumnBlocks   columns that are coded a few at a time
 //   code_table     sort each column, replace values by codes, hash the rows' codes, rank the rows
+//   map_codes      the same of columns that are coded and ranked already, and lie where the caller has them
 
 #pragma once
 
@@ -12,6 +13,7 @@
 
 #include "column.h"
 #include "design.h"
+#include "ranks.h"
 #include "sparse_codes.h"
 #include "threads.h"
 #include "view.h"
@@ -66,5 +68,8 @@ class ColumnBlocks {
 
 // max_bins 0 keeps every distinct value. `columns`: the table's, where they are coded already; then x is only a shape.
 Codes code_table(const Table& table, std::uint32_t max_bins, Work& work, std::vector<Column> columns = {});
+
+// Columns by rank; of the table, target and weights by row, and no target is -0.0. There are no strata and no groups.
+Codes map_codes(const Table& table, std::vector<Column> columns, Ranking ranking, Work& work);
 
 }  // namespace weald

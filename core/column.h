@@ -31,15 +31,16 @@ class Values {
 };
 
 struct Column {
-    std::uint8_t width = 1;        // bytes of a code: 1, 2 or 4; the largest number of that width means missing
-    std::vector<std::byte> codes;  // by rank
-    Values lows;                   // by code
-    Values highs;                  // empty: each code has one value
+    std::uint8_t width = 1;             // bytes of a code: 1, 2 or 4; the largest number of that width means missing
+    std::vector<std::byte> codes;       // by rank
+    const std::byte* mapped = nullptr;  // the same where the caller has them; then `codes` is empty
+    Values lows;                        // by code
+    Values highs;                       // empty: each code has one value
     bool is_categorical = false;
 
     template <class Code>
     const Code* as() const {
-        return reinterpret_cast<const Code*>(codes.data());
+        return reinterpret_cast<const Code*>(mapped ? mapped : codes.data());
     }
     const Values& upper() const { return highs.size() == 0 ? lows : highs; }
 };

@@ -30,6 +30,14 @@ inline std::vector<std::uint64_t> fixed_point(std::span<const double> weights) {
     return fixed;
 }
 
+// Lengths of the rows on the line of weights; empty: all one.
+inline std::vector<std::uint64_t> lay_line(std::span<const double> weights, bool whole) {
+    if (weights.empty() || whole) {
+        return {weights.begin(), weights.end()};
+    }
+    return fixed_point(weights);
+}
+
 // Class weights become integers, the largest 2^20.
 inline std::vector<std::uint64_t> class_scales(std::span<const double> weights) {
     const double largest = *std::max_element(weights.begin(), weights.end());

@@ -209,3 +209,9 @@ def test_sparse_tables_are_measured(tmp_path, folder):
 def test_the_cost_of_neighbours_is_measured(folder):
     printed = run("neighbours.py", "--quick", folder=folder)
     assert len(re.findall(r"^\| [\w ]+ (\| [\d.]+ s ){4}\| [\d.]+ GiB \| \d+ s \|$", printed, re.MULTILINE)) == 3
+
+
+def test_a_table_larger_than_memory_is_timed(folder):
+    printed = run("larger_than_memory.py", "--quick", "--pure", "1", folder=folder)
+    assert re.search(r"fit 1 trees, pure leaves \| \d", printed)
+    assert "20,000 rows of 20 columns" in printed

@@ -29,6 +29,8 @@ LAYERS = [
     "column",
     "sparse_codes",
     "cuts",
+    "sort_keys",
+    "ranks",
     "codes",
     "growth",
     "bag",
@@ -100,7 +102,7 @@ DOORS = {
     "narwhals": {"frames.py"},
     "pandas": {"frames.py"},
     "polars": {"frames.py"},
-    "pyarrow": {"frames.py", *(f"cli/{path.name}" for path in (PACKAGE / "cli").glob("*.py"))},
+    "pyarrow": {"frames.py", "sources.py", *(f"cli/{path.name}" for path in (PACKAGE / "cli").glob("*.py"))},
     "weald._core": {"engines/native.py", "criteria.py", "cli/doctor.py", "filing/packing.py"},
     "weald._core_baseline": {"_core.py"},
 }

@@ -31,6 +31,7 @@ from weald.reporting import CanReport
 from weald.saving import Saved
 from weald.schema import Schema, counts_by_name
 from weald.shrinking import compact_forest
+from weald.stored import CodeStore, StoredTable
 from weald.table import Matrix, Reading, read_features, read_table
 from weald.targeted import Targeted
 from weald.threads import count_threads
@@ -62,13 +63,14 @@ class TreeModel(Saved, Targeted, CanReport, Exportable, BaseEstimator):
 
     # ------------------------------------------------------------------------------------------------------- fit
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from a table.
 
         Parameters
         ----------
         X : array or data frame of shape (n_rows, n_features)
-            Numbers of any type; NaN is a missing value. float32 and float64 are used as they are.
+            Numbers of any type; NaN is a missing value. float32 and float64 are used as they are. Or a `CodeStore`
+            (see `weald.codes`), given alone: it has the target and the weights.
         y : array of shape (n_rows,), or (n_rows, n_targets)
             Class labels, or numbers; with several targets one column for each.
         sample_weight : array of shape (n_rows,), optional
@@ -108,10 +110,14 @@ class TreeModel(Saved, Targeted, CanReport, Exportable, BaseEstimator):
 
     def _read_table(self, X: Any, y: Any, sample_weight: Any, **by_row: Any) -> Reading:
         """Read a training table."""
+        if isinstance(X, CodeStore):
+            return X.read_for(self, y, sample_weight)
         return read_table(self, X, y, sample_weight, classify=self._task == criteria.CLASSIFICATION)
 
     def _code(self, reading: Reading) -> tuple[Engine, Any]:
         """Open the engine, and turn the table into its codes."""
+        if isinstance(reading.table, StoredTable):
+            return reading.table.store.code(reading.table, count_threads(self.n_jobs))
         engine = open_engine(self.engine)
         max_bins = params.count_bins(params.gather(self)["max_bins"])
         return engine, engine.code(reading.table, max_bins, count_threads(self.n_jobs), None)

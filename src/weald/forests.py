@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from weald import lazily, oob, params, progress, settling, several
 from weald import resampling as ways
 from weald.bagging import read_design
+from weald.checkpoints import Checkpoint
 from weald.engines.door import Engine
 from weald.errors import DataError, ParameterError, warn
 from weald.estimator import TreeClassifier, TreeRegressor, unfitted_copy
@@ -110,15 +111,28 @@ class RandomForest(HasNeighbours):
     oob_share_: float
     thinning_: Thinning
 
+    _checkpoint: Checkpoint | None = None  # of the fit that is under way
+
     # ------------------------------------------------------------------------------------------------------- fit
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, stratify: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        groups: Any = None,
+        stratify: Any = None,
+        checkpoint: Any = None,
+        every: int = 10,
+    ) -> Self:
         """Learn from a table.
 
         Parameters
         ----------
         X : array or data frame of shape (n_rows, n_features)
-            Numbers of any type; NaN is a missing value. float32 and float64 are used as they are.
+            Numbers of any type; NaN is a missing value. float32 and float64 are used as they are. Or a `CodeStore`
+            (see `weald.codes`), given alone: it has the target and the weights.
         y : array of shape (n_rows,)
             Class labels, or numbers.
         sample_weight : array of shape (n_rows,), optional
@@ -128,13 +142,20 @@ class RandomForest(HasNeighbours):
             when its whole group is. `max_samples` then counts groups.
         stratify : array of shape (n_rows,), optional
             Labels of strata. Each stratum has its share of the draws of every bag, and at least one.
+        checkpoint : str or path, optional
+            A folder for trees that are grown. If the process dies, the same call goes on with those that are there,
+            and ends with the same forest. Each file is a model by itself. The folder is yours to delete.
+        every : int, default=10
+            How many trees go into a file of the checkpoint.
 
         Returns
         -------
         self
         """
         learnt = unfitted_copy(self)
+        learnt._checkpoint = Checkpoint.read(checkpoint, every, self)  # noqa: SLF001
         learnt._learn(self, X, y, sample_weight, groups=groups, stratify=stratify)  # noqa: SLF001  (of the same class)
+        learnt._checkpoint = None  # noqa: SLF001
         self.__dict__ = learnt.__dict__
         return self
 
@@ -142,6 +163,8 @@ class RandomForest(HasNeighbours):
         if self._is_for_a_cluster(X):
             from weald.on_cluster import learn  # loads only when it is wanted, and stands above
 
+            if self._checkpoint is not None:
+                raise ParameterError("checkpoint keeps the trees of one machine. Fit on a cluster without it.")
             learn(self, before, X, y, sample_weight, **by_row)
         else:
             super()._learn(before, X, y, sample_weight, **by_row)
@@ -159,7 +182,7 @@ class RandomForest(HasNeighbours):
             self._grow_all_targets(engine, coded, reading)
             return
         old = before.forest_ if self.warm_start and hasattr(before, "forest_") else None
-        self.seed_ = params.draw_seed(self.random_state) if old is None else before.seed_
+        self.seed_ = self._draw_seed() if old is None else before.seed_
         if old is not None:
             self._check_that_it_goes_on(before, old)
         if isinstance(self.n_estimators, str):
@@ -171,6 +194,8 @@ class RandomForest(HasNeighbours):
 
     def _grow_all_targets(self, engine: Engine, coded: Any, reading: Reading) -> None:
         """Grow trees of several targets, then look at the rows outside the bags."""
+        if self._checkpoint is not None:
+            raise DataError("checkpoint keeps forests of one target, but y has several. Fit one for each, or without.")
         assert isinstance(self.n_estimators, int)  # noqa: S101  (for the type checker: other words are refused)
         self.seed_ = params.draw_seed(self.random_state)
         self._grow_targets(engine, coded, reading, self.n_estimators)
@@ -185,8 +210,16 @@ class RandomForest(HasNeighbours):
     def _keep_averages_of_targets(self, averages: list[FloatArray]) -> None:
         """Remember what was said of rows outside the bags, under the names that scikit-learn has for it."""
 
+    def _draw_seed(self) -> int:
+        """Draw a seed; a fit that goes on, and was given none, takes that of its trees."""
+        is_given = isinstance(self.random_state, int | np.integer)
+        there = None if self._checkpoint is None or is_given else self._checkpoint.seed()
+        return params.draw_seed(self.random_state) if there is None else there
+
     def _grow_so_many(self, engine: Engine, coded: Any, reading: Reading, n_trees: int, old: Forest | None) -> Forest:
         """Grow trees, independent of one another, until there are so many."""
+        if self._checkpoint is not None:
+            return self._grow_and_keep(engine, coded, self._checkpoint, n_trees, old)
         tell = progress.listener()
         if old is None and tell is not None:
             return self._grow_and_tell(engine, coded, reading, n_trees, tell)
@@ -196,6 +229,16 @@ class RandomForest(HasNeighbours):
             return old
         more = self._grow_trees(engine, coded, old.next_tree(self.seed_), n_trees - old.n_trees)
         return old.join(more)
+
+    def _grow_and_keep(
+        self, engine: Engine, coded: Any, checkpoint: Checkpoint, n_trees: int, old: Forest | None
+    ) -> Forest:
+        """Grow the same trees, some at a time, and keep them on the disk."""
+        if old is not None and not self._lacks_trees(n_trees, old):
+            return old
+        first, n_more = (0, n_trees) if old is None else (old.next_tree(self.seed_), n_trees - old.n_trees)
+        more = checkpoint.grow(self, coded, partial(self._grow_quietly, engine, coded), first, n_more)
+        return more if old is None else old.join(more)
 
     def _grow_and_tell(
         self, engine: Engine, coded: Any, reading: Reading, n_trees: int, tell: progress.Listener

@@ -8,6 +8,7 @@ Columns are read one at a time, and labels by the library that holds them, which
 find them without making a Python object of each cell.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import narwhals as nw
@@ -133,3 +134,28 @@ def _labels_of_arrow(native: Any) -> Labelled:
     is_coded = str(native.type).startswith("dictionary")
     coded = (native if is_coded else native.dictionary_encode()).unify_dictionaries().combine_chunks()
     return Labelled(coded.indices.cast("int64").fill_null(-1).to_numpy(), coded.dictionary.to_pylist())
+
+
+def split_frame(X: Any, target: str, weight: str | None, features: "Sequence[str] | None") -> tuple[Any, Any, Any]:
+    """Take a frame apart: features as a frame, target and weights as columns."""
+    frame = as_frame(X)
+    if frame is None:
+        raise DataTypeError(f"A chunk is {type(X).__name__}, in which no column has the name {target!r}. Give frames.")
+    apart = [target] if weight is None else [target, weight]
+    wanted = [name for name in frame.columns if name not in apart] if features is None else list(features)
+    missing = [name for name in [*wanted, *apart] if name not in frame.columns]
+    if missing:
+        raise DataError(f"There is no column {missing[0]!r}. The columns are {', '.join(map(repr, frame.columns))}.")
+    y, w = frame.get_column(target).to_native(), None if weight is None else frame.get_column(weight).to_native()
+    return frame.select(wanted).to_native(), y, w
+
+
+def kind_of_target(y: Any) -> str:
+    """Say what a target looks like: labels, whole numbers or numbers."""
+    column = nw.from_native(y, series_only=True, pass_through=True)
+    if isinstance(column, nw.Series):
+        whole, numeric = column.dtype.is_integer(), column.dtype.is_numeric()
+    else:
+        kind = np.asarray(y).dtype.kind
+        whole, numeric = kind in "iu", kind in "iuf"
+    return "whole numbers" if whole else "numbers" if numeric else "labels"

@@ -13,7 +13,7 @@ goes on from there.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -99,7 +99,12 @@ def read_labels(model: TreeModel, part: Part) -> Labels | None:
     """Find what a part has; None: it has no rows that count."""
     if part.is_empty():
         return None
-    table, classes, schema = _read(model, part)
+    groups, stratify = _distinct([part.labels_of("groups")]), _distinct([part.labels_of("stratify")])
+    return replace(labels_of(*read_alone(model, part)), groups=groups, stratify=stratify)
+
+
+def labels_of(table: Table, classes: npt.NDArray[Any] | None, schema: Schema) -> Labels:
+    """Tell what a part has, once it is read."""
     weight = np.ones(1) if table.weight is None else table.weight
     return Labels(
         schema=schema,
@@ -110,8 +115,6 @@ def read_labels(model: TreeModel, part: Part) -> Labels | None:
         whole=table.weights_whole,
         total=table.size if table.weights_whole else 0,
         largest=float(weight.max()),
-        groups=_distinct([part.labels_of("groups")]),
-        stratify=_distinct([part.labels_of("stratify")]),
     )
 
 
@@ -163,7 +166,15 @@ def _join_categories(schemas: Sequence[Schema]) -> tuple[Categories | None, ...]
 
 def read_part(model: TreeModel, part: Part, labels: Labels) -> Table:
     """Read a part in the numbers of the whole table."""
-    table, classes, schema = _read(model, part)
+    return replace(
+        renumber(*read_alone(model, part), labels),
+        groups=_number(part.labels_of("groups"), labels.groups),
+        strata=_number(part.labels_of("stratify"), labels.stratify),
+    )
+
+
+def renumber(table: Table, classes: npt.NDArray[Any] | None, schema: Schema, labels: Labels) -> Table:
+    """Replace the numbers of a part's own categories and classes by those of the whole table."""
     X, target = table.X, table.target
     for f, categories in enumerate(labels.schema.categories):
         own = schema.categories[f]
@@ -181,24 +192,14 @@ def read_part(model: TreeModel, part: Part, labels: Labels) -> Table:
     weight = table.weight
     if labels.is_weighted and weight is None:
         weight = np.ones(table.n_rows)
-    return Table(
-        X,
-        target,
-        labels.n_classes,
-        weight,
-        labels.whole,
-        labels.size,
-        groups=_number(part.labels_of("groups"), labels.groups),
-        strata=_number(part.labels_of("stratify"), labels.stratify),
-        categorical=labels.schema.categorical,
-    )
+    return Table(X, target, labels.n_classes, weight, labels.whole, labels.size, categorical=labels.schema.categorical)
 
 
 def _number(of_rows: LabelsOfRows | None, labels: LabelsOfRows | None) -> npt.NDArray[np.int32] | None:
     return None if of_rows is None or labels is None else np.searchsorted(labels, of_rows).astype(np.int32)
 
 
-def _read(model: TreeModel, part: Part) -> tuple[Table, npt.NDArray[Any] | None, Schema]:
+def read_alone(model: TreeModel, part: Part) -> tuple[Table, npt.NDArray[Any] | None, Schema]:
     """Read a part by itself: its table, its classes, its columns."""
     reader = unfitted_copy(model)
     reading = read_table(reader, part.X, part.y, part.weight, classify=model._task == "classification")  # noqa: SLF001
@@ -239,14 +240,14 @@ def survey_values(table: Table, labels: Labels, max_bins: int) -> Values:
             assert categories is not None  # noqa: S101  (for the type checker: it is categorical)
             distinct.append(np.arange(len(categories.labels), dtype=np.float64))
         else:
-            distinct.append(_distinct_values(table.X[:, f], max_bins))
+            distinct.append(distinct_values(table.X[:, f], max_bins))
     if max_bins == 0 or labels.size <= SAMPLE_SIZE:
         return Values(distinct, np.empty(0, np.uint64), np.empty(0, np.uint64))
     lengths = labels.lengths(table.weight, table.n_rows) if labels.is_weighted else np.empty(0, np.uint64)
     return Values(distinct, *_lowest(hash_values(table), lengths))
 
 
-def _distinct_values(column: npt.NDArray[Any], max_bins: int) -> FloatArray | None:
+def distinct_values(column: npt.NDArray[Any], max_bins: int) -> FloatArray | None:
     """Find the distinct values of a column; None: more than there may be codes. The first rows often show that."""
     for n_rows in ([2 * max_bins] if 0 < 2 * max_bins < len(column) else []) + [len(column)]:
         values = column[:n_rows]
@@ -262,7 +263,7 @@ def join_values(found: Sequence[Values], labels: Labels, max_bins: int) -> Value
     for f, of_parts in enumerate(zip(*(values.distinct for values in found), strict=True)):
         known = [values for values in of_parts if values is not None]
         limit = 0 if f in labels.schema.categorical else max_bins
-        distinct.append(_few(np.unique(np.concatenate(known)), limit) if len(known) == len(of_parts) else None)
+        distinct.append(few_values(np.unique(np.concatenate(known)), limit) if len(known) == len(of_parts) else None)
     hashes, lengths = (np.concatenate([getattr(v, name) for v in found]) for name in ("hashes", "lengths"))
     return Values(distinct, *_lowest(hashes, lengths))
 
@@ -276,7 +277,8 @@ def settle_values(values: Values, labels: Labels) -> Survey:
     return Survey(values.distinct, int(hashes[min(int(np.searchsorted(copies, SAMPLE_SIZE)), len(hashes) - 1)]))
 
 
-def _few(values: FloatArray, max_bins: int) -> FloatArray | None:
+def few_values(values: FloatArray, max_bins: int) -> FloatArray | None:
+    """Keep distinct values; None: there are more than there may be codes."""
     return None if max_bins and len(values) > max_bins else values
 
 
@@ -328,12 +330,12 @@ def sample_values(table: Table, labels: Labels, survey: Survey) -> Weighed:
     for f in many:
         column = table.X[sampled, f]
         is_there = ~np.isnan(column)
-        values, weights = _weigh(column[is_there].astype(np.float64) + 0.0, lengths[sampled[is_there]])
+        values, weights = weigh(column[is_there].astype(np.float64) + 0.0, lengths[sampled[is_there]])
         found.append((light(values), weights.astype(np.min_scalar_type(int(weights.max(initial=0))))))
     return found
 
 
-def _weigh(values: FloatArray, lengths: Hashes) -> tuple[FloatArray, Hashes]:
+def weigh(values: FloatArray, lengths: Hashes) -> tuple[FloatArray, Hashes]:
     """Add up what equal values weigh."""
     if not len(values):
         return values, lengths
@@ -364,6 +366,6 @@ def settle_cuts(found: Sequence[Weighed], survey: Survey, max_bins: int) -> Cuts
     starts = [np.empty(0) if values is None else values for values in survey.distinct]
     for i, f in enumerate(many):
         values, lengths = (np.concatenate([part[i][k] for part in found]) for k in (0, 1))
-        cut = NativeEngine().cut_quantiles(*_weigh(values.astype(np.float64), lengths.astype(np.uint64)), max_bins)
+        cut = NativeEngine().cut_quantiles(*weigh(values.astype(np.float64), lengths.astype(np.uint64)), max_bins)
         starts[f] = cut if len(cut) else np.array([-np.inf])
     return Cuts([light(values) for values in starts], frozenset(many))

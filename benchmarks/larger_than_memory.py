@@ -1,0 +1,145 @@
+"""How long does a table take that does not fit into memory, and how much memory does it need?
+
+    python benchmarks/larger_than_memory.py [--rows 100000000] [--trees 4] [--leaf 100] [--folder F] [--write]
+
+A code store is made, and forests fit to it, each in a process of its own. The rows are made as they are asked for, by a
+generator with a seed: 20 columns of noise, two classes. Resident memory is VmHWM, the most that the system counts for
+the process: its own memory (RssAnon) and the pages of the mapped store that it has looked at (RssFile), which the
+system takes away again when others need room. The parts are looked at twenty times a second. The store is deleted at the
+end.
+"""
+
+import shutil
+import tempfile
+import threading
+from pathlib import Path
+
+import measure
+import numpy as np
+
+N_FEATURES = 20
+CHUNK = 500_000
+
+
+def chunks(n_rows, seed=0):
+    """Rows of noise; the classes are a curved border of five columns, blurred."""
+    for number, begin in enumerate(range(0, n_rows, CHUNK)):
+        rng = np.random.default_rng([seed, number])
+        X = rng.standard_normal((min(CHUNK, n_rows - begin), N_FEATURES), dtype=np.float32)
+        signal = X[:, 0] * X[:, 1] + X[:, 2] + np.abs(X[:, 3]) - X[:, 4] ** 2 / 2
+        yield X, (signal + rng.standard_normal(len(X), dtype=np.float32) > 0).astype(np.int8)
+
+
+class Resident:
+    """The most megabytes that the system has counted for this process, and for its two parts."""
+
+    def __enter__(self):
+        Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
+        self.own = self.mapped = 0.0
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+        self._thread.start()
+        return self
+
+    def _look(self):
+        while not self._is_over.wait(0.05):
+            self.own = max(self.own, measure.MemoryWatch.read("RssAnon"))
+            self.mapped = max(self.mapped, measure.MemoryWatch.read("RssFile"))
+
+    def __exit__(self, *_):
+        self._is_over.set()
+        self._thread.join()
+        self.all = measure.MemoryWatch.read("VmHWM")
+
+
+def make(folder, n_rows, max_bins, n_jobs):
+    """Make the store: seconds, resident megabytes, bytes of its file."""
+    from weald import codes
+
+    def build():
+        nonlocal store
+        store = codes.from_chunks(
+            lambda: chunks(n_rows), folder=folder, max_bins=max_bins, n_rows=n_rows, n_jobs=n_jobs, verbose=1
+        )
+
+    store = None
+    with Resident() as memory:
+        seconds = measure.clock(build)
+    return seconds, (memory.all, memory.own, memory.mapped), store.n_bytes
+
+
+def fit(folder, max_bins, n_jobs, parameters):
+    """Fit a forest to the store, and try it on new rows: seconds, resident megabytes, nodes, errors."""
+    import weald
+
+    model = weald.RandomForestClassifier(max_bins=max_bins, n_jobs=n_jobs, random_state=0, verbose=1, **parameters)
+    with Resident() as memory:
+        seconds = measure.clock(lambda: model.fit(weald.codes.load(folder)))
+    wrong = n = 0
+    new = list(chunks(2 * CHUNK, seed=1))
+    for (_, y), shares in zip(new, model.predict_chunks(X for X, _ in new), strict=True):
+        wrong, n = wrong + int(np.sum(y != shares.argmax(axis=1))), n + len(y)
+    return seconds, (memory.all, memory.own, memory.mapped), model.forest_.n_nodes, wrong / n
+
+
+TEXT = """\
+{table}
+
+{rows:,} rows of {columns} columns, two classes, `max_bins={bins}`: a file of {gigabytes} GB (the values would be
+{values} GB as float32). {jobs} threads. Resident memory is VmHWM; "its own" and "mapped" are the most of RssAnon and
+RssFile, at whatever moment. The error on a million new rows is {errors}; the rule that made the classes has
+{best:.3f}. Measured once, with `benchmarks/larger_than_memory.py --rows {rows} --trees {trees} --leaf {leaf}` on
+{machine}."""
+
+
+def best_error():
+    """The error of the rule itself: of the sign of the signal."""
+    wrong = []
+    for X, y in chunks(2 * CHUNK, seed=1):
+        signal = X[:, 0] * X[:, 1] + X[:, 2] + np.abs(X[:, 3]) - X[:, 4] ** 2 / 2
+        wrong.append(np.mean((signal > 0) != y))
+    return float(np.mean(wrong))
+
+
+def row_of(words, seconds, memory):
+    return [words, measure.digits(seconds), *(f"{megabytes / 1024:.2f}" for megabytes in memory)]
+
+
+def main():
+    parser = measure.options(__doc__, measure.ROOT / "docs" / "larger-than-memory.md")
+    parser.add_argument("--rows", type=int, default=5_000_000)
+    parser.add_argument("--trees", type=int, default=4)
+    parser.add_argument("--leaf", type=int, default=100, help="min_samples_leaf")
+    parser.add_argument("--pure", type=int, default=0, help="also so many trees whose leaves are pure")
+    parser.add_argument("--bins", type=int, default=255, help="max_bins")
+    parser.add_argument("--folder", help="where the store goes, by default into the system's folder for such things")
+    given = parser.parse_args()
+    n_rows = 20_000 if given.quick else given.rows
+    folder = tempfile.mkdtemp(dir=given.folder)
+    try:
+        seconds, memory, n_bytes = measure.afresh(make, folder, n_rows, given.bins, given.jobs)
+        measure.say(f"store: {seconds:.1f} s, {memory} MB, {n_bytes:,} bytes")
+        rows, errors = [row_of("make the store", seconds, memory)], []
+        fits = {f"{given.trees} trees, leaves of {given.leaf} rows": (given.trees, given.leaf)}
+        if given.pure:
+            fits[f"{given.pure} trees, pure leaves"] = (given.pure, 1)
+        for words, (n_trees, leaf) in fits.items():
+            parameters = {"n_estimators": n_trees, "min_samples_leaf": leaf}
+            seconds, memory, n_nodes, error = measure.afresh(fit, folder, given.bins, given.jobs, parameters)
+            measure.say(f"{words}: {seconds:.1f} s, {memory} MB, {n_nodes:,} nodes, error {error:.4f}")
+            rows.append(row_of(f"fit {words}", seconds, memory))
+            errors.append(f"{error:.3f} ({words})")
+    finally:
+        shutil.rmtree(folder)
+    header = ["", "seconds", "resident, GiB", "of it its own", "of it mapped"]
+    text = TEXT.format(
+        table=measure.markdown(header, rows), rows=n_rows, columns=N_FEATURES, bins=given.bins,
+        gigabytes=measure.digits(n_bytes / 1e9), values=measure.digits(n_rows * N_FEATURES * 4 / 1e9), jobs=given.jobs,
+        errors=", ".join(errors), best=best_error(), trees=given.trees, leaf=given.leaf,
+        machine=measure.describe_machine("weald", "numpy"),
+    )  # fmt: skip
+    measure.publish(given, "larger than memory", text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,52 @@
+// Sorting rows by keys, many at once.
+
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+namespace weald {
+
+template <class Key>
+struct Keyed {
+    Key key;
+    std::uint32_t row;
+};
+
+// Sorts by key, rows of equal keys in their order: digits of 11 bits, the lowest first. A digit that all keys share
+// costs nothing: doubles that came from floats or small integers have many of those.
+template <class Key>
+void radix_sort(std::vector<Keyed<Key>>& items, std::vector<Keyed<Key>>& spare) {
+    constexpr int kDigit = 11;
+    constexpr std::size_t kBuckets = std::size_t{1} << kDigit;
+    constexpr int kDigits = (8 * sizeof(Key) + kDigit - 1) / kDigit;
+    if (items.size() < 256) {
+        std::stable_sort(items.begin(), items.end(), [](const auto& a, const auto& b) { return a.key < b.key; });
+        return;
+    }
+    std::array<std::array<std::uint32_t, kBuckets>, kDigits> counts{};
+    for (const Keyed<Key>& item : items) {
+        for (int d = 0; d < kDigits; ++d) {
+            ++counts[d][(item.key >> (d * kDigit)) & (kBuckets - 1)];
+        }
+    }
+    spare.resize(items.size());
+    for (int d = 0; d < kDigits; ++d) {
+        auto& starts = counts[d];
+        const auto digit = [&](const Keyed<Key>& item) { return (item.key >> (d * kDigit)) & (kBuckets - 1); };
+        if (starts[digit(items[0])] == items.size()) {
+            continue;
+        }
+        std::exclusive_scan(starts.begin(), starts.end(), starts.begin(), std::uint32_t{0});
+        for (const Keyed<Key>& item : items) {
+            spare[starts[digit(item)]++] = item;
+        }
+        items.swap(spare);
+    }
+}
+
+}  // namespace weald

@@ -1,0 +1,326 @@
+"""A table that lies on the disk as codes: what an estimator fits to when the values do not fit into memory.
+
+    CodeStore      an open store: codes by rank, which the system reads when they are looked at; target, weights, names
+    StoredTable    the table of a fit, whose values are elsewhere
+    StoredEngine   the native engine, with few trees at a time, so that memory stays bounded
+
+`codes.py` makes stores. A store is one file, `codes.weald` in its folder: the container of model files, with a digest
+of all that it holds. What is damaged, or something else, is refused.
+"""
+
+import dataclasses
+import mmap
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from weald.criteria import CLASSIFICATION
+from weald.engines.door import Engine, Watch
+from weald.engines.native import NativeEngine
+from weald.errors import DataError, FormatError, ParameterError, warn
+from weald.filing import container
+from weald.filing.container import require
+from weald.filing.values import Reader
+from weald.model import FloatArray, Forest, IntArray
+from weald.params import Growth, count_bins
+from weald.schema import Categories, Schema, rules_of
+from weald.table import Reading, Table
+
+FILE = "codes.weald"
+FORMAT = "1"
+ROOM = 4 * 2**30  # bytes for the trees that grow at the same time
+BYTES_PER_ROW = 28  # of a tree that grows, at most: row numbers, targets, counts, codes at hand
+CodedColumn = tuple[IntArray, FloatArray, FloatArray, bool]
+
+
+@dataclass(frozen=True)
+class About:
+    """What a store says of itself: of the table, and of how it was made."""
+
+    schema: Schema
+    classes: npt.NDArray[Any] | None  # None: regression
+    whole: bool  # all weights are whole
+    size: int  # the total of whole weights, else the rows
+    fingerprint: int  # of the training data
+    max_bins: int  # 0: every value is a code
+    missing: str
+    categorical_features: Any
+    source: Any  # where the rows came from, as far as that is known
+    prints: list[list[int]]  # of each chunk: rows and a checksum
+
+
+class CodeStore:
+    """A table on the disk, as codes. `weald.codes` makes it, estimators fit to it: `model.fit(store)`.
+
+    Attributes
+    ----------
+    path : pathlib.Path
+        Its file.
+    n_rows, n_features : int
+    classes : array or None
+        Labels of the classes; None: the target is numbers.
+    feature_names : list of str, or None
+    max_bins : int or None
+        With what it was made; estimators must be given the same.
+    n_bytes : int
+        Length of its file.
+    """
+
+    def __init__(self, path: Path, about: About, arrays: dict[str, npt.NDArray[Any]], mapped: mmap.mmap) -> None:
+        self.path, self._about, self._mapped = path, about, mapped
+        self.target: npt.NDArray[Any] = arrays["target"]
+        self.weight: FloatArray | None = arrays.get("weight")
+        self.positions: IntArray = arrays["positions"]
+        self.columns: list[CodedColumn] = [
+            (arrays[f"codes.{f}"], arrays[f"lows.{f}"], arrays[f"highs.{f}"], f in about.schema.categorical)
+            for f in range(len(about.schema.categories))
+        ]
+
+    def __repr__(self) -> str:
+        kind = "numbers" if self.classes is None else f"{len(self.classes)} classes"
+        return f"<code store: {self.n_rows:,} rows, {self.n_features} features, {kind}, {self.n_bytes:,} bytes>"
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows; those of zero weight are left out."""
+        return len(self.target)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return len(self.columns)
+
+    @property
+    def n_bytes(self) -> int:
+        """Length of the file."""
+        return self.path.stat().st_size
+
+    @property
+    def classes(self) -> npt.NDArray[Any] | None:
+        """Labels of the classes; None: the target is numbers."""
+        return self._about.classes
+
+    @property
+    def feature_names(self) -> list[str] | None:
+        """Names of the features, where the table had some."""
+        names = self._about.schema.names
+        return None if names is None else list(names)
+
+    @property
+    def max_bins(self) -> int | None:
+        """With what it was made; None: every value is a code."""
+        return self._about.max_bins or None
+
+    @property
+    def fingerprint(self) -> int:
+        """Fingerprint of the training data, the one that trees remember."""
+        return self._about.fingerprint
+
+    # ------------------------------------------------------------------------------------------------------- fit
+
+    def read_for(self, model: Any, y: Any, sample_weight: Any) -> Reading:
+        """Do what reading a table does, for an estimator that fits to this store."""
+        about = self._about
+        self._refuse(model, y, sample_weight)
+        model.schema_, model.n_features_in_ = Schema(about.schema.names, about.schema.categories), self.n_features
+        if about.schema.names is not None:
+            model.feature_names_in_ = np.array(about.schema.names, dtype=object)
+        n_classes = 0 if about.classes is None else len(about.classes)
+        target = self.target if n_classes == 0 else self.target.astype(np.int32)
+        values: Any = Values(self)
+        table = StoredTable(
+            *(values, target, n_classes, self.weight, about.whole, about.size),
+            categorical=about.schema.categorical,
+            store=self,
+        )
+        return Reading(table, about.classes, None)
+
+    def _refuse(self, model: Any, y: Any, sample_weight: Any) -> None:
+        """Refuse what does not suit the store."""
+        about = self._about
+        if y is not None or sample_weight is not None:
+            raise DataError("The store has the target and the weights already. Give it alone: model.fit(store).")
+        task = "regression" if about.classes is None else CLASSIFICATION
+        if model._task != task:  # noqa: SLF001  (of the estimator's kind)
+            raise DataError(
+                f"The store was made for {task}, but {type(model).__name__} is for {model._task}. Make a store with "  # noqa: SLF001
+                f'task="{model._task}".'  # noqa: SLF001
+            )
+        if model.engine not in ("auto", "native"):
+            raise ParameterError(f'engine={model.engine!r} cannot read a store. Set engine="auto".')
+        bins = count_bins(getattr(model, "max_bins", None))
+        if bins != about.max_bins:
+            raise ParameterError(
+                f"max_bins={model.max_bins}, but the store was made with max_bins={self.max_bins}. Give the estimator "
+                "the same."
+            )
+        rules = rules_of(model)
+        for name in ("missing", "categorical_features"):
+            given, made = getattr(rules, name), getattr(about, name)
+            if given != made and not (name == "categorical_features" and isinstance(given, str)):
+                raise ParameterError(
+                    f"{name}={given!r}, but the store was made with {name}={made!r}. Give the estimator the same."
+                )
+        if getattr(model, "resampling", "bagging") != "bagging":
+            raise ParameterError(f"resampling={model.resampling!r} needs the rows in memory. Fit to arrays or frames.")
+
+    def code(self, table: Table, n_threads: int) -> tuple[Engine, Any]:
+        """Hand the codes to the compiled core, without a copy."""
+        if table.groups is not None or table.strata is not None:
+            raise DataError("groups and stratify cannot be given with a store. Fit to arrays or frames.")
+        targets = (table.target, None) if table.n_classes else (None, table.target)
+        engine = StoredEngine()
+        coded = engine.core.map_table(
+            *(self.columns, *targets, table.n_classes, table.weight, table.weights_whole),
+            *(self.positions, self.fingerprint, n_threads, None),
+        )
+        release(self._mapped)
+        return engine, coded
+
+    def is_of(self, other: About) -> bool:
+        """Say whether a store was made from the same rows in the same way, as far as can be told beforehand."""
+        mine, theirs = self._about, other
+        same = ("max_bins", "missing", "categorical_features", "source")
+        return all(getattr(mine, name) == getattr(theirs, name) for name in same) and mine.prints[:1] == theirs.prints
+
+
+class Values:
+    """Stands for the values of a stored table: made when they are wanted, eight bytes a cell.
+
+    Each is the smallest value of its code. Where codes hold several values, a row that was not in the bag may go
+    another way in a node whose rows do not have the code: the cut is then somewhere between its neighbours.
+    """
+
+    def __init__(self, store: CodeStore) -> None:
+        self._store = store
+        self.shape, self.ndim, self.dtype = (store.n_rows, store.n_features), 2, np.dtype(np.float64)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> npt.NDArray[Any]:
+        """Make them all, by row."""
+        n_bytes = 8 * self.shape[0] * self.shape[1]
+        room = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+        if n_bytes > room:
+            raise DataError(
+                f"The values of all rows are needed for this, {n_bytes:,} bytes, more than half of the memory. "
+                "Out-of-bag estimates need them: set oob_score=False and test on rows that were kept apart."
+            )
+        n_cut = sum(not np.array_equal(lows, highs) for _, lows, highs, _ in self._store.columns)
+        if n_cut:
+            warn(
+                f"The store has codes for several values in {n_cut} of {self.shape[1]} features, and no values. "
+                "Out-of-bag estimates take the smallest value of each code, so they differ a little from those of a "
+                "fit to the values. The forest does not."
+            )
+        X = np.empty(self.shape, order="F")
+        for f, (codes, lows, _, _) in enumerate(self._store.columns):
+            X[self._store.positions, f] = np.append(lows, np.nan)[np.minimum(codes, len(lows))]
+        return X if dtype is None else X.astype(dtype)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredTable(Table):
+    """The table of a fit to a store."""
+
+    store: CodeStore
+
+
+class StoredEngine(NativeEngine):
+    """The native engine; where tables are long, it lets few trees grow at the same time, each on all threads."""
+
+    def grow(
+        self,
+        coded: Any,
+        growth: Growth,
+        seed: int,
+        first_tree: int,
+        n_trees: int,
+        n_threads: int = 1,
+        watch: Watch | None = None,
+    ) -> Forest:
+        """Grow the same trees, a few at a time."""
+        at_once = max(1, ROOM // (BYTES_PER_ROW * coded.n_rows))
+        if at_once >= min(n_trees, n_threads):
+            return super().grow(coded, growth, seed, first_tree, n_trees, n_threads, watch)
+        grown: list[Forest] = []
+        for begin in range(0, n_trees, at_once):
+            n_more = min(at_once, n_trees - begin)
+
+            def tell(share: float, begin: int = begin, n_more: int = n_more) -> None:
+                if watch:
+                    watch((begin + share * n_more) / n_trees)
+
+            grown.append(super().grow(coded, growth, seed, first_tree + begin, n_more, n_threads, tell))
+        forest = grown[0].join(*grown[1:])
+        origin = dataclasses.replace(grown[0].origins[0], n_trees=n_trees)
+        return dataclasses.replace(forest, origins=(origin,))
+
+
+# ------------------------------------------------------------------------------------------------------------- load
+
+
+def load_store(folder: Any, *, check: bool = True) -> CodeStore:
+    """Open a store; see `weald.codes.load`."""
+    path = Path(folder) / FILE
+    if not path.is_file():
+        unfinished = " It was begun there, but not finished: make it again, and it goes on." * _is_begun(Path(folder))
+        raise FileNotFoundError(f"{folder} has no code store ({FILE}).{unfinished}")
+    try:
+        return _read(path, check=check)
+    except FormatError as error:
+        raise FormatError(f"{path} cannot be read as a code store. {error}") from None
+
+
+def _is_begun(folder: Path) -> bool:
+    return (folder / "making").is_dir()
+
+
+def _read(path: Path, *, check: bool) -> CodeStore:
+    with path.open("rb") as file:
+        require(os.fstat(file.fileno()).st_size, "It is empty.")
+        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    contents = container.read(memoryview(mapped), check_data=check)
+    texts = contents.metadata
+    require("weald.codes" in texts, "It is a .weald file, but holds a model. Open it with weald.load.")
+    found = texts["weald.codes"]
+    require(found == FORMAT, f"Its format is {found!r}, which this version does not know. Install a later one.")
+    notes = container.parse_json(texts.get("weald.notes", ""))
+    arrays = contents.arrays
+    reader = Reader({name: a for name, a in arrays.items() if name.startswith("meta.")}, RECORDS)
+    about = reader.read(notes.get("about"))
+    require(isinstance(about, About), "It does not say what it holds.")
+    n_features = len(about.schema.categories)
+    names = {f"{kind}.{f}" for kind in ("codes", "lows", "highs") for f in range(n_features)}
+    mine = {name: a for name, a in arrays.items() if not name.startswith("meta.")}
+    require(mine.keys() - {"weight"} == names | {"target", "positions"}, "Arrays are missing.")
+    _check(about, mine, n_features)
+    release(mapped)
+    return CodeStore(path, about, mine, mapped)
+
+
+def _check(about: About, arrays: dict[str, npt.NDArray[Any]], n_features: int) -> None:
+    """Make sure that arrays have their types and lengths; the core looks at what they hold."""
+    n_rows = len(arrays["target"])
+    target = {"|u1", "<u2", "<i4"} if about.classes is not None else {"<f8"}
+    kinds: dict[str, tuple[set[str], int]] = {"target": (target, n_rows), "positions": ({"<u4"}, n_rows)}
+    if "weight" in arrays:
+        kinds["weight"] = ({"<f8"}, n_rows)
+    for f in range(n_features):
+        n_codes = arrays[f"lows.{f}"].size
+        kinds |= {f"codes.{f}": ({"|u1", "<u2", "<u4"}, n_rows)}
+        kinds |= {f"{kind}.{f}": ({"<f8"}, n_codes) for kind in ("lows", "highs")}
+    for name, (types, length) in kinds.items():
+        array = arrays[name]
+        require(array.dtype.str in types and array.shape == (length,), f"Array {name!r} is not what it should be.")
+
+
+RECORDS: dict[str, type] = {kind.__name__: kind for kind in (About, Categories, Schema)}
+
+
+def release(mapped: mmap.mmap) -> None:
+    """Let go of the pages of a mapped file: they do not count as memory of this process any more."""
+    if hasattr(mmap, "MADV_DONTNEED"):
+        mapped.madvise(mmap.MADV_DONTNEED)

@@ -1,0 +1,446 @@
+"""Making a code store from chunks of a table: a first look at all chunks, then their codes, then ranks.
+
+    Recipe   how the rows are to be read and coded
+    make     chunks -> a store on the disk
+
+    look     each chunk in turn -> what the columns hold (`surveying.py`)
+    code     each chunk in turn -> files of codes, row by row of the table
+    rank     these -> the rank of each row
+    order    column by column -> files of codes by rank
+    close    all of it -> one file with digests; what was left from the making is deleted
+
+What is done so far is written down every few seconds, beside the store in `making/`. A process that is killed loses no
+more than that: called again with the same chunks, `make` goes on. A checksum of each chunk makes sure that they are the
+same.
+"""
+
+import json
+import os
+import shutil
+import time
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from weald.chunks import RowProgress
+from weald.engines.native import NativeEngine
+from weald.errors import DataError, FormatError
+from weald.estimator import TreeModel
+from weald.filing import container
+from weald.filing.values import Reader, Writer
+from weald.model import FloatArray
+from weald.parts import Cuts, Labels, Part, read_alone, renumber
+from weald.schema import Categories, Schema
+from weald.stored import FILE, FORMAT, About, CodeStore, load_store
+from weald.surveying import Sampled, Survey
+from weald.table import Table
+
+SAVE_EVERY = 10.0  # seconds between two notes of what is done
+ROWS_AT_ONCE = 1 << 20  # that are put in order at a time
+MAKING = "making"
+
+Chunks = Callable[[int], Iterable[Part]]  # from a chunk on
+ReadAlone = tuple[Table, "npt.NDArray[Any] | None", Schema]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How the rows of a store are to be read and coded."""
+
+    model: TreeModel  # reads the chunks, as a fit would
+    max_bins: int
+    source: Any = None  # what can be said beforehand of where the rows come from
+    n_rows: int | None = None  # if known beforehand
+    n_threads: int = 1
+    verbose: int = 0
+
+    def about(self, prints: list[list[int]]) -> About:
+        """Say what is known before anything is read."""
+        model: Any = self.model
+        nothing = Schema(None, ())
+        rules = (model.missing, model.categorical_features)
+        return About(nothing, None, True, 0, 0, self.max_bins, *rules, self.source, prints)
+
+
+@dataclass(frozen=True)
+class CodedChunk:
+    """The codes of a chunk, column by column, and the rest of its rows."""
+
+    columns: list[npt.NDArray[Any]]
+    extremes: dict[int, tuple[FloatArray, FloatArray]]  # of codes that hold several values: smallest and largest here
+    target: npt.NDArray[Any]
+    weight: FloatArray | None
+
+
+def code_chunk(table: Table, cuts: Cuts, n_threads: int) -> CodedChunk:
+    """Replace the values of a chunk by codes, columns side by side."""
+    engine = NativeEngine()
+
+    def code(f: int) -> tuple[npt.NDArray[Any], FloatArray, FloatArray]:
+        return engine.code_values(table.X, f, cuts.starts[f].astype(np.float64), extremes=f in cuts.many)
+
+    with ThreadPoolExecutor(n_threads) as pool:
+        found = list(pool.map(code, range(len(cuts.starts))))
+    extremes = {f: (lows, highs) for f, (_, lows, highs) in enumerate(found) if f in cuts.many}
+    return CodedChunk([codes for codes, _, _ in found], extremes, table.target, table.weight)
+
+
+@dataclass(frozen=True)
+class Progressed:
+    """How far the making has come: what is written down."""
+
+    survey: Survey
+    n_looked: int = 0  # chunks
+    prints: tuple[tuple[int, int], ...] = ()  # of each chunk: rows and checksum
+    is_looked: bool = False
+    n_again: int = 0  # chunks that were sampled again
+    n_coded: int = 0  # chunks
+    n_rows: int = 0  # coded
+    lows: tuple[FloatArray, ...] = ()  # of columns that are cut, by code, so far
+    highs: tuple[FloatArray, ...] = ()
+
+
+RECORDS: dict[str, type] = {
+    kind.__name__: kind for kind in (About, Categories, Labels, Progressed, Sampled, Schema, Survey)
+}
+
+
+def make(folder: Path, chunks: Chunks, recipe: Recipe) -> CodeStore:
+    """Make a store, or go on where the making of it was left."""
+    if (folder / FILE).exists():
+        return _open_finished(folder, chunks, recipe)
+    making = Making(folder, chunks, recipe)
+    making.look()
+    making.look_again()
+    cuts = making.code()
+    positions, fingerprint = making.rank(cuts)
+    making.order(cuts, positions)
+    making.close(cuts, fingerprint)
+    return load_store(folder, check=False)
+
+
+def _open_finished(folder: Path, chunks: Chunks, recipe: Recipe) -> CodeStore:
+    """Open a store that was finished before, if it is of the same rows."""
+    store = load_store(folder)
+    shutil.rmtree(folder / MAKING, ignore_errors=True)
+    first = next(iter(chunks(0)), None)
+    prints = [] if first is None else [list(_print_of(_read_alone(recipe.model, first)))]
+    if not store.is_of(recipe.about(prints)):
+        raise FormatError(
+            f"{folder} holds a store of other rows, or one that was made in another way. Give another folder, or "
+            f"delete {folder / FILE}."
+        )
+    return store
+
+
+class Making:
+    """A store in the making."""
+
+    def __init__(self, folder: Path, chunks: Chunks, recipe: Recipe) -> None:
+        self.folder, self.making, self.chunks, self.recipe = folder, folder / MAKING, chunks, recipe
+        self.making.mkdir(parents=True, exist_ok=True)
+        self.saved_at = time.monotonic()
+        self.done = self._load()
+
+    # ------------------------------------------------------------------------------------------------- notes
+
+    @property
+    def labels(self) -> Labels:
+        """The labels of all rows."""
+        assert self.done.survey.labels is not None  # noqa: S101  (for the type checker: all chunks were looked at)
+        return self.done.survey.labels
+
+    def _about(self) -> About:
+        return self.recipe.about([])
+
+    def _load(self) -> Progressed:
+        """Read how far it has come."""
+        path = self.making / "notes.weald"
+        if not path.exists():
+            return Progressed(Survey(self.recipe.max_bins))
+        contents = container.read(path.read_bytes())
+        written = container.parse_json(contents.metadata["weald.notes"])
+        reader = Reader(dict(contents.arrays), RECORDS)
+        about, done = reader.read(written["about"]), reader.read(written["done"])
+        same = ("max_bins", "missing", "categorical_features", "source")
+        if any(getattr(about, name) != getattr(self._about(), name) for name in same):
+            raise FormatError(
+                f"A store of other rows, or made in another way, was begun in {self.folder}. Give another folder, or "
+                f"delete {self.making}."
+            )
+        found: Progressed = done
+        return found
+
+    def save(self, *, now: bool = False) -> None:
+        """Write down how far it has come, if it is time to."""
+        if not now and time.monotonic() - self.saved_at < SAVE_EVERY:
+            return
+        writer = Writer()
+        notes = json.dumps({"about": writer.write(self._about()), "done": writer.write(self.done)}, allow_nan=False)
+        _write_whole(self.making / "notes.weald", container.write({"weald.notes": notes}, writer.arrays))
+        self.saved_at = time.monotonic()
+
+    def _read(self, number: int, part: Part) -> ReadAlone | None:
+        """Read a chunk by itself, and make sure that it is the one that was looked at; None: it is empty."""
+        alone = _read_alone(self.recipe.model, part)
+        print_of = _print_of(alone)
+        if number < len(self.done.prints) and self.done.prints[number] != print_of:
+            raise DataError(
+                f"Chunk {number} is not the same as when it was looked at before. The chunks must be the same each "
+                f"time, in the same order; if they have changed, delete {self.making} and begin anew."
+            )
+        if number == len(self.done.prints):
+            self.done = replace(self.done, prints=(*self.done.prints, print_of))
+        return alone
+
+    def _show(self, words: str, n_rows: int | None) -> "StoreProgress | None":
+        return StoreProgress(n_rows, words) if self.recipe.verbose else None
+
+    def _each(self, words: str, begin: int, end: int | None, n_rows: int | None) -> Iterator[tuple[int, Any]]:
+        """Read chunks begin, begin + 1 ..., and show it."""
+        watch = self._show(words, n_rows)
+        n_done = sum(n for n, _ in self.done.prints[:begin])
+        try:
+            for number, part in enumerate(islice(self.chunks(begin), None if end is None else end - begin), begin):
+                alone = self._read(number, part)
+                yield number, alone
+                n_done += 0 if alone is None else alone[0].n_rows
+                if watch:
+                    watch.rows(n_done)
+        finally:
+            if watch:
+                watch.stop()
+
+    # ------------------------------------------------------------------------------------------------- steps
+
+    def look(self) -> None:
+        """Find what the columns hold."""
+        if self.done.is_looked:
+            return
+        for number, alone in self._each("looked at", self.done.n_looked, None, self.recipe.n_rows):
+            survey = self.done.survey if alone is None else self.done.survey.add(number, *alone)
+            self.done = replace(self.done, survey=survey, n_looked=number + 1)
+            self.save()
+        if self.done.survey.labels is None:
+            raise DataError("There are no rows, or all of them have zero weight. Give at least one row to learn from.")
+        self.done = replace(self.done, is_looked=True)
+        self.save(now=True)
+
+    def look_again(self) -> None:
+        """Sample the chunks again whose classes or categories had other numbers then."""
+        again = self.done.survey.again
+        if self.done.n_again >= again:
+            return
+        n_rows = sum(n for n, _ in self.done.prints[:again])
+        for number, alone in self._each("looked at again", self.done.n_again, again, n_rows):
+            survey = self.done.survey if alone is None else self.done.survey.sample_again(*alone)
+            self.done = replace(self.done, survey=survey, n_again=number + 1)
+            self.save()
+        self.save(now=True)
+
+    def code(self) -> Cuts:
+        """Replace values by codes, and write them to a file for each column."""
+        cuts, n_chunks = self.done.survey.cuts(), len(self.done.prints)
+        if not self.done.lows:
+            sizes = [len(cuts.starts[f]) for f in sorted(cuts.many)]
+            lows, highs = ([np.full(size, end) for size in sizes] for end in (np.inf, -np.inf))
+            self.done = replace(self.done, lows=tuple(lows), highs=tuple(highs))
+        if self.done.n_coded == n_chunks:
+            return cuts
+        with Files(self.making, cuts, self.labels, self.done.n_rows) as files:
+            for number, alone in self._each("coded", self.done.n_coded, None, self.labels.n_rows):
+                if alone is not None:
+                    self._add(files, code_chunk(self._renumber(alone), cuts, self.recipe.n_threads), cuts)
+                self.done = replace(self.done, n_coded=number + 1)
+                if time.monotonic() - self.saved_at >= SAVE_EVERY or number + 1 == n_chunks:
+                    files.flush()
+                    self.save(now=True)
+        if self.done.n_coded != n_chunks or self.done.n_rows != self.labels.n_rows:
+            raise DataError(
+                f"There were {n_chunks} chunks when they were looked at, but {self.done.n_coded} when they were coded. "
+                "They must be the same each time."
+            )
+        return cuts
+
+    def _renumber(self, alone: ReadAlone) -> Table:
+        return renumber(*alone, self.labels)
+
+    def _add(self, files: "Files", part: CodedChunk, cuts: Cuts) -> None:
+        files.write(part)
+        many = sorted(cuts.many)
+        lows = (np.minimum(known, part.extremes[f][0]) for f, known in zip(many, self.done.lows, strict=True))
+        highs = (np.maximum(known, part.extremes[f][1]) for f, known in zip(many, self.done.highs, strict=True))
+        n_rows = self.done.n_rows + len(part.target)
+        self.done = replace(self.done, lows=tuple(lows), highs=tuple(highs), n_rows=n_rows)
+
+    def columns(self, cuts: Cuts) -> list[tuple[FloatArray, FloatArray]]:
+        """The smallest and the largest value of each code, by feature."""
+        many = sorted(cuts.many)
+        of_cut = {f: (self.done.lows[i], self.done.highs[i]) for i, f in enumerate(many)}
+        return [of_cut.get(f, (starts, starts)) for f, starts in enumerate(cuts.starts)]
+
+    def rank(self, cuts: Cuts) -> tuple[npt.NDArray[np.uint32], int]:
+        """Find the row at each rank."""
+        path = self.making / "positions"
+        about = self.making / "fingerprint"
+        if about.exists():
+            return np.fromfile(path, np.uint32), int(about.read_text())
+        if self.recipe.verbose:
+            StoreProgress(self.labels.n_rows, "ranked").rows(self.labels.n_rows)
+        labels, codes = self.labels, code_types(cuts)
+        values = self.columns(cuts)
+        columns = [(self._map(f"row-codes.{f}", codes[f]), *values[f], False) for f in range(len(codes))]
+        target, weight = self._target(), self._weight()
+        targets = (target.astype(np.int32), None) if labels.n_classes else (None, np.asarray(target))
+        n_threads = self.recipe.n_threads
+        positions, fingerprint = NativeEngine().core.find_ranks(
+            columns, *targets, labels.n_classes, weight, labels.whole, n_threads, None
+        )
+        _write_whole(path, [positions])
+        _write_whole(about, [str(fingerprint).encode()])
+        return positions, int(fingerprint)
+
+    def order(self, cuts: Cuts, positions: npt.NDArray[np.uint32]) -> None:
+        """Put the codes of each column in the order of ranks."""
+        watch = self._show("in order", self.labels.n_rows)
+        for f, dtype in enumerate(code_types(cuts)):
+            path = self.making / f"codes.{f}"
+            if not path.exists():
+                by_row = self._map(f"row-codes.{f}", dtype)
+                ends = range(0, len(positions), ROWS_AT_ONCE)
+                _write_whole(path, (by_row[positions[begin : begin + ROWS_AT_ONCE]] for begin in ends))
+                del by_row
+            (self.making / f"row-codes.{f}").unlink(missing_ok=True)
+            if watch:
+                watch.rows(self.labels.n_rows * (f + 1) // len(cuts.starts))
+
+    def close(self, cuts: Cuts, fingerprint: int) -> None:
+        """Write the store."""
+        labels, types = self.labels, code_types(cuts)
+        arrays: dict[str, npt.NDArray[Any]] = {"target": self._target(), "positions": self._map("positions", np.uint32)}
+        if labels.is_weighted:
+            arrays["weight"] = self._map("weight", np.float64)
+        for f, (lows, highs) in enumerate(self.columns(cuts)):
+            arrays |= {f"codes.{f}": self._map(f"codes.{f}", types[f]), f"lows.{f}": lows, f"highs.{f}": highs}
+        about = replace(
+            self.recipe.about([list(one) for one in self.done.prints]),
+            schema=labels.schema, classes=labels.classes, whole=labels.whole, size=labels.size, fingerprint=fingerprint,
+        )  # fmt: skip
+        writer = Writer()
+        notes = json.dumps({"about": writer.write(about)}, allow_nan=False)
+        texts = {"weald.codes": FORMAT, "weald.notes": notes}
+        _write_whole(self.folder / FILE, container.write(texts, {**arrays, **writer.arrays}))
+        shutil.rmtree(self.making)
+
+    def _map(self, name: str, dtype: Any) -> npt.NDArray[Any]:
+        return np.memmap(self.making / name, dtype, mode="r")
+
+    def _target(self) -> npt.NDArray[Any]:
+        return self._map("target", target_type(self.labels))
+
+    def _weight(self) -> npt.NDArray[Any] | None:
+        return self._map("weight", np.float64) if self.labels.is_weighted else None
+
+
+# ------------------------------------------------------------------------------------------------------------- files
+
+
+class Files:
+    """The files that codes, targets and weights are appended to, row by row of the table."""
+
+    def __init__(self, folder: Path, cuts: Cuts, labels: Labels, n_rows: int) -> None:
+        """Open the files; what was written beyond `n_rows` is written again."""
+        self.types = {f"row-codes.{f}": dtype for f, dtype in enumerate(code_types(cuts))}
+        self.types |= {"target": target_type(labels)} | ({"weight": np.float64} if labels.is_weighted else {})
+        self.files: dict[str, BinaryIO] = {}
+        for name, dtype in self.types.items():
+            file = (folder / name).open("r+b" if (folder / name).exists() else "w+b")
+            file.truncate(n_rows * np.dtype(dtype).itemsize)
+            file.seek(0, os.SEEK_END)
+            self.files[name] = file
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for file in self.files.values():
+            file.close()
+
+    def write(self, part: CodedChunk) -> None:
+        """Append the rows of a chunk."""
+        arrays = {f"row-codes.{f}": codes for f, codes in enumerate(part.columns)}
+        arrays |= {"target": part.target} | ({} if part.weight is None else {"weight": part.weight})
+        for name, file in self.files.items():
+            column: Any = np.ascontiguousarray(arrays[name], dtype=self.types[name])
+            file.write(column.data)
+
+    def flush(self) -> None:
+        """See to it that all is on the disk."""
+        for file in self.files.values():
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def code_types(cuts: Cuts) -> list[Any]:
+    """Find the type of the codes of each column."""
+    return [{1: np.uint8, 2: np.uint16, 4: np.uint32}[width] for width in cuts.widths()]
+
+
+def target_type(labels: Labels) -> Any:
+    """Find the type of the target: as few bytes as classes need, or doubles."""
+    n = labels.n_classes
+    return np.float64 if n == 0 else np.uint8 if n <= 0x100 else np.uint16 if n <= 0x10000 else np.int32
+
+
+def _read_alone(model: TreeModel, part: Part) -> ReadAlone | None:
+    return None if part.is_empty() else read_alone(model, part)
+
+
+def _print_of(alone: ReadAlone | None) -> tuple[int, int]:
+    """Count the rows of a chunk, and make a checksum of its numbers."""
+    if alone is None:
+        return 0, 0
+    table = alone[0]
+    X: Any = table.X if table.X.flags.c_contiguous else np.ascontiguousarray(table.X.T)
+    checksum = zlib.crc32(np.ascontiguousarray(table.target).data, zlib.crc32(X.data))
+    return table.n_rows, checksum if table.weight is None else zlib.crc32(table.weight.data, checksum)
+
+
+def _write_whole(path: Path, pieces: Iterable[Any]) -> None:
+    """Write a file so that it is there whole or not at all."""
+    unfinished = path.with_name(f".{path.name}.unfinished")
+    with unfinished.open("wb") as file:
+        for piece in pieces:
+            file.write(piece)
+        file.flush()
+        os.fsync(file.fileno())
+    unfinished.replace(path)
+
+
+class StoreProgress(RowProgress):
+    """Progress in rows of a step."""
+
+    def __init__(self, n_rows: int | None, words: str) -> None:
+        super().__init__(n_rows or 0)
+        self.words = words
+
+    def rows(self, n_done: int) -> None:
+        """Say how many rows are done."""
+        self.n_done = n_done
+        if self.n_trees:
+            self(n_done / self.n_trees)
+        else:  # nobody knows how many there are: show it each time their number has doubled
+            self(1 - 1 / (1 + n_done.bit_length() / 10) if n_done else 0.0)
+
+    def line(self, share: float, seconds: float) -> str:
+        """Word the line."""
+        if self.n_trees:
+            return f"{super().line(share, seconds)}  {self.words}"
+        return f"weald  {self.n_done:,} rows  {seconds:.1f} s  {self.words}"

@@ -1,0 +1,371 @@
+"""A code store gives the forest that its rows give in memory, whatever becomes of the process that makes it."""
+
+import json
+import subprocess
+import sys
+import textwrap
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import weald
+from weald import DataError, DataTypeError, FormatError, ParameterError, codes, parts, stored, storing
+
+FEATURES = ["number", "label", "rank", "flag"]
+
+
+def frame(n_rows=90, seed=0):
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame(
+        {
+            "number": np.where(rng.random(n_rows) < 0.1, np.nan, rng.normal(size=n_rows).round(1)),
+            "label": rng.choice(np.array(["ash", "elm", "oak", None], dtype=object), n_rows),
+            "rank": pd.Categorical(rng.choice(["low", "high"], n_rows), categories=["low", "high"], ordered=True),
+            "flag": rng.random(n_rows) < 0.5,
+        }
+    )
+    noise = rng.normal(size=n_rows)
+    table["y"] = np.where(table["number"].fillna(0) + table["flag"] + noise > 0.5, "yes", "no")
+    table["amount"] = table["number"].fillna(0) + noise
+    table["whole"] = rng.integers(0, 3, n_rows)
+    table["share"] = rng.random(n_rows) + 0.01
+    return table
+
+
+def cut(table, ends):
+    return [table.iloc[a:b] for a, b in pairwise([0, *sorted(ends), len(table)])]
+
+
+def fingerprint(model, *data):
+    return model.fit(*data).forest_.fingerprint()
+
+
+@settings(max_examples=25)
+@given(
+    st.lists(st.integers(0, 90), max_size=5),
+    st.sampled_from([None, 3, 255]),
+    st.sampled_from([None, "whole", "share"]),
+    st.sampled_from(["y", "amount"]),
+)
+def test_a_store_gives_the_forest_of_the_table(tmp_path_factory, ends, max_bins, weight, target):
+    table = frame()
+    kind = weald.RandomForestClassifier if target == "y" else weald.RandomForestRegressor
+    model = kind(5, random_state=1, max_bins=max_bins)
+    store = codes.from_chunks(
+        cut(table, ends),
+        folder=tmp_path_factory.mktemp("store"),
+        target=target,
+        features=FEATURES,
+        weight=weight,
+        max_bins=max_bins,
+    )
+    whole = (table[FEATURES], table[target], None if weight is None else table[weight])
+    assert fingerprint(model, store) == fingerprint(model, *whole)
+    assert store.fingerprint == model.forest_.origins[0].data
+
+
+@pytest.mark.parametrize(("weights", "classify"), [("none", True), ("whole", True), ("any", False)])
+def test_columns_cut_by_a_sample_of_the_rows(weights, classify, tmp_path):
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(300_000, 3)), rng.normal(size=300_000)
+    X[:, 1] = X[:, 1].round(2)
+    if classify:
+        y = np.where(np.arange(len(y)) < 250_000, "b", np.where(y > 0, "a", "c"))  # later chunks change the numbers
+    weight = {"none": None, "whole": rng.integers(1, 3, len(y)).astype(float), "any": rng.random(len(y)) + 0.1}[weights]
+    ends = [0, 90_000, 91_000, 260_000, len(y)]
+    chunks = [(X[a:b], y[a:b], None if weight is None else weight[a:b]) for a, b in pairwise(ends)]
+    store = codes.from_chunks(chunks, folder=tmp_path, max_bins=500)
+    kind = weald.RandomForestClassifier if classify else weald.RandomForestRegressor
+    model = kind(2, random_state=1, max_bins=500, max_depth=6)
+    assert fingerprint(model, store) == fingerprint(model, X, y, weight)
+
+
+def test_many_copies_of_few_rows_are_sampled_like_each_by_itself(tmp_path, monkeypatch):
+    monkeypatch.setattr(parts, "SAMPLE_SIZE", 64)
+    rng = np.random.default_rng(3)
+    X, y = rng.integers(0, 9, (2_000, 2)).astype(float), rng.integers(0, 2, 2_000)
+    for weight in (None, rng.integers(1, 4, 2_000).astype(float)):
+        given = [parts.Part(X[i], y[i], None if weight is None else weight[i]) for i in np.split(np.arange(2_000), 4)]
+        model = weald.RandomForestClassifier()
+        labels = parts.settle_labels([parts.read_labels(model, part) for part in given])
+        tables = [parts.read_part(model, part, labels) for part in given]
+        survey = parts.settle_values(
+            parts.join_values([parts.survey_values(t, labels, 5) for t in tables], labels, 5), labels
+        )
+        cuts = parts.settle_cuts([parts.sample_values(t, labels, survey) for t in tables], survey, 5)
+        monkeypatch.setattr("weald.surveying.SAMPLE_SIZE", 64)
+        mine = storing.Survey(5)
+        for number, part in enumerate(given):
+            mine = mine.add(number, *parts.read_alone(model, part))
+        assert len(mine.sampled.hashes) <= 64 * 3
+        assert [s.tolist() for s in mine.cuts().starts] == [s.tolist() for s in cuts.starts]
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        weald.DecisionTreeClassifier(random_state=0),
+        weald.ExtraTreesClassifier(4, random_state=0),
+        weald.RandomForestClassifier(4, random_state=0, class_weight="balanced_subsample", bootstrap="balanced"),
+        weald.RandomForestClassifier(4, random_state=0, ccp_alpha=0.01, max_samples=0.5, n_jobs=3),
+        weald.RandomForestClassifier("auto", max_estimators=70, random_state=0),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+@pytest.mark.filterwarnings("ignore:The out-of-bag error has not settled")
+def test_every_estimator_fits_to_a_store(model, tmp_path):
+    table = frame()
+    store = codes.from_chunks(cut(table, [40]), folder=tmp_path, target="y", features=FEATURES)
+    assert fingerprint(model, store) == fingerprint(model, table[FEATURES], table["y"])
+
+
+def test_out_of_bag_estimates_are_those_of_the_table(tmp_path):
+    table = frame(200)
+    store = codes.from_chunks(cut(table, [77]), folder=tmp_path, target="y", features=FEATURES, weight="share")
+    model = weald.RandomForestClassifier(20, random_state=0, oob_score=True)
+    mine, again = model.fit(store).oob_, model.out_of_bag(store, None)
+    theirs = model.fit(table[FEATURES], table["y"], table["share"]).oob_
+    for found in (mine, again):
+        assert found.error == theirs.error
+        np.testing.assert_array_equal(found.shares, theirs.shares)
+
+
+def test_out_of_bag_estimates_of_values_that_share_codes_come_with_a_warning(tmp_path):
+    table = frame(200)
+    store = codes.from_chunks([table], folder=tmp_path, target="y", features=FEATURES, max_bins=4)
+    model = weald.RandomForestClassifier(20, random_state=0, oob_score=True, max_bins=4)
+    with pytest.warns(UserWarning, match="1 of 4 features"):
+        model.fit(store)
+    assert model.oob_error_ == pytest.approx(model.fit(table[FEATURES], table["y"]).oob_error_, abs=0.02)
+
+
+def test_values_are_refused_where_they_need_too_much_memory(tmp_path, monkeypatch):
+    store = codes.from_chunks(cut(frame(), [40]), folder=tmp_path, target="y", features=FEATURES)
+    monkeypatch.setattr(stored.os, "sysconf", lambda _: 10)
+    with pytest.raises(DataError, match="oob_score=False"):
+        weald.RandomForestClassifier(5, oob_score=True).fit(store)
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_trees_of_a_long_table_grow_one_after_the_other(n_threads, tmp_path, monkeypatch):
+    table = frame()
+    store = codes.from_chunks(cut(table, [40]), folder=tmp_path, target="y", features=FEATURES)
+    model = weald.RandomForestClassifier(5, random_state=0, n_jobs=n_threads)
+    there = model.fit(table[FEATURES], table["y"]).forest_
+    monkeypatch.setattr(stored, "ROOM", 1)
+    here = model.fit(store).forest_
+    assert (here.fingerprint(), here.origins) == (there.fingerprint(), there.origins)
+
+
+# ------------------------------------------------------------------------------------------------------------- files
+
+
+@pytest.mark.parametrize("rows", [1, 7, 1000])
+def test_parquet_files(rows, tmp_path):
+    features = ["number", "label", "flag"]
+    table = frame()[[*features, "y"]]
+    for i, part in enumerate(cut(table, [31, 60])):
+        pl.from_pandas(part).write_parquet(tmp_path / f"{i}.parquet", row_group_size=8)
+    store = codes.from_parquet(tmp_path / "*.parquet", target="y", folder=tmp_path / "store", rows=rows)
+    model = weald.RandomForestClassifier(5, random_state=1)
+    assert fingerprint(model, store) == fingerprint(model, table[features], table["y"])
+    assert store.feature_names == features
+
+
+def test_csv_files(tmp_path):
+    table = frame()[["number", "label", "flag", "amount", "share"]]
+    for i, part in enumerate(cut(table, [31, 60])):
+        part.to_csv(tmp_path / f"{i}.csv", index=False)
+    store = codes.from_csv(tmp_path / "*.csv", target="amount", weight="share", folder=tmp_path / "store")
+    model = weald.RandomForestRegressor(5, random_state=1)
+    X = table[["number", "label", "flag"]]
+    assert fingerprint(model, store) == fingerprint(model, X, table["amount"], table["share"])
+
+
+def test_whole_numbers_of_a_csv_file_may_turn_into_others_later(tmp_path):
+    (tmp_path / "a.csv").write_text("x,y\n1,a\n2,b\n")
+    (tmp_path / "b.csv").write_text("x,y\n2.5,a\n,b\n")
+    store = codes.from_csv([tmp_path / "a.csv", tmp_path / "b.csv"], target="y", folder=tmp_path)
+    assert store.columns[0][1].tolist() == [1.0, 2.0, 2.5]
+    (tmp_path / "b.csv").write_text("x,y\nmany,a\n")
+    with pytest.raises(DataError, match="types="):
+        codes.from_csv([tmp_path / "a.csv", tmp_path / "b.csv"], target="y", folder=tmp_path / "other")
+
+
+def test_floats_are_numbers_to_be_learnt_and_all_else_is_classes(tmp_path):
+    X = np.arange(4.0)[:, np.newaxis]
+    for y, classes in ((X[:, 0], None), (np.arange(4) % 2, [0, 1]), (list("abab"), ["a", "b"])):
+        store = codes.from_chunks([(X, y)], folder=tmp_path / str(type(y[0])))
+        assert classes == (None if store.classes is None else store.classes.tolist())
+    store = codes.from_chunks([(X, np.arange(4))], folder=tmp_path / "asked", task="regression")
+    assert store.classes is None
+
+
+# ---------------------------------------------------------------------------------------------------------- refusals
+
+
+def test_what_does_not_suit_a_store_is_refused(tmp_path):
+    table = frame()
+    store = codes.from_chunks([table], folder=tmp_path, target="y", features=FEATURES, max_bins=7)
+    for model, error, words in [
+        (weald.RandomForestClassifier(), ParameterError, "max_bins=7"),
+        (weald.RandomForestRegressor(max_bins=7), DataError, "made for classification"),
+        (weald.RandomForestClassifier(max_bins=7, engine="reference"), ParameterError, "reference"),
+        (weald.RandomForestClassifier(max_bins=7, missing="error"), ParameterError, "missing='learn'"),
+        (weald.RandomForestClassifier(max_bins=7, resampling="arcing"), ParameterError, "arcing"),
+    ]:
+        with pytest.raises(error, match=words):
+            model.fit(store)
+    model = weald.RandomForestClassifier(max_bins=7)
+    with pytest.raises(DataError, match="Give it alone"):
+        model.fit(store, table["y"])
+    with pytest.raises(DataError, match="groups"):
+        model.fit(store, groups=np.arange(90))
+
+
+def test_chunks_that_cannot_be_read_twice_are_refused(tmp_path):
+    with pytest.raises(DataTypeError, match="lambda"):
+        codes.from_chunks(iter([frame()]), folder=tmp_path, target="y")
+    with pytest.raises(DataTypeError, match="tuples"):
+        codes.from_chunks([np.eye(3)], folder=tmp_path, task="regression")
+    with pytest.raises(DataError, match="no column 'z'"):
+        codes.from_chunks([frame()], folder=tmp_path, target="z")
+    with pytest.raises(DataError, match="at least one"):
+        codes.from_chunks([], folder=tmp_path, target="z")
+
+
+def test_chunks_that_change_are_noticed(tmp_path):
+    rng = np.random.default_rng(0)
+    with pytest.raises(DataError, match="Chunk 0 is not the same"):
+        codes.from_chunks(lambda: [(rng.normal(size=(9, 2)), list("ababababa"))], folder=tmp_path)
+
+
+def test_a_finished_store_is_opened_and_never_taken_for_another(tmp_path):
+    table = frame()
+    arguments = {"folder": tmp_path, "target": "y", "features": FEATURES}
+    store = codes.from_chunks([table], **arguments)
+    assert codes.from_chunks([table], **arguments).fingerprint == store.fingerprint
+    assert codes.load(tmp_path).fingerprint == store.fingerprint
+    for chunks, more in (([table[::-1]], {}), ([table], {"max_bins": 3}), ([table[:20], table[20:]], {})):
+        with pytest.raises(FormatError, match="other rows"):
+            codes.from_chunks(chunks, **arguments | more)
+
+
+def test_a_damaged_store_is_refused(tmp_path):
+    codes.from_chunks([frame()], folder=tmp_path, target="y", features=FEATURES)
+    path = tmp_path / stored.FILE
+    whole = path.read_bytes()
+    for place in range(0, len(whole), 997):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        with pytest.raises(FormatError):
+            codes.load(tmp_path)
+    for short in (0, 100, len(whole) - 1):
+        path.write_bytes(whole[:short])
+        with pytest.raises(FormatError):
+            codes.load(tmp_path)
+    weald.DecisionTreeRegressor().fit([[1.0], [2.0]], [1.0, 2.0]).save(path)
+    with pytest.raises(FormatError, match=r"weald\.load"):
+        codes.load(tmp_path)
+    with pytest.raises(FileNotFoundError, match="no code store"):
+        codes.load(tmp_path / "nowhere")
+
+
+# -------------------------------------------------------------------------------------------------------------- kill
+
+MAKER = """
+    import json, os, pathlib, signal, sys
+    import numpy as np
+    from weald import codes, storing
+
+    storing.SAVE_EVERY = 0.0
+    events, moment = 0, 0
+
+    def happen():
+        global events
+        events += 1
+        if events == moment:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def chunks():
+        rng = np.random.default_rng(5)
+        for i in range(4):
+            happen()
+            X = rng.normal(size=(50, 2)).round(1)
+            yield X, np.array(["b", "c", "a", "d"])[: i + 1][rng.integers(0, i + 1, 50)]
+
+    replace = pathlib.Path.replace
+
+    def replace_and_happen(path, target):
+        happen()
+        found = replace(path, target)
+        happen()
+        return found
+
+    pathlib.Path.replace = replace_and_happen
+
+    def make(folder, when):  # a process of its own
+        global moment
+        reader, writer = os.pipe()
+        if os.fork() == 0:
+            moment = when
+            codes.from_chunks(chunks, folder=folder, task="classification", max_bins=20, n_jobs=1)
+            os.write(writer, str(events).encode())
+            os._exit(0)
+        os.close(writer)
+        _, status = os.wait()
+        return os.WTERMSIG(status), int(os.read(reader, 99) or 0)
+
+    found = [[int(when), make(folder, int(when))] for folder, when in zip(sys.argv[1::2], sys.argv[2::2])]
+    print(json.dumps(found))
+"""
+
+
+def make_and_kill(*folders_and_moments):
+    """Make a store in each folder, one after the other, by processes that are killed; 0: not killed."""
+    command = [sys.executable, "-W", "ignore", "-c", textwrap.dedent(MAKER), *map(str, folders_and_moments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def test_a_store_whose_maker_is_killed_at_any_moment_is_made_to_the_end(tmp_path):
+    ((_, (_, n_events)),) = make_and_kill(tmp_path / "calm", 0)
+    calm = (tmp_path / "calm" / stored.FILE).read_bytes()
+    assert n_events > 30
+    moments = range(1, n_events, 2)
+    orders = [[(tmp_path / str(moment), moment), (tmp_path / str(moment), 0)] for moment in moments]
+    found = make_and_kill(*(word for order in orders for step in order for word in step))
+    assert [killed_by for _, (killed_by, _) in found] == [9, 0] * len(moments)
+    assert max(events for moment, (_, events) in found if moment == 0) <= n_events
+    for moment in moments:
+        assert (tmp_path / str(moment) / stored.FILE).read_bytes() == calm
+        assert not (tmp_path / str(moment) / storing.MAKING).exists()
+
+
+def test_what_was_begun_otherwise_is_refused(tmp_path):
+    make_and_kill(tmp_path, 12)
+    with pytest.raises(FileNotFoundError, match="it goes on"):
+        codes.load(tmp_path)
+    with pytest.raises(FormatError, match="was begun"):
+        codes.from_chunks([(np.eye(3), list("abc"))], folder=tmp_path, max_bins=9)
+    with pytest.raises(DataError, match="not the same"):
+        codes.from_chunks([(np.eye(3)[:, :2], list("abc"))] * 9, folder=tmp_path, task="classification", max_bins=20)
+
+
+# ---------------------------------------------------------------------------------------------------------- progress
+
+
+def test_progress_is_shown_if_it_is_asked_for(tmp_path, capsys):
+    chunks = cut(frame(), [30, 60])
+    codes.from_chunks(chunks, folder=tmp_path / "a", target="y", features=FEATURES, n_rows=90, verbose=1)
+    shown = capsys.readouterr().err
+    assert "60 of 90 rows" in shown
+    assert [step in shown for step in ("looked at", "coded", "ranked", "in order")] == [True] * 4
+    codes.from_chunks(chunks, folder=tmp_path / "b", target="y", features=FEATURES, verbose=1)
+    assert "90 rows" in capsys.readouterr().err
+    codes.from_chunks(chunks, folder=tmp_path / "c", target="y", features=FEATURES)
+    assert capsys.readouterr().err == ""
