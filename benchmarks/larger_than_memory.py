@@ -1,12 +1,11 @@
-"""How long does a table take that does not fit into memory, and how much memory does it need?
+"""Seconds and memory of a table that does not fit into memory: a code store is made, and forests fit to it.
 
     python benchmarks/larger_than_memory.py [--rows 100000000] [--trees 4] [--leaf 100] [--folder F] [--write]
 
-A code store is made, and forests fit to it, each in a process of its own. The rows are made as they are asked for, by a
-generator with a seed: 20 columns of noise, two classes. Resident memory is VmHWM, the most that the system counts for
-the process: its own memory (RssAnon) and the pages of the mapped store that it has looked at (RssFile), which the
-system takes away again when others need room. The parts are looked at twenty times a second. The store is deleted at the
-end.
+Each step has a process of its own. The rows are made as they are asked for, by a generator with a seed: 20 columns of
+noise, two classes. Resident memory is VmHWM, the most that the system counts for the process: its own memory (RssAnon)
+and the pages of the mapped store that it has looked at (RssFile), which the system takes away again when others need
+room. The parts are looked at twenty times a second. The store is deleted at the end.
 """
 
 import shutil
