@@ -121,16 +121,6 @@ def unfold(n_features: int, n_classes: int, n_trees: int, n_nodes: int, target_c
     The arrays of a forest from those of a file, every number of which is checked.
     """
 
-def find_ranks(columns: Sequence[tuple[Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], bool]], classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, numbers: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_classes: int, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, weights_whole: bool, n_threads: int, watch: object | None) -> tuple:
-    """
-    Find the row at each rank, and the fingerprint of the training data; nothing is copied.
-    """
-
-def map_table(columns: Sequence[tuple[Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], bool]], classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, numbers: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_classes: int, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, weights_whole: bool, positions: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], fingerprint: int, n_threads: int, watch: object | None) -> Codes:
-    """
-    Make codes of columns that are ranked already, without copying them; target and weights are by row. The list of columns must stay as it is.
-    """
-
 def shuffle_rows(n_rows: int, seed: int, tree: int, group_id: int, repeat: int) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,))]:
     """
     Which rank each rank takes its values from, by the draws of a tree and a group.
@@ -224,6 +214,16 @@ def add_shares(leaves: Annotated[NDArray[numpy.int32], dict(shape=(None, None), 
 def square_shares(leaves: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)], n_members: int, tree_start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], member: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], share: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], counting: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], kind_of_row: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], kind_of_member: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int, watch: object | None) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
     """
     Sums of the squares of what rows have in common with members of their kind.
+    """
+
+def find_ranks(columns: Sequence[tuple[Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], bool]], classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, numbers: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_classes: int, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, weights_whole: bool, n_threads: int, watch: object | None) -> tuple:
+    """
+    Find the row at each rank, and the fingerprint of the training data; nothing is copied.
+    """
+
+def map_table(columns: Sequence[tuple[Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], bool]], classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, numbers: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_classes: int, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, weights_whole: bool, positions: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], fingerprint: int, n_threads: int, watch: object | None) -> Codes:
+    """
+    Make codes of columns that are ranked already, without copying them; target and weights are by row. The list of columns must stay as it is.
     """
 
 SETS: tuple[str, ...]
