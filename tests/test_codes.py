@@ -336,7 +336,7 @@ def test_a_store_whose_maker_is_killed_at_any_moment_is_made_to_the_end(tmp_path
     ((_, (_, n_events)),) = make_and_kill(tmp_path / "calm", 0)
     calm = (tmp_path / "calm" / stored.FILE).read_bytes()
     assert n_events > 30
-    moments = range(1, n_events, 2)
+    moments = range(1, n_events, 5)
     orders = [[(tmp_path / str(moment), moment), (tmp_path / str(moment), 0)] for moment in moments]
     found = make_and_kill(*(word for order in orders for step in order for word in step))
     assert [killed_by for _, (killed_by, _) in found] == [9, 0] * len(moments)
