@@ -16,7 +16,18 @@ import numpy.typing as npt
 
 from weald.engines.native import NativeEngine
 from weald.model import FloatArray
-from weald.parts import SAMPLE_SIZE, Cuts, Hashes, Labels, distinct_values, few_values, hash_values, labels_of, renumber, weigh
+from weald.parts import (
+    SAMPLE_SIZE,
+    Cuts,
+    Hashes,
+    Labels,
+    distinct_values,
+    few_values,
+    hash_values,
+    labels_of,
+    renumber,
+    weigh,
+)
 from weald.parts import settle_labels as join_labels
 from weald.schema import Schema
 from weald.table import Table
