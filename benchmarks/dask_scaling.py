@@ -32,28 +32,30 @@ import joblib  # noqa: E402
 from distributed.comm.tcp import TCP  # noqa: E402
 
 PAGE = measure.ROOT / "docs" / "clusters.md"
-written = {"bytes": 0, "patched": False}  # by this process
 
 
 def count_what_is_written():
-    """Count the bytes that this process writes to others, from now on."""
-    if not written["patched"]:
+    """Count the bytes that this process writes to others, from now on.
+
+    The count is kept by Dask's own class: this function arrives at a worker as a copy, with globals of its own.
+    """
+    if not hasattr(TCP, "n_written"):
         write = TCP.write
 
         async def counted(self, *args, **how):
             n_bytes = await write(self, *args, **how)
-            written["bytes"] += n_bytes or 0
+            TCP.n_written += n_bytes or 0
             return n_bytes
 
-        TCP.write, written["patched"] = counted, True
-    written["bytes"] = 0
+        TCP.write = counted
+    TCP.n_written = 0
 
 
 def tell_what_was_written(dask_worker):
     """Bytes that a worker wrote, those to other workers, and the seconds in which it received some from them."""
     sent = sum(entry["total"] for entry in dask_worker.transfer_outgoing_log)
     waited = sum(entry["duration"] for entry in dask_worker.transfer_incoming_log)
-    return written["bytes"], sent, waited
+    return TCP.n_written, sent, waited
 
 
 class Cluster:
@@ -89,7 +91,7 @@ def fit_weald(cluster, n_trees):
     count_what_is_written()
     forest = weald.RandomForestClassifier(n_estimators=n_trees, **how)
     seconds = measure.clock(lambda: forest.fit(cluster.X, cluster.y))
-    out = written["bytes"]
+    out = TCP.n_written
     told = {
         name: [now - then for now, then in zip(counts, before[name], strict=True)]
         for name, counts in cluster.client.run(tell_what_was_written).items()
