@@ -170,6 +170,20 @@ def test_designs_of_bags(client, kwargs, by_row):
     assert_same_out_of_bag(model, local)
 
 
+def test_codes_of_several_values_give_the_same_forest_and_a_warning(client):
+    table = frame()
+    parted = partitioned(table, [500])
+    kwargs = {"n_estimators": 6, "random_state": 1, "max_bins": 8, "oob_score": True}
+    local = weald.RandomForestClassifier(**kwargs).fit(table[COLUMNS], table["y"])
+    model = weald.RandomForestClassifier(**kwargs)
+    with pytest.warns(UserWarning, match="take the smallest value of each code"):
+        model.fit(parted[COLUMNS], parted["y"])
+    assert model.forest_.fingerprint() == local.forest_.fingerprint()
+    assert model.oob_error_ == pytest.approx(local.oob_error_, abs=0.05)
+    with pytest.raises(weald.errors.ParameterError, match="stops by the out-of-bag error"):
+        model.set_params(n_estimators="auto").fit(parted[COLUMNS], parted["y"])
+
+
 def test_progress_tells_the_error_so_far(client, capsys):
     parted = partitioned(frame(), [500])
     heard = []

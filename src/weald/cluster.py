@@ -226,7 +226,7 @@ class CodedOnCluster:
     ) -> None:
         self.cluster, self.labels, self.labels_there = cluster, labels, labels_there
         self._codes = (chunks, values, rows, labels_there)
-        self.rows = rows
+        self.rows, self.values = rows, values
         self.kept: list[Any] = []  # of each partition, where rows may weigh nothing: which ones count
 
     def submit(self, function: Any, *args: Any, priority: int = 0) -> Any:

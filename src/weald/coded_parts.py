@@ -195,6 +195,10 @@ class CodeValues:
     highs: list[Packed | None]  # None: each code has one value
     categorical: frozenset[int]
 
+    def n_cut(self) -> int:
+        """Count the features whose codes stand for several values."""
+        return sum(highs is not None for highs in self.highs)
+
     def of(self, feature: int) -> tuple[FloatArray, FloatArray]:
         """Give both for a feature."""
         highs = self.highs[feature]
@@ -245,7 +249,11 @@ def open_table(chunks: Sequence[Chunk], values: CodeValues, rows: Rows, labels: 
 
 
 def read_block(chunks: Sequence[Chunk], values: CodeValues, begin: int, end: int) -> FloatArray:
-    """Write values for the codes of some rows. Values of one code go the same way: one stands for all."""
+    """Write values for the codes of some rows: of a code that stands for several, the smallest.
+
+    They go the same way in the bags of the trees. Outside them a code may come that a node has not seen, and its values
+    may lie on both sides of the cut.
+    """
     X = np.empty((end - begin, len(values.lows)))
     for f in range(X.shape[1]):
         lows = np.append(values.of(f)[0], np.nan)
