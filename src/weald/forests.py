@@ -155,7 +155,7 @@ class RandomForest(HasNeighbours):
         learnt = unfitted_copy(self)
         learnt._checkpoint = Checkpoint.read(checkpoint, every, self)  # noqa: SLF001
         learnt._learn(self, X, y, sample_weight, groups=groups, stratify=stratify)  # noqa: SLF001  (of the same class)
-        del learnt._checkpoint  # a fitted forest has no use for it
+        del learnt._checkpoint  # noqa: SLF001  (a fitted forest has no use for it)
         self.__dict__ = learnt.__dict__
         return self
 
