@@ -21,7 +21,7 @@ from weald.engines.door import Engine, open_engine
 from weald.errors import DataError, DataTypeError, ExportError, ParameterError
 from weald.estimator import unfitted_copy
 from weald.exporting import Exportable
-from weald.forests import RandomForest, RandomForestClassifier, RandomForestRegressor
+from weald.forests import RandomForestClassifier, RandomForestRegressor
 from weald.kernel_choice import GRID, Choice, KernelReport, check_matrix, choose_kernel
 from weald.kernel_table import KernelTable, Prototypes
 from weald.kernel_words import WORDS, with_kernels
@@ -34,6 +34,7 @@ from weald.kernels import (
     resolve_kernel,
     targets_of,
 )
+from weald.many_trees import RandomForest
 from weald.model import FloatArray, Forest, IntArray
 from weald.samples import AnySamples, Sight, Things, Vectors, read_prototypes, read_samples
 from weald.schema import Schema

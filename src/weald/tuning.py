@@ -16,8 +16,8 @@ from sklearn.base import clone
 
 from weald import params
 from weald.errors import ParameterError
-from weald.forests import RandomForest
 from weald.judging import Metric
+from weald.many_trees import RandomForest
 from weald.oob import OutOfBag
 from weald.params import Whole, is_whole
 from weald.table import Table
