@@ -4,11 +4,18 @@
 
 It needs weald and nothing of the repository but this folder. By default threads double from one to as many as the
 process may use. Each measurement runs in a process of its own; numbers of threads take turns, and the best of the
-repeats counts. The forests must be the same bit for bit.
+repeats counts. The forests must be the same bit for bit. What the machine itself gains by threads is measured beside
+it: with arithmetic alone, and with reading memory alone.
 """
+
+import functools
+import hashlib
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import data
 import measure
+import numpy as np
 
 from weald.engines.native import NativeEngine
 from weald.params import count_bins
@@ -35,12 +42,43 @@ def code(forest, X, y, n_threads):
     return seconds, str(NativeEngine().code(table, count_bins(forest.max_bins), n_threads).fingerprint)
 
 
+def hash_often(n_bytes, _):
+    """Arithmetic alone: what is hashed stays in the nearest cache."""
+    block, hashing = bytes(1 << 14), hashlib.sha256()
+    for _ in range(n_bytes // len(block)):
+        hashing.update(block)
+
+
+def read_often(n_bytes, large):
+    """Memory alone: sums over more than a cache holds."""
+    for _ in range(n_bytes // large.nbytes):
+        large.sum()
+
+
+# Jobs without weald -> what does a share of it, and the bytes of the whole.
+LIMITS = {"arithmetic alone": (hash_often, 4 << 30), "reading memory alone": (read_often, 32 << 30)}
+
+
+def run_limit(limit, n_threads):
+    """Seconds until threads have done a job together, and no fingerprint."""
+    job, n_bytes = LIMITS[limit]
+    large = np.ones(1 << 25)
+    with ThreadPoolExecutor(n_threads) as pool:
+        began = time.perf_counter()
+        list(pool.map(job, [n_bytes // n_threads] * n_threads, [large] * n_threads))
+        return time.perf_counter() - began, None
+
+
 def measure_work(work, n_trees, threads, given):
+    return measure_often(work, threads, given, lambda n: measure.afresh(run, given.data, given.rows, n_trees, n))
+
+
+def measure_often(work, threads, given, measure_once):
     """Return the best seconds by number of threads."""
     best, prints = {}, set()
     for _ in range(given.repeats):
         for n_threads in threads:
-            seconds, fingerprint = measure.afresh(run, given.data, given.rows, n_trees, n_threads)
+            seconds, fingerprint = measure_once(n_threads)
             measure.say(f"{work}, {n_threads} threads: {seconds:.3f} s")
             best[n_threads] = min(best.get(n_threads, seconds), seconds)
             prints.add(fingerprint)
@@ -59,7 +97,8 @@ Seconds for {rows:,} rows of {columns} columns ({title}); in brackets, how many 
 
 {table}
 
-{repeats}. The results are the same bit for bit. Measured with `benchmarks/threads.py` on
+{repeats}. The results are the same bit for bit. The last two rows have nothing to do with weald: they hash a small
+block and add up a large array, and show what threads can gain on this machine. Measured with `benchmarks/threads.py` on
 {machine}."""
 
 
@@ -76,9 +115,13 @@ def main():
     works = WORKS | {"many trees": given.trees}
     n_columns = data.load(given.data).X_train.shape[1]  # made here, not while somebody is measured
     rows = []
-    for work, n_trees in works.items():
-        best = measure_work(work, n_trees, threads, given)
-        title = f"{n_trees} trees" if n_trees > 1 else work
+    found = {
+        f"{n_trees} trees" if n_trees > 1 else work: measure_work(work, n_trees, threads, given)
+        for work, n_trees in works.items()
+    }
+    for limit in () if given.quick else LIMITS:
+        found[limit] = measure_often(limit, threads, given, functools.partial(measure.afresh, run_limit, limit))
+    for title, best in found.items():
         cells = [f"{measure.digits(best[n])} ({best[threads[0]] / best[n]:.2f}×)" for n in threads[1:]]
         rows.append([title, measure.digits(best[threads[0]]), *cells])
     header = ["", *(f"{n} thread{'s' * (n > 1)}" for n in threads)]
