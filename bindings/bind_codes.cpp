@@ -167,6 +167,26 @@ nb::tuple bind_code_values(const Table2D& x, std::size_t column, const Vector<do
                                      : code_as<std::uint32_t>(matrix, column, of_codes, with_extremes);
 }
 
+nb::tuple bind_find_extremes(const Table2D& x, std::size_t column, const AnyCodes& codes, std::size_t n_codes) {
+    const Matrix matrix = matrix_of(x);
+    require(column < matrix.n_columns && codes.size() == matrix.n_rows, "the codes do not suit the table");
+    const auto find = [&]<class Code>() {
+        const std::span<const Code> of_rows(static_cast<const Code*>(codes.data()), codes.size());
+        constexpr Code kMissing = static_cast<Code>(~Code{0});
+        require(std::all_of(of_rows.begin(), of_rows.end(), [&](Code c) { return c == kMissing || c < n_codes; }),
+                "a code has no values");
+        return find_extremes<Code>(matrix, column, of_rows, n_codes);
+    };
+    Extremes extremes;
+    {
+        const nb::gil_scoped_release release;
+        extremes = codes.dtype() == nb::dtype<std::uint8_t>()    ? find.operator()<std::uint8_t>()
+                   : codes.dtype() == nb::dtype<std::uint16_t>() ? find.operator()<std::uint16_t>()
+                                                                 : find.operator()<std::uint32_t>();
+    }
+    return nb::make_tuple(to_numpy(std::move(extremes.lows)), to_numpy(std::move(extremes.highs)));
+}
+
 }  // namespace
 
 void bind_codes(nb::module_& module) {
@@ -183,6 +203,8 @@ void bind_codes(nb::module_& module) {
     module.def("code_values", &bind_code_values, "x"_a, "column"_a, "starts"_a, "with_extremes"_a,
                "Codes of a column by the smallest value of each code, in as few bytes as they need; where wanted, the "
                "smallest and the largest value of each code in these rows.");
+    module.def("find_extremes", &bind_find_extremes, "x"_a, "column"_a, "codes"_a, "n_codes"_a,
+               "The smallest and the largest value of each code of a column in these rows.");
 }
 
 }  // namespace weald

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import weald
-from weald import DataError, DataTypeError, FormatError, ParameterError, codes, parts, stored, storing
+from weald import DataError, DataTypeError, FormatError, ParameterError, codes, cutting, parts, stored, storing
 
 FEATURES = ["number", "label", "rank", "flag"]
 
@@ -86,7 +86,7 @@ def test_columns_cut_by_a_sample_of_the_rows(weights, classify, tmp_path):
 
 
 def test_many_copies_of_few_rows_are_sampled_like_each_by_itself(tmp_path, monkeypatch):
-    monkeypatch.setattr(parts, "SAMPLE_SIZE", 64)
+    monkeypatch.setattr(cutting, "SAMPLE_SIZE", 64)
     rng = np.random.default_rng(3)
     X, y = rng.integers(0, 9, (2_000, 2)).astype(float), rng.integers(0, 2, 2_000)
     for weight in (None, rng.integers(1, 4, 2_000).astype(float)):
@@ -94,10 +94,11 @@ def test_many_copies_of_few_rows_are_sampled_like_each_by_itself(tmp_path, monke
         model = weald.RandomForestClassifier()
         labels = parts.settle_labels([parts.read_labels(model, part) for part in given])
         tables = [parts.read_part(model, part, labels) for part in given]
-        survey = parts.settle_values(
-            parts.join_values([parts.survey_values(t, labels, 5) for t in tables], labels, 5), labels
-        )
-        cuts = parts.settle_cuts([parts.sample_values(t, labels, survey) for t in tables], survey, 5)
+        limit = cutting.NO_LIMIT
+        found = [cutting.survey_part(t, labels, 5, limit) for t in tables]
+        highest = cutting.settle_survey(found, labels, 5, limit).highest
+        sampled = [cutting.sample_values(t, labels, highest) for t in tables]
+        cuts = cutting.join_cuts([cutting.cut_columns(sampled, [0, 1], labels, 5)], labels)
         monkeypatch.setattr("weald.surveying.SAMPLE_SIZE", 64)
         mine = storing.Survey(5)
         for number, part in enumerate(given):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import weald
-from weald import DataError, coded_parts, parts
+from weald import DataError, coded_parts, cutting, parts
 from weald.engines.native import NativeEngine
 from weald.estimator import unfitted_copy
 from weald.table import read_table
@@ -29,17 +29,31 @@ def frame(n_rows, seed=0):
     return table
 
 
-def code_in_parts(model, given, max_bins):
+def code_in_parts(model, given, max_bins, n_blocks=2):
     labels = parts.settle_labels([parts.read_labels(model, part) for part in given])
     tables = [parts.read_part(model, part, labels) for part in given if not part.is_empty()]
-    found = [parts.survey_values(t, labels, max_bins) for t in tables]
-    survey = parts.settle_values(parts.join_values(found, labels, max_bins), labels)
-    cuts = parts.settle_cuts([parts.sample_values(t, labels, survey) for t in tables], survey, max_bins)
-    coded = [coded_parts.code_part(t, cuts) for t in tables]
-    highs = coded_parts.join_highs([coded_parts.highs_of(part) for part in coded])
-    values = coded_parts.settle_values(cuts, highs, labels)
-    rows = coded_parts.join_rows([part.rows for part in coded])
-    return coded_parts.open_table([part.chunk for part in coded], values, rows, labels).ranked, labels
+    for times in (1, 16, cutting.NO_LIMIT):
+        limit = cutting.limit_hashes(labels, times)
+        settled = cutting.settle_survey(
+            [cutting.survey_part(t, labels, max_bins, limit) for t in tables], labels, max_bins, limit
+        )
+        if settled.highest is not None:
+            break
+    columns = []
+    if max_bins or not cutting.is_sampled(labels, 1):
+        sampled = [cutting.sample_values(t, labels, settled.highest) for t in tables]
+        blocks = np.array_split(np.arange(labels.n_features), n_blocks)
+        columns = [cutting.cut_columns(sampled, block.tolist(), labels, max_bins) for block in blocks]
+    cuts = cutting.join_cuts(columns, labels)
+    doubtful = cuts.outline().doubtful
+    if doubtful:
+        found = [cutting.find_distinct(t, doubtful, max_bins) for t in tables]
+        cuts = cutting.settle_cuts(cuts, cutting.join_distinct(found, max_bins))
+    chunks = [coded_parts.code_part(t, cuts) for t in tables]
+    highs = coded_parts.join_highs(
+        [coded_parts.find_highs(t, chunk, cuts) for t, chunk in zip(tables, chunks, strict=True)]
+    )
+    return coded_parts.open_table(chunks, cuts, highs, settled.rows, labels).ranked, labels
 
 
 def assert_same_codes(model, X, y, weight, given, max_bins):
@@ -74,13 +88,38 @@ def test_parts_of_any_length_give_the_codes_of_the_whole(ends, max_bins, weights
 
 
 @pytest.mark.parametrize("weights", ["none", "whole", "any"])
-def test_columns_cut_by_a_sample_of_the_rows(weights, monkeypatch):
+def test_columns_cut_by_a_sample_of_the_rows(weights):
     rng = np.random.default_rng(2)
     X, y = rng.normal(size=(300_000, 2)).astype(np.float32), rng.normal(size=300_000)
     weight = {"none": None, "whole": rng.integers(1, 3, len(y)).astype(float), "any": rng.random(len(y)) + 0.1}[weights]
     thirds = np.split(np.arange(len(y)), [90_000, 91_000])
     given = [parts.Part(X[i], y[i], None if weight is None else weight[i]) for i in thirds]
     assert_same_codes(weald.RandomForestRegressor(), X, y, weight, given, 500)
+
+
+@pytest.mark.parametrize("max_bins", [0, 6])
+def test_a_sample_may_leave_columns_in_doubt(max_bins):
+    rng = np.random.default_rng(7)
+    n_rows = 280_000
+    few, rare = rng.integers(0, 5, n_rows), np.zeros(n_rows)
+    rare[rng.choice(n_rows, 9, replace=False)] = np.arange(9)
+    rare[:3] = np.nan
+    X = np.column_stack([few, rare, np.full(n_rows, np.nan), rng.integers(0, 40, n_rows)]).astype(float)
+    y = rng.integers(0, 2, n_rows)
+    given = [parts.Part(X[i], y[i]) for i in np.split(np.arange(n_rows), [10, 200_000])]
+    assert_same_codes(weald.RandomForestClassifier(), X, y, None, given, max_bins)
+
+
+@pytest.mark.parametrize("weights", ["none", "whole"])
+def test_rows_that_are_all_alike_are_sampled_too(weights):
+    rng = np.random.default_rng(8)
+    n_rows = 270_000
+    X, y = rng.normal(size=(7, 2))[rng.integers(0, 7, n_rows)], np.zeros(n_rows)
+    weight = None if weights == "none" else rng.integers(1, 50, n_rows).astype(float)
+    given = [
+        parts.Part(X[i], y[i], None if weight is None else weight[i]) for i in np.split(np.arange(n_rows), [100_000])
+    ]
+    assert_same_codes(weald.RandomForestRegressor(), X, y, weight, given, 3)
 
 
 def test_a_column_without_a_value_in_one_part():

@@ -93,10 +93,17 @@ class Predictor:
     def leaves(self, x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)] | SparseTable, n_threads: int, watch: object | None) -> Annotated[NDArray[numpy.int32], dict(shape=(None, None))]:
         """Node number of each row's leaf inside each tree."""
 
-    def sum_votes_out_of_bag(self, codes: Codes, growths: Sequence[Growth], origins: Sequence[tuple[int, int, int]], x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)] | SparseTable, hard: bool, sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_trees: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, room: int, n_threads: int, watch: object | None, first_row: int | None = None) -> tuple:
+    def sum_votes_out_of_bag(self, codes: Codes, growths: Sequence[Growth], origins: Sequence[tuple[int, int, int]], x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)] | SparseTable, hard: bool, sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_trees: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, room: int, n_threads: int, watch: object | None, first_row: int | None = None, outside: Sequence[Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)]] = []) -> tuple:
         """
-        What the trees say of the rows outside their bags, added up in tree order; how many trees spoke of each row; and after each tree the error and the share of the rows that it is known of. Origins are (which growth, seed, tree). Then what the last two are made of: sums of errors in halves, sums of weights, and the shift of errors.
+        What the trees say of the rows outside their bags, added up in tree order; how many trees spoke of each row; and after each tree the error and the share of the rows that it is known of. Origins are (which growth, seed, tree). Then what the last two are made of: sums of errors in halves, sums of weights, and the shift of errors. `outside` has the bits of draw_out_of_bag for these rows, where they are drawn already.
         """
+
+bags_at_once: int = 32
+
+def draw_out_of_bag(codes: Codes, growths: Sequence[Growth], origins: Sequence[tuple[int, int, int]], n_threads: int) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,))]:
+    """
+    For each row of the table a bit for each tree, bags_at_once at most: it is outside the bag.
+    """
 
 def rank_table(columns: Sequence[tuple[Sequence[Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)]], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], bool]], classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, numbers: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_classes: int, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, weights_whole: bool, n_threads: int, watch: object | None, strata: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, groups: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> Codes:
     """
@@ -114,6 +121,11 @@ def cut_quantiles(values: Annotated[NDArray[numpy.float64], dict(shape=(None,), 
 def code_values(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], column: int, starts: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], with_extremes: bool) -> tuple:
     """
     Codes of a column by the smallest value of each code, in as few bytes as they need; where wanted, the smallest and the largest value of each code in these rows.
+    """
+
+def find_extremes(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], column: int, codes: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], n_codes: int) -> tuple:
+    """
+    The smallest and the largest value of each code of a column in these rows.
     """
 
 def unfold(n_features: int, n_classes: int, n_trees: int, n_nodes: int, target_center: float, target_exponent: int, decrease: str, is_bound: bool, most_depth: int, arrays: dict, n_threads: int) -> dict:

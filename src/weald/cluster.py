@@ -1,8 +1,10 @@
 """A Dask cluster, asked with patience: a fit that cannot go on says so, and never waits for ever.
 
     Cluster          the client in scope: hands tasks in, waits for results
-    partitions       Dask collections X, y and others -> parts, one for each partition
-    CodedOnCluster   a table as codes on the workers, from partitions or from a table that is here
+    partitions       Dask collections X, y and others -> what each partition has of them
+    Coding           partitions are coded where they lie
+    send_table       a table that is here is coded here, and its codes are sent
+    CodedOnCluster   a table as codes on the workers
 
 A task is a pure function of codes, parameters and seed, and is bound to no worker. A worker that dies costs time,
 and nothing else. Nothing large passes through the client or the scheduler: codes travel from worker to worker.
@@ -17,16 +19,18 @@ from typing import Any
 
 import numpy as np
 
-from weald import coded_parts, parts
-from weald.coded_parts import Chunk, CodeValues, Rows, bytes_on_a_worker, pack
+from weald import coded_parts, cutting, parts
+from weald.coded_parts import Chunk, Highs, bytes_on_a_worker, pack
+from weald.cutting import Cuts, Outline, light
 from weald.errors import ClusterError, DataError
 from weald.estimator import unfitted_copy
-from weald.parts import Labels, Part
-from weald.table import Reading
+from weald.parts import Labels, Part, Rows
+from weald.table import Reading, Table
 
 PATIENCE = 60.0  # seconds that a fit waits for a worker or the scheduler when there is none
 LOOK_EVERY = 0.5  # seconds between two looks at the cluster
-AT_ONCE = 8  # answers of partitions that are put together by one task
+AT_ONCE = 4  # answers of partitions that are put together by one task
+COLUMNS_TO_CUT = 8  # that one task takes, at least
 MOST_CHUNKS = 64  # in which codes travel
 ROWS_SENT = 1 << 18  # of a chunk, where the table is here
 SHARE_OF_MEMORY = 0.7  # of a worker, that a fit may take: above it Dask begins to write to disk, or to wait
@@ -38,6 +42,11 @@ def import_dask(name: str) -> Any:
         return import_module(name)
     except ImportError as error:
         raise ClusterError("A cluster needs Dask. Install it: pip install 'weald[dask]'.") from error
+
+
+def n_threads_here() -> int:
+    """Threads of the worker at which a task runs."""
+    return int(import_dask("distributed").get_worker().state.nthreads)
 
 
 class LostCodesError(ClusterError):
@@ -86,7 +95,7 @@ class Cluster:
 
     def submit(self, function: Any, *args: Any) -> Any:
         """Hand a task in."""
-        return self.client.submit(function, *args)
+        return self.client.submit(function, *args, pure=False)
 
     def submit_in_rounds(self, join: Callable[..., Any], found: Sequence[Any], *args: Any) -> Any:
         """Put answers together, a few at a time."""
@@ -121,11 +130,16 @@ class Cluster:
         try:
             while left:
                 ready = [i for i, future in left.items() if future.status != "pending"]
-                for i in ready:
-                    yield i, self._result(left.pop(i))
+                yield from zip(ready, self._results([left.pop(i) for i in ready]), strict=True)
+                if ready:
+                    alone, last_look = 0.0, time.monotonic()
+                    continue
+                with contextlib.suppress(TimeoutError, self._distributed.CancelledError):
+                    self._distributed.wait(list(left.values()), timeout=LOOK_EVERY, return_when="FIRST_COMPLETED")
+                    continue
                 now = time.monotonic()
                 # A process that was stopped meanwhile, or a computer that slept, has not waited.
-                alone = 0.0 if ready or self._are_at_work() else alone + min(now - last_look, 10 * LOOK_EVERY)
+                alone = 0.0 if self._are_at_work() else alone + min(now - last_look, 10 * LOOK_EVERY)
                 last_look = now
                 if alone > PATIENCE:
                     raise ClusterError(
@@ -133,9 +147,6 @@ class Cluster:
                         f"of memory, and {len(left)} tasks are left (known: {self._words()}). Start workers, or give "
                         "them more memory, and fit again: it will be the same forest."
                     )
-                if left:
-                    with contextlib.suppress(TimeoutError):
-                        self._distributed.wait(list(left.values()), timeout=LOOK_EVERY, return_when="FIRST_COMPLETED")
         finally:
             if left:
                 with contextlib.suppress(Exception):  # the cluster may be gone: what is under way is gone with it
@@ -150,9 +161,9 @@ class Cluster:
         """Say whether any worker takes tasks: one whose memory is nearly full does not."""
         return any(worker.get("status", "running") == "running" for worker in self.workers().values())
 
-    def _result(self, future: Any) -> Any:
+    def _results(self, futures: Sequence[Any]) -> Any:
         try:
-            return self._fetch(future)
+            return self._fetch(futures)
         except (self._distributed.CancelledError, OSError) as error:
             raise LostCodesError(
                 f"The scheduler was lost, a task was cancelled, or what was sent is gone: {error!r}. Fit again: it "
@@ -164,9 +175,15 @@ class Cluster:
                 "fewer threads."
             ) from error
 
-    def _fetch(self, future: Any) -> Any:
-        """Bring a result here. It may have been lost since: then it is worked out again, if anybody is there."""
-        coming = asyncio.run_coroutine_threadsafe(future._result(), self.client.loop.asyncio_loop)  # noqa: SLF001
+    def _fetch(self, futures: Sequence[Any]) -> Any:
+        """Bring results here, from the workers themselves: nothing large passes the scheduler.
+
+        They may have been lost since: then they are worked out again, if anybody is there.
+        """
+        if not futures:
+            return []
+        wanted = self.client.gather(list(futures), direct=True, asynchronous=True)
+        coming = asyncio.run_coroutine_threadsafe(wanted, self.client.loop.asyncio_loop)
         while True:
             try:
                 return coming.result(timeout=PATIENCE)
@@ -182,8 +199,11 @@ def _gib(n_bytes: float) -> str:
 # -------------------------------------------------------------------------------------------------------- partitions
 
 
-def partitions(**given: Any) -> list[Any]:
-    """List the partitions of X, y and whatever else is given as parts that are still to be computed."""
+Cells = list[tuple[Any, ...]]  # of each partition: X, y and whatever else is given
+
+
+def partitions(cluster: Cluster, **given: Any) -> tuple[list[str], Cells]:
+    """Let the workers compute the partitions of X, y and whatever else is given: names, and what will be there."""
     columns = {name: _delayed(name, column) for name, column in given.items() if column is not None}
     if len({len(column) for column in columns.values()}) > 1:
         found = ", ".join(f"{name} {len(column)}" for name, column in columns.items())
@@ -191,11 +211,13 @@ def partitions(**given: Any) -> list[Any]:
             f"The partitions differ in number: {found}. Take y from the frame that X comes from, or give all the same "
             "chunks."
         )
-    part = import_dask("dask").delayed(_make_part, pure=True)
-    return [part(list(columns), *cells) for cells in zip(*columns.values(), strict=True)]
+    cells = cluster.client.compute([cell for column in columns.values() for cell in column])
+    n = len(columns["X"])
+    return list(columns), list(zip(*(cells[i : i + n] for i in range(0, len(cells), n)), strict=True))
 
 
-def _make_part(names: Sequence[str], *cells: Any) -> Part:
+def make_part(names: Sequence[str], cells: Sequence[Any]) -> Part:
+    """Put together what a partition has."""
     given = dict(zip(names, cells, strict=True))
     given["weight"] = given.pop("sample_weight", None)
     return Part(**given)
@@ -221,66 +243,125 @@ def _delayed(name: str, column: Any) -> list[Any]:
 class CodedOnCluster:
     """A table as codes: `labels` are here, the codes stay on the workers."""
 
-    def __init__(
-        self, cluster: Cluster, labels: Labels, chunks: list[Any], values: Any, rows: Any, labels_there: Any
-    ) -> None:
-        self.cluster, self.labels, self.labels_there = cluster, labels, labels_there
-        self._codes = (chunks, values, rows, labels_there)
-        self.rows, self.values = rows, values
+    def __init__(self, cluster: Cluster, labels: Labels, outline: Outline, codes: tuple[Any, ...]) -> None:
+        self.cluster, self.labels, self.n_cut = cluster, labels, outline.n_cut
+        self._codes = codes  # chunks, cuts, highs, rows, labels
+        self.rows, self.labels_there = codes[3:]
         self.kept: list[Any] = []  # of each partition, where rows may weigh nothing: which ones count
 
     def submit(self, function: Any, *args: Any, priority: int = 0) -> Any:
         """Hand in a task that needs the table."""
-        return self.cluster.client.submit(function, *self._codes, *args, priority=priority)
+        return self.cluster.client.submit(function, self._codes, *args, priority=priority, pure=False)
 
 
-def code_partitions(cluster: Cluster, model: Any, given: Sequence[Any], max_bins: int) -> CodedOnCluster:
-    """Code a table where its partitions lie."""
-    submit, plain = cluster.submit, unfitted_copy(model)
-    raw = cluster.client.compute(list(given))
-    own = [submit(parts.read_labels, plain, part) for part in raw]
-    settled = submit(parts.settle_labels, own)
-    labels: Labels = cluster.gather(settled)
-    has_rows = cluster.gather_all([submit(_has_rows, one) for one in own])
-    tables = [submit(parts.read_part, plain, part, settled) for i, part in enumerate(raw) if has_rows[i]]
-    found = [submit(parts.survey_values, table, settled, max_bins) for table in tables]
-    joined = cluster.submit_in_rounds(parts.join_values, found, settled, max_bins)
-    survey = submit(parts.settle_values, joined, settled)
-    sampled = [submit(parts.sample_values, table, settled, survey) for table in tables]
-    cuts = submit(parts.settle_cuts, sampled, survey, max_bins)
-    cluster.require_memory(labels.n_rows, cluster.gather(submit(parts.Cuts.widths, cuts)))
-    coded = [submit(coded_parts.code_part, table, cuts) for table in tables]
-    highs = cluster.submit_in_rounds(coded_parts.join_highs, [submit(coded_parts.highs_of, part) for part in coded])
-    chunks = [submit(coded_parts.chunk_of, part) for part in coded]
-    if len(chunks) > MOST_CHUNKS:
-        n = -(-len(chunks) // MOST_CHUNKS)
-        chunks = [submit(coded_parts.join_chunks, chunks[i : i + n]) for i in range(0, len(chunks), n)]
-    rows = submit(coded_parts.join_rows, [submit(coded_parts.rows_of, part) for part in coded])
-    values = submit(coded_parts.settle_values, cuts, highs, settled)
-    table = CodedOnCluster(cluster, labels, chunks, values, rows, settled)
-    if labels.is_weighted:
-        table.kept = [submit(Part.kept, part) for part in raw]
-    return table
+class Coding:
+    """A table that is coded where its partitions lie, step by step."""
+
+    def __init__(self, cluster: Cluster, model: Any, names: Sequence[str], cells: Cells, max_bins: int) -> None:
+        self._cluster, self._max_bins = cluster, max_bins
+        plain = unfitted_copy(model)
+        own = [cluster.submit(_read_labels, plain, names, of_part) for of_part in cells]
+        self._labels_there = cluster.submit(parts.settle_labels, own)
+        self.labels: Labels = cluster.gather(self._labels_there)
+        self._tables = [
+            cluster.submit(_read_part, plain, names, of_part, self._labels_there)
+            for of_part, n_rows in zip(cells, self.labels.by_part, strict=True)
+            if n_rows
+        ]
+        self._kept = [cluster.submit(_kept, names, of_part) for of_part in cells] if self.labels.is_weighted else []
+
+    def code(self, also: Callable[[Any, Any], Any]) -> tuple[CodedOnCluster, Any]:
+        """Code the table. What `also` is to be found from its rows and labels is found meanwhile."""
+        cluster, labels = self._cluster, self._labels_there
+        rows, cuts, outline, told = self._survey(also)
+        cluster.require_memory(self.labels.n_rows, outline.widths)
+        chunks = [cluster.submit(coded_parts.code_part, table, cuts) for table in self._tables]
+        highs = cluster.submit_in_rounds(
+            coded_parts.join_highs,
+            [
+                cluster.submit(coded_parts.find_highs, table, chunk, cuts)
+                for table, chunk in zip(self._tables, chunks, strict=True)
+            ],
+        )
+        if len(chunks) > MOST_CHUNKS:
+            n = -(-len(chunks) // MOST_CHUNKS)
+            chunks = [cluster.submit(coded_parts.join_chunks, chunks[i : i + n]) for i in range(0, len(chunks), n)]
+        table = CodedOnCluster(cluster, self.labels, outline, (chunks, cuts, highs, rows, labels))
+        table.kept = self._kept
+        return table, told
+
+    def _survey(self, also: Callable[[Any, Any], Any]) -> tuple[Any, Any, Outline, Any]:
+        """Find out how values become codes; also give what is beside the features."""
+        cluster, labels, max_bins = self._cluster, self._labels_there, self._max_bins
+        rows, highest = self._settle_sample()
+        told = also(rows, labels)
+        sampled, blocks = [], []
+        if max_bins or not cutting.is_sampled(self.labels, 1):
+            sampled = [cluster.submit(cutting.sample_values, table, labels, highest) for table in self._tables]
+            blocks = _blocks(self.labels.n_features, cluster.n_threads)
+        columns = [cluster.submit(cutting.cut_columns, sampled, block, labels, max_bins) for block in blocks]
+        cuts = cluster.submit(cutting.join_cuts, columns, labels)
+        outline, told = cluster.gather_all([cluster.submit(cutting.Cuts.outline, cuts), told])
+        if outline.doubtful:
+            found = [cluster.submit(cutting.find_distinct, table, outline.doubtful, max_bins) for table in self._tables]
+            joined = cluster.submit_in_rounds(cutting.join_distinct, found, max_bins)
+            cuts = cluster.submit(cutting.settle_cuts, cuts, joined)
+            outline = cluster.gather(cluster.submit(cutting.Cuts.outline, cuts))
+        return rows, cuts, outline, told
+
+    def _settle_sample(self) -> tuple[Any, int]:
+        """Find the highest hash of the sample. Where many rows are alike, more of them have to be looked at."""
+        cluster, labels, max_bins = self._cluster, self._labels_there, self._max_bins
+        for times in (1, 16, cutting.NO_LIMIT):
+            limit = cutting.limit_hashes(self.labels, times)
+            found = [cluster.submit(cutting.survey_part, table, labels, max_bins, limit) for table in self._tables]
+            settled = cluster.submit(cutting.settle_survey, found, labels, max_bins, limit)
+            highest = cluster.gather(cluster.submit(_highest_of, settled))
+            if highest is not None:
+                break
+        return cluster.submit(_rows_of, settled), highest
 
 
-def _has_rows(labels: Labels | None) -> bool:
-    return labels is not None
+def _read_labels(model: Any, names: Sequence[str], cells: Sequence[Any]) -> Labels | None:
+    return parts.read_labels(model, make_part(names, cells))
+
+
+def _read_part(model: Any, names: Sequence[str], cells: Sequence[Any], labels: Labels) -> Table:
+    return parts.read_part(model, make_part(names, cells), labels)
+
+
+def _kept(names: Sequence[str], cells: Sequence[Any]) -> Any:
+    return make_part(names, cells).kept()
+
+
+def _highest_of(settled: cutting.Settled) -> int | None:
+    return settled.highest
+
+
+def _rows_of(settled: cutting.Settled) -> Rows:
+    return settled.rows
+
+
+def _blocks(n_features: int, n_threads: int) -> list[list[int]]:
+    """Divide the columns among the threads: some to each, or it would not pay."""
+    n_blocks = max(1, min(n_threads, n_features // COLUMNS_TO_CUT))
+    return [block.tolist() for block in np.array_split(np.arange(n_features), n_blocks)]
 
 
 def send_table(cluster: Cluster, model: Any, reading: Reading, engine: Any, coded: Any) -> CodedOnCluster:
     """Send a table that was read and coded here."""
     table = reading.table
     columns = [engine.column(coded, f) for f in range(table.n_features)]
-    starts = [lows for _, lows, _ in columns]
-    widths = parts.Cuts(starts, frozenset()).widths()
-    cluster.require_memory(table.n_rows, widths)
-    narrow = [codes.astype(f"u{width}") for (codes, _, _), width in zip(columns, widths, strict=True)]
+    many = frozenset(f for f, (_, lows, highs) in enumerate(columns) if not np.array_equal(lows, highs))
+    cuts = Cuts([light(lows) for _, lows, _ in columns], many)
+    outline = cuts.outline()
+    cluster.require_memory(table.n_rows, outline.widths)
+    narrow = [codes.astype(f"u{width}") for (codes, _, _), width in zip(columns, outline.widths, strict=True)]
     chunks = [
         Chunk(min(ROWS_SENT, table.n_rows - i), [pack(codes[i : i + ROWS_SENT]) for codes in narrow])
         for i in range(0, table.n_rows, ROWS_SENT)
     ]
-    highs = [None if np.array_equal(low, high) else pack(parts.light(high)) for _, low, high in columns]
-    values = CodeValues([pack(parts.light(low)) for low in starts], highs, table.categorical)
+    highs = Highs({f: light(columns[f][2]) for f in many}, {f: float(columns[f][1][0]) for f in many})
     labels = Labels(
         schema=model.schema_,
         n_features=table.n_features,
@@ -293,4 +374,5 @@ def send_table(cluster: Cluster, model: Any, reading: Reading, engine: Any, code
     )
     rows = Rows(table.target, table.weight, table.groups, table.strata)
     sent = [cluster.send(chunk) for chunk in chunks]
-    return CodedOnCluster(cluster, labels, sent, cluster.send(values), cluster.send(rows), cluster.send(labels))
+    others = [cluster.send(thing) for thing in (cuts, highs, rows, labels)]
+    return CodedOnCluster(cluster, labels, outline, (sent, *others))

@@ -1,10 +1,11 @@
 """Codes that travel: what is made of a part, what of the whole table, and how a worker makes a table of it again.
 
     pack            an array        -> Packed: compressed where that pays
-    code_part       a part          -> CodedPart: its codes, the rest of its rows, the largest value of each code
+    code_part       a part          -> Chunk: its codes
     join_chunks     neighbours      -> one chunk of codes
-    join_rows       all of them     -> Rows of the whole table: target, weight, groups, strata
-    settle_values   cuts and highs  -> CodeValues: the smallest and largest value of each code
+    find_highs      a part          -> Highs: the largest value of each code of columns that were cut
+    join_highs      some of them    -> one
+    CodeValues      cuts and highs  -> the smallest and largest value of each code
     open_table      all of that     -> CodedTable, from which any number of trees can be grown
 
 Codes are one, two or four bytes a cell. All else is small.
@@ -12,22 +13,24 @@ Codes are one, two or four bytes a cell. All else is small.
 
 import threading
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from weald.cutting import Cuts, light
 from weald.engines.native import NativeEngine
 from weald.model import FloatArray, IntArray
-from weald.parts import Cuts, Labels, light
+from weald.parts import Labels, Rows, count_bytes
 from weald.table import Table
 
 Array = npt.NDArray[Any]
 
-TRIED = 1 << 16  # bytes by which it is found out whether an array is worth compressing
-WORTH = 0.75  # of its length, or less
+TRIED = 1 << 13  # bytes by which it is found out whether an array is worth compressing
+WORTH = 0.5  # of its length, or less
+COLUMNS_AT_ONCE = 4
 _OPENING = threading.Lock()  # tasks of one worker share a table
 
 # ------------------------------------------------------------------------------------------------------------- pack
@@ -56,11 +59,16 @@ class Packed:
         return int(self.content.nbytes)
 
 
+def keep(array: Array) -> Packed:
+    """Leave an array as it is."""
+    return Packed(np.ascontiguousarray(array), array.dtype.str, len(array), is_compressed=False)
+
+
 def pack(array: Array) -> Packed:
     """Compress an array if a piece of it shows that it pays."""
     piece = _planes(array[: TRIED // array.itemsize])
     if not len(array) or len(zlib.compress(piece, 1)) > WORTH * len(piece):
-        return Packed(np.ascontiguousarray(array), array.dtype.str, len(array), is_compressed=False)
+        return keep(array)
     content = np.frombuffer(zlib.compress(_planes(array), 1), dtype=np.uint8)
     return Packed(content, array.dtype.str, len(array), is_compressed=True)
 
@@ -71,29 +79,6 @@ def _planes(array: Array) -> bytes:
 
 
 # ------------------------------------------------------------------------------------------------------------ parts
-
-
-@dataclass(frozen=True)
-class Rows:
-    """What is known of rows beside their features: of a part, or of the whole table."""
-
-    target: Array
-    weight: FloatArray | None
-    groups: Array | None = None
-    strata: Array | None = None
-
-    def table(self, labels: Labels) -> Table:
-        """Make a table without features, for those who only ask for the rest."""
-        return Table(
-            np.empty((len(self.target), 0)),
-            self.target,
-            labels.n_classes,
-            self.weight,
-            labels.whole,
-            labels.size,
-            groups=self.groups,
-            strata=self.strata,
-        )
 
 
 @dataclass
@@ -108,60 +93,42 @@ class Chunk:
         """How much travels."""
         return sum(column.n_bytes for column in self.columns)
 
+    def __sizeof__(self) -> int:
+        return self.n_bytes
+
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the table that is kept here: it is made anew where the chunk arrives."""
         return {"n_rows": self.n_rows, "columns": self.columns}
 
 
-@dataclass(frozen=True)
-class CodedPart:
-    """What a part is made into."""
-
-    chunk: Chunk
-    rows: Rows
-    highs: dict[int, Packed]  # of features whose codes hold several values: the largest of each code in this part
-    least: dict[int, float]  # their smallest value in this part
-
-
-def code_part(table: Table, cuts: Cuts) -> CodedPart:
+def code_part(table: Table, cuts: Cuts) -> Chunk:
     """Replace the values of a part by codes."""
-    columns, highs, least = [], {}, {}
-    engine = NativeEngine()
-    for f, starts in enumerate(cuts.starts):
-        is_cut = f in cuts.many
-        codes, lows, largest = engine.code_values(table.X, f, starts.astype(np.float64), extremes=is_cut)
-        columns.append(pack(codes))
-        if is_cut:
-            highs[f], least[f] = pack(light(largest)), float(lows[0])
-    rows = Rows(table.target, table.weight, table.groups, table.strata)
-    return CodedPart(Chunk(table.n_rows, columns), rows, highs, least)
+    columns, engine = [], NativeEngine()
+    for f, column in by_columns(table.X):
+        codes, _, _ = engine.code_values(column, 0, cuts.starts[f].astype(np.float64), extremes=False)
+        # Codes of a column that was cut are all as common: there is nothing to compress.
+        columns.append(keep(codes) if f in cuts.many else pack(codes))
+    return Chunk(table.n_rows, columns)
 
 
-def chunk_of(part: CodedPart) -> Chunk:
-    """Take the codes of a part."""
-    return part.chunk
-
-
-def rows_of(part: CodedPart) -> Rows:
-    """Take the rest of its rows."""
-    return part.rows
+def by_columns(X: Array, features: Sequence[int] | None = None) -> Iterator[tuple[int, Array]]:
+    """Go through columns, each with its feature. They are copied a few at a time: in X neighbours share cache lines."""
+    wanted = range(X.shape[1]) if features is None else features
+    for i in range(0, len(wanted), COLUMNS_AT_ONCE):
+        group = list(wanted[i : i + COLUMNS_AT_ONCE])
+        copied = np.ascontiguousarray(X[:, group].T)
+        for f, column in zip(group, copied, strict=True):
+            yield f, column[:, None]
 
 
 def join_chunks(chunks: Sequence[Chunk]) -> Chunk:
     """Make one chunk of several: a cluster has few large things to remember rather than many small ones."""
     of_features = zip(*(chunk.columns for chunk in chunks), strict=True)
-    joined = [pack(np.concatenate([piece.unpack() for piece in pieces])) for pieces in of_features]
+    joined = [
+        (pack if pieces[0].is_compressed else keep)(np.concatenate([piece.unpack() for piece in pieces]))
+        for pieces in of_features
+    ]
     return Chunk(sum(chunk.n_rows for chunk in chunks), joined)
-
-
-def join_rows(parts: Sequence[Rows]) -> Rows:
-    """Put the rows of all parts behind one another."""
-
-    def join(name: str) -> Any:
-        pieces = [getattr(part, name) for part in parts]
-        return None if pieces[0] is None else np.concatenate(pieces)
-
-    return Rows(*(join(name) for name in ("target", "weight", "groups", "strata")))
 
 
 # ----------------------------------------------------------------------------------------------------- code values
@@ -171,48 +138,47 @@ def join_rows(parts: Sequence[Rows]) -> Rows:
 class Highs:
     """The largest value of each code, and the smallest of all, of features that were cut; in some parts."""
 
-    highs: dict[int, Packed]
+    highs: dict[int, FloatArray]
     least: dict[int, float]
 
+    def __sizeof__(self) -> int:
+        return count_bytes(*self.highs.values())
 
-def highs_of(part: CodedPart) -> Highs:
-    """Take those of one part."""
-    return Highs(part.highs, part.least)
+
+def find_highs(table: Table, chunk: Chunk, cuts: Cuts) -> Highs:
+    """Find those of one part."""
+    highs, least, engine = {}, {}, NativeEngine()
+    for f, column in by_columns(table.X, sorted(cuts.many)):
+        lows, largest = engine.find_extremes(column, 0, chunk.columns[f].unpack(), len(cuts.starts[f]))
+        highs[f], least[f] = light(largest), float(lows[0])
+    return Highs(highs, least)
 
 
 def join_highs(found: Sequence[Highs]) -> Highs:
     """Find those of several parts."""
-    highs = {f: np.max([part.highs[f].unpack() for part in found], axis=0) for f in found[0].highs}
-    least = {f: min(part.least[f] for part in found) for f in highs}
-    return Highs({f: pack(values) for f, values in highs.items()}, least)
+    first, *rest = found
+    highs, least = dict(first.highs), dict(first.least)
+    for part in rest:
+        for f, values in part.highs.items():
+            highs[f], least[f] = np.maximum(highs[f], values), min(least[f], part.least[f])
+    return Highs(highs, least)
 
 
-@dataclass(frozen=True)
 class CodeValues:
-    """The smallest and largest value of each code, by feature, and which features are categories."""
+    """The smallest and largest value of each code, by feature."""
 
-    lows: list[Packed]
-    highs: list[Packed | None]  # None: each code has one value
-    categorical: frozenset[int]
-
-    def n_cut(self) -> int:
-        """Count the features whose codes stand for several values."""
-        return sum(highs is not None for highs in self.highs)
+    def __init__(self, cuts: Cuts, found: Highs) -> None:
+        """Say what codes stand for. Each starts at a value of the table; only the first also takes what is below it."""
+        self.lows = [starts.astype(np.float64) for starts in cuts.starts]
+        for f, least in found.least.items():
+            lows = self.lows[f]
+            lows[0] = min(least, lows[0]) if np.isfinite(lows[0]) else least
+        self._highs = found.highs
 
     def of(self, feature: int) -> tuple[FloatArray, FloatArray]:
         """Give both for a feature."""
-        highs = self.highs[feature]
-        lows = self.lows[feature].unpack().astype(np.float64)
-        return lows, lows if highs is None else highs.unpack().astype(np.float64)
-
-
-def settle_values(cuts: Cuts, found: Highs, labels: Labels) -> CodeValues:
-    """Say what codes stand for. Each starts at a value of the table; only the first also takes what is below it."""
-    lows = [starts.astype(np.float64) for starts in cuts.starts]
-    for f, least in found.least.items():
-        lows[f][0] = min(least, lows[f][0]) if np.isfinite(lows[f][0]) else least
-    highs = [found.highs.get(f) for f in range(len(lows))]
-    return CodeValues([pack(light(values)) for values in lows], highs, labels.schema.categorical)
+        highs, lows = self._highs.get(feature), self.lows[feature]
+        return lows, lows if highs is None else highs.astype(np.float64)
 
 
 # ------------------------------------------------------------------------------------------------------------ table
@@ -221,10 +187,13 @@ def settle_values(cuts: Cuts, found: Highs, labels: Labels) -> CodeValues:
 class CodedTable:
     """A whole table as codes, its rows ranked: all that trees are grown from."""
 
-    def __init__(self, chunks: Sequence[Chunk], values: CodeValues, rows: Rows, labels: Labels) -> None:
+    def __init__(
+        self, chunks: Sequence[Chunk], cuts: Cuts, highs: Highs, rows: Rows, labels: Labels, n_threads: int = 1
+    ) -> None:
+        self.values = CodeValues(cuts, highs)
         pieces = zip(*(chunk.columns for chunk in chunks), strict=True)
         columns = [
-            ([piece.unpack() for piece in of_feature], *values.of(f), f in values.categorical)
+            ([piece.unpack() for piece in of_feature], *self.values.of(f), f in labels.schema.categorical)
             for f, of_feature in enumerate(pieces)
         ]
         self.ranked = NativeEngine().rank(
@@ -233,17 +202,20 @@ class CodedTable:
             labels.n_classes,
             rows.weight,
             labels.whole,
+            n_threads,
             strata=rows.strata,
             groups=rows.groups,
         )
 
 
-def open_table(chunks: Sequence[Chunk], values: CodeValues, rows: Rows, labels: Labels) -> CodedTable:
+def open_table(
+    chunks: Sequence[Chunk], cuts: Cuts, highs: Highs, rows: Rows, labels: Labels, n_threads: int = 1
+) -> CodedTable:
     """Make a table of what has arrived here; once, however many trees are grown. It is freed with the first chunk."""
     with _OPENING:
         kept = vars(chunks[0])
         if "_table" not in kept:
-            kept["_table"] = CodedTable(chunks, values, rows, labels)
+            kept["_table"] = CodedTable(chunks, cuts, highs, rows, labels, n_threads)
         table: CodedTable = kept["_table"]
         return table
 

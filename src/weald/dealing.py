@@ -1,13 +1,15 @@
 """Trees as tasks: dealt out over a cluster, joined by their numbers, and judged by rows outside their bags.
 
     grow_trees      a task: some trees
-    vote            a task: what some trees say of some rows outside their bags, after what earlier trees said
-    Dealer          hands both in, and tells how far the forest has come
+    draw_outside    a task: which rows are outside their bags
+    vote            a task: what they say of some of these rows, after what earlier trees said
+    Dealer          hands all in, and tells how far the forest has come
 
 Sums over trees run in tree order, so rows are divided among the workers, and each block of rows hears the trees one
 after the other. Errors are integers: those of all blocks add up to what one machine finds.
 """
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -16,13 +18,14 @@ from typing import Any
 import numpy as np
 
 from weald import progress
-from weald.cluster import CodedOnCluster
-from weald.coded_parts import Chunk, CodeValues, Rows, open_table, read_block
+from weald.cluster import CodedOnCluster, n_threads_here
+from weald.coded_parts import Chunk, CodedTable, Highs, open_table, read_block
+from weald.cutting import Cuts
 from weald.engines.door import OutOfBagVotes
 from weald.engines.native import Errors, NativeEngine
-from weald.model import Forest
+from weald.model import Bags, Forest, IntArray
 from weald.params import Growth
-from weald.parts import Labels
+from weald.parts import Labels, Rows
 from weald.progress import Growing
 from weald.prune import prune_forest
 
@@ -30,21 +33,49 @@ TASKS_PER_THREAD = 4  # the more, the less is lost with a worker
 BLOCK_BYTES = 1 << 28  # of values that a vote reads
 
 
-def grow_trees(
-    chunks: Sequence[Chunk],
-    values: CodeValues,
-    rows: Rows,
-    labels: Labels,
-    growth: Growth,
-    seed: int,
-    first: int,
-    n_trees: int,
-    ccp_alpha: float,
-) -> Forest:
+@dataclass(frozen=True)
+class Trees:
+    """Trees that travel as they are, array by array: to pack them as a file does takes longer than to move them."""
+
+    fields: dict[str, Any]
+
+    @classmethod
+    def of(cls, forest: Forest) -> "Trees":
+        """Take a forest apart."""
+        return cls({field.name: getattr(forest, field.name) for field in dataclasses.fields(forest)})
+
+    def forest(self) -> Forest:
+        """Put it together again."""
+        return Forest(**self.fields)
+
+    def __sizeof__(self) -> int:
+        return sum(getattr(value, "nbytes", 0) for value in self.fields.values())
+
+
+Codes = tuple[Sequence[Chunk], Cuts, Highs, Rows, Labels]  # what every task needs to open the table
+
+
+def open_here(codes: Codes) -> CodedTable:
+    """Open the table that has arrived at a worker. All its threads help: they need it, too."""
+    return open_table(*codes, n_threads=n_threads_here())
+
+
+def grow_trees(codes: Codes, growth: Growth, seed: int, first: int, n_trees: int, ccp_alpha: float) -> Trees:
     """Grow some trees on one thread: the other threads of a worker have tasks of their own."""
-    coded = open_table(chunks, values, rows, labels)
-    forest = NativeEngine().grow(coded.ranked, growth, seed, first, n_trees, 1, None)
-    return prune_forest(forest, ccp_alpha) if ccp_alpha > 0 else forest
+    forest = NativeEngine().grow(open_here(codes).ranked, growth, seed, first, n_trees, 1, None)
+    return Trees.of(prune_forest(forest, ccp_alpha) if ccp_alpha > 0 else forest)
+
+
+def draw_outside(codes: Codes, growth: Growth, named: Sequence[tuple[Bags | None, int, int]]) -> list[IntArray]:
+    """Find the rows outside the bags of some trees: once, for all who let these trees speak.
+
+    Trees are named by their bags (None: as `growth` says), seed and number. Of each set of trees there is an integer
+    for each row, with a bit for each tree.
+    """
+    kinds = list(dict.fromkeys(bags for bags, _, _ in named))
+    growths = [growth if bags is None else growth.with_bags(bags) for bags in kinds]
+    trees = [(kinds.index(bags), seed, tree) for bags, seed, tree in named]
+    return NativeEngine().draw_out_of_bag(open_here(codes).ranked, growths, trees)
 
 
 @dataclass(frozen=True)
@@ -56,12 +87,10 @@ class Said:
 
 
 def vote(
-    chunks: Sequence[Chunk],
-    values: CodeValues,
-    rows: Rows,
-    labels: Labels,
+    codes: Codes,
     growth: Growth,
-    forest: Forest,
+    trees: Trees,
+    outside: Sequence[IntArray],
     voting: str,
     begin: int,
     end: int,
@@ -69,10 +98,13 @@ def vote(
     room: int,
 ) -> Said:
     """Let some trees speak of the rows `begin` ... `end - 1`."""
-    coded = open_table(chunks, values, rows, labels)
-    X = read_block(chunks, values, begin, end)
+    coded = open_here(codes)
+    X = read_block(codes[0], coded.values, begin, end)
     start = None if before is None else before.votes
-    return Said(*NativeEngine().sum_votes_of_rows(coded.ranked, growth, forest, X, begin, voting, start, room))
+    here = [of_set[begin:end].astype(np.uint64) for of_set in outside]
+    return Said(
+        *NativeEngine().sum_votes_of_rows(coded.ranked, growth, trees.forest(), X, begin, voting, start, room, here)
+    )
 
 
 def errors_of(said: Said) -> Errors:
@@ -100,27 +132,27 @@ class Dealer:
 
     def grow(self, first: int, n_trees: int) -> Forest:
         """Grow trees `first`, `first + 1` ... all over the cluster."""
-        parts = self.cluster.gather_all(self._deal(first, n_trees))
-        forest: Forest = parts[0].join(*parts[1:])
-        return forest
+        return _join(self.cluster.gather_all([task for task, _, _ in self._deal(first, n_trees)]))
 
-    def look(self, forest: Any, before: OutOfBagVotes | None, room: int = 0) -> OutOfBagVotes:
+    def look(self, forest: Forest, before: OutOfBagVotes | None, room: int = 0) -> OutOfBagVotes:
         """Let trees speak of all rows outside their bags. What they say stays on the workers: `sums` are its names."""
-        sent = self.cluster.send(forest) if isinstance(forest, Forest) else forest
-        said = self._vote(sent, None if before is None else before.sums, room)
+        named = [(origin.bags, *tree) for origin in forest.origins for tree in origin.trees()]
+        sent = self.cluster.send(Trees.of(forest))
+        said = self._vote(sent, self._draw(named), None if before is None else before.sums, room)
         errors = _add_up(self.cluster.gather_all([self.cluster.submit(errors_of, block) for block in said]))
         return self._with_curve(said, [errors])
 
     def grow_and_look(self, first: int, n_trees: int, *, judged: bool) -> tuple[Forest, OutOfBagVotes | None]:
         """Grow trees and, if wanted, let them speak as they come; tell those who watch."""
-        tasks = self._deal(first, n_trees)
-        n_tasks, said, told = len(tasks), None, []
+        dealt = self._deal(first, n_trees)
+        n_tasks, said, told = len(dealt), None, []
         if judged:
-            for task in tasks:
-                said = self._vote(task, said, 0)
+            for task, begin, end in dealt:
+                outside = self._draw([(None, self.model.seed_, tree) for tree in range(begin, end)])
+                said = self._vote(task, outside, said, 0)
                 told += [self.cluster.submit(errors_of, block) for block in said]
-        parts, errors = self._watch(tasks, told, n_trees)
-        forest = parts[0].join(*parts[1:])
+        parts, errors = self._watch([task for task, _, _ in dealt], told, n_trees)
+        forest = _join(parts)
         if said is None:
             return forest, None
         n_blocks = len(told) // n_tasks
@@ -136,23 +168,32 @@ class Dealer:
 
     # ------------------------------------------------------------------------------------------------------ inside
 
-    def _deal(self, first: int, n_trees: int) -> list[Any]:
+    def _deal(self, first: int, n_trees: int) -> list[tuple[Any, int, int]]:
+        """Hand in the growth of trees: the tasks, each with its first tree and where they end."""
         n_tasks = min(n_trees, self.n_threads * TASKS_PER_THREAD)
         ends = [first + n_trees * i // n_tasks for i in range(n_tasks + 1)]
         model = self.model
         return [
-            self.coded.submit(grow_trees, model.growth_, model.seed_, begin, end - begin, model.ccp_alpha)
+            (
+                self.coded.submit(grow_trees, model.growth_, model.seed_, begin, end - begin, model.ccp_alpha),
+                begin,
+                end,
+            )
             for begin, end in pairwise(ends)
         ]
 
-    def _vote(self, forest: Any, before: Any, room: int) -> list[Any]:
+    def _draw(self, named: Sequence[tuple[Bags | None, int, int]]) -> Any:
+        return self.coded.submit(draw_outside, self.model.growth_, named, priority=1)
+
+    def _vote(self, trees: Any, outside: Any, before: Any, room: int) -> list[Any]:
         """Hand in what one set of trees has to say, block by block."""
         model, voting = self.model, self.model._voting()  # noqa: SLF001
         return [
             self.coded.submit(
                 vote,
                 model.growth_,
-                forest,
+                trees,
+                outside,
                 voting,
                 *block,
                 None if before is None else before[i],
@@ -162,11 +203,11 @@ class Dealer:
             for i, block in enumerate(self.blocks)
         ]
 
-    def _watch(self, tasks: list[Any], told: list[Any], n_trees: int) -> tuple[list[Forest], list[Errors]]:
+    def _watch(self, tasks: list[Any], told: list[Any], n_trees: int) -> tuple[list[Trees], list[Errors]]:
         """Wait for trees and errors, and tell of them."""
         watch, listener = progress.watch_fit(self.model.verbose, n_trees), progress.listener()
         n_tasks, found, n_blocks, known = len(tasks), {}, len(told) // len(tasks), None
-        n_judged = 0
+        n_done, n_judged = 0, 0
         try:
             for i, thing in self.cluster.each([*tasks, *told]):
                 found[i] = thing
@@ -176,7 +217,7 @@ class Dealer:
                         break
                     known = float(_add_up(of_task).means()[-1])  # type: ignore[arg-type]
                     n_judged += 1
-                n_done = sum(found[t].n_trees for t in range(n_tasks) if t in found)
+                n_done += len(thing.fields["tree_start"]) - 1 if i < n_tasks else 0
                 if watch:
                     watch.note = "" if known is None else f"  out-of-bag error {known:.4g}"
                     watch(n_done / n_trees if n_judged == n_tasks or not told else min(0.99, n_done / n_trees))
@@ -204,6 +245,12 @@ class Dealer:
 def length_of_line(rows: Rows, labels: Labels) -> int:
     """Add up the lengths of all rows on the line of weights."""
     return int(labels.lengths(rows.weight, len(rows.target)).sum(dtype=np.uint64))
+
+
+def _join(parts: Sequence[Trees]) -> Forest:
+    """Put trees behind one another, in the order of their numbers."""
+    first, *rest = (trees.forest() for trees in parts)
+    return first.join(*rest)
 
 
 def _add_up(errors: Sequence[Errors]) -> Errors:

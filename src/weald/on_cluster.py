@@ -14,20 +14,19 @@ from weald import oob, params, settling
 from weald.cluster import (
     Cluster,
     CodedOnCluster,
+    Coding,
     LostCodesError,
-    code_partitions,
     is_collection,
     partitions,
     send_table,
 )
-from weald.coded_parts import CodeValues, Rows
 from weald.dealing import Dealer
 from weald.engines.door import OutOfBagVotes
 from weald.engines.native import NativeEngine
 from weald.errors import ParameterError, warn
 from weald.model import Forest
 from weald.params import Growth
-from weald.parts import Labels
+from weald.parts import Labels, Rows
 from weald.table import Reading, Table
 
 TIMES_SENT = 3  # that a table is sent to workers which die with it
@@ -68,14 +67,15 @@ def _refuse_what_has_an_order(model: Any) -> None:
 
 
 def _learn_from_partitions(model: Any, before: Any, cluster: Cluster, **given: Any) -> None:
-    max_bins = params.count_bins(params.gather(model)["max_bins"])
-    coded = code_partitions(cluster, model, partitions(**given), max_bins)
-    labels = coded.labels
+    said = params.gather(model)
+    coding = Coding(cluster, model, *partitions(cluster, **given), params.count_bins(said["max_bins"]))
+    labels = coding.labels
     model.schema_, model.n_features_in_ = labels.schema, labels.n_features
     if labels.schema.names is not None:
         model.feature_names_in_ = np.array(labels.schema.names, dtype=object)
-    task = cluster.submit(resolve_there, params.gather(model), coded.rows, coded.labels_there)
-    model.growth_, told = cluster.gather(task)
+    coded, (model.growth_, told) = coding.code(
+        lambda rows, labels_there: cluster.submit(resolve_there, said, rows, labels_there)
+    )
     for message in told:
         warn(message)
     model._keep_schema(Reading(Outline(labels), labels.classes, None))  # noqa: SLF001
@@ -149,7 +149,7 @@ def _grow_so_many(model: Any, dealer: Dealer, n_trees: int, old: Forest | None) 
 
 
 def _grow_until_settled(model: Any, dealer: Dealer, old: Forest | None) -> OutOfBagVotes:
-    if _n_cut(dealer):
+    if dealer.coded.n_cut:
         raise ParameterError(
             'n_estimators="auto" stops by the out-of-bag error, which is not exact on a cluster where codes stand for '
             "several values: the forest might have another number of trees. Give a number, or fit on one machine."
@@ -185,17 +185,11 @@ class OnCluster(oob.Bagged):
         return self.dealer.fetch(self.dealer.look(forest, start, room))
 
 
-def _n_cut(dealer: Dealer) -> int:
-    """Count the features whose codes stand for several values."""
-    found: int = dealer.cluster.gather(dealer.cluster.submit(CodeValues.n_cut, dealer.coded.values))
-    return found
-
-
 def _keep_out_of_bag(model: Any, dealer: Dealer, found: OutOfBagVotes, reading: Reading | None) -> None:
     """Bring what trees said of each row here, with the targets to judge it by."""
     if reading is None:
         reading = _read_rows(dealer.coded)
-    n_cut = _n_cut(dealer)
+    n_cut = dealer.coded.n_cut
     if n_cut:
         warn(
             f"Codes stand for several values in {n_cut} of {dealer.coded.labels.n_features} features, and workers have "

@@ -30,13 +30,14 @@ import numpy as np
 import numpy.typing as npt
 
 from weald.chunks import RowProgress
+from weald.cutting import Cuts
 from weald.engines.native import NativeEngine
 from weald.errors import DataError, FormatError
 from weald.estimator import TreeModel
 from weald.filing import container
 from weald.filing.values import Reader, Writer
 from weald.model import FloatArray
-from weald.parts import Cuts, Labels, Part, read_alone, renumber
+from weald.parts import Labels, Part, read_alone, renumber
 from weald.schema import Categories, Schema
 from weald.stored import FILE, FORMAT, About, CodeStore, load_store
 from weald.surveying import Sampled, Survey

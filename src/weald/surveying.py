@@ -14,20 +14,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from weald.cutting import SAMPLE_SIZE, Cuts, Hashes, distinct_values, few_values, hash_values, weigh
 from weald.engines.native import NativeEngine
 from weald.model import FloatArray
-from weald.parts import (
-    SAMPLE_SIZE,
-    Cuts,
-    Hashes,
-    Labels,
-    distinct_values,
-    few_values,
-    hash_values,
-    labels_of,
-    renumber,
-    weigh,
-)
+from weald.parts import Labels, labels_of, renumber
 from weald.parts import settle_labels as join_labels
 from weald.schema import Schema
 from weald.table import Table

@@ -143,6 +143,13 @@ class NativeEngine:
         found: tuple[IntArray, FloatArray, FloatArray] = self.core.code_values(X, feature, starts, extremes)
         return found
 
+    def find_extremes(
+        self, X: npt.NDArray[Any], feature: int, codes: IntArray, n_codes: int
+    ) -> tuple[FloatArray, FloatArray]:
+        """Find the smallest and the largest value of each code of a feature; infinite where there is none."""
+        extremes: tuple[FloatArray, FloatArray] = self.core.find_extremes(X, feature, codes, n_codes)
+        return extremes
+
     def column(self, coded: Any, feature: int) -> tuple[IntArray, FloatArray, FloatArray]:
         """Codes of a feature in the order of the table's rows, and the extremes of each code."""
         column: tuple[IntArray, FloatArray, FloatArray] = coded.column(feature)
@@ -314,10 +321,14 @@ class NativeEngine:
         voting: str,
         start: OutOfBagVotes | None = None,
         room: int = 0,
+        outside: Sequence[npt.NDArray[np.uint64]] = (),
     ) -> tuple[OutOfBagVotes, Errors]:
-        """Do so on one thread for some rows of the table, and say what the errors of all are to be made of."""
+        """Do so on one thread for some rows of the table, and say what the errors of all are to be made of.
+
+        `outside` are the bits of `draw_out_of_bag` for these rows; without them the bags are drawn.
+        """
         votes, (halves, seen, shift) = self._sum_out_of_bag(
-            coded, growth, forest, X, voting, 1, None, start, room, first_row
+            coded, growth, forest, X, voting, 1, None, start, room, first_row, outside
         )
         totals = [(int(high) << 64) + int(low) for high, low in zip(*halves, strict=True)]
         return votes, Errors(totals, seen.tolist(), shift)
@@ -334,14 +345,39 @@ class NativeEngine:
         start: OutOfBagVotes | None,
         room: int,
         first_row: int | None = None,
+        outside: Sequence[npt.NDArray[np.uint64]] = (),
     ) -> tuple[OutOfBagVotes, tuple[Any, ...]]:
         growths = [self._growth(growth.with_bags(origin.bags)) for origin in forest.origins]
         trees = [(i, *tree) for i, origin in enumerate(forest.origins) for tree in origin.trees()]
         before = (start.sums.ravel(), start.n_trees) if start else (None, None)
         sums, n_trees, errors, shares, *of_rows = self._predictor(forest).sum_votes_out_of_bag(
-            coded, growths, trees, self._by_row(X), voting == "hard", *before, room, n_threads, watch, first_row
+            coded,
+            growths,
+            trees,
+            self._by_row(X),
+            voting == "hard",
+            *before,
+            room,
+            n_threads,
+            watch,
+            first_row,
+            list(outside),
         )
         return OutOfBagVotes(sums if forest.n_classes else sums[:, 0], n_trees, errors, shares), tuple(of_rows)
+
+    def draw_out_of_bag(
+        self, coded: Any, growths: Sequence[Growth], trees: Sequence[tuple[int, int, int]]
+    ) -> list[IntArray]:
+        """Draw bags again, on one thread: of each set of trees an integer for each row, with a bit for each tree.
+
+        Trees are named by which of the growths drew them, seed and number. Small sets have short integers.
+        """
+        at_once, found, drawn = self.core.bags_at_once, [], [self._growth(growth) for growth in growths]
+        for i in range(0, len(trees), at_once):
+            named = list(trees[i : i + at_once])
+            bits = self.core.draw_out_of_bag(coded, drawn, named, 1)
+            found.append(bits.astype(np.min_scalar_type((1 << len(named)) - 1)))
+        return found
 
     def bag_source(self, coded: Any) -> Any:
         """Leave out the columns."""
