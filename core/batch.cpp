@@ -12,7 +12,7 @@ namespace weald {
 namespace {
 
 constexpr std::size_t kLanes = 8;                           // rows of a group
-constexpr std::size_t kTreeLanes = 16;                      // trees that one row walks together
+constexpr std::size_t kTreeLanes = 128;                     // trees that one row walks together, at most
 constexpr std::size_t kLine = 64;                           // bytes that the cache fetches at once
 constexpr std::size_t kTreeBytes = std::size_t{256} << 10;  // trees that are walked together
 constexpr std::size_t kBlockBytes = std::size_t{6} << 20;   // keys and sums of a task
@@ -61,7 +61,6 @@ inline std::uint64_t step(const Node& node, typename Node::Key key, const Ways& 
 }
 
 using Slots = std::array<std::uint64_t, kLanes>;
-using TreeSlots = std::array<std::uint64_t, kTreeLanes>;
 
 #if defined(__x86_64__) && defined(__BMI2__) && defined(__GNUC__)
 constexpr bool kHasQuickStep = true;
@@ -125,21 +124,35 @@ Slots walk_group(const Node* nodes, const typename Node::Key* group, const Ways&
     return at;
 }
 
-// Walks one row to its leaves in as many trees as there are lanes.
+// One row on its way down many trees.
+template <class Node>
+struct TreeWalks {
+    std::array<const Node*, kTreeLanes> trees;
+    std::array<std::uint64_t, kTreeLanes> numbers;  // of what the leaves say
+    std::array<std::uint32_t, kTreeLanes> lanes;    // which trees are still on their way,
+    std::array<std::uint32_t, kTreeLanes> slots;    // and where they are
+};
+
+// Walks one row down n trees. All go one step, then all the next: what a walk meets next is on its way from memory while
+// the others step. Those that have arrived drop out without a branch.
 template <With kWith, class Node>
-TreeSlots walk_trees(const std::array<const Node*, kTreeLanes>& trees, const typename Node::Key* row,
-                     const Ways& ways) {
-    TreeSlots at{};
-    for (std::uint32_t arrived = 0; arrived == 0;) {
-        arrived = kIsLeaf;
-#pragma GCC unroll 16
-        for (std::size_t lane = 0; lane < kTreeLanes; ++lane) {
-            const Node& node = trees[lane][at[lane]];
-            arrived &= node.link;
-            at[lane] = step<kWith>(node, row[node.column()], ways);
+void walk_trees(TreeWalks<Node>& walks, std::size_t n, const typename Node::Key* row, const Ways& ways) {
+    while (n > 0) {
+        std::size_t n_left = 0;
+        for (std::size_t i = 0; i < n; ++i) {
+            const std::uint32_t lane = walks.lanes[i];
+            const Node* nodes = walks.trees[lane];
+            const Node& node = nodes[walks.slots[i]];
+            const std::uint64_t next = step<kWith>(node, row[node.column()], ways);
+            const bool goes_on = (node.link & kIsLeaf) == 0;
+            __builtin_prefetch(nodes + next);
+            walks.numbers[lane] = node.cut;
+            walks.lanes[n_left] = lane;
+            walks.slots[n_left] = static_cast<std::uint32_t>(next);
+            n_left += goes_on;
         }
+        n = n_left;
     }
-    return at;
 }
 
 // ---- What leaves say
@@ -152,6 +165,13 @@ class Speaker {
           values_(forest.values().data()),
           classes_(forest.classes().data()),
           mixed_(forest.mixed().data()) {}
+
+    // Asks for what the leaf of that number says.
+    void fetch(std::uint64_t number) const {
+        if (n_classes_ == 0) {
+            __builtin_prefetch(values_ + number);
+        }
+    }
 
     // Adds what the leaf of that number says, times the weight of its tree, to the sums of a row.
     void say(std::uint64_t number, double weight, double* sums) const {
@@ -380,15 +400,21 @@ class Batch {
 
     template <With kWith>
     void add_row(const Key* keys, double* sums) const {
-        for (std::size_t t = 0; t < forest_.n_trees(); t += kTreeLanes) {
-            const std::size_t n = std::min(kTreeLanes, forest_.n_trees() - t);
-            std::array<const Node*, kTreeLanes> trees;
-            for (std::size_t lane = 0; lane < kTreeLanes; ++lane) {
-                trees[lane] = forest_.tree<Node>(t + std::min(lane, n - 1)).data();
+        TreeWalks<Node> walks;
+        for (std::size_t first = 0; first < forest_.n_trees(); first += kTreeLanes) {
+            const std::size_t n = std::min(kTreeLanes, forest_.n_trees() - first);
+            for (std::uint32_t lane = 0; lane < n; ++lane) {
+                walks.trees[lane] = forest_.tree<Node>(first + lane).data();
+                walks.lanes[lane] = lane;
+                walks.slots[lane] = 0;
+                __builtin_prefetch(walks.trees[lane]);
             }
-            const TreeSlots at = walk_trees<kWith, Node>(trees, keys, ways_);
+            walk_trees<kWith>(walks, n, keys, ways_);
             for (std::size_t lane = 0; lane < n; ++lane) {
-                speaker_.say(trees[lane][at[lane]].cut, weight(t + lane), sums);
+                speaker_.fetch(walks.numbers[lane]);
+            }
+            for (std::size_t lane = 0; lane < n; ++lane) {
+                speaker_.say(walks.numbers[lane], weight(first + lane), sums);
             }
         }
     }

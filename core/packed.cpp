@@ -6,9 +6,14 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <new>
 #include <stdexcept>
 #include <unordered_map>
 #include <utility>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
 
 #include "forest.h"
 
@@ -17,6 +22,7 @@ namespace weald {
 namespace {
 
 constexpr std::size_t kLine = 64;    // bytes that the cache fetches at once
+constexpr std::size_t kLargePage = std::size_t{2} << 20;
 constexpr std::uint32_t kSlots = 8;  // of a cluster of nodes: a line of small ones, two of large ones
 constexpr std::uint32_t kNoColumn = ~0u;
 
@@ -406,7 +412,18 @@ PackedForest::PackedForest(std::span<const std::byte> buffer)
              at.operator()<std::uint32_t>(parts.lists, head_->n_listed)};
 }
 
-PackedBuffer::PackedBuffer(std::size_t n_bytes) : lines_((n_bytes + kLine - 1) / kLine), n_bytes_(n_bytes) {}
+PackedBuffer::PackedBuffer(std::size_t n_bytes) : n_bytes_(n_bytes) {
+    const std::size_t page = n_bytes >= kLargePage ? kLargePage : kLine;
+    begin_.reset(static_cast<std::byte*>(std::aligned_alloc(page, (n_bytes / page + 1) * page)));
+    if (!begin_) {
+        throw std::bad_alloc();
+    }
+#if defined(__linux__)
+    // Whole pages only: the last would take memory that nobody needs.
+    madvise(begin_.get(), n_bytes / kLargePage * kLargePage, MADV_HUGEPAGE);  // a wish
+#endif
+    std::memset(begin_.get(), 0, n_bytes);
+}
 
 bool can_pack(const ForestView& forest, bool large) {
     const std::uint64_t most_slots = large ? LargeNode::kMostSlots : SmallNode::kMostSlots;

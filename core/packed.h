@@ -21,6 +21,8 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <memory>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -159,19 +161,19 @@ class PackedForest {
     CategorySetsView sets_;
 };
 
-// A buffer that begins where a line of the cache does.
+// A buffer of zeros that begins where a line of the cache does. A large one stands on large pages where the system has
+// them: a walk goes here and there, and would wait for the addresses of small pages.
 class PackedBuffer {
   public:
     explicit PackedBuffer(std::size_t n_bytes);
-    std::span<std::byte> bytes() { return {begin(), n_bytes_}; }
-    std::span<const std::byte> bytes() const { return {const_cast<PackedBuffer*>(this)->begin(), n_bytes_}; }
+    std::span<std::byte> bytes() { return {begin_.get(), n_bytes_}; }
+    std::span<const std::byte> bytes() const { return {begin_.get(), n_bytes_}; }
 
   private:
-    struct alignas(64) Line {
-        std::byte bytes[64];
+    struct Free {
+        void operator()(std::byte* memory) const { std::free(memory); }
     };
-    std::byte* begin() { return reinterpret_cast<std::byte*>(lines_.data()); }
-    std::vector<Line> lines_;
+    std::unique_ptr<std::byte, Free> begin_;
     std::size_t n_bytes_;
 };
 

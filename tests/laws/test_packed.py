@@ -140,6 +140,17 @@ def test_votes_weigh_what_their_trees_do(size):
         assert engine.sum_votes(forest, X, "hard").tobytes() == REFERENCE.sum_votes(forest, X, "hard").tobytes()
 
 
+@pytest.mark.parametrize("n_trees", [1, 128, 129, 300])  # one row walks 128 trees at once
+@pytest.mark.parametrize("size", SIZES)
+def test_a_row_alone_says_what_it_says_among_others(size, n_trees):
+    forest, X = grown(n_rows=60, n_trees=n_trees)
+    X = X[:20].astype(np.float32)
+    for engine in CORES.values():
+        packed = pack(engine, forest, size)
+        alone = np.concatenate([predict(packed, X[i : i + 1]) for i in range(len(X))])
+        assert alone.tobytes() == predict(packed, X).tobytes() == walk(engine, forest, X).tobytes()
+
+
 @pytest.mark.parametrize("size", SIZES)
 def test_many_rows_of_large_trees_agree_with_the_plain_walk(size):
     forest, X = grown(n_rows=20_000, n_trees=20)
