@@ -7,19 +7,24 @@
 #include <utility>
 #include <vector>
 
+#include "row_keys.h"
+
 namespace weald {
 
 namespace {
 
-constexpr std::size_t kLanes = 8;                           // rows of a group
-constexpr std::size_t kTreeLanes = 128;                     // trees that one row walks together, at most
-constexpr std::size_t kLine = 64;                           // bytes that the cache fetches at once
-constexpr std::size_t kTreeBytes = std::size_t{256} << 10;  // trees that are walked together
-constexpr std::size_t kBlockBytes = std::size_t{6} << 20;   // keys and sums of a task
-constexpr std::size_t kLeastRows = 512;                     // of a task
-constexpr std::size_t kFewRows = 4;                         // that are walked one by one
-constexpr std::size_t kFewSteps = 16384;                    // rows x trees that are not worth a thread
-constexpr std::size_t kLinesOfRow = 4;                      // of a large tree that a row asks for, at least
+constexpr std::size_t kLanes = 8;                            // rows of a group
+constexpr std::size_t kTreeLanes = 128;                      // trees that one row walks together, at most
+constexpr std::size_t kLine = 64;                            // bytes that the cache fetches at once
+constexpr std::size_t kTreeBytes = std::size_t{256} << 10;   // trees that are walked together
+constexpr std::size_t kSharedBytes = std::size_t{24} << 20;  // keys and sums of all threads, which share a cache
+constexpr std::size_t kBlockBytes = std::size_t{6} << 20;    // of a block, at most
+constexpr std::size_t kLeastBytes = std::size_t{2} << 20;    // that a block may have, however many threads there are
+constexpr std::size_t kLeastRows = 512;                      // of a block
+constexpr std::size_t kLeastShare = 8;                       // no block is less than this part of a thread's rows
+constexpr std::size_t kFewRows = 4;                          // that are walked one by one
+constexpr std::size_t kFewSteps = 16384;                     // rows x trees that are not worth a thread
+constexpr std::size_t kLinesOfRow = 4;                       // of a large tree that a row asks for, at least
 
 // ---- Walking
 
@@ -133,8 +138,8 @@ struct TreeWalks {
     std::array<std::uint32_t, kTreeLanes> slots;    // and where they are
 };
 
-// Walks one row down n trees. All go one step, then all the next: what a walk meets next is on its way from memory while
-// the others step. Those that have arrived drop out without a branch.
+// Walks one row down n trees. All go one step, then all the next: what a walk meets next is on its way from memory
+// while the others step. Those that have arrived drop out without a branch.
 template <With kWith, class Node>
 void walk_trees(TreeWalks<Node>& walks, std::size_t n, const typename Node::Key* row, const Ways& ways) {
     while (n > 0) {
@@ -216,93 +221,6 @@ void store(const Output& output, double total, std::size_t row, std::span<const 
     }
 }
 
-// ---- Keys
-
-// A table as keys of those columns that a forest asks for. A row that is given in float has keys of double, too.
-template <class Node>
-class KeyReader {
-  public:
-    using Key = typename Node::Key;
-    using Float = typename Node::Float;
-
-    KeyReader(const Matrix& x, const PackedForest& forest)
-        : x_(x), features_(forest.columns()), n_numbers_(forest.head().n_numbers), n_in_word_(forest.head().n_in_word) {
-        if (!x.by_row.is_empty()) {
-            column_of_.assign(x.n_columns, kNoColumn);
-            for (std::uint32_t c = 0; c < features_.size(); ++c) {
-                column_of_[features_[c]] = c;
-            }
-        }
-    }
-    std::size_t n_keys() const { return kOwnColumns + features_.size(); }
-
-    // Prepares keys of rows that are going to be read.
-    void clear(std::span<Key> keys) const {
-        if (!x_.by_row.is_empty()) {
-            std::fill(keys.begin(), keys.end(), key_of(Float{0}));
-        }
-    }
-
-    // Writes the keys of a row, `stride` apart; says whether one is missing.
-    bool read(std::size_t row, Key* keys, std::size_t stride) const {
-        keys[0] = 0;
-        keys[stride] = static_cast<Key>(~0ull);
-        keys += kOwnColumns * stride;
-        if (!x_.by_row.is_empty()) {
-            return read_sparse(row, keys, stride);
-        }
-        return x_.dispatch([&]<class Given>() { return read_dense<Given>(row, keys, stride); });
-    }
-
-  private:
-    Key category(std::size_t column, Float value) const {
-        return category_key<Key>(value, column < n_numbers_ + n_in_word_ ? Node::kOthersInWord : Node::kOthersInSets);
-    }
-
-    template <class Given>
-    bool read_dense(std::size_t row, Key* keys, std::size_t stride) const {
-        const std::byte* from = x_.data + static_cast<std::ptrdiff_t>(row) * x_.row_stride;
-        const auto value = [&](std::size_t column) {
-            Given given;
-            std::memcpy(&given, from + static_cast<std::ptrdiff_t>(features_[column]) * x_.column_stride, sizeof given);
-            return static_cast<Float>(given);
-        };
-        Key largest = 0;
-        for (std::size_t c = 0; c < n_numbers_; ++c) {
-            const Key key = key_of(value(c));
-            keys[c * stride] = key;
-            largest = std::max(largest, key);
-        }
-        for (std::size_t c = n_numbers_; c < features_.size(); ++c) {
-            keys[c * stride] = category(c, value(c));
-        }
-        return largest == static_cast<Key>(~0ull);
-    }
-
-    // Of a sparse table, which holds numbers only. What it leaves out has been cleared.
-    bool read_sparse(std::size_t row, Key* keys, std::size_t stride) const {
-        Key largest = 0;
-        const auto end = static_cast<std::size_t>(x_.by_row.starts[row + 1]);
-        for (auto j = static_cast<std::size_t>(x_.by_row.starts[row]); j < end; ++j) {
-            const std::uint32_t column = column_of_[static_cast<std::size_t>(x_.by_row.places[j])];
-            if (column != kNoColumn) {
-                const Key key = key_of(static_cast<Float>(x_.by_row.values[j]));
-                keys[column * stride] = key;
-                largest = std::max(largest, key);
-            }
-        }
-        return largest == static_cast<Key>(~0ull);
-    }
-
-    static constexpr std::uint32_t kNoColumn = ~0u;
-
-    const Matrix& x_;
-    std::span<const std::uint32_t> features_;  // by column
-    std::size_t n_numbers_;
-    std::size_t n_in_word_;
-    std::vector<std::uint32_t> column_of_;  // by feature, of a sparse table
-};
-
 // ---- Rows and trees in blocks
 
 template <class Node>
@@ -333,20 +251,42 @@ class Batch {
         }
     }
 
-    void predict(std::size_t begin, std::size_t end) const {
+    // What a thread needs for its blocks, one after the other: memory that is new has to be brought by the system.
+    class Room {
+      public:
+        void make(std::size_t n_keys, std::size_t n_sums, std::size_t n_groups) {
+            if (n_keys > n_keys_) {
+                keys_ = std::make_unique_for_overwrite<Key[]>(n_keys);
+                n_keys_ = n_keys;
+            }
+            sums_.assign(n_sums, 0.0);
+            has_missing_.assign(n_groups, 0);
+        }
+        Key* keys() { return keys_.get(); }
+        std::span<double> sums() { return sums_; }
+        std::span<std::uint8_t> has_missing() { return has_missing_; }  // by group
+
+      private:
+        std::unique_ptr<Key[]> keys_;
+        std::size_t n_keys_ = 0;
+        std::vector<double> sums_;
+        std::vector<std::uint8_t> has_missing_;
+    };
+
+    void predict(std::size_t begin, std::size_t end, Room& room) const {
         const std::size_t n_groups = (end - begin + kLanes - 1) / kLanes;
         const std::size_t group_keys = reader_.n_keys() * kLanes;
-        const auto kept = std::make_unique_for_overwrite<Key[]>(n_groups * group_keys);
-        const std::span<Key> keys(kept.get(), n_groups * group_keys);
+        const std::size_t width = forest_.width();
+        room.make(n_groups * group_keys, (end - begin) * width, n_groups);
+        const std::span<Key> keys(room.keys(), n_groups * group_keys);
+        const std::span<double> sums = room.sums();
+        const std::span<std::uint8_t> has_missing = room.has_missing();
         reader_.clear(keys);
-        std::vector<std::uint8_t> has_missing(n_groups);
         for (std::size_t place = 0; place < n_groups * kLanes; ++place) {
             const std::size_t group = place / kLanes;
             const std::size_t row = std::min(begin + place, end - 1);  // the last fills up its group
             has_missing[group] |= reader_.read(row, keys.data() + group * group_keys + place % kLanes, kLanes);
         }
-        const std::size_t width = forest_.width();
-        std::vector<double> sums((end - begin) * width);
         for (std::size_t first = 0, last; first < forest_.n_trees(); first = last) {
             last = end_of_trees(first);
             work_.check();
@@ -360,7 +300,7 @@ class Batch {
             }
         }
         for (std::size_t row = begin; row < end; ++row) {
-            store(output_, total_, row, std::span(sums).subspan((row - begin) * width, width));
+            store(output_, total_, row, sums.subspan((row - begin) * width, width));
         }
     }
 
@@ -439,6 +379,21 @@ class Batch {
     const Work& work_;
 };
 
+// Where blocks of rows begin and end. Each is half of what would be left for its thread, or what fits the cache, so
+// that no thread has long to wait for the last; but not so few rows that trees are brought for little.
+std::vector<std::size_t> cut_rows(std::size_t n_rows, std::size_t row_bytes, std::size_t n_threads) {
+    const std::size_t bytes = std::clamp(kSharedBytes / n_threads, kLeastBytes, kBlockBytes);
+    const std::size_t most = std::max(kLanes, bytes / row_bytes);
+    const std::size_t least = std::min(most, std::max(kLeastRows, n_rows / n_threads / kLeastShare));
+    std::vector<std::size_t> starts{0};
+    while (starts.back() < n_rows) {
+        const std::size_t left = n_rows - starts.back();
+        const std::size_t rows = std::clamp(n_threads > 1 ? left / n_threads / 2 : left, least, most);
+        starts.push_back(starts.back() + std::min(left, (rows + kLanes - 1) / kLanes * kLanes));
+    }
+    return starts;
+}
+
 template <class Node>
 void predict_with(const PackedForest& forest, const Matrix& x, const Verdict& verdict, const Output& output,
                   Work& work) {
@@ -447,23 +402,18 @@ void predict_with(const PackedForest& forest, const Matrix& x, const Verdict& ve
         batch.predict_one_by_one(x.n_rows);
         return;
     }
-    const bool few = x.n_rows * forest.n_trees() <= kFewSteps;
-    // As many blocks for each thread, two at least, so that none has long to wait for the last.
-    const std::size_t most = std::max(kLanes, kBlockBytes / batch.row_bytes());
-    const std::size_t n_shares = work.n_threads() * std::max<std::size_t>(2, (x.n_rows / work.n_threads()) / most + 1);
-    std::size_t rows = std::max(x.n_rows / n_shares + 1, std::min({kLeastRows, most, x.n_rows}));
-    rows = (rows + kLanes - 1) / kLanes * kLanes;
-    const std::size_t n_blocks = (x.n_rows + rows - 1) / rows;
-    const auto predict = [&](std::size_t b, std::size_t) {
-        batch.predict(b * rows, std::min(x.n_rows, (b + 1) * rows));
+    const std::vector<std::size_t> starts = cut_rows(x.n_rows, batch.row_bytes(), work.n_threads());
+    std::vector<typename Batch<Node>::Room> rooms(work.n_threads());
+    const auto predict = [&](std::size_t b, std::size_t thread) {
+        batch.predict(starts[b], starts[b + 1], rooms[thread]);
     };
-    if (few) {
-        for (std::size_t b = 0; b < n_blocks; ++b) {
+    if (x.n_rows * forest.n_trees() <= kFewSteps) {
+        for (std::size_t b = 0; b + 1 < starts.size(); ++b) {
             predict(b, 0);
         }
         return;
     }
-    work.run(n_blocks, predict);
+    work.run(starts.size() - 1, predict);
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ namespace weald {
 
 namespace {
 
-constexpr std::size_t kLine = 64;    // bytes that the cache fetches at once
+constexpr std::size_t kLine = 64;  // bytes that the cache fetches at once
 constexpr std::size_t kLargePage = std::size_t{2} << 20;
 constexpr std::uint32_t kSlots = 8;  // of a cluster of nodes: a line of small ones, two of large ones
 constexpr std::uint32_t kNoColumn = ~0u;

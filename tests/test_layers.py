@@ -88,11 +88,13 @@ LAYERS = [
     "sharing",
     "packed_leaves",
     "packed",
+    "row_keys",
     "batch",
 ]
 
-# The compiler's own header of machine instructions and the allocator's: those from outside whose names end in .h.
-OUTSIDE = {"immintrin.h", "malloc.h"}
+# The compiler's own header of machine instructions, the allocator's and that of pages: those from outside whose names end
+# in .h.
+OUTSIDE = {"immintrin.h", "malloc.h", "sys/mman.h"}
 
 # What only the files beside it may import; a name stands for all that is inside it.
 DOORS = {
