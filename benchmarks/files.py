@@ -189,20 +189,6 @@ def measure_one(library, name, n_train, n_trees, n_jobs, repeats):
         return size / 1e6, size / n_nodes, n_nodes, seconds, best(read, repeats)
 
 
-def versions():
-    """Versions of the peers that are installed here."""
-    return {name: measure.version_of(package) for name, package in PEERS.items() if measure.version_of(package)}
-
-
-def find_libraries(pythons):
-    """Name -> interpreter (None: this one) and version."""
-    found = {}
-    for python in (None, *pythons):
-        for name, version in measure.afresh(versions, python=python).items():
-            found.setdefault(name, (python, version))
-    return {name: found[name] for name in PEERS if name in found}
-
-
 TEXT = """{tables}
 
 {jobs} threads, best of {repeats}. Reading a mappable file is mapping it. All keep what predictions need; weald keeps
@@ -218,7 +204,7 @@ def main():
     parser.add_argument("--data", default=",".join(DATA), help="names of data sets")
     parser.add_argument("--also", default="", help="interpreters of other environments, separated by commas")
     given = parser.parse_args()
-    peers = find_libraries([python for python in given.also.split(",") if python])
+    peers = measure.find_libraries(PEERS, [python for python in given.also.split(",") if python])
     tables = []
     for number, name in enumerate(("small",) if given.quick else given.data.split(",")):
         what = data.DATA_SETS[name]
@@ -245,7 +231,7 @@ def main():
         jobs=given.jobs,
         repeats=given.repeats,
         machine=", ".join(
-            [measure.describe_machine("weald"), *(f"{name} {version}" for name, (_, version) in peers.items())]
+            [measure.describe_machine("weald"), measure.name_versions(peers)]
             + ([f"ranger {version_of_ranger()}"] if version_of_ranger() else [])
         ),
     )

@@ -1,6 +1,7 @@
 """What the benchmarks share: who is measured, how, and how it is shown.
 
 LIBRARIES, make_forest    the forests that are compared, behind one call
+find_libraries            where they are installed: here, or in other environments
 afresh                    run a function in a Python process of its own
 time_fit, MemoryWatch     seconds of a fit, and the memory it takes on top of what is there
 error_of                  share of wrong classes, or root of the mean squared error
@@ -56,6 +57,25 @@ def installed(*, boosters=False):
         for name, (package, module, _) in LIBRARIES.items()
         if version_of(package) and (boosters or module != "boosters")
     ]
+
+
+def versions_of(packages):
+    """Name -> version of those that are installed here."""
+    return {name: version_of(package) for name, package in packages.items() if version_of(package)}
+
+
+def find_libraries(packages, pythons):
+    """Name -> interpreter (None: this one) and version, of libraries here and in other environments."""
+    found = {}
+    for python in (None, *pythons):
+        for name, version in afresh(versions_of, packages, python=python).items():
+            found.setdefault(name, (python, version))
+    return {name: found[name] for name in packages if name in found}
+
+
+def name_versions(found):
+    """One line for the caption."""
+    return ", ".join(f"{name} {version}" for name, (_, version) in found.items())
 
 
 def make_forest(library, task, **parameters):

@@ -1,11 +1,12 @@
 """How fast do forests predict? Whole test tables, on all threads and on one; one row at a time; more and more threads.
 
-    python benchmarks/predict.py [--data clusters,small] [--libraries weald,scikit-learn] [--repeats 3] [--write]
+    python benchmarks/predict.py [--data clusters,small] [--libraries weald,scikit-learn] [--also PYTHON] [--write]
     python benchmarks/predict.py --threads 1,2,4,8,16 [--rows 1000000]
 
 Each library grows its own forest in a process of its own, with as many trees, to purity, and predicts the same rows.
-The best of the repeats counts; of single rows, the median of many. With --threads weald alone predicts many rows on
-each of these numbers of threads, in turns, in one process.
+The best of the repeats counts; of single rows, the median of many. `--also` names interpreters of other environments,
+for libraries that are not installed in this one. With --threads weald alone predicts many rows on each of these numbers
+of threads, in turns, in one process.
 """
 
 import statistics
@@ -17,6 +18,7 @@ import numpy as np
 
 NAMES = ("clusters", "cover", "collisions", "small", "friedman", "friedman-small")
 FOR_BOOSTERS = ("small", "friedman-small")  # elsewhere they take minutes to grow trees to purity
+LEFT_OUT = {("collisions", "scikit-learn")}  # takes a minute to grow; scikit-learn-intelex predicts faster everywhere
 
 
 def shares_of_features(task, n_features):
@@ -67,18 +69,25 @@ def run(library, name, n_train, n_trees, n_jobs, repeats):
     return found
 
 
-def measure_all(given):
+def is_measured(library, name, wanted):
+    """Whether a library predicts a data set: those that were asked for, or all that grow forests in time."""
+    if wanted:
+        return library in wanted
+    _, module, _ = measure.LIBRARIES[library]
+    return (module != "boosters" or name in FOR_BOOSTERS) and (name, library) not in LEFT_OUT
+
+
+def measure_all(given, found):
     """Rows of the batch table and of the table of single rows."""
+    wanted = given.libraries.split(",") if given.libraries else []
     for name in given.data.split(","):
         data_set = data.DATA_SETS[name]
         _, _, X_test, _ = data.load(name)
-        libraries = given.libraries.split(",") if given.libraries else measure.installed(boosters=name in FOR_BOOSTERS)
         n_trees = given.trees or data_set.n_trees
         times = {}
-        for library in libraries:
-            if library.startswith("weald "):
-                continue
-            times[library] = measure.afresh(run, library, name, given.rows, n_trees, given.jobs, given.repeats)
+        for library in (library for library in found if is_measured(library, name, wanted)):
+            settings = (library, name, given.rows, n_trees, given.jobs, given.repeats)
+            times[library] = measure.afresh(run, *settings, python=found[library][0])
             measure.say(f"{name}, {library}: {times[library]}")
         yield [data_set.title, f"{len(X_test):,} × {X_test.shape[1]}", n_trees], times
 
@@ -94,9 +103,9 @@ def tables(measured, jobs):
     batch, rows = [], []
     for head, times in measured:
         for place, n_threads in ((0, jobs), (1, 1)) if jobs > 1 else ((1, 1),):
-            cells = [f"{times[library][place]:.3g}" if library in times else "" for library in libraries]
+            cells = [f"{times[library][place]:.3g}" if library in times else "–" for library in libraries]
             batch.append([*head, n_threads, *cells, versus(times, place)])
-        cells = [f"{times[library][2]:,.0f}" if library in times else "" for library in libraries]
+        cells = [f"{times[library][2]:,.0f}" if library in times else "–" for library in libraries]
         rows.append([head[0], head[2], *cells, f"{times['weald'][2]:.1f}", f"**{times['weald'][3]:.1f}**"])
     return (
         measure.markdown(["data", "rows", "trees", "threads", *libraries, "weald"], batch),
@@ -152,6 +161,7 @@ def main():
     parser.add_argument("--libraries", help="names with commas; by default all that are installed")
     parser.add_argument("--trees", type=int, help="instead of each data set's own number")
     parser.add_argument("--rows", type=int, help="use no more for training; with --threads: rows to predict")
+    parser.add_argument("--also", default="", help="interpreters of other environments, separated by commas")
     parser.add_argument("--threads", help="numbers with commas: measure these instead of other libraries")
     given = parser.parse_args()
     if given.quick:
@@ -159,11 +169,11 @@ def main():
     if given.threads:
         print_scaling(given)
         return
-    batch, rows = tables(list(measure_all(given)), given.jobs)
-    packages = [package for package, *_ in measure.LIBRARIES.values()]
-    text = TEXT.format(
-        batch=batch, rows=rows, repeats=measure.best_of(given), machine=measure.describe_machine(*packages)
-    )
+    packages = {name: package for name, (package, *_, more) in measure.LIBRARIES.items() if "max_bins" not in more}
+    found = measure.find_libraries(packages, [python for python in given.also.split(",") if python])
+    batch, rows = tables(list(measure_all(given, found)), given.jobs)
+    machine = f"{measure.describe_machine()}{measure.name_versions(found)}"
+    text = TEXT.format(batch=batch, rows=rows, repeats=measure.best_of(given), machine=machine)
     measure.publish(given, "predict", text)
 
 

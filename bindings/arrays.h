@@ -95,15 +95,15 @@ inline Matrix matrix_of(const AnyTable& x) {
 }
 
 // Hands a vector over to NumPy without a copy.
-template <class T>
-nb::capsule keep(std::vector<T>* vector) {
-    return {vector, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); }};
+template <class T, class Memory>
+nb::capsule keep(std::vector<T, Memory>* vector) {
+    return {vector, [](void* p) noexcept { delete static_cast<std::vector<T, Memory>*>(p); }};
 }
 
-template <class T>
-NumpyVector<T> to_numpy(std::vector<T> values) {
-    auto owned = std::make_unique<std::vector<T>>(std::move(values));
-    std::vector<T>* raw = owned.release();
+template <class T, class Memory>
+NumpyVector<T> to_numpy(std::vector<T, Memory> values) {
+    auto owned = std::make_unique<std::vector<T, Memory>>(std::move(values));
+    std::vector<T, Memory>* raw = owned.release();
     return NumpyVector<T>(raw->data(), {raw->size()}, keep(raw));
 }
 

@@ -1,5 +1,7 @@
 #include "folded.h"
 
+#include <algorithm>
+
 namespace weald {
 
 using Kind = Column::Kind;
@@ -28,15 +30,37 @@ void Columns::require_empty() const {
 
 namespace {
 
+template <class T>
+std::uint64_t largest_of(const Column& column) {
+    T most = 0;
+    for (std::size_t i = 0; i < column.size; ++i) {
+        most = std::max(most, column.load<T>(i));
+    }
+    return most;
+}
+
+}  // namespace
+
+std::uint64_t Column::largest() const {
+    switch (width) {
+        case 1:
+            return largest_of<std::uint8_t>(*this);
+        case 2:
+            return largest_of<std::uint16_t>(*this);
+        case 4:
+            return largest_of<std::uint32_t>(*this);
+        default:
+            return largest_of<std::uint64_t>(*this);
+    }
+}
+
+namespace {
+
 void check_numbers(const Column& column, const std::string& name, std::size_t length, std::uint64_t below) {
     if (!column.is_whole() || column.size != length) {
         refuse_array(name, "is not " + std::to_string(length) + " numbers from 0");
     }
-    std::uint64_t most = 0;
-    for (std::size_t i = 0; i < length; ++i) {
-        most = most < column.number(i) ? column.number(i) : most;
-    }
-    if (length != 0 && most >= below) {
+    if (length != 0 && column.largest() >= below) {
         refuse_array(name, "has a number that is not below " + std::to_string(below));
     }
 }

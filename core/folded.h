@@ -66,6 +66,7 @@ struct Column {
                 return load<std::uint64_t>(i);
         }
     }
+    std::uint64_t largest() const;  // of the whole numbers; 0 where there are none
     double value(std::size_t i) const {
         if (kind == Kind::floating) {
             return width == sizeof(float) ? static_cast<double>(load<float>(i)) : load<double>(i);

@@ -6,14 +6,9 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <new>
 #include <stdexcept>
 #include <unordered_map>
 #include <utility>
-
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
 
 #include "forest.h"
 
@@ -21,8 +16,6 @@ namespace weald {
 
 namespace {
 
-constexpr std::size_t kLine = 64;  // bytes that the cache fetches at once
-constexpr std::size_t kLargePage = std::size_t{2} << 20;
 constexpr std::uint32_t kSlots = 8;  // of a cluster of nodes: a line of small ones, two of large ones
 constexpr std::uint32_t kNoColumn = ~0u;
 
@@ -50,7 +43,7 @@ struct Parts {
     explicit Parts(const PackedHead& head) {
         std::size_t at = sizeof(PackedHead);
         const auto take = [&](std::size_t n, std::size_t item) {
-            const std::size_t begin = (at + kLine - 1) / kLine * kLine;
+            const std::size_t begin = (at + kCacheLine - 1) / kCacheLine * kCacheLine;
             at = begin + n * item;
             return begin;
         };
@@ -410,19 +403,6 @@ PackedForest::PackedForest(std::span<const std::byte> buffer)
     sets_ = {at.operator()<CategorySet>(parts.sets, head_->n_sets),
              at.operator()<std::uint64_t>(parts.words, head_->n_words),
              at.operator()<std::uint32_t>(parts.lists, head_->n_listed)};
-}
-
-PackedBuffer::PackedBuffer(std::size_t n_bytes) : n_bytes_(n_bytes) {
-    const std::size_t page = n_bytes >= kLargePage ? kLargePage : kLine;
-    begin_.reset(static_cast<std::byte*>(std::aligned_alloc(page, (n_bytes / page + 1) * page)));
-    if (!begin_) {
-        throw std::bad_alloc();
-    }
-#if defined(__linux__)
-    // Whole pages only: the last would take memory that nobody needs.
-    madvise(begin_.get(), n_bytes / kLargePage * kLargePage, MADV_HUGEPAGE);  // a wish
-#endif
-    std::memset(begin_.get(), 0, n_bytes);
 }
 
 bool can_pack(const ForestView& forest, bool large) {

@@ -21,14 +21,13 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <memory>
 #include <span>
 #include <type_traits>
 #include <vector>
 
 #include "category_sets.h"
 #include "forest_view.h"
+#include "large_pages.h"
 #include "packed_leaves.h"
 #include "threads.h"
 
@@ -161,20 +160,15 @@ class PackedForest {
     CategorySetsView sets_;
 };
 
-// A buffer of zeros that begins where a line of the cache does. A large one stands on large pages where the system has
-// them: a walk goes here and there, and would wait for the addresses of small pages.
+// A buffer of zeros that begins where a line of the cache does.
 class PackedBuffer {
   public:
-    explicit PackedBuffer(std::size_t n_bytes);
-    std::span<std::byte> bytes() { return {begin_.get(), n_bytes_}; }
-    std::span<const std::byte> bytes() const { return {begin_.get(), n_bytes_}; }
+    explicit PackedBuffer(std::size_t n_bytes) : bytes_(n_bytes, std::byte{0}) {}
+    std::span<std::byte> bytes() { return bytes_; }
+    std::span<const std::byte> bytes() const { return bytes_; }
 
   private:
-    struct Free {
-        void operator()(std::byte* memory) const { std::free(memory); }
-    };
-    std::unique_ptr<std::byte, Free> begin_;
-    std::size_t n_bytes_;
+    LargeVector<std::byte> bytes_;
 };
 
 // Whether a forest can be packed with small or large nodes: it must not be too large for them.

@@ -19,6 +19,7 @@ LAYERS = [
     "cpu",
     "view",
     "freed",
+    "large_pages",
     "random",
     "threads",
     "tasks",
@@ -82,6 +83,8 @@ LAYERS = [
     "curve",
     "category_sets",
     "folded",
+    "unfolder",
+    "unfold_gains",
     "unfold",
     "predict",
     "importance",
@@ -92,8 +95,7 @@ LAYERS = [
     "batch",
 ]
 
-# The compiler's own header of machine instructions, the allocator's and that of pages: those from outside whose names end
-# in .h.
+# Headers of machine instructions, of the allocator and of pages: those from outside whose names end in .h.
 OUTSIDE = {"immintrin.h", "malloc.h", "sys/mman.h"}
 
 # What only the files beside it may import; a name stands for all that is inside it.

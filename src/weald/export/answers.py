@@ -111,13 +111,8 @@ def _shared(start: IntArray, which: IntArray, amount: FloatArray, n_classes: int
 
 
 def require_exportable(model: Any, export: str) -> Forest:
-    """Refuse models that are not fitted, or that are more than one forest over the columns of X."""
+    """Refuse models that are not fitted, or that are more than one forest."""
     check_is_fitted(model)
-    if hasattr(model, "kernel_"):
-        raise ExportError(
-            f"{export} takes trees that cut columns, but a {type(model).__name__} compares rows with training samples, "
-            "which cannot be carried over."
-        )
     if model.n_outputs_ != 1:
         raise ExportError(
             f"{export} takes models of one target, and this one has {model.n_outputs_}. Take one target after the "
