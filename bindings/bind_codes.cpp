@@ -13,6 +13,7 @@
 #include "arrays.h"
 #include "codes.h"
 #include "cuts.h"
+#include "weighing.h"
 
 namespace weald {
 
@@ -135,6 +136,24 @@ NumpyVector<std::uint64_t> bind_hash_values(const Table2D& x, const Vector<std::
     return to_numpy(std::move(hashes));
 }
 
+nb::tuple bind_weigh_values(const Table2D& x, std::size_t column, const std::optional<Vector<std::uint32_t>>& rows,
+                            const std::optional<Vector<std::uint64_t>>& lengths) {
+    const Matrix matrix = matrix_of(x);
+    const auto of_rows = span_or_nothing(rows);
+    require(column < matrix.n_columns && matrix.n_rows <= 0xFFFFFFFFu, "there is no such column, or it is too long");
+    require(!lengths || lengths->size() == matrix.n_rows, "x and lengths differ in length");
+    require(std::all_of(of_rows.begin(), of_rows.end(), [&](std::uint32_t r) { return r < matrix.n_rows; }),
+            "there is no such row");
+    return matrix.dispatch([&]<class Float>() {
+        WeighedValues<Float> found;
+        if (!rows || rows->size() > 0) {
+            const nb::gil_scoped_release release;
+            found = weigh_values<Float>(matrix, column, of_rows, span_or_nothing(lengths));
+        }
+        return nb::make_tuple(to_numpy(std::move(found.values)), to_numpy(std::move(found.weights)));
+    });
+}
+
 NumpyVector<double> bind_cut_quantiles(const Vector<double>& values, const Vector<std::uint64_t>& weights,
                                        std::uint32_t max_bins) {
     require(values.size() == weights.size() && max_bins > 0, "values and weights differ in length");
@@ -198,6 +217,9 @@ void bind_codes(nb::module_& module) {
         "value of each code, whether they are categories).");
     module.def("hash_values", &bind_hash_values, "x"_a, "targets"_a,
                "Hashes of rows by their values and the bits of their targets.");
+    module.def(
+        "weigh_values", &bind_weigh_values, "x"_a, "column"_a, "rows"_a.none(), "lengths"_a.none(),
+        "Distinct values of some rows of a column, in ascending order, without missing ones; and what they weigh.");
     module.def("cut_quantiles", &bind_cut_quantiles, "values"_a, "weights"_a, "max_bins"_a,
                "The smallest value of each code, from distinct values in ascending order and what they weigh.");
     module.def("code_values", &bind_code_values, "x"_a, "column"_a, "starts"_a, "with_extremes"_a,

@@ -30,6 +30,42 @@ def test_only_what_gets_smaller_is_compressed():
     assert not coded_parts.pack(np.empty(0, np.uint8)).is_compressed
 
 
+@pytest.mark.parametrize("of", [np.float32, np.float64])
+@pytest.mark.parametrize("n_rows", [0, 7, 3000])
+def test_equal_values_are_weighed_together(of, n_rows):
+    rng = np.random.default_rng(3)
+    X = rng.integers(-40, 40, (n_rows, 2)).astype(of) / 8
+    X[::5, 1], X[1::5, 1] = np.nan, -0.0
+    lengths = rng.integers(1, 9, n_rows).astype(np.uint64)
+    for rows in (None, np.arange(0, n_rows, 3, dtype=np.uint32), np.empty(0, np.uint32)):
+        chosen = np.arange(n_rows) if rows is None else rows
+        chosen = chosen[~np.isnan(X[chosen, 1])]
+        expected, places = np.unique(X[chosen, 1] + of(0), return_inverse=True)
+        values, weights = NativeEngine().weigh_values(X, 1, rows, lengths)
+        assert values.dtype == of
+        np.testing.assert_array_equal(values, expected)
+        assert weights.tolist() == np.bincount(places, lengths[chosen], len(expected)).tolist()
+        assert NativeEngine().weigh_values(X, 1, rows, None)[1].tolist() == np.bincount(places).tolist()
+
+
+def test_bags_are_drawn_once_for_all_who_vote():
+    X, y = np.random.default_rng(4).normal(size=(90, 3)), np.arange(90) % 3
+    model = weald.RandomForestClassifier(n_estimators=40, random_state=0).fit(X, y)
+    bagged, _ = model._open(X, y, None, groups=None, stratify=None)
+    engine = NativeEngine()
+    trees = [(0, 0, t) for t in range(40)]
+    found = engine.draw_out_of_bag(bagged.coded, [model.growth_], trees)
+    assert [bits.dtype for bits in found] == [np.uint32, np.uint8]
+    drawn = engine.bags(bagged.coded, model.growth_, model.forest_.origins)
+    for t in range(40):
+        np.testing.assert_array_equal(found[t // 32] >> (t % 32) & 1, drawn[t] == 0)
+    with_bags = [bits.astype(np.uint64) for bits in found]
+    given = engine.sum_votes_of_rows(bagged.coded, model.growth_, model.forest_, X, 0, "soft", None, 0, with_bags)
+    without = engine.sum_votes_of_rows(bagged.coded, model.growth_, model.forest_, X, 0, "soft")
+    np.testing.assert_array_equal(given[0].sums, without[0].sums)
+    assert given[1] == without[1]
+
+
 @given(st.lists(st.tuples(st.integers(-50, 50), st.integers(1, 9)), min_size=1, max_size=60), st.integers(1, 12))
 def test_quantiles_are_cut_as_the_definition_says(found, max_bins):
     weight_of = {}

@@ -31,6 +31,7 @@ LAYERS = [
     "sparse_codes",
     "cuts",
     "sort_keys",
+    "weighing",
     "ranks",
     "codes",
     "growth",

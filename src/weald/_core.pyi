@@ -113,6 +113,11 @@ def rank_table(columns: Sequence[tuple[Sequence[Annotated[NDArray, dict(shape=(N
 def hash_values(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], targets: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,))]:
     """Hashes of rows by their values and the bits of their targets."""
 
+def weigh_values(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], column: int, rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, lengths: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None) -> tuple:
+    """
+    Distinct values of some rows of a column, in ascending order, without missing ones; and what they weigh.
+    """
+
 def cut_quantiles(values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], max_bins: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
     """
     The smallest value of each code, from distinct values in ascending order and what they weigh.

@@ -13,7 +13,7 @@ Codes are one, two or four bytes a cell. All else is small.
 
 import threading
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,7 +30,6 @@ Array = npt.NDArray[Any]
 
 TRIED = 1 << 13  # bytes by which it is found out whether an array is worth compressing
 WORTH = 0.5  # of its length, or less
-COLUMNS_AT_ONCE = 4
 _OPENING = threading.Lock()  # tasks of one worker share a table
 
 # ------------------------------------------------------------------------------------------------------------- pack
@@ -104,21 +103,11 @@ class Chunk:
 def code_part(table: Table, cuts: Cuts) -> Chunk:
     """Replace the values of a part by codes."""
     columns, engine = [], NativeEngine()
-    for f, column in by_columns(table.X):
-        codes, _, _ = engine.code_values(column, 0, cuts.starts[f].astype(np.float64), extremes=False)
+    for f, starts in enumerate(cuts.starts):
+        codes, _, _ = engine.code_values(table.X, f, starts.astype(np.float64), extremes=False)
         # Codes of a column that was cut are all as common: there is nothing to compress.
         columns.append(keep(codes) if f in cuts.many else pack(codes))
     return Chunk(table.n_rows, columns)
-
-
-def by_columns(X: Array, features: Sequence[int] | None = None) -> Iterator[tuple[int, Array]]:
-    """Go through columns, each with its feature. They are copied a few at a time: in X neighbours share cache lines."""
-    wanted = range(X.shape[1]) if features is None else features
-    for i in range(0, len(wanted), COLUMNS_AT_ONCE):
-        group = list(wanted[i : i + COLUMNS_AT_ONCE])
-        copied = np.ascontiguousarray(X[:, group].T)
-        for f, column in zip(group, copied, strict=True):
-            yield f, column[:, None]
 
 
 def join_chunks(chunks: Sequence[Chunk]) -> Chunk:
@@ -148,8 +137,8 @@ class Highs:
 def find_highs(table: Table, chunk: Chunk, cuts: Cuts) -> Highs:
     """Find those of one part."""
     highs, least, engine = {}, {}, NativeEngine()
-    for f, column in by_columns(table.X, sorted(cuts.many)):
-        lows, largest = engine.find_extremes(column, 0, chunk.columns[f].unpack(), len(cuts.starts[f]))
+    for f in sorted(cuts.many):
+        lows, largest = engine.find_extremes(table.X, f, chunk.columns[f].unpack(), len(cuts.starts[f]))
         highs[f], least[f] = light(largest), float(lows[0])
     return Highs(highs, least)
 

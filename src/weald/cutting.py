@@ -106,13 +106,14 @@ def _bits(values: npt.NDArray[Any]) -> Hashes:
 
 def sample_values(table: Table, labels: Labels, highest: int) -> Weighed:
     """Take the sampled values of all columns that are numbers."""
-    sampled = slice(None) if highest == NO_LIMIT else np.flatnonzero(hash_values(table) <= np.uint64(highest))
-    lengths = labels.lengths(table.weight, table.n_rows)[sampled]
+    sampled = None
+    if highest != NO_LIMIT:
+        sampled = np.flatnonzero(hash_values(table) <= np.uint64(highest)).astype(np.uint32)
+    lengths = None if table.weight is None else labels.lengths(table.weight, table.n_rows)
+    engine, nothing = NativeEngine(), np.empty(0, np.uint32)
     found = []
     for f in range(table.n_features):
-        column = table.X[sampled, f][: 0 if f in table.categorical else None]
-        is_there = ~np.isnan(column)
-        values, weights = weigh(column[is_there] + column.dtype.type(0), lengths[: len(column)][is_there])
+        values, weights = engine.weigh_values(table.X, f, nothing if f in table.categorical else sampled, lengths)
         found.append((light(values), weights.astype(np.min_scalar_type(int(weights.max(initial=0))))))
     return found
 
@@ -181,7 +182,7 @@ def cut_columns(found: Sequence[Weighed], columns: Sequence[int], labels: Labels
 
 def _cut(found: Weighed, max_bins: int, *, sampled: bool) -> tuple[FloatArray, bool, bool]:
     values, lengths = (np.concatenate([part[k] for part in found]) for k in (0, 1))
-    values, weights = weigh(values, lengths.astype(np.uint64, copy=False))
+    values, weights = NativeEngine().weigh_values(values[:, None], 0, None, lengths.astype(np.uint64, copy=False))
     is_few = max_bins == 0 or len(values) <= max_bins
     if is_few and not sampled:
         return light(values), False, False

@@ -207,11 +207,23 @@ def _join_categories(schemas: Sequence[Schema]) -> tuple[Categories | None, ...]
 
 def read_part(model: TreeModel, part: Part, labels: Labels) -> Table:
     """Read a part in the numbers of the whole table."""
+    table = renumber(*read_alone(model, part), labels)
     return replace(
-        renumber(*read_alone(model, part), labels),
+        table,
+        X=_by_column(table.X),
         groups=_number(part.labels_of("groups"), labels.groups),
         strata=_number(part.labels_of("stratify"), labels.stratify),
     )
+
+
+def _by_column(X: npt.NDArray[Any], n_rows: int = 1024) -> npt.NDArray[Any]:
+    """Store columns one behind the other, since they are coded one by one. Some rows at a time stay in the cache."""
+    if X.flags.f_contiguous:
+        return X
+    columns = np.empty(X.shape[::-1], dtype=X.dtype)
+    for i in range(0, len(X), n_rows):
+        columns[:, i : i + n_rows] = X[i : i + n_rows].T
+    return columns.T
 
 
 def renumber(table: Table, classes: npt.NDArray[Any] | None, schema: Schema, labels: Labels) -> Table:

@@ -131,6 +131,13 @@ class NativeEngine:
         hashes: npt.NDArray[np.uint64] = self.core.hash_values(X, targets)
         return hashes
 
+    def weigh_values(
+        self, X: npt.NDArray[Any], feature: int, rows: npt.NDArray[np.uint32] | None, lengths: Any | None
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.uint64]]:
+        """Find the distinct values of a feature in some rows (None: all), and what they weigh (None: 1 each)."""
+        found: tuple[npt.NDArray[Any], npt.NDArray[np.uint64]] = self.core.weigh_values(X, feature, rows, lengths)
+        return found
+
     def cut_quantiles(self, values: FloatArray, weights: npt.NDArray[np.uint64], max_bins: int) -> FloatArray:
         """Cut distinct values, in ascending order, into codes of about equal weight: the smallest value of each."""
         starts: FloatArray = self.core.cut_quantiles(values, weights, max_bins)

@@ -1,0 +1,64 @@
+#include "weighing.h"
+
+#include <bit>
+#include <type_traits>
+
+#include "sort_keys.h"
+
+namespace weald {
+
+namespace {
+
+template <class Float>
+using Bits = std::conditional_t<sizeof(Float) == 8, std::uint64_t, std::uint32_t>;
+
+// Bits that compare as the values do.
+template <class Float>
+Bits<Float> sortable(Float x) {
+    constexpr Bits<Float> sign = Bits<Float>{1} << (8 * sizeof(Float) - 1);
+    const auto bits = std::bit_cast<Bits<Float>>(x + Float{0});
+    return bits & sign ? ~bits : bits | sign;
+}
+
+template <class Float>
+Float unsortable(Bits<Float> key) {
+    constexpr Bits<Float> sign = Bits<Float>{1} << (8 * sizeof(Float) - 1);
+    return std::bit_cast<Float>(key & sign ? key & ~sign : static_cast<Bits<Float>>(~key));
+}
+
+}  // namespace
+
+template <class Float>
+WeighedValues<Float> weigh_values(const Matrix& x, std::size_t column, std::span<const std::uint32_t> rows,
+                                  std::span<const std::uint64_t> lengths) {
+    const std::size_t n = rows.empty() ? x.n_rows : rows.size();
+    std::vector<Keyed<Bits<Float>>> items;
+    std::vector<Keyed<Bits<Float>>> spare;
+    items.reserve(n);
+    for (std::size_t i = 0; i < n; ++i) {
+        const auto row = rows.empty() ? static_cast<std::uint32_t>(i) : rows[i];
+        const Float value = x.at<Float>(row, column);
+        if (value == value) {
+            items.push_back({sortable(value), row});
+        }
+    }
+    radix_sort(items, spare);
+    WeighedValues<Float> found;
+    found.values.reserve(items.size());
+    found.weights.reserve(items.size());
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        if (i == 0 || items[i].key != items[i - 1].key) {
+            found.values.push_back(unsortable<Float>(items[i].key));
+            found.weights.push_back(0);
+        }
+        found.weights.back() += lengths.empty() ? 1 : lengths[items[i].row];
+    }
+    return found;
+}
+
+template WeighedValues<float> weigh_values(const Matrix&, std::size_t, std::span<const std::uint32_t>,
+                                           std::span<const std::uint64_t>);
+template WeighedValues<double> weigh_values(const Matrix&, std::size_t, std::span<const std::uint32_t>,
+                                            std::span<const std::uint64_t>);
+
+}  // namespace weald
