@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "carried_bins.h"
 #include "codes.h"
 #include "feature_draw.h"
 #include "filled_rows.h"
@@ -35,6 +36,7 @@ class SplitFinder {
   public:
     using Payload = typename Model::Payload;
     using Tree = PlantedTree<Payload>;
+    using Bins = typename CarriedBins<Model>::Bins;
 
     SplitFinder(const Codes& codes, const Growth& growth, Model model, const Work& work)
         : codes_(codes),
@@ -42,6 +44,7 @@ class SplitFinder {
           work_(work),
           model_(std::move(model)),
           node_codes_(codes, growth),
+          carried_(codes, growth),
           filled_(codes),
           draw_(static_cast<std::uint32_t>(codes.columns.size()), feature_scales(growth.feature_weights)),
           interactions_(codes.columns.size(), growth.interaction_groups, growth.max_interacting),
@@ -64,6 +67,7 @@ class SplitFinder {
 
     Model& model() { return model_; }
     NodeCodes& node_codes() { return node_codes_; }
+    CarriedBins<Model>& carried() { return carried_; }
     CategorySearch<Model>& categories() { return categories_; }
     std::span<const ValueIndex> values() const { return values_; }
     bool is_categorical(std::uint32_t feature) const { return codes_.columns[feature].is_categorical; }
@@ -82,12 +86,13 @@ class SplitFinder {
         return known;
     }
 
-    // The model has looked at the node. Nothing: it is a leaf.
-    std::optional<Split> find(const Node& node, FeatureSet dead) {
+    // The model has looked at the node, which may have bins that were handed down. Nothing: it is a leaf.
+    std::optional<Split> find(const Node& node, FeatureSet dead, const Bins& bins = {}) {
         if (model_.is_pure() || model_.size() < growth_.min_samples_split || node.depth == growth_.max_depth) {
             return {};
         }
         model_.begin_search(tree_->payloads(node), node.n_rows(), tree_->limits);
+        bins_ = &bins;
         std::optional<Split> split = best_split(node, dead);
         if (!split) {
             return {};
@@ -97,8 +102,8 @@ class SplitFinder {
             model_.in_user_units(split->decrease) < growth_.min_impurity_decrease) {
             return {};
         }
-        if (!filled_.are_all()) {
-            gather(split->feature, node, kept_);  // all rows, where the search saw some
+        if (!filled_.are_all() || bins.are_there()) {
+            gather(split->feature, node, kept_);  // all rows, where the search saw some or none
         }
         place(node, *split);
         join_path(split->feature, dead);
@@ -157,9 +162,27 @@ class SplitFinder {
         draw_.begin({tree_->seed, node.id, tree_->number, kPurposeFeatures}, growth_.max_features);
     }
 
+    // Looks at the edges of all bins that were handed down. Returns the best score: what comes below it need not be
+    // found.
+    double survey(const Node& node, FeatureSet dead) {
+        double best = kNoScore;
+        if constexpr (kCarriesBins<Model>) {
+            surveys_.resize(codes_.columns.size());
+            for (std::uint32_t feature = 0; feature < surveys_.size() && bins_->are_there(); ++feature) {
+                if (!dead.has(feature)) {
+                    const auto [sums, shift] = carried_.of(*bins_, feature);
+                    surveys_[feature] = model_.survey(sums, shift, tree_->payloads(node), node.n_rows());
+                    best = std::max(best, surveys_[feature].edges.best.score);
+                }
+            }
+        }
+        return best;
+    }
+
     // Looks at max_features features that can cut the node, in the order of the draw.
     std::optional<Split> best_split_one_by_one(const Node& node, FeatureSet dead) {
         const double perfect = model_.perfect(tree_->payloads(node), node.n_rows());
+        const double at_edges = survey(node, dead);
         std::optional<Split> best;
         std::uint32_t n_looked_at = 0;
         begin_draw(node);
@@ -169,7 +192,7 @@ class SplitFinder {
                 continue;
             }
             work_.check();
-            const double to_beat = best ? best->cut.score : kNoScore;
+            const double to_beat = std::max(at_edges, best ? best->cut.score : kNoScore);
             const int spare = 1 - kept_;
             const RuledCuts found = search(feature, node, spare, to_beat);
             const FeatureCuts& cuts = found.cuts;
@@ -358,8 +381,19 @@ class SplitFinder {
                 });
             }
         }
-        gather(feature, node, buffer);
         const Payload* payloads = tree_->payloads(node);
+        if constexpr (kCarriesBins<Model>) {
+            if (bins_->are_there()) {
+                if (surveys_[feature].most < model_.floor_below(to_beat)) {
+                    return {.cuts = surveys_[feature].edges};
+                }
+                gather(feature, node, buffer);
+                const auto [sums, shift] = carried_.of(*bins_, feature);
+                return {.cuts = model_.search_bins(sums, shift, node_codes_.narrow(buffer), payloads, node.n_rows(),
+                                                   to_beat)};
+            }
+        }
+        gather(feature, node, buffer);
         const Direction direction{sign_of(feature), node.promise};
         return node_codes_.use(feature, buffer, [&](auto* codes) -> RuledCuts {
             using Code = std::remove_cvref_t<decltype(*codes)>;
@@ -406,6 +440,9 @@ class SplitFinder {
     const Work& work_;
     Model model_;
     NodeCodes node_codes_;
+    CarriedBins<Model> carried_;
+    const Bins* bins_ = nullptr;   // of the node
+    std::vector<Survey> surveys_;  // of them, by feature
     FilledRows<Model> filled_;
     CategorySearch<Model> categories_;
     FeatureDraw draw_;

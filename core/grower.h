@@ -28,11 +28,13 @@ class Grower {
     using Payload = typename Model::Payload;
     using Tree = PlantedTree<Payload>;
     using Part = TreePart<typename Model::Sums>;
+    using Bins = typename CarriedBins<Model>::Bins;
     // A right subtree that another thread is to grow.
     struct Offer {
         Node node;
         std::vector<std::uint64_t> dead;
         Part* part;
+        Bins bins = {};
     };
     using GiveAway = std::function<void(Offer)>;
 
@@ -61,19 +63,21 @@ class Grower {
         begin(tree);
         Part part;
         part.tree.reserve(n_nodes_before_ + n_nodes_before_ / 16);
-        grow_part(tree, tree.root(), known_at_root(), part, {});
+        grow_part(tree, {tree.root(), known_at_root(), &part}, {});
         n_nodes_before_ = part.tree.n_nodes();
         return finish(std::move(part));
     }
 
     // Grows the subtree of a node. Where large ones are left over, `give_away` is offered them.
-    void grow_part(Tree& tree, const Node& node, const std::vector<std::uint64_t>& dead, Part& part,
-                   const GiveAway& give_away) {
+    void grow_part(Tree& tree, Offer offer, const GiveAway& give_away) {
+        const auto& [node, dead, given, bins] = offer;
+        Part& part = *given;
         tree_ = &tree;
         finder_.begin(tree, node);
+        finder_.carried().begin(bins);
         writer_.begin(part, model_);
         if (growth_.max_leaf_nodes == 0) {
-            grow_depth_first(node, dead, part, give_away);
+            grow_depth_first(node, dead, std::move(offer.bins), part, give_away);
         } else {
             grow_best_first(node);
         }
@@ -93,18 +97,20 @@ class Grower {
     // ---- Order of growth
 
     // Left children first: nodes are written down in pre-order as they come.
-    void grow_depth_first(const Node& root, const std::vector<std::uint64_t>& dead_at_root, Part& part,
-                          const GiveAway& give_away) {
+    void grow_depth_first(const Node& root, const std::vector<std::uint64_t>& dead_at_root, Bins bins_of_root,
+                          Part& part, const GiveAway& give_away) {
         struct Waiting {
             Node node;
             std::int64_t parent;         // of a right child, to be linked; -1: none
             const Part* part = nullptr;  // it was given away
+            Bins bins = {};
         };
-        std::vector<Waiting> waiting{{root, -1}};
+        std::vector<Waiting> waiting;
+        waiting.push_back({root, -1, nullptr, std::move(bins_of_root)});
         dead_.assign(static_cast<std::size_t>(root.depth) * n_words_, 0);
         dead_.insert(dead_.end(), dead_at_root.begin(), dead_at_root.end());
         while (!waiting.empty()) {
-            const auto [node, parent, given_away] = waiting.back();
+            auto [node, parent, given_away, bins] = std::move(waiting.back());
             waiting.pop_back();
             if (given_away) {
                 part.gaps.push_back({writer_.n_nodes(), static_cast<std::size_t>(parent), given_away});
@@ -124,19 +130,27 @@ class Grower {
                 finder_.node_codes().reader().enter(node.begin, tree_->ids(node), FeatureSet(dead));
             }
             look_at(node);
-            const std::optional<Split> split = finder_.find(node, FeatureSet(dead));
+            finder_.carried().prepare(bins, model_, *tree_, node, finder_.node_codes(), FeatureSet(dead));
+            const std::optional<Split> split = finder_.find(node, FeatureSet(dead), bins);
             write_node(node, split);
             finder_.categories().forget_sets();
             if (split) {
                 const auto number = static_cast<std::int64_t>(writer_.n_nodes()) - 1;
-                const auto [left, right] = divide(node, *split);
-                waiting.push_back({right, number});
+                const auto children = divide(node, *split);
+                const auto& [left, right] = children;
+                auto [left_bins, right_bins] = finder_.carried().divide(std::move(bins), model_, *tree_, children,
+                                                                        finder_.node_codes(), FeatureSet(dead));
                 if (give_away && std::min(left.n_rows(), right.n_rows()) >= kLeastGiven) {
                     part.given_away.push_back(std::make_unique<Part>());
-                    waiting.back().part = part.given_away.back().get();
-                    give_away({right, {dead, dead + n_words_}, part.given_away.back().get()});
+                    Part* given = part.given_away.back().get();
+                    waiting.push_back({right, number, given});
+                    give_away({right, {dead, dead + n_words_}, given, std::move(right_bins)});
+                } else {
+                    waiting.push_back({right, number, nullptr, std::move(right_bins)});
                 }
-                waiting.push_back({left, -1});
+                waiting.push_back({left, -1, nullptr, std::move(left_bins)});
+            } else {
+                finder_.carried().recycle(std::move(bins));
             }
         }
     }

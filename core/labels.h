@@ -7,13 +7,17 @@
 //   WeightedNumbers  a target as an integer and a weight in fixed point; sums have 128 bits
 //
 // A Payload is what travels with a row; a Cell is a sum over rows. For the search by bins, a Bin is a Cell with what is
-// needed to bound the cuts inside the bin. A Cells is an array of cells, laid out for vector code.
+// needed to bound the cuts inside the bin, and an Inside is that for one node. A Carried is a bin of many nodes
+// (carried_bins.h). A Cells is an array of cells, laid out for vector code.
 
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -49,6 +53,12 @@ class PlainCells {
     std::vector<Cell> cells_;
 };
 
+// How the targets of a node lie about their mean.
+struct Spread {
+    std::int64_t mean = 0;
+    double reach = std::numeric_limits<double>::infinity();  // no target is farther from it
+};
+
 struct TwoClasses {
     using Payload = std::uint32_t;  // class << 16 | count
     using Cell = std::uint64_t;     // count of class 0 | count of class 1 << 32
@@ -62,6 +72,12 @@ struct TwoClasses {
     static void add(Bin& bin, Payload payload, std::int64_t /*mean*/) { add(bin, payload); }
     static Cell cell_of(const Bin& bin) { return bin; }
     static bool is_empty(const Cell& cell) { return cell == 0; }
+
+    using Carried = Cell;
+    static Carried carried(Payload payload) { return cell(payload); }
+
+    using Inside = Bin;
+    static Inside inside_of(const Bin& bin, const Spread&) { return bin; }
 };
 
 struct CountedClasses {
@@ -164,6 +180,45 @@ struct CountedNumbers {
     }
     static Cell cell_of(const Bin& bin) { return bin.cell; }
     static bool is_empty(const Cell& cell) { return cell.weight == 0; }
+
+    // A bin that is handed down knows no mean but squares, whose root bounds what exceeds any mean. They are of the
+    // targets in units of 2^unit(), rounded down, so that the sum over all draws fits 62 bits.
+    typedef std::int64_t Carried __attribute__((vector_size(32)));  // sum, weight, squares, and nothing
+    unsigned unit() const { return 61 - count_bits - (62 - count_bits) / 2; }
+    Carried carried(Payload payload) const {
+        const std::int64_t n = count(payload);
+        const std::int64_t q = number(payload);
+        const std::int64_t in_units = q >> unit();
+        return Carried{q * n, n, in_units * in_units * n, 0};
+    }
+    static Cell cell_of(const Carried& bin) { return {bin[0], bin[1]}; }
+    struct Inside {
+        Cell cell;
+        std::int64_t above;  // at most this exceeds the node's mean
+        float squares;       // at most this is the sum of squares about it
+    };
+    static Inside inside_of(const Bin& bin, const Spread& spread) {
+        const auto inside = static_cast<double>(bin.cell.sum - spread.mean * bin.cell.weight);
+        const double distances = 2 * static_cast<double>(bin.above) - inside;
+        return {bin.cell, bin.above, static_cast<float>(distances * spread.reach)};
+    }
+    // What exceeds the mean is half of (sum + sum of distances) about it, and by Cauchy and Schwarz the sum of
+    // distances is at most the root of weight times sum of squares. A number in whole units stands for targets up to
+    // half a unit from the middle of its unit.
+    Inside inside_of(const Carried& bin, const Spread& spread) const {
+        const auto one = static_cast<double>(std::int64_t{1} << unit());
+        const auto weight = static_cast<double>(bin[1]);
+        const auto squares = static_cast<double>(bin[2]);
+        const double middle = static_cast<double>(spread.mean) / one - 0.5;
+        const double sum = static_cast<double>(bin[0]) / one - 0.5 * weight;  // of the numbers, to half a unit each
+        const double about = squares - 2 * middle * sum + (std::abs(middle) + middle * middle) * weight;
+        const double rounding = (squares + middle * middle * weight) * 0x1p-48;
+        const double length = std::sqrt(std::max(0.0, about + rounding)) + 0.5 * std::sqrt(weight);
+        const double distances = std::sqrt(weight) * length * one;
+        const auto inside = static_cast<double>(bin[0] - spread.mean * bin[1]);
+        const double above = 0.5 * (inside + distances) + (std::abs(inside) + distances) * 0x1p-48;
+        return {cell_of(bin), static_cast<std::int64_t>(above) + 1, static_cast<float>(length * length * one * one)};
+    }
 };
 
 struct WeightedNumbers {
@@ -209,6 +264,15 @@ struct WeightedNumbers {
         }
     }
     static Cell cell_of(const Bin& bin) { return bin.cell; }
+    struct Inside {
+        Cell cell;
+        Int128 above;
+        double squares;
+    };
+    static Inside inside_of(const Bin& bin, const Spread& spread) {
+        const Int128 inside = bin.cell.sum - static_cast<Int128>(spread.mean) * bin.cell.weight;
+        return {bin.cell, bin.above, static_cast<double>(2 * bin.above - inside) * spread.reach};
+    }
     static bool is_empty(const Cell& cell) { return cell.weight == 0; }
 };
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -57,10 +58,14 @@ class NumberModel {
     }
     void begin_search(const Payload* payloads, std::uint32_t n, const Limits& limits) {
         scorer_ = Scorer(total_, limits);
+        if (n > kMostSorted) {
+            scorer_.set_reach(farthest(payloads, n));
+        }
         if constexpr (kCounted) {
             are_few_ = few_.look_at(labels_, payloads, n, total_, scorer_.undivided());
         }
     }
+    const Labels& labels() const { return labels_; }
     bool is_pure() const { return is_pure_; }
     std::int64_t size() const { return total_.size(); }
     std::uint64_t weight() const { return static_cast<std::uint64_t>(total_.weight); }
@@ -115,6 +120,25 @@ class NumberModel {
         return LaneSearch<Scorer>(labels_, few_, scorer_, {codes, payloads, n, n_lanes}).run(to_beat);
     }
 
+    // The same from bins that were handed down: first at their edges, then inside, for which codes must be gathered.
+    template <class Carried>
+    Survey survey(std::span<const Carried> bins, int shift, const Payload* payloads, std::uint32_t n)
+        requires kCounted
+    {
+        return CellSearch<Labels, Scorer, std::uint16_t>(labels_, scorer_, scratch_, {nullptr, payloads, n}, kNoScore)
+            .survey(total_, bins, shift);
+    }
+    template <class Carried>
+    FeatureCuts search_bins(std::span<const Carried> bins, int shift, const std::uint16_t* codes,
+                            const Payload* payloads, std::uint32_t n, double to_beat)
+        requires kCounted
+    {
+        return CellSearch<Labels, Scorer, std::uint16_t>(labels_, scorer_, scratch_, {codes, payloads, n}, to_beat)
+            .run_with(total_, bins, shift);
+    }
+    // What a bound must reach to be as good as a score.
+    double floor_below(double score) const { return static_cast<double>(scorer_.floor_below(score)); }
+
     // What goes left, row by row: for searches that look at few cuts.
     Cell nothing() const { return {}; }
     void move(Cell& left, const Payload& payload, bool goes_left) const {
@@ -160,6 +184,17 @@ class NumberModel {
 
   private:
     using Scorer = NumberScorer<Labels, Criterion>;
+
+    // The greatest distance of a target from the node's mean.
+    double farthest(const Payload* payloads, std::uint32_t n) const {
+        std::int64_t low = scorer_.mean();
+        std::int64_t high = low;
+        for (std::uint32_t i = 0; i < n; ++i) {
+            low = std::min(low, labels_.number(payloads[i]));
+            high = std::max(high, labels_.number(payloads[i]));
+        }
+        return static_cast<double>(std::max(scorer_.mean() - low, high - scorer_.mean()));
+    }
 
     static double value_of(const Cell& cell) {
         return static_cast<double>(cell.sum) / static_cast<double>(cell.weight);

@@ -41,6 +41,7 @@ class TwoClassModel {
     void begin_search(const Payload*, std::uint32_t, const Limits& limits) {
         scorer_ = Scorer(total_, scales_, limits);
     }
+    static Labels labels() { return {}; }
     bool is_pure() const { return (total_ & 0xFFFFFFFFu) == 0 || total_ >> 32 == 0; }
     std::int64_t size() const { return static_cast<std::int64_t>((total_ & 0xFFFFFFFFu) + (total_ >> 32)); }
     std::uint64_t weight() const { return (total_ & 0xFFFFFFFFu) * scales_[0] + (total_ >> 32) * scales_[1]; }
@@ -68,6 +69,19 @@ class TwoClassModel {
         }
         return CellSearch<Labels, Scorer, Code>(Labels{}, scorer_, scratch_, {codes, payloads, n}, to_beat).run(total_);
     }
+
+    // The same from bins that were handed down: first at their edges, then inside, for which codes must be gathered.
+    Survey survey(std::span<const typename Labels::Carried> bins, int shift, const Payload* payloads, std::uint32_t n) {
+        return CellSearch<Labels, Scorer, std::uint16_t>(Labels{}, scorer_, scratch_, {nullptr, payloads, n}, kNoScore)
+            .survey(total_, bins, shift);
+    }
+    FeatureCuts search_bins(std::span<const typename Labels::Carried> bins, int shift, const std::uint16_t* codes,
+                            const Payload* payloads, std::uint32_t n, double to_beat) {
+        return CellSearch<Labels, Scorer, std::uint16_t>(Labels{}, scorer_, scratch_, {codes, payloads, n}, to_beat)
+            .run_with(total_, bins, shift);
+    }
+    // What a bound must reach to be as good as a score.
+    double floor_below(double score) const { return static_cast<double>(scorer_.floor_below(score)); }
 
     // What goes left, row by row: for searches that look at few cuts.
     Cell nothing() const { return {}; }

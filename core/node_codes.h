@@ -42,6 +42,11 @@ class NodeCodes {
         return codes_.columns[feature].width == 4 ? with(codes) : with(reinterpret_cast<std::uint16_t*>(codes));
     }
 
+    // Codes of one or two bytes.
+    const std::uint16_t* narrow(int buffer) const {
+        return reinterpret_cast<const std::uint16_t*>(buffers_[static_cast<std::size_t>(buffer)].data());
+    }
+
     void gather(std::uint32_t feature, const Node& node, std::span<const std::uint32_t> ids, int buffer) {
         use(feature, buffer, [&](auto* to) { reader_.read(feature, node.begin, ids, to); });
     }

@@ -83,14 +83,15 @@ class Nursery {
         grow_part(i, shared, {shared->tree.root(), grower_of(thread).known_at_root(), &shared->root}, thread);
     }
 
-    void grow_part(std::size_t i, const std::shared_ptr<SharedTree<Model>>& shared,
-                   const typename TheGrower::Offer& offer, std::size_t thread) {
+    void grow_part(std::size_t i, const std::shared_ptr<SharedTree<Model>>& shared, typename TheGrower::Offer offer,
+                   std::size_t thread) {
         TheGrower& grower = grower_of(thread);
         grower.model().weigh_like(shared->model);
-        grower.grow_part(shared->tree, offer.node, offer.dead, *offer.part, [&](typename TheGrower::Offer given) {
+        grower.grow_part(shared->tree, std::move(offer), [&](typename TheGrower::Offer given) {
             ++shared->n_open;
-            tasks_.push(
-                [this, i, shared, given = std::move(given)](std::size_t of) { grow_part(i, shared, given, of); });
+            tasks_.push([this, i, shared, given = std::move(given)](std::size_t of) mutable {
+                grow_part(i, shared, std::move(given), of);
+            });
         });
         if (--shared->n_open == 0) {
             grown_.trees[i] = grower.finish(std::move(shared->root));

@@ -62,6 +62,7 @@ class TwoClassScorer {
     }
     double undivided() const { return term_of<Criterion>(total_); }
     std::int64_t mean() const { return 0; }
+    static Spread spread() { return {}; }
     // What a near score or a bound must reach to be as good as a score.
     float floor_below(double score) const {
         // The slack is far greater than what is lost by rounding here.
@@ -157,7 +158,7 @@ template <class Labels, class Criterion>
 class NumberScorer {
   public:
     using Cell = typename Labels::Cell;
-    using Bin = typename Labels::Bin;
+    using Inside = typename Labels::Inside;
     using Sum = typename Labels::Sum;
     using Near = typename Labels::Near;  // float, where squares of sums fit it
 
@@ -167,6 +168,7 @@ class NumberScorer {
         mean -= mean * total.weight > total.sum;  // rounded down
         mean_ = static_cast<std::int64_t>(mean);
         about_mean_ = total.sum - static_cast<Sum>(mean_) * total.weight;
+        spread_.mean = mean_;
     }
 
     const Limits& limits() const { return limits_; }
@@ -174,6 +176,9 @@ class NumberScorer {
         return Criterion::term(static_cast<double>(about_mean_), static_cast<double>(total_.weight));
     }
     std::int64_t mean() const { return mean_; }
+    const Spread& spread() const { return spread_; }
+    // Bounds are the better for it.
+    void set_reach(double distance) { spread_.reach = distance; }
     Near floor_below(double score) const { return static_cast<Near>(score - std::abs(score) * kNearness); }
 
     bool is_admissible(const Cell& left) const {
@@ -187,17 +192,25 @@ class NumberScorer {
     Near near_score(const Cell& left) const { return score_as<Near>(left); }
     // A score is convex in (sum about the mean, weight), so inside a bin it is greatest at a corner of the box that the
     // bin spans: all that lies above the mean or all that lies below it, and the least or the greatest weight.
-    Near bound(const Cell& before, const Bin& bin) const {
+    // That allows for few rows that are far off. So there is another bound: the term of a whole is at most the terms of
+    // its parts together, down to single rows.
+    Near bound(const Cell& before, const Inside& bin) const {
+        static_assert(std::is_same_v<Criterion, SquaredError>, "the terms of single rows are squares");
         const Sum a = before.sum - static_cast<Sum>(mean_) * before.weight;
         const Sum inside = bin.cell.sum - static_cast<Sum>(mean_) * bin.cell.weight;
         const Sum low = a + inside - bin.above;
         const Sum high = a + bin.above;
         const std::int64_t least = before.weight + 1;
         const std::int64_t most = before.weight + bin.cell.weight - 1;
-        return std::max(std::max(score_as<Near>(low, least), score_as<Near>(high, least)),
-                        std::max(score_as<Near>(low, most), score_as<Near>(high, most)));
+        const Near corners = std::max(std::max(score_as<Near>(low, least), score_as<Near>(high, least)),
+                                      std::max(score_as<Near>(low, most), score_as<Near>(high, most)));
+        const std::int64_t after = total_.weight - before.weight - bin.cell.weight;
+        const Near parts = Criterion::term(to<Near>(a), to<Near>(before.weight + (before.weight == 0))) +
+                           Criterion::term(to<Near>(about_mean_ - a - inside), to<Near>(after + (after == 0))) +
+                           bin.squares;
+        return std::min(corners, parts);
     }
-    static bool has_inside(const Bin& bin) { return bin.cell.weight > 1; }
+    static bool has_inside(const Inside& bin) { return bin.cell.weight > 1; }
 
   private:
     // Of a side with this sum about the node's mean and this weight, and the rest.
@@ -220,6 +233,7 @@ class NumberScorer {
     Limits limits_;
     std::int64_t mean_ = 0;
     Sum about_mean_ = 0;
+    Spread spread_;
 };
 
 }  // namespace weald

@@ -15,6 +15,7 @@
 #include <bit>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "candidate.h"
@@ -40,7 +41,7 @@ struct CellScratch {
     std::vector<std::uint64_t> spare;
     std::vector<std::uint32_t> occupied;  // numbers of bins that are not empty
     typename Labels::Cells befores;       // of bins that might be looked into: what lies before them
-    std::vector<typename Labels::Bin> insides;
+    std::vector<typename Labels::Inside> insides;
     std::vector<std::uint32_t> numbers;
 
     // Makes room for a node of n rows. A histogram has no more cuts than bins; only codes of four bytes have more
@@ -66,6 +67,12 @@ struct CellScratch {
             spare.resize(n);
         }
     }
+};
+
+// What the edges of a feature's bins offer, and the most that a cut inside one of them can score.
+struct Survey {
+    FeatureCuts edges;
+    double most = std::numeric_limits<double>::infinity();
 };
 
 template <class Labels, class Scorer, class Code>
@@ -99,6 +106,56 @@ class CellSearch {
                 cut_many_rows();
             }
         }
+        return finish(total);
+    }
+
+    // The same from bins that were handed down (carried_bins.h), the last of them for missing values. First only their
+    // edges are cut, and what lies inside is bounded.
+    template <class Carried>
+    Survey survey(const Cell& total, std::span<const Carried> bins, int shift) {
+        const std::uint32_t n_occupied = begin_with(bins, shift);
+        if (shift != 0 && are_few(n_occupied, bins.size())) {
+            return {};
+        }
+        consider(n_occupied == 0 ? 0 : n_occupied - 1);
+        const std::uint32_t n = shift == 0 ? 0 : bound_insides(bins.data(), n_occupied);
+        const Near* bounds = scratch_.scores.data();
+        const Near most = n == 0 ? -std::numeric_limits<Near>::infinity() : *std::max_element(bounds, bounds + n);
+        finish(total);
+        return {found_, found_.is_admissible || n == 0 ? static_cast<double>(most) : Survey{}.most};
+    }
+
+    // Then, where that is worth it, bins are looked into.
+    template <class Carried>
+    FeatureCuts run_with(const Cell& total, std::span<const Carried> bins, int shift) {
+        const std::uint32_t n_occupied = begin_with(bins, shift);
+        if (are_few(n_occupied, bins.size())) {
+            missing_ = {};
+            return run(total);
+        }
+        consider(n_occupied - 1);
+        refine(bins.data(), shift, n_occupied);
+        return finish(total);
+    }
+
+  private:
+    // Where a node has kept so little of a feature's bins, they are made afresh.
+    static bool are_few(std::size_t n_occupied, std::size_t n_bins) { return 8 * n_occupied < n_bins; }
+
+    template <class Carried>
+    std::uint32_t begin_with(std::span<const Carried> bins, int shift) {
+        scratch_.reserve(rows_.n, false);
+        const auto n_bins = static_cast<std::uint32_t>(bins.size() - 1);
+        missing_ = labels_.cell_of(bins[n_bins]);
+        range_ = {0, (n_bins << shift) - 1, !labels_.is_empty(missing_)};
+        const std::uint32_t n_occupied = add_up(bins.data(), n_bins, shift);
+        if (n_occupied == 0) {
+            range_ = {1, 0, 1};  // all are missing
+        }
+        return n_occupied;
+    }
+
+    FeatureCuts finish(const Cell& total) {
         if (range_.n_missing != 0 && range_.low <= range_.high) {
             const Cell left = total - missing_;
             if (scorer_.is_admissible(left)) {
@@ -110,7 +167,6 @@ class CellSearch {
         return found_;
     }
 
-  private:
     void add_missing() {
         if (range_.n_missing == 0) {
             return;
@@ -191,19 +247,26 @@ class CellSearch {
         const std::int64_t mean = scorer_.mean();
         for_present(
             [&](std::uint32_t i) { labels_.add(bins[(rows_.codes[i] - low) >> shift], rows_.payloads[i], mean); });
+        const std::uint32_t n_occupied = add_up(bins, n_bins, shift);
+        consider(n_occupied - 1);
+        refine(bins, shift, n_occupied);
+        std::fill_n(bins, n_bins, Bin{});
+    }
+
+    // Cuts after each bin that is not empty, and how many these are.
+    template <class SomeBin>
+    std::uint32_t add_up(const SomeBin* bins, std::uint32_t n_bins, int shift) {
         Cell left{};
         std::uint32_t n_occupied = 0;
         for (std::uint32_t b = 0; b < n_bins; ++b) {
             const Cell cell = labels_.cell_of(bins[b]);
             left += cell;
             scratch_.lefts.set(n_occupied, left);
-            scratch_.cuts[n_occupied] = low + ((b + 1) << shift) - 1;
+            scratch_.cuts[n_occupied] = range_.low + ((b + 1) << shift) - 1;
             scratch_.occupied[n_occupied] = b;
             n_occupied += !labels_.is_empty(cell);
         }
-        consider(n_occupied - 1);
-        refine(shift, n_occupied);
-        std::fill_n(bins, n_bins, Bin{});
+        return n_occupied;
     }
 
     // More rows, more bins: some rows a bin are sorted more quickly than bins are made.
@@ -213,23 +276,25 @@ class CellSearch {
 
     using Marks = std::array<std::uint64_t, kCoarseBins / 64>;
 
-    void refine(int shift, std::uint32_t n_occupied) {
+    // Bounds the cuts inside of bins that have some, and returns how many these are.
+    template <class SomeBin>
+    std::uint32_t bound_insides(const SomeBin* bins, std::uint32_t n_occupied) {
         std::uint32_t n = 0;
         for (std::uint32_t j = 0; j < n_occupied; ++j) {
             const std::uint32_t b = scratch_.occupied[j];
             scratch_.befores.set(n, j == 0 ? Cell{} : scratch_.lefts.get(j - 1));
-            scratch_.insides[n] = scratch_.bins[b];
+            scratch_.insides[n] = labels_.inside_of(bins[b], scorer_.spread());
             scratch_.numbers[n] = b;
-            n += scorer_.has_inside(scratch_.bins[b]);
+            n += scorer_.has_inside(scratch_.insides[n]);
         }
         for (std::uint32_t j = n; j % kGroup != 0; ++j) {
             scratch_.befores.set(j, Cell{});  // so that the last group is full
-            scratch_.insides[j] = Bin{};
+            scratch_.insides[j] = {};
         }
         Near* bounds = scratch_.scores.data();
         const Scorer scorer = scorer_;
         const typename Labels::Cells::View befores = scratch_.befores.view();
-        const Bin* insides = scratch_.insides.data();
+        const typename Labels::Inside* insides = scratch_.insides.data();
         for (std::uint32_t i = 0; i < n; i += kGroup) {
             std::array<Near, kGroup> group;
             for (std::uint32_t j = 0; j < kGroup; ++j) {
@@ -242,6 +307,13 @@ class CellSearch {
                 bounds[j] = std::max(bounds[j], scorer_.bound(scratch_.befores.get(j) + missing_, scratch_.insides[j]));
             }
         }
+        return n;
+    }
+
+    template <class SomeBin>
+    void refine(const SomeBin* bins, int shift, std::uint32_t n_occupied) {
+        const std::uint32_t n = bound_insides(bins, n_occupied);
+        const Near* bounds = scratch_.scores.data();
         // Without an admissible cut so far, one must be looked for everywhere: the feature counts if there is one.
         const Near floor = found_.is_admissible ? scorer_.floor_below(std::max(found_.best.score, to_beat_))
                                                 : -std::numeric_limits<Near>::infinity();
@@ -255,11 +327,12 @@ class CellSearch {
             }
         }
         if (any) {
-            look_into(marks, shift);
+            look_into(bins, marks, shift);
         }
     }
 
-    void look_into(const Marks& marks, int shift) {
+    template <class SomeBin>
+    void look_into(const SomeBin* bins, const Marks& marks, int shift) {
         scratch_.reserve_sorted(rows_.n + 1);
         std::uint64_t* sorted = scratch_.sorted.data();
         std::uint32_t n = 0;
@@ -278,7 +351,7 @@ class CellSearch {
         for (std::uint32_t begin = 0; begin < n;) {
             const std::uint32_t b = bin_of(begin);
             for (; next_bin < b; ++next_bin) {
-                before += labels_.cell_of(scratch_.bins[next_bin]);
+                before += labels_.cell_of(bins[next_bin]);
             }
             std::uint32_t end = begin + 1;
             while (end < n && bin_of(end) == b) {

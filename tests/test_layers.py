@@ -71,6 +71,7 @@ LAYERS = [
     "filled_blocks",
     "block",
     "node_codes",
+    "carried_bins",
     "filled_rows",
     "search_categories",
     "find_split",
