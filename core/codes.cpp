@@ -294,8 +294,10 @@ void reorder_codes(Column& column, const std::vector<std::uint32_t>& positions) 
     column.codes = std::move(ranked);
 }
 
-// Codes of a table that no cache holds are kept row by row, too, unless some have four bytes.
+// Codes of a table that no cache holds are kept row by row, too, unless some have four bytes. Where a column is short
+// enough for the cache next to the processor, rows far apart in it are near all the same.
 constexpr std::size_t kHeldByCache = std::size_t{2} << 20;
+constexpr std::size_t kShortColumn = std::size_t{64} << 10;  // bytes
 
 template <class Code>
 void write_row_codes(const Column& column, std::size_t begin, std::size_t end, std::uint16_t* to,
@@ -310,7 +312,8 @@ void write_row_codes(const Column& column, std::size_t begin, std::size_t end, s
 void add_codes_by_row(Codes& codes, Work& work) {
     const std::vector<Column>& columns = codes.columns;
     const bool any_wide = std::any_of(columns.begin(), columns.end(), [](const Column& c) { return c.width == 4; });
-    if (any_wide || codes.n_rows * columns.size() * sizeof(std::uint16_t) <= kHeldByCache) {
+    const std::size_t column_bytes = codes.n_rows * sizeof(std::uint16_t);
+    if (any_wide || column_bytes <= kShortColumn || column_bytes * columns.size() <= kHeldByCache) {
         return;
     }
     constexpr std::size_t kTile = 256;  // rows whose codes stay in the first cache while all columns are written
