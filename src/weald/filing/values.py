@@ -274,6 +274,8 @@ def _has_default(field: "dataclasses.Field[Any]") -> bool:
 
 def fits(value: Any, hint: Any) -> bool:  # noqa: PLR0911  (one for each kind)
     """Say whether a value is of a declared type."""
+    while hasattr(named := typing.get_origin(hint) or hint, "__value__"):
+        hint = named.__value__  # a name for a type, as NumPy's NDArray is where Python has the type statement
     origin, inside = typing.get_origin(hint), typing.get_args(hint)
     if hint is Any:
         return True
