@@ -461,7 +461,7 @@ void bind_forest(nb::module_& module) {
                const std::string& class_weight, std::vector<double> class_weights, const std::string& strata,
                std::vector<std::uint64_t> draws, bool random_cuts, std::vector<int> monotonic,
                std::vector<std::vector<std::uint32_t>> interaction_groups, std::uint32_t max_interacting,
-               std::vector<double> feature_weights) {
+               std::vector<double> feature_weights, double category_penalty) {
                 new (self) Growth{std::move(criterion),
                                   max_features,
                                   max_depth,
@@ -480,12 +480,13 @@ void bind_forest(nb::module_& module) {
                                   std::move(monotonic),
                                   std::move(interaction_groups),
                                   max_interacting,
-                                  std::move(feature_weights)};
+                                  std::move(feature_weights),
+                                  category_penalty};
             },
             "criterion"_a, "max_features"_a, "max_depth"_a, "min_samples_split"_a, "min_samples_leaf"_a,
             "min_weight_fraction_leaf"_a, "min_impurity_decrease"_a, "max_leaf_nodes"_a, "bootstrap"_a, "n_draws"_a,
             "class_weight"_a, "class_weights"_a, "strata"_a, "draws"_a, "random_cuts"_a, "monotonic"_a,
-            "interaction_groups"_a, "max_interacting"_a, "feature_weights"_a);
+            "interaction_groups"_a, "max_interacting"_a, "feature_weights"_a, "category_penalty"_a);
 
     module.def("grow", &bind_grow, "codes"_a, "growth"_a, "seed"_a, "first_tree"_a, "n_trees"_a, "n_threads"_a,
                "watch"_a.none(), "Grow trees; returns their arrays by name.");

@@ -184,6 +184,7 @@ class SplitFinder {
         const double perfect = model_.perfect(tree_->payloads(node), node.n_rows());
         const double at_edges = survey(node, dead);
         std::optional<Split> best;
+        Candidate standing;  // its cut, as it is compared with those of other features
         std::uint32_t n_looked_at = 0;
         begin_draw(node);
         while (n_looked_at < growth_.max_features && !draw_.is_empty()) {
@@ -192,7 +193,7 @@ class SplitFinder {
                 continue;
             }
             work_.check();
-            const double to_beat = std::max(at_edges, best ? best->cut.score : kNoScore);
+            const double to_beat = std::max(at_edges, standing.score);
             const int spare = 1 - kept_;
             const RuledCuts found = search(feature, node, spare, to_beat);
             const FeatureCuts& cuts = found.cuts;
@@ -206,18 +207,33 @@ class SplitFinder {
                 continue;
             }
             ++n_looked_at;
-            if (cuts.best.score != kNoScore && (!best || cuts.best.beats_earlier_feature(best->cut))) {
+            Candidate offered = cuts.best;
+            offered.score -= is_penalised(feature) ? noise_of_labels(node) : 0;
+            if (cuts.best.score != kNoScore && (!best || offered.beats_earlier_feature(standing))) {
                 best = split_of(feature, found);
                 best->order = categories_.best_order();
+                standing = offered;
                 kept_ = spare;  // the winner's codes will divide the rows
             }
             // What comes later can only tie, and would lose: two rows can be divided in one way.
-            if (node.n_rows() == 2 || (best && best->cut.score >= perfect)) {
+            if (node.n_rows() == 2 || standing.score >= perfect) {
                 break;
             }
         }
         draw_.end();
         return best;
+    }
+
+    bool is_penalised(std::uint32_t feature) const { return growth_.category_penalty > 0 && is_categorical(feature); }
+
+    // What a cut by the categories that were searched last may gain by chance, as far as it is not to count.
+    double noise_of_labels(const Node& node) const {
+        if (categories_.n_categories() <= 2) {
+            return 0;
+        }
+        const double mixed = model_.mixed(tree_->payloads(node), node.n_rows());
+        const double labels = static_cast<double>(categories_.n_categories() - 2);
+        return growth_.category_penalty * labels * mixed / static_cast<double>(model_.size() - 1);
     }
 
     // The same for two rows. They can be divided in one way, by the first feature that tells them apart: what comes
@@ -399,7 +415,8 @@ class SplitFinder {
             using Code = std::remove_cvref_t<decltype(*codes)>;
             const std::uint32_t n = node.n_rows();
             if (is_categorical(feature)) {
-                return {.cuts = categories_.run(model_, codes, payloads, n, buffer, to_beat)};
+                const double floor = is_penalised(feature) ? kNoScore : to_beat;
+                return {.cuts = categories_.run(model_, codes, payloads, n, buffer, floor)};
             }
             if (direction.sign != 0) {
                 return ConstrainedSearch<Code, Model>(model_, direction, codes, payloads, n, sorted_).run();

@@ -31,6 +31,7 @@ struct Growth {
     std::vector<std::vector<std::uint32_t>> interaction_groups;  // features that may meet on a path; empty: all may
     std::uint32_t max_interacting = 0;                           // most that may meet on a path; 0: no limit
     std::vector<double> feature_weights;                         // empty: all alike
+    double category_penalty = 0;  // what a category beyond two costs, in gains that labels without meaning have
 };
 
 }  // namespace weald

@@ -84,6 +84,9 @@ class ManyClassModel {
         return Criterion::term(ManyWeights{all.subspan(0, 1), all[0]}) +
                Criterion::term(ManyWeights{all.subspan(1, 1), all[1]});
     }
+    double mixed(const Payload*, std::uint32_t) const {
+        return Criterion::term(ManyWeights{{&totals_.weight, 1}, totals_.weight}) - undivided();
+    }
     static double in_user_units(double decrease) { return decrease; }
 
     // Categories are put in the order of each class's share; where the node has two, of the second's.

@@ -89,6 +89,11 @@ class NumberModel {
         }
         return best;
     }
+    double mixed(const Payload* payloads, std::uint32_t n) const {
+        const double about = static_cast<double>(total_.sum - Int128{scorer_.mean()} * total_.weight);
+        const double squares = static_cast<double>(centred(total_, sum_squares(payloads, n), scorer_.mean()));
+        return std::max(0.0, squares - about * about / static_cast<double>(total_.weight));
+    }
     double in_user_units(double decrease) const { return ldexp_within(decrease, -2 * exponent_); }
 
     // Categories are put in the order of their means.
@@ -151,15 +156,8 @@ class NumberModel {
 
     void write_node(TreeArrays& tree, const Payload* payloads, std::uint32_t n, bool is_leaf) {
         tree.value.push_back(in_user_values(value_of(total_)));
-        Int128 squares = 0;
-        if (is_leaf) {
-            for (std::uint32_t i = 0; i < n; ++i) {
-                const Int128 q = labels_.number(payloads[i]);
-                squares += q * q * labels_.count(payloads[i]);
-            }
-        }
         sums_.totals.push_back(total_);
-        sums_.squares.push_back(squares);
+        sums_.squares.push_back(is_leaf ? sum_squares(payloads, n) : 0);
     }
 
     void write_value(TreeArrays& tree, const Promise& promise) const {
@@ -201,16 +199,25 @@ class NumberModel {
     }
     double in_user_values(double value) const { return center_ + ldexp_within(value, -exponent_); }
 
+    Int128 sum_squares(const Payload* payloads, std::uint32_t n) const {
+        Int128 squares = 0;
+        for (std::uint32_t i = 0; i < n; ++i) {
+            const Int128 q = labels_.number(payloads[i]);
+            squares += q * q * labels_.count(payloads[i]);
+        }
+        return squares;
+    }
+    // The squares about the mean. Terms may exceed 128 bits on the way; modulo 2^128 the result, which does not, is
+    // right.
+    static UInt128 centred(const Cell& total, Int128 squares, Int128 mean) {
+        return static_cast<UInt128>(squares) - 2 * static_cast<UInt128>(mean) * static_cast<UInt128>(total.sum) +
+               static_cast<UInt128>(total.weight) * static_cast<UInt128>(mean) * static_cast<UInt128>(mean);
+    }
     double variance(const Cell& total, Int128 squares) const {
         const Int128 mean = Scorer(total, {}).mean();
-        const Int128 about = total.sum - mean * total.weight;
-        // Terms may exceed 128 bits on the way; modulo 2^128 the result, which does not, is right.
-        const UInt128 centred =
-            static_cast<UInt128>(squares) - 2 * static_cast<UInt128>(mean) * static_cast<UInt128>(total.sum) +
-            static_cast<UInt128>(total.weight) * static_cast<UInt128>(mean) * static_cast<UInt128>(mean);
-        const double a = static_cast<double>(about);
+        const double a = static_cast<double>(total.sum - mean * total.weight);
         const double weight = static_cast<double>(total.weight);
-        const double spread = (static_cast<double>(centred) - a * a / weight) / weight;
+        const double spread = (static_cast<double>(centred(total, squares, mean)) - a * a / weight) / weight;
         return ldexp_within(std::max(0.0, spread), -2 * exponent_);
     }
 

@@ -48,6 +48,7 @@ class TwoClassModel {
     bool weights_are_sizes() const { return scales_[0] == 1 && scales_[1] == 1; }
     double undivided() const { return scorer_.undivided(); }
     double perfect(const Payload*, std::uint32_t) const { return scorer_.perfect(); }
+    double mixed(const Payload*, std::uint32_t) const { return scorer_.pure() - scorer_.undivided(); }
     static double in_user_units(double decrease) { return decrease; }
 
     // Categories are put in the order of the second class's share.

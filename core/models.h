@@ -10,6 +10,7 @@
 //   look_at                takes in the rows of a node; size, weight, is_pure and undivided speak of that node
 //   begin_search, search   the best cut of it by one feature after the other
 //   perfect                the score that no cut of it can exceed
+//   mixed                  what it would gain if its sides were pure
 //   nothing, move, judge   a cut of it, made row by row: what goes left, and whether that is admissible; `values` are
 //                          those of its sides, for monotonic constraints
 //   write_node, finish     its entries in the tree; Sums are what it keeps of each node until the tree is grown;

@@ -61,6 +61,11 @@ class TwoClassScorer {
                          : std::numeric_limits<double>::infinity();
     }
     double undivided() const { return term_of<Criterion>(total_); }
+    // What the node would score if all of it were of one class.
+    double pure() const {
+        const std::array<std::uint64_t, 2> one{weight_of(total_), 0};
+        return Criterion::term(ClassWeights<std::array<std::uint64_t, 2>>{one, one[0]});
+    }
     std::int64_t mean() const { return 0; }
     static Spread spread() { return {}; }
     // What a near score or a bound must reach to be as good as a score.

@@ -8,14 +8,18 @@ The reading of tables and parameters has its own tests, test_table.py and test_p
 """
 
 import copy
+import os
+import pickle
 import subprocess
 import sys
 import textwrap
 from decimal import Decimal
+from importlib.util import find_spec
 
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from scipy import sparse
 from sklearn.base import clone, is_classifier
@@ -365,6 +369,10 @@ EDGES = {
         sparse.csr_array((X.ravel()[::-1], np.tile([3, 2, 1, 0], N), np.arange(0, 4 * N + 1, 4))),
         Y,
     ),
+    "sparse, places twice": (
+        sparse.csr_array((np.tile(X / 2, (1, 2)).ravel(), np.tile([0, 1, 2, 3], 2 * N), np.arange(0, 8 * N + 1, 8))),
+        Y,
+    ),
     "sparse, missing": (sparse.csr_array(np.where(X > 1, np.nan, np.where(X < 0, 0, X))), Y),
 }
 
@@ -420,14 +428,118 @@ def test_a_fit_may_be_asked_for_within_a_fit():
 
     def judge(truth, said):
         copies.append(copy.deepcopy(model))
+        copies.append(pickle.loads(pickle.dumps(clone(model).set_params(oob_score=False))))
         copies.append(clone(model).set_params(oob_score=False).fit(X, Y))
         return float(model.set_params(oob_score=False).fit(X, Y).score(X, Y))
 
     model = weald.RandomForestClassifier(40, oob_score=judge, random_state=0)
     model.fit(X, Y)
     assert model.oob_score_ == 1.0
-    assert not hasattr(copies[0], "forest_")  # nothing is learnt until all has gone well
-    assert model.forest_.fingerprint() == copies[1].forest_.fingerprint()
+    assert not any(hasattr(twin, "forest_") for twin in copies[:2])  # nothing is learnt until all has gone well
+    assert model.forest_.fingerprint() == copies[2].forest_.fingerprint()
+
+
+# --------------------------------------------------------------------------------------------- files, streams, queries
+
+
+def stored_in(path, values):
+    np.save(path, values)
+    return path
+
+
+MAPPED = {
+    "a map": lambda path: np.load(path, mmap_mode="r"),
+    "columns of a map": lambda path: np.load(path, mmap_mode="r")[:, ::-1],
+    "an array of a map": lambda path: np.asarray(np.load(path, mmap_mode="r")),
+    "a map that begins late": lambda path: np.memmap(path, mode="r", offset=128 + 8192, dtype=float, shape=(4000, 4)),
+    "whole numbers of a map": lambda path: np.memmap(path, mode="r", offset=128, dtype=np.int16, shape=(5000, 4)),
+    "a frame of a map": lambda path: pd.DataFrame(np.load(path, mmap_mode="r"), copy=False),
+    "bytes of a map": lambda path: np.frombuffer(np.load(path, mmap_mode="r").base, offset=128).reshape(-1, 4),
+    "a sparse map": lambda path: sparse.csr_array(
+        (np.load(path, mmap_mode="r").ravel(), np.tile(np.arange(4), 5000), np.arange(0, 20001, 4))
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MAPPED)
+def test_a_map_of_a_file_that_was_cut_short_is_refused_before_it_is_read(tmp_path, name):
+    """To read it would end the process. A file that is cut short while it is read is beyond what can be seen."""
+    path = stored_in(tmp_path / "x.npy", np.tile(np.round(np.arange(20.0).reshape(5, 4)), (1000, 1)))
+    given = MAPPED[name](path)
+    target = np.arange(given.shape[0]) % 2
+    model = weald.RandomForestClassifier(2, random_state=0).fit(given, target)
+    os.truncate(path, 4096)
+    for use in (lambda: model.predict(given), lambda: weald.DecisionTreeClassifier().fit(given, target)):
+        with pytest.raises(WealdError, match="X is mapped from a file that has been cut short: it has 4096 bytes"):
+            use()
+
+
+def test_maps_of_targets_and_weights_are_looked_at_too(tmp_path):
+    path = stored_in(tmp_path / "y.npy", np.arange(5000.0) % 2)
+    y = np.load(path, mmap_mode="r")
+    x = np.arange(5000.0)[:, None]
+    os.truncate(path, 4096)
+    with pytest.raises(WealdError, match=r"^y is mapped from a file that has been cut short"):
+        weald.DecisionTreeClassifier().fit(x, y)
+    with pytest.raises(WealdError, match="sample_weight is mapped from a file that has been cut short"):
+        weald.DecisionTreeClassifier().fit(x, x.ravel() % 2, sample_weight=y)
+
+
+class Stream:
+    """Something that speaks Arrow and nothing else, as queries of DuckDB do."""
+
+    def __init__(self, table):
+        self.table = table
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self.table.__arrow_c_stream__(requested_schema)
+
+
+STREAMS = {
+    "a reader of batches": lambda table: pa.RecordBatchReader.from_batches(table.schema, table.to_batches(7)),
+    "a batch": lambda table: table.to_batches()[0],
+    "whatever speaks Arrow": Stream,
+}
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_a_stream_of_arrow_is_read_to_its_end(make, name):
+    table = pa.table({"a": X[:, 0], "b": X[:, 1], "kind": pa.array(["u", None, "v"] * (N // 3))})
+    stream = STREAMS[name]
+    model = make().fit(stream(table), Y)
+    assert model.feature_names_in_.tolist() == ["a", "b", "kind"]
+    assert model.forest_.fingerprint() == make().fit(table, Y).forest_.fingerprint()
+    assert np.array_equal(model.predict(stream(table)), model.predict(table))
+
+
+def test_a_stream_that_fails_or_has_been_read_is_refused(make):
+    def fail():
+        yield pa.record_batch({"a": X[:10, 0]})
+        raise OSError("the line is dead")
+
+    with pytest.raises(
+        WealdError, match=r"X is RecordBatchReader, a stream of Arrow, that cannot be read: .*line is dead"
+    ):
+        make().fit(pa.RecordBatchReader.from_batches(pa.schema({"a": pa.float64()}), fail()), Y)
+    table = pa.table({"a": X[:, 0]})
+    reader = pa.RecordBatchReader.from_batches(table.schema, table.to_batches())
+    make().fit(reader, Y)
+    with pytest.raises(WealdError, match=r"no rows in it: 0 sample.*It can be read once only"):
+        make().fit(reader, Y)
+
+
+LAZY = {
+    "polars": lambda: pl.LazyFrame({"a": X[:, 0]}),
+    "dask": lambda: pytest.importorskip("dask.dataframe").from_pandas(frame(), npartitions=2),
+}
+
+
+@pytest.mark.parametrize("name", LAZY)
+def test_what_has_no_values_yet_is_refused_with_what_to_do(name):
+    """Forests take Dask's frames to a cluster; a tree needs the values."""
+    model = weald.DecisionTreeClassifier()
+    with pytest.raises(WealdError, match=r"X\.(collect|compute)\(\)"):
+        model.fit(LAZY[name](), Y)
 
 
 # --------------------------------------------------------------------------------- what has crashed or hung elsewhere
@@ -571,6 +683,35 @@ def test_what_has_crashed_others_does_not_crash(name):
     done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stdout == "all well\n"
+
+
+SUBINTERPRETERS = next((name for name in ("_interpreters", "_xxsubinterpreters") if find_spec(name)), None)
+WITHIN = """
+import sys
+sys.path[:] = PATH
+try:
+    import weald
+except ImportError as error:
+    print(error, flush=True)
+"""
+
+
+@pytest.mark.skipif(SUBINTERPRETERS is None, reason="this Python has no subinterpreters")
+def test_a_subinterpreter_is_refused_when_weald_is_imported():
+    """There the libraries below would wait for ever."""
+    source = f"""
+import sys, {SUBINTERPRETERS} as interpreters
+new = interpreters.create()
+getattr(interpreters, "exec", interpreters.run_string)(new, {WITHIN!r}.replace("PATH", repr(sys.path)))
+interpreters.destroy(new)
+import weald
+print(weald.RandomForestClassifier(2, random_state=0).fit([[0.0], [1.0]], [0, 1]).n_classes_)
+"""
+    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    refused, fitted = done.stdout.splitlines()
+    assert refused.startswith("weald runs in the main interpreter only")
+    assert fitted == "2"
 
 
 @pytest.mark.slow

@@ -140,6 +140,58 @@ def test_no_subset_of_categories_beats_the_one_that_is_found(n_classes, seed, wi
     assert found == pytest.approx(best, rel=1e-12) if not with_missing else found <= best * (1 + 1e-12)
 
 
+def impurity_mass(criterion, y):
+    """What is left to explain, times the rows: by NumPy alone."""
+    shares = np.unique(y, return_counts=True)[1] / len(y)
+    by_name = {
+        "gini": lambda: 1 - (shares**2).sum(),
+        "entropy": lambda: -(shares * np.log2(shares)).sum(),
+        "misclassification": lambda: 1 - shares.max(),
+        "squared_error": lambda: np.var(y),
+    }
+    return len(y) * by_name[criterion]()
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy", "misclassification", "squared_error"])
+@pytest.mark.parametrize("n_labels", [2, 3, 30])
+def test_a_penalty_takes_from_a_gain_what_labels_without_meaning_explain(criterion, n_labels):
+    """Labels without meaning explain (labels - 1) / (rows - 1) of what there is; two are as good as a number."""
+    rng = np.random.default_rng(n_labels)
+    labels, number = rng.permutation(np.arange(N) % n_labels), rng.normal(size=N)
+    y = (number + rng.normal(size=N) > 0.4).astype(int) if criterion != "squared_error" else number + rng.normal(size=N)
+    X = np.column_stack([labels, number])
+    kind = weald.DecisionTreeRegressor if criterion == "squared_error" else weald.DecisionTreeClassifier
+
+    def gain(feature):
+        """Of the root, where that feature alone is there, times the rows."""
+        tree = kind(criterion=criterion, max_depth=1, categorical_features=[0] if feature == 0 else None)
+        tree.fit(X[:, [feature]], y)
+        leaves = tree.apply(X[:, [feature]])
+        return impurity_mass(criterion, y) - sum(impurity_mass(criterion, y[leaves == leaf]) for leaf in set(leaves))
+
+    noise = (n_labels - 2) / (N - 1) * impurity_mass(criterion, y)
+    even = max(0.0, (gain(0) - gain(1)) / noise) if noise else 100.0  # then both are worth the same
+    for penalty in (0.0, 0.99 * even, 1.01 * even, 2 * even):
+        tree = kind(criterion=criterion, max_depth=1, categorical_features=[0], category_penalty=penalty).fit(X, y)
+        wins = gain(0) - penalty * noise > gain(1)
+        assert tree.forest_.feature[0] == (0 if wins else 1)
+
+
+def test_without_a_penalty_the_best_gain_wins(target):
+    X, y = FRAMES["pandas text"](columns()), TARGETS[target]
+    plain, none, some = (make_forest(target, category_penalty=c, max_features=None).fit(X, y) for c in (0.0, 0, 1.5))
+    assert plain.forest_.fingerprint() == none.forest_.fingerprint() != some.forest_.fingerprint()
+    assert (some.forest_.feature == 2).sum() < (plain.forest_.feature == 2).sum()  # forty towns
+
+
+def test_a_penalty_is_refused_where_it_means_nothing():
+    X = pd.DataFrame(columns())
+    with pytest.raises(weald.ParameterError, match="category_penalty=1 is for cuts that were searched for"):
+        weald.ExtraTreesRegressor(3, category_penalty=1.0).fit(X, SIGNAL)
+    with pytest.raises(weald.ParameterError, match="category_penalty=1 is for one target, but y has 2"):
+        weald.RandomForestRegressor(3, category_penalty=1.0).fit(X, np.column_stack([SIGNAL, SIZE]))
+
+
 def test_two_categories_are_cut_as_numbers_are():
     rng = np.random.default_rng(0)
     truth, x = rng.random(80) < 0.4, rng.normal(size=80)

@@ -242,15 +242,17 @@ def test_constraints_hold_when_cuts_are_listed_again(given):
 # ------------------------------------------------------------------------------------------------------- categories
 
 
-def test_cuts_of_categories_are_listed_again():
+@pytest.mark.parametrize("penalty", [0.0, 1.5])
+def test_cuts_of_categories_are_listed_again(penalty):
     rng = np.random.default_rng(1)
     colour = rng.choice(["red", "green", "blue", "white", "black"], 200)
     size = pd.Categorical(rng.choice(["s", "m", "l"], 200), ["s", "m", "l"], ordered=True)
     frame = pd.DataFrame({"colour": pd.Categorical(colour), "size": size, "weight": rng.normal(size=200).round(1)})
     y = 3.0 * (colour == "red") + 2.0 * (colour == "blue") + (size == "l") + rng.normal(size=200)
     frame.loc[rng.random(200) < 0.1, "colour"] = None
-    model = weald.DecisionTreeRegressor(min_samples_leaf=5).fit(frame, y)
+    model = weald.DecisionTreeRegressor(min_samples_leaf=5, category_penalty=penalty).fit(frame, y)
     nodes = model.nodes(frame="dict")
+    assert ("by chance" in str(model.explain_split(0, frame, y))) == (penalty > 0)
     for node in np.flatnonzero(nodes["left"] >= 0):
         cuts = model.explain_split(node, frame, y).candidates("dict")
         assert cuts["gain"][0] == pytest.approx(nodes["gain"][node], rel=1e-9)

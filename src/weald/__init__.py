@@ -52,6 +52,19 @@ if TYPE_CHECKING:  # what type checkers read; the same names and homes as below
     from weald.trees import DecisionTreeClassifier, DecisionTreeRegressor
     from weald.tuning import tune
 
+
+def _refuse_subinterpreters() -> None:
+    """Refuse an interpreter within another: there SciPy and the threads of the core wait for ever for the main one."""
+    known = next((name for name in ("_interpreters", "_xxsubinterpreters") if find_spec(name)), None)
+    if known is None:
+        return
+    interpreters = import_module(known)
+    if interpreters.get_current() != interpreters.get_main():
+        raise ImportError("weald runs in the main interpreter only, not in a subinterpreter. Use threads or processes.")
+
+
+_refuse_subinterpreters()
+
 # Where public names live. They are imported when they are first asked for, so that `import weald` and the command line
 # are quick.
 _HOMES = {

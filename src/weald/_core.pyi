@@ -72,7 +72,7 @@ def code_table(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writ
 class Growth:
     """How to grow, in plain numbers."""
 
-    def __init__(self, criterion: str, max_features: int, max_depth: int, min_samples_split: int, min_samples_leaf: int, min_weight_fraction_leaf: float, min_impurity_decrease: float, max_leaf_nodes: int, bootstrap: bool, n_draws: int, class_weight: str, class_weights: Sequence[float], strata: str, draws: Sequence[int], random_cuts: bool, monotonic: Sequence[int], interaction_groups: Sequence[Sequence[int]], max_interacting: int, feature_weights: Sequence[float]) -> None: ...
+    def __init__(self, criterion: str, max_features: int, max_depth: int, min_samples_split: int, min_samples_leaf: int, min_weight_fraction_leaf: float, min_impurity_decrease: float, max_leaf_nodes: int, bootstrap: bool, n_draws: int, class_weight: str, class_weights: Sequence[float], strata: str, draws: Sequence[int], random_cuts: bool, monotonic: Sequence[int], interaction_groups: Sequence[Sequence[int]], max_interacting: int, feature_weights: Sequence[float], category_penalty: float) -> None: ...
 
 def grow(codes: Codes, growth: Growth, seed: int, first_tree: int, n_trees: int, n_threads: int, watch: object | None) -> dict:
     """Grow trees; returns their arrays by name."""

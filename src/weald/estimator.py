@@ -591,6 +591,7 @@ def _is_plain(model: TreeModel, X: Any) -> bool:
         and X.dtype.char in "df"
         and X.dtype.isnative
         and X.shape[0] > 0
+        and (X.base is None or (type(X.base) is np.ndarray and X.base.base is None))  # not mapped from a file
         and "forest_" in vars(model)
         and X.shape[1] == model.n_features_in_
         and not hasattr(model, "feature_names_in_")

@@ -94,7 +94,8 @@ class SplitExplanation:
 class Cut(NamedTuple):
     """A cut, and all that decides whether it wins: least is best."""
 
-    key: tuple[float, float, int, int, int]  # -score, -tie score, turn of its feature, unevenness, place among its cuts
+    # Less its noise -score, -tie score, turn of its feature, -score, unevenness, place among its cuts
+    key: tuple[float, float, int, float, int, int]
     split: reference.Split
     words: Question
     gain: float
@@ -238,7 +239,7 @@ def _list_cuts(tree: reference.Tree, node: reference.Node, names: Names) -> list
         has_missing = reference.has_missing(tree, node.ranks, feature)
         splits = list(reference.cuts_of_feature(tree, node, feature))
         for place, split in enumerate(splits):
-            key = (-split.score, -split.tie_score, turn, split.unevenness, place)
+            key = (-split.worth, -split.tie_score, turn, -split.score, split.unevenness, place)
             words = _ask(tree, split, names, has_missing=has_missing)
             gain = max(0.0, split.score - undivided) / float(node.tally.weight)
             cuts.append(Cut(key, split, words, reference.ldexp(gain, -tree.decrease_unit)))
@@ -302,13 +303,15 @@ def _compare(cuts: list[Cut]) -> str:
     if len(cuts) == 1:
         return f"{won}: it is the only cut."
     following = cuts[1]
-    if best.split.score > following.split.score:
-        return f"{won}: no other cut gains as much. The next, {following.words.left}, gains {following.gain:.6f}."
-    n_equal = sum(cut.split.score == best.split.score for cut in cuts)
+    if best.split.worth > following.split.worth:
+        less = ", less what labels may gain by chance" if any(cut.split.noise for cut in cuts) else ""
+        return f"{won}: no other cut gains as much{less}. The next, {following.words.left}, gains {following.gain:.6f}."
+    n_equal = sum(cut.split.worth == best.split.worth for cut in cuts)
     among = f"{won} among {n_equal} cuts of equal gain: "
     reasons = (
         "by Gini, which breaks ties, it gains most.",
         f"{best.words.name} was looked at before {following.words.name}.",
+        "it gains most.",
         "its sides are the most even.",
         "it comes first: lower thresholds do, then missing values on the right.",
     )

@@ -83,6 +83,9 @@ class RandomForestClassifier(RandomForest, TreeClassifier):
     feature_weights : array of float, dict or None, default=None
         How likely each feature is drawn, in proportion; a feature of weight 0 is never looked at. A dict is by name,
         features that it leaves out weigh 1. None: all alike.
+    category_penalty : float, default=0.0
+        What each category beyond two costs a feature where it is compared with others: so many times what labels
+        without meaning would gain. 0.0: gains are compared as they are. Try 1.5 where columns have many labels.
     voting : {"soft", "hard"}, default="soft"
         What a tree says of a row: the class shares of its leaf, or one vote for the commonest class.
     resampling : {"bagging", "boosting", "arcing"}, default="bagging"
@@ -183,6 +186,7 @@ class RandomForestClassifier(RandomForest, TreeClassifier):
         monotonic_cst: Any = None,
         interaction_cst: Any = None,
         feature_weights: Any = None,
+        category_penalty: float = 0.0,
         voting: str = "soft",
         resampling: str = "bagging",
         max_bins: int | None = 65535,
@@ -213,6 +217,7 @@ class RandomForestClassifier(RandomForest, TreeClassifier):
         self.monotonic_cst = monotonic_cst
         self.interaction_cst = interaction_cst
         self.feature_weights = feature_weights
+        self.category_penalty = category_penalty
         self.voting = voting
         self.resampling = resampling
         self.max_bins = max_bins
@@ -326,6 +331,9 @@ class RandomForestRegressor(RandomForest, TreeRegressor):
     feature_weights : array of float, dict or None, default=None
         How likely each feature is drawn, in proportion; a feature of weight 0 is never looked at. A dict is by name,
         features that it leaves out weigh 1. None: all alike.
+    category_penalty : float, default=0.0
+        What each category beyond two costs a feature where it is compared with others: so many times what labels
+        without meaning would gain. 0.0: gains are compared as they are. Try 1.5 where columns have many labels.
     max_bins : int or None, default=65535
         Columns with more distinct values than this are cut into so many codes of about equal weight. None keeps every
         value.
@@ -414,6 +422,7 @@ class RandomForestRegressor(RandomForest, TreeRegressor):
         monotonic_cst: Any = None,
         interaction_cst: Any = None,
         feature_weights: Any = None,
+        category_penalty: float = 0.0,
         max_bins: int | None = 65535,
         max_estimators: int = 1000,
         engine: str = "auto",
@@ -441,6 +450,7 @@ class RandomForestRegressor(RandomForest, TreeRegressor):
         self.monotonic_cst = monotonic_cst
         self.interaction_cst = interaction_cst
         self.feature_weights = feature_weights
+        self.category_penalty = category_penalty
         self.max_bins = max_bins
         self.max_estimators = max_estimators
         self.engine = engine

@@ -1,6 +1,7 @@
 """Any data frame -> columns of numbers or of labels. The only file that knows data frames.
 
     as_frame     see X as a frame if it is one: pandas, polars, pyarrow, and whatever narwhals reads
+    take_stream  a stream of Arrow as a frame
     float_array  a frame of floats as it is, where the library can hand it over
     FrameColumn  a column: what it is by its type, its numbers, its labels
 
@@ -9,6 +10,7 @@ find them without making a Python object of each cell.
 """
 
 from collections.abc import Sequence
+from importlib.util import find_spec
 from typing import Any
 
 import narwhals as nw
@@ -29,6 +31,28 @@ def as_frame(X: Any) -> "nw.DataFrame[Any] | None":
         message = "X is a lazy data frame, which has no values yet. Collect it: X.collect(), or X.df() in DuckDB."
         raise DataTypeError(message)
     return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def take_stream(X: Any) -> "nw.DataFrame[Any] | None":
+    """Read a stream of Arrow to its end if X is one: what queries return, and whatever else speaks Arrow in columns.
+
+    Single columns speak it too, but know neither a schema nor how not to be an array.
+    """
+    if not hasattr(X, "__arrow_c_stream__") or (hasattr(X, "__array__") and not hasattr(X, "schema")):
+        return None
+    stream = f"X is {type(X).__name__}, a stream of Arrow,"
+    backend: Any = next((name for name in ("pyarrow", "polars", "pandas") if find_spec(name)), None)
+    if backend is None:
+        raise DataTypeError(
+            f"{stream} and no library that reads it is installed. Install pyarrow, or give a data frame."
+        )
+    try:
+        frame = nw.DataFrame.from_arrow(X, backend=backend)
+    except Exception as error:  # what a stream may raise is up to whoever writes it
+        raise DataError(f"{stream} that cannot be read: {error}. Give a data frame.") from error
+    if not len(frame):
+        raise DataError(f"{stream} and there are no rows in it: 0 sample(s). It can be read once only.")
+    return frame
 
 
 def _refuse_twins(names: list[Any]) -> None:

@@ -27,7 +27,7 @@ WORDS: dict[str, tuple[params.Kind, ...]] = {
 }
 
 # What a forest's parameters say of single features means nothing where features are prototypes.
-DROPPED = ("monotonic_cst", "interaction_cst", "feature_weights", "missing")
+DROPPED = ("monotonic_cst", "interaction_cst", "feature_weights", "category_penalty", "missing")
 ADDED: dict[str, tuple[Any, str]] = {
     "kernel": (
         "gaussian",

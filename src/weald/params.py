@@ -53,6 +53,7 @@ class Growth:
     interaction_groups: tuple[tuple[int, ...], ...] = ()  # features that may meet on a path; empty: all may
     max_interacting: int = 0  # most features that may meet on a path; 0: no limit
     feature_weights: tuple[float, ...] = ()  # how likely each feature is drawn; empty: all alike
+    category_penalty: float = 0.0  # what a category beyond two costs, in gains that labels without meaning have
 
     def bags(self, design: int = 0) -> Bags:
         """Say how bags are drawn from a table, of whose groups and strata `design` is the fingerprint."""
@@ -224,6 +225,7 @@ KINDS: dict[str, tuple[Kind, ...]] = {
     "monotonic_cst": (BY_FEATURE, NOTHING),
     "interaction_cst": (GROUPS, Name(("pairwise", "no_interactions")), NOTHING),
     "feature_weights": (BY_FEATURE, NOTHING),
+    "category_penalty": (Number(0, 1000),),
     "voting": (Name(("soft", "hard")),),
     "max_bins": (Whole(2, MAX_BINS), NOTHING),
     "engine": (Name(ENGINES),),
@@ -344,7 +346,24 @@ def resolve(given: Mapping[str, Any], table: Table, classes: Any, names: Sequenc
         interaction_groups=groups,
         max_interacting=max_interacting,
         feature_weights=constraints.weigh_features(given.get("feature_weights"), features),
+        category_penalty=_penalise(given, table),
     )
+
+
+def _penalise(given: Mapping[str, Any], table: Table) -> float:
+    """Say what a category beyond two costs; refuse it where it means nothing."""
+    penalty = float(given.get("category_penalty", 0.0))
+    if penalty and given.get("splitter") == "random":
+        raise ParameterError(
+            f"category_penalty={penalty:g} is for cuts that were searched for, but cuts are drawn at random here. Set "
+            "category_penalty=0."
+        )
+    if penalty and table.targets is not None:
+        raise ParameterError(
+            f"category_penalty={penalty:g} is for one target, but y has {table.targets.n_targets}. Set "
+            "category_penalty=0, or fit a forest for each target."
+        )
+    return penalty
 
 
 def count_features(max_features: Any, n_features: int) -> int:

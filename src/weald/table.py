@@ -18,8 +18,9 @@ from scipy import sparse
 from sklearn.utils.validation import check_array, validate_data
 
 from weald.errors import DataError, DataTypeError, WealdError
-from weald.frames import FrameColumn, as_frame, columns_of, float_array
+from weald.frames import FrameColumn, as_frame, columns_of, float_array, take_stream
 from weald.lazily import is_lazy
+from weald.mapped import refuse_cut_short
 from weald.model import FloatArray
 from weald.objects import (
     LARGEST_EXACT,
@@ -135,12 +136,13 @@ def read_features(estimator: Any, X: Any, *, reset: bool) -> Matrix:
             "that is here: X.compute()."
         )
     frame = as_frame(X)
+    frame = take_stream(X) if frame is None else frame
     array = None if frame is not None else _array_of(X)
     columns = _columns_of(frame, array)
     if not reset:
         _refuse_other_number(estimator, columns, by_name=frame is not None)
     try:
-        validate_data(estimator, X if array is None else array, reset=reset, skip_check_array=True)
+        validate_data(estimator, frame.to_native() if frame is not None else array, reset=reset, skip_check_array=True)
         if reset:
             names = getattr(estimator, "feature_names_in_", None)
             values, estimator.schema_ = _learn(columns, rules_of(estimator), None if names is None else tuple(names))
@@ -242,7 +244,9 @@ class ArrayColumn:
 def _columns_of(frame: Any, array: npt.NDArray[Any] | None) -> _Columns:
     """See a frame or an array as columns."""
     if array is None:
-        return _Columns(columns_of(frame), float_array(frame))
+        floats = float_array(frame)
+        refuse_cut_short(floats, "X")
+        return _Columns(columns_of(frame), floats)
     is_floats = array.dtype.kind != "O"
     return _Columns([ArrayColumn(array, f) for f in range(array.shape[1])], array if is_floats else None)
 
@@ -311,6 +315,7 @@ def _array_of(X: Any) -> npt.NDArray[Any]:
             array = np.array(X, dtype=object)  # rows of text and numbers: NumPy would make text of the numbers
     except (ValueError, TypeError) as error:
         raise DataError(f"X cannot be read as a table of numbers: {error}") from error
+    refuse_cut_short(array, "X")
     _refuse_no_table(array)
     if array.dtype.kind in "iu":
         warn_of_rounding(array, "X")
@@ -345,6 +350,8 @@ def _refuse_no_table(array: npt.NDArray[Any]) -> None:
 
 def _read_stored(estimator: Any, X: Any, *, reset: bool) -> Matrix:
     """Read a sparse X, whose columns are numbers, all of them."""
+    for part in ("data", "indices", "indptr"):
+        refuse_cut_short(getattr(X, part, None), "X")
     stored: Matrix = read_sparse(estimator, X, reset=reset, allow_missing=rules_of(estimator).missing != "error")
     if reset:
         estimator.schema_ = Schema(None, (None,) * X.shape[1])

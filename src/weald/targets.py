@@ -15,6 +15,7 @@ from sklearn.exceptions import DataConversionWarning
 
 from weald.errors import DataError, DataTypeError, warn
 from weald.frames import as_frame
+from weald.mapped import refuse_cut_short
 from weald.model import FloatArray
 from weald.objects import is_null, numbers_of_objects
 
@@ -126,6 +127,7 @@ def read_column(y: Any, name: str) -> npt.NDArray[Any]:
         array = np.asarray(y)
     except (ValueError, TypeError) as error:
         raise DataError(f"{name} cannot be read as a column: {error}") from error
+    refuse_cut_short(array, name)
     if array.ndim == 2 and array.shape[1] > 1:
         raise DataError(f"{name} has {array.shape[1]} columns. Give one value for each row.")
     if array.dtype.kind in "cV":

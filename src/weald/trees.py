@@ -262,6 +262,9 @@ class DecisionTreeClassifier(SingleTree, TreeClassifier):
     feature_weights : array of float, dict or None, default=None
         How likely each feature is drawn, in proportion; a feature of weight 0 is never looked at. A dict is by name,
         features that it leaves out weigh 1. None: all alike.
+    category_penalty : float, default=0.0
+        What each category beyond two costs a feature where it is compared with others: so many times what labels
+        without meaning would gain. 0.0: gains are compared as they are. Try 1.5 where columns have many labels.
     max_bins : int or None, default=65535
         Columns with more distinct values than this are cut into so many codes of about equal weight. None keeps every
         value.
@@ -339,6 +342,7 @@ class DecisionTreeClassifier(SingleTree, TreeClassifier):
         monotonic_cst: Any = None,
         interaction_cst: Any = None,
         feature_weights: Any = None,
+        category_penalty: float = 0.0,
         max_bins: int | None = 65535,
         engine: str = "auto",
         n_jobs: int | None = None,
@@ -362,6 +366,7 @@ class DecisionTreeClassifier(SingleTree, TreeClassifier):
         self.monotonic_cst = monotonic_cst
         self.interaction_cst = interaction_cst
         self.feature_weights = feature_weights
+        self.category_penalty = category_penalty
         self.max_bins = max_bins
         self.engine = engine
         self.n_jobs = n_jobs
@@ -413,6 +418,9 @@ class DecisionTreeRegressor(SingleTree, TreeRegressor):
     feature_weights : array of float, dict or None, default=None
         How likely each feature is drawn, in proportion; a feature of weight 0 is never looked at. A dict is by name,
         features that it leaves out weigh 1. None: all alike.
+    category_penalty : float, default=0.0
+        What each category beyond two costs a feature where it is compared with others: so many times what labels
+        without meaning would gain. 0.0: gains are compared as they are. Try 1.5 where columns have many labels.
     max_bins : int or None, default=65535
         Columns with more distinct values than this are cut into so many codes of about equal weight. None keeps every
         value.
@@ -482,6 +490,7 @@ class DecisionTreeRegressor(SingleTree, TreeRegressor):
         monotonic_cst: Any = None,
         interaction_cst: Any = None,
         feature_weights: Any = None,
+        category_penalty: float = 0.0,
         max_bins: int | None = 65535,
         engine: str = "auto",
         n_jobs: int | None = None,
@@ -504,6 +513,7 @@ class DecisionTreeRegressor(SingleTree, TreeRegressor):
         self.monotonic_cst = monotonic_cst
         self.interaction_cst = interaction_cst
         self.feature_weights = feature_weights
+        self.category_penalty = category_penalty
         self.max_bins = max_bins
         self.engine = engine
         self.n_jobs = n_jobs

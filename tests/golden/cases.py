@@ -31,6 +31,8 @@ WAYS = {
     "two on a path": {"max_interacting": 2, "max_leaf_nodes": 12},
     "weighed features": {"feature_weights": (1.0, 0.25, 3.0, 0.0, 1.0)},
 }
+# Where there are categories.
+CATEGORY_WAYS = {"penalised categories": {"category_penalty": 1.5}}
 # Where there are no categories, whose order and places mean nothing.
 NUMBER_WAYS = {"random cuts": {"random_cuts": True, "bootstrap": False}}
 BOUND_WAYS = {
@@ -81,7 +83,9 @@ def make_cases() -> dict[str, tuple[Table, Growth, int]]:
             table = make_table(kind, of_classes=is_of_classes(criterion))
             for way, given in WAYS.items():
                 cases[f"{criterion}, {kind}, {way}"] = (table, make_growth(table, criterion, given), bins(kind))
-            ways = {} if table.categorical else NUMBER_WAYS | (BOUND_WAYS if table.n_classes in {0, 2} else {})
+            ways = (
+                CATEGORY_WAYS if table.categorical else NUMBER_WAYS | (BOUND_WAYS if table.n_classes in {0, 2} else {})
+            )
             for way, given in ways.items():
                 cases[f"{criterion}, {kind}, {way}"] = (table, make_growth(table, criterion, given), bins(kind))
             for class_weight in ("table", "bag") if is_of_classes(criterion) else ():

@@ -207,8 +207,8 @@ def _draw_growth(dice, table, criterion):
         n_draws=usually(dice, table.size, lambda d: d.randint(1, 2 * table.size)) if bootstrap else table.size,
         class_weight=class_weight,
         class_weights=tuple(shares),
-        random_cuts=dice.random() < 0.25,
         **_draw_constraints(dice, table),
+        **dice.choice([{"random_cuts": True}, {"category_penalty": 1.5}, {}, {}]),
     )
 
 

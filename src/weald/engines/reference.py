@@ -506,6 +506,7 @@ class Growth:
     interaction_groups: Sequence[Sequence[int]] = ()  # features that may meet on a path; empty: all may
     max_interacting: int = 0  # most features that may meet on a path; 0: no limit
     feature_weights: Sequence[float] = ()  # how likely each feature is drawn; empty: all alike
+    category_penalty: float = 0.0  # what a category beyond two costs, in gains that labels without meaning have
 
 
 @dataclass
@@ -522,6 +523,12 @@ class Split:
     unevenness: int
     left: Tally
     right: Tally
+    noise: float = 0.0  # what it may score by chance, as far as that is not to count against other features
+
+    @property
+    def worth(self) -> float:
+        """What is compared with the cuts of other features."""
+        return self.score - self.noise
 
     @property
     def cuts_off_missing(self) -> bool:
@@ -539,7 +546,7 @@ class Split:
         """Compare with the best cut of features drawn earlier: on a tie the earlier feature stays."""
         if other is None:
             return True
-        return (self.score, self.tie_score) > (other.score, other.tie_score)
+        return (self.worth, self.tie_score) > (other.worth, other.tie_score)
 
 
 @dataclass
@@ -758,6 +765,7 @@ def cuts_of_feature(tree: Tree, node: "Node", feature: int) -> Iterator[Split]:
     term = CRITERIA[tree.growth.criterion]
     tie_term = TIE_BREAKERS.get(tree.growth.criterion)
     cuts = random_candidate if tree.growth.random_cuts else candidates
+    noise = noise_of_labels(tree, node, feature)
     for candidate in cuts(tree, node, feature):
         left, right = candidate.left, node.tally.minus(candidate.left)
         if min(left.size, right.size) < tree.growth.min_samples_leaf:
@@ -775,9 +783,42 @@ def cuts_of_feature(tree: Tree, node: "Node", feature: int) -> Iterator[Split]:
             unevenness=abs(left.weight - right.weight),
             left=left,
             right=right,
+            noise=noise,
         )
         if obeys(tree, node, split):
             yield split
+
+
+def noise_of_labels(tree: Tree, node: "Node", feature: int) -> float:
+    """Say what a cut by many categories may score by chance, as far as it is not to count.
+
+    Labels without meaning explain a share of (labels - 1) / (rows - 1) of what there is to explain, on average. Two
+    labels can be cut in one way, so the penalty begins with the third.
+    """
+    column, tally = tree.coded.columns[feature], node.tally
+    if not tree.growth.category_penalty or not column.is_categorical:
+        return 0.0
+    n_labels = len({column.codes[r] for r in node.ranks} - {None})
+    if n_labels <= 2:
+        return 0.0
+    return tree.growth.category_penalty * float(n_labels - 2) * mixed(tree, node) / float(tally.size - 1)
+
+
+def mixed(tree: Tree, node: "Node") -> float:
+    """Say what a node would gain if its sides were pure: the score of one class, or the squares about the mean."""
+    tally = node.tally
+    if tree.target.n_classes:
+        term = CRITERIA[tree.growth.criterion]
+        return term(Tally(tally.size, tally.weight, [tally.weight]), 0) - term(tally, 0)
+    squares, explained = squares_about_mean(tree, node)
+    return max(0.0, squares - explained)
+
+
+def squares_about_mean(tree: Tree, node: "Node") -> tuple[float, float]:
+    """Sum the squares about the node's mean, rounded down, and say how much of it is due to the rounding."""
+    mean = node.tally.total // node.tally.weight
+    squares = sum(tree.bag.weights[r] * (tree.target.labels[r] - mean) ** 2 for r in node.ranks)
+    return float(squares), squared_error(node.tally, mean)
 
 
 def best_split_of_feature(tree: Tree, node: "Node", feature: int) -> Split | None:
@@ -1009,10 +1050,8 @@ def bounded_value(node: Node) -> float:
 
 def variance(tree: Tree, node: Node) -> float:
     """Mean squared deviation of a node's targets from their mean."""
-    weight, mean = node.tally.weight, node.tally.total // node.tally.weight
-    squares = sum(tree.bag.weights[r] * (tree.target.labels[r] - mean) ** 2 for r in node.ranks)
-    a = float(node.tally.total - weight * mean)
-    spread = (float(squares) - a * a / float(weight)) / float(weight)
+    squares, explained = squares_about_mean(tree, node)
+    spread = (squares - explained) / float(node.tally.weight)
     return ldexp(max(0.0, spread), -2 * tree.target.exponent)
 
 
