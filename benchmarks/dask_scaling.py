@@ -1,11 +1,12 @@
 """How much faster is a forest on more workers, and what does the cluster itself cost? On 1,000,000 x 28.
 
-    python benchmarks/dask_scaling.py [--workers 1,2] [--rows 1000000] [--trees 20] [--peers] [--write]
+    python benchmarks/dask_scaling.py [--workers 1,2] [--threads 1] [--rows 1000000] [--trees 20] [--peers] [--write]
 
-Each number of workers has a `LocalCluster` of its own: processes of one thread each. The same forest is grown by the
+Each number of workers has a `LocalCluster` of its own: processes of some threads each. The same forest is grown by the
 local engine on as many threads. The overhead is what the cluster takes longer, less the time in which codes travel (the
-longest of any worker). Bytes are counted where they are written: between workers, and to and from this process, in
-which client and scheduler live. `--peers` measures others on the same cluster, those that are installed.
+longest of any worker). Stages are told apart by their tasks: a stage ends with its last task. Bytes are counted where
+they are written: between workers, and to and from this process, in which client and scheduler live. `--peers` measures
+others on the last of these clusters, those that are installed, with trees of a depth that all of them can bear.
 
 It needs no network. Beside weald: dask, distributed, cloudpickle, click, fsspec, locket, msgpack, packaging, partd,
 psutil, pyyaml, sortedcontainers, tblib, toolz, tornado, urllib3, zict; and joblib, numpy, scipy, scikit-learn,
@@ -52,25 +53,65 @@ def count_what_is_written():
 
 
 def tell_what_was_written(dask_worker):
-    """Bytes that a worker wrote, those to other workers, and the seconds in which it received some from them."""
-    sent = sum(entry["total"] for entry in dask_worker.transfer_outgoing_log)
-    waited = sum(entry["duration"] for entry in dask_worker.transfer_incoming_log)
-    return TCP.n_written, sent, waited
+    """Bytes that a worker wrote, and those to other workers (who name themselves, as the client does not)."""
+    return TCP.n_written, sum(entry["total"] for entry in dask_worker.transfer_outgoing_log if entry["who"])
+
+
+# What happens -> the tasks that do it.
+STAGES = {
+    "read labels and values": ("_read_labels", "settle_labels", "_read_part", "_kept"),
+    "choose a sample": ("survey_part", "settle_survey", "_highest_of", "_rows_of", "sample_values"),
+    "cut columns": ("cut_columns", "join_cuts", "outline", "find_distinct", "join_distinct", "settle_cuts"),
+    "code": ("code_part", "find_highs", "join_highs", "join_chunks"),
+    "grow trees": ("grow_trees",),
+}
+TRAVEL, BRING = "codes travel", "bring the forest here"
+
+
+class Stages:
+    """Seconds and bytes of each stage of a fit, from what Dask noted of its tasks."""
+
+    def __init__(self, noted, began, ended):
+        self.seconds, self.bytes, last = {}, {}, began
+        for stage, names in STAGES.items():
+            tasks = [task for task in noted if distributed.utils.key_split(task["key"]) in names]
+            end = max(stop for task in tasks for _, stop in spans(task, "compute"))
+            self.seconds[stage], last = end - last, max(last, end)
+            self.bytes[stage] = sum(task["nbytes"] for task in tasks)
+        grown = [task for task in noted if distributed.utils.key_split(task["key"]) == "grow_trees"]
+        waits = {task["worker"]: [] for task in grown}
+        for task in grown:
+            waits[task["worker"]] += spans(task, "transfer")
+        self.moving = max(union(of_worker) for of_worker in waits.values())
+        self.seconds["grow trees"] -= self.moving
+        self.seconds[TRAVEL], self.seconds[BRING] = self.moving, ended - last
+
+
+def spans(task, action):
+    return [(entry["start"], entry["stop"]) for entry in task["startstops"] if entry["action"] == action]
+
+
+def union(intervals):
+    """How long at least one of them lasts."""
+    total, reached = 0.0, 0.0
+    for start, stop in sorted(intervals):
+        total, reached = total + max(0.0, stop - max(start, reached)), max(stop, reached)
+    return total
 
 
 class Cluster:
     """A cluster of so many processes, and the data on it."""
 
-    def __init__(self, n_workers, X, y):
+    def __init__(self, n_workers, n_threads, X, y):
         self.stack = contextlib.ExitStack()
         self.local = self.stack.enter_context(
             distributed.LocalCluster(
-                n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=0,
-                silence_logs=logging.CRITICAL,
+                n_workers=n_workers, threads_per_worker=n_threads, processes=True, dashboard_address=None,
+                memory_limit=0, silence_logs=logging.CRITICAL,
             )
         )  # fmt: skip
         self.client = self.stack.enter_context(distributed.Client(self.local))
-        size = -(-len(y) // (2 * n_workers))
+        size = -(-len(y) // (2 * n_workers * n_threads))
         lazy = da.from_array(X, chunks=(size, X.shape[1])), da.from_array(y, chunks=size)
         self.X, self.y = self.client.persist(lazy)
         distributed.wait([self.X, self.y])
@@ -90,19 +131,21 @@ def fit_weald(cluster, n_trees):
     before = cluster.client.run(tell_what_was_written)
     count_what_is_written()
     forest = weald.RandomForestClassifier(n_estimators=n_trees, **how)
-    seconds = measure.clock(lambda: forest.fit(cluster.X, cluster.y))
+    with distributed.get_task_stream(cluster.client) as noted:
+        began = time.time()  # Dask notes this clock
+        seconds = measure.clock(lambda: forest.fit(cluster.X, cluster.y))
+        stages = (began, time.time())
     out = TCP.n_written
     told = {
         name: [now - then for now, then in zip(counts, before[name], strict=True)]
         for name, counts in cluster.client.run(tell_what_was_written).items()
     }
-    between = sum(sent for _, sent, _ in told.values())
-    to_here = sum(everything for everything, _, _ in told.values()) - between
-    moving = max(waited for _, _, waited in told.values())
-    size = sum(array.nbytes for array in vars(forest.forest_).values() if hasattr(array, "nbytes"))
+    between = sum(sent for _, sent in told.values())
+    to_here = sum(everything for everything, _ in told.values()) - between
+    stages = Stages(noted.data, *stages)
     return {
-        "seconds": seconds, "moving": moving, "between": between, "out": out, "in": to_here, "forest": size,
-        "print": forest.forest_.fingerprint(),
+        "seconds": seconds, "moving": stages.moving, "between": between, "out": out, "in": to_here,
+        "forest": forest.forest_.n_bytes, "stages": stages, "print": forest.forest_.fingerprint(),
     }  # fmt: skip
 
 
@@ -117,15 +160,15 @@ def fit_local(X, y, n_threads, n_trees):
 # ------------------------------------------------------------------------------------------------------------- peers
 
 
-def fit_scikit_learn(cluster, X, y, n_trees):
+def fit_scikit_learn(cluster, X, y, how):
     """scikit-learn, its trees dealt out by joblib."""
-    forest = importlib.import_module("sklearn.ensemble").RandomForestClassifier(n_trees, n_jobs=-1, random_state=0)
+    forest = importlib.import_module("sklearn.ensemble").RandomForestClassifier(**how, n_jobs=-1)
     with joblib.parallel_config("dask", scatter=[X, y]):
         return measure.clock(lambda: forest.fit(X, y))
 
 
-def fit_xgboost(cluster, X, y, n_trees):
-    made = boosters.make_xgboost("Classifier", n_estimators=n_trees, max_features=int(28**0.5) / 28, random_state=0)
+def fit_xgboost(cluster, X, y, how):
+    made = boosters.make_xgboost("Classifier", max_features=int(X.shape[1] ** 0.5) / X.shape[1], **how)
     kind = importlib.import_module("xgboost.dask").DaskXGBRFClassifier
     forest = kind(
         **{name: value for name, value in made.get_params().items() if value is not None and name != "n_jobs"}
@@ -133,28 +176,34 @@ def fit_xgboost(cluster, X, y, n_trees):
     return measure.clock(lambda: forest.fit(cluster.X, cluster.y))
 
 
-def fit_lightgbm(cluster, X, y, n_trees):
-    made = boosters.make_lightgbm("Classifier", n_estimators=n_trees, max_features=int(28**0.5) / 28, random_state=0)
+def fit_lightgbm(cluster, X, y, how):
+    made = boosters.make_lightgbm("Classifier", max_features=int(X.shape[1] ** 0.5) / X.shape[1], **how)
     kind = importlib.import_module("lightgbm").DaskLGBMClassifier
     forest = kind(**{name: value for name, value in made.get_params().items() if name != "n_jobs"})
     return measure.clock(lambda: forest.fit(cluster.X, cluster.y))
 
 
+def fit_weald_too(cluster, X, y, how):
+    forest = importlib.import_module("weald").RandomForestClassifier(**how, engine="dask")
+    return measure.clock(lambda: forest.fit(cluster.X, cluster.y))
+
+
 PEERS = {
+    "weald": ("weald", fit_weald_too),
     "scikit-learn": ("scikit-learn + joblib's Dask backend", fit_scikit_learn),
     "xgboost": ("XGBoost-Dask, random forest", fit_xgboost),
     "lightgbm": ("LightGBM-Dask, random forest", fit_lightgbm),
 }
 
 
-def measure_peers(cluster, X, y, n_trees):
+def measure_peers(cluster, X, y, given):
     """Seconds of each peer that is installed; None: it failed."""
-    found = {}
+    found, how = {}, {"n_estimators": given.peer_trees, "max_depth": given.peer_depth, "random_state": 0}
     for package, (title, fit) in PEERS.items():
         if not measure.version_of(package) and not measure.version_of(f"{package}-cpu"):
             continue
         try:
-            found[title] = fit(cluster, X, y, n_trees)
+            found[title] = fit(cluster, X, y, how)
         except Exception as error:  # noqa: BLE001  (one library must not stop the others)
             measure.say(f"{title} failed: {error!r}")
             found[title] = None
@@ -167,68 +216,107 @@ def measure_peers(cluster, X, y, n_trees):
 TEXT = """\
 {table}
 
-Seconds to grow {trees} trees from {rows:,} rows of {columns} columns; a worker is a process with one thread, and the
-local engine has as many threads. Codes travel while nothing else happens on a worker, so that time is left out of the
-overhead. All forests have the same fingerprint. {peers}Measured {repeats} with `benchmarks/dask_scaling.py` on
+Seconds to grow {trees} trees from {rows:,} rows of {columns} columns; a worker is a process with {threads}, and the
+local engine has as many threads as all of them. The time in which codes travel is left out of the overhead. All forests
+have the same fingerprint. Where the time goes, and the bytes that tasks leave or move (with the most workers):
+
+{stages}
+
+{peers}Measured {repeats} with `benchmarks/dask_scaling.py` on
 {machine}."""
+
+PEERS_TEXT = """\
+Others on the same cluster of {workers} workers, {trees} trees of depth {depth} from the same table; those that divide
+the rows among the workers, or look at 256 thresholds, do not grow the same forest:
+
+{table}
+
+"""
 
 
 def megabytes(n_bytes):
     return f"{n_bytes / 1e6:,.1f} MB"
 
 
-def measure_workers(n_workers, X, y, given):
+def measure_workers(n_workers, X, y, given, *, peers):
     """Return the best local fit, the best one on a cluster, and what peers take."""
-    local = [fit_local(X, y, n_workers, given.trees) for _ in range(given.repeats)]
-    cluster = Cluster(n_workers, X, y)
+    local = [fit_local(X, y, n_workers * given.threads, given.trees) for _ in range(given.repeats)]
+    cluster = Cluster(n_workers, given.threads, X, y)
     there = [fit_weald(cluster, given.trees) for _ in range(given.repeats)]
-    peers = measure_peers(cluster, X, y, given.trees) if given.peers else {}
+    found = measure_peers(cluster, X, y, given) if peers else {}
     cluster.close()
     if len({run["print"] for run in (*local, *there)}) > 1:
         raise SystemExit("the cluster grew another forest")
     best = [min(runs, key=lambda run: run["seconds"]) for runs in (local, there)]
     measure.say(n_workers, "workers:", *best)
-    return *best, peers
+    return *best, found
+
+
+def table_of_stages(numbers, runs):
+    """Seconds by stage for each number of workers; bytes for the last."""
+    order = [*list(STAGES)[:-1], TRAVEL, "grow trees", BRING]
+    last = runs[-1]
+    size = last["stages"].bytes | {TRAVEL: last["between"], BRING: last["in"]}
+    rows = [
+        [stage, *(measure.digits(run["stages"].seconds[stage], 2) for run in runs), megabytes(size[stage])]
+        for stage in order
+    ]
+    return measure.markdown(["stage", *(f"seconds, {n} worker{'s' * (n > 1)}" for n in numbers), "bytes"], rows)
+
+
+def table_of_peers(given, n_workers, found):
+    rows = [[title, "failed" if seconds is None else measure.digits(seconds)] for title, seconds in found.items()]
+    return PEERS_TEXT.format(
+        workers=n_workers,
+        trees=given.peer_trees,
+        depth=given.peer_depth,
+        table=measure.markdown(["library", "seconds"], rows),
+    )
 
 
 def main():
     parser = measure.options(__doc__, PAGE)
     parser.add_argument("--workers", default="1,2", help="numbers with commas")
+    parser.add_argument("--threads", type=int, default=1, help="of each worker")
     parser.add_argument("--trees", type=int, default=20)
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--data", default="collisions")
     parser.add_argument("--peers", action="store_true")
+    parser.add_argument("--peer-trees", type=int, default=10)
+    parser.add_argument("--peer-depth", type=int, default=12)
     parser.set_defaults(repeats=1)
     given = parser.parse_args()
     if given.quick:
         given.trees, given.rows, given.data = 4, 500, "small"
     X, y, _, _ = data.load(given.data, given.rows)
     header = ["workers", "local engine", "cluster", "codes travel", "overhead", "between workers", "to the client"]
-    rows, names = [], []
-    for n_workers in map(int, given.workers.split(",")):
+    rows, runs, numbers, peers = [], [], [int(n) for n in given.workers.split(",")], {}
+    for n_workers in numbers:
         began = time.perf_counter()
-        local, there, peers = measure_workers(n_workers, X, y, given)
+        local, there, peers = measure_workers(n_workers, X, y, given, peers=given.peers and n_workers == numbers[-1])
         overhead = (there["seconds"] - there["moving"]) / local["seconds"] - 1
-        names = list(peers)
+        runs.append(there)
         rows.append(
             [
                 n_workers, measure.digits(local["seconds"]), measure.digits(there["seconds"]),
-                measure.digits(there["moving"]), f"{overhead:+.0%}", megabytes(there["between"]),
+                measure.digits(there["moving"], 2), f"{overhead:+.0%}", megabytes(there["between"]),
                 f"{megabytes(there['in'])} (forest {megabytes(there['forest'])})",
-                *("failed" if seconds is None else measure.digits(seconds) for seconds in peers.values()),
             ]
         )  # fmt: skip
         measure.say(f"{n_workers} workers took {time.perf_counter() - began:.0f} s; written from here: {there['out']}")
     text = TEXT.format(
-        table=measure.markdown([*header, *names], rows),
+        table=measure.markdown(header, rows),
+        stages=table_of_stages(numbers, runs),
         trees=given.trees,
         rows=len(y),
         columns=X.shape[1],
-        peers="Others on the same cluster; those of trees of their own share, or with 256 thresholds, are not the same "
-        "forest. " if names else "",
+        threads="one thread" if given.threads == 1 else f"{given.threads} threads",
+        peers=table_of_peers(given, numbers[-1], peers) if peers else "",
         repeats="once" if given.repeats == 1 else f"{given.repeats} times, the best counts,",
-        machine=measure.describe_machine("weald", "dask", "distributed", "scikit-learn", "xgboost", "lightgbm"),
-    )  # fmt: skip
+        machine=measure.describe_machine(
+            "weald", "dask", "distributed", "scikit-learn", "xgboost", "xgboost-cpu", "lightgbm"
+        ),
+    )
     measure.publish(given, "scaling", text)
 
 

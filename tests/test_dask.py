@@ -1,5 +1,6 @@
 """A forest grown on a cluster is the forest that one machine grows. A real cluster, with processes that really die."""
 
+import contextlib
 import os
 import signal
 import threading
@@ -10,7 +11,7 @@ import pandas as pd
 import pytest
 
 import weald
-from weald import ClusterError, DataError, ParameterError, cluster, progress
+from weald import ClusterError, DataError, ParameterError, cluster, cutting, progress
 from weald import dask as on_cluster
 
 delayed = pytest.importorskip("dask").delayed
@@ -18,7 +19,7 @@ dd = pytest.importorskip("dask.dataframe")
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default"), pytest.mark.xdist_group("dask")]
 COLUMNS = ["number", "label", "many"]
 
 
@@ -38,9 +39,9 @@ def frame(n_rows=2000):
     return table
 
 
-def start(n_workers):
+def start(n_workers, n_threads=1):
     return distributed.LocalCluster(
-        n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit="2GiB"
+        n_workers=n_workers, threads_per_worker=n_threads, processes=True, dashboard_address=None, memory_limit="2GiB"
     )
 
 
@@ -66,18 +67,53 @@ def assert_same_out_of_bag(model, local):
     np.testing.assert_array_equal(model.oob_.predictions, local.oob_.predictions)
 
 
-@pytest.mark.parametrize("ends", [[], [700, 900], [0, 10, 10, 500, 1990, 2000]], ids=["1", "3", "7, uneven, empty"])
-def test_any_partitions_give_the_same_forest(client, ends):
+PARTITIONS = {"1": [], "3": [700, 900], "7, uneven, empty": [0, 10, 10, 500, 1990, 2000]}
+
+
+@pytest.fixture(scope="module")
+def local():
+    """The forest that one machine grows."""
     table = frame()
-    kwargs = {"n_estimators": 12, "random_state": 3, "oob_score": True}
-    local = weald.RandomForestClassifier(**kwargs).fit(table[COLUMNS], table["y"], table["w"])
-    parted = partitioned(table, ends)
-    model = on_cluster.RandomForestClassifier(**kwargs).fit(parted[COLUMNS], parted["y"], parted["w"])
+    model = weald.RandomForestClassifier(n_estimators=12, random_state=3, oob_score=True)
+    return model.fit(table[COLUMNS], table["y"], table["w"])
+
+
+def assert_same_forest(local, ends):
+    parted = partitioned(frame(), ends)
+    model = on_cluster.RandomForestClassifier(n_estimators=12, random_state=3, oob_score=True)
+    model.fit(parted[COLUMNS], parted["y"], parted["w"])
     assert model.forest_.fingerprint() == local.forest_.fingerprint()
     assert_same_out_of_bag(model, local)
     np.testing.assert_array_equal(model.feature_importances_, local.feature_importances_)
     assert model.classes_.tolist() == local.classes_.tolist()
     assert model.schema_.names == local.schema_.names
+
+
+@pytest.mark.parametrize("ends", PARTITIONS.values(), ids=PARTITIONS)
+def test_any_partitions_give_the_same_forest(client, local, ends):
+    assert_same_forest(local, ends)
+
+
+def test_any_number_of_workers_and_threads_gives_the_same_forest(local):
+    with start(1, n_threads=2) as growing, distributed.Client(growing) as client:
+        for n_workers in (1, 3, 4):
+            growing.scale(n_workers)
+            client.wait_for_workers(n_workers)
+            for ends in PARTITIONS.values():
+                assert_same_forest(local, ends)
+
+
+def test_a_large_table_is_cut_by_a_sample(client):
+    rng = np.random.default_rng(6)
+    n_rows = cutting.SAMPLE_SIZE + 20_000
+    X = np.column_stack([rng.normal(size=n_rows), rng.integers(0, 9, n_rows), rng.random(n_rows)]).astype(np.float32)
+    y = (X[:, 0] + X[:, 2] + rng.normal(size=n_rows) > 0.5).astype(int)
+    kwargs = {"n_estimators": 2, "random_state": 0, "max_leaf_nodes": 200}
+    local = weald.RandomForestClassifier(**kwargs).fit(X, y)
+    lazy = da.from_array(X, chunks=(100_000, 3)), da.from_array(y, chunks=100_000)
+    model = on_cluster.RandomForestClassifier(**kwargs).fit(*lazy)
+    assert model.forest_.fingerprint() == local.forest_.fingerprint()
+    assert model.forest_.origins == local.forest_.origins  # the same codes of the same rows
 
 
 def test_shuffled_rows_give_the_same_forest(client):
@@ -236,23 +272,25 @@ def kill_one_after(local, seconds):
 
     def kill():
         time.sleep(seconds)
-        os.kill(next(iter(local.workers.values())).pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError, TypeError):  # it is being replaced just now
+            os.kill(next(iter(local.workers.values())).pid, signal.SIGKILL)
 
     thread = threading.Thread(target=kill)
     thread.start()
     return thread
 
 
-@pytest.mark.parametrize("seconds", [0.1, 0.7, 1.5])
-def test_a_worker_that_dies_costs_nothing_but_time(seconds):
-    table = frame(20_000)
-    expected = weald.RandomForestClassifier(n_estimators=60, random_state=0).fit(table[COLUMNS], table["y"])
-    with start(2) as local, distributed.Client(local):
-        parted = partitioned(table, [4000, 9000, 15_000])
-        killer = kill_one_after(local, seconds)
-        model = on_cluster.RandomForestClassifier(n_estimators=60, random_state=0).fit(parted[COLUMNS], parted["y"])
-        killer.join()
-    assert model.forest_.fingerprint() == expected.forest_.fingerprint()
+def test_a_worker_that_dies_costs_nothing_but_time():
+    table = frame(10_000)
+    expected = weald.RandomForestClassifier(n_estimators=40, random_state=0).fit(table[COLUMNS], table["y"])
+    with start(2) as local, distributed.Client(local) as client:
+        for seconds in (0.05, 0.3, 0.8):
+            client.wait_for_workers(2)
+            parted = partitioned(table, [2000, 4500, 7500])
+            killer = kill_one_after(local, seconds)
+            model = on_cluster.RandomForestClassifier(n_estimators=40, random_state=0).fit(parted[COLUMNS], parted["y"])
+            killer.join()
+            assert model.forest_.fingerprint() == expected.forest_.fingerprint()
 
 
 def test_a_cluster_without_workers_is_named(monkeypatch):
