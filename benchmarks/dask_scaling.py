@@ -57,10 +57,10 @@ def tell_what_was_written(dask_worker):
     return TCP.n_written, sum(entry["total"] for entry in dask_worker.transfer_outgoing_log if entry["who"])
 
 
-# What happens -> the tasks that do it.
+# What happens -> the tasks that do it, as Dask calls them: without a leading underscore.
 STAGES = {
-    "read labels and values": ("_read_labels", "settle_labels", "_read_part", "_kept"),
-    "choose a sample": ("survey_part", "settle_survey", "_highest_of", "_rows_of", "sample_values"),
+    "read labels and values": ("read_labels", "settle_labels", "read_part", "kept"),
+    "choose a sample": ("survey_part", "settle_survey", "highest_of", "rows_of", "sample_values"),
     "cut columns": ("cut_columns", "join_cuts", "outline", "find_distinct", "join_distinct", "settle_cuts"),
     "code": ("code_part", "find_highs", "join_highs", "join_chunks"),
     "grow trees": ("grow_trees",),
