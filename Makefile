@@ -153,7 +153,7 @@ bench: build $(VENV)/peers ## Measure weald against other libraries; ARGS=--writ
 
 .PHONY: bench-all
 bench-all: build $(VENV)/peers ## Measure what README.md, docs/speed.md and others show anew (an hour)
-	for script in table settings small growth threads simd costs where predict constant_memory predict_files; do \
+	for script in table settings small growth threads simd costs where predict constant_memory predict_files files; do \
 		$(BIN)/python benchmarks/$$script.py --write $(ARGS); done
 
 .PHONY: docs

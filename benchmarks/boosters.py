@@ -8,6 +8,7 @@ tree for each.
 import importlib
 
 SHARE = 0.632  # of the rows: as many as are in a bag
+POOL = 1024  # megabytes; without a limit LightGBM takes memory for all leaves that a tree might have, tens of gigabytes
 
 
 def RandomForestClassifier(booster, **parameters):  # noqa: N802  (the name that the other libraries have)
@@ -23,6 +24,7 @@ def make_lightgbm(kind, *, n_estimators, max_features, max_depth=None, n_jobs=No
         boosting_type="rf", n_estimators=n_estimators, n_jobs=n_jobs, random_state=random_state, verbose=-1,
         max_depth=max_depth or -1, num_leaves=min(131_072, 2 ** (max_depth or 17)), min_child_samples=1,
         min_child_weight=0, subsample=SHARE, subsample_freq=1, feature_fraction_bynode=share(max_features),
+        histogram_pool_size=POOL,
     )  # fmt: skip
 
 
