@@ -4,9 +4,11 @@
 
 FOLDER holds parquet files: the last column is `target`, of two classes; columns of text are categories. A column
 `split` says "train" or "test"; without one a quarter is for testing. All look at the root of the number of features at
-a node, and grow to the same depth (DEPTHS), as far as leaves of at least `--leaf` rows allow. ranger before 0.15 has no
-such limit; it is told not to divide nodes of fewer than two such leaves. It also stops where no feature that it drew
-helps. The time of a fit begins with the frame, so encoders are part of it, but copies into another program (R, Java)
+a node, and grow to the same depth (DEPTHS), as far as leaves of at least `--leaf` rows allow. weald, YDF and ranger
+count a row as often as it was drawn, and a bag has 63 % of the rows: for them so many more draws are asked for. ranger
+before 0.15 has no such limit; it is told not to divide nodes of fewer than two such leaves. It also stops where no
+feature that it drew helps. weald is there with a `category_penalty`, too, and with that and three times the trees. The
+time of a fit begins with the frame, so encoders are part of it, but copies into another program (R, Java)
 are not. A fit that takes more than a minute is given up, and that library is not asked for deeper trees. ranger before
 0.17 reads no missing values: medians and a category of their own stand for them. Peers that are not installed are left
 out: lightgbm, ydf, h2o (with Java) from the package index, ranger as `Rscript` finds it.
@@ -36,6 +38,8 @@ SEED = 0
 DEPTHS = {"adult": (13, None), "flights_late": (20, None)}  # None: no limit
 TREES = {"adult": 50, "flights_late": 20}
 MOST_SECONDS = 60
+PENALTY = 1.5
+MORE_TREES = "weald, penalty, 3 × trees"
 
 
 def read(folder, name, n_rows=None):
@@ -75,12 +79,21 @@ def clock(work):
         signal.alarm(0)
 
 
-def weald(X, y, X_test, given):
+def weald(X, y, X_test, given, penalty=0.0):
     import weald
 
-    limits = {"max_depth": given["depth"], "min_samples_leaf": given["leaf"]}
-    model = weald.RandomForestClassifier(given["trees"], **limits, random_state=SEED)
+    limits = {"max_depth": given["depth"], "min_samples_leaf": drawn(given["leaf"])}
+    model = weald.RandomForestClassifier(given["trees"], **limits, category_penalty=penalty, random_state=SEED)
     return clock(lambda: model.fit(X, y)), model.predict_proba(X_test)[:, 1]
+
+
+def weald_with_penalty(X, y, X_test, given):
+    return weald(X, y, X_test, given, penalty=PENALTY)
+
+
+def drawn(n_rows):
+    """So many draws are that many different rows of a bag, about."""
+    return n_rows if n_rows == 1 else round(n_rows / 0.632)
 
 
 def sklearn_with(encoder, X, y, X_test, given):
@@ -136,7 +149,7 @@ def ydf(X, y, X_test, given):
         label="target",
         num_trees=given["trees"],
         max_depth=given["depth"] + 1 if given["depth"] else -1,  # the root is at 1
-        min_examples=given["leaf"],
+        min_examples=drawn(given["leaf"]),
         winner_take_all=False,
         compute_oob_performances=False,
         num_threads=measure.CORES,
@@ -183,7 +196,7 @@ def ranger(X, y, X_test, given):
     with tempfile.TemporaryDirectory() as folder:
         plain_types(X).assign(target=y).to_csv(Path(folder) / "train.csv", index=False)
         plain_types(X_test).to_csv(Path(folder) / "test.csv", index=False)
-        largest_leaf = 1 if given["leaf"] == 1 else 2 * given["leaf"] - 1
+        largest_leaf = 1 if given["leaf"] == 1 else 2 * drawn(given["leaf"]) - 1
         numbers = [given["trees"], measure.CORES, largest_leaf, given["depth"] or 0]
         call = ["Rscript", "-e", script, folder, *map(str, numbers)]
         done = subprocess.run(call, capture_output=True, text=True, check=False)
@@ -200,6 +213,8 @@ def plain_types(X):
 
 LIBRARIES = {
     "weald": (weald, "weald"),
+    "weald, penalty": (weald_with_penalty, "weald"),
+    MORE_TREES: (weald_with_penalty, "weald"),
     "scikit-learn, ordinal": (sklearn_ordinal, "scikit-learn"),
     "scikit-learn, one-hot": (sklearn_one_hot, "scikit-learn"),
     "LightGBM rf": (lightgbm, "lightgbm"),
@@ -270,12 +285,15 @@ def compare(arguments):
         for depth in DEPTHS.get(data, (None,)):
             trees = arguments.trees or TREES.get(data, 50)
             given = {"trees": trees, "depth": depth, "leaf": arguments.leaf}
-            found = {library: measure_one(arguments, data, library, given) for library in asked}
+            grown = {library: given["trees"] * (3 if library == MORE_TREES else 1) for library in asked}
+            found = {
+                library: measure_one(arguments, data, library, given | {"trees": grown[library]}) for library in asked
+            }
             ours = found.get("weald")
             for library, (seconds, auc) in found.items():
                 ratio = f"{measure.digits(seconds / ours[0], 2)}×" if ours and seconds else ""
                 shown = [f"{auc:.4f}", measure.digits(seconds)] if seconds else ["", f"> {MOST_SECONDS}"]
-                rows.append([data, trees, depth or "any", library, *shown, ratio])
+                rows.append([data, grown[library], depth or "any", library, *shown, ratio])
             asked = [library for library in asked if found[library][0]]  # deeper trees take longer
     return measure.markdown(["data", "trees", "depth", "library", "AUC", "fit, seconds", "weald = 1"], rows)
 
@@ -316,7 +334,10 @@ def main():
     if arguments.folder is None:
         return
     table = compare(arguments)
-    caption = f"{measure.CORES} cores, leaves of at least {arguments.leaf} rows. {machine}."
+    caption = (
+        f"{measure.CORES} cores, leaves of at least {arguments.leaf} rows, which are {drawn(arguments.leaf)} draws for "
+        f"weald, YDF and ranger. Penalty: `category_penalty={PENALTY}`. {machine}."
+    )
     measure.publish(arguments, "peers", f"{table}\n\n{caption}")
 
 

@@ -652,6 +652,34 @@ SCRIPTS = {
                     continue
                 raise AssertionError((model, name))
     """,
+    "more leaves to name than 32 bits can count": """
+        import os, resource
+        if "libasan" in os.environ.get("LD_PRELOAD", ""):
+            raise SystemExit(print("all well"))  # the sanitizer needs more room than there is
+        model = weald.RandomForestRegressor(2**11, random_state=0).fit(X[:1], Y[:1])
+        many = np.broadcast_to(X[:1], (2**21 + 1, 6))
+        size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (size + 2**30, size + 2**30))
+        try:
+            model.apply(many)
+        except MemoryError:
+            assert model.apply(many[:3]).tolist() == [[0] * 2**11] * 3
+        else:
+            raise AssertionError("there was room for 2**32 numbers")
+    """,
+    "two models of one file": """
+        import pathlib, tempfile
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "model.weald")
+            model = weald.RandomForestClassifier(5, random_state=0).fit(X, Y)
+            model.save(path)
+            one, other = weald.load(path), weald.load(path)
+        expected = model.predict_proba(X)
+        assert (one.predict_proba(X) == expected).all()
+        one.fit(-X, 1 - Y)
+        del one
+        assert (other.predict_proba(X) == expected).all()
+    """,
     "a tree as deep as it has rows": """
         n = 2500
         x = np.eye(n, dtype=np.float32)  # every cut takes one row away
