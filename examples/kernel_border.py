@@ -1,4 +1,4 @@
-"""A curved and a slanted border: a forest makes stairs, a kernel forest draws arcs. 100 trees each."""
+"""A curved and a slanted border: a forest makes stairs, a kernel forest draws arcs and slopes. 100 trees each."""
 
 import matplotlib.pyplot as plt
 import numpy as np

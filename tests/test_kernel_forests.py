@@ -8,6 +8,7 @@ import pytest
 
 import weald
 from weald.errors import DataError, DataTypeError, ParameterError
+from weald.kernel_mix import MixChoice
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(90, 3))
@@ -119,19 +120,23 @@ def test_only_prototypes_that_are_used_are_kept():
 
 
 @pytest.mark.parametrize("target", [y, X[:, 0]], ids=["classes", "numbers"])
-def test_every_second_column_sets_two_prototypes_of_other_targets_against_each_other(target):
+def test_three_of_four_columns_set_a_prototype_against_the_nearest_of_another_target(target):
     kind = weald.KernelForestClassifier if target is y else weald.KernelForestRegressor
-    model = kind(200, mix=False, random_state=0).fit(X, target)
+    model = kind(400, mix=False, max_features=3, random_state=0).fit(X, target)
     assert len(model.column_names_) == 90  # all are used
-    K = np.exp(-model.kernel_.rule.gamma * ((X[:, None] - X[None]) ** 2).sum(axis=2))
+    squares = ((X[:, None] - X[None]) ** 2).sum(axis=2)
+    K = np.exp(-model.kernel_.rule.gamma * squares)
+    rank = np.argsort(np.argsort(target))
     n_pairs = 0
     for name, column in zip(model.column_names_, model.kernel_matrix(X).T, strict=True):
         rows = [int(row) for row in name.replace("row ", "").split(" - ")]
         expected = K[rows[0]] if len(rows) == 1 else np.log(K[rows[0]] / K[rows[1]])
         np.testing.assert_allclose(column, expected, rtol=1e-9, atol=1e-12)
-        assert len(rows) == 1 or target[rows[0]] != target[rows[1]]
-        n_pairs += len(rows) == 2
-    assert n_pairs == 45
+        if len(rows) == 2:
+            is_other = target != target[rows[0]] if target is y else np.abs(rank - rank[rows[0]]) > 90 // 4
+            assert rows[1] == np.argmin(np.where(is_other, squares[rows[0]], np.inf))
+            n_pairs += 1
+    assert n_pairs == 68
 
 
 def test_other_kernels_are_subtracted():
@@ -234,8 +239,74 @@ def test_mix_keeps_raw_columns_and_categories_beside_the_kernel():
     assert model.oob_score_ > 0.85
     assert "kind" in model.column_names_
     assert model.kernel_matrix(frame).shape == (90, len(model.column_names_))
-    again = weald.KernelForestClassifier(30, random_state=0, mix=True, engine="reference").fit(frame, target)
+    again = weald.KernelForestClassifier(30, random_state=0, engine="reference").fit(frame, target)
     assert prints(again) == prints(model)
+    assert again.mix_ == model.mix_
+
+
+def choose_always(monkeypatch, way):
+    monkeypatch.setattr("weald.kernel_growing.choose_mix", lambda *_: MixChoice(way, {}, "always"))
+
+
+def test_the_out_of_bag_error_chooses_what_trees_look_at():
+    model = weald.KernelForestClassifier(100, random_state=0).fit(X, y)
+    assert model.mix_.way == min(model.mix_.errors, key=model.mix_.errors.get)
+    assert model.mix_.way in str(model.mix_)
+    mixed = weald.KernelForestClassifier(64, random_state=0, mix=True).fit(X, y)
+    halves = mixed[16:32] + mixed[48:]
+    assert model.mix_.errors["mixed"] == halves.out_of_bag(X, y).error
+    assert not hasattr(mixed, "mix_")
+
+
+def test_trees_may_look_at_columns_alone(monkeypatch, tmp_path):
+    choose_always(monkeypatch, "columns")
+    model = weald.KernelForestClassifier(80, random_state=0).fit(X, y)
+    assert model.column_names_ == ["x0", "x1", "x2"]
+    assert len(model.prototypes_) == len(model.prototype_rows_) == len(model.prototype_importances_) == 0
+    assert model.score(X, y) == 1
+    assert weald.importance(model, X, y).names == ("x0", "x1", "x2")
+    with pytest.raises(DataError, match="use no prototypes"):
+        model.prune_prototypes(X, y, n=5)
+    model.save(tmp_path / "model.weald")
+    loaded = weald.load(tmp_path / "model.weald")
+    assert np.array_equal(loaded.predict_proba(X), model.predict_proba(X))
+    assert loaded.mix_ == model.mix_
+
+
+def test_trees_of_both_kinds_stand_in_turn(monkeypatch):
+    choose_always(monkeypatch, "in turn")
+    whole = weald.KernelForestClassifier(40, random_state=0).fit(X, y)
+    mixed = weald.KernelForestClassifier(40, random_state=0, mix=True).fit(X, y)
+    names = whole.column_names_
+    for t, tree in enumerate(whole.estimators_):
+        used = {names[f] for f in tree.tree_.feature if f >= 0}
+        assert used <= {"x0", "x1", "x2"} if t // 16 % 2 == 0 else not used <= {"x0", "x1", "x2"}
+    assert np.array_equal(whole[16:32].predict_proba(X), mixed[16:32].predict_proba(X))
+    part = weald.KernelForestClassifier(23, random_state=0, warm_start=True).fit(X, y)
+    assert prints(part.set_params(n_estimators=40).fit(X, y)) == prints(whole)
+
+
+def test_without_bags_trees_look_at_both():
+    for words in {"bootstrap": False}, {"resampling": "boosting"}:
+        model = weald.KernelForestClassifier(**FEW, **words).fit(X, y)
+        assert model.mix_.errors == {}
+        assert prints(model) == prints(weald.KernelForestClassifier(**FEW, **words, mix=True).fit(X, y))
+
+
+def test_a_kernel_is_computed_once_for_a_fit_and_what_it_says_of_rows_outside_the_bags():
+    calls = []
+
+    def counted(a, b):
+        calls.append(1)
+        return apart(a, b)
+
+    words = {**FEW, "distance": counted}
+    weald.KernelForestClassifier(**words).fit(X, y)
+    n_calls = len(calls)
+    model = weald.KernelForestClassifier(**words, oob_score=True).fit(X, y)
+    assert len(calls) == 2 * n_calls
+    weald.importance(model, X, y)
+    assert len(calls) <= 3 * n_calls
 
 
 # ------------------------------------------------------------------------------------------------- what forests can do
@@ -263,15 +334,15 @@ def test_trees_predict_from_the_kernel_matrix():
 
 
 def test_growing_on_slicing_merging_and_pickling():
-    model = weald.KernelForestClassifier(9, random_state=0, warm_start=True).fit(X, y)
+    model = weald.KernelForestClassifier(9, mix=True, random_state=0, warm_start=True).fit(X, y)
     grown = model.set_params(n_estimators=16).fit(X, y)
-    whole = weald.KernelForestClassifier(**FEW).fit(X, y)
+    whole = weald.KernelForestClassifier(**FEW, mix=True).fit(X, y)
     assert prints(grown) == prints(whole)
     assert np.array_equal(grown[2:5].predict(X), pickle.loads(pickle.dumps(grown[2:5])).predict(X))
     with pytest.raises(DataError, match="X or y have changed"):
         model.set_params(n_estimators=20).fit(X, ~y & (X[:, 0] > 0))
     with pytest.raises(DataError, match="prototypes"):
-        weald.merge([whole, weald.KernelForestClassifier(8, random_state=1).fit(X, y)])
+        weald.merge([whole, weald.KernelForestClassifier(8, mix=True, random_state=1).fit(X, y)])
 
 
 @pytest.mark.filterwarnings("ignore:The out-of-bag error has not settled")
@@ -404,7 +475,7 @@ def test_a_kernel_is_checked_on_request():
 
 
 def test_pruning_keeps_the_prototypes_that_matter_most():
-    model = weald.KernelForestClassifier(**FEW).fit(X, y)
+    model = weald.KernelForestClassifier(**FEW, mix=True).fit(X, y)
     pruned = model.prune_prototypes(X, y, n=10)
     best = np.argsort(-model.prototype_importances_, kind="stable")[:10]
     assert {tuple(row) for row in pruned.prototypes_} <= {tuple(row) for row in model.prototypes_[best]}
@@ -445,7 +516,7 @@ def test_parameters_are_tuned():
 @pytest.mark.parametrize(
     ("words", "samples"),
     [
-        ({}, X),
+        ({"mix": False}, X),
         ({"mix": True, "oob_score": True}, X),
         ({"kernel": "auto"}, X),
         ({"distance": "dtw"}, [row[: 2 + i % 2] for i, row in enumerate(X)]),
@@ -473,7 +544,7 @@ def test_a_function_is_not_written_to_a_file(tmp_path):
 
 
 def test_a_file_with_pairs_of_prototypes_that_are_not_there_is_refused(tmp_path):
-    model = weald.KernelForestClassifier(**FEW).fit(X, y)
+    model = weald.KernelForestClassifier(**FEW, mix=True).fit(X, y)
     for wrong in (model._kept_.pairs + 1, model._kept_.pairs[:, :1], model._kept_.pairs[1:], np.zeros(())):
         model._kept_ = replace(model._kept_, pairs=wrong)
         model.save(tmp_path / "model.weald")

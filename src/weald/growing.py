@@ -38,12 +38,16 @@ class GrowsTrees(HasOutOfBag):
         self.seed_ = self._draw_seed() if old is None else before.seed_
         if old is not None:
             self._check_that_it_goes_on(before, old)
+        self._settle_before_growth(engine, coded, reading)
         if isinstance(self.n_estimators, str):
             self._grow_until_settled(engine, coded, reading, old)
             return
         self.forest_ = self._grow_so_many(engine, coded, reading, self.n_estimators, old)
         if self.oob_score:
             self._look_out_of_bag(engine, coded, reading)
+
+    def _settle_before_growth(self, engine: Engine, coded: Any, reading: Reading) -> None:
+        """Settle what is left to settle once the seed is known."""
 
     def _grow_all_targets(self, engine: Engine, coded: Any, reading: Reading) -> None:
         """Grow trees of several targets, then look at the rows outside the bags."""

@@ -14,11 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from weald.engines.door import Engine
-from weald.kernels import Kernel, choose_opposites
+from weald.kernels import Kernel, choose_candidates, choose_nearest, choose_opposites
 from weald.model import FloatArray, IntArray
 from weald.samples import AnySamples, Sight, Vectors
 
 BLOCK = 2**21  # values that are computed at a time
+ALONE = 4  # of so many prototypes one stands alone, and the others are set against another one
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,14 +67,24 @@ class Prototypes:
         places = np.unique(self.pairs[numbers])
         return places[places >= 0]
 
-    def set_against(self, targets: npt.NDArray[Any], seed: int) -> "Prototypes":
-        """Pair every second prototype with another one, of another target where there is one."""
+    def set_against(
+        self, targets: npt.NDArray[Any], seed: int, apart: Callable[[IntArray], FloatArray], gap: int
+    ) -> "Prototypes":
+        """Pair three of four prototypes with the nearest one of another target, or any other where there is none.
+
+        `apart` says how far all prototypes are from some. See `choose_nearest` for `gap`.
+        """
         hashes = None if self.samples is None else self.samples.hashes()
-        opposites = choose_opposites(np.arange(len(targets)) if hashes is None else hashes, targets, seed)
+        addresses = np.arange(len(targets)) if hashes is None else hashes
+        opposites = choose_opposites(addresses, targets, seed)
         if opposites is None:
             return self
+        if (targets != targets[0]).any():
+            candidates = choose_candidates(addresses, seed)
+            opposites = choose_nearest(apart(candidates), candidates, targets, opposites, gap)
         places = np.arange(len(targets))
-        return Prototypes(self.samples, self.columns, np.stack([places, np.where(places % 2, -1, opposites)], axis=1))
+        pairs = np.stack([places, np.where(places % ALONE == ALONE - 1, -1, opposites)], axis=1)
+        return Prototypes(self.samples, self.columns, pairs)
 
     def take(self, numbers: IntArray) -> "Prototypes":
         """Keep some columns of the table, and the prototypes that they need."""
@@ -100,6 +111,7 @@ class KernelTable:
         if mix:
             self.raw = np.asarray(sight.raw, dtype=np.float64)
         self._values: FloatArray | None = None
+        self._coded: Any = None
         self._n_kernel = 0
         self._raw_kept: IntArray = np.arange(0 if self.raw is None else self.raw.shape[1])
 
@@ -107,11 +119,17 @@ class KernelTable:
         """Say what samples are compared with, and how."""
         self._kernel, self._engine, self._n_threads = kernel, engine, n_threads
         self._prototypes, self._n_kernel, self._values = prototypes, len(prototypes), None
+        self._coded, self._places = None, np.arange(self.shape[1])
         self._samples = sight_matrix(self.sight) if kernel.is_precomputed else kernel.prepare(self.sight.samples)
         return self
 
+    def remember(self, coded: Any) -> None:
+        """Remember the codes, from which values can be read again."""
+        self._coded = coded
+
     def keep(self, columns: IntArray) -> None:
         """Keep some columns only."""
+        self._places = self._places[columns]
         is_kernel = columns < self._n_kernel
         self.keep_raw(columns[~is_kernel] - self._n_kernel)
         self._prototypes = self._prototypes.take(columns[is_kernel])
@@ -141,10 +159,24 @@ class KernelTable:
         return self.shape[0]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> FloatArray:
+        if self._values is None and self._coded is not None:
+            self._values = self.decoded(np.arange(self.shape[1]))
         if self._values is None:
             blocks = [block for block, _ in self.blocks()]
             self._values = np.hstack(blocks) if blocks else np.empty(self.shape)
         return self._values if dtype in (None, np.float64) else self._values.astype(dtype)
+
+    def decoded(self, columns: IntArray) -> FloatArray:
+        """Read some columns from their codes, which were made of this table: the least value of each code."""
+        values = np.empty((len(self), len(columns)))
+        is_raw = columns >= self._n_kernel
+        for i in np.flatnonzero(~is_raw):
+            codes, lows, _ = self._engine.column(self._coded, int(self._places[columns[i]]))
+            values[:, i] = lows[codes]
+        if is_raw.any():
+            assert self.raw is not None  # noqa: S101  (for the type checker: there are raw columns)
+            values[:, is_raw] = self.raw[:, self._raw_kept[columns[is_raw] - self._n_kernel]]
+        return values
 
     def __getitem__(self, which: Any) -> Any:
         return np.asarray(self)[which]

@@ -79,22 +79,24 @@ ADDED: dict[str, tuple[Any, str]] = {
     "contrast": (
         True,
         """contrast : bool, default=True
-        Whether every second column sets its prototype a against another one b, of another class or target: "is x rather
-        like a than like b?" Such a column is K(a, x) - K(b, x), or of the Gaussian kernel the logarithm of K(a, x) /
-        K(b, x). False: each column is the kernel with one prototype.""",
+        Whether three of four columns set their prototype a against another one b, the nearest one of another class or
+        of another target: "is x rather like a than like b?" Such a column is K(a, x) - K(b, x), or of the Gaussian
+        kernel the logarithm of K(a, x) / K(b, x). False: each column is the kernel with one prototype.""",
     ),
     "mix": (
         "auto",
         """mix : bool or "auto", default="auto"
         Whether the columns of X, categories too, stand beside those of the kernel. Half of the draws of features are
-        then columns of X. "auto": where samples are rows of a table and the kernel is one of weald's.""",
+        then columns of X. "auto": where samples are rows of a table and the kernel is one of weald's, the out-of-bag
+        error of a few trees decides whether trees look at both, at columns alone, or some of them at both and some at
+        columns alone; `mix_` says what it chose.""",
     ),
 }
 
 
 def with_kernels(kind: Kind) -> Kind:
     """Give a kernel forest the parameters and the documentation of the forest below it, and those of kernels."""
-    above: Any = kind.__mro__[2]
+    above: Any = kind.__bases__[1]
     own = list(inspect.signature(above.__init__).parameters.values())
     own = [parameter for parameter in own if parameter.name not in DROPPED]
     keyword = inspect.Parameter.KEYWORD_ONLY
@@ -130,6 +132,8 @@ ATTRIBUTES = """
         The kernel that was used, with gamma as a number.
     choice_ : weald.kernel_choice.Choice
         With `kernel="auto"`: what was tried, what was chosen, and why.
+    mix_ : weald.kernel_mix.MixChoice
+        With `mix="auto"` and samples that are rows of a table: what trees look at, and why.
     sample_kind_ : str
         What samples are: "vectors", "curves" or "things".
     prototypes_ : samples

@@ -4,11 +4,11 @@ KERNELS, DISTANCES    the names there are
 Kernel                a kernel that is ready to compare samples with prototypes
 resolve_kernel        from the user's words and the training samples to a Kernel
 choose_prototypes     which training samples others are compared with
-choose_opposites      which prototype is set against which
+choose_nearest        which prototype is set against which
 
 A cut of a kernel's column is a cut of what the kernel is a function of: the distance from the prototype, or the product
-with it. Any Gaussian of one distance offers the same cuts, and so does any odd power of the product. Every second
-column sets its prototype against another one, and asks which of both a sample is more like.
+with it. Any Gaussian of one distance offers the same cuts, and so does any odd power of the product. Three of four
+columns set their prototype against another one, and ask which of both a sample is more like.
 """
 
 import math
@@ -77,6 +77,18 @@ class Kernel:
         """What the kernel is a function of: squared distances, or products (prototypes x samples)."""
         plain = replace(self, rule=replace(self.rule, shape="plain")).columns(engine, samples, prototypes, n_threads)
         return plain * plain if self.function is not None and self.rule.shape == "gaussian" else plain
+
+    def apart(self, values: FloatArray, candidates: IntArray) -> FloatArray:
+        """Say how far prototypes are from candidates among them (prototypes x candidates).
+
+        `values` (candidates x prototypes) are sums of a Gaussian kernel, which are squared distances. Of other kernels
+        they are K, and the squared distance from b is K(a, a) + K(b, b) - 2·K(a, b), of which K(a, a) is left out.
+        """
+        if self.rule.shape == "gaussian":
+            return values.T
+        own = values[np.arange(len(candidates)), candidates]
+        distances: FloatArray = own - 2.0 * values.T
+        return distances
 
     def contrast(self, sums: FloatArray, pairs: IntArray) -> FloatArray:
         """Turn sums into columns for pairs (columns x samples): the kernel with the first, less that with the second.
@@ -297,6 +309,42 @@ def choose_opposites(addresses: IntArray, targets: npt.NDArray[Any], seed: int) 
     draws = draw_many(seed, addresses, 0, PURPOSE_PROTOTYPES, 1).tolist()
     step = [below(bits, n - int(own)) for bits, own in zip(draws, end - begin, strict=True)]
     opposites: IntArray = order[(end + np.array(step)) % n]
+    return opposites
+
+
+def choose_candidates(addresses: IntArray, seed: int) -> IntArray:
+    """Choose the prototypes that others may be set against: all, or of many those of the lowest draws."""
+    n = len(addresses)
+    if n <= MOST_PROTOTYPES:
+        return np.arange(n)
+    draws = draw_many(seed, addresses, 0, PURPOSE_PROTOTYPES, 2)
+    return np.sort(np.argsort(draws, kind="stable")[:MOST_PROTOTYPES])
+
+
+def choose_nearest(
+    apart: FloatArray, candidates: IntArray, targets: npt.NDArray[Any], otherwise: IntArray, gap: int
+) -> IntArray:
+    """Take for each prototype the nearest candidate of another target; `otherwise`, where there is none.
+
+    In the order of targets, at least `gap` prototypes stand between them, where that can be: numbers that hardly differ
+    have nothing to be told apart.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weald.kernels import choose_nearest
+    >>> places = np.array([0.0, 1.0, 2.0, 4.0])
+    >>> apart = np.abs(places[:, None] - places)
+    >>> choose_nearest(apart, np.arange(4), np.array([0, 0, 1, 1]), np.zeros(4, dtype=int), gap=0)
+    array([2, 2, 1, 1])
+    """
+    ranked = np.sort(targets)
+    begin, end = (np.searchsorted(ranked, targets, side=side) for side in ("left", "right"))
+    between = np.maximum(begin[candidates] - end[:, np.newaxis], begin[:, np.newaxis] - end[candidates])
+    is_far = between >= gap
+    is_far[~is_far.any(axis=1)] = between[~is_far.any(axis=1)] >= 0
+    nearest = candidates[np.where(is_far, apart, np.inf).argmin(axis=1)]
+    opposites: IntArray = np.where(is_far.any(axis=1), nearest, otherwise)
     return opposites
 
 

@@ -8,11 +8,12 @@ from weald.engines.comparing import KernelRule
 from weald.filing.container import require
 from weald.filing.packing import Head
 from weald.kernel_choice import Choice
+from weald.kernel_mix import MixChoice
 from weald.kernel_table import Prototypes
 from weald.kernels import DISTANCES, Kernel
 from weald.samples import AnySamples, Curves, Grid, Things, Vectors
 
-RECORDS: tuple[type, ...] = (Choice, Curves, Grid, Kernel, KernelRule, Prototypes, Things, Vectors)
+RECORDS: tuple[type, ...] = (Choice, Curves, Grid, Kernel, KernelRule, MixChoice, Prototypes, Things, Vectors)
 LEARNT: dict[str, Any] = {
     "_columns_": np.ndarray,
     "_kept_": Prototypes,
@@ -21,6 +22,7 @@ LEARNT: dict[str, Any] = {
     "_prototype_seed_": int,
     "choice_": Choice,
     "kernel_": Kernel,
+    "mix_": MixChoice,
     "prototype_rows_": np.ndarray,
     "sample_kind_": str,
 }
@@ -36,7 +38,7 @@ def has_kernel(model: Any) -> bool:
 
 def check_parts(model: Any, head: Head) -> int:
     """Make sure that kernel, prototypes and trees belong together; say how many columns samples have."""
-    missing = LEARNT.keys() - {"choice_"} - vars(model).keys()
+    missing = LEARNT.keys() - {"choice_", "mix_"} - vars(model).keys()
     require(not missing, f"{', '.join(sorted(missing))} is missing.")
     columns, kept = model._columns_, model._kept_
     n_all, n_prototypes = model._n_columns_, model._n_prototypes_
