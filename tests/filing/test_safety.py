@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import weald
-from tests.filing.cases import models
+from tests.filing.cases import models, table
 from tests.filing.mutate import SIGNATURES, UNSIGNED, Mutator, sign, try_to_use, unsigned
 from weald.errors import FormatError
 from weald.filing import container, files
@@ -17,8 +17,10 @@ from weald.filing import container, files
 OPTIONS = ({}, {"compress": False}, {"mappable": True})
 
 
-def small(**options) -> bytes:
-    model = weald.RandomForestClassifier(2, max_depth=2, random_state=0).fit([[1.0], [2.0], [3.0]] * 3, list("aab") * 3)
+def small(n_trees=2, **options) -> bytes:
+    model = weald.RandomForestClassifier(n_trees, max_depth=2, random_state=0).fit(
+        [[1.0], [2.0], [3.0]] * 3, list("aab") * 3
+    )
     return b"".join(files.write(model, **options))
 
 
@@ -73,6 +75,28 @@ def test_a_wrong_file_that_is_signed_is_refused_or_harmless():
 def test_many_wrong_files_are_refused_or_harmless():
     counts = draw_and_use(4000, models())
     assert min(counts.values()) > 400
+
+
+def test_starts_whose_differences_wrap_around_are_refused():
+    mutator = Mutator(small(n_trees=4, mappable=True))
+    start = mutator.arrays["forest.tree_start"].copy()
+    n_nodes, least = int(start[-1]), -(2**63)
+    assert len(start) > 3
+    start[1], start[2:-1] = 2**63 - 1, range(least + 1 + n_nodes, least + n_nodes + len(start) - 2)
+    assert (np.diff(start) > 0).all()
+    wrong = sign({**mutator.texts, "weald.notes": mutator.written}, {**mutator.arrays, "forest.tree_start": start})
+    with pytest.raises(FormatError, match="does not ascend"):
+        files.read(wrong)
+
+
+def test_an_array_among_the_numbers_of_classes_is_refused():
+    X, y, _ = table()
+    model = weald.RandomForestClassifier(2, max_depth=2, random_state=0).fit(X, np.column_stack([y, y]))
+    mutator = Mutator(b"".join(files.write(model)))
+    notes = mutator.notes
+    notes["learnt"]["n_classes_"][0] = {"array": {"dtype": "O", "shape": [2], "items": [1, 2]}}
+    with pytest.raises(FormatError, match="Classes differ in number"):
+        files.read(sign({**mutator.texts, "weald.notes": json.dumps(notes)}, mutator.arrays))
 
 
 # ------------------------------------------------------------------------------------------------------------- bombs

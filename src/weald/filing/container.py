@@ -174,3 +174,8 @@ def require(condition: Any, message: str) -> None:
     """Refuse a file."""
     if not condition:
         raise FormatError(message)
+
+
+def ascends(numbers: npt.NDArray[np.integer[Any]]) -> bool:
+    """Say whether each number is larger than the one before. Differences could wrap around."""
+    return bool(np.all(numbers[1:] > numbers[:-1]))

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from weald.engines.comparing import KernelRule
-from weald.filing.container import require
+from weald.filing.container import ascends, require
 from weald.filing.packing import Head
 from weald.kernel_choice import Choice
 from weald.kernel_mix import MixChoice
@@ -43,7 +43,7 @@ def check_parts(model: Any, head: Head) -> int:
     columns, kept = model._columns_, model._kept_
     n_all, n_prototypes = model._n_columns_, model._n_prototypes_
     proper = columns.dtype.kind == "i" and columns.shape == (head.n_features,) and 0 <= n_prototypes <= n_all
-    proper = proper and bool((np.diff(columns) > 0).all()) and 0 <= columns[0] <= columns[-1] < n_all
+    proper = proper and ascends(columns) and 0 <= columns[0] <= columns[-1] < n_all
     require(proper, "The columns that the trees use are not among those that they grew from.")
     n_kept = int((columns < n_prototypes).sum())
     kind = KINDS.get(model.sample_kind_)

@@ -14,7 +14,7 @@ import numpy as np
 from weald.engines.native import PACKED_SIZES, NativeEngine
 from weald.errors import FormatError
 from weald.filing import packing
-from weald.filing.container import LINE, PACKED, require
+from weald.filing.container import LINE, PACKED, ascends, require
 from weald.filing.packing import AS_THEY_ARE, Head
 from weald.filing.shape import find_shape
 from weald.filing.streams import Arrays
@@ -86,7 +86,7 @@ def _check(forest: Forest, head: Head) -> Forest:
     """Pack and unpack a forest: what comes out has been checked, and must be what went in."""
     for name, length in (("tree_start", head.n_nodes), ("leaf_start", len(forest.leaf_class))):
         start = getattr(forest, name)
-        proper = len(start) and start[0] == 0 and start[-1] == length and np.all(np.diff(start) > 0)
+        proper = len(start) and start[0] == 0 and start[-1] == length and ascends(start)
         require(proper or (name == "leaf_start" and not head.n_classes), f"{PREFIX + name} does not ascend.")
     fits = np.all(forest.feature >= -1) and np.all(forest.feature < head.n_features)
     require(fits, "A feature is out of range.")
