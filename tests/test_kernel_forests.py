@@ -293,6 +293,17 @@ def test_without_bags_trees_look_at_both():
         assert prints(model) == prints(weald.KernelForestClassifier(**FEW, **words, mix=True).fit(X, y))
 
 
+@pytest.mark.parametrize("words", [{}, {"mix": True}, {"mix": False}], ids=str)
+def test_weights_are_copies(words):
+    weight = np.arange(len(y)) % 3
+    weighed = weald.KernelForestClassifier(40, random_state=0, **words).fit(X, y, weight)
+    copied = weald.KernelForestClassifier(40, random_state=0, **words).fit(X.repeat(weight, axis=0), y.repeat(weight))
+    assert prints(weighed) == prints(copied)
+    if not words:  # what is out of bag differs: a copy may be in it
+        assert weighed.mix_ == copied.mix_
+        assert (weighed.mix_.way, weighed.mix_.errors) == ("in turn", {})
+
+
 def test_a_kernel_is_computed_once_for_a_fit_and_what_it_says_of_rows_outside_the_bags():
     calls = []
 

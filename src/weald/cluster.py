@@ -81,6 +81,11 @@ class Cluster:
         """Threads of all workers."""
         return max(1, sum(int(worker["nthreads"]) for worker in self.workers().values()))
 
+    def seats(self) -> list[str]:
+        """Name a worker for each of its threads, in turns: first all for their first thread."""
+        threads = {name: int(worker["nthreads"]) for name, worker in self.workers().items()}
+        return [name for i in range(max(threads.values(), default=0)) for name in threads if i < threads[name]]
+
     def require_memory(self, n_rows: int, widths: Sequence[int]) -> None:
         """Refuse a table whose codes would not fit each worker."""
         for name, worker in self.workers().items():
@@ -249,9 +254,10 @@ class CodedOnCluster:
         self.rows, self.labels_there = codes[3:]
         self.kept: list[Any] = []  # of each partition, where rows may weigh nothing: which ones count
 
-    def submit(self, function: Any, *args: Any, priority: int = 0) -> Any:
-        """Hand in a task that needs the table."""
-        return self.cluster.client.submit(function, self._codes, *args, priority=priority, pure=False)
+    def submit(self, function: Any, *args: Any, priority: int = 0, wish: str | None = None) -> Any:
+        """Hand in a task that needs the table. `wish` names the worker that it suits; any other may take it."""
+        place = {} if wish is None else {"workers": [wish], "allow_other_workers": True}
+        return self.cluster.client.submit(function, self._codes, *args, priority=priority, pure=False, **place)
 
 
 class Coding:

@@ -12,7 +12,7 @@ after the other. Errors are integers: those of all blocks add up to what one mac
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import cycle, pairwise
 from typing import Any
 
 import numpy as np
@@ -169,13 +169,19 @@ class Dealer:
     # ------------------------------------------------------------------------------------------------------ inside
 
     def _deal(self, first: int, n_trees: int) -> list[tuple[Any, int, int]]:
-        """Hand in the growth of trees: the tasks, each with its first tree and where they end."""
+        """Hand in the growth of trees: the tasks, each with its first tree and where they end.
+
+        Dask puts a task where its data are, and the codes are nowhere or in one place when the first trees are due.
+        So each task says where it would be grown if all workers had as much to do.
+        """
         n_tasks = min(n_trees, self.n_threads * TASKS_PER_THREAD)
         ends = [first + n_trees * i // n_tasks for i in range(n_tasks + 1)]
-        model = self.model
+        model, seats = self.model, cycle(self.cluster.seats() or [None])
         return [
             (
-                self.coded.submit(grow_trees, model.growth_, model.seed_, begin, end - begin, model.ccp_alpha),
+                self.coded.submit(
+                    grow_trees, model.growth_, model.seed_, begin, end - begin, model.ccp_alpha, wish=next(seats)
+                ),
                 begin,
                 end,
             )

@@ -18,7 +18,7 @@ from weald.errors import DataError, DataTypeError, ParameterError
 from weald.estimator import unfitted_copy
 from weald.forests import RandomForestClassifier
 from weald.kernel_choice import Choice, choose_kernel
-from weald.kernel_mix import COLUMNS, MIXED, Look, MixChoice, choose_mix, list_runs, share_draws
+from weald.kernel_mix import COLUMNS, IN_TURN, MIXED, Look, MixChoice, choose_mix, list_runs, share_draws
 from weald.kernel_table import KernelTable, Prototypes
 from weald.kernel_words import WORDS
 from weald.kernels import (
@@ -26,6 +26,7 @@ from weald.kernels import (
     check_function,
     choose_prototypes,
     count_prototypes,
+    distinct_rows,
     read_precomputed,
     resolve_kernel,
     targets_of,
@@ -274,6 +275,10 @@ class GrowsFromKernels(RandomForest):
         if not self.bootstrap or getattr(self, "resampling", ways.BAGGING) != ways.BAGGING:
             self.mix_ = MixChoice(MIXED, {}, "Nothing is out of bag, so nothing was tried.")
             return
+        if has_copies(reading):
+            reason = "Rows stand there twice or weigh other than 1, and copies in a bag betray those outside: in turn."
+            self.mix_ = MixChoice(IN_TURN, {}, reason)
+            return
 
         def grow(kind: str, first: int, n_trees: int) -> Forest:
             grown[kind, first, n_trees] = self._grow_run(engine, coded, kind, first, n_trees, None)
@@ -315,6 +320,13 @@ class GrowsFromKernels(RandomForest):
 
     def _bagged(self, engine: Engine, coded: Any, forest: Forest) -> oob.Bagged:
         return NarrowBagged(**vars(super()._bagged(engine, coded, forest)))
+
+
+def has_copies(reading: Reading) -> bool:
+    """Say whether a sample stands there more than once, or weighs as if it did: the two are one."""
+    table: Any = reading.table.X
+    samples, weight = table.sight.samples, reading.table.weight
+    return len(distinct_rows(samples)) < len(samples) or (weight is not None and bool((weight != 1).any()))
 
 
 class NarrowBagged(oob.Bagged):

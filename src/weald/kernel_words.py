@@ -89,7 +89,8 @@ ADDED: dict[str, tuple[Any, str]] = {
         Whether the columns of X, categories too, stand beside those of the kernel. Half of the draws of features are
         then columns of X. "auto": where samples are rows of a table and the kernel is one of weald's, the out-of-bag
         error of a few trees decides whether trees look at both, at columns alone, or some of them at both and some at
-        columns alone; `mix_` says what it chose.""",
+        columns alone; `mix_` says what it chose. Rows that stand there twice or weigh other than 1 cannot be judged so:
+        then trees look at both and at columns alone in turn.""",
     ),
 }
 
