@@ -36,7 +36,7 @@ def ragged(n, seed=0):
 
 @pytest.mark.sanitize
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule.pairing} {rule.shape}")
-@pytest.mark.parametrize("simd", _core.SETS)
+@pytest.mark.parametrize("simd", _core.supported())
 def test_instruction_sets_and_threads_give_the_bits_of_the_definition(rule, simd):
     if not _core.cpu_supports(simd):
         pytest.skip("not on this processor")

@@ -437,7 +437,8 @@ def _check_model(model: Any, heads: Sequence[Head]) -> None:
         classes, numbers = (
             (model.classes_, model.n_classes_) if len(heads) > 1 else ([model.classes_], [model.n_classes_])
         )
-        proper = isinstance(classes, list) and all(type(number) is int for number in numbers)
+        proper = all(isinstance(of_targets, list) for of_targets in (classes, numbers))
+        proper = proper and all(type(number) is int for number in numbers)
         proper = proper and numbers == [h.n_classes for h in heads] and len(classes) == len(heads)
         proper = proper and all(
             isinstance(c, np.ndarray) and c.shape == (n,) for c, n in zip(classes, numbers, strict=True)
