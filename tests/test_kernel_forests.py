@@ -229,6 +229,21 @@ def test_a_distance_of_ones_own():
     assert model.score(sets, [0 in one for one in sets]) > 0.8
 
 
+def test_graphs_with_a_kernel_of_ones_own():
+    """Samples are sets of edges; their kernel counts the paths of two edges that both have."""
+
+    def paths(graph):
+        return {(a, b, d) for a, b in graph for c, d in graph if b == c}
+
+    rings = [frozenset((i, (i + 1) % n) for i in range(n)) for n in range(3, 12)]
+    stars = [frozenset((0, i) for i in range(1, n)) for n in range(3, 12)]
+    graphs, is_ring = rings + stars, [True] * 9 + [False] * 9
+    kernel = lambda one, other: float(len(paths(one) & paths(other)))  # noqa: E731
+    model = weald.KernelForestClassifier(**FEW, kernel=kernel, contrast=False).fit(graphs, is_ring)
+    assert model.score(graphs, is_ring) == 1.0
+    assert set(model.prototypes_) <= set(rings)  # nothing is like a star: it has no such path
+
+
 def test_mix_keeps_raw_columns_and_categories_beside_the_kernel():
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"a": X[:, 0], "kind": np.where(RNG.random(90) < 0.5, "apple", "orange"), "b": X[:, 1]})
@@ -302,6 +317,23 @@ def test_weights_are_copies(words):
     if not words:  # what is out of bag differs: a copy may be in it
         assert weighed.mix_ == copied.mix_
         assert (weighed.mix_.way, weighed.mix_.errors) == ("in turn", {})
+
+
+@pytest.mark.parametrize("words", [{}, {"mix": True}, {"mix": False}], ids=str)
+def test_importance_on_new_rows_is_that_of_the_plain_forest(words):
+    model = weald.KernelForestClassifier(**FEW, **words).fit(X[:60], y[:60])
+    new, truth, weight = X[60:], y[60:], np.arange(len(y) - 60) % 3
+    found = weald.importance(model, new, truth, sample_weight=weight, rows="new")
+    plain = weald.importance(
+        model.plain_forest(),
+        model.kernel_matrix(new),
+        truth,
+        sample_weight=weight,
+        rows="new",
+        names=model.column_names_,
+    )
+    assert found.names == plain.names
+    assert np.array_equal(found.values, plain.values)
 
 
 def test_a_kernel_is_computed_once_for_a_fit_and_what_it_says_of_rows_outside_the_bags():

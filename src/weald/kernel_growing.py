@@ -168,6 +168,10 @@ class GrowsFromKernels(RandomForest):
         """Compare the samples with prototypes, and turn the values into codes a few columns at a time."""
         engine, n_threads = open_engine(self.engine), count_threads(self.n_jobs)
         table: Any = reading.table.X
+        if getattr(table, "is_compared", True):  # new rows, of which only what the trees use was read
+            raw_kept = enumerate(self._raw_columns(), len(self._kept_)) if self._mixes_ else ()
+            categorical = frozenset(i for i, f in raw_kept if f in self.schema_.categorical)
+            return super()._code(replace(reading, table=replace(reading.table, X=table[:], categorical=categorical)))
         samples = table.sight.samples
         if not hasattr(self, "_prototype_seed_"):
             self._prototype_seed_ = params.draw_seed(self.random_state)

@@ -123,6 +123,11 @@ class KernelTable:
         self._samples = sight_matrix(self.sight) if kernel.is_precomputed else kernel.prepare(self.sight.samples)
         return self
 
+    @property
+    def is_compared(self) -> bool:
+        """Say whether it is settled what samples are compared with."""
+        return hasattr(self, "_prototypes")
+
     def remember(self, coded: Any) -> None:
         """Remember the codes, from which values can be read again."""
         self._coded = coded

@@ -190,14 +190,16 @@ def _fits_a_tree(training: Training) -> bool:
 def read_rows(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Training:
     """Read rows that are new to every tree."""
     check_is_fitted(model, "forest_")
-    return _read(model, X, y, sample_weight, with_bags=False)
+    return _read(model, X, y, sample_weight, with_bags=False, new=True)
 
 
-def _read(model: Any, X: Any, y: Any, sample_weight: Any, *, with_bags: bool, **by_row: Any) -> Training:
+def _read(
+    model: Any, X: Any, y: Any, sample_weight: Any, *, with_bags: bool, new: bool = False, **by_row: Any
+) -> Training:
     reading = unfitted_copy(model)._read_table(X, y, sample_weight, **{**NO_DESIGN, **by_row})  # noqa: SLF001  (reading leaves its marks)
     if reading.classes is not None:
         reading = _number_as_the_forest(reading, model.classes_)
-    if not with_bags:  # categories are numbered as at the fit, though these rows may lack some
+    if new:  # categories are numbered as at the fit, though these rows may lack some
         X = model._read(X)  # noqa: SLF001  (a step of its prediction)
         reading = replace(reading, table=replace(reading.table, X=X if reading.kept is None else X[reading.kept]))
     engine, coded = model._code(reading)  # noqa: SLF001  (a step of its fit)
