@@ -282,6 +282,7 @@ def main():
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--data", default="collisions")
     parser.add_argument("--peers", action="store_true")
+    parser.add_argument("--block", default="scaling", help="of the page, for --write: scaling or scaling-peers")
     parser.add_argument("--peer-trees", type=int, default=10)
     parser.add_argument("--peer-depth", type=int, default=12)
     parser.set_defaults(repeats=1)
@@ -317,7 +318,7 @@ def main():
             "weald", "dask", "distributed", "scikit-learn", "xgboost", "xgboost-cpu", "lightgbm"
         ),
     )
-    measure.publish(given, "scaling", text)
+    measure.publish(given, given.block, text)
 
 
 if __name__ == "__main__":
