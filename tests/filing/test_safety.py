@@ -98,7 +98,7 @@ def test_numbers_of_classes_are_a_list_of_whole_numbers(numbers):
     mutator = Mutator(b"".join(files.write(model)))
     notes = mutator.notes
     notes["learnt"]["n_classes_"] = numbers
-    with pytest.raises(FormatError, match="Classes differ in number|nothing that a fit leaves"):
+    with pytest.raises(FormatError, match=r"Classes differ in number|nothing that a fit leaves"):
         files.read(sign({**mutator.texts, "weald.notes": json.dumps(notes)}, mutator.arrays))
 
 
