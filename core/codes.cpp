@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -12,6 +11,7 @@
 #include "random.h"
 #include "ranks.h"
 #include "sort_keys.h"
+#include "sortable.h"
 #include "weights.h"
 
 namespace weald {
@@ -43,24 +43,6 @@ Codes Codes::without_columns() const {
 }
 
 namespace {
-
-// ---- Sorting: keys are floats whose bits are turned so that they compare as unsigned integers
-
-template <class Float>
-using Bits = std::conditional_t<sizeof(Float) == 8, std::uint64_t, std::uint32_t>;
-
-template <class Float>
-Bits<Float> sortable(Float x) {
-    constexpr Bits<Float> sign = Bits<Float>{1} << (8 * sizeof(Float) - 1);
-    const auto bits = std::bit_cast<Bits<Float>>(x + Float{0});
-    return bits & sign ? ~bits : bits | sign;
-}
-
-template <class Float>
-Float unsortable(Bits<Float> key) {
-    constexpr Bits<Float> sign = Bits<Float>{1} << (8 * sizeof(Float) - 1);
-    return std::bit_cast<Float>(key & sign ? key & ~sign : static_cast<Bits<Float>>(~key));
-}
 
 // ---- The rows from which quantile codes are cut
 

@@ -5,9 +5,9 @@
 #include <bit>
 #include <limits>
 #include <numeric>
-#include <type_traits>
 
 #include "random.h"
+#include "sortable.h"
 
 namespace weald {
 
@@ -53,17 +53,6 @@ std::vector<double> cut_quantiles(std::span<const double> values, std::span<cons
 namespace {
 
 constexpr std::size_t kAtOnce = 16;  // searches side by side: while one waits for memory, the others go on
-
-template <class Float>
-using Bits = std::conditional_t<sizeof(Float) == 8, std::uint64_t, std::uint32_t>;
-
-// Bits that compare as the values do.
-template <class Float>
-Bits<Float> sortable(Float x) {
-    constexpr Bits<Float> sign = Bits<Float>{1} << (8 * sizeof(Float) - 1);
-    const auto bits = std::bit_cast<Bits<Float>>(x + Float{0});
-    return bits & sign ? ~bits : bits | sign;
-}
 
 // The smallest value of the type that is not below x.
 template <class Float>

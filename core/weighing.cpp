@@ -1,32 +1,9 @@
 #include "weighing.h"
 
-#include <bit>
-#include <type_traits>
-
 #include "sort_keys.h"
+#include "sortable.h"
 
 namespace weald {
-
-namespace {
-
-template <class Float>
-using Bits = std::conditional_t<sizeof(Float) == 8, std::uint64_t, std::uint32_t>;
-
-// Bits that compare as the values do.
-template <class Float>
-Bits<Float> sortable(Float x) {
-    constexpr Bits<Float> sign = Bits<Float>{1} << (8 * sizeof(Float) - 1);
-    const auto bits = std::bit_cast<Bits<Float>>(x + Float{0});
-    return bits & sign ? ~bits : bits | sign;
-}
-
-template <class Float>
-Float unsortable(Bits<Float> key) {
-    constexpr Bits<Float> sign = Bits<Float>{1} << (8 * sizeof(Float) - 1);
-    return std::bit_cast<Float>(key & sign ? key & ~sign : static_cast<Bits<Float>>(~key));
-}
-
-}  // namespace
 
 template <class Float>
 WeighedValues<Float> weigh_values(const Matrix& x, std::size_t column, std::span<const std::uint32_t> rows,

@@ -21,6 +21,7 @@ LAYERS = [
     "freed",
     "large_pages",
     "random",
+    "sortable",
     "threads",
     "tasks",
     "kernels",
