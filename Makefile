@@ -168,11 +168,12 @@ DIST ?= dist
 # are none to bundle: the C++ library is taken from the system.
 .PHONY: wheel
 wheel: setup ## Build a portable wheel into dist/
-	rm -rf build/wheel && mkdir -p build/wheel $(DIST)
-	$(LOCK) $(BIN)/python -m build --wheel --no-isolation --outdir build/wheel \
-		-C build-dir=build/release -C cmake.define.WEALD_WERROR=ON . > build/wheel/log || { cat build/wheel/log; exit 1; }
-	if [ "$$(uname)" = Linux ]; then $(BIN)/auditwheel repair --wheel-dir $(DIST) build/wheel/*.whl; \
-		else cp build/wheel/*.whl $(DIST); fi
+	mkdir -p build $(DIST)
+	made=$$(mktemp -d build/wheel.XXXXXX) && trap 'rm -rf "$$made"' EXIT && \
+	{ $(LOCK) $(BIN)/python -m build --wheel --no-isolation --outdir "$$made" \
+		-C build-dir=build/release -C cmake.define.WEALD_WERROR=ON . > "$$made/log" || { cat "$$made/log"; exit 1; }; } && \
+	if [ "$$(uname)" = Linux ]; then $(BIN)/auditwheel repair --wheel-dir $(DIST) "$$made"/*.whl; \
+		else cp "$$made"/*.whl $(DIST); fi
 	@ls $(DIST)/*.whl
 
 .PHONY: clean
