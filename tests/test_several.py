@@ -169,7 +169,6 @@ REFUSED = [
     ("RandomForestRegressor", {"ccp_alpha": 0.1}, "ccp_alpha"),
     ("RandomForestRegressor", {"n_estimators": "auto"}, "n_estimators"),
     ("RandomForestClassifier", {"resampling": "boosting"}, "resampling"),
-    ("RandomForestClassifier", {"warm_start": True}, "warm_start"),
     ("RandomForestClassifier", {"bootstrap": "balanced"}, "stratify"),
     ("RandomForestClassifier", {"max_samples": {0: 5}}, "stratify"),
     ("RandomForestClassifier", {"class_weight": {0: 1.0}}, "one dict for each"),
@@ -188,8 +187,6 @@ def test_what_speaks_of_one_target_is_refused_at_fit(name, given, words):
     "ask",
     [
         lambda model: model.forest_,
-        lambda model: model[:2],
-        lambda model: model + model,
         lambda model: weald.importance(model, X, CLASSES),
         lambda model: model.out_of_bag(X, CLASSES),
         lambda model: model.predict(X, rule="sample"),
@@ -221,6 +218,61 @@ def test_bad_targets_are_refused_by_name(y, words):
         make("RandomForestRegressor").fit(X, y)
     with pytest.raises(DataError, match="column 1 of y"):
         make("RandomForestClassifier").fit(X, np.column_stack([CLASSES[:, 0], X[:, 0]]))
+
+
+FORESTS = [name for name in KINDS if "Forest" in name or "Trees" in name]
+
+
+def prints(model):
+    return [forest.fingerprint() for forest in model.forests_]
+
+
+@pytest.mark.parametrize("engine", ["native", "reference"])
+@pytest.mark.parametrize("name", FORESTS)
+def test_growing_on_gives_the_forest_of_one_fit(name, engine):
+    given = {"engine": engine, "bootstrap": True, "oob_score": True, "n_estimators": 30}
+    whole = make(name, **given)
+    y = target_of(whole)
+    whole.fit(X, y)
+    part = make(name, **given, warm_start=True).set_params(n_estimators=12).fit(X, y)
+    early = part.oob_score_
+    part.set_params(n_estimators=30).fit(X, y)
+    assert prints(part) == prints(whole)
+    assert part.oob_score_ == whole.oob_score_ != early
+    assert (part.predict(X) == whole.predict(X)).all()
+
+
+@pytest.mark.parametrize("name", FORESTS)
+def test_slices_put_together_are_the_forest(name):
+    whole = make(name, bootstrap=True, oob_score=True, n_estimators=30)
+    y = target_of(whole)
+    whole.fit(X, y)
+    parts = [whole[:10], whole[10:11], whole[11:]]
+    assert [len(part.estimators_) for part in parts] == [10, 1, 19]
+    assert not hasattr(parts[0], "oob_score_")
+    joined = parts[0] + parts[1] + parts[2]
+    assert prints(joined) == prints(whole) == prints(weald.merge(parts))
+    assert (joined.predict(X) == whole.predict(X)).all()
+    on = joined[:20].set_params(n_estimators=30, warm_start=True, oob_score=True).fit(X, y)
+    assert prints(on) == prints(whole)
+    assert on.oob_score_ == whole.oob_score_
+
+
+@pytest.mark.parametrize("name", FORESTS)
+def test_trees_of_other_targets_do_not_go_on(name):
+    model = make(name, warm_start=True)
+    y = target_of(model)
+    model.fit(X, y)
+    for other, words in ((y[:, 0], "1 targets"), (y[:, [0, 1, 1, 1]], "4 targets")):
+        with pytest.raises(DataError, match=words):
+            model.set_params(n_estimators=12).fit(X, other)
+    with pytest.raises(DataError, match="2 targets"):
+        clone(model).fit(X, y[:, 0]).set_params(n_estimators=12).fit(X, y[:, :2])
+    with pytest.raises(DataError, match="numbers of targets"):
+        model + clone(model).set_params(random_state=1).fit(X, y[:, 0])
+    if is_classifier(model):
+        with pytest.raises(DataError, match="y has the classes"):
+            model.fit(X, y + 1)
 
 
 def test_a_kernel_forest_takes_one_target():

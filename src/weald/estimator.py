@@ -132,16 +132,18 @@ class TreeModel(Saved, Targeted, CanReport, Exportable, BaseEstimator):
         if reading.table.targets is None:
             self.forest_ = self._grow_trees(engine, coded, 0, 1)
         else:
-            self._grow_targets(engine, coded, reading, 1)
+            self.forests_ = self._grow_targets(engine, coded, reading, 0, 1)
 
     def _grow_trees(self, engine: Engine, coded: Any, first: int, n_trees: int) -> Forest:
         """Grow some trees, and show it if the user wants to see."""
         return self._show(n_trees, lambda watch: self._grow_quietly(engine, coded, first, n_trees, watch))
 
-    def _grow_targets(self, engine: Engine, coded: Any, reading: Reading, n_trees: int) -> None:
+    def _grow_targets(
+        self, engine: Engine, coded: Any, reading: Reading, first: int, n_trees: int
+    ) -> tuple[Forest, ...]:
         """Grow trees of several targets."""
-        how = several.grow(engine, coded, reading, self.growth_, self.seed_, n_trees, self.n_jobs)
-        self.forests_ = self._show(n_trees, how)
+        how = several.grow(engine, coded, reading, self.growth_, self.seed_, first, n_trees, self.n_jobs)
+        return self._show(n_trees, how)
 
     def _show(self, n_trees: int, grow: Callable[[Watch | None], Grown]) -> Grown:
         """Let the user see how trees grow."""
@@ -176,6 +178,9 @@ class TreeModel(Saved, Targeted, CanReport, Exportable, BaseEstimator):
             return self.forests_[0]
         check_is_fitted(self, "forest_")
         return self.forest_
+
+    def _is_fitted(self) -> bool:
+        return "forest_" in vars(self) or self._has_several()
 
     def _has_several(self) -> bool:
         return "forests_" in vars(self)

@@ -16,6 +16,7 @@ from weald.errors import DataError, ParameterError
 from weald.estimator import TreeClassifier, TreeRegressor
 from weald.listed_trees import Trees
 from weald.many_trees import RandomForest
+from weald.merging import same_values
 from weald.model import FloatArray, Forest
 from weald.oob import OutOfBag
 from weald.table import Reading
@@ -229,10 +230,11 @@ class RandomForestClassifier(RandomForest, TreeClassifier):
 
     def _check_that_it_goes_on(self, before: Self, old: Forest) -> None:
         super()._check_that_it_goes_on(before, old)
-        if not np.array_equal(self.classes_, before.classes_):
+        if not same_values(self.classes_, before.classes_):
             raise DataError(
-                f"y has the classes {self.classes_.tolist()}, but warm_start=True goes on with trees of the classes "
-                f"{before.classes_.tolist()}. Give the same classes, or set warm_start=False to start anew."
+                f"y has the classes {several.spell(self.classes_)}, but warm_start=True goes on with trees of the "
+                f"classes {several.spell(before.classes_)}. Give the same classes, or set "
+                "warm_start=False to start anew."
             )
 
     def _grow_so_many(self, engine: Engine, coded: Any, reading: Reading, n_trees: int, old: Forest | None) -> Forest:

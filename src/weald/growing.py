@@ -31,13 +31,14 @@ class GrowsTrees(HasOutOfBag):
 
     def _grow(self, engine: Engine, coded: Any, reading: Reading, before: Self) -> None:
         """Grow the trees, or those that are still missing; then look at the rows outside the bags."""
+        goes_on = self.warm_start and before._is_fitted()
+        self.seed_ = before.seed_ if goes_on else self._draw_seed()
+        if goes_on:
+            self._check_that_it_goes_on(before, before._shape())
         if reading.table.targets is not None:
-            self._grow_all_targets(engine, coded, reading)
+            self._grow_all_targets(engine, coded, reading, before.forests_ if goes_on else None)
             return
-        old = before.forest_ if self.warm_start and hasattr(before, "forest_") else None
-        self.seed_ = self._draw_seed() if old is None else before.seed_
-        if old is not None:
-            self._check_that_it_goes_on(before, old)
+        old = before.forest_ if goes_on else None
         self._settle_before_growth(engine, coded, reading)
         if isinstance(self.n_estimators, str):
             self._grow_until_settled(engine, coded, reading, old)
@@ -49,13 +50,19 @@ class GrowsTrees(HasOutOfBag):
     def _settle_before_growth(self, engine: Engine, coded: Any, reading: Reading) -> None:
         """Settle what is left to settle once the seed is known."""
 
-    def _grow_all_targets(self, engine: Engine, coded: Any, reading: Reading) -> None:
-        """Grow trees of several targets, then look at the rows outside the bags."""
+    def _grow_all_targets(self, engine: Engine, coded: Any, reading: Reading, old: tuple[Forest, ...] | None) -> None:
+        """Grow trees of several targets, or those that are missing; then look at the rows outside the bags."""
         if self._checkpoint is not None:
             raise DataError("checkpoint keeps forests of one target, but y has several. Fit one for each, or without.")
         assert isinstance(self.n_estimators, int)  # noqa: S101  (for the type checker: other words are refused)
-        self.seed_ = params.draw_seed(self.random_state)
-        self._grow_targets(engine, coded, reading, self.n_estimators)
+        if old is None:
+            self.forests_ = self._grow_targets(engine, coded, reading, 0, self.n_estimators)
+        elif self._lacks_trees(self.n_estimators, old[0]):
+            first, n_more = old[0].next_tree(self.seed_), self.n_estimators - old[0].n_trees
+            more = self._grow_targets(engine, coded, reading, first, n_more)
+            self.forests_ = tuple(map(Forest.join, old, more))
+        else:
+            self.forests_ = old
         if self.oob_score:
             metric = self.oob_score if callable(self.oob_score) else None
             found = several.look_out_of_bag(
@@ -151,6 +158,11 @@ class GrowsTrees(HasOutOfBag):
 
     def _check_that_it_goes_on(self, before: Self, old: Forest) -> None:
         """Refuse a table that old trees could not have been grown from."""
+        if self.n_outputs_ != before.n_outputs_:
+            raise DataError(
+                f"y has {self.n_outputs_} targets, but warm_start=True goes on with trees of {before.n_outputs_}. Give "
+                "the same targets, or set warm_start=False to start anew."
+            )
         if self._n_table_features() != old.n_features:
             raise DataError(
                 f"X has {self.n_features_in_} features, but warm_start=True goes on with trees of {old.n_features}. "

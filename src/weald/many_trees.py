@@ -105,10 +105,10 @@ class RandomForest(HasNeighbours, GrowsTrees):
 
     def __getitem__(self, which: slice) -> Self:
         """Make a forest of some of the trees, `forest[10:50]`; a single tree is `forest.estimators_[10]`."""
-        check_is_fitted(self, "forest_")
+        check_is_fitted(self)
         if not isinstance(which, slice):
             raise TypeError(f"forest[{which!r}] is not a slice. Use forest.estimators_[{which!r}] for a single tree.")
-        return take_trees(self, range(self.forest_.n_trees)[which])
+        return take_trees(self, range(self._shape().n_trees)[which])
 
     def thin(self, *, n_trees: int | None = None, max_bytes: int | None = None, tolerance: float | None = None) -> Self:
         """Make a forest of the first trees, and say what it costs out of bag. Give one of the three.

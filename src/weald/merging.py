@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from weald.errors import DataError, ParameterError, warn
 from weald.model import Forest
 from weald.params import Growth
+from weald.several import forests_of
 
 # What trees of one forest must have in common, and what to call it.
 SCHEMA = {
@@ -34,7 +35,9 @@ class Mergeable(Protocol):
     """A fitted forest of any kind."""
 
     n_estimators: int
+    n_outputs_: int
     forest_: Forest
+    forests_: tuple[Forest, ...]
     growth_: Growth
 
     def _forget_out_of_bag(self) -> Self:
@@ -77,25 +80,29 @@ def merge(models: Iterable[AnyForest]) -> AnyForest:
     if not given:
         raise ParameterError("merge was given no forests. Give at least one.")
     for model in given:
-        check_is_fitted(model, "forest_")
+        check_is_fitted(model)
     for model in given[1:]:
         _require_same_schema(given[0], model)
     _warn_of_twins(given)
-    joined = reduce(Forest.join, [model.forest_ for model in given])
-    return _with_forest(given[0], joined)
+    of_targets = zip(*map(forests_of, given), strict=True)
+    return _with_forests(given[0], [reduce(Forest.join, forests) for forests in of_targets])
 
 
 def take_trees(model: AnyForest, trees: Sequence[int]) -> AnyForest:
     """Make a model of some of the trees, in the order given."""
+    forests = forests_of(model)
     if not trees:
-        raise IndexError(f"No trees are left: the forest has trees 0 to {model.forest_.n_trees - 1}.")
-    return _with_forest(model, model.forest_.take(trees))
+        raise IndexError(f"No trees are left: the forest has trees 0 to {forests[0].n_trees - 1}.")
+    return _with_forests(model, [forest.take(trees) for forest in forests])
 
 
-def _with_forest(model: AnyForest, forest: Forest) -> AnyForest:
+def _with_forests(model: AnyForest, forests: Sequence[Forest]) -> AnyForest:
     made = copy.copy(model)
-    made.forest_ = forest
-    made.n_estimators = forest.n_trees
+    if made.n_outputs_ == 1:
+        (made.forest_,) = forests
+    else:
+        made.forests_ = tuple(forests)
+    made.n_estimators = forests[0].n_trees
     return made._forget_out_of_bag()  # noqa: SLF001  (the protocol is this file's own)
 
 
@@ -107,7 +114,7 @@ def _require_same_schema(first: Any, other: Any) -> None:
         )
     for name, words in SCHEMA.items():
         one, two = getattr(first, name, None), getattr(other, name, None)
-        if not _equal(one, two):
+        if not same_values(one, two):
             raise DataError(
                 f"Forests of different {words} cannot be merged: {_short(one)} and {_short(two)}. Fit them on tables "
                 "of the same columns and classes."
@@ -119,9 +126,10 @@ def _require_same_schema(first: Any, other: Any) -> None:
         )
 
 
-def _equal(one: Any, two: Any) -> bool:
+def same_values(one: Any, two: Any) -> bool:
+    """Say whether two arrays, or two lists of them, are the same."""
     if isinstance(one, list) and isinstance(two, list):
-        return len(one) == len(two) and all(map(_equal, one, two))
+        return len(one) == len(two) and all(map(same_values, one, two))
     return np.array_equal(np.asarray(one), np.asarray(two))
 
 
@@ -136,7 +144,7 @@ def _warn_of_twins(models: Sequence[Mergeable]) -> None:
     trees = [
         (*tree, origin.data, origin.bags)
         for model in models
-        for origin in model.forest_.origins
+        for origin in forests_of(model)[0].origins
         for tree in origin.trees()
     ]
     n_twins = len(trees) - len(set(trees))

@@ -125,10 +125,11 @@ def resolve_there(given: dict[str, Any], rows: Rows, labels: Labels) -> tuple[Gr
 
 def _grow(model: Any, before: Any, dealer: Dealer, reading: Reading | None) -> None:
     """Grow the trees, or those that are still missing; then keep what was said of rows outside the bags."""
-    old = before.forest_ if model.warm_start and hasattr(before, "forest_") else None
-    model.seed_ = params.draw_seed(model.random_state) if old is None else before.seed_
-    if old is not None:
-        model._check_that_it_goes_on(before, old)  # noqa: SLF001
+    goes_on = model.warm_start and before._is_fitted()  # noqa: SLF001
+    model.seed_ = before.seed_ if goes_on else params.draw_seed(model.random_state)
+    if goes_on:
+        model._check_that_it_goes_on(before, before._shape())  # noqa: SLF001
+    old = before.forest_ if goes_on else None
     found: OutOfBagVotes | None
     if isinstance(model.n_estimators, str):
         found = _grow_until_settled(model, dealer, old)

@@ -31,7 +31,6 @@ PLAIN: dict[str, Any] = {
     "monotonic_cst": None,
     "ccp_alpha": 0.0,
     "resampling": "bagging",
-    "warm_start": False,
 }
 
 
@@ -40,7 +39,7 @@ def one_target_only(n_targets: int) -> ParameterError:
     return ParameterError(
         f"This model has {n_targets} targets, and what was asked for speaks of one. Ask model.of_target(0), or "
         "another; with several, fit, predict, predict_proba, score, apply, decision_path, feature_importances_, "
-        "oob_score and save are there, and forests_ has a forest for each target."
+        "oob_score, warm_start, slices, merge and save are there, and forests_ has a forest for each target."
     )
 
 
@@ -62,14 +61,32 @@ def refuse(given: Mapping[str, Any]) -> None:
         )
 
 
+def forests_of(model: Any) -> tuple[Forest, ...]:
+    """Give the forests of a fitted model: one, or with several targets one for each."""
+    forests: tuple[Forest, ...] = vars(model).get("forests_", ())
+    return forests or (model.forest_,)
+
+
+def spell(classes: Any) -> str:
+    """Write the classes of a target, or of each of several."""
+    return str([of_target.tolist() for of_target in classes] if isinstance(classes, list) else classes.tolist())
+
+
 def grow(
-    engine: Engine, coded: Any, reading: Reading, growth: Growth, seed: int, n_trees: int, n_jobs: int | None
+    engine: Engine,
+    coded: Any,
+    reading: Reading,
+    growth: Growth,
+    seed: int,
+    first: int,
+    n_trees: int,
+    n_jobs: int | None,
 ) -> Callable[[Watch | None], tuple[Forest, ...]]:
     """Prepare to grow: for each target a forest."""
     targets = reading.table.targets
     assert targets is not None  # noqa: S101  (for the type checker: the caller has asked)
     n_threads = count_threads(n_jobs)
-    return lambda watch: engine.grow_targets(coded, targets, growth, seed, 0, n_trees, n_threads, watch)
+    return lambda watch: engine.grow_targets(coded, targets, growth, seed, first, n_trees, n_threads, watch)
 
 
 # --------------------------------------------------------------------------------------------------------- predict
