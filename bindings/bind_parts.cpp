@@ -11,10 +11,12 @@
 #include <utility>
 #include <vector>
 
+#include "arrays.h"
 #include "criteria.h"
 #include "feature_draw.h"
 #include "random.h"
 #include "sort_network.h"
+#include "sparse_codes.h"
 #include "weights.h"
 
 namespace nb = nanobind;
@@ -56,6 +58,24 @@ std::vector<std::pair<std::uint16_t, std::uint16_t>> sort_codes(std::vector<std:
     return sorted;
 }
 
+// One column of a sparse table as codes; all are coded. And the hash of each row.
+std::pair<nb::object, nb::object> code_sparse(const SparseTable& x, std::size_t feature) {
+    const Sparse by_column = x.view();
+    const std::size_t n_rows = x.shape().n_rows;
+    if (by_column.starts.size() != x.shape().n_columns + 1 || feature >= x.shape().n_columns) {
+        throw std::invalid_argument("give a table column by column, and one of its columns");
+    }
+    Work work = make_work(1, nb::none());
+    const std::vector<std::uint8_t> all_sampled;
+    const std::vector<std::uint64_t> all_one;
+    const SparseCoding coding{n_rows, all_sampled, all_one, 255};
+    const std::vector<Column> columns = code_sparse_columns(by_column, coding, work);
+    const std::uint8_t* codes = columns[feature].as<std::uint8_t>();
+    std::vector<std::uint8_t> found(codes, codes + n_rows);
+    std::vector<std::uint64_t> hashes = hash_sparse_rows(by_column, std::vector<std::uint64_t>(n_rows));
+    return {nb::cast(to_numpy(std::move(found))), nb::cast(to_numpy(std::move(hashes)))};
+}
+
 }  // namespace
 
 void bind_parts(nb::module_& module) {
@@ -81,6 +101,8 @@ void bind_parts(nb::module_& module) {
     module.def("log2", static_cast<double (*)(double)>(&log2_of), "x"_a, "Logarithm in bits of a number from 1.");
     module.def("sort_codes", &sort_codes, "codes"_a, "Codes and their places, sorted by the network.");
     module.attr("most_sorted") = kMostSorted;
+    module.def("code_sparse", &code_sparse, "x"_a, "feature"_a,
+               "A column as codes of one byte, and the hash of each row, where targets are 0.");
     module.def("below", &below, "bits"_a, "n"_a, "floor(bits * n / 2**64): a number from 0 to n - 1.");
 }
 

@@ -5,10 +5,11 @@
     subprocess   what has crashed or hung other libraries runs in a process of its own
 
 The reading of tables and parameters has its own tests, test_table.py and test_params.py; here the whole way is gone.
+Files that were cut short are in test_mapped.py, tables beyond 32 bits in test_beyond_32_bits.py, other libraries in the
+same process in test_symbols.py, and files of models in filing/.
 """
 
 import copy
-import os
 import pickle
 import subprocess
 import sys
@@ -89,6 +90,10 @@ REFUSED_X = {
     "records": (np.zeros(N, dtype=[("a", float), ("b", int)]), "X"),
     "ragged lists": ([[1.0, 2.0]] * (N - 1) + [[1.0]], "X"),
     "sparse, complex": (sparse.csr_array(X * 1j), "complex"),
+    "sparse, more columns than 32 bits can number": (
+        sparse.csr_array((np.ones(N), np.full(N, 2**32 + 1), np.arange(N + 1)), shape=(N, 2**32 + 2)),
+        "4294967298 columns",
+    ),
     "sparse, no columns": (sparse.csr_array((N, 0)), "0 feature"),
     "other numbers of rows": (X[:-1], "X has 29 rows but y has 30"),
     "a frame with a date": (frame(when=pd.Timestamp("2020-01-01")), "'when'"),
@@ -439,50 +444,7 @@ def test_a_fit_may_be_asked_for_within_a_fit():
     assert model.forest_.fingerprint() == copies[2].forest_.fingerprint()
 
 
-# --------------------------------------------------------------------------------------------- files, streams, queries
-
-
-def stored_in(path, values):
-    np.save(path, values)
-    return path
-
-
-MAPPED = {
-    "a map": lambda path: np.load(path, mmap_mode="r"),
-    "columns of a map": lambda path: np.load(path, mmap_mode="r")[:, ::-1],
-    "an array of a map": lambda path: np.asarray(np.load(path, mmap_mode="r")),
-    "a map that begins late": lambda path: np.memmap(path, mode="r", offset=128 + 8192, dtype=float, shape=(4000, 4)),
-    "whole numbers of a map": lambda path: np.memmap(path, mode="r", offset=128, dtype=np.int16, shape=(5000, 4)),
-    "a frame of a map": lambda path: pd.DataFrame(np.load(path, mmap_mode="r"), copy=False),
-    "bytes of a map": lambda path: np.frombuffer(np.load(path, mmap_mode="r").base, offset=128).reshape(-1, 4),
-    "a sparse map": lambda path: sparse.csr_array(
-        (np.load(path, mmap_mode="r").ravel(), np.tile(np.arange(4), 5000), np.arange(0, 20001, 4))
-    ),
-}
-
-
-@pytest.mark.parametrize("name", MAPPED)
-def test_a_map_of_a_file_that_was_cut_short_is_refused_before_it_is_read(tmp_path, name):
-    """To read it would end the process. A file that is cut short while it is read is beyond what can be seen."""
-    path = stored_in(tmp_path / "x.npy", np.tile(np.round(np.arange(20.0).reshape(5, 4)), (1000, 1)))
-    given = MAPPED[name](path)
-    target = np.arange(given.shape[0]) % 2
-    model = weald.RandomForestClassifier(2, random_state=0).fit(given, target)
-    os.truncate(path, 4096)
-    for use in (lambda: model.predict(given), lambda: weald.DecisionTreeClassifier().fit(given, target)):
-        with pytest.raises(WealdError, match="X is mapped from a file that has been cut short: it has 4096 bytes"):
-            use()
-
-
-def test_maps_of_targets_and_weights_are_looked_at_too(tmp_path):
-    path = stored_in(tmp_path / "y.npy", np.arange(5000.0) % 2)
-    y = np.load(path, mmap_mode="r")
-    x = np.arange(5000.0)[:, None]
-    os.truncate(path, 4096)
-    with pytest.raises(WealdError, match=r"^y is mapped from a file that has been cut short"):
-        weald.DecisionTreeClassifier().fit(x, y)
-    with pytest.raises(WealdError, match="sample_weight is mapped from a file that has been cut short"):
-        weald.DecisionTreeClassifier().fit(x, x.ravel() % 2, sample_weight=y)
+# ------------------------------------------------------------------------------------------------- streams, queries
 
 
 class Stream:

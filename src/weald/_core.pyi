@@ -220,6 +220,11 @@ def sort_codes(codes: Sequence[int]) -> list[tuple[int, int]]:
 
 most_sorted: int = 32
 
+def code_sparse(x: SparseTable, feature: int) -> tuple[object, object]:
+    """
+    A column as codes of one byte, and the hash of each row, where targets are 0.
+    """
+
 def below(bits: int, n: int) -> int:
     """floor(bits * n / 2**64): a number from 0 to n - 1."""
 

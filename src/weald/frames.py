@@ -3,13 +3,15 @@
     as_frame     see X as a frame if it is one: pandas, polars, pyarrow, and whatever narwhals reads
     take_stream  a stream of Arrow as a frame
     float_array  a frame of floats as it is, where the library can hand it over
+    pieces_of    where the cells lie in memory
     FrameColumn  a column: what it is by its type, its numbers, its labels
 
 Columns are read one at a time, and labels by the library that holds them, which knows them by number already or can
 find them without making a Python object of each cell.
 """
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from typing import Any
 
@@ -18,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from weald.errors import DataError, DataTypeError
+from weald.mapped import piece_of
 from weald.objects import ENCODE, kind_of_objects, labels_of_objects, numbers_of_objects, warn_of_rounding
 from weald.schema import CATEGORIES, NUMBERS, ORDERED, Labelled
 
@@ -66,6 +69,32 @@ def float_array(frame: "nw.DataFrame[Any]") -> npt.NDArray[Any] | None:
     """Return a frame of floats as one array, which needs no copy in some libraries; None: it is no frame of floats."""
     types = {column.dtype for column in frame.iter_columns()}
     return frame.to_numpy() if types in ({nw.Float64()}, {nw.Float32()}) else None
+
+
+def pieces_of(frame: "nw.DataFrame[Any]") -> Iterator[tuple[int, int]]:
+    """Find the memory of the cells, first and last byte, as far as a library tells it without a copy."""
+    for column in frame.iter_columns():
+        native = column.to_native()
+        if column.implementation.is_pyarrow():
+            for chunk in native.chunks:
+                parts = [chunk.indices, chunk.dictionary] if hasattr(chunk, "dictionary") else [chunk]
+                buffers = (buffer for part in parts for buffer in part.buffers() if buffer is not None)
+                yield from ((buffer.address, buffer.address + buffer.size - 1) for buffer in buffers if buffer.size)
+            continue
+        array = _cells_in_place(column, native)
+        if array is not None and array.size and array.dtype.kind in "biuf":
+            yield piece_of(array)
+
+
+def _cells_in_place(column: "nw.Series[Any]", native: Any) -> npt.NDArray[Any] | None:
+    """See a column of pandas or polars as the array that it is, if it is one."""
+    if column.implementation.is_polars():
+        with contextlib.suppress(Exception):  # whatever polars says: it would have to make a copy
+            return np.asarray(native.to_physical().to_numpy(allow_copy=False))
+        return None
+    if isinstance(getattr(native, "dtype", None), np.dtype):
+        return np.asarray(native)
+    return np.asarray(native.cat.codes) if hasattr(native, "cat") and hasattr(native.cat, "codes") else None
 
 
 def columns_of(frame: "nw.DataFrame[Any]") -> list["FrameColumn"]:

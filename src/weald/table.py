@@ -18,9 +18,9 @@ from scipy import sparse
 from sklearn.utils.validation import check_array, validate_data
 
 from weald.errors import DataError, DataTypeError, WealdError
-from weald.frames import FrameColumn, as_frame, columns_of, float_array, take_stream
+from weald.frames import FrameColumn, as_frame, columns_of, float_array, pieces_of, take_stream
 from weald.lazily import is_lazy
-from weald.mapped import refuse_cut_short
+from weald.mapped import refuse_cut_pieces, refuse_cut_short
 from weald.model import FloatArray
 from weald.objects import (
     LARGEST_EXACT,
@@ -244,9 +244,8 @@ class ArrayColumn:
 def _columns_of(frame: Any, array: npt.NDArray[Any] | None) -> _Columns:
     """See a frame or an array as columns."""
     if array is None:
-        floats = float_array(frame)
-        refuse_cut_short(floats, "X")
-        return _Columns(columns_of(frame), floats)
+        refuse_cut_pieces(pieces_of(frame), "X")
+        return _Columns(columns_of(frame), float_array(frame))
     is_floats = array.dtype.kind != "O"
     return _Columns([ArrayColumn(array, f) for f in range(array.shape[1])], array if is_floats else None)
 

@@ -1,6 +1,7 @@
 """The native engine: the compiled core behind the door that all engines share."""
 
 import dataclasses
+import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -28,6 +29,7 @@ PACKED_SIZES = ("small", "large")  # of nodes
 FEW_ROWS = 4  # that are walked one by one, by nodes that are exact for all
 
 
+MOST_CELLS = 2**25  # filled cells of a sparse table that are copied at once
 SAMPLE_SIZE = 2**18  # copies of rows from which quantile codes are cut
 
 
@@ -221,9 +223,8 @@ class NativeEngine:
         self, forest: Forest, X: npt.NDArray[Any], voting: str, n_threads: int = 1, watch: Watch | None = None
     ) -> FloatArray:
         """Add up what the trees say of each row."""
-        rows = self._by_row(X)
         sums = np.empty((X.shape[0], max(1, forest.n_classes)))
-        self._packed_for(forest, X, rows, n_threads).predict(rows, voting == "hard", 1.0, sums, n_threads, watch)
+        self._walk(forest, X, voting, 1.0, sums, n_threads, watch)
         return sums if forest.n_classes else sums[:, 0]
 
     def predict(
@@ -236,9 +237,24 @@ class NativeEngine:
         watch: Watch | None = None,
     ) -> None:
         """Average what the trees say of each row."""
-        rows, room = self._by_row(X), out if out.ndim > 1 else out[:, None]
-        packed = self._packed_for(forest, X, rows, n_threads)
-        packed.predict(rows, voting == "hard", forest.vote_total, room, n_threads, watch)
+        room = out if out.ndim > 1 else out[:, None]
+        self._walk(forest, X, voting, forest.vote_total, room, n_threads, watch)
+
+    def _walk(
+        self,
+        forest: Forest,
+        X: Any,
+        voting: str,
+        total: float,
+        room: npt.NDArray[Any],
+        n_threads: int,
+        watch: Watch | None,
+    ) -> None:
+        """Write what the trees say of each row, over the total."""
+        for begin, end in row_blocks(X):
+            rows = self._by_row(X, begin, end)
+            packed = self._packed_for(forest, X, rows, n_threads)
+            packed.predict(rows, voting == "hard", total, room[begin:end], n_threads, watch)
 
     def compile(self, forest: Forest, voting: str, *, large: bool) -> Any:
         """Pack a forest together with how its votes are counted; None if it is too large for such nodes."""
@@ -397,15 +413,23 @@ class NativeEngine:
 
     def _by_column(self, X: Any) -> Any:
         """Hand over a table that is to be coded: a sparse one column by column."""
-        return self._sparse(X.tocsc()) if sparse.issparse(X) else X
+        if not sparse.issparse(X):
+            return X
+        columns = X.tocsc()
+        return self._sparse(columns.indptr, columns.indices, columns.data, columns.shape)
 
-    def _by_row(self, X: Any) -> Any:
+    def _by_row(self, X: Any, begin: int = 0, end: int | None = None) -> Any:
         """Hand over rows that are to be walked: those of a sparse table as they are."""
-        return self._sparse(X) if sparse.issparse(X) else np.asarray(X)
+        if not sparse.issparse(X):
+            return np.asarray(X)[begin:end]
+        starts = X.indptr[begin : None if end is None else end + 1]
+        cells = slice(int(starts[0]), int(starts[-1]))
+        shape = (len(starts) - 1, X.shape[1])
+        return self._sparse(starts - starts[0], X.indices[cells], X.data[cells], shape)
 
-    def _sparse(self, X: Any) -> Any:
-        starts, places = X.indptr.astype(np.int64, copy=False), X.indices.astype(np.int32, copy=False)
-        return self.core.SparseTable(starts, places, X.data, *X.shape)
+    def _sparse(self, starts: Any, places: Any, values: Any, shape: tuple[int, int]) -> Any:
+        narrow = starts.astype(np.int64, copy=False), places.astype(np.int32, copy=False)
+        return self.core.SparseTable(*narrow, values, *shape)
 
     def _packed_for(self, forest: Forest, X: Any, rows: Any, n_threads: int) -> Any:
         """Choose small nodes where they are exact and there are rows enough to pay for packing them."""
@@ -465,6 +489,16 @@ class NativeEngine:
             predictor = self.core.Predictor(n_features=forest.n_features, n_classes=forest.n_classes, **arrays)
             vars(forest)[key] = predictor
         return predictor
+
+
+def row_blocks(X: Any) -> list[tuple[int, int]]:
+    """Cut a sparse table with 64-bit indices into blocks of rows, since the core takes them in 32 bits: a copy."""
+    n_rows = X.shape[0]
+    if not sparse.issparse(X) or X.indices.dtype == np.int32 or X.nnz <= MOST_CELLS:
+        return [(0, n_rows)]
+    cuts = np.searchsorted(X.indptr, np.arange(MOST_CELLS, X.nnz, MOST_CELLS))
+    cuts = np.unique([0, *cuts, n_rows]).tolist()
+    return list(itertools.pairwise(cuts))
 
 
 def _arrays_of(sharing: Sharing) -> tuple[Any, ...]:
