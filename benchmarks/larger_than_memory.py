@@ -1,9 +1,10 @@
 """Seconds and memory of a table that does not fit into memory: a code store is made, and forests fit to it.
 
-    python benchmarks/larger_than_memory.py [--rows 100000000] [--trees 4] [--leaf 100] [--folder F] [--write]
+    python benchmarks/larger_than_memory.py [--rows 100000000] [--trees 4] [--leaf 100] [--target classes]
+                                            [--bins 255] [--folder F] [--write] [--block "larger than memory"]
 
 Each step has a process of its own. The rows are made as they are asked for, by a generator with a seed: 20 columns of
-noise, two classes. Resident memory is VmHWM, the most that the system counts for the process: its own memory (RssAnon)
+noise; two classes, or numbers. Codes have one byte with `--bins 255`, two with `--bins 65535`. Resident memory is VmHWM, the most that the system counts for the process: its own memory (RssAnon)
 and the pages of the mapped store that it has looked at (RssFile), which the system takes away again when others need
 room. The parts are looked at twenty times a second. The store is deleted at the end.
 """
@@ -20,13 +21,18 @@ N_FEATURES = 20
 CHUNK = 500_000
 
 
-def chunks(n_rows, seed=0):
-    """Rows of noise; the classes are a curved border of five columns, blurred."""
+def signal_of(X):
+    """What the target follows: five of the columns, in a curved way."""
+    return X[:, 0] * X[:, 1] + X[:, 2] + np.abs(X[:, 3]) - X[:, 4] ** 2 / 2
+
+
+def chunks(n_rows, target, seed=0):
+    """Rows of noise; the target is a blurred signal, or on which side of zero that is."""
     for number, begin in enumerate(range(0, n_rows, CHUNK)):
         rng = np.random.default_rng([seed, number])
         X = rng.standard_normal((min(CHUNK, n_rows - begin), N_FEATURES), dtype=np.float32)
-        signal = X[:, 0] * X[:, 1] + X[:, 2] + np.abs(X[:, 3]) - X[:, 4] ** 2 / 2
-        yield X, (signal + rng.standard_normal(len(X), dtype=np.float32) > 0).astype(np.int8)
+        numbers = signal_of(X) + rng.standard_normal(len(X), dtype=np.float32)
+        yield X, (numbers > 0).astype(np.int8) if target == "classes" else numbers
 
 
 class Resident:
@@ -51,14 +57,14 @@ class Resident:
         self.all = measure.MemoryWatch.read("VmHWM")
 
 
-def make(folder, n_rows, max_bins, n_jobs):
+def make(folder, n_rows, target, max_bins, n_jobs):
     """Make the store: seconds, resident megabytes, bytes of its file."""
     from weald import codes
 
     def build():
         nonlocal store
         store = codes.from_chunks(
-            lambda: chunks(n_rows), folder=folder, max_bins=max_bins, n_rows=n_rows, n_jobs=n_jobs, verbose=1
+            lambda: chunks(n_rows, target), folder=folder, max_bins=max_bins, n_rows=n_rows, n_jobs=n_jobs, verbose=1
         )
 
     store = None
@@ -67,37 +73,40 @@ def make(folder, n_rows, max_bins, n_jobs):
     return seconds, (memory.all, memory.own, memory.mapped), store.n_bytes
 
 
-def fit(folder, max_bins, n_jobs, parameters):
-    """Fit a forest to the store, and try it on new rows: seconds, resident megabytes, nodes, errors."""
+def fit(folder, target, max_bins, n_jobs, parameters):
+    """Fit a forest to the store, and try it on new rows: seconds, resident megabytes, nodes, error."""
     import weald
 
-    model = weald.RandomForestClassifier(max_bins=max_bins, n_jobs=n_jobs, random_state=0, verbose=1, **parameters)
+    kind = weald.RandomForestClassifier if target == "classes" else weald.RandomForestRegressor
+    model = kind(max_bins=max_bins, n_jobs=n_jobs, random_state=0, verbose=1, **parameters)
     with Resident() as memory:
         seconds = measure.clock(lambda: model.fit(weald.codes.load(folder)))
-    wrong = n = 0
-    new = list(chunks(2 * CHUNK, seed=1))
-    for (_, y), shares in zip(new, model.predict_chunks(X for X, _ in new), strict=True):
-        wrong, n = wrong + int(np.sum(y != shares.argmax(axis=1))), n + len(y)
-    return seconds, (memory.all, memory.own, memory.mapped), model.forest_.n_nodes, wrong / n
+    new = list(chunks(2 * CHUNK, target, seed=1))
+    said = model.predict_chunks((X for X, _ in new), method="predict")
+    y, predicted = (np.concatenate(list(pieces)) for pieces in ((y for _, y in new), said))
+    kind_of_error = "classes" if target == "classes" else "values"
+    error = measure.error_of(kind_of_error, y, predicted)
+    return seconds, (memory.all, memory.own, memory.mapped), model.forest_.n_nodes, error
 
 
 TEXT = """\
 {table}
 
-{rows:,} rows of {columns} columns, two classes, `max_bins={bins}`: a file of {gigabytes} GB (the values would be
+{rows:,} rows of {columns} columns, {kind}, `max_bins={bins}`: a file of {gigabytes} GB (the values would be
 {values} GB as float32). {jobs} threads. Resident memory is VmHWM; "its own" and "mapped" are the most of RssAnon and
-RssFile, at whatever moment. The error on a million new rows is {errors}; the rule that made the classes has
-{best:.3f}. Measured once, with `benchmarks/larger_than_memory.py --rows {rows} --trees {trees} --leaf {leaf}` on
+RssFile, at whatever moment. The {error} on a million new rows is {errors}; the rule that made the target has
+{best:.3f}. Measured once, with
+`benchmarks/larger_than_memory.py --rows {rows} --trees {trees} --leaf {leaf} --target {target} --bins {bins}` on
 {machine}."""
 
 
-def best_error():
-    """The error of the rule itself: of the sign of the signal."""
-    wrong = []
-    for X, y in chunks(2 * CHUNK, seed=1):
-        signal = X[:, 0] * X[:, 1] + X[:, 2] + np.abs(X[:, 3]) - X[:, 4] ** 2 / 2
-        wrong.append(np.mean((signal > 0) != y))
-    return float(np.mean(wrong))
+def best_error(target):
+    """The error of the rule itself: of the signal, or of its sign."""
+    new = list(chunks(2 * CHUNK, target, seed=1))
+    signal, y = np.concatenate([signal_of(X) for X, _ in new]), np.concatenate([y for _, y in new])
+    if target == "classes":
+        return measure.error_of("classes", y, signal > 0)
+    return measure.error_of("values", y, signal)
 
 
 def row_of(words, seconds, memory):
@@ -111,12 +120,14 @@ def main():
     parser.add_argument("--leaf", type=int, default=100, help="min_samples_leaf")
     parser.add_argument("--pure", type=int, default=0, help="also so many trees whose leaves are pure")
     parser.add_argument("--bins", type=int, default=255, help="max_bins")
+    parser.add_argument("--target", choices=["classes", "numbers"], default="classes")
+    parser.add_argument("--block", default="larger than memory", help="of the page, for --write")
     parser.add_argument("--folder", help="where the store goes, by default into the system's folder for such things")
     given = parser.parse_args()
     n_rows = 20_000 if given.quick else given.rows
     folder = tempfile.mkdtemp(dir=given.folder)
     try:
-        seconds, memory, n_bytes = measure.afresh(make, folder, n_rows, given.bins, given.jobs)
+        seconds, memory, n_bytes = measure.afresh(make, folder, n_rows, given.target, given.bins, given.jobs)
         measure.say(f"store: {seconds:.1f} s, {memory} MB, {n_bytes:,} bytes")
         rows, errors = [row_of("make the store", seconds, memory)], []
         fits = {f"{given.trees} trees, leaves of {given.leaf} rows": (given.trees, given.leaf)}
@@ -124,7 +135,7 @@ def main():
             fits[f"{given.pure} trees, pure leaves"] = (given.pure, 1)
         for words, (n_trees, leaf) in fits.items():
             parameters = {"n_estimators": n_trees, "min_samples_leaf": leaf}
-            seconds, memory, n_nodes, error = measure.afresh(fit, folder, given.bins, given.jobs, parameters)
+            seconds, memory, n_nodes, error = measure.afresh(fit, folder, given.target, given.bins, given.jobs, parameters)
             measure.say(f"{words}: {seconds:.1f} s, {memory} MB, {n_nodes:,} nodes, error {error:.4f}")
             rows.append(row_of(f"fit {words}", seconds, memory))
             errors.append(f"{error:.3f} ({words})")
@@ -134,10 +145,12 @@ def main():
     text = TEXT.format(
         table=measure.markdown(header, rows), rows=n_rows, columns=N_FEATURES, bins=given.bins,
         gigabytes=measure.digits(n_bytes / 1e9), values=measure.digits(n_rows * N_FEATURES * 4 / 1e9), jobs=given.jobs,
-        errors=", ".join(errors), best=best_error(), trees=given.trees, leaf=given.leaf,
+        errors=", ".join(errors), best=best_error(given.target), trees=given.trees, leaf=given.leaf,
+        target=given.target, kind="two classes" if given.target == "classes" else "numbers to learn",
+        error="error" if given.target == "classes" else "root of the mean squared error",
         machine=measure.describe_machine("weald", "numpy"),
     )  # fmt: skip
-    measure.publish(given, "larger than memory", text)
+    measure.publish(given, given.block, text)
 
 
 if __name__ == "__main__":

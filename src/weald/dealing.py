@@ -29,7 +29,8 @@ from weald.parts import Labels, Rows
 from weald.progress import Growing
 from weald.prune import prune_forest
 
-TASKS_PER_THREAD = 4  # the more, the less is lost with a worker
+TASKS_PER_THREAD = 4  # at least: the more, the less is lost with a worker
+ROWS_PER_TASK = 1 << 18  # of all its trees: less would not be worth a task
 BLOCK_BYTES = 1 << 28  # of values that a vote reads
 
 
@@ -43,6 +44,11 @@ class Trees:
     def of(cls, forest: Forest) -> "Trees":
         """Take a forest apart."""
         return cls({field.name: getattr(forest, field.name) for field in dataclasses.fields(forest)})
+
+    @property
+    def n_trees(self) -> int:
+        """How many there are."""
+        return len(self.fields["tree_start"]) - 1
 
     def forest(self) -> Forest:
         """Put it together again."""
@@ -89,7 +95,7 @@ class Said:
 def vote(
     codes: Codes,
     growth: Growth,
-    trees: Trees,
+    trees: Sequence[Trees],
     outside: Sequence[IntArray],
     voting: str,
     begin: int,
@@ -103,7 +109,7 @@ def vote(
     start = None if before is None else before.votes
     here = [of_set[begin:end].astype(np.uint64) for of_set in outside]
     return Said(
-        *NativeEngine().sum_votes_of_rows(coded.ranked, growth, trees.forest(), X, begin, voting, start, room, here)
+        *NativeEngine().sum_votes_of_rows(coded.ranked, growth, _join(trees), X, begin, voting, start, room, here)
     )
 
 
@@ -132,32 +138,32 @@ class Dealer:
 
     def grow(self, first: int, n_trees: int) -> Forest:
         """Grow trees `first`, `first + 1` ... all over the cluster."""
-        return _join(self.cluster.gather_all([task for task, _, _ in self._deal(first, n_trees)]))
+        return _join(self.cluster.gather_all([task for task, _ in self._deal(first, n_trees)]))
 
     def look(self, forest: Forest, before: OutOfBagVotes | None, room: int = 0) -> OutOfBagVotes:
         """Let trees speak of all rows outside their bags. What they say stays on the workers: `sums` are its names."""
         named = [(origin.bags, *tree) for origin in forest.origins for tree in origin.trees()]
         sent = self.cluster.send(Trees.of(forest))
-        said = self._vote(sent, self._draw(named), None if before is None else before.sums, room)
+        said = self._vote([sent], self._draw(named), None if before is None else before.sums, room)
         errors = _add_up(self.cluster.gather_all([self.cluster.submit(errors_of, block) for block in said]))
         return self._with_curve(said, [errors])
 
     def grow_and_look(self, first: int, n_trees: int, *, judged: bool) -> tuple[Forest, OutOfBagVotes | None]:
         """Grow trees and, if wanted, let them speak as they come; tell those who watch."""
         dealt = self._deal(first, n_trees)
-        n_tasks, said, told = len(dealt), None, []
-        if judged:
-            for task, begin, end in dealt:
-                outside = self._draw([(None, self.model.seed_, tree) for tree in range(begin, end)])
-                said = self._vote(task, outside, said, 0)
-                told += [self.cluster.submit(errors_of, block) for block in said]
-        parts, errors = self._watch([task for task, _, _ in dealt], told, n_trees)
+        said, told = None, []
+        sets = _divide(dealt, self.n_threads * TASKS_PER_THREAD) if judged else []
+        for of_set in sets:  # rows are read anew for each, so there are no more than are worth it
+            outside = self._draw([(None, self.model.seed_, tree) for _, trees in of_set for tree in trees])
+            said = self._vote([task for task, _ in of_set], outside, said, 0)
+            told += [self.cluster.submit(errors_of, block) for block in said]
+        parts, errors = self._watch([task for task, _ in dealt], told, n_trees)
         forest = _join(parts)
         if said is None:
             return forest, None
-        n_blocks = len(told) // n_tasks
-        by_task = [_add_up(errors[i * n_blocks : (i + 1) * n_blocks]) for i in range(n_tasks)]
-        return forest, self._with_curve(said, by_task)
+        n_blocks = len(said)
+        by_set = [_add_up(errors[i * n_blocks : (i + 1) * n_blocks]) for i in range(len(sets))]
+        return forest, self._with_curve(said, by_set)
 
     def fetch(self, said: OutOfBagVotes) -> OutOfBagVotes:
         """Bring what trees said of all rows here."""
@@ -168,30 +174,29 @@ class Dealer:
 
     # ------------------------------------------------------------------------------------------------------ inside
 
-    def _deal(self, first: int, n_trees: int) -> list[tuple[Any, int, int]]:
-        """Hand in the growth of trees: the tasks, each with its first tree and where they end.
+    def _deal(self, first: int, n_trees: int) -> list[tuple[Any, range]]:
+        """Hand in the growth of trees: the tasks, and which trees they grow.
 
         Dask puts a task where its data are, and the codes are nowhere or in one place when the first trees are due.
         So each task says where it would be grown if all workers had as much to do.
         """
-        n_tasks = min(n_trees, self.n_threads * TASKS_PER_THREAD)
-        ends = [first + n_trees * i // n_tasks for i in range(n_tasks + 1)]
         model, seats = self.model, cycle(self.cluster.seats() or [None])
+        n_worth = -(-n_trees * self.coded.labels.n_rows // ROWS_PER_TASK)
+        n_tasks = min(n_trees, max(n_worth, self.n_threads * TASKS_PER_THREAD))
         return [
             (
                 self.coded.submit(
-                    grow_trees, model.growth_, model.seed_, begin, end - begin, model.ccp_alpha, wish=next(seats)
+                    grow_trees, model.growth_, model.seed_, trees[0], len(trees), model.ccp_alpha, wish=next(seats)
                 ),
-                begin,
-                end,
+                trees,
             )
-            for begin, end in pairwise(ends)
+            for trees in _divide(range(first, first + n_trees), n_tasks)
         ]
 
     def _draw(self, named: Sequence[tuple[Bags | None, int, int]]) -> Any:
         return self.coded.submit(draw_outside, self.model.growth_, named, priority=1)
 
-    def _vote(self, trees: Any, outside: Any, before: Any, room: int) -> list[Any]:
+    def _vote(self, trees: list[Any], outside: Any, before: Any, room: int) -> list[Any]:
         """Hand in what one set of trees has to say, block by block."""
         model, voting = self.model, self.model._voting()  # noqa: SLF001
         return [
@@ -210,23 +215,26 @@ class Dealer:
         ]
 
     def _watch(self, tasks: list[Any], told: list[Any], n_trees: int) -> tuple[list[Trees], list[Errors]]:
-        """Wait for trees and errors, and tell of them."""
+        """Wait for trees and errors, and tell of them. Workers need not keep trees that are here."""
         watch, listener = progress.watch_fit(self.model.verbose, n_trees), progress.listener()
-        n_tasks, found, n_blocks, known = len(tasks), {}, len(told) // len(tasks), None
+        n_tasks, n_blocks, known = len(tasks), len(self.blocks), None
+        found: dict[int, Any] = {}
         n_done, n_judged = 0, 0
         try:
             for i, thing in self.cluster.each([*tasks, *told]):
                 found[i] = thing
-                while n_blocks and n_judged < n_tasks:
-                    of_task = [found.get(n_tasks + n_judged * n_blocks + b) for b in range(n_blocks)]
-                    if None in of_task:
+                while n_judged < len(told):
+                    of_set = [found.get(n_tasks + n_judged + b) for b in range(n_blocks)]
+                    if None in of_set:
                         break
-                    known = float(_add_up(of_task).means()[-1])  # type: ignore[arg-type]
-                    n_judged += 1
-                n_done += len(thing.fields["tree_start"]) - 1 if i < n_tasks else 0
+                    known = float(_add_up(of_set).means()[-1])  # type: ignore[arg-type]
+                    n_judged += n_blocks
+                if i < n_tasks:
+                    tasks[i].release()
+                    n_done += thing.n_trees
                 if watch:
                     watch.note = "" if known is None else f"  out-of-bag error {known:.4g}"
-                    watch(n_done / n_trees if n_judged == n_tasks or not told else min(0.99, n_done / n_trees))
+                    watch(n_done / n_trees if n_judged == len(told) else min(0.99, n_done / n_trees))
                 if listener and i < n_tasks:
                     listener(Growing(n_done, n_trees, known))
         finally:
@@ -257,6 +265,13 @@ def _join(parts: Sequence[Trees]) -> Forest:
     """Put trees behind one another, in the order of their numbers."""
     first, *rest = (trees.forest() for trees in parts)
     return first.join(*rest)
+
+
+def _divide(things: Sequence[Any], n: int) -> list[Any]:
+    """Divide things into n pieces of neighbours, the longer ones first: those who take them in turns get as many."""
+    size, n_longer = divmod(len(things), n)
+    ends = [i * size + min(i, n_longer) for i in range(n + 1)]
+    return [things[begin:end] for begin, end in pairwise(ends) if begin < end]
 
 
 def _add_up(errors: Sequence[Errors]) -> Errors:

@@ -38,6 +38,7 @@ from weald.filing import container
 from weald.filing.values import Reader, Writer
 from weald.model import FloatArray
 from weald.parts import Labels, Part, read_alone, renumber
+from weald.resident import watch_pages
 from weald.schema import Categories, Schema
 from weald.stored import FILE, FORMAT, About, CodeStore, load_store
 from weald.surveying import Sampled, Survey
@@ -302,7 +303,8 @@ class Making:
         targets = (target.astype(np.int32), None) if labels.n_classes else (None, np.asarray(target))
         n_threads = self.recipe.n_threads
         positions, fingerprint = NativeEngine().core.find_ranks(
-            columns, *targets, labels.n_classes, weight, labels.whole, n_threads, None
+            *(columns, *targets, labels.n_classes, weight, labels.whole, n_threads),
+            watch_pages([column.base for column, *_ in columns]),
         )
         _write_whole(path, [positions])
         _write_whole(about, [str(fingerprint).encode()])

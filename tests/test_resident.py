@@ -1,0 +1,62 @@
+"""Pages of mapped files are let go of when they are many, and nothing changes by it."""
+
+import mmap
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import weald
+from weald import resident
+
+on_linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells")
+
+
+def map_file(path, n_bytes):
+    path.write_bytes(bytes(n_bytes))
+    with path.open("rb") as file:
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+
+def kilobytes_of(mapped, name):
+    """What the system says of one map: its entry in smaps."""
+    text = Path("/proc/self/smaps").read_text()
+    entry = text[text.index(name) :]
+    return int(re.search(r"Rss:\s+(\d+) kB", entry)[1])
+
+
+@on_linux
+def test_pages_are_let_go_of_when_there_are_more_than_room(tmp_path, monkeypatch):
+    mapped, heard = map_file(tmp_path / "pages", 1 << 22), []
+    watch = resident.watch_pages([mapped], heard.append)
+    assert mapped[:: mmap.PAGESIZE] == bytes(len(mapped) // mmap.PAGESIZE)
+    monkeypatch.setattr(resident, "MAPPED_ROOM", 1 << 50)
+    watch(0.25)
+    assert kilobytes_of(mapped, "pages") == 1 << 12
+    monkeypatch.setattr(resident, "MAPPED_ROOM", 0)
+    watch(0.5)
+    assert kilobytes_of(mapped, "pages") == 0
+    assert heard == [0.25, 0.5]
+
+
+@on_linux
+def test_resident_files_are_those_that_the_system_counts():
+    status = Path("/proc/self/status").read_text()
+    known = sum(int(re.search(rf"{name}:\s+(\d+) kB", status)[1]) for name in ("RssFile", "RssShmem"))
+    assert resident.count_mapped() == pytest.approx(1024 * known, rel=0.05)
+
+
+def test_a_fit_that_lets_go_of_all_pages_grows_the_same_forest(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    X, let_go, release = rng.normal(size=(20_000, 4)), [], resident.release
+    y = X[:, 0] + rng.normal(size=len(X))
+    monkeypatch.setattr(resident, "MAPPED_ROOM", -1)
+    monkeypatch.setattr(resident, "release", lambda mapped: (let_go.append(len(mapped)), release(mapped)))
+    store = weald.codes.from_chunks(lambda: [(X[:9000], y[:9000]), (X[9000:], y[9000:])], folder=tmp_path)
+    n_made = len(let_go)
+    model = weald.RandomForestRegressor(20, random_state=0).fit(store)
+    local = weald.RandomForestRegressor(20, random_state=0).fit(X, y)
+    assert model.forest_.fingerprint() == local.forest_.fingerprint()
+    assert 0 < n_made < len(let_go)
