@@ -135,7 +135,9 @@ def main():
             fits[f"{given.pure} trees, pure leaves"] = (given.pure, 1)
         for words, (n_trees, leaf) in fits.items():
             parameters = {"n_estimators": n_trees, "min_samples_leaf": leaf}
-            seconds, memory, n_nodes, error = measure.afresh(fit, folder, given.target, given.bins, given.jobs, parameters)
+            seconds, memory, n_nodes, error = measure.afresh(
+                fit, folder, given.target, given.bins, given.jobs, parameters
+            )
             measure.say(f"{words}: {seconds:.1f} s, {memory} MB, {n_nodes:,} nodes, error {error:.4f}")
             rows.append(row_of(f"fit {words}", seconds, memory))
             errors.append(f"{error:.3f} ({words})")

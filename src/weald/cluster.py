@@ -25,6 +25,7 @@ from weald.cutting import Cuts, Outline, light
 from weald.errors import ClusterError, DataError
 from weald.estimator import unfitted_copy
 from weald.parts import Labels, Part, Rows
+from weald.steadily import Steady
 from weald.table import Reading, Table
 
 PATIENCE = 60.0  # seconds that a fit waits for a worker or the scheduler when there is none
@@ -100,7 +101,7 @@ class Cluster:
 
     def submit(self, function: Any, *args: Any) -> Any:
         """Hand a task in."""
-        return self.client.submit(function, *args, pure=False)
+        return self.client.submit(Steady(function), *args, pure=False)
 
     def submit_in_rounds(self, join: Callable[..., Any], found: Sequence[Any], *args: Any) -> Any:
         """Put answers together, a few at a time."""
@@ -257,7 +258,7 @@ class CodedOnCluster:
     def submit(self, function: Any, *args: Any, priority: int = 0, wish: str | None = None) -> Any:
         """Hand in a task that needs the table. `wish` names the worker that it suits; any other may take it."""
         place = {} if wish is None else {"workers": [wish], "allow_other_workers": True}
-        return self.cluster.client.submit(function, self._codes, *args, priority=priority, pure=False, **place)
+        return self.cluster.client.submit(Steady(function), self._codes, *args, priority=priority, pure=False, **place)
 
 
 class Coding:

@@ -1,0 +1,50 @@
+"""The allocator keeps memory while a task runs, and not longer."""
+
+import os
+import platform
+import subprocess
+import sys
+
+import pytest
+
+from weald.steadily import Steady, keeping_memory
+
+SCRIPT = """
+import resource
+import numpy as np
+from weald.steadily import keeping_memory
+
+def pages():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(50):
+        np.ones(1 << 17)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+print(pages())
+with keeping_memory():
+    with keeping_memory():
+        print(pages())
+    print(pages())
+print(pages())
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other allocators are told nothing")
+def test_memory_is_kept_inside_and_given_back_afterwards():
+    told = {**os.environ, "MALLOC_TRIM_THRESHOLD_": "65536"}
+    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True, env=told)
+    before, inside, still, after = map(int, done.stdout.split())
+    assert before >= 50 * 256  # 1 MiB is 256 pages, and they are new each time
+    assert max(inside, still) < before / 10
+    assert after >= 50 * 256
+
+
+def test_a_task_has_the_name_of_its_function():
+    task = Steady(max)
+    assert (task.__name__, task(3, 5)) == ("max", 5)
+
+
+def test_errors_pass_through(monkeypatch):
+    monkeypatch.setenv("MALLOC_TRIM_THRESHOLD_", "65536")
+    with pytest.raises(ZeroDivisionError), keeping_memory():
+        Steady(divmod)(1, 0)
