@@ -4,9 +4,10 @@
                                             [--bins 255] [--folder F] [--write] [--block "larger than memory"]
 
 Each step has a process of its own. The rows are made as they are asked for, by a generator with a seed: 20 columns of
-noise; two classes, or numbers. Codes have one byte with `--bins 255`, two with `--bins 65535`. Resident memory is VmHWM, the most that the system counts for the process: its own memory (RssAnon)
-and the pages of the mapped store that it has looked at (RssFile), which the system takes away again when others need
-room. The parts are looked at twenty times a second. The store is deleted at the end.
+noise; two classes, or numbers. Codes have one byte with `--bins 255`, two with `--bins 65535`. Resident memory is
+VmHWM, the most that the system counts for the process: its own memory (RssAnon) and the pages of the mapped store that
+it has looked at (RssFile), which the system takes away again when others need room. The parts are looked at twenty
+times a second. The store is deleted at the end.
 """
 
 import shutil
