@@ -15,6 +15,7 @@ same.
 """
 
 import json
+import mmap
 import os
 import shutil
 import time
@@ -304,7 +305,7 @@ class Making:
         n_threads = self.recipe.n_threads
         positions, fingerprint = NativeEngine().core.find_ranks(
             *(columns, *targets, labels.n_classes, weight, labels.whole, n_threads),
-            watch_pages([column.base for column, *_ in columns]),
+            watch_pages([column.base for column, *_ in columns if isinstance(column.base, mmap.mmap)]),
         )
         _write_whole(path, [positions])
         _write_whole(about, [str(fingerprint).encode()])
