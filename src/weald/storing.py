@@ -15,7 +15,6 @@ same.
 """
 
 import json
-import mmap
 import os
 import shutil
 import time
@@ -300,12 +299,13 @@ class Making:
         labels, codes = self.labels, code_types(cuts)
         values = self.columns(cuts)
         columns = [(self._map(f"row-codes.{f}", codes[f]), *values[f], False) for f in range(len(codes))]
+        maps: list[Any] = [column.base for column, _, _, _ in columns]  # of a NumPy map, the map itself
         target, weight = self._target(), self._weight()
         targets = (target.astype(np.int32), None) if labels.n_classes else (None, np.asarray(target))
         n_threads = self.recipe.n_threads
         positions, fingerprint = NativeEngine().core.find_ranks(
             *(columns, *targets, labels.n_classes, weight, labels.whole, n_threads),
-            watch_pages([column.base for column, *_ in columns if isinstance(column.base, mmap.mmap)]),
+            watch_pages(maps),
         )
         _write_whole(path, [positions])
         _write_whole(about, [str(fingerprint).encode()])
