@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 
@@ -15,7 +16,6 @@
 #include "scores.h"
 #include "sort_network.h"
 #include "vectors.h"
-#include "weights.h"
 
 namespace weald {
 
@@ -31,13 +31,13 @@ class FewNumbers {
             return false;
         }
         const double mean = static_cast<double>(total.sum) / static_cast<double>(total.weight);
-        double reach = 0;
+        double reach = 1;
         std::int64_t most = 0;
         for (std::uint32_t i = 0; i < n; ++i) {
             reach = std::max(reach, std::abs(static_cast<double>(labels.number(payloads[i])) - mean));
             most = std::max(most, labels.count(payloads[i]));
         }
-        const double scale = std::ldexp(1.0, -frexp_exponent(reach));
+        const double scale = scale_of(reach);
         double squares = 0;
         for (std::uint32_t i = 0; i < n; ++i) {
             const auto count = static_cast<double>(labels.count(payloads[i]));
@@ -69,6 +69,12 @@ class FewNumbers {
     }
 
   private:
+    // The power of two that brings x >= 1 to a number from 1/2 to 1: the exponent, negated.
+    static double scale_of(double x) {
+        const std::uint64_t exponent = std::bit_cast<std::uint64_t>(x) >> 52;  // 1023 more than that of the first digit
+        return std::bit_cast<double>((2 * 1023 - 1 - exponent) << 52);
+    }
+
     alignas(64) std::array<float, kMostSorted> counts_{};
     alignas(64) std::array<float, kMostSorted> sums_{};  // count * (number - mean), scaled
     float weight_ = 0;

@@ -86,9 +86,14 @@ class SplitFinder {
         return known;
     }
 
+    // The model has looked at the node. Whether it is not to be divided, whatever its features.
+    bool is_leaf(const Node& node) const {
+        return model_.is_pure() || model_.size() < growth_.min_samples_split || node.depth == growth_.max_depth;
+    }
+
     // The model has looked at the node, which may have bins that were handed down. Nothing: it is a leaf.
     std::optional<Split> find(const Node& node, FeatureSet dead, const Bins& bins = {}) {
-        if (model_.is_pure() || model_.size() < growth_.min_samples_split || node.depth == growth_.max_depth) {
+        if (is_leaf(node)) {
             return {};
         }
         model_.begin_search(tree_->payloads(node), node.n_rows(), tree_->limits);

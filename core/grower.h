@@ -119,6 +119,12 @@ class Grower {
             if (parent >= 0) {
                 writer_.link(parent);
             }
+            look_at(node);
+            if (finder_.is_leaf(node)) {
+                write_node(node, {});
+                finder_.carried().recycle(std::move(bins));
+                continue;
+            }
             // What is known to be constant is kept by depth: a node's own level is handed to its children as a copy.
             const std::size_t level = static_cast<std::size_t>(node.depth) * n_words_;
             if (dead_.size() < level + 2 * n_words_) {
@@ -129,7 +135,6 @@ class Grower {
             if (!give_away || node.n_rows() < 2 * kLeastGiven) {  // rows in a block can not be given away
                 finder_.node_codes().reader().enter(node.begin, tree_->ids(node), FeatureSet(dead));
             }
-            look_at(node);
             finder_.carried().prepare(bins, model_, *tree_, node, finder_.node_codes(), FeatureSet(dead));
             const std::optional<Split> split = finder_.find(node, FeatureSet(dead), bins);
             write_node(node, split);
@@ -138,6 +143,12 @@ class Grower {
                 const auto number = static_cast<std::int64_t>(writer_.n_nodes()) - 1;
                 const auto children = divide(node, *split);
                 const auto& [left, right] = children;
+                if (node.n_rows() == 2) {
+                    write_leaf(left);
+                    writer_.link(number);
+                    write_leaf(right);
+                    continue;
+                }
                 auto [left_bins, right_bins] = finder_.carried().divide(std::move(bins), model_, *tree_, children,
                                                                         finder_.node_codes(), FeatureSet(dead));
                 if (give_away && std::min(left.n_rows(), right.n_rows()) >= kLeastGiven) {
@@ -243,6 +254,11 @@ class Grower {
                                                node.n_rows(), partition_scratch_);
         });
         return children(node, split, middle);
+    }
+
+    void write_leaf(const Node& node) {
+        look_at(node);
+        write_node(node, {});
     }
 
     // The model has looked at it.
