@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -13,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "binary.h"
 #include "codes.h"
 #include "feature_draw.h"
 #include "filled_blocks.h"
@@ -24,7 +26,17 @@ namespace weald {
 class CodeReader {
   public:
     CodeReader(const Codes& codes, std::uint32_t max_features)
-        : codes_(codes), max_features_(max_features), filled_(codes.filled, max_features) {}
+        : codes_(codes),
+          max_features_(max_features),
+          filled_(codes.filled, max_features),
+          places_of_(codes.columns.size()) {
+        for (std::uint32_t f = 0; f < codes.columns.size(); ++f) {
+            if (!codes.binary.has(f)) {
+                places_of_[f] = static_cast<std::uint32_t>(others_.size());
+                others_.push_back(f);
+            }
+        }
+    }
 
     void begin_tree() {
         for (Block& block : blocks_) {
@@ -38,11 +50,20 @@ class CodeReader {
     template <class Code>
     void read(std::uint32_t feature, std::uint32_t begin, std::span<const std::uint32_t> ids, Code* to) const {
         const auto n = static_cast<std::uint32_t>(ids.size());
-        if (const Block* block = block_of(begin)) {
-            gather_codes(block->column<Code>(feature), ids.data(), n, to);
+        const Block* block = block_of(begin);
+        if (block && codes_.binary.has(feature)) {
+            gather_bits(block->words.data(), codes_.binary.bit(feature), ids.data(), n, to);
+        } else if (block) {
+            gather_codes(block->column<Code>(places_of_[feature]), ids.data(), n, to);
         } else {
             read_table(feature, begin, ids, to);
         }
+    }
+
+    // The binary features of the rows that a node's ids refer to.
+    const std::uint64_t* words(std::uint32_t begin) const {
+        const Block* block = block_of(begin);
+        return block ? block->words.data() : codes_.binary.words();
     }
 
     // Copies the codes of a node's rows into a lane.
@@ -53,10 +74,13 @@ class CodeReader {
         }
         const Block* block = block_of(begin);
         const Column& column = codes_.columns[feature];
+        const std::uint32_t place = places_of_[feature];
         if (column.width == 4) {
-            gather_lane(block ? block->column<std::uint32_t>(feature) : column.as<std::uint32_t>(), ids, lane);
+            gather_lane(block ? block->column<std::uint32_t>(place) : column.as<std::uint32_t>(), ids, lane);
+        } else if (block && codes_.binary.has(feature)) {
+            gather_lane_of_bits(block->words.data(), codes_.binary.bit(feature), ids, lane);
         } else if (block || column.width == 2) {
-            gather_lane(block ? block->column<std::uint16_t>(feature) : column.as<std::uint16_t>(), ids, lane);
+            gather_lane(block ? block->column<std::uint16_t>(place) : column.as<std::uint16_t>(), ids, lane);
         } else {
             gather_lane(column.as<std::uint8_t>(), ids, lane);
         }
@@ -107,13 +131,16 @@ class CodeReader {
         std::vector<std::uint32_t>
             codes;  // room for the widest; narrower codes use the first part of their column's room
 
+        std::vector<std::uint64_t> words;  // of the binary features
+
+        // By place among the features that are not binary.
         template <class Code>
-        Code* column(std::uint32_t feature) {
-            return reinterpret_cast<Code*>(codes.data() + feature * n_rows);
+        Code* column(std::uint32_t place) {
+            return reinterpret_cast<Code*>(codes.data() + place * n_rows);
         }
         template <class Code>
-        const Code* column(std::uint32_t feature) const {
-            return reinterpret_cast<const Code*>(codes.data() + feature * n_rows);
+        const Code* column(std::uint32_t place) const {
+            return reinterpret_cast<const Code*>(codes.data() + place * n_rows);
         }
     };
 
@@ -127,7 +154,8 @@ class CodeReader {
 
     bool is_worth_copying(std::size_t level, std::size_t n_rows) const {
         const std::size_t n_features = codes_.columns.size();
-        const std::size_t row_bytes = n_features * sizeof(std::uint16_t);
+        const std::size_t word_bytes = codes_.binary.is_empty() ? 0 : sizeof(std::uint64_t);
+        const std::size_t row_bytes = others_.size() * sizeof(std::uint16_t) + word_bytes;
         if (n_rows < kLeastRows || n_rows * row_bytes > kBytes[level]) {
             return false;
         }
@@ -140,20 +168,24 @@ class CodeReader {
     }
 
     void copy_rows(Block& block, std::uint32_t begin, std::span<std::uint32_t> ids, const FeatureSet& dead) {
-        const auto n_features = static_cast<std::uint32_t>(codes_.columns.size());
         const Block* outer = block_of(begin);
         block.n_rows = ids.size();
-        if (block.codes.size() < ids.size() * n_features) {
-            block.codes.resize(ids.size() * n_features);
+        if (block.codes.size() < ids.size() * others_.size()) {
+            block.codes.resize(ids.size() * others_.size());
         }
         if (outer == nullptr && !codes_.rows.empty()) {
             copy_from_rows(block, ids);
         } else {
-            for (std::uint32_t f = 0; f < n_features; ++f) {
-                if (!dead.has(f)) {
-                    copy_column(block, f, begin, ids);
+            for (const std::uint32_t feature : others_) {
+                if (!dead.has(feature)) {
+                    copy_column(block, feature, begin, ids);
                 }
             }
+        }
+        if (!codes_.binary.is_empty()) {
+            const std::uint64_t* from = words(begin);
+            block.words.resize(std::max(block.words.size(), ids.size()));
+            std::transform(ids.begin(), ids.end(), block.words.begin(), [&](std::uint32_t id) { return from[id]; });
         }
         std::iota(ids.begin(), ids.end(), 0u);
         block.end = begin + static_cast<std::uint32_t>(ids.size());
@@ -162,16 +194,16 @@ class CodeReader {
     void copy_column(Block& block, std::uint32_t feature, std::uint32_t begin,
                      std::span<const std::uint32_t> ids) const {
         if (codes_.columns[feature].width == 4) {
-            read(feature, begin, ids, block.column<std::uint32_t>(feature));
+            read(feature, begin, ids, block.column<std::uint32_t>(places_of_[feature]));
         } else {
-            read(feature, begin, ids, block.column<std::uint16_t>(feature));
+            read(feature, begin, ids, block.column<std::uint16_t>(places_of_[feature]));
         }
     }
 
     // From the copy of the table that is stored row by row: one or two cache lines a row, whatever the number of
     // features.
     void copy_from_rows(Block& block, std::span<const std::uint32_t> ids) const {
-        const auto n_features = static_cast<std::uint32_t>(codes_.columns.size());
+        const auto n_features = static_cast<std::uint32_t>(others_.size());
         const auto row = [&](std::size_t i) { return codes_.rows.data() + ids[i] * codes_.row_length; };
         std::size_t i = 0;
         for (; i + 8 <= ids.size(); i += 8) {
@@ -216,6 +248,13 @@ class CodeReader {
             const Code code = column[ids[i]];
             lane[i * LaneCodes::kLanes] =
                 code == kMissing<Code> ? LaneCodes::kMissing : static_cast<std::int32_t>(code);
+        }
+    }
+
+    static void gather_lane_of_bits(const std::uint64_t* words, std::uint32_t bit, std::span<const std::uint32_t> ids,
+                                    std::int32_t* lane) {
+        for (std::size_t i = 0; i < ids.size(); ++i) {
+            lane[i * LaneCodes::kLanes] = static_cast<std::int32_t>(words[ids[i]] >> bit & 1);
         }
     }
 
@@ -266,7 +305,9 @@ class CodeReader {
     std::size_t max_features_;
     std::array<Block, 2> blocks_;
     FilledBlocks filled_;
-    std::vector<std::uint32_t> places_;  // by rank, of a sparse table: where among the tree's rows it was found last
+    std::vector<std::uint32_t> others_;     // features that are not binary
+    std::vector<std::uint32_t> places_of_;  // by feature: its place among them
+    std::vector<std::uint32_t> places_;     // by rank, of a sparse table: where among the tree's rows it was found last
 };
 
 }  // namespace weald

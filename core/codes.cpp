@@ -292,8 +292,14 @@ void write_row_codes(const Column& column, std::size_t begin, std::size_t end, s
 }
 
 void add_codes_by_row(Codes& codes, Work& work) {
-    const std::vector<Column>& columns = codes.columns;
-    const bool any_wide = std::any_of(columns.begin(), columns.end(), [](const Column& c) { return c.width == 4; });
+    codes.binary = BinaryFeatures(codes.columns, codes.n_rows, work);
+    std::vector<const Column*> columns;
+    for (std::uint32_t f = 0; f < codes.columns.size(); ++f) {
+        if (!codes.binary.has(f)) {
+            columns.push_back(&codes.columns[f]);
+        }
+    }
+    const bool any_wide = std::any_of(columns.begin(), columns.end(), [](const Column* c) { return c->width == 4; });
     const std::size_t column_bytes = codes.n_rows * sizeof(std::uint16_t);
     if (any_wide || column_bytes <= kShortColumn || column_bytes * columns.size() <= kHeldByCache) {
         return;
@@ -307,10 +313,10 @@ void add_codes_by_row(Codes& codes, Work& work) {
         for (std::size_t begin = block * kRowBlock; begin < last; begin += kTile) {
             const std::size_t end = std::min(last, begin + kTile);
             for (std::size_t f = 0; f < columns.size(); ++f) {
-                if (columns[f].width == 1) {
-                    write_row_codes<std::uint8_t>(columns[f], begin, end, codes.rows.data() + f, codes.row_length);
+                if (columns[f]->width == 1) {
+                    write_row_codes<std::uint8_t>(*columns[f], begin, end, codes.rows.data() + f, codes.row_length);
                 } else {
-                    write_row_codes<std::uint16_t>(columns[f], begin, end, codes.rows.data() + f, codes.row_length);
+                    write_row_codes<std::uint16_t>(*columns[f], begin, end, codes.rows.data() + f, codes.row_length);
                 }
             }
         }

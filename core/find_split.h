@@ -19,6 +19,7 @@
 #include "node.h"
 #include "node_codes.h"
 #include "random.h"
+#include "search_binary.h"
 #include "search_categories.h"
 #include "search_constrained.h"
 #include "search_random.h"
@@ -107,7 +108,7 @@ class SplitFinder {
             model_.in_user_units(split->decrease) < growth_.min_impurity_decrease) {
             return {};
         }
-        if (!filled_.are_all() || bins.are_there()) {
+        if (!filled_.are_all() || bins.are_there() || (binary_.is_counted() && codes_.binary.has(split->feature))) {
             gather(split->feature, node, kept_);  // all rows, where the search saw some or none
         }
         place(node, *split);
@@ -148,6 +149,7 @@ class SplitFinder {
 
     std::optional<Split> best_split(const Node& node, FeatureSet dead) {
         filled_.begin_node(*tree_, node, node_codes_.reader(), dead);
+        binary_.begin_node();
         if (growth_.random_cuts) {
             return best_random_split(node, dead);
         }
@@ -200,7 +202,7 @@ class SplitFinder {
             work_.check();
             const double to_beat = std::max(at_edges, standing.score);
             const int spare = 1 - kept_;
-            const RuledCuts found = search(feature, node, spare, to_beat);
+            const RuledCuts found = search(feature, node, dead, spare, to_beat);
             const FeatureCuts& cuts = found.cuts;
             if (!cuts.is_admissible) {
                 // Three categories may come in another order in a child, and some cut be admissible there.
@@ -393,7 +395,21 @@ class SplitFinder {
                 .middle = found.middle};
     }
 
-    RuledCuts search(std::uint32_t feature, const Node& node, int buffer, double to_beat) {
+    // Of a feature of two codes. The first of them that is drawn counts for all.
+    FeatureCuts search_binary(std::uint32_t feature, const Node& node, FeatureSet dead) {
+        if (!binary_.is_counted()) {
+            binary_.count(model_, codes_.binary, node_codes_.reader().words(node.begin), tree_->ids(node),
+                          tree_->payloads(node), dead);
+        }
+        return dead.has(feature) ? FeatureCuts{} : binary_.cut(model_, codes_.binary.bit(feature));
+    }
+
+    RuledCuts search(std::uint32_t feature, const Node& node, FeatureSet dead, int buffer, double to_beat) {
+        if constexpr (kCountsBits<Model>) {
+            if (codes_.binary.has(feature) && sign_of(feature) == 0 && !bins_->are_there()) {
+                return {.cuts = search_binary(feature, node, dead)};
+            }
+        }
         if constexpr (FilledRows<Model>::kCountsClasses) {
             if (const std::uint32_t n =
                     sign_of(feature) == 0 ? filled_.gather(*tree_, node, feature, node_codes_, buffer) : 0) {
@@ -466,6 +482,7 @@ class SplitFinder {
     const Bins* bins_ = nullptr;   // of the node
     std::vector<Survey> surveys_;  // of them, by feature
     FilledRows<Model> filled_;
+    BinarySearch binary_;
     CategorySearch<Model> categories_;
     FeatureDraw draw_;
     Interactions interactions_;

@@ -16,6 +16,7 @@
 #include "monotonic.h"
 #include "search_few_classes.h"
 #include "search_few_gini.h"
+#include "search_gini_bins.h"
 #include "search_rows.h"
 
 namespace weald {
@@ -26,6 +27,7 @@ class ManyClassModel {
     using Labels = LabelsT;
     using Payload = typename Labels::Payload;
     using Sums = NoSums;
+    static constexpr bool kCounted = std::is_same_v<Labels, CountedClasses>;
 
     explicit ManyClassModel(std::uint32_t n_classes) : of_class_(n_classes) { totals_.slot_of_class.resize(n_classes); }
 
@@ -68,7 +70,7 @@ class ManyClassModel {
         scratch_.reserve(n);
         limits_ = limits;
         if constexpr (kCounted) {
-            look_at_few(payloads, n);
+            choose_search(payloads, n);
         }
     }
     bool is_pure() const { return totals_.classes.size() == 1; }
@@ -109,11 +111,17 @@ class ManyClassModel {
     template <class Code>
     FeatureCuts search(const Code* codes, const Payload* payloads, std::uint32_t n, double to_beat) {
         if constexpr (kCounted && sizeof(Code) == 2) {
-            if (few_ == Few::two) {
-                return FewRowsSearch<TwoScorer>(two_, to_beat).run({codes, few_labels_.data(), n}, two_total_);
+            if (quick_ == Quick::few_of_two) {
+                return FewRowsSearch<TwoScorer>(two_, to_beat).run({codes, slotted_.data(), n}, two_total_);
             }
-            if (few_ == Few::gini) {
-                return FewGiniSearch(totals_, limits_, to_beat).run({codes, few_labels_.data(), n});
+            if (quick_ == Quick::few_by_gini) {
+                return FewGiniSearch(totals_, limits_, to_beat).run({codes, slotted_.data(), n});
+            }
+            if (quick_ == Quick::many_by_gini) {
+                const CodeRange range = range_of(codes, n);
+                if (range.n_missing == 0) {
+                    return GiniBinSearch(totals_, limits_, bins_, {codes, slotted_.data(), n}, to_beat).run(range);
+                }
             }
         }
         return RowSearch<Labels, Criterion, Code>(labels_, totals_, limits_, scratch_, {codes, payloads, n}, to_beat)
@@ -157,6 +165,28 @@ class ManyClassModel {
         return Candidate{Criterion::term(sides[0]) + Criterion::term(sides[1]), tie_score,
                          static_cast<std::uint64_t>(std::abs(balance)), order, balance >= 0};
     }
+    // Of counted rows.
+    std::size_t n_slots() const { return totals_.classes.size(); }
+    std::uint32_t slot_of(const Payload& payload) const
+        requires kCounted
+    {
+        return totals_.slot_of_class[labels_.class_of(payload)];
+    }
+    static std::uint32_t count_of(const Payload& payload) { return Labels::size(payload); }
+    // The cut of a feature of two codes: ones(slot) rows have the second.
+    template <class Ones>
+    std::optional<Candidate> judge_ones(const Ones& ones, std::uint64_t order) {
+        left_.weights = totals_.weights;
+        left_.weight = totals_.weight;
+        left_.size = totals_.size;
+        for (std::size_t slot = 0; slot < totals_.classes.size(); ++slot) {
+            const std::uint64_t weight = ones(slot) * scales_[totals_.classes[slot]];
+            left_.weights[slot] -= weight;
+            left_.weight -= weight;
+            left_.size -= ones(slot);
+        }
+        return judge(left_, order);
+    }
     // Of two classes; a node that can be cut has both.
     SideValues values(const Left& left) const {
         const std::uint64_t right = totals_.weights[1] - left.weights[1];
@@ -185,45 +215,56 @@ class ManyClassModel {
 
   private:
     using TwoScorer = TwoClassScorer<Criterion>;
-    static constexpr bool kCounted = std::is_same_v<Labels, CountedClasses>;
 
-    // A node of few rows may have only two of the classes, or be counted by Gini: there are quick searches for both.
-    enum class Few { no, two, gini };
+    // A node of few rows may have only two of the classes, or be counted by Gini, as may one of many rows: there are
+    // quick searches for these.
+    enum class Quick { no, few_of_two, few_by_gini, many_by_gini };
 
-    void look_at_few(const Payload* payloads, std::uint32_t n) {
-        few_ = Few::no;
+    void choose_search(const Payload* payloads, std::uint32_t n) {
+        quick_ = Quick::no;
         const std::size_t n_slots = totals_.classes.size();
-        if (n > kMostSorted || totals_.size > FewGiniSearch::kMostDraws) {
-            return;
-        }
-        std::uint32_t most = 0;
-        for (std::uint32_t i = 0; i < n; ++i) {
-            const std::uint32_t count = labels_.size(payloads[i]);
-            few_labels_[i] = totals_.slot_of_class[labels_.class_of(payloads[i])] << 16 | count;
-            most = std::max(most, count);
-        }
-        if (n_slots == 2) {
+        const bool is_few = n <= kMostSorted && totals_.size <= FewGiniSearch::kMostDraws;
+        const bool by_gini =
+            std::is_same_v<Criterion, Gini> && totals_.weight == static_cast<std::uint64_t>(totals_.size);
+        if (is_few && n_slots == 2) {
             const std::array<std::uint64_t, 2> scales{scales_[totals_.classes[0]], scales_[totals_.classes[1]]};
             two_total_ = totals_.weights[0] / scales[0] | totals_.weights[1] / scales[1] << 32;
             two_ = TwoScorer(two_total_, scales, limits_);
-            few_ = Few::two;
-        } else if (std::is_same_v<Criterion, Gini> && n_slots <= FewGiniSearch::kMostSlots &&
-                   most <= FewGiniSearch::kMostCount && totals_.weight == static_cast<std::uint64_t>(totals_.size)) {
-            few_ = Few::gini;
+            quick_ = Quick::few_of_two;
+        } else if (is_few && by_gini && n_slots <= FewGiniSearch::kMostSlots) {
+            quick_ = Quick::few_by_gini;
+        } else if (by_gini && totals_.size < GiniBinSearch::kMostDraws && GiniBinSearch::is_for(n_slots, n)) {
+            quick_ = Quick::many_by_gini;
         }
+        if (quick_ != Quick::no && slot_rows(payloads, n) > FewGiniSearch::kMostCount && quick_ == Quick::few_by_gini) {
+            quick_ = Quick::no;
+        }
+    }
+
+    // Gives the rows their slots, and returns the greatest count of a row.
+    std::uint32_t slot_rows(const Payload* payloads, std::uint32_t n) {
+        slotted_.resize(std::max(slotted_.size(), n + kMostSorted));
+        std::uint32_t most = 0;
+        for (std::uint32_t i = 0; i < n; ++i) {
+            const std::uint32_t count = labels_.size(payloads[i]);
+            slotted_[i] = totals_.slot_of_class[labels_.class_of(payloads[i])] << 16 | count;
+            most = std::max(most, count);
+        }
+        return most;
     }
 
     Labels labels_;
     std::vector<std::uint64_t> scales_;
     bool weights_are_sizes_ = false;
-    Few few_ = Few::no;
-    alignas(64) std::array<std::uint32_t, kMostSorted> few_labels_{};  // slot << 16 | count
+    Quick quick_ = Quick::no;
+    std::vector<std::uint32_t> slotted_;  // rows of the node: slot << 16 | count
     TwoScorer two_;
     TwoClasses::Cell two_total_ = 0;
     ClassTotals totals_;
     Limits limits_;
     std::vector<std::uint64_t> of_class_;  // zero between two nodes
     RowScratch scratch_;
+    GiniBinScratch bins_;
     Left left_;
     std::vector<std::uint64_t> right_;
 };

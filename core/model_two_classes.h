@@ -92,6 +92,14 @@ class TwoClassModel {
     std::optional<Candidate> judge(const Cell& left, std::uint64_t order) const {
         return judge_cell(scorer_, left, order);
     }
+    static std::size_t n_slots() { return 2; }
+    static std::uint32_t slot_of(Payload payload) { return payload >> 16; }
+    static std::uint32_t count_of(Payload payload) { return payload & Labels::kMaxCount; }
+    // The cut of a feature of two codes: ones(slot) rows have the second.
+    template <class Ones>
+    std::optional<Candidate> judge_ones(const Ones& ones, std::uint64_t order) const {
+        return judge(total_ - (Cell{ones(0)} | Cell{ones(1)} << 32), order);
+    }
     SideValues values(const Cell& left) const { return {value_of(left), value_of(total_ - left)}; }
 
     void write_node(TreeArrays& tree, const Payload*, std::uint32_t, bool is_leaf) const {

@@ -1,0 +1,120 @@
+// The cuts of a node by its binary features, all counted at once.
+//
+// A feature of two codes has one cut, and all that it needs is how many rows of each class have the second code. Words
+// hold a bit for each feature, so one pass over the rows counts for all of them, and tells which are constant.
+
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "binary.h"
+#include "candidate.h"
+#include "feature_draw.h"
+#include "vectors.h"
+
+namespace weald {
+
+// Whether rows of a model are counts of classes.
+template <class Model>
+inline constexpr bool kCountsBits =
+    requires(const Model& model, const typename Model::Payload& payload) { model.slot_of(payload); };
+
+class BinarySearch {
+  public:
+    void begin_node() { is_counted_ = false; }
+    bool is_counted() const { return is_counted_; }
+
+    // Counts the rows of a node, and adds features that are constant there to `dead`.
+    template <class Model>
+    void count(const Model& model, const BinaryFeatures& binary, const std::uint64_t* words,
+               std::span<const std::uint32_t> ids, const typename Model::Payload* payloads, FeatureSet dead) {
+        ones_.assign(model.n_slots(), Ones{});
+        pending_.assign(model.n_slots(), Pending{});
+        std::uint64_t any = 0;
+        std::uint64_t all = ~std::uint64_t{0};
+        std::uint32_t n_pending = 0;
+        for (std::size_t i = 0; i < ids.size(); ++i) {
+            const std::uint64_t word = words[ids[i]];
+            any |= word;
+            all &= word;
+            const std::uint32_t count = model.count_of(payloads[i]);
+            if (n_pending + count > kMostPending) {
+                settle();
+                n_pending = 0;
+            }
+            n_pending += count;
+            add(pending_[model.slot_of(payloads[i])], word, static_cast<std::uint16_t>(count));
+        }
+        settle();
+        const std::uint64_t constant = ~any | all;
+        for (std::uint32_t bit = 0; bit < binary.features().size(); ++bit) {
+            if (constant >> bit & 1) {
+                dead.add(binary.features()[bit]);
+            }
+        }
+        is_counted_ = true;
+    }
+
+    // Of a feature that is not constant.
+    template <class Model>
+    FeatureCuts cut(Model& model, std::uint32_t bit) const {
+        FeatureCuts found;
+        const std::size_t lane = lane_of(bit);
+        const std::optional<Candidate> cut =
+            model.judge_ones([&](std::size_t slot) { return ones_[slot][lane]; }, Candidate::order_of(0, false));
+        found.is_admissible = cut.has_value();
+        if (cut) {
+            found.best = *cut;
+        }
+        return found;
+    }
+
+  private:
+    // Counts of 16 bits for all bits of a word: a word is laid out as four numbers, again and again, of each of which
+    // one bit is looked at. So counts stand in another order than bits.
+    static constexpr std::uint32_t kMostPending = 0xFFFF;
+    typedef std::uint64_t Words __attribute__((vector_size(64)));
+    typedef std::uint16_t Counts __attribute__((vector_size(64)));
+    struct Pending {
+        std::array<Counts, 2> counts;
+    };
+    using Ones = std::array<std::uint32_t, BinaryFeatures::kMost>;
+
+    static std::size_t lane_of(std::uint32_t bit) { return bit % 16 / 8 * 32 + bit % 8 * 4 + bit / 16; }
+    static constexpr Counts bits_of_lanes(unsigned first) {
+        return [&]<std::size_t... Lane>(std::index_sequence<Lane...>) {
+            return Counts{static_cast<std::uint16_t>(1u << (first + Lane / 4))...};
+        }(std::make_index_sequence<32>());
+    }
+
+    static void add(Pending& pending, std::uint64_t word, std::uint16_t count) {
+        constexpr Counts low = bits_of_lanes(0);
+        constexpr Counts high = bits_of_lanes(8);
+        const Words words = Words{} + word;
+        const auto lanes = vectors::load<Counts>(&words);
+        const Counts counts = Counts{} + count;
+        pending.counts[0] += (lanes & low) != 0 ? counts : Counts{};
+        pending.counts[1] += (lanes & high) != 0 ? counts : Counts{};
+    }
+
+    // Moves counts of 16 bits to where there is more room.
+    void settle() {
+        for (std::size_t slot = 0; slot < ones_.size(); ++slot) {
+            for (std::size_t lane = 0; lane < ones_[slot].size(); ++lane) {
+                ones_[slot][lane] += pending_[slot].counts[lane / 32][lane % 32];
+            }
+            pending_[slot] = {};
+        }
+    }
+
+    bool is_counted_ = false;
+    std::vector<Pending> pending_;  // by slot
+    std::vector<Ones> ones_;        // by slot: how many have the second code, by lane
+};
+
+}  // namespace weald
