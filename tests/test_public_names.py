@@ -52,6 +52,11 @@ def test_public_names_have_docstrings(name):
     assert name == "__version__" or inspect.getdoc(getattr(weald, name))
 
 
+def test_all_names_are_there_without_docstrings():
+    code = "import weald; [getattr(weald, name) for name in weald.__all__]; assert 0; print(weald.__doc__)"
+    assert subprocess.check_output([sys.executable, "-OO", "-c", code], text=True) == "None\n"
+
+
 def public_methods(kind):
     ours = (value for base in kind.__mro__ if base.__module__.startswith("weald") for value in vars(base).items())
     return {name: value for name, value in ours if not name.startswith("_") and callable(value)}

@@ -10,8 +10,10 @@ attributes, and what the documentation says of both.
 import inspect
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
+from weald.docstrings import take_over
 from weald.forests import RandomForestClassifier, RandomForestRegressor
 from weald.trees import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -34,20 +36,19 @@ def with_defaults(**defaults: Any) -> Callable[[Kind], Kind]:
 
         vars(init)["__signature__"] = signature  # where scikit-learn looks for the names of parameters
         setattr(kind, "__init__", init)  # noqa: B010  (mypy allows no other way)
-        kind.__doc__ = _join_docs(kind.__doc__ or "", above.__doc__ or "", defaults)
+        take_over(kind, above, partial(_with_new_defaults, defaults))
         return kind
 
     return change
 
 
-def _join_docs(own: str, above: str, defaults: dict[str, Any]) -> str:
-    """Put what stands above between the parts of a docstring: parameters with their new defaults, attributes."""
-    begin, end = above.index("    Parameters\n"), above.index("    Examples\n")
-    shared = above[begin:end].replace("of DecisionTree", "of ExtraTree")
+def _with_new_defaults(defaults: dict[str, Any], shared: str) -> str:
+    """Tell of parameters with their new defaults."""
+    shared = shared.replace("of DecisionTree", "of ExtraTree")
     for name, default in defaults.items():
         shown = f'"{default}"' if isinstance(default, str) else repr(default)
         shared = re.sub(rf"(\n    {name} : .*default=).*", rf"\g<1>{shown}", shared)
-    return own.replace("    Examples\n", shared + "    Examples\n")
+    return shared
 
 
 @with_defaults(splitter="random", max_features="sqrt")

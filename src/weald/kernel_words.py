@@ -9,6 +9,7 @@ import re
 from typing import Any, TypeVar
 
 from weald import params
+from weald.docstrings import take_over
 from weald.kernels import DISTANCES, KERNELS
 
 Kind = TypeVar("Kind", bound=type)
@@ -112,20 +113,19 @@ def with_kernels(kind: Kind) -> Kind:
 
     vars(init)["__signature__"] = signature  # where scikit-learn looks for the names of parameters
     setattr(kind, "__init__", init)  # noqa: B010  (mypy allows no other way)
-    kind.__doc__ = _join_docs(kind.__doc__ or "", above.__doc__ or "")
+    take_over(kind, above, _with_kernels)
     return kind
 
 
-def _join_docs(own: str, above: str) -> str:
-    """Put the parameters and attributes of a forest between the parts of a docstring, with those of kernels."""
-    shared = above[above.index("    Parameters\n") : above.index("    Examples\n")]
+def _with_kernels(shared: str) -> str:
+    """Tell of the parameters and attributes of a forest, and of those of kernels."""
     for name in DROPPED:
         shared = re.sub(rf"\n    {name} : .*(?:\n        .*)*", "", shared)
     first = re.search(r"\n    n_estimators : .*(?:\n        .*)*", shared)
     assert first  # noqa: S101  (for the type checker: forests have trees)
     texts = "".join(f"\n    {text}" for _, text in ADDED.values())
     shared = shared[: first.end()] + texts + shared[first.end() :]
-    return own.replace("    Examples\n", shared.rstrip() + ATTRIBUTES + "\n    Examples\n")
+    return shared.rstrip() + ATTRIBUTES + "\n"
 
 
 ATTRIBUTES = """
