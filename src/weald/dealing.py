@@ -23,6 +23,7 @@ from weald.coded_parts import Chunk, CodedTable, Highs, open_table, read_block
 from weald.cutting import Cuts
 from weald.engines.door import OutOfBagVotes
 from weald.engines.native import Errors, NativeEngine
+from weald.joining import Joining
 from weald.model import Bags, Forest, IntArray
 from weald.params import Growth
 from weald.parts import Labels, Rows
@@ -157,8 +158,7 @@ class Dealer:
             outside = self._draw([(None, self.model.seed_, tree) for _, trees in of_set for tree in trees])
             said = self._vote([task for task, _ in of_set], outside, said, 0)
             told += [self.cluster.submit(errors_of, block) for block in said]
-        parts, errors = self._watch([task for task, _ in dealt], told, n_trees)
-        forest = _join(parts)
+        forest, errors = self._watch([task for task, _ in dealt], told, n_trees)
         if said is None:
             return forest, None
         n_blocks = len(said)
@@ -214,24 +214,26 @@ class Dealer:
             for i, block in enumerate(self.blocks)
         ]
 
-    def _watch(self, tasks: list[Any], told: list[Any], n_trees: int) -> tuple[list[Trees], list[Errors]]:
+    def _watch(self, tasks: list[Any], told: list[Any], n_trees: int) -> tuple[Forest, list[Errors]]:
         """Wait for trees and errors, and tell of them. Workers need not keep trees that are here."""
         watch, listener = progress.watch_fit(self.model.verbose, n_trees), progress.listener()
         n_tasks, n_blocks, known = len(tasks), len(self.blocks), None
-        found: dict[int, Any] = {}
-        n_done, n_judged = 0, 0
+        found: dict[int, Errors] = {}
+        joining, n_done, n_judged = Joining(n_trees), 0, 0
         try:
             for i, thing in self.cluster.each([*tasks, *told]):
-                found[i] = thing
+                if i < n_tasks:
+                    joining.add(i, thing.forest())
+                    tasks[i].release()
+                    n_done += thing.n_trees
+                else:
+                    found[i - n_tasks] = thing
                 while n_judged < len(told):
-                    of_set = [found.get(n_tasks + n_judged + b) for b in range(n_blocks)]
+                    of_set = [found.get(n_judged + b) for b in range(n_blocks)]
                     if None in of_set:
                         break
                     known = float(_add_up(of_set).means()[-1])  # type: ignore[arg-type]
                     n_judged += n_blocks
-                if i < n_tasks:
-                    tasks[i].release()
-                    n_done += thing.n_trees
                 if watch:
                     watch.note = "" if known is None else f"  out-of-bag error {known:.4g}"
                     watch(n_done / n_trees if n_judged == len(told) else min(0.99, n_done / n_trees))
@@ -240,7 +242,7 @@ class Dealer:
         finally:
             if watch:
                 watch.stop()
-        return [found[i] for i in range(n_tasks)], [found[n_tasks + i] for i in range(len(told))]
+        return joining.forest(), [found[i] for i in range(len(told))]
 
     def _with_curve(self, said: Any, errors: Sequence[Errors]) -> OutOfBagVotes:
         """Put the names of what was said, and the errors of all rows, into the form of one machine."""

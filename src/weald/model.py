@@ -220,7 +220,14 @@ class Forest:
         arrays = [part.arrays() for part in parts]
         empty = _Part(self, 0, 0).arrays()
         joined = {name: np.concatenate([empty[name], *(a[name] for a in arrays)]) for name in empty}
-        origins = tuple(origin for part in parts for origin in part.origins())
+        return self.with_lengths(joined, tuple(origin for part in parts for origin in part.origins()))
+
+    def as_lengths(self) -> dict[str, npt.NDArray[Any]]:
+        """Give the arrays as those that can be put behind one another: starts are replaced by lengths."""
+        return _Part(self, 0, self.n_trees).arrays()
+
+    def with_lengths(self, joined: dict[str, npt.NDArray[Any]], origins: Sequence[Origin]) -> Self:
+        """Make a forest of such arrays, which are its own from now on."""
         lengths = {
             start: np.concatenate([[0], np.cumsum(joined[start])]).astype(np.int64)
             for start in ("tree_start", "leaf_start", "category_start")
