@@ -9,10 +9,12 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from scipy import sparse
 from sklearn.base import clone
 
 import weald
 from tests.laws.cases import NATIVE, REFERENCE, Case, grow, make_growth
+from weald.errors import DataError
 from weald.model import CATEGORICAL, OTHERS_LEFT
 from weald.table import Table, read_table
 
@@ -442,6 +444,14 @@ def test_what_is_no_feature_is_refused(given, words):
     X = pd.DataFrame({"a": [1.0, 2.0], "b": [1.0, 2.0]})
     with pytest.raises(weald.errors.ParameterError, match=words):
         weald.DecisionTreeClassifier(categorical_features=given).fit(X, [0, 1])
+
+
+def test_columns_of_a_sparse_table_are_no_categories():
+    stored = sparse.csr_array(np.eye(4))
+    with pytest.raises(DataError, match="categorical_features names columns, but X is sparse"):
+        weald.DecisionTreeClassifier(categorical_features=[0]).fit(stored, [0, 1, 0, 1])
+    for given in ("from_dtype", None, [], [False] * 4):
+        weald.DecisionTreeClassifier(categorical_features=given).fit(stored, [0, 1, 0, 1])
 
 
 def test_names_need_a_frame():

@@ -142,6 +142,11 @@ def test_a_tree_that_counts_twice_is_said():
         weald.merge([whole[:4], whole[2:]])
 
 
+def kinds(labels):
+    """Make a table whose first column is of two categories."""
+    return pd.DataFrame({"kind": np.array(list(labels))[np.arange(len(X)) % 2], "x": X[:, 0]})
+
+
 REFUSED = {
     "kinds": (lambda: fit("numbers", 2), ParameterError, "RandomForestClassifier and a RandomForestRegressor"),
     "features": (
@@ -155,6 +160,11 @@ REFUSED = {
         DataError,
         "names of the features .*: none and a, b, c, d",
     ),
+    "categories": (
+        lambda: weald.RandomForestClassifier(2).fit(kinds("vw"), Y),
+        DataError,
+        "different categories .*: u, v; none and v, w; none",
+    ),
     "criteria": (
         lambda: weald.RandomForestClassifier(2, criterion="entropy").fit(X, Y),
         ParameterError,
@@ -167,8 +177,9 @@ REFUSED = {
 @pytest.mark.parametrize("case", REFUSED)
 def test_forests_that_do_not_belong_together_are_refused(case):
     make, error, words = REFUSED[case]
+    first = weald.RandomForestClassifier(2).fit(kinds("uv"), Y) if case == "categories" else fit("classes", 2)
     with pytest.raises(error, match=words):
-        weald.merge([fit("classes", 2), make()])
+        weald.merge([first, make()])
 
 
 def test_nothing_and_no_forests_are_refused():

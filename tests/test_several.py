@@ -188,7 +188,6 @@ def test_what_speaks_of_one_target_is_refused_at_fit(name, given, words):
     [
         lambda model: model.forest_,
         lambda model: weald.importance(model, X, CLASSES),
-        lambda model: model.out_of_bag(X, CLASSES),
         lambda model: model.predict(X, rule="sample"),
         lambda model: model.estimators_[0].export_text(),
         lambda model: model.estimators_[0].cost_complexity_pruning_path(X, CLASSES),
@@ -198,6 +197,38 @@ def test_what_speaks_of_one_target_is_refused_later(ask):
     model = make("RandomForestClassifier").fit(X, CLASSES)
     with pytest.raises(ParameterError, match="3 targets"):
         ask(model)
+
+
+@pytest.mark.filterwarnings("ignore:. of 90 rows are in the bag of every tree")
+@pytest.mark.parametrize("engine", ["native", "reference"])
+@pytest.mark.parametrize("name", ["RandomForestClassifier", "RandomForestRegressor"])
+def test_out_of_bag_stays_right_when_forests_are_sliced_and_joined(name, engine):
+    whole = make(name, n_estimators=12, oob_score=True, engine=engine)
+    y = target_of(whole)
+    part = clone(whole).set_params(n_estimators=10).fit(X, y)
+    whole.fit(X, y)
+    for made, fitted in ((whole[:10], part), (whole[:5] + whole[5:], whole)):
+        assert not hasattr(made, "oob_score_")
+        again = pickle.loads(pickle.dumps(made)).out_of_bag(X, y)
+        assert (again.score, again.error, again.share) == (fitted.oob_score_, fitted.oob_error_, fitted.oob_share_)
+    merged = weald.merge([whole, clone(whole).set_params(random_state=7).fit(X, y)])
+    assert merged.out_of_bag(X, y).error == pytest.approx(merged.out_of_bag(X[::-1], y[::-1]).error, rel=1e-12)
+
+
+def test_trees_of_other_targets_or_rows_have_no_estimate():
+    model = make("RandomForestClassifier", n_estimators=3).fit(X, CLASSES)
+    constant = CLASSES * [0, 1, 1]
+    for y, words in (
+        (CLASSES[::-1], "3 of the 3 trees were grown from other data"),
+        (CLASSES[:, :2], "y has 2 targets, but the forest has 3"),
+        (constant, r"y has the classes \[\[0\], .* but the forest knows \[\[0, 1\]"),
+    ):
+        with pytest.raises(DataError, match=words):
+            model.out_of_bag(X, y)
+    with pytest.raises(DataError, match="y has 3 targets, but the forest has 1"):
+        model.of_target(0).out_of_bag(X, CLASSES)
+    with pytest.raises(DataError, match="3 of the 5 trees were grown from other data"):
+        model.set_params(warm_start=True, oob_score=True, n_estimators=5).fit(X[::-1], CLASSES)
 
 
 def test_a_class_weight_for_several_targets_is_refused_for_one():

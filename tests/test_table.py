@@ -94,6 +94,7 @@ def test_whole_numbers_beyond_2_to_the_53_warn():
         (1.0, "Expected 2D array, got scalar"),
         ([[1, 2], [3]], "X cannot be read as a table"),
         (pl.LazyFrame({"a": [1.0]}), "collect"),
+        ({"a": [1.0]}, "X is a mapping, not a table. Make a data frame of it"),
     ],
 )
 def test_what_is_no_table_of_numbers_is_refused(bad, words):
@@ -132,6 +133,15 @@ def test_null_in_a_polars_column_is_missing():
     np.testing.assert_array_equal(features(frame), [[1, np.nan], [np.nan, 1], [0, 0]])
 
 
+def test_types_that_numpy_lacks_are_read():
+    zeros = pd.DataFrame({"a": pd.arrays.SparseArray([0.0, 2.0, np.nan], fill_value=0.0)})
+    np.testing.assert_array_equal(features(zeros), [[0], [2], [np.nan]])
+    wide = pl.DataFrame({"a": [1, None, 3]}, schema={"a": pl.Int128})
+    np.testing.assert_array_equal(features(wide), [[1], [np.nan], [3]])
+    with pytest.warns(UserWarning, match=r"beyond 2\*\*53"):
+        features(pl.DataFrame({"a": [1, 2**100]}, schema={"a": pl.Int128}))
+
+
 def test_objects_in_a_frame_are_read_or_named():
     good = pd.DataFrame({"a": pd.Series([Decimal("1.5"), None, pd.NA], dtype=object)})
     np.testing.assert_array_equal(features(good), [[1.5], [np.nan], [np.nan]])
@@ -153,6 +163,14 @@ def test_objects_in_a_frame_are_read_or_named():
 def test_a_column_without_numbers_is_named(frame, words):
     with pytest.raises((DataError, DataTypeError), match=words):
         features(frame)
+
+
+def test_a_column_that_was_numbers_stays_numbers():
+    model = weald.DecisionTreeClassifier().fit(pd.DataFrame(X, columns=["a", "b"]), Y)
+    with pytest.raises(
+        DataTypeError, match=r"Column 'b' of X holds .*, not numbers. It was numbers when the model was"
+    ):
+        model.predict(pd.DataFrame({"a": [1.0], "b": ["x"]}))
 
 
 def test_names_must_agree_at_prediction():

@@ -259,10 +259,10 @@ class RandomForestClassifier(RandomForest, TreeClassifier):
 
     def _check_classes(self, reading: Reading) -> None:
         assert reading.classes is not None  # noqa: S101  (for the type checker: a classifier's reading has classes)
-        if not np.array_equal(reading.classes, self.classes_):
+        if not same_values(reading.classes, self.classes_):
             raise DataError(
-                f"y has the classes {reading.classes.tolist()}, but the forest knows {self.classes_.tolist()}. "
-                "Give the y of the fit."
+                f"y has the classes {several.listed(reading.classes)}, but the forest knows "
+                f"{several.listed(self.classes_)}. Give the y of the fit."
             )
 
     def _keep_out_of_bag(self, found: OutOfBag) -> None:

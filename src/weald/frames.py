@@ -140,9 +140,15 @@ class FrameColumn:
         column = self._column
         if column.dtype == nw.Object:
             return numbers_of_objects(column.to_numpy(), where)
+        if column.dtype in (nw.Int128, nw.UInt128):  # for which NumPy has no type
+            extremes = (column.min() or 0, column.max() or 0)
+            warn_of_rounding(np.clip(np.array(extremes, dtype=object), -(2**62), 2**62).astype(np.int64), where)
+            return column.cast(nw.Float64).to_numpy()
         if column.dtype.is_numeric() or column.dtype == nw.Boolean:
             warn_of_rounding(column.to_numpy(), where)
             return column.cast(nw.Float64).to_numpy()
+        if str(getattr(column.to_native(), "dtype", "")).startswith("Sparse["):  # of pandas, whose zeros are not stored
+            return numbers_of_objects(np.asarray(column.to_native()), where)
         if self._is_empty():
             return np.full(len(column), np.nan)
         found = getattr(column.to_native(), "dtype", column.dtype)  # the user's own word for the type

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from weald import oob, params, progress, settling, several
+from weald import oob, params, progress, settling
 from weald.checkpoints import Checkpoint
 from weald.engines.door import Engine
 from weald.errors import DataError, ParameterError, warn
@@ -64,10 +64,7 @@ class GrowsTrees(HasOutOfBag):
         else:
             self.forests_ = old
         if self.oob_score:
-            metric = self.oob_score if callable(self.oob_score) else None
-            found = several.look_out_of_bag(
-                engine, coded, reading, self.growth_, self.forests_, self._voting(), self.n_jobs, metric
-            )
+            found = self._look_at_targets(engine, coded, reading)
             self.oob_score_, self.oob_error_, self.oob_share_ = found.score, found.error, found.share
             self._keep_averages_of_targets(found.averages)
 

@@ -136,6 +136,8 @@ def same_values(one: Any, two: Any) -> bool:
 def _short(value: Any) -> str:
     if value is None:
         return "none"
+    if isinstance(value, list):  # of arrays, or None where there is nothing to list
+        return "; ".join(_short(one) for one in value)
     return f"{', '.join(map(str, value[:5]))}{' ...' if len(value) > 5 else ''}" if np.ndim(value) else str(value)
 
 

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from sklearn.utils.validation import check_is_fitted
 
-from weald import oob
+from weald import oob, several
 from weald import resampling as ways
 from weald.engines.door import Engine
 from weald.errors import DataError
@@ -45,17 +45,38 @@ class HasOutOfBag(TreeModel):
         Returns
         -------
         weald.oob.OutOfBag
-            The same as `oob_`, for the rows as they are given.
+            The same as `oob_`, for the rows as they are given. With several targets it has `averages` (by target:
+            shares or means of each row), `score`, `error` and `share`.
         """
+        check_is_fitted(self)
+        if self._has_several():
+            read = self._read_again(X, y, sample_weight, groups=groups, stratify=stratify)
+            return self._look_at_targets(*read)  # type: ignore[return-value]
         return oob.look(*self._open(X, y, sample_weight, groups=groups, stratify=stratify))
 
     def _open(self, X: Any, y: Any, sample_weight: Any, **by_row: Any) -> tuple[oob.Bagged, Reading]:
         """Read the table that the forest was grown from, and put both together."""
         check_is_fitted(self, "forest_")
+        engine, coded, reading = self._read_again(X, y, sample_weight, **by_row)
+        return self._bagged(engine, coded, self.forest_), reading
+
+    def _read_again(self, X: Any, y: Any, sample_weight: Any, **by_row: Any) -> tuple[Engine, Any, Reading]:
+        """Read and code a table of the features and classes that the forest knows."""
         twin = unfitted_copy(self)
         reading = twin._read_table(X, y, sample_weight, **by_row)  # noqa: SLF001  (another of the same class)
+        n_targets = 1 if reading.table.targets is None else reading.table.targets.n_targets
+        if n_targets != self.n_outputs_:
+            raise DataError(f"y has {n_targets} targets, but the forest has {self.n_outputs_}. Give the y of the fit.")
         self._check_classes(reading)
-        return self._bagged(*self._code(reading), self.forest_), reading
+        return *self._code(reading), reading
+
+    def _look_at_targets(self, engine: Engine, coded: Any, reading: Reading) -> several.OutOfBagOfTargets:
+        """Let trees of several targets speak of the rows outside their bags."""
+        self._bagged(engine, coded, self.forests_[0])
+        metric = self.oob_score if callable(self.oob_score) else None
+        return several.look_out_of_bag(
+            engine, coded, reading, self.growth_, self.forests_, self._voting(), self.n_jobs, metric
+        )
 
     def _bagged(self, engine: Engine, coded: Any, forest: Forest) -> oob.Bagged:
         """Put a forest and its training table together, and make sure that they belong together."""

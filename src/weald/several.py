@@ -39,7 +39,8 @@ def one_target_only(n_targets: int) -> ParameterError:
     return ParameterError(
         f"This model has {n_targets} targets, and what was asked for speaks of one. Ask model.of_target(0), or "
         "another; with several, fit, predict, predict_proba, score, apply, decision_path, feature_importances_, "
-        "oob_score, warm_start, slices, merge and save are there, and forests_ has a forest for each target."
+        "oob_score, out_of_bag, warm_start, slices, merge and save are there, and forests_ has a forest for each "
+        "target."
     )
 
 
@@ -123,6 +124,11 @@ def label(numbers: Sequence[IntArray], classes: Sequence[npt.NDArray[Any]]) -> n
     for o, column in enumerate(labels):
         together[:, o] = column
     return together
+
+
+def listed(classes: Any) -> list[Any]:
+    """List the classes, or those of each target."""
+    return [of_target.tolist() for of_target in classes] if isinstance(classes, list) else list(classes.tolist())
 
 
 def score_classes(truth: npt.NDArray[Any], said: npt.NDArray[Any], weight: Any) -> float:

@@ -8,7 +8,7 @@ frames of pandas, polars, pyarrow and others. NaN, masked entries and a frame's 
 values like others. Categories become their numbers. What means nothing is refused by name.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,7 @@ from weald.lazily import is_lazy
 from weald.mapped import refuse_cut_pieces, refuse_cut_short
 from weald.model import FloatArray
 from weald.objects import (
+    ENCODE,
     LARGEST_EXACT,
     kind_of_objects,
     labels_of_objects,
@@ -280,7 +281,7 @@ def _read(columns: _Columns, rules: Rules, schema: Schema) -> npt.NDArray[Any]:
     for f, (column, categories) in enumerate(zip(columns.each, schema.categories, strict=True)):
         where = schema.where(f)
         if categories is None:
-            X[:, f] = column.numbers(where)
+            X[:, f] = _numbers_again(column, where)
             _refuse_missing(X[:, f], where, rules)
             continue
         labelled = column.labels(where)
@@ -288,6 +289,15 @@ def _read(columns: _Columns, rules: Rules, schema: Schema) -> npt.NDArray[Any]:
         X[:, f], is_unknown = categories.look_up(labelled, where)
         schema.meet_unknown(f, labelled, is_unknown, rules.unknown_category)
     return X
+
+
+def _numbers_again(column: "FrameColumn | ArrayColumn", where: str) -> npt.NDArray[Any]:
+    """Read a column that was numbers at the fit; to read it as categories would not help now."""
+    try:
+        return column.numbers(where)
+    except DataTypeError as error:
+        advice = "It was numbers when the model was fitted: give numbers."
+        raise DataTypeError(str(error).replace(ENCODE, advice)) from error
 
 
 def _refuse_missing(column: npt.NDArray[Any], where: str, rules: Rules) -> None:
@@ -306,6 +316,8 @@ def _array_of(X: Any) -> npt.NDArray[Any]:
     """See X as an array of numbers or objects; check_array looks at the rest of its shape."""
     if isinstance(X, np.ma.MaskedArray):
         X = np.ma.filled(X.astype(np.float64), np.nan)
+    if isinstance(X, Mapping):
+        raise DataTypeError("X is a mapping, not a table. Make a data frame of it, for example pandas.DataFrame(X).")
     if X is None or isinstance(X, str | bytes):
         raise DataTypeError(f"X is {X!r}, not a table. Give an array, a list of rows or a data frame.")
     try:
@@ -353,10 +365,19 @@ def _read_stored(estimator: Any, X: Any, *, reset: bool) -> Matrix:
         refuse_cut_short(getattr(X, part, None), "X")
     stored: Matrix = read_sparse(estimator, X, reset=reset, allow_missing=rules_of(estimator).missing != "error")
     if reset:
+        _refuse_categories(rules_of(estimator).categorical_features, X.shape[1])
         estimator.schema_ = Schema(None, (None,) * X.shape[1])
     elif any(estimator.schema_.categories):
         raise DataTypeError("X is sparse, which holds numbers, but the fit saw categories. Give a data frame.")
     return stored
+
+
+def _refuse_categories(given: Any, n_features: int) -> None:
+    """Refuse to overlook what the user says of the columns of a sparse table."""
+    if given is not None and not isinstance(given, str) and choose_features(given, None, n_features):
+        raise DataError(
+            "categorical_features names columns, but X is sparse, which holds numbers. Give a data frame or an array."
+        )
 
 
 # --------------------------------------------------------------------------------------------------------- weights
