@@ -1,10 +1,12 @@
 """How much faster is a forest on more workers, and what does the cluster itself cost? On 1,000,000 x 28.
 
-    python benchmarks/dask_scaling.py [--workers 1,2] [--threads 1] [--rows 1000000] [--trees 20] [--peers] [--write]
+    python benchmarks/dask_scaling.py [--workers 1,2] [--threads 1] [--rows 1000000] [--trees 100] [--peers]
+                                      [--write] [--block scaling]
 
-Each number of workers has a `LocalCluster` of its own: processes of some threads each. The same forest is grown by the
-local engine on as many threads. The overhead is what the cluster takes longer, less the time in which codes travel (the
-longest of any worker). Stages are told apart by their tasks: a stage ends with its last task. Bytes are counted where
+Each number of workers has a `LocalCluster` of its own: processes of some threads each, with the partitions of the table
+in their memory. The same forest is grown by the local engine on as many threads, from an array. The overhead is what
+the cluster takes longer, less the time in which codes travel (the longest of any worker). Dealing whole trees has an end
+at which some workers wait: with few trees that is most of what there is to see, so there are as many as by default. Stages are told apart by their tasks: a stage ends with its last task. Bytes are counted where
 they are written: between workers, and to and from this process, in which client and scheduler live. `--peers` measures
 others on the last of these clusters, those that are installed, with trees of a depth that all of them can bear.
 
@@ -278,7 +280,7 @@ def main():
     parser = measure.options(__doc__, PAGE)
     parser.add_argument("--workers", default="1,2", help="numbers with commas")
     parser.add_argument("--threads", type=int, default=1, help="of each worker")
-    parser.add_argument("--trees", type=int, default=20)
+    parser.add_argument("--trees", type=int, default=100)
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--data", default="collisions")
     parser.add_argument("--peers", action="store_true")
@@ -290,7 +292,7 @@ def main():
     if given.quick:
         given.trees, given.rows, given.data = 4, 500, "small"
     X, y, _, _ = data.load(given.data, given.rows)
-    header = ["workers", "local engine", "cluster", "codes travel", "overhead", "between workers", "to the client"]
+    header = ["workers", "local engine", "cluster", "codes travel", "overhead beyond it", "between workers", "to the client"]
     rows, runs, numbers, peers = [], [], [int(n) for n in given.workers.split(",")], {}
     for n_workers in numbers:
         began = time.perf_counter()

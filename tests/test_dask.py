@@ -174,6 +174,12 @@ def test_the_ordinary_forest_with_a_cluster_as_its_engine(client):
     for model in (sent, there):
         assert model.forest_.fingerprint() == local.forest_.fingerprint()
         assert_same_out_of_bag(model, local)
+        for kind in ("permutation", "mdi"):
+            mine, theirs = (
+                weald.importance(forest, table[COLUMNS], table["z"], sample_weight=table["w"] + 0.5, kind=kind)
+                for forest in (model, local)
+            )
+            np.testing.assert_array_equal(mine.values, theirs.values)
     assert there.predict(parted[COLUMNS]).compute().tolist() == local.predict(table[COLUMNS]).tolist()
     assert sent.predict(table[COLUMNS]).tolist() == local.predict(table[COLUMNS]).tolist()
 
@@ -291,6 +297,76 @@ def test_a_worker_that_dies_costs_nothing_but_time():
             model = on_cluster.RandomForestClassifier(n_estimators=40, random_state=0).fit(parted[COLUMNS], parted["y"])
             killer.join()
             assert model.forest_.fingerprint() == expected.forest_.fingerprint()
+
+
+def fit_until_the_first_trees(do):
+    """Fit for long, and do something when the first trees have come."""
+    parted = partitioned(frame(10_000), [2000, 4500, 7500])
+    with progress.listening(lambda _: do()):
+        on_cluster.RandomForestClassifier(n_estimators=400, random_state=0).fit(parted[COLUMNS], parted["y"])
+
+
+def interrupt():
+    raise KeyboardInterrupt
+
+
+def test_cancelling_frees_the_cluster(client):
+    with pytest.raises(KeyboardInterrupt):
+        fit_until_the_first_trees(interrupt)
+    deadline = time.monotonic() + 30
+    while any(client.processing().values()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(client.processing().values())
+    assert not client.run_on_scheduler(lambda dask_scheduler: [k for k in dask_scheduler.tasks if "grow_trees" in k])
+
+
+def test_a_client_that_is_closed_is_named():
+    with start(1) as local, distributed.Client(local) as client:
+        with pytest.raises(ClusterError, match="it will be the same forest"):
+            fit_until_the_first_trees(client.close)
+
+
+def test_all_workers_die_and_one_is_added():
+    table = frame(10_000)
+    expected = weald.RandomForestClassifier(n_estimators=60, random_state=0).fit(table[COLUMNS], table["y"])
+    parted, killed = partitioned(table, [2000, 4500, 7500]), []
+    with start(2) as local, distributed.Client(local):
+
+        def kill_all(_):
+            if not killed:
+                killed.extend(worker.pid for worker in local.workers.values())
+                local.scale(3)
+                for process in killed:
+                    os.kill(process, signal.SIGKILL)
+
+        with progress.listening(kill_all):
+            model = on_cluster.RandomForestClassifier(n_estimators=60, random_state=0)
+            model.fit(parted[COLUMNS], parted["y"])
+    assert len(killed) == 2
+    assert model.forest_.fingerprint() == expected.forest_.fingerprint()
+
+
+def count_trees(dask_scheduler):
+    """Count the trees that workers hold."""
+    return sum("grow_trees" in key and task.state == "memory" for key, task in dask_scheduler.tasks.items())
+
+
+def test_trees_leave_the_workers_when_they_are_here(client):
+    """Otherwise a worker would hold all trees that it has grown until the fit ends."""
+    held = []
+
+    def look(growing):
+        deadline = time.monotonic() + 30
+        while growing.n_done == 64 and time.monotonic() < deadline:
+            held.append(client.run_on_scheduler(count_trees))
+            if held[-1] == 0:
+                return
+            time.sleep(0.05)
+
+    parted = partitioned(frame(), [500])
+    with progress.listening(look):
+        on_cluster.RandomForestClassifier(n_estimators=64, random_state=0).fit(parted[COLUMNS], parted["y"])
+    assert held[-1] == 0
 
 
 def test_a_cluster_without_workers_is_named(monkeypatch):
