@@ -292,7 +292,15 @@ def main():
     if given.quick:
         given.trees, given.rows, given.data = 4, 500, "small"
     X, y, _, _ = data.load(given.data, given.rows)
-    header = ["workers", "local engine", "cluster", "codes travel", "overhead beyond it", "between workers", "to the client"]
+    header = [
+        "workers",
+        "local engine",
+        "cluster",
+        "codes travel",
+        "overhead beyond it",
+        "between workers",
+        "to the client",
+    ]
     rows, runs, numbers, peers = [], [], [int(n) for n in given.workers.split(",")], {}
     for n_workers in numbers:
         began = time.perf_counter()
