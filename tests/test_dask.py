@@ -321,9 +321,9 @@ def test_cancelling_frees_the_cluster(client):
 
 
 def test_a_client_that_is_closed_is_named():
-    with start(1) as local, distributed.Client(local) as client:
-        with pytest.raises(ClusterError, match="it will be the same forest"):
-            fit_until_the_first_trees(client.close)
+    named = pytest.raises(ClusterError, match="it will be the same forest")
+    with start(1) as local, distributed.Client(local) as client, named:
+        fit_until_the_first_trees(client.close)
 
 
 def test_all_workers_die_and_one_is_added():
