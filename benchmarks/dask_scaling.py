@@ -7,7 +7,7 @@ Each number of workers has a `LocalCluster` of its own: processes of some thread
 in their memory. The same forest is grown by the local engine on as many threads, from an array. The overhead is what
 the cluster takes longer, less the time in which codes travel (the longest of any worker). Whole trees are dealt out, so
 at the end some workers wait; with few trees that would be most of what there is to see. So there are as many as by
-default. Stages are told apart by their tasks: a stage ends with its last task. Bytes are counted where they are written:
+default. Stages are told apart by their tasks: each ends with its last task. Bytes are counted where they are written,
 between workers, and to and from this process, in which client and scheduler live. `--peers` measures others on the last
 of these clusters, those that are installed, with trees of a depth that all of them can bear.
 
