@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <optional>
 
 #include "cuts.h"
 #include "freed.h"
@@ -201,6 +202,27 @@ Column code_column(std::vector<Keyed<Bits<Float>>>& items, std::size_t n_rows, c
     return column;
 }
 
+// A column of two values needs no sorting. Nothing: it has fewer or more.
+template <class Float>
+std::optional<Column> code_two_values(const std::vector<Keyed<Bits<Float>>>& items, std::size_t n_rows) {
+    const auto differs = [&](const auto& item) { return item.key != items[0].key; };
+    const auto other = std::find_if(items.begin(), items.end(), differs);
+    if (other == items.end()) {
+        return {};
+    }
+    const auto [low, high] = std::minmax(items[0].key, other->key);
+    Column column;
+    column.codes.assign(n_rows, std::byte{0xFF});  // missing until written
+    for (const auto& item : items) {
+        if (item.key != low && item.key != high) {
+            return {};
+        }
+        column.codes[item.row] = std::byte{item.key == high};
+    }
+    column.lows = Values(std::vector<Float>{unsortable<Float>(low), unsortable<Float>(high)});
+    return column;
+}
+
 // Columns are read a few at a time, because neighbours share cache lines in a table that is stored row by row. Where
 // threads are many, fewer: all shall have some.
 constexpr std::size_t kColumnsAtOnce = 4;
@@ -245,10 +267,15 @@ std::vector<Column> code_columns(const Matrix& x, const std::vector<bool>& categ
             for (std::size_t j = 0; j < n; ++j) {
                 work.check();
                 const bool is_categorical = !categorical.empty() && categorical[first + j];
-                radix_sort(sorters[thread].columns[j], sorters[thread].spare);
-                columns[first + j] = code_column<Float>(sorters[thread].columns[j], x.n_rows, sampled, line,
-                                                        is_categorical ? 0 : max_bins);
-                columns[first + j].is_categorical = is_categorical;
+                const std::uint32_t most = is_categorical ? 0 : max_bins;
+                auto& items = sorters[thread].columns[j];
+                std::optional<Column> column = most == 1 ? std::nullopt : code_two_values<Float>(items, x.n_rows);
+                if (!column) {
+                    radix_sort(items, sorters[thread].spare);
+                    column = code_column<Float>(items, x.n_rows, sampled, line, most);
+                }
+                column->is_categorical = is_categorical;
+                columns[first + j] = std::move(*column);
             }
         });
     });
