@@ -119,6 +119,18 @@ Float x_log2_x(Float x) {
     return x == 0 ? Float{0} : product;
 }
 
+// The same of a whole number. Those of small ones are looked up.
+inline double x_log2_x(std::uint64_t x) {
+    static const std::array<double, 4096> known = [] {
+        std::array<double, 4096> values;
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            values[i] = x_log2_x(static_cast<double>(i));
+        }
+        return values;
+    }();
+    return x < known.size() ? known[x] : x_log2_x(static_cast<double>(x));
+}
+
 struct Gini {
     static constexpr const char* name = "gini";
     using TieBreaker = void;
@@ -137,9 +149,8 @@ struct Entropy {
 
     template <class Side>
     static typename Side::Real term(const Side& side) {
-        using Real = typename Side::Real;
-        const auto f = [](auto x) { return x_log2_x(static_cast<Real>(x)); };
-        return sum_of<Real>(side.of_class, f) - f(side.total);
+        const auto f = [](auto x) { return x_log2_x(x); };
+        return sum_of<typename Side::Real>(side.of_class, f) - f(side.total);
     }
 };
 

@@ -27,8 +27,15 @@ struct ClassTotals {
     std::int64_t size = 0;
 };
 
+// F of the weight that a class has on each side.
+struct SideTerms {
+    double left;
+    double right;
+};
+
 // Memory that sweeps use again and again.
 struct SweepScratch {
+    std::vector<SideTerms> terms;
     std::vector<std::uint64_t> left;
     std::vector<std::uint64_t> right;
 };
@@ -108,32 +115,28 @@ template <>
 class Sweep<Entropy> : public SweepSides {
   public:
     Sweep(const ClassTotals& totals, SweepScratch& scratch) : SweepSides(totals, scratch) {
-        for (const std::uint64_t c : totals.weights) {
-            right_sum_ += f(c);
+        scratch.terms.resize(totals.weights.size());
+        terms_ = scratch.terms;
+        for (std::size_t k = 0; k < terms_.size(); ++k) {
+            terms_[k] = {0.0, x_log2_x(totals.weights[k])};
+            right_sum_ += terms_[k].right;
         }
-        magnitude_ = f(totals.weight) * 0x1p-50;
+        magnitude_ = x_log2_x(totals.weight) * 0x1p-50;
     }
     void move(std::uint32_t slot, std::uint64_t weight) {
-        left_sum_ += f(left_[slot] + weight) - f(left_[slot]);
-        right_sum_ += f(right_[slot] - weight) - f(right_[slot]);
         move_weight(slot, weight);
+        const SideTerms now{x_log2_x(left_[slot]), x_log2_x(right_[slot])};
+        left_sum_ += now.left - terms_[slot].left;
+        right_sum_ += now.right - terms_[slot].right;
+        terms_[slot] = now;
         ++n_moves_;
     }
-    double score() const { return (left_sum_ - f(left_weight_)) + (right_sum_ - f(right_weight_)); }
+    double score() const { return (left_sum_ - x_log2_x(left_weight_)) + (right_sum_ - x_log2_x(right_weight_)); }
     double exact_score() const { return exact<Entropy>(); }
     double slack() const { return magnitude_ * static_cast<double>(n_moves_ + 16); }
 
   private:
-    static double f(std::uint64_t x) {
-        static const std::vector<double> table = [] {
-            std::vector<double> values(4096);
-            for (std::size_t i = 0; i < values.size(); ++i) {
-                values[i] = x_log2_x(static_cast<double>(i));
-            }
-            return values;
-        }();
-        return x < table.size() ? table[x] : x_log2_x(static_cast<double>(x));
-    }
+    std::span<SideTerms> terms_;  // by slot
     double left_sum_ = 0;
     double right_sum_ = 0;
     double magnitude_;
