@@ -3,6 +3,8 @@
 import contextlib
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -310,13 +312,17 @@ def interrupt():
     raise KeyboardInterrupt
 
 
-def test_cancelling_frees_the_cluster(client):
-    with pytest.raises(KeyboardInterrupt):
-        fit_until_the_first_trees(interrupt)
-    deadline = time.monotonic() + 30
+def wait_until_free(client, seconds=60):
+    deadline = time.monotonic() + seconds
     while any(client.processing().values()) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not any(client.processing().values())
+
+
+def test_cancelling_frees_the_cluster(client):
+    with pytest.raises(KeyboardInterrupt):
+        fit_until_the_first_trees(interrupt)
+    wait_until_free(client)
     assert not client.run_on_scheduler(lambda dask_scheduler: [k for k in dask_scheduler.tasks if "grow_trees" in k])
 
 
@@ -324,6 +330,33 @@ def test_a_client_that_is_closed_is_named():
     named = pytest.raises(ClusterError, match="it will be the same forest")
     with start(1) as local, distributed.Client(local) as client, named:
         fit_until_the_first_trees(client.close)
+
+
+LONG_FIT = """
+import sys
+import dask.array as da
+import distributed
+import numpy as np
+import weald
+from weald import progress
+
+client = distributed.Client(sys.argv[1])
+rng = np.random.default_rng(0)
+X = rng.normal(size=(20_000, 5))
+lazy = da.from_array(X, chunks=(5000, 5)), da.from_array((X[:, 0] > rng.normal(size=20_000)).astype(int), chunks=5000)
+with progress.listening(lambda growing: print("trees", growing.n_done, flush=True)):
+    weald.RandomForestClassifier(n_estimators=5000, random_state=0).fit(*lazy)
+"""
+
+
+def test_a_client_that_is_killed_leaves_the_cluster_free():
+    with start(1) as local, distributed.Client(local) as client:
+        fitting = subprocess.Popen([sys.executable, "-c", LONG_FIT, local.scheduler_address], stdout=subprocess.PIPE)
+        with fitting:
+            assert fitting.stdout.readline().startswith(b"trees")
+            assert any(client.processing().values())
+            fitting.kill()
+        wait_until_free(client)
 
 
 def test_all_workers_die_and_one_is_added():
