@@ -34,6 +34,8 @@ def count_threads(n_jobs: int | None) -> int:
         return _share_of_worker()
     if n_jobs is None:
         n_jobs = -1 if configured is None else int(configured)
+    if 0 < n_jobs <= THREADS_ALWAYS:
+        return n_jobs  # to count cores takes as long as to grow a small tree
     n_cores = int(joblib.cpu_count())
     if n_jobs < 0:
         return max(1, n_cores + 1 + n_jobs)
