@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_iris, make_classification
+from sklearn.metrics import balanced_accuracy_score
 
 import weald
 from weald.errors import DataError, ParameterError
@@ -99,6 +100,33 @@ def test_out_of_bag_with_groups_is_honest():
     honest = forest(100, oob_score=True).fit(x, y, groups=group)
     assert naive.oob_error_ < 0.05
     assert 0.35 < honest.oob_error_ < 0.65
+
+
+BALANCED = [
+    {},
+    {"class_weight": "balanced", "min_samples_leaf": 10},
+    {"class_weight": "balanced_subsample", "min_samples_leaf": 10},
+    {"class_weight": {1: 30.0}, "min_samples_leaf": 10},
+    {"bootstrap": "balanced"},
+    {"max_samples": {0: 0.1}},
+]
+
+
+@pytest.mark.parametrize("given", BALANCED, ids=str)
+def test_out_of_bag_scores_of_rare_classes_agree_with_those_of_fresh_rows(given):
+    """Three rows in a hundred are rare; what is fitted to them is far too good."""
+    scores = []
+    for seed in range(3):
+        words = {"n_features": 20, "n_informative": 6, "weights": [0.98], "class_sep": 0.8, "random_state": seed}
+        rows, labels = make_classification(16_000, **words)
+        (old, fresh), (y, fresh_y) = np.split(rows, 2), np.split(labels, 2)
+        forest = weald.RandomForestClassifier(60, oob_score=True, random_state=seed, **given).fit(old, y)
+        said = (forest.oob_decision_function_.argmax(axis=1), forest.predict(fresh), forest.predict(old))
+        truth = (y, fresh_y, y)
+        scores.append([balanced_accuracy_score(*pair) for pair in zip(truth, said, strict=True)])
+    out_of_bag, held_out, fitted = np.mean(scores, axis=0)
+    assert abs(out_of_bag - held_out) < 0.03
+    assert fitted > held_out + 0.05
 
 
 def test_bags_of_groups_and_strata_can_be_drawn_again():

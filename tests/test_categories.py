@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import html
 import pickle
 
 import numpy as np
@@ -16,6 +17,7 @@ import weald
 from tests.laws.cases import NATIVE, REFERENCE, Case, grow, make_growth
 from weald.errors import DataError
 from weald.model import CATEGORICAL, OTHERS_LEFT
+from weald.plot import TreeDisplay
 from weald.table import Table, read_table
 
 N = 240
@@ -537,6 +539,21 @@ def test_texts_and_rules_show_the_labels():
     inside = np.array([rule.contains(rows) for rule in rules])
     assert (inside.sum(axis=0) == 1).all()  # each row is in one region, and it says what the tree says
     assert [rules[i].prediction for i in inside.argmax(axis=0)] == model.predict(X).tolist() == y.tolist()
+
+
+def test_pictures_and_pages_show_the_labels():
+    model, _, _ = fit_words()
+    drawn = [text.get_text() for text in TreeDisplay.from_estimator(model).ax_.texts]
+    page = html.unescape(weald.export_html(model))
+    for words in ("island ≠ Dream", "grade ≤ mid"):
+        assert words in drawn
+        assert words in page
+
+
+def test_exports_hold_the_labels():
+    model, X, _ = fit_words()
+    text = model.to_json(X=X).model
+    assert all(f'"{label}"' in text for label in ("Biscoe", "Dream", "Torgersen", "low", "mid", "high"))
 
 
 def test_a_row_is_explained_by_its_labels():
