@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 ROOT = Path(__file__).parents[1]
@@ -162,6 +163,14 @@ def test_the_steps_of_the_log_are_in_the_history(folder):
 def test_interrupts_are_measured(folder):
     printed = run("interrupt.py", "--rows", "2000", "--features", "5", "--moments", "1", folder=folder)
     assert len(printed.splitlines()) == 9
+
+
+def test_sizes_of_leaves_are_compared(tmp_path, folder):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"x": rng.normal(size=300), "kind": rng.choice(["u", "v"], 300)})
+    table.assign(target=np.where(table["x"] > 0, "a", "b")).to_parquet(tmp_path / "adult.parquet")
+    printed = run("leaf_sizes.py", tmp_path, "--quick", folder=folder)
+    assert re.search(r"^\| weald \| as it is \| 8 draws \| \d+ \| [\d.]+ \| \d+% \| [\d.]+ \|$", printed, re.MULTILINE)
 
 
 def test_imbalanced_classes_are_measured(folder):

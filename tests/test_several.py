@@ -215,6 +215,15 @@ def test_out_of_bag_stays_right_when_forests_are_sliced_and_joined(name, engine)
     assert merged.out_of_bag(X, y).error == pytest.approx(merged.out_of_bag(X[::-1], y[::-1]).error, rel=1e-12)
 
 
+@pytest.mark.parametrize("name", ["RandomForestClassifier", "RandomForestRegressor"])
+def test_bags_that_have_all_rows_say_nothing(name):
+    model = make(name, max_samples=5000, n_estimators=3, oob_score=True)
+    with pytest.warns(UserWarning, match="90 of 90 rows are in the bag of every tree"):
+        model.fit(X, target_of(model))
+    assert np.isnan(model.oob_score_)
+    assert model.oob_share_ == 0
+
+
 def test_trees_of_other_targets_or_rows_have_no_estimate():
     model = make("RandomForestClassifier", n_estimators=3).fit(X, CLASSES)
     constant = CLASSES * [0, 1, 1]

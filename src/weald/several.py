@@ -167,10 +167,12 @@ def look_out_of_bag(
     bags = engine.bags(coded, growth, forests[0].origins, n_threads)
     for t, bag in enumerate(bags):
         new = np.flatnonzero(bag == 0)
+        if not len(new):
+            continue
         n_spoken[new] += 1
         for forest, of_target in zip(forests, sums, strict=True):
-            said: Any = engine.sum_votes(forest.take([t]), table.X[new], voting, n_threads, None) if len(new) else []
-            of_target[new] += np.reshape(said, (len(new), -1))
+            said = engine.sum_votes(forest.take([t]), table.X[new], voting, n_threads, None)
+            of_target[new] += said.reshape(len(new), -1)
     known = n_spoken > 0
     if not known.all():
         warn_of_unseen(int((~known).sum()), table.n_rows)
