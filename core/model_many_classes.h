@@ -69,6 +69,7 @@ class ManyClassModel {
     void begin_search(const Payload* payloads, std::uint32_t n, const Limits& limits) {
         scratch_.reserve(n);
         limits_ = limits;
+        payloads_ = payloads;
         if constexpr (kCounted) {
             choose_search(payloads, n);
         }
@@ -117,7 +118,7 @@ class ManyClassModel {
             if (quick_ == Quick::few_by_gini) {
                 return FewGiniSearch(totals_, limits_, to_beat).run({codes, slotted_.data(), n});
             }
-            if (quick_ == Quick::many_by_gini) {
+            if (quick_ == Quick::many_by_gini && payloads == payloads_) {  // not some rows that stand for all
                 const CodeRange range = range_of(codes, n);
                 if (range.n_missing == 0) {
                     return GiniBinSearch(totals_, limits_, bins_, {codes, slotted_.data(), n}, to_beat).run(range);
@@ -256,6 +257,7 @@ class ManyClassModel {
     Labels labels_;
     std::vector<std::uint64_t> scales_;
     bool weights_are_sizes_ = false;
+    const Payload* payloads_ = nullptr;  // of the node
     Quick quick_ = Quick::no;
     std::vector<std::uint32_t> slotted_;  // rows of the node: slot << 16 | count
     TwoScorer two_;

@@ -144,7 +144,7 @@ def test_large_nodes_of_few_filled_cells_are_searched_alike():
     filled = rng.random((3000, 40)) < np.where(np.arange(40) < 20, 0.02, 0.002)
     X = np.where(filled, rng.integers(-3, 4, (3000, 40)), 0).astype(float)
     X[rng.random(X.shape) < 0.0005] = np.nan
-    for n_classes in (2, 4):
+    for n_classes in (2, 4, 7):
         y = (np.nan_to_num(X[:, ::4]).sum(axis=1) + rng.integers(0, 2, 3000)) % n_classes
         for given in ({}, {"class_weight": "balanced", "min_samples_leaf": 5}, {"max_leaf_nodes": 30}):
             one, other = (
