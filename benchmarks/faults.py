@@ -94,6 +94,10 @@ class Faults:
         model = weald.RandomForestClassifier(**self.how | other).fit(*lazy(self.X, self.y))
         return self.same(model)
 
+    def fit_for_long(self):
+        """A fit that is far from its end when something happens."""
+        return self.fit(n_estimators=50 * self.how["n_estimators"])
+
     def same(self, model):
         """Compare with the forest of one machine."""
         expected = self.expected
@@ -163,7 +167,7 @@ class Faults:
                 with distributed.Client(scheduler_file=file[1], timeout=60) as client:
                     client.wait_for_workers(1)
                     timer = later(0.5 * self.seconds, scheduler.kill)
-                    said = said_in_time(self.fit)
+                    said = said_in_time(self.fit_for_long)
                     timer.join()
             finally:
                 for process in (scheduler, worker):
@@ -176,7 +180,7 @@ class Faults:
         with start(2) as local, distributed.Client(local) as client:
             timer = later(0.6 * self.seconds, _thread.interrupt_main)
             try:
-                self.fit(n_estimators=50 * self.how["n_estimators"])  # far from its end
+                self.fit_for_long()
             except KeyboardInterrupt:
                 began = time.perf_counter()
             else:

@@ -44,7 +44,9 @@ STEPS = (
         "Divide two rows by the first feature that tells them apart, without a search",
         "keys that hold all a cut needs, running sums in vectors, features side by side, two rows without a search",
     ),
-    Step(TODAY, "bins that are handed down, a second bound"),
+    Step(
+        TODAY, "bins that are handed down, a second bound, bins for many classes, columns of two values counted as bits"
+    ),
 )
 # Title -> the data set, and what a forest is told beyond its trees.
 SHOWN = {

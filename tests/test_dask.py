@@ -332,6 +332,33 @@ def test_a_client_that_is_closed_is_named():
         fit_until_the_first_trees(client.close)
 
 
+@contextlib.contextmanager
+def scheduler_by_itself(folder):
+    """Start a scheduler and a worker in processes of their own: those of a local cluster live in this one."""
+    file = ["--scheduler-file", str(folder / "scheduler.json"), "--no-dashboard"]
+    run = [sys.executable, "-m"]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    scheduler = subprocess.Popen([*run, "distributed.cli.dask_scheduler", "--port", "0", *file], **quiet)
+    worker = subprocess.Popen([*run, "distributed.cli.dask_worker", "--nthreads", "1", *file], **quiet)
+    try:
+        deadline = time.monotonic() + 60
+        while not (folder / "scheduler.json").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        with distributed.Client(scheduler_file=file[1], timeout=60) as client:
+            client.wait_for_workers(1)
+            yield scheduler
+    finally:
+        for process in (scheduler, worker):
+            process.kill()
+            process.wait()
+
+
+def test_a_scheduler_that_dies_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(cluster, "PATIENCE", 2.0)
+    with scheduler_by_itself(tmp_path) as scheduler, pytest.raises(ClusterError, match="scheduler"):
+        fit_until_the_first_trees(scheduler.kill)
+
+
 LONG_FIT = """
 import sys
 import dask.array as da
