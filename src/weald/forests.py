@@ -232,8 +232,8 @@ class RandomForestClassifier(RandomForest, TreeClassifier):
         super()._check_that_it_goes_on(before, old)
         if not same_values(self.classes_, before.classes_):
             raise DataError(
-                f"y has the classes {several.spell(self.classes_)}, but warm_start=True goes on with trees of the "
-                f"classes {several.spell(before.classes_)}. Give the same classes, or set "
+                f"y has the classes {several.listed(self.classes_)}, but warm_start=True goes on with trees of the "
+                f"classes {several.listed(before.classes_)}. Give the same classes, or set "
                 "warm_start=False to start anew."
             )
 

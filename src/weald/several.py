@@ -68,11 +68,6 @@ def forests_of(model: Any) -> tuple[Forest, ...]:
     return forests or (model.forest_,)
 
 
-def spell(classes: Any) -> str:
-    """Write the classes of a target, or of each of several."""
-    return str([of_target.tolist() for of_target in classes] if isinstance(classes, list) else classes.tolist())
-
-
 def grow(
     engine: Engine,
     coded: Any,
