@@ -246,19 +246,7 @@ class GiniBinSearch {
             sort_by_code(scratch_.sorted, scratch_.spare, n, low_, high);
             return;
         }
-        std::uint64_t* sorted = scratch_.sorted.data();
-        // Keys of 32 bits: the code, and the place in the list.
-        alignas(64) std::array<std::uint32_t, kMostSorted> keys;
-        alignas(64) std::array<std::uint16_t, kMostSorted> codes{};
-        std::array<std::uint64_t, kMostSorted> list;
-        for (std::uint32_t i = 0; i < n; ++i) {
-            list[i] = sorted[i];
-            codes[i] = static_cast<std::uint16_t>(sorted[i] >> 32);
-        }
-        sort_few(codes.data(), n, keys.data());
-        for (std::uint32_t i = 0; i < n; ++i) {
-            sorted[i] = list[keys[i] & 0xFFFF];
-        }
+        sort_few_by_code(scratch_.sorted.data(), n);
     }
 
     // Cuts after each code of a bin but the last. Sums of squares are kept up to date: (c + w)^2 = c^2 + w (2 c + w).

@@ -132,4 +132,20 @@ inline void sort_few(const std::uint16_t* codes, std::size_t n, std::uint32_t* k
     sort_room<16>(keys, room);
 }
 
+// Sorts up to kMostSorted keys code << 32 | row by their codes of two bytes. Equal codes stay in order.
+inline void sort_few_by_code(std::uint64_t* keys, std::uint32_t n) {
+    // Keys of 32 bits: the code, and the place in the list instead of the row.
+    alignas(64) std::array<std::uint32_t, kMostSorted> places;
+    alignas(64) std::array<std::uint16_t, kMostSorted> codes{};
+    std::array<std::uint64_t, kMostSorted> list;
+    for (std::uint32_t i = 0; i < n; ++i) {
+        list[i] = keys[i];
+        codes[i] = static_cast<std::uint16_t>(keys[i] >> 32);
+    }
+    sort_few(codes.data(), n, places.data());
+    for (std::uint32_t i = 0; i < n; ++i) {
+        keys[i] = list[places[i] & 0xFFFF];
+    }
+}
+
 }  // namespace weald
