@@ -17,9 +17,9 @@
 #include "bag.h"
 #include "codes.h"
 #include "forest.h"
-#include "freed.h"
 #include "grow.h"
 #include "grow_targets.h"
+#include "join_trees.h"
 #include "predict.h"
 
 namespace weald {
@@ -143,31 +143,6 @@ nb::tuple bind_column(const Codes& codes, std::size_t feature) {
 
 // ---- Trees
 
-// Puts the arrays of all trees together. Each is freed when it has been copied.
-template <class T>
-std::vector<T> join(std::vector<TreeArrays>& trees, std::vector<T> TreeArrays::* member, Freed& freed) {
-    std::size_t n = 0;
-    for (const TreeArrays& tree : trees) {
-        n += (tree.*member).size();
-    }
-    std::vector<T> joined;
-    joined.reserve(n);
-    for (TreeArrays& tree : trees) {
-        joined.insert(joined.end(), (tree.*member).begin(), (tree.*member).end());
-        const std::size_t n_bytes = (tree.*member).capacity() * sizeof(T);
-        std::vector<T>().swap(tree.*member);
-        freed.add(n_bytes);
-    }
-    return joined;
-}
-
-// Trees keep no weights where these are the sizes.
-void write_weights(TreeArrays& tree) {
-    if (tree.weight.empty()) {
-        tree.weight.assign(tree.size.begin(), tree.size.end());
-    }
-}
-
 template <class Lengths>
 NumpyVector<std::int64_t> starts(const Lengths& lengths) {
     std::vector<std::int64_t> ends(lengths.size() + 1);
@@ -177,45 +152,30 @@ NumpyVector<std::int64_t> starts(const Lengths& lengths) {
     return to_numpy(std::move(ends));
 }
 
-// Sets of categories are numbered through all trees, in the order of their nodes.
-void number_sets(TreeArrays& tree, std::size_t first) {
-    for (std::size_t i = 0; i < tree.n_nodes() && !tree.set_length.empty(); ++i) {
-        if ((tree.flags[i] & kCategorical) != 0) {
-            tree.threshold[i] = static_cast<double>(first++);
-        }
-    }
-}
-
-nb::dict arrays_of(GrownTrees grown) {
-    std::vector<TreeArrays>& trees = grown.trees;
-    std::vector<std::size_t> n_nodes;
-    std::size_t n_sets = 0;
-    for (TreeArrays& tree : trees) {
-        n_nodes.push_back(tree.n_nodes());
-        number_sets(tree, n_sets);
-        n_sets += tree.set_length.size();
+nb::dict arrays_of(GrownTrees grown, Work& work) {
+    JoinedTrees joined;
+    {
+        const nb::gil_scoped_release release;
+        joined = join_trees(std::move(grown.trees), work);
     }
     nb::dict arrays;
-    Freed freed;
-    const auto join_into = [&](const char* name, auto member) { arrays[name] = to_numpy(join(trees, member, freed)); };
     arrays["target_center"] = grown.target_center;
     arrays["target_exponent"] = grown.target_exponent;
-    arrays["tree_start"] = starts(n_nodes);
-    join_into("feature", &TreeArrays::feature);
-    join_into("threshold", &TreeArrays::threshold);
-    join_into("right", &TreeArrays::right);
-    join_into("flags", &TreeArrays::flags);
-    join_into("decrease", &TreeArrays::decrease);
-    arrays["leaf_start"] = starts(join(trees, &TreeArrays::leaf_length, freed));
-    join_into("leaf_class", &TreeArrays::leaf_class);
-    join_into("leaf_weight", &TreeArrays::leaf_weight);
-    join_into("value", &TreeArrays::value);
-    join_into("impurity", &TreeArrays::impurity);
-    arrays["category_start"] = starts(join(trees, &TreeArrays::set_length, freed));
-    join_into("category_sets", &TreeArrays::category_sets);
-    std::for_each(trees.begin(), trees.end(), write_weights);
-    join_into("size", &TreeArrays::size);
-    join_into("weight", &TreeArrays::weight);
+    arrays["tree_start"] = starts(joined.n_nodes);
+    arrays["feature"] = to_numpy(std::move(joined.feature));
+    arrays["threshold"] = to_numpy(std::move(joined.threshold));
+    arrays["right"] = to_numpy(std::move(joined.right));
+    arrays["flags"] = to_numpy(std::move(joined.flags));
+    arrays["decrease"] = to_numpy(std::move(joined.decrease));
+    arrays["leaf_start"] = starts(joined.leaf_length);
+    arrays["leaf_class"] = to_numpy(std::move(joined.leaf_class));
+    arrays["leaf_weight"] = to_numpy(std::move(joined.leaf_weight));
+    arrays["value"] = to_numpy(std::move(joined.value));
+    arrays["impurity"] = to_numpy(std::move(joined.impurity));
+    arrays["category_start"] = starts(joined.set_length);
+    arrays["category_sets"] = to_numpy(std::move(joined.category_sets));
+    arrays["size"] = to_numpy(std::move(joined.size));
+    arrays["weight"] = to_numpy(std::move(joined.weight));
     return arrays;
 }
 
@@ -227,7 +187,7 @@ nb::dict bind_grow(const Codes& codes, const Growth& growth, std::uint64_t seed,
         const nb::gil_scoped_release release;
         grown = grow_trees(codes, growth, seed, first_tree, n_trees, work);
     }
-    return arrays_of(std::move(grown));
+    return arrays_of(std::move(grown), work);
 }
 
 // `said` is by joint target, then by target. Returns the arrays, and the centre of each target.
@@ -253,7 +213,7 @@ nb::tuple bind_grow_targets(const Codes& codes, const Vector<double>& said, std:
         const nb::gil_scoped_release release;
         found = grow_targets(codes, targets, growth, seed, first_tree, n_trees, work);
     }
-    return nb::make_tuple(arrays_of(std::move(found.grown)), found.centers);
+    return nb::make_tuple(arrays_of(std::move(found.grown), work), found.centers);
 }
 
 NumpyVector<std::uint32_t> bind_bag(const Codes& codes, const Growth& growth, std::uint64_t seed, std::uint32_t tree) {

@@ -59,6 +59,7 @@ LAYERS = [
     "search_constrained",
     "search_random",
     "forest",
+    "join_trees",
     "forest_view",
     "tree_parts",
     "model_parts",
