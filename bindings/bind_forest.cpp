@@ -143,15 +143,7 @@ nb::tuple bind_column(const Codes& codes, std::size_t feature) {
 
 // ---- Trees
 
-template <class Lengths>
-NumpyVector<std::int64_t> starts(const Lengths& lengths) {
-    std::vector<std::int64_t> ends(lengths.size() + 1);
-    for (std::size_t i = 0; i < lengths.size(); ++i) {
-        ends[i + 1] = ends[i] + static_cast<std::int64_t>(lengths[i]);
-    }
-    return to_numpy(std::move(ends));
-}
-
+// The trees as arrays of a forest, by name.
 nb::dict arrays_of(GrownTrees grown, Work& work) {
     JoinedTrees joined;
     {
@@ -161,18 +153,18 @@ nb::dict arrays_of(GrownTrees grown, Work& work) {
     nb::dict arrays;
     arrays["target_center"] = grown.target_center;
     arrays["target_exponent"] = grown.target_exponent;
-    arrays["tree_start"] = starts(joined.n_nodes);
+    arrays["tree_start"] = to_numpy(std::move(joined.tree_start));
     arrays["feature"] = to_numpy(std::move(joined.feature));
     arrays["threshold"] = to_numpy(std::move(joined.threshold));
     arrays["right"] = to_numpy(std::move(joined.right));
     arrays["flags"] = to_numpy(std::move(joined.flags));
     arrays["decrease"] = to_numpy(std::move(joined.decrease));
-    arrays["leaf_start"] = starts(joined.leaf_length);
+    arrays["leaf_start"] = to_numpy(std::move(joined.leaf_start));
     arrays["leaf_class"] = to_numpy(std::move(joined.leaf_class));
     arrays["leaf_weight"] = to_numpy(std::move(joined.leaf_weight));
     arrays["value"] = to_numpy(std::move(joined.value));
     arrays["impurity"] = to_numpy(std::move(joined.impurity));
-    arrays["category_start"] = starts(joined.set_length);
+    arrays["category_start"] = to_numpy(std::move(joined.category_start));
     arrays["category_sets"] = to_numpy(std::move(joined.category_sets));
     arrays["size"] = to_numpy(std::move(joined.size));
     arrays["weight"] = to_numpy(std::move(joined.weight));

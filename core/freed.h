@@ -5,6 +5,7 @@
 
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdlib>
 
@@ -16,24 +17,23 @@ namespace weald {
 
 class Freed {
   public:
-    // So many bytes were freed.
+    // So many bytes were freed; any thread may say so.
     void add(std::size_t n_bytes) {
-        n_bytes_ += n_bytes;
-        if (n_bytes_ >= kMuch) {
+        if (n_bytes_.fetch_add(n_bytes, std::memory_order_relaxed) + n_bytes >= kMuch) {
             give_back();
         }
     }
     void give_back() {
+        n_bytes_.store(0, std::memory_order_relaxed);
 #if defined(__GLIBC__)
         malloc_trim(0);
 #endif
-        n_bytes_ = 0;
     }
 
   private:
     static constexpr std::size_t kMuch = std::size_t{4} << 20;
 
-    std::size_t n_bytes_ = 0;
+    std::atomic<std::size_t> n_bytes_{0};
 };
 
 }  // namespace weald

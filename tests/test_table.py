@@ -266,6 +266,20 @@ def test_what_is_no_finite_number_is_refused(bad, words):
         read(y=bad, classify=False)
 
 
+@pytest.mark.parametrize("n_rows", [10, 999, 1000, 1001, 5000])
+def test_labels_are_numbered_in_sorted_order(n_rows):
+    rng = np.random.default_rng(n_rows)
+    few, many = rng.integers(-3, 4, n_rows), rng.integers(0, 100_000, n_rows)
+    rare = np.where(np.arange(n_rows) == n_rows - 2, 9, np.where(np.arange(n_rows) == 1, 3, 5))
+    kinds = [few, np.sort(few), few > 0, few.astype(float), few.astype(str), few.astype("S2"), few.astype(np.uint8)]
+    for labels in [*kinds, few.astype(object), many, rare, np.full(n_rows, 7)]:
+        got = read(np.zeros((n_rows, 1)), labels)
+        classes, numbers = np.unique(labels, return_inverse=True)
+        assert got.classes.dtype == classes.dtype
+        np.testing.assert_array_equal(got.classes, classes)
+        np.testing.assert_array_equal(got.table.target, numbers)
+
+
 def test_too_many_classes_are_refused():
     n = MAX_CLASSES + 1
     with pytest.raises(DataError, match="65537 classes"):

@@ -46,3 +46,21 @@ def test_a_single_tree_is_the_same(table):
     X, y = table
     alone = weald.DecisionTreeRegressor(n_jobs=1).fit(X, y)
     assert weald.DecisionTreeRegressor(n_jobs=3).fit(X, y).forest_.fingerprint() == alone.forest_.fingerprint()
+
+
+@pytest.mark.parametrize("task", ["classes", "weighted classes", "numbers"])
+def test_large_forests_are_their_trees_one_behind_the_other(table, task):
+    X, number = (some[:2000] for some in table)
+    X = np.column_stack([X, np.digitize(np.nan_to_num(X[:, 1]), np.linspace(-2, 2, 30))])
+    kind = weald.RandomForestRegressor if task == "numbers" else weald.RandomForestClassifier
+    y = number if task == "numbers" else np.digitize(number, [0, 1, 2])
+    weight = np.linspace(0.5, 2, len(y)) if task == "weighted classes" else None
+    given = {"random_state": 5, "categorical_features": [6], "n_jobs": 3, "max_features": 1.0}
+    forest = kind(n_estimators=40, **given).fit(X, y, weight).forest_
+    arrays = {name: array for name, array in vars(forest).items() if isinstance(array, np.ndarray)}
+    assert sum(array.nbytes for array in arrays.values()) > 2**20  # less is joined by one thread
+    grown = kind(n_estimators=1, warm_start=True, **given)
+    for n_trees in range(1, 41):
+        grown.set_params(n_estimators=n_trees).fit(X, y, weight)
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(getattr(grown.forest_, name), array, err_msg=name)
