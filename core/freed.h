@@ -5,6 +5,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdlib>
@@ -17,9 +18,13 @@ namespace weald {
 
 class Freed {
   public:
+    // So many bytes will be freed in all. To look for free pages takes the longer, the more of them there are, those that
+    // were handed back before too: much memory is handed back in a few large parts.
+    void expect(std::size_t n_bytes) { much_ = std::max(kMuch, n_bytes / kParts); }
+
     // So many bytes were freed; any thread may say so.
     void add(std::size_t n_bytes) {
-        if (n_bytes_.fetch_add(n_bytes, std::memory_order_relaxed) + n_bytes >= kMuch) {
+        if (n_bytes_.fetch_add(n_bytes, std::memory_order_relaxed) + n_bytes >= much_) {
             give_back();
         }
     }
@@ -32,7 +37,9 @@ class Freed {
 
   private:
     static constexpr std::size_t kMuch = std::size_t{4} << 20;
+    static constexpr std::size_t kParts = 16;
 
+    std::size_t much_ = kMuch;
     std::atomic<std::size_t> n_bytes_{0};
 };
 
