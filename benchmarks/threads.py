@@ -55,7 +55,7 @@ def read_often(n_bytes, large):
 
 
 # Jobs without weald -> what does a share of it, and the bytes of the whole.
-LIMITS = {"arithmetic alone": (sort_often, 4 << 30), "reading memory alone": (read_often, 32 << 30)}
+LIMITS = {"arithmetic alone": (sort_often, 1 << 28), "reading memory alone": (read_often, 32 << 30)}
 
 
 def run_limit(limit, n_threads):

@@ -18,8 +18,8 @@ namespace weald {
 
 class Freed {
   public:
-    // So many bytes will be freed in all. To look for free pages takes the longer, the more of them there are, those that
-    // were handed back before too: much memory is handed back in a few large parts.
+    // So many bytes will be freed in all. To look for free pages takes the longer, the more of them there are, those
+    // that were handed back before too: much memory is handed back in a few large parts.
     void expect(std::size_t n_bytes) { much_ = std::max(kMuch, n_bytes / kParts); }
 
     // So many bytes were freed; any thread may say so.
