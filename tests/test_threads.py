@@ -69,6 +69,23 @@ def test_the_share_is_what_joblib_says(monkeypatch):
     assert count_threads(None) == 1
 
 
+def test_a_limit_is_seen_at_once(monkeypatch):
+    assert count_threads(-1) == CORES
+    monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")
+    assert count_threads(-1) == 1
+    monkeypatch.delenv("LOKY_MAX_CPU_COUNT")
+    assert count_threads(-1) == CORES
+
+
+def test_cores_are_counted_once_a_second(monkeypatch):
+    asked = []
+    monkeypatch.setattr(joblib, "cpu_count", lambda: asked.append(1) or 8)
+    for now, expected in [(1.0, 1), (1.9, 1), (2.1, 2)]:
+        monkeypatch.setattr("weald.threads.time.monotonic", lambda now=now: now)
+        assert count_threads(-1) == 8
+        assert len(asked) == expected
+
+
 def test_no_threads_at_all_are_refused():
     with pytest.raises(ParameterError, match="n_jobs=0"):
         weald.DecisionTreeClassifier(n_jobs=0).fit([[1.0]], [1])

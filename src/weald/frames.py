@@ -27,6 +27,8 @@ from weald.schema import CATEGORIES, NUMBERS, ORDERED, Labelled
 
 def as_frame(X: Any) -> "nw.DataFrame[Any] | None":
     """See X as a data frame if it is one."""
+    if type(X) is np.ndarray:  # what it is asked most, and on little data the asking counts
+        return None
     if nw.dependencies.is_pandas_dataframe(X):  # the only kind of frame that may have them
         _refuse_twins(list(X.columns))
     frame = nw.from_native(X, pass_through=True)
