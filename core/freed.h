@@ -37,7 +37,7 @@ class Freed {
 
   private:
     static constexpr std::size_t kMuch = std::size_t{4} << 20;
-    static constexpr std::size_t kParts = 16;
+    static constexpr std::size_t kParts = 32;
 
     std::size_t much_ = kMuch;
     std::atomic<std::size_t> n_bytes_{0};
