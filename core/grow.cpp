@@ -59,29 +59,29 @@ template <class Criterion>
 GrownTrees grow_numbers(const Order& order) {
     const Codes& codes = order.codes;
     const bool fixed = in_fixed_point(codes, order.growth);
-    const Numbers numbers = fix_target(codes.numbers, !fixed, order.growth.n_draws);
+    const TargetUnit unit(codes.numbers, !fixed, order.growth.n_draws);
     GrownTrees grown;
     if (fixed) {
-        const NumberModel<WeightedNumbers, Criterion> model({}, numbers.center, numbers.exponent);
+        const NumberModel<WeightedNumbers, Criterion> model({}, unit.center, unit.exponent);
         grown = grow_all(order, model, [&](auto&, auto& rows, const std::vector<std::uint32_t>&) {
             const std::vector<std::uint64_t> weights = fixed_weights(codes, {});
             for (std::uint32_t r = 0; r < codes.n_rows; ++r) {
-                rows.add(r, {numbers.q[r], static_cast<std::int64_t>(weights[r])});
+                rows.add(r, {unit.whole(codes.numbers[r]), static_cast<std::int64_t>(weights[r])});
             }
         });
     } else {
         const CountedNumbers labels{static_cast<unsigned>(std::bit_width(order.growth.n_draws))};
-        const NumberModel<CountedNumbers, Criterion> model(labels, numbers.center, numbers.exponent);
+        const NumberModel<CountedNumbers, Criterion> model(labels, unit.center, unit.exponent);
         grown = grow_all(order, model, [&](auto&, auto& rows, const std::vector<std::uint32_t>& sizes) {
             for (std::uint32_t r = 0; r < codes.n_rows; ++r) {
                 if (sizes[r] != 0) {
-                    rows.add(r, labels.pack(numbers.q[r], sizes[r]));
+                    rows.add(r, labels.pack(unit.whole(codes.numbers[r]), sizes[r]));
                 }
             }
         });
     }
-    grown.target_center = numbers.center;
-    grown.target_exponent = numbers.exponent;
+    grown.target_center = unit.center;
+    grown.target_exponent = unit.exponent;
     return grown;
 }
 

@@ -78,12 +78,14 @@ GrownTargets grow_numbers(const Order& order, const Targets& targets) {
         for (std::size_t joint = 0; joint < n_joint; ++joint) {
             of_target[joint] = targets.said[joint * targets.n_targets + o];
         }
-        numbers.push_back(fix_target(of_target, copies, order.growth.n_draws));
-        centers.push_back(numbers.back().center);
-        const std::vector<std::int64_t>& q = numbers.back().q;
+        const TargetUnit of_numbers(of_target, copies, order.growth.n_draws);
+        std::vector<std::int64_t> q(n_joint);
+        std::transform(of_target.begin(), of_target.end(), q.begin(), [&](double y) { return of_numbers.whole(y); });
+        centers.push_back(of_numbers.center);
         if (std::any_of(q.begin(), q.end(), [](std::int64_t number) { return number != 0; })) {
-            unit = std::min(unit.value_or(numbers.back().exponent), numbers.back().exponent);
+            unit = std::min(unit.value_or(of_numbers.exponent), of_numbers.exponent);
         }
+        numbers.push_back({std::move(q), of_numbers.center, of_numbers.exponent});
     }
     GrownTrees grown = grow_with(order, targets, TargetsModel(std::move(numbers), unit.value_or(0)));
     grown.target_exponent = unit.value_or(0);

@@ -43,6 +43,13 @@ struct Terms {
     double (*of_tie)(const ClassSide& side) = nullptr;  // null: ties are not broken by a criterion
 };
 
+// One target of numbers: q by joint target, and what they mean.
+struct Numbers {
+    std::vector<std::int64_t> q;
+    double center = 0;
+    int exponent = 0;
+};
+
 class TargetsModel {
   public:
     struct Payload {
