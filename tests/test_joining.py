@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import weald
-from weald.joining import Joining
+from weald.joining import Joining, Trees, join
 
 
 def forest_of(kind, n_trees=9):
@@ -22,7 +22,7 @@ def test_parts_in_any_order_make_the_forest(kind, order):
     parts = [forest.take(trees) for trees in ([0, 1], [2, 3, 4], [5], [6, 7, 8])]
     joining = Joining(forest.n_trees)
     for number in order:
-        joining.add(number, parts[number])
+        joining.add(number, Trees.of(parts[number]))
     joined = joining.forest()
     assert joined.fingerprint() == forest.fingerprint()
     assert joined.origins == forest.origins
@@ -33,7 +33,48 @@ def test_more_nodes_than_expected_find_room():
     forest = forest_of("RandomForestClassifier")
     small = forest.take([int(np.argmin(np.diff(forest.tree_start)))])
     joining = Joining(2)
-    joining.add(0, small)
+    joining.add(0, Trees.of(small))
     for number in range(9):
-        joining.add(1 + number, forest.take([number]))
+        joining.add(1 + number, Trees.of(forest.take([number])))
     assert joining.forest().fingerprint() == small.join(forest).fingerprint()
+
+
+def small_forest(**how):
+    rng = np.random.default_rng(1)
+    X, weight = rng.normal(size=(200, 3)), how.pop("weight", None)
+    kind = how.pop("kind", "RandomForestClassifier")
+    y = X[:, 0] + rng.normal(size=200)
+    y = np.digitize(y, [-0.5, 0.5][: how.pop("n_cuts", 2)]) if kind == "RandomForestClassifier" else y
+    return getattr(weald, kind)(3, random_state=0, **how).fit(X, y, sample_weight=weight).forest_
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"weight": np.linspace(0.1, 2, 200)},
+        {"class_weight": {0: 0.5, 1: 2.0, 2: 1e10}, "bootstrap": False},
+        {"min_samples_leaf": 20},
+        {"ccp_alpha": 0.01},
+        {"n_cuts": 1, "monotonic_cst": [1, 0, 0]},
+        {"kind": "RandomForestRegressor", "weight": np.linspace(0.1, 2, 200)},
+        {"kind": "RandomForestRegressor", "max_leaf_nodes": 4},
+        {"min_samples_leaf": 150},
+    ],
+)
+def test_nothing_is_lost_on_the_way(how):
+    forest = small_forest(**how)
+    joined = join([Trees.of(forest.take([t])) for t in range(forest.n_trees)])
+    assert joined.fingerprint() == forest.fingerprint()
+    for name, array in joined._arrays().items():
+        assert array.dtype == getattr(forest, name).dtype
+
+
+def test_trees_of_several_fits_keep_their_origins():
+    forest = forest_of("RandomForestClassifier").take([0, 4, 2])
+    assert join([Trees.of(forest), Trees.of(forest.take([1]))]).origins == forest.join(forest.take([1])).origins
+
+
+def test_trees_on_their_way_are_half_as_large_or_less():
+    rng = np.random.default_rng(0)
+    model = weald.RandomForestClassifier(1, random_state=0).fit(rng.normal(size=(5000, 4)), rng.integers(0, 2, 5000))
+    assert Trees.of(model.forest_).__sizeof__() < model.forest_.n_bytes / 2

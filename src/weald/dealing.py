@@ -9,7 +9,6 @@ Sums over trees run in tree order, so rows are divided among the workers, and ea
 after the other. Errors are integers: those of all blocks add up to what one machine finds.
 """
 
-import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import cycle, pairwise
@@ -23,7 +22,7 @@ from weald.coded_parts import Chunk, CodedTable, Highs, open_table, read_block
 from weald.cutting import Cuts
 from weald.engines.door import OutOfBagVotes
 from weald.engines.native import Errors, NativeEngine
-from weald.joining import Joining
+from weald.joining import Joining, Trees, join
 from weald.model import Bags, Forest, IntArray
 from weald.params import Growth
 from weald.parts import Labels, Rows
@@ -33,30 +32,6 @@ from weald.prune import prune_forest
 TASKS_PER_THREAD = 4  # at least: the more, the less is lost with a worker
 ROWS_PER_TASK = 1 << 18  # of all its trees: less would not be worth a task
 BLOCK_BYTES = 1 << 28  # of values that a vote reads
-
-
-@dataclass(frozen=True)
-class Trees:
-    """Trees that travel as they are, array by array: to pack them as a file does takes longer than to move them."""
-
-    fields: dict[str, Any]
-
-    @classmethod
-    def of(cls, forest: Forest) -> "Trees":
-        """Take a forest apart."""
-        return cls({field.name: getattr(forest, field.name) for field in dataclasses.fields(forest)})
-
-    @property
-    def n_trees(self) -> int:
-        """How many there are."""
-        return len(self.fields["tree_start"]) - 1
-
-    def forest(self) -> Forest:
-        """Put it together again."""
-        return Forest(**self.fields)
-
-    def __sizeof__(self) -> int:
-        return sum(getattr(value, "nbytes", 0) for value in self.fields.values())
 
 
 Codes = tuple[Sequence[Chunk], Cuts, Highs, Rows, Labels]  # what every task needs to open the table
@@ -110,7 +85,7 @@ def vote(
     start = None if before is None else before.votes
     here = [of_set[begin:end].astype(np.uint64) for of_set in outside]
     return Said(
-        *NativeEngine().sum_votes_of_rows(coded.ranked, growth, _join(trees), X, begin, voting, start, room, here)
+        *NativeEngine().sum_votes_of_rows(coded.ranked, growth, join(trees), X, begin, voting, start, room, here)
     )
 
 
@@ -139,7 +114,7 @@ class Dealer:
 
     def grow(self, first: int, n_trees: int) -> Forest:
         """Grow trees `first`, `first + 1` ... all over the cluster."""
-        return _join(self.cluster.gather_all([task for task, _ in self._deal(first, n_trees)]))
+        return join(self.cluster.gather_all([task for task, _ in self._deal(first, n_trees)]))
 
     def look(self, forest: Forest, before: OutOfBagVotes | None, room: int = 0) -> OutOfBagVotes:
         """Let trees speak of all rows outside their bags. What they say stays on the workers: `sums` are its names."""
@@ -223,7 +198,7 @@ class Dealer:
         try:
             for i, thing in self.cluster.each([*tasks, *told]):
                 if i < n_tasks:
-                    joining.add(i, thing.forest())
+                    joining.add(i, thing)
                     tasks[i].release()
                     n_done += thing.n_trees
                 else:
@@ -261,12 +236,6 @@ class Dealer:
 def length_of_line(rows: Rows, labels: Labels) -> int:
     """Add up the lengths of all rows on the line of weights."""
     return int(labels.lengths(rows.weight, len(rows.target)).sum(dtype=np.uint64))
-
-
-def _join(parts: Sequence[Trees]) -> Forest:
-    """Put trees behind one another, in the order of their numbers."""
-    first, *rest = (trees.forest() for trees in parts)
-    return first.join(*rest)
 
 
 def _divide(things: Sequence[Any], n: int) -> list[Any]:

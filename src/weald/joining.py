@@ -1,60 +1,145 @@
-"""Trees that come one after the other, put into the arrays of one forest as they come.
+"""Trees that travel, and are put into the arrays of one forest as they come.
 
-A forest has its arrays in one piece each. To join all trees at the end, when everybody waits for it, would take as long
-as to receive them once more.
+    Trees      some trees on their way: a third of what they take in a forest
+    Joining    the forest that they become
+
+To pack trees as a file does makes them smaller still, but takes longer than to move them. A forest has its arrays in
+one piece each: to join all trees at the end, when everybody waits for it, would take as long as to receive them once
+more.
 """
 
-from typing import Any
+import dataclasses
+import mmap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from weald.model import Forest, Origin
+from weald.filing.streams import narrow
+from weald.model import CATEGORICAL, Forest, IntArray, Origin, merge_origins
+
+Arrays = dict[str, npt.NDArray[Any]]
 
 SPARE = 1.05  # of what is expected: pages that nobody writes to take no memory
+STARTS = ("tree_start", "leaf_start", "category_start")  # on their way: lengths
+OF_SPLITS = ("feature", "threshold", "right", "flags", "decrease")  # the same in all leaves
+WHOLE = ("feature", "right", "size", "leaf_class", "category_sets", *STARTS)
+
+
+@dataclass(frozen=True)
+class Trees:
+    """Trees on their way: what leaves have in common is left out, and numbers are as narrow as they allow."""
+
+    head: dict[str, Any]  # all of a forest that is no array
+    arrays: Arrays
+    types: dict[str, np.dtype[Any]]  # of the arrays in a forest
+    is_leaf: npt.NDArray[np.uint8]  # a bit for each node
+    n_nodes: int
+
+    @classmethod
+    def of(cls, forest: Forest) -> Self:
+        """Make them small."""
+        arrays = forest.as_lengths()
+        types = {name: array.dtype for name, array in arrays.items()}
+        is_leaf = forest.feature < 0
+        splits = np.flatnonzero(~is_leaf)
+        arrays |= {name: arrays[name][splits] for name in OF_SPLITS}
+        if np.array_equal(arrays["weight"], arrays["size"]):
+            del arrays["weight"]
+        arrays |= {name: narrow(arrays[name]) for name in WHOLE}
+        arrays["leaf_weight"] = _narrow_if_whole(arrays["leaf_weight"])
+        fields = {field.name: getattr(forest, field.name) for field in dataclasses.fields(forest)}
+        head = {name: value for name, value in fields.items() if name not in types}
+        return cls(head, arrays, types, np.packbits(is_leaf), forest.n_nodes)
+
+    @property
+    def n_trees(self) -> int:
+        """How many there are."""
+        return len(self.arrays["tree_start"])
+
+    def splits(self) -> IntArray:
+        """Give the numbers of the nodes that are no leaves."""
+        return np.flatnonzero(np.unpackbits(self.is_leaf, count=self.n_nodes) == 0)
+
+    def __sizeof__(self) -> int:
+        return self.is_leaf.nbytes + sum(array.nbytes for array in self.arrays.values())
+
+
+def _narrow_if_whole(weights: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    if not len(weights) or weights.max() >= 2**32:
+        return weights
+    whole = weights.astype(np.uint32)
+    return narrow(whole) if np.array_equal(whole, weights) else weights
 
 
 class Joining:
     """A forest of which some trees are there; `n_trees` are expected."""
 
     def __init__(self, n_trees: int) -> None:
-        self._n_expected, self._n_trees = n_trees, 0
-        self._first: Forest | None = None
-        self._rooms: dict[str, npt.NDArray[Any]] = {}
+        self._n_expected, self._n_trees, self._n_parts = n_trees, 0, 0
+        self._head: dict[str, Any] = {}
+        self._rooms: Arrays = {}
         self._filled: dict[str, int] = {}
         self._origins: list[Origin] = []
-        self._early: dict[int, Forest] = {}
+        self._early: dict[int, Trees] = {}
 
-    def add(self, number: int, forest: Forest) -> None:
+    def add(self, number: int, trees: Trees) -> None:
         """Take a part of the forest; parts may come in any order."""
-        self._early[number] = forest
-        while len(self._origins) in self._early:
-            self._append(self._early.pop(len(self._origins)))
+        self._early[number] = trees
+        while self._n_parts in self._early:
+            self._append(self._early.pop(self._n_parts))
+            self._n_parts += 1
 
     def forest(self) -> Forest:
         """Give the forest, all parts of which have come."""
-        assert self._first is not None  # noqa: S101  (for the type checker)
+        assert self._n_parts  # noqa: S101  (there are none)
         assert not self._early  # noqa: S101  (a part was never given)
-        return self._first.with_lengths(
-            {name: room[: self._filled[name]] for name, room in self._rooms.items()}, self._origins
-        )
+        arrays = {name: room[: self._filled[name] + (name in STARTS)] for name, room in self._rooms.items()}
+        return Forest(**{**self._head, **arrays, "origins": merge_origins(self._origins)})
 
-    def _append(self, part: Forest) -> None:
-        self._first = self._first or part
-        self._n_trees += part.n_trees
-        (origin,) = part.origins  # of one fit
-        self._origins.append(origin)
-        for name, array in part.as_lengths().items():
-            begin = self._filled.get(name, 0)
-            end = self._filled[name] = begin + len(array)
-            self._room(name, array.dtype, begin, end)[begin:end] = array
+    def _append(self, trees: Trees) -> None:
+        self._head = self._head or trees.head
+        self._n_trees += trees.n_trees
+        self._origins += trees.head["origins"]
+        n_sets, splits = self._filled.get("category_start", 0), trees.splits()
+        for name, dtype in trees.types.items():
+            array = trees.arrays["size"] if name == "weight" and name not in trees.arrays else trees.arrays[name]
+            there = self._extend(name, dtype, trees.n_nodes if name in OF_SPLITS else len(array))
+            if name in STARTS:
+                np.cumsum(array, out=there[1:])
+                there[1:] += there[0]
+            elif name in OF_SPLITS:
+                there[...] = -1 if name == "feature" else 0
+                there[splits] = array
+            else:
+                there[...] = array
+            if name == "threshold" and n_sets:
+                there[splits[trees.arrays["flags"] & CATEGORICAL != 0]] += n_sets
 
-    def _room(self, name: str, dtype: Any, begin: int, end: int) -> npt.NDArray[Any]:
-        """Find room for an array up to `end`; what is there already is moved if that is too small."""
-        room = self._rooms.get(name)
-        if room is None or end > len(room):
-            larger = np.empty(int(SPARE * end * max(1, self._n_expected / self._n_trees)), dtype)
+    def _extend(self, name: str, dtype: np.dtype[Any], length: int) -> npt.NDArray[Any]:
+        """Make an array longer: give its new end, and of starts the one before it, too."""
+        begin = self._filled.get(name, 0)
+        end = self._filled[name] = begin + length
+        room, first = self._rooms.get(name), int(name in STARTS)
+        if room is None or end + first > len(room):
+            larger = _zeros(first + int(SPARE * end * max(1, self._n_expected / self._n_trees)), dtype)
             if room is not None:
-                larger[:begin] = room[:begin]
+                larger[: begin + first] = room[: begin + first]
             self._rooms[name] = room = larger
-        return room
+        return room[begin : end + first]
+
+
+def _zeros(length: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    """Take memory page by page: NumPy asks for large pages, and the system may have to move others to make them."""
+    own = {"flags": mmap.MAP_PRIVATE} if hasattr(mmap, "MAP_PRIVATE") else {}  # there are none on Windows
+    return np.frombuffer(mmap.mmap(-1, max(1, length * dtype.itemsize), **own), dtype, length)
+
+
+def join(parts: Sequence[Trees]) -> Forest:
+    """Put trees behind one another."""
+    joining = Joining(sum(trees.n_trees for trees in parts))
+    for number, trees in enumerate(parts):
+        joining.add(number, trees)
+    return joining.forest()

@@ -220,14 +220,6 @@ class Forest:
         arrays = [part.arrays() for part in parts]
         empty = _Part(self, 0, 0).arrays()
         joined = {name: np.concatenate([empty[name], *(a[name] for a in arrays)]) for name in empty}
-        return self.with_lengths(joined, tuple(origin for part in parts for origin in part.origins()))
-
-    def as_lengths(self) -> dict[str, npt.NDArray[Any]]:
-        """Give the arrays as those that can be put behind one another: starts are replaced by lengths."""
-        return _Part(self, 0, self.n_trees).arrays()
-
-    def with_lengths(self, joined: dict[str, npt.NDArray[Any]], origins: Sequence[Origin]) -> Self:
-        """Make a forest of such arrays, which are its own from now on."""
         lengths = {
             start: np.concatenate([[0], np.cumsum(joined[start])]).astype(np.int64)
             for start in ("tree_start", "leaf_start", "category_start")
@@ -235,7 +227,12 @@ class Forest:
         arrays_by_name: dict[str, Any] = {**joined, **lengths}
         is_categorical = joined["flags"] & CATEGORICAL != 0
         joined["threshold"][is_categorical] = np.arange(is_categorical.sum())
-        return dataclasses.replace(self, **arrays_by_name, origins=_merge_origins(origins))
+        origins = [origin for part in parts for origin in part.origins()]
+        return dataclasses.replace(self, **arrays_by_name, origins=merge_origins(origins))
+
+    def as_lengths(self) -> dict[str, npt.NDArray[Any]]:
+        """Give the arrays as those that can be put behind one another: starts are replaced by lengths."""
+        return _Part(self, 0, self.n_trees).arrays()
 
     def category_set(self, node: int) -> IntArray:
         """Numbers of the categories in the set of a categorical split, ascending.
@@ -333,7 +330,7 @@ class _Part:
         return found
 
 
-def _merge_origins(origins: Sequence[Origin]) -> tuple[Origin, ...]:
+def merge_origins(origins: Sequence[Origin]) -> tuple[Origin, ...]:
     """Write neighbouring trees of one run as one origin."""
     merged: list[Origin] = []
     for origin in origins:
