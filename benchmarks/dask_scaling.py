@@ -55,6 +55,11 @@ def count_what_is_written():
     TCP.n_written = 0
 
 
+def tell_cpu_seconds():
+    """CPU seconds of a process so far, with what the system did for it."""
+    return time.process_time()
+
+
 def tell_what_was_written(dask_worker):
     """Bytes that a worker wrote, and those to other workers (who name themselves, as the client does not)."""
     return TCP.n_written, sum(entry["total"] for entry in dask_worker.transfer_outgoing_log if entry["who"])
@@ -134,10 +139,13 @@ def fit_weald(cluster, n_trees):
     before = cluster.client.run(tell_what_was_written)
     count_what_is_written()
     forest = weald.RandomForestClassifier(n_estimators=n_trees, **how)
+    cpu, cpu_here = cluster.client.run(tell_cpu_seconds), tell_cpu_seconds()
     with distributed.get_task_stream(cluster.client) as noted:
         began = time.time()  # Dask notes this clock
         seconds = measure.clock(lambda: forest.fit(cluster.X, cluster.y))
         stages = (began, time.time())
+    cpu_here = tell_cpu_seconds() - cpu_here
+    cpu = sum(cluster.client.run(tell_cpu_seconds).values()) - sum(cpu.values())
     out = TCP.n_written
     told = {
         name: [now - then for now, then in zip(counts, before[name], strict=True)]
@@ -149,6 +157,7 @@ def fit_weald(cluster, n_trees):
     return {
         "seconds": seconds, "moving": stages.moving, "between": between, "out": out, "in": to_here,
         "forest": forest.forest_.n_bytes, "stages": stages, "print": forest.forest_.fingerprint(),
+        "cpu": {"workers": cpu, "client and scheduler": cpu_here},
     }  # fmt: skip
 
 
@@ -156,8 +165,9 @@ def fit_local(X, y, n_threads, n_trees):
     import weald
 
     forest = weald.RandomForestClassifier(n_estimators=n_trees, random_state=0, n_jobs=n_threads)
+    began = tell_cpu_seconds()
     seconds = measure.time_fit("weald", forest, X, y)
-    return {"seconds": seconds, "print": forest.forest_.fingerprint()}
+    return {"seconds": seconds, "print": forest.forest_.fingerprint(), "cpu": tell_cpu_seconds() - began}
 
 
 # ------------------------------------------------------------------------------------------------------------- peers
@@ -225,6 +235,10 @@ have the same fingerprint. Where the time goes, and the bytes that tasks leave o
 
 {stages}
 
+CPU seconds, with what the system does for memory that is used for the first time, and for what is sent and received:
+
+{cpu}
+
 {peers}Measured {repeats} with `benchmarks/dask_scaling.py` on
 {machine}."""
 
@@ -267,6 +281,13 @@ def table_of_stages(numbers, runs):
     return measure.markdown(["stage", *(f"seconds, {n} worker{'s' * (n > 1)}" for n in numbers), "bytes"], rows)
 
 
+def table_of_cpu(numbers, local, runs):
+    """CPU seconds of the local engine, the workers and the client, for each number of workers."""
+    rows = [["local engine", *(measure.digits(run["cpu"]) for run in local)]]
+    rows += [[who, *(measure.digits(run["cpu"][who]) for run in runs)] for who in runs[0]["cpu"]]
+    return measure.markdown(["CPU seconds", *(f"{n} worker{'s' * (n > 1)}" for n in numbers)], rows)
+
+
 def table_of_peers(given, n_workers, found):
     rows = [[title, "failed" if seconds is None else measure.digits(seconds)] for title, seconds in found.items()]
     return PEERS_TEXT.format(
@@ -302,12 +323,13 @@ def main():
         "between workers",
         "to the client",
     ]
-    rows, runs, numbers, peers = [], [], [int(n) for n in given.workers.split(",")], {}
+    rows, here, runs, numbers, peers = [], [], [], [int(n) for n in given.workers.split(",")], {}
     for n_workers in numbers:
         began = time.perf_counter()
         local, there, peers = measure_workers(n_workers, X, y, given, peers=given.peers and n_workers == numbers[-1])
         overhead = (there["seconds"] - there["moving"]) / local["seconds"] - 1
         runs.append(there)
+        here.append(local)
         rows.append(
             [
                 n_workers, measure.digits(local["seconds"]), measure.digits(there["seconds"]),
@@ -319,6 +341,7 @@ def main():
     text = TEXT.format(
         table=measure.markdown(header, rows),
         stages=table_of_stages(numbers, runs),
+        cpu=table_of_cpu(numbers, here, runs),
         trees=given.trees,
         rows=len(y),
         columns=X.shape[1],

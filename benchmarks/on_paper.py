@@ -23,6 +23,7 @@ from weald.table import read_table
 
 PAGE = measure.ROOT / "docs" / "clusters.md"
 NODE = 47  # bytes of a node in a grown forest of two classes, leaves included
+NODE_ON_ITS_WAY = 17  # from worker to client
 N_CODES, VALUE = 65_535, 4  # codes of a column that was cut, and bytes of a value that came as float32
 PARTITION = 1_000_000  # rows
 
@@ -63,7 +64,7 @@ def plan(n_rows, n_columns, found, given):
     settle = SAMPLE_SIZE * 16 + n_blocks * SAMPLE_SIZE * n_columns * (VALUE + 1)
     settle += n_columns * N_CODES * VALUE * (2 * given.workers + n_partitions)
     share = given.trees * ratio * math.log2(n_rows) / math.log2(n_before) / (given.workers * given.threads)
-    forest = given.trees * nodes * n_rows * NODE
+    n_nodes = given.trees * nodes * n_rows
     network = given.gigabits * 1e9 / 8
     rounds = 8 + math.ceil(math.log(n_partitions, AT_ONCE))
     return [
@@ -75,9 +76,10 @@ def plan(n_rows, n_columns, found, given):
         gigabytes(codes * (given.workers - 1)),
         measure.digits(codes / network),
         measure.digits(share * grow),
-        measure.digits(share * speak + forest / network),
-        gigabytes(forest),
-        measure.digits(forest / network),
+        measure.digits(share * speak + n_nodes * NODE_ON_ITS_WAY / network),
+        gigabytes(n_nodes * NODE),
+        gigabytes(n_nodes * NODE_ON_ITS_WAY),
+        measure.digits(n_nodes * NODE_ON_ITS_WAY / network),
     ]
 
 
@@ -107,7 +109,7 @@ def main():
     rows = [plan(10**k, X.shape[1], found, given) for k in (6, 7, 8, 9)]
     header = [
         "rows", "codes", "memory of a worker", "rounds", "to settle codes", "codes travel", "seconds of it",
-        "seconds to grow", "seconds out of bag", "the forest", "seconds to the client",
+        "seconds to grow", "seconds out of bag", "the forest", "on its way", "seconds to the client",
     ]  # fmt: skip
     text = TEXT.format(
         table=measure.markdown(header, rows),
