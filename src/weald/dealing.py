@@ -30,7 +30,7 @@ from weald.progress import Growing
 from weald.prune import prune_forest
 
 TASKS_PER_THREAD = 4  # at least: the more, the less is lost with a worker
-ROWS_PER_TASK = 1 << 18  # of all its trees: less would not be worth a task
+ROWS_PER_TASK = 1 << 18, 1 << 22  # of all its trees: less would not be worth a task, more would be lost with a worker
 BLOCK_BYTES = 1 << 28  # of values that a vote reads
 
 
@@ -156,8 +156,7 @@ class Dealer:
         So each task says where it would be grown if all workers had as much to do.
         """
         model, seats = self.model, cycle(self.cluster.seats() or [None])
-        n_worth = -(-n_trees * self.coded.labels.n_rows // ROWS_PER_TASK)
-        n_tasks = min(n_trees, max(n_worth, self.n_threads * TASKS_PER_THREAD))
+        portions = _portion(range(first, first + n_trees), self.coded.labels.n_rows, self.n_threads * TASKS_PER_THREAD)
         return [
             (
                 self.coded.submit(
@@ -165,7 +164,7 @@ class Dealer:
                 ),
                 trees,
             )
-            for trees in _divide(range(first, first + n_trees), n_tasks)
+            for trees in portions
         ]
 
     def _draw(self, named: Sequence[tuple[Bags | None, int, int]]) -> Any:
@@ -236,6 +235,22 @@ class Dealer:
 def length_of_line(rows: Rows, labels: Labels) -> int:
     """Add up the lengths of all rows on the line of weights."""
     return int(labels.lengths(rows.weight, len(rows.target)).sum(dtype=np.uint64))
+
+
+def _portion(trees: range, n_rows: int, n_tasks: int) -> list[range]:
+    """Divide trees into tasks, at least so many where there are enough trees.
+
+    Trees of one task grow in the same memory, which the system need not bring anew for each. Towards the end tasks are
+    smaller, so that all workers are done at about the same time.
+    """
+    least, most = (max(1, -(-rows // n_rows)) for rows in ROWS_PER_TASK)
+    least = min(least, max(1, len(trees) // n_tasks))
+    portions = []
+    while trees:
+        size = min(most, max(least, len(trees) // n_tasks))
+        portions.append(trees[:size])
+        trees = trees[size:]
+    return portions
 
 
 def _divide(things: Sequence[Any], n: int) -> list[Any]:
