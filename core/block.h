@@ -19,7 +19,6 @@
 #include "feature_draw.h"
 #include "filled_blocks.h"
 #include "gather.h"
-#include "search_lanes.h"
 
 namespace weald {
 
@@ -66,24 +65,13 @@ class CodeReader {
         return block ? block->words.data() : codes_.binary.words();
     }
 
-    // Copies the codes of a node's rows into a lane.
-    void read_lane(std::uint32_t feature, std::uint32_t begin, std::span<const std::uint32_t> ids,
-                   std::int32_t* lane) const {
-        if (read_filled_lane(feature, begin, ids, lane)) {
-            return;
-        }
+    // The codes of a feature for the ids of a node, where they are kept as two bytes; or nothing.
+    const std::uint16_t* narrow_column(std::uint32_t feature, std::uint32_t begin) const {
         const Block* block = block_of(begin);
-        const Column& column = codes_.columns[feature];
-        const std::uint32_t place = places_of_[feature];
-        if (column.width == 4) {
-            gather_lane(block ? block->column<std::uint32_t>(place) : column.as<std::uint32_t>(), ids, lane);
-        } else if (block && codes_.binary.has(feature)) {
-            gather_lane_of_bits(block->words.data(), codes_.binary.bit(feature), ids, lane);
-        } else if (block || column.width == 2) {
-            gather_lane(block ? block->column<std::uint16_t>(place) : column.as<std::uint16_t>(), ids, lane);
-        } else {
-            gather_lane(column.as<std::uint8_t>(), ids, lane);
+        if (!codes_.filled.is_empty() || (block ? codes_.binary.has(feature) : codes_.columns[feature].width != 2)) {
+            return nullptr;
         }
+        return block ? block->column<std::uint16_t>(places_of_[feature]) : codes_.columns[feature].as<std::uint16_t>();
     }
 
     // Copies the rows of a node if that will pay, and numbers them from 0: `ids` refer to the copy from then on.
@@ -242,22 +230,6 @@ class CodeReader {
         }
     }
 
-    template <class Code>
-    static void gather_lane(const Code* column, std::span<const std::uint32_t> ids, std::int32_t* lane) {
-        for (std::size_t i = 0; i < ids.size(); ++i) {
-            const Code code = column[ids[i]];
-            lane[i * LaneCodes::kLanes] =
-                code == kMissing<Code> ? LaneCodes::kMissing : static_cast<std::int32_t>(code);
-        }
-    }
-
-    static void gather_lane_of_bits(const std::uint64_t* words, std::uint32_t bit, std::span<const std::uint32_t> ids,
-                                    std::int32_t* lane) {
-        for (std::size_t i = 0; i < ids.size(); ++i) {
-            lane[i * LaneCodes::kLanes] = static_cast<std::int32_t>(words[ids[i]] >> bit & 1);
-        }
-    }
-
     // All zero but for the cells that are filled, where these are few.
     template <class Code>
     bool read_filled(std::uint32_t feature, std::uint32_t begin, std::span<const std::uint32_t> ids, Code* to) const {
@@ -267,21 +239,6 @@ class CodeReader {
         std::fill_n(to, ids.size(), static_cast<Code>(codes_.filled.zero_codes[feature]));
         for_filled(feature, begin, ids,
                    [&](std::uint32_t place, std::uint32_t code) { to[place] = static_cast<Code>(code); });
-        return true;
-    }
-
-    bool read_filled_lane(std::uint32_t feature, std::uint32_t begin, std::span<const std::uint32_t> ids,
-                          std::int32_t* lane) const {
-        if (codes_.filled.is_empty() || n_offered(feature) > 2 * ids.size()) {
-            return false;
-        }
-        for (std::size_t i = 0; i < ids.size(); ++i) {
-            lane[i * LaneCodes::kLanes] = static_cast<std::int32_t>(codes_.filled.zero_codes[feature]);
-        }
-        for_filled(feature, begin, ids, [&](std::uint32_t place, std::uint32_t code) {
-            lane[place * LaneCodes::kLanes] =
-                code == kMissing<std::uint32_t> ? LaneCodes::kMissing : static_cast<std::int32_t>(code);
-        });
         return true;
     }
 

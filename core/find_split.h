@@ -30,7 +30,7 @@ namespace weald {
 
 // Whether a model can search several features at once.
 template <class Model>
-inline constexpr bool kHasLanes = requires(const Model& model) { model.searches_lanes(1u, 1u); };
+inline constexpr bool kHasLanes = requires(const Model& model) { model.searches_lanes(1u); };
 
 template <class Model>
 class SplitFinder {
@@ -51,7 +51,9 @@ class SplitFinder {
           interactions_(codes.columns.size(), growth.interaction_groups, growth.max_interacting),
           n_set_words_(FeatureSet::n_words(codes.columns.size())),
           has_categories_(std::any_of(codes.columns.begin(), codes.columns.end(),
-                                      [](const Column& column) { return column.is_categorical; })) {
+                                      [](const Column& column) { return column.is_categorical; })),
+          are_narrow_(std::all_of(codes.columns.begin(), codes.columns.end(),
+                                  [](const Column& column) { return column.width <= 2; })) {
         for (const Column& column : codes.columns) {
             if (growth.random_cuts) {
                 values_.emplace_back(column);
@@ -158,7 +160,7 @@ class SplitFinder {
             return best_split_of_two(node, dead);
         }
         if constexpr (kHasLanes<Model>) {
-            if (is_plain && model_.searches_lanes(node.n_rows(), growth_.max_features)) {
+            if (is_plain && are_narrow_ && model_.searches_lanes(node.n_rows())) {
                 return best_split_of_lanes(node, dead);
             }
         }
@@ -280,24 +282,25 @@ class SplitFinder {
 
     // The same, several features at once.
     std::optional<Split> best_split_of_lanes(const Node& node, FeatureSet dead) {
-        const std::span<const std::uint32_t> ids = tree_->ids(node);
         std::optional<Split> best;
         std::uint32_t n_looked_at = 0;
         begin_draw(node);
         while (n_looked_at < growth_.max_features && !draw_.is_empty()) {
-            std::array<std::uint32_t, LaneCodes::kLanes> features;
+            std::array<std::uint32_t, lanes::kLanes> features;
             std::uint32_t n_lanes = 0;
-            lane_codes_.clear(node.n_rows());
             while (n_lanes < std::min<std::size_t>(features.size(), growth_.max_features - n_looked_at) &&
                    !draw_.is_empty()) {
                 const std::uint32_t feature = draw_.next();
                 if (!dead.has(feature)) {
-                    node_codes_.reader().read_lane(feature, node.begin, ids, lane_codes_.lane(n_lanes));
                     features[n_lanes++] = feature;
                 }
             }
-            const LaneCuts cuts = model_.search_lanes(lane_codes_, tree_->payloads(node), node.n_rows(), n_lanes,
-                                                      best ? best->cut.score : kNoScore);
+            if (n_lanes == 0) {
+                break;
+            }
+            const LaneCuts cuts = model_.search_lanes(
+                lane_room_.codes(node_codes_.reader(), {features.data(), n_lanes}, node.begin, tree_->ids(node)),
+                tree_->payloads(node), node.n_rows(), n_lanes, best ? best->cut.score : kNoScore);
             for (std::uint32_t lane = 0; lane < n_lanes; ++lane) {
                 if (cuts.admissible >> lane & 1) {
                     ++n_looked_at;
@@ -488,10 +491,11 @@ class SplitFinder {
     Interactions interactions_;
     std::size_t n_set_words_;  // of a set of features
     bool has_categories_;
+    bool are_narrow_;  // codes have one or two bytes
     Tree* tree_ = nullptr;
     int kept_ = 0;                       // the buffer of the best feature so far
     std::vector<std::uint64_t> sorted_;  // rows of a node by a feature that must rise or fall
-    LaneCodes lane_codes_;
+    LaneRoom lane_room_;
     std::vector<ValueIndex> values_;  // by feature, where cuts are drawn
     std::array<Look, kPhiloxBlock> looks_{};
 };

@@ -112,17 +112,17 @@ class NumberModel {
         return CellSearch<Labels, Scorer, Code>(labels_, scorer_, scratch_, {codes, payloads, n}, to_beat).run(total_);
     }
 
-    // Whether several features are best searched at once, and the search.
-    bool searches_lanes(std::uint32_t n, std::uint32_t n_features) const
+    // Whether several features are best searched at once, and the search. Codes must be narrow.
+    bool searches_lanes(std::uint32_t n) const
         requires kCounted
     {
-        return are_few_ && LaneCodes::pay(n, n_features);
+        return are_few_ && n <= lanes::kMostRows;
     }
     LaneCuts search_lanes(const LaneCodes& codes, const Payload* payloads, std::uint32_t n, std::uint32_t n_lanes,
-                          double to_beat) const
+                          double to_beat)
         requires kCounted
     {
-        return LaneSearch<Scorer>(labels_, few_, scorer_, {codes, payloads, n, n_lanes}).run(to_beat);
+        return LaneSearch<Scorer>(labels_, few_, scorer_, lane_scratch_, {codes, payloads, n, n_lanes}).run(to_beat);
     }
 
     // The same from bins that were handed down: first at their edges, then inside, for which codes must be gathered.
@@ -230,6 +230,7 @@ class NumberModel {
     FewNumbers few_;
     bool are_few_ = false;  // the rows of the node at hand are fit for the quick search of few
     CellScratch<Labels, typename Scorer::Near> scratch_;
+    LaneScratch lane_scratch_;
     Sums sums_;
 };
 

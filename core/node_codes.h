@@ -6,13 +6,16 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <vector>
 
 #include "block.h"
 #include "growth.h"
 #include "node.h"
+#include "search_lanes.h"
 #include "sort_network.h"
 
 namespace weald {
@@ -55,6 +58,35 @@ class NodeCodes {
     const Codes& codes_;
     CodeReader reader_;
     std::vector<std::vector<std::uint32_t>> buffers_;
+};
+
+// Room for codes of several features that are searched at once, where they are not at hand as two bytes.
+class LaneRoom {
+  public:
+    LaneRoom() { std::iota(places_.begin(), places_.end(), 0u); }
+
+    LaneCodes codes(const CodeReader& reader, std::span<const std::uint32_t> features, std::uint32_t begin,
+                    std::span<const std::uint32_t> ids) {
+        LaneCodes codes{{}, ids.data()};
+        for (std::size_t lane = 0; lane < lanes::kLanes; ++lane) {
+            codes.columns[lane] = reader.narrow_column(features[lane < features.size() ? lane : 0], begin);
+        }
+        if (std::find(codes.columns.begin(), codes.columns.end(), nullptr) == codes.columns.end()) {
+            return codes;
+        }
+        codes.ids = places_.data();
+        for (std::size_t lane = 0; lane < lanes::kLanes; ++lane) {
+            codes.columns[lane] = room_[lane].data();
+            if (lane < features.size()) {
+                reader.read(features[lane], begin, ids, room_[lane].data());
+            }
+        }
+        return codes;
+    }
+
+  private:
+    std::array<std::uint32_t, lanes::kMostRows> places_;
+    std::array<std::array<std::uint16_t, lanes::kMostRows>, lanes::kLanes> room_{};
 };
 
 }  // namespace weald

@@ -1,63 +1,61 @@
-"""The smallest nodes: no sorting. Each lane of a vector is a feature, each step compares two rows in all of them."""
+"""Small nodes: each lane of a vector is a feature. All lanes are sorted at once, then summed from place to place."""
 
-from drawing import BARK, FAINT, LEAF, LINE, PAPER, SHADES, blank, cell, note, save, title
+from drawing import BARK, FAINT, LEAF, SHADES, blank, cell, note, save, title
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 # Codes of five rows by four features, and a target for each row.
-CODES = [(3, 21, 2, 40), (9, 19, 2, 11), (1, 8, 6, 25), (5, 17, 0, 30), (9, 2, 4, 8)]
+CODES = [(3, 21, 2, 40), (9, 19, 3, 11), (1, 8, 6, 25), (5, 17, 0, 30), (7, 2, 4, 8)]
 TARGETS = [2.0, -1.0, 1.5, 0.5, -3.0]
-ROW = 3  # the row whose codes are tried as cuts
-STEP = 0.6
+STEP = 0.58
+TOP = 0.9
+DOWN = 0.36
 
 
-def left_sums(row: int) -> list[float]:
-    """Return for each feature the sum of the targets that go left when the cut is after the code of a row."""
-    return [
-        sum(target for codes, target in zip(CODES, TARGETS, strict=True) if codes[f] <= CODES[row][f]) for f in range(4)
-    ]
+def sorted_rows(feature: int) -> list[int]:
+    """Return the rows in the order of their codes."""
+    return sorted(range(len(CODES)), key=lambda row: CODES[row][feature])
 
 
-def draw_codes(axes: Axes, x: float) -> None:
-    """Draw the table of codes; the row that is tried stands out."""
-    for f in range(4):
-        note(axes, x + STEP * (f + 0.5), 0.72, f"lane {f + 1}", ha="center")
-    for i, codes in enumerate(CODES):
-        y = 0.9 + 0.36 * i
-        note(axes, x - 0.1, y + 0.15, f"row {i + 1}", ha="right")
-        for f, code in enumerate(codes):
-            is_tried = i == ROW
-            cell(axes, x + STEP * f, y, str(code), width=STEP, edge=BARK if is_tried else LINE)
+def left_sum(feature: int, place: int) -> float:
+    """Return the sum of the targets up to a place."""
+    return sum(TARGETS[row] for row in sorted_rows(feature)[: place + 1])
 
 
-def draw_sides(axes: Axes, x: float) -> None:
-    """Draw what goes left in each lane, and the sums below."""
-    for i, codes in enumerate(CODES):
-        y = 0.9 + 0.36 * i
-        for f, code in enumerate(codes):
-            goes_left = code <= CODES[ROW][f]
-            word = f"{TARGETS[i]:+g}" if goes_left else "·"
-            look = {"fill": SHADES[0], "color": LEAF} if goes_left else {"fill": PAPER, "color": FAINT}
-            cell(axes, x + STEP * f, y, word.replace("-", "−"), width=STEP, **look)
-    for f, total in enumerate(left_sums(ROW)):
-        cell(axes, x + STEP * f, 2.85, f"{total:+g}".replace("-", "−"), width=STEP, edge=LEAF, weight="bold")
-    note(axes, x - 0.1, 3.0, "A =", ha="right")
+def draw_table(axes: Axes, x: float, words: list[list[str]], **look: str) -> None:
+    """Draw a table of words, lane by lane."""
+    for lane, column in enumerate(words):
+        note(axes, x + STEP * (lane + 0.5), 0.72, f"lane {lane + 1}", ha="center")
+        for i, word in enumerate(column):
+            cell(axes, x + STEP * lane, TOP + DOWN * i, word, width=STEP, **look)
+
+
+def draw_arrow(axes: Axes, x: float) -> None:
+    """Draw an arrow from one table to the next."""
+    axes.annotate(
+        "",
+        (x + 0.42, 1.8),
+        (x + 0.05, 1.8),
+        arrowprops={"arrowstyle": "-|>", "color": FAINT, "lw": 1.2, "shrinkA": 0, "shrinkB": 0},
+    )
 
 
 def draw() -> Figure:
-    """Draw the codes on the left, and who goes left on the right."""
-    figure, axes = blank(7.6, 3.45)
-    title(axes, 0.8, 0.3, "codes: a lane is a feature")
-    draw_codes(axes, 0.8)
-    title(axes, 4.2, 0.3, "cuts after the codes of row 4")
-    note(axes, 4.2, 0.72, "targets that go left, all lanes at once")
-    draw_sides(axes, 4.2)
-    axes.annotate(
-        "",
-        (3.95, 1.8),
-        (3.4, 1.8),
-        arrowprops={"arrowstyle": "-|>", "color": FAINT, "lw": 1.2, "shrinkA": 0, "shrinkB": 0},
-    )
+    """Draw the codes, the same sorted, and what goes left at each place."""
+    figure, axes = blank(9.2, 3.0)
+    lanes = range(4)
+    width = 4 * STEP
+    title(axes, 0.8, 0.3, "codes")
+    for i, target in enumerate(TARGETS):
+        note(axes, 0.72, TOP + DOWN * i + 0.15, f"{target:+g}".replace("-", "−"), ha="right")
+    draw_table(axes, 0.8, [[str(codes[f]) for codes in CODES] for f in lanes])
+    draw_arrow(axes, 0.8 + width)
+    title(axes, 3.65, 0.3, "sorted, all lanes at once")
+    draw_table(axes, 3.65, [[str(CODES[row][f]) for row in sorted_rows(f)] for f in lanes], edge=BARK)
+    draw_arrow(axes, 3.65 + width)
+    title(axes, 6.5, 0.3, "targets that go left")
+    sums = [[f"{left_sum(f, place):+g}".replace("-", "−") for place in range(4)] for f in lanes]
+    draw_table(axes, 6.5, sums, fill=SHADES[0], color=LEAF)
     return figure
 
 
