@@ -255,7 +255,7 @@ class CodedOnCluster:
         self.rows, self.labels_there = codes[3:]
         self.kept: list[Any] = []  # of each partition, where rows may weigh nothing: which ones count
 
-    def submit(self, function: Any, *args: Any, priority: int = 0, wish: str | None = None) -> Any:
+    def submit(self, function: Any, *args: Any, priority: float = 0, wish: str | None = None) -> Any:
         """Hand in a task that needs the table. `wish` names the worker that it suits; any other may take it."""
         place = {} if wish is None else {"workers": [wish], "allow_other_workers": True}
         return self.cluster.client.submit(Steady(function), self._codes, *args, priority=priority, pure=False, **place)

@@ -160,11 +160,14 @@ class Dealer:
         return [
             (
                 self.coded.submit(
-                    grow_trees, model.growth_, model.seed_, trees[0], len(trees), model.ccp_alpha, wish=next(seats)
+                    grow_trees,
+                    *(model.growth_, model.seed_, trees[0], len(trees), model.ccp_alpha),
+                    priority=-i / len(portions),  # Dask takes tasks of one priority in any order: large ones last
+                    wish=next(seats),
                 ),
                 trees,
             )
-            for trees in portions
+            for i, trees in enumerate(portions)
         ]
 
     def _draw(self, named: Sequence[tuple[Bags | None, int, int]]) -> Any:
