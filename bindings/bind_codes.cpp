@@ -33,15 +33,14 @@ void require(bool condition, const char* what) {
 }
 
 template <class Code>
-void check_codes(const Column& column) {
-    const std::size_t n = column.codes.size() / sizeof(Code);
+void check_codes(const Column& column, std::size_t n_rows) {
     const Code* codes = column.as<Code>();
     constexpr Code kMissing = static_cast<Code>(~Code{0});
-    require(std::all_of(codes, codes + n, [&](Code c) { return c == kMissing || c < column.lows.size(); }),
+    require(std::all_of(codes, codes + n_rows, [&](Code c) { return c == kMissing || c < column.lows.size(); }),
             "a code has no values");
 }
 
-Column column_of(const CodedColumn& given, std::size_t n_rows) {
+Column column_of(const CodedColumn& given, std::size_t n_rows, CodeRoom& room) {
     const auto& [pieces, lows, highs, is_categorical] = given;
     require(!pieces.empty() && lows.size() == highs.size(), "the parts of a column differ in length");
     const auto type = pieces.front().dtype();
@@ -50,27 +49,28 @@ Column column_of(const CodedColumn& given, std::size_t n_rows) {
         "codes must be uint8, uint16 or uint32");
     Column column;
     column.width = static_cast<std::uint8_t>(type.bits / 8);
-    column.codes.resize(n_rows * column.width);
+    const std::size_t n_bytes = n_rows * column.width;
+    column.codes = room.take(n_bytes);
     std::size_t place = 0;
     for (const AnyCodes& piece : pieces) {
-        require(piece.dtype() == type && place + piece.nbytes() <= column.codes.size(),
+        require(piece.dtype() == type && place + piece.nbytes() <= n_bytes,
                 "the pieces of a column do not suit the rows");
-        std::memcpy(column.codes.data() + place, piece.data(), piece.nbytes());
+        std::memcpy(column.codes.get() + place, piece.data(), piece.nbytes());
         place += piece.nbytes();
     }
-    require(place == column.codes.size(), "the pieces of a column do not suit the rows");
+    require(place == n_bytes, "the pieces of a column do not suit the rows");
     column.lows = Values(std::vector<double>(lows.data(), lows.data() + lows.size()));
     column.highs = Values(std::vector<double>(highs.data(), highs.data() + highs.size()));
     column.is_categorical = is_categorical;
     switch (column.width) {
         case 1:
-            check_codes<std::uint8_t>(column);
+            check_codes<std::uint8_t>(column, n_rows);
             break;
         case 2:
-            check_codes<std::uint16_t>(column);
+            check_codes<std::uint16_t>(column, n_rows);
             break;
         default:
-            check_codes<std::uint32_t>(column);
+            check_codes<std::uint32_t>(column, n_rows);
             break;
     }
     return column;
@@ -112,8 +112,9 @@ Codes bind_rank_table(const std::vector<CodedColumn>& columns, const std::option
     table.x.n_columns = columns.size();
     std::vector<Column> copied;
     copied.reserve(columns.size());
+    CodeRoom room(n_rows * sizeof(std::uint32_t), columns.size());
     for (const CodedColumn& column : columns) {
-        copied.push_back(column_of(column, n_rows));
+        copied.push_back(column_of(column, n_rows, room));
     }
     Work work = make_work(n_threads, watch);
     const nb::gil_scoped_release release;

@@ -1,18 +1,15 @@
 #include "codes.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
-#include <optional>
 
+#include "code_columns.h"
 #include "cuts.h"
 #include "freed.h"
 #include "random.h"
 #include "ranks.h"
-#include "sort_keys.h"
-#include "sortable.h"
 #include "weights.h"
 
 namespace weald {
@@ -65,6 +62,33 @@ std::vector<std::uint64_t> hash_raw_rows(const Table& table, const std::vector<s
     return hashes;
 }
 
+// Hashes are spread evenly: the first bits of the highest are found by counting, and few rows share them.
+template <class CopiesOf>
+std::uint64_t highest_of_sample(const std::vector<std::uint64_t>& hashes, const CopiesOf& copies_of) {
+    constexpr int kShift = 64 - 12;
+    std::vector<std::uint64_t> n_copies(std::size_t{1} << (64 - kShift));
+    for (std::size_t r = 0; r < hashes.size(); ++r) {
+        n_copies[hashes[r] >> kShift] += copies_of(r);
+    }
+    std::uint64_t seen = 0;
+    std::size_t first_bits = 0;
+    for (; seen + n_copies[first_bits] < kSampleSize; ++first_bits) {
+        seen += n_copies[first_bits];
+    }
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> near;  // hashes and copies
+    for (std::size_t r = 0; r < hashes.size(); ++r) {
+        if (hashes[r] >> kShift == first_bits) {
+            near.emplace_back(hashes[r], copies_of(r));
+        }
+    }
+    std::sort(near.begin(), near.end());
+    std::size_t i = 0;
+    for (; seen + near[i].second < kSampleSize; ++i) {
+        seen += near[i].second;
+    }
+    return near[i].first;
+}
+
 // One flag a row; empty: all rows.
 std::vector<std::uint8_t> sample_rows(const Table& table, const std::vector<std::uint64_t>& targets,
                                       const std::vector<std::uint64_t>& line, Work& work) {
@@ -76,210 +100,11 @@ std::vector<std::uint8_t> sample_rows(const Table& table, const std::vector<std:
     }
     const std::vector<std::uint64_t> hashes =
         table.by_column.is_empty() ? hash_raw_rows(table, targets, work) : hash_sparse_rows(table.by_column, targets);
-    std::vector<std::uint32_t> order(hashes.size());
-    std::iota(order.begin(), order.end(), 0u);
-    const auto lower = [&](std::uint32_t a, std::uint32_t b) { return hashes[a] < hashes[b]; };
-    // Each row is at least one copy, so the highest hash is among the lowest kSampleSize rows.
-    const std::size_t enough = std::min<std::size_t>(order.size(), kSampleSize);
-    std::nth_element(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(enough - 1), order.end(), lower);
-    std::uint64_t highest = hashes[order[enough - 1]];
-    if (copies) {
-        std::sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(enough), lower);
-        std::uint64_t seen = 0;
-        for (std::size_t i = 0; i < enough && seen < kSampleSize; ++i) {
-            seen += line[order[i]];
-            highest = hashes[order[i]];
-        }
-    }
+    const auto copies_of = [&](std::size_t r) { return copies ? line[r] : 1; };
+    const std::uint64_t highest = highest_of_sample(hashes, copies_of);
     std::vector<std::uint8_t> sampled(hashes.size());
     std::transform(hashes.begin(), hashes.end(), sampled.begin(), [&](std::uint64_t h) { return h <= highest; });
     return sampled;
-}
-
-// ---- One column
-
-template <class Key>
-std::size_t count_distinct(const std::vector<Keyed<Key>>& items) {
-    std::size_t n = items.empty() ? 0 : 1;
-    for (std::size_t i = 1; i < items.size(); ++i) {
-        n += items[i].key != items[i - 1].key;
-    }
-    return n;
-}
-
-// The smallest key of each code. Walks the sampled values upward and closes a code when its weight times the codes left
-// reaches the weight that was left at its start.
-template <class Key>
-std::vector<Key> cut_quantiles(const std::vector<Keyed<Key>>& items, const std::vector<std::uint8_t>& sampled,
-                               const std::vector<std::uint64_t>& line, std::uint32_t max_bins) {
-    const auto weight_of = [&](const Keyed<Key>& item) -> std::uint64_t {
-        return !sampled.empty() && !sampled[item.row] ? 0 : line.empty() ? 1 : line[item.row];
-    };
-    std::uint64_t weight_left = 0;
-    for (const Keyed<Key>& item : items) {
-        weight_left += weight_of(item);
-    }
-    __extension__ using Wide = unsigned __int128;
-    std::vector<Key> starts;
-    std::uint64_t inside = 0;
-    std::uint64_t at_start = 0;
-    for (std::size_t i = 0; i < items.size();) {
-        const Key key = items[i].key;
-        std::uint64_t weight = 0;
-        for (; i < items.size() && items[i].key == key; ++i) {
-            weight += weight_of(items[i]);
-        }
-        if (weight == 0) {
-            continue;  // not sampled
-        }
-        if (inside == 0) {
-            starts.push_back(key);
-            at_start = weight_left;
-        }
-        inside += weight;
-        weight_left -= weight;
-        if (static_cast<Wide>(inside) * (max_bins - starts.size() + 1) >= at_start) {
-            inside = 0;
-        }
-    }
-    if (starts.empty()) {
-        starts.push_back(items[0].key);
-    }
-    return starts;
-}
-
-// Writes codes for rows in sorted order. `starts` empty: each distinct value is a code.
-template <class Float, class Code>
-void write_codes(const std::vector<Keyed<Bits<Float>>>& items, const std::vector<Bits<Float>>& starts,
-                 std::size_t n_codes, Column& column) {
-    Code* codes = reinterpret_cast<Code*>(column.codes.data());
-    std::vector<Float> lows;
-    std::vector<Float> highs(starts.empty() ? 0 : n_codes);
-    lows.reserve(n_codes);
-    std::size_t code = 0;
-    for (std::size_t i = 0; i < items.size(); ++i) {
-        const auto key = items[i].key;
-        if (starts.empty()) {
-            code += i > 0 && key != items[i - 1].key;
-        } else {
-            while (code + 1 < starts.size() && starts[code + 1] <= key) {
-                ++code;
-            }
-            highs[code] = unsortable<Float>(key);
-        }
-        codes[items[i].row] = static_cast<Code>(code);
-        if (code == lows.size()) {
-            lows.push_back(unsortable<Float>(key));
-        }
-    }
-    column.lows = Values(std::move(lows));
-    column.highs = Values(std::move(highs));
-}
-
-template <class Float>
-Column code_column(std::vector<Keyed<Bits<Float>>>& items, std::size_t n_rows, const std::vector<std::uint8_t>& sampled,
-                   const std::vector<std::uint64_t>& line, std::uint32_t max_bins) {
-    std::size_t n_codes = count_distinct(items);
-    std::vector<Bits<Float>> starts;
-    if (max_bins != 0 && n_codes > max_bins) {
-        starts = cut_quantiles(items, sampled, line, max_bins);
-        n_codes = starts.size();
-    }
-    Column column;
-    column.width = n_codes <= 0xFF ? 1 : n_codes <= 0xFFFF ? 2 : 4;
-    column.codes.assign(n_rows * column.width, std::byte{0xFF});  // missing until written
-    switch (column.width) {
-        case 1:
-            write_codes<Float, std::uint8_t>(items, starts, n_codes, column);
-            break;
-        case 2:
-            write_codes<Float, std::uint16_t>(items, starts, n_codes, column);
-            break;
-        default:
-            write_codes<Float, std::uint32_t>(items, starts, n_codes, column);
-            break;
-    }
-    return column;
-}
-
-// A column of two values needs no sorting. Nothing: it has fewer or more.
-template <class Float>
-std::optional<Column> code_two_values(const std::vector<Keyed<Bits<Float>>>& items, std::size_t n_rows) {
-    const auto differs = [&](const auto& item) { return item.key != items[0].key; };
-    const auto other = std::find_if(items.begin(), items.end(), differs);
-    if (other == items.end()) {
-        return {};
-    }
-    const auto [low, high] = std::minmax(items[0].key, other->key);
-    Column column;
-    column.codes.assign(n_rows, std::byte{0xFF});  // missing until written
-    for (const auto& item : items) {
-        if (item.key != low && item.key != high) {
-            return {};
-        }
-        column.codes[item.row] = std::byte{item.key == high};
-    }
-    column.lows = Values(std::vector<Float>{unsortable<Float>(low), unsortable<Float>(high)});
-    return column;
-}
-
-// Columns are read a few at a time, because neighbours share cache lines in a table that is stored row by row. Where
-// threads are many, fewer: all shall have some.
-constexpr std::size_t kColumnsAtOnce = 4;
-
-template <class Float>
-struct Sorter {
-    using Items = std::vector<Keyed<Bits<Float>>>;
-    std::array<Items, kColumnsAtOnce> columns;  // of each: the values that are present
-    Items spare;
-};
-
-template <class Float>
-void read_columns(const Matrix& x, std::size_t first, std::size_t n, Sorter<Float>& into) {
-    for (std::size_t j = 0; j < n; ++j) {
-        into.columns[j].clear();
-        into.columns[j].reserve(x.n_rows);
-    }
-    for (std::size_t r = 0; r < x.n_rows; ++r) {
-        for (std::size_t j = 0; j < n; ++j) {
-            const Float value = x.at<Float>(r, first + j);
-            if (value == value) {
-                into.columns[j].push_back({sortable(value), static_cast<std::uint32_t>(r)});
-            }
-        }
-    }
-}
-
-// `categorical` may be empty: no column is.
-std::vector<Column> code_columns(const Matrix& x, const std::vector<bool>& categorical,
-                                 const std::vector<std::uint8_t>& sampled, const std::vector<std::uint64_t>& line,
-                                 std::uint32_t max_bins, Work& work) {
-    std::vector<Column> columns(x.n_columns);
-    const std::size_t for_each_thread = (x.n_columns + work.n_threads() - 1) / work.n_threads();
-    const std::size_t at_once = std::min(kColumnsAtOnce, for_each_thread);
-    const std::size_t n_groups = (x.n_columns + at_once - 1) / at_once;
-    x.dispatch([&]<class Float>() {
-        std::vector<Sorter<Float>> sorters(work.n_threads());
-        work.run(n_groups, [&](std::size_t group, std::size_t thread) {
-            const std::size_t first = group * at_once;
-            const std::size_t n = std::min(at_once, x.n_columns - first);
-            read_columns<Float>(x, first, n, sorters[thread]);
-            for (std::size_t j = 0; j < n; ++j) {
-                work.check();
-                const bool is_categorical = !categorical.empty() && categorical[first + j];
-                const std::uint32_t most = is_categorical ? 0 : max_bins;
-                auto& items = sorters[thread].columns[j];
-                std::optional<Column> column = most == 1 ? std::nullopt : code_two_values<Float>(items, x.n_rows);
-                if (!column) {
-                    radix_sort(items, sorters[thread].spare);
-                    column = code_column<Float>(items, x.n_rows, sampled, line, most);
-                }
-                column->is_categorical = is_categorical;
-                columns[first + j] = std::move(*column);
-            }
-        });
-    });
-    return columns;
 }
 
 // ---- Ranks
@@ -293,14 +118,31 @@ std::vector<T> by_rank(const Source& values, const std::vector<std::uint32_t>& p
 }
 
 template <class Code>
-void reorder_codes(Column& column, const std::vector<std::uint32_t>& positions) {
-    std::vector<std::byte> ranked(column.codes.size());
-    Code* to = reinterpret_cast<Code*>(ranked.data());
-    const Code* from = column.as<Code>();
+void reorder_codes(Column& column, const std::vector<std::uint32_t>& positions, std::vector<std::byte>& spare) {
+    Code* ranked = reinterpret_cast<Code*>(column.codes.get());
+    spare.assign(column.codes.get(), column.codes.get() + positions.size() * sizeof(Code));
+    const Code* by_row = reinterpret_cast<const Code*>(spare.data());
     for (std::size_t i = 0; i < positions.size(); ++i) {
-        to[i] = from[positions[i]];
+        ranked[i] = by_row[positions[i]];
     }
-    column.codes = std::move(ranked);
+}
+
+void reorder_columns(std::vector<Column>& columns, const std::vector<std::uint32_t>& positions, Work& work) {
+    std::vector<std::vector<std::byte>> spares(work.n_threads());
+    work.run(columns.size(), [&](std::size_t f, std::size_t thread) {
+        work.check();
+        switch (columns[f].width) {
+            case 1:
+                reorder_codes<std::uint8_t>(columns[f], positions, spares[thread]);
+                break;
+            case 2:
+                reorder_codes<std::uint16_t>(columns[f], positions, spares[thread]);
+                break;
+            default:
+                reorder_codes<std::uint32_t>(columns[f], positions, spares[thread]);
+                break;
+        }
+    });
 }
 
 // Codes of a table that no cache holds are kept row by row, too, unless some have four bytes. Where a column is short
@@ -356,10 +198,13 @@ ColumnBlocks::ColumnBlocks(std::span<const double> weights, bool whole, std::uin
     : line_(lay_line(weights, whole)), max_bins_(max_bins) {}
 
 void ColumnBlocks::add(const Matrix& x, const std::vector<bool>& categorical, Work& work) {
-    for (Column& column : code_columns(x, categorical, {}, line_, max_bins_, work)) {
+    n_rows_ = x.n_rows;
+    for (Column& column : code_columns(x, {categorical, {}, line_, max_bins_}, work)) {
         columns.push_back(std::move(column));
     }
 }
+
+constexpr std::size_t kReadAndSorted = 8;  // columns' worth of memory that is freed when a table has been coded
 
 Codes code_table(const Table& table, std::uint32_t max_bins, Work& work, std::vector<Column> columns) {
     const std::size_t n_rows = table.x.n_rows;
@@ -378,25 +223,12 @@ Codes code_table(const Table& table, std::uint32_t max_bins, Work& work, std::ve
     codes.whole = table.weights_whole;
     codes.columns = !columns.empty() ? std::move(columns)
                     : table.by_column.is_empty()
-                        ? code_columns(table.x, table.categorical, sampled, line, max_bins, work)
+                        ? code_columns(table.x, {table.categorical, sampled, line, max_bins}, work)
                         : code_sparse_columns(table.by_column, {n_rows, sampled, line, max_bins}, work);
     const std::vector<std::uint64_t> hashes = hash_rows(codes.columns, n_rows, work);
     codes.positions = table.n_classes ? rank_rows(hashes, table.classes, work)
                                       : rank_rows(hashes, std::span<const double>(numbers), work);
-    work.run(codes.columns.size(), [&](std::size_t f, std::size_t) {
-        work.check();
-        switch (codes.columns[f].width) {
-            case 1:
-                reorder_codes<std::uint8_t>(codes.columns[f], codes.positions);
-                break;
-            case 2:
-                reorder_codes<std::uint16_t>(codes.columns[f], codes.positions);
-                break;
-            default:
-                reorder_codes<std::uint32_t>(codes.columns[f], codes.positions);
-                break;
-        }
-    });
+    reorder_columns(codes.columns, codes.positions, work);
     if (table.by_column.is_empty()) {
         add_codes_by_row(codes, work);
     } else {
@@ -419,7 +251,7 @@ Codes code_table(const Table& table, std::uint32_t max_bins, Work& work, std::ve
         codes.fingerprint += weight * prints[r].print;
     }
     codes.design = make_design(table, prints, codes.positions);
-    Freed().add(n_rows * sizeof(Keyed<std::uint64_t>) * kColumnsAtOnce);  // what was sorted
+    Freed().add(n_rows * sizeof(std::uint64_t) * kReadAndSorted);
     return codes;
 }
 

@@ -59,11 +59,12 @@ class ColumnBlocks {
 
     void add(const Matrix& x, const std::vector<bool>& categorical, Work& work);
 
-    std::size_t n_rows() const { return columns.empty() ? 0 : columns[0].codes.size() / columns[0].width; }
+    std::size_t n_rows() const { return n_rows_; }
 
     std::vector<Column> columns;
 
   private:
+    std::size_t n_rows_ = 0;
     std::vector<std::uint64_t> line_;
     std::uint32_t max_bins_;
 };

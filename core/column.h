@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "code_room.h"
+
 namespace weald {
 
 // Values by code. Those of a table of floats are kept as floats: they become the same doubles.
@@ -32,15 +34,15 @@ class Values {
 
 struct Column {
     std::uint8_t width = 1;             // bytes of a code: 1, 2 or 4; the largest number of that width means missing
-    std::vector<std::byte> codes;       // by rank
-    const std::byte* mapped = nullptr;  // the same where the caller has them; then `codes` is empty
+    CodeBytes codes;                    // by rank
+    const std::byte* mapped = nullptr;  // the same where the caller has them; then there are no `codes`
     Values lows;                        // by code
     Values highs;                       // empty: each code has one value
     bool is_categorical = false;
 
     template <class Code>
     const Code* as() const {
-        return reinterpret_cast<const Code*>(mapped ? mapped : codes.data());
+        return reinterpret_cast<const Code*>(mapped ? mapped : codes.get());
     }
     const Values& upper() const { return highs.size() == 0 ? lows : highs; }
 };

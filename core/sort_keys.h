@@ -17,32 +17,45 @@ struct Keyed {
     std::uint32_t row;
 };
 
-// Sorts by key, rows of equal keys in their order: digits of 11 bits, the lowest first. A digit that all keys share
-// costs nothing: doubles that came from floats or small integers have many of those.
 template <class Key>
-void radix_sort(std::vector<Keyed<Key>>& items, std::vector<Keyed<Key>>& spare) {
+Key key_of(const Keyed<Key>& item) {
+    return item.key;
+}
+inline std::uint32_t key_of(std::uint32_t key) {
+    return key;
+}
+inline std::uint64_t key_of(std::uint64_t key) {
+    return key;
+}
+
+// Sorts by key, items of equal keys in their order: digits of 11 bits, the lowest first. A digit that all keys share
+// costs nothing: doubles that came from floats or small integers have many of those.
+template <class Item>
+void radix_sort(std::vector<Item>& items, std::vector<Item>& spare) {
+    using Key = decltype(key_of(items[0]));
     constexpr int kDigit = 11;
     constexpr std::size_t kBuckets = std::size_t{1} << kDigit;
     constexpr int kDigits = (8 * sizeof(Key) + kDigit - 1) / kDigit;
     if (items.size() < 256) {
-        std::stable_sort(items.begin(), items.end(), [](const auto& a, const auto& b) { return a.key < b.key; });
+        std::stable_sort(items.begin(), items.end(),
+                         [](const Item& a, const Item& b) { return key_of(a) < key_of(b); });
         return;
     }
     std::array<std::array<std::uint32_t, kBuckets>, kDigits> counts{};
-    for (const Keyed<Key>& item : items) {
+    for (const Item& item : items) {
         for (int d = 0; d < kDigits; ++d) {
-            ++counts[d][(item.key >> (d * kDigit)) & (kBuckets - 1)];
+            ++counts[d][(key_of(item) >> (d * kDigit)) & (kBuckets - 1)];
         }
     }
     spare.resize(items.size());
     for (int d = 0; d < kDigits; ++d) {
         auto& starts = counts[d];
-        const auto digit = [&](const Keyed<Key>& item) { return (item.key >> (d * kDigit)) & (kBuckets - 1); };
+        const auto digit = [&](const Item& item) { return (key_of(item) >> (d * kDigit)) & (kBuckets - 1); };
         if (starts[digit(items[0])] == items.size()) {
             continue;
         }
         std::exclusive_scan(starts.begin(), starts.end(), starts.begin(), std::uint32_t{0});
-        for (const Keyed<Key>& item : items) {
+        for (const Item& item : items) {
             spare[starts[digit(item)]++] = item;
         }
         items.swap(spare);

@@ -135,13 +135,12 @@ std::vector<std::uint32_t> number_values(const std::vector<Weighed>& values, std
 
 template <class Code>
 void write_codes(const Parts& parts, const std::vector<Weighed>& values, const std::vector<std::uint32_t>& codes,
-                 Column& column) {
-    Code* to = reinterpret_cast<Code*>(column.codes.data());
+                 std::size_t n_rows, Column& column) {
+    Code* to = reinterpret_cast<Code*>(column.codes.get());
     const auto zero =
         std::lower_bound(values.begin(), values.end(), 0.0, [](const Weighed& v, double x) { return v.value < x; });
     if (zero != values.end() && parts.n_zero > 0) {
-        std::fill_n(to, column.codes.size() / sizeof(Code),
-                    static_cast<Code>(codes[static_cast<std::size_t>(zero - values.begin())]));
+        std::fill_n(to, n_rows, static_cast<Code>(codes[static_cast<std::size_t>(zero - values.begin())]));
     }
     std::size_t i = 0;
     for (const Entry& entry : parts.entries) {
@@ -161,7 +160,7 @@ Column code_column(const Parts& parts, const SparseCoding& coding) {
     const std::size_t n_codes = codes.empty() ? 0 : codes.back() + 1;
     Column column;
     column.width = n_codes <= 0xFF ? 1 : n_codes <= 0xFFFF ? 2 : 4;
-    column.codes.resize(coding.n_rows * column.width);
+    column.codes = std::make_shared<std::byte[]>(coding.n_rows * column.width);
     std::vector<double> lows;
     std::vector<double> highs;
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -175,13 +174,13 @@ Column code_column(const Parts& parts, const SparseCoding& coding) {
     column.lows = Values(std::move(lows));
     switch (column.width) {
         case 1:
-            write_codes<std::uint8_t>(parts, values, codes, column);
+            write_codes<std::uint8_t>(parts, values, codes, coding.n_rows, column);
             break;
         case 2:
-            write_codes<std::uint16_t>(parts, values, codes, column);
+            write_codes<std::uint16_t>(parts, values, codes, coding.n_rows, column);
             break;
         default:
-            write_codes<std::uint32_t>(parts, values, codes, column);
+            write_codes<std::uint32_t>(parts, values, codes, coding.n_rows, column);
             break;
     }
     return column;
