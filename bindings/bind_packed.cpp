@@ -11,7 +11,7 @@
 
 #include "arrays.h"
 #include "batch.h"
-#include "packed.h"
+#include "packed_memory.h"
 
 namespace weald {
 
@@ -19,40 +19,7 @@ using namespace nb::literals;
 
 namespace {
 
-using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Predictions = nb::ndarray<nb::ndim<2>, nb::device::cpu>;
-
-// A packed forest and the memory in which it stands: its own, or somebody's.
-class Packed {
-  public:
-    explicit Packed(PackedBuffer buffer) : own_(std::move(buffer)), forest_(own_->bytes()) {}
-    // Memory that does not begin where it should is copied.
-    explicit Packed(const Bytes& buffer)
-        : own_(is_aligned(buffer) ? std::nullopt : std::optional(copy_of(buffer))),
-          theirs_(own_ ? std::nullopt : std::optional(buffer)),
-          forest_(checked(bytes())) {}
-
-    const PackedForest& forest() const { return forest_; }
-    std::span<const std::byte> bytes() const {
-        return own_ ? std::as_const(*own_).bytes() : std::as_bytes(std::span(theirs_->data(), theirs_->size()));
-    }
-
-  private:
-    static bool is_aligned(const Bytes& buffer) { return reinterpret_cast<std::uintptr_t>(buffer.data()) % 16 == 0; }
-    static PackedBuffer copy_of(const Bytes& buffer) {
-        PackedBuffer copy(buffer.size());
-        std::copy_n(reinterpret_cast<const std::byte*>(buffer.data()), buffer.size(), copy.bytes().data());
-        return copy;
-    }
-    static std::span<const std::byte> checked(std::span<const std::byte> bytes) {
-        check_packed(bytes);
-        return bytes;
-    }
-
-    std::optional<PackedBuffer> own_;
-    std::optional<Bytes> theirs_;
-    PackedForest forest_;
-};
 
 // Keeps the arrays of a forest alive while they are looked at.
 struct Arrays {
@@ -124,18 +91,6 @@ Output output_of(const Predictions& out) {
     }
     const std::ptrdiff_t item = is_double ? sizeof(double) : sizeof(float);
     return {static_cast<std::byte*>(out.data()), out.stride(0) * item, out.stride(1) * item, is_double};
-}
-
-void require_rows(const PackedForest& forest, const Matrix& x) {
-    if (x.n_columns != forest.head().n_features) {
-        throw std::invalid_argument("the table has another number of features than the forest");
-    }
-    if (!x.by_row.is_empty() && forest.head().has_categories()) {
-        throw std::invalid_argument("a sparse table has no categories");
-    }
-    if (!forest.is_large() && !fits_float(x)) {
-        throw std::invalid_argument("small nodes are for tables of floats");
-    }
 }
 
 void bind_predict(const Packed& packed, const AnyTable& x, bool hard, double total, const Predictions& out,

@@ -17,6 +17,7 @@ void bind_files(nb::module_& module);
 void bind_forest(nb::module_& module);
 void bind_importance(nb::module_& module);
 void bind_kernels(nb::module_& module);
+void bind_out_of_bag(nb::module_& module);
 void bind_packed(nb::module_& module);
 void bind_parts(nb::module_& module);
 void bind_sharing(nb::module_& module);
@@ -35,6 +36,7 @@ NB_MODULE(WEALD_MODULE, module) {
     weald::bind_importance(module);
     weald::bind_kernels(module);
     weald::bind_packed(module);
+    weald::bind_out_of_bag(module);
     weald::bind_parts(module);
     weald::bind_sharing(module);
     weald::bind_stored(module);

@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "row_keys.h"
+#include "walk.h"
 
 namespace weald {
 
 namespace {
 
-constexpr std::size_t kLanes = 8;                            // rows of a group
 constexpr std::size_t kTreeLanes = 128;                      // trees that one row walks together, at most
 constexpr std::size_t kLine = 64;                            // bytes that the cache fetches at once
 constexpr std::size_t kTreeBytes = std::size_t{256} << 10;   // trees that are walked together
@@ -25,109 +25,6 @@ constexpr std::size_t kLeastShare = 8;                       // no block is less
 constexpr std::size_t kFewRows = 4;                          // that are walked one by one
 constexpr std::size_t kFewSteps = 16384;                     // rows x trees that are not worth a thread
 constexpr std::size_t kLinesOfRow = 4;                       // of a large tree that a row asks for, at least
-
-// ---- Walking
-
-// What a step must think of. Most rows need but the first.
-enum class With { kNumbers, kMissing, kCategories };
-
-// How to go on from a node, by its column.
-struct Ways {
-    std::uint32_t first_in_word;  // the first column of categories
-    std::uint32_t first_in_sets;  // the first one whose sets are not inside the nodes
-    CategorySetsView sets;
-
-    explicit Ways(const PackedForest& forest)
-        : first_in_word(kOwnColumns + forest.head().n_numbers),
-          first_in_sets(first_in_word + forest.head().n_in_word),
-          sets(forest.sets()) {}
-};
-
-template <class Node>
-inline bool goes_right_by_category(const Node& node, typename Node::Key key, const Ways& ways) {
-    return node.column() < ways.first_in_sets ? (node.cut >> (key & Node::kOthersInWord) & 1) == 0
-                                              : !ways.sets.goes_left(node.cut, key);
-}
-
-// The slot of the next node: twice the pair, and 1 more where the row goes right.
-template <With kWith, class Node>
-inline std::uint64_t step(const Node& node, typename Node::Key key, const Ways& ways) {
-    bool right = node.cut < key;
-    if constexpr (kWith != With::kNumbers) {
-        const bool is_missing = key == static_cast<typename Node::Key>(~0ull);
-        if constexpr (kWith == With::kCategories) {  // a word may be as large as the key of what is missing
-            if (node.column() >= ways.first_in_word) {
-                right = is_missing || goes_right_by_category(node, key, ways);
-            }
-        }
-        right = right && !(is_missing && (node.link & kMissingGoLeft) != 0);
-    }
-    return 2 * std::uint64_t{node.pair()} + right;
-}
-
-using Slots = std::array<std::uint64_t, kLanes>;
-
-#if defined(__x86_64__) && defined(__BMI2__) && defined(__GNUC__)
-constexpr bool kHasQuickStep = true;
-
-// The step of a lane whose row holds numbers only, in as few instructions as there can be: the sum with carry doubles
-// the pair and adds the comparison. Left to itself the compiler needs half as many again.
-template <std::size_t kLane, bool kLooks>
-inline void quick_step(const SmallNode* nodes, const std::uint32_t* group, std::uint64_t& at, std::uint32_t& arrived) {
-    static_assert(kLanes == 8 && SmallNode::kColumnMask == 0xFFC && kLinkBits == 2);
-    const std::uint32_t shift = SmallNode::kColumnBits + kLinkBits;
-    std::uint64_t link;
-    std::uint64_t key;
-    asm volatile(
-        "movl 4(%[nodes],%[at],8), %k[link]\n\t"
-        "movl %k[link], %k[key]\n\t"
-        "andl $0xFFC, %k[key]\n\t"
-        "movl %c[lane](%[group],%[key],8), %k[key]\n\t"
-        ".if %c[looks]\n\t"
-        "andl %k[link], %[arrived]\n\t"
-        ".endif\n\t"
-        "cmpl %k[key], (%[nodes],%[at],8)\n\t"
-        "shrxl %[shift], %k[link], %k[at]\n\t"
-        "adcq %[at], %[at]"
-        : [link] "=&r"(link), [key] "=&r"(key), [at] "+r"(at), [arrived] "+r"(arrived)
-        : [nodes] "r"(nodes), [group] "r"(group), [shift] "r"(shift), [lane] "i"(kLane * sizeof(std::uint32_t)),
-          [looks] "i"(kLooks)
-        : "cc", "memory");
-}
-
-template <std::size_t... kLane>
-Slots walk_quickly(const SmallNode* nodes, const std::uint32_t* group, std::index_sequence<kLane...>) {
-    Slots at{};
-    for (std::uint32_t arrived = 0; arrived == 0;) {
-        (quick_step<kLane, false>(nodes, group, at[kLane], arrived), ...);
-        arrived = kIsLeaf;
-        (quick_step<kLane, true>(nodes, group, at[kLane], arrived), ...);
-    }
-    return at;
-}
-#else
-constexpr bool kHasQuickStep = false;
-#endif
-
-// Walks a group of rows to their leaves in a tree.
-template <With kWith, class Node>
-Slots walk_group(const Node* nodes, const typename Node::Key* group, const Ways& ways) {
-    if constexpr (kHasQuickStep && kWith == With::kNumbers && std::is_same_v<Node, SmallNode>) {
-        return walk_quickly(nodes, group, std::make_index_sequence<kLanes>());
-    }
-    Slots at{};
-    for (std::uint32_t arrived = 0; arrived == 0;) {
-        arrived = kIsLeaf;
-#pragma GCC unroll 8
-        for (std::size_t lane = 0; lane < kLanes; ++lane) {
-            const Node& node = nodes[at[lane]];
-            arrived &= node.link;
-            const std::size_t column = std::size_t{node.link & Node::kColumnMask} * (kLanes >> kLinkBits);
-            at[lane] = step<kWith>(node, group[column + lane], ways);
-        }
-    }
-    return at;
-}
 
 // One row on its way down many trees.
 template <class Node>
@@ -159,53 +56,6 @@ void walk_trees(TreeWalks<Node>& walks, std::size_t n, const typename Node::Key*
         n = n_left;
     }
 }
-
-// ---- What leaves say
-
-class Speaker {
-  public:
-    Speaker(const PackedForest& forest, bool hard)
-        : n_classes_(forest.head().n_classes),
-          hard_(hard),
-          values_(forest.values().data()),
-          classes_(forest.classes().data()),
-          mixed_(forest.mixed().data()) {}
-
-    // Asks for what the leaf of that number says.
-    void fetch(std::uint64_t number) const {
-        if (n_classes_ == 0) {
-            __builtin_prefetch(values_ + number);
-        }
-    }
-
-    // Adds what the leaf of that number says, times the weight of its tree, to the sums of a row.
-    void say(std::uint64_t number, double weight, double* sums) const {
-        if (n_classes_ == 0) {
-            sums[0] += weight * values_[number];
-        } else if (number < n_classes_) {
-            sums[number] += weight;
-        } else {
-            say_mixed(mixed_[number - n_classes_], weight, sums);
-        }
-    }
-
-  private:
-    void say_mixed(const MixedLeaf& leaf, double weight, double* sums) const {
-        if (hard_) {
-            sums[leaf.winner] += weight;
-            return;
-        }
-        for (std::uint32_t j = leaf.begin; j < leaf.end; ++j) {
-            sums[classes_[j]] += weight * values_[j];
-        }
-    }
-
-    std::uint32_t n_classes_;
-    bool hard_;
-    const double* values_;
-    const std::uint32_t* classes_;
-    const MixedLeaf* mixed_;
-};
 
 void store(const Output& output, double total, std::size_t row, std::span<const double> sums) {
     std::byte* to = output.data + static_cast<std::ptrdiff_t>(row) * output.row_stride;
@@ -246,7 +96,7 @@ class Batch {
             reader_.clear(keys);
             const bool has_missing = reader_.read(row, keys.data(), 1);
             std::fill(sums.begin(), sums.end(), 0.0);
-            with(has_missing, [&]<With kWith>() { add_row<kWith>(keys.data(), sums.data()); });
+            with_needs(forest_, has_missing, [&]<With kWith>() { add_row<kWith>(keys.data(), sums.data()); });
             store(output_, total_, row, sums);
         }
     }
@@ -295,8 +145,8 @@ class Batch {
                 const std::size_t n = std::min(kLanes, end - begin - group * kLanes);
                 const Key* of_group = keys.data() + group * group_keys;
                 double* of_rows = sums.data() + group * kLanes * width;
-                with(has_missing[group] != 0,
-                     [&]<With kWith>() { add_group<kWith>(first, last, of_group, of_rows, n); });
+                with_needs(forest_, has_missing[group] != 0,
+                           [&]<With kWith>() { add_group<kWith>(first, last, of_group, of_rows, n); });
             }
         }
         for (std::size_t row = begin; row < end; ++row) {
@@ -321,18 +171,6 @@ class Batch {
         }
         for (std::size_t at = 0; at < bytes.size(); at += kLine) {
             __builtin_prefetch(bytes.data() + at, 0, 2);
-        }
-    }
-
-    // Calls use.operator()<kWith>() with all that a step must think of.
-    template <class Use>
-    void with(bool has_missing, Use&& use) const {
-        if (forest_.head().has_categories()) {
-            use.template operator()<With::kCategories>();
-        } else if (has_missing) {
-            use.template operator()<With::kMissing>();
-        } else {
-            use.template operator()<With::kNumbers>();
         }
     }
 

@@ -98,6 +98,13 @@ void require(bool condition, const char* what) {
     }
 }
 
+std::uint32_t commonest_class(const ForestView& forest, std::size_t leaf) {
+    const auto begin = forest.leaf_weight.begin() + forest.leaf_start[leaf];
+    const auto end = forest.leaf_weight.begin() + forest.leaf_start[leaf + 1];
+    const auto most = std::max_element(begin, end);  // ties: the first class
+    return static_cast<std::uint32_t>(forest.leaf_class[static_cast<std::size_t>(most - forest.leaf_weight.begin())]);
+}
+
 }  // namespace
 
 Predictor::Predictor(const ForestView& forest) : n_features_(forest.n_features), n_classes_(forest.n_classes) {
@@ -121,9 +128,10 @@ Predictor::Predictor(const ForestView& forest) : n_features_(forest.n_features),
         if (n_classes_ == 0) {
             node.threshold = forest.value[i];
         } else {
-            const std::uint32_t leaf =
-                forest.value.empty() ? add_leaf(forest, n_leaves) : add_bound_leaf(forest.value[i]);
-            node.right = leaf & 0x7FFFFFFFu;
+            // A leaf that keeps to a promise says the share of the second of two classes.
+            const std::uint32_t winner =
+                forest.value.empty() ? commonest_class(forest, n_leaves) : std::uint32_t{forest.value[i] > 0.5};
+            node.right = winner & 0x7FFFFFFFu;
         }
         ++n_leaves;
     }
@@ -161,48 +169,6 @@ bool Predictor::goes_left(const Node& node, double category) const {
     return sets_.view().goes_left(static_cast<std::size_t>(node.set), category_key(category, kNone));
 }
 
-// Returns the number by which a node knows the leaf: kPure and the class, or its place among the others.
-std::uint32_t Predictor::add_leaf(const ForestView& forest, std::size_t number) {
-    const auto begin = static_cast<std::size_t>(forest.leaf_start[number]);
-    const auto end = static_cast<std::size_t>(forest.leaf_start[number + 1]);
-    if (end - begin == 1) {
-        return kPure + static_cast<std::uint32_t>(forest.leaf_class[begin]);
-    }
-    Leaf leaf{static_cast<std::uint32_t>(leaf_class_.size()), 0, 0};
-    double total = 0;  // of whole numbers, at most 2^53: exact
-    double most = -1;
-    for (std::size_t j = begin; j < end; ++j) {
-        total += forest.leaf_weight[j];
-        if (forest.leaf_weight[j] > most) {  // strictly: ties go to the first class
-            most = forest.leaf_weight[j];
-            leaf.winner = static_cast<std::uint32_t>(forest.leaf_class[j]);
-        }
-    }
-    for (std::size_t j = begin; j < end; ++j) {
-        leaf_class_.push_back(forest.leaf_class[j]);
-        leaf_share_.push_back(forest.leaf_weight[j] / total);
-    }
-    return keep_leaf(leaf);
-}
-
-// A leaf that keeps to a promise: what it says is the share of the second of two classes.
-std::uint32_t Predictor::add_bound_leaf(double second) {
-    if (second == 0 || second == 1) {
-        return kPure + static_cast<std::uint32_t>(second);
-    }
-    const Leaf leaf{static_cast<std::uint32_t>(leaf_class_.size()), 0, second > 0.5};
-    leaf_class_.insert(leaf_class_.end(), {0, 1});
-    leaf_share_.insert(leaf_share_.end(), {1.0 - second, second});
-    return keep_leaf(leaf);
-}
-
-std::uint32_t Predictor::keep_leaf(Leaf leaf) {
-    leaf.end = static_cast<std::uint32_t>(leaf_class_.size());
-    leaves_.push_back(leaf);
-    require(leaves_.size() < kPure, "the forest has too many leaves");
-    return static_cast<std::uint32_t>(leaves_.size() - 1);
-}
-
 // Rows go side by side; where one has reached its leaf, the next takes its place.
 template <bool HasCategories, class Float>
 void Predictor::walk_with(std::size_t tree, const Float* const* rows, std::size_t n, std::uint32_t* found) const {
@@ -238,26 +204,6 @@ void Predictor::walk_with(std::size_t tree, const Float* const* rows, std::size_
     }
 }
 
-void Predictor::say(std::size_t tree, std::uint32_t number, bool hard, double* sums) const {
-    const Node& node = nodes_[roots_[tree] + number];
-    if (n_classes_ == 0) {
-        sums[0] += node.threshold;
-        return;
-    }
-    if (node.right >= kPure) {
-        sums[node.right - kPure] += 1.0;
-        return;
-    }
-    const Leaf& leaf = leaves_[node.right];
-    if (hard) {
-        sums[leaf.winner] += 1.0;
-        return;
-    }
-    for (std::uint32_t j = leaf.begin; j < leaf.end; ++j) {
-        sums[leaf_class_[j]] += leaf_share_[j];
-    }
-}
-
 void Predictor::find_leaves(const Matrix& x, std::span<std::int32_t> leaves, Work& work) const {
     x.dispatch([&]<class Float>() {
         for_blocks(x, n_trees(), work, [&](std::size_t begin, std::size_t end) {
@@ -270,38 +216,6 @@ void Predictor::find_leaves(const Matrix& x, std::span<std::int32_t> leaves, Wor
                     leaves[(begin + i) * n_trees() + t] = static_cast<std::int32_t>(found[i]);
                 }
             }
-        });
-    });
-}
-
-void Predictor::add_votes_out_of_bag(const Matrix& x, bool hard, std::size_t first, std::size_t last, OutOfBag out,
-                                     OutOfBagVotes& votes, Work& work) const {
-    x.dispatch([&]<class Float>() {
-        for_blocks(x, last - first, work, [&](std::size_t begin, std::size_t end) {
-            const RowBlock<Float> block(x, begin, end);
-            const std::span<double> sums = std::span(votes.sums).subspan(begin * width(), block.size() * width());
-            const std::span<std::uint32_t> n_trees = std::span(votes.n_trees).subspan(begin, block.size());
-            ErrorCurve::Part part = votes.curve.begin(begin, sums, n_trees);
-            std::vector<const Float*> rows(block.size());
-            std::vector<std::size_t> places(block.size());
-            std::vector<std::uint32_t> found(block.size());
-            for (std::size_t t = first; t < last; ++t) {
-                work.check();
-                std::size_t n = 0;
-                for (std::size_t i = 0; i < block.size(); ++i) {
-                    rows[n] = block.rows()[i];
-                    places[n] = i;
-                    n += out[begin + i] >> (t - first) & 1;
-                }
-                walk<Float>(t, rows.data(), n, found.data());
-                for (std::size_t i = 0; i < n; ++i) {
-                    double* of_row = sums.data() + places[i] * width();
-                    say(t, found[i], hard, of_row);
-                    part.tell(places[i], of_row, ++n_trees[places[i]]);
-                }
-                part.end_tree();
-            }
-            votes.curve.add(part, first);
         });
     });
 }

@@ -1,9 +1,9 @@
-// Walking rows to their leaves by name: for all that must know which leaf a row is in, or which trees may speak of it.
+// Walking rows to their leaves by name: for all that must know which leaf a row is in.
 //
 //   Predictor   a forest made ready for walking; made once and kept
 //
-// Predictions come from a packed forest (`batch`). Here rows go through a tree several at a time, so that the processor
-// waits for several nodes at once. Sums over trees run in tree order for each row, whatever the number of threads.
+// Predictions come from a packed forest (`batch`, `out_of_bag`). Here rows go through a tree several at a time, so that
+// the processor waits for several nodes at once.
 
 #pragma once
 
@@ -12,21 +12,11 @@
 #include <vector>
 
 #include "category_sets.h"
-#include "curve.h"
 #include "forest_view.h"
 #include "threads.h"
 #include "view.h"
 
 namespace weald {
-
-// For 64 trees at most: bit t of out[row] says whether the row is out of tree t's bag.
-using OutOfBag = std::span<const std::uint64_t>;
-
-struct OutOfBagVotes {
-    std::vector<double> sums;            // rows x width
-    std::vector<std::uint32_t> n_trees;  // by row: how many trees spoke of it
-    ErrorCurve curve;
-};
 
 class Predictor {
   public:
@@ -41,12 +31,6 @@ class Predictor {
     // Node numbers inside their trees, rows x trees.
     void find_leaves(const Matrix& x, std::span<std::int32_t> leaves, Work& work) const;
 
-    // Adds what the trees begin ... begin + 63 at most say of rows that are out of bag to their sums; hard: one vote
-    // for the commonest class of the leaf. Counts the trees that spoke of each row, and puts the error after each tree
-    // on the curve.
-    void add_votes_out_of_bag(const Matrix& x, bool hard, std::size_t begin, std::size_t end, OutOfBag out,
-                              OutOfBagVotes& votes, Work& work) const;
-
     // ---- One step at a time
 
     struct Node {
@@ -55,9 +39,8 @@ class Predictor {
             std::uint64_t left_bits;  // the categories that go left
             std::uint64_t set;        // number of the set
         };
-        std::uint32_t feature;  // kLeaf in a leaf
-        std::uint32_t right
-            : 31;  // in a leaf of a classification tree: kPure + its class, or its number among the others
+        std::uint32_t feature;     // kLeaf in a leaf
+        std::uint32_t right : 31;  // in a leaf of a classification tree: its commonest class
         std::uint32_t missing_left : 1;
 
         bool is_leaf() const { return feature == kLeaf; }
@@ -82,27 +65,15 @@ class Predictor {
     }
 
     // What a tree that stands alone predicts in a leaf: its mean, or the number of its commonest class.
-    double answer(const Node& leaf) const {
-        if (n_classes_ == 0) {
-            return leaf.threshold;
-        }
-        return leaf.right >= kPure ? leaf.right - kPure : leaves_[leaf.right].winner;
-    }
+    double answer(const Node& leaf) const { return n_classes_ == 0 ? leaf.threshold : static_cast<double>(leaf.right); }
 
   private:
     static constexpr std::uint32_t kLeaf = 0xFFFFFFFFu;
-    static constexpr std::uint32_t kPure = 1u << 30;
     // Bits of `feature` at a categorical split: where its set is.
     static constexpr std::uint32_t kInWord = 1u << 31;
     static constexpr std::uint32_t kInSets = 1u << 30;
     static constexpr std::uint32_t kFeature = kInSets - 1;
     static constexpr std::uint32_t kOthers = 63;  // bit of the word that stands for this category and all above it
-
-    struct Leaf {  // of several classes: where its shares are, and the commonest
-        std::uint32_t begin;
-        std::uint32_t end;
-        std::uint32_t winner;
-    };
 
     // Forests without categories are walked without asking for them.
     template <class Float>
@@ -111,20 +82,13 @@ class Predictor {
     }
     template <bool HasCategories, class Float>
     void walk_with(std::size_t tree, const Float* const* rows, std::size_t n, std::uint32_t* nodes) const;
-    void say(std::size_t tree, std::uint32_t number, bool hard, double* sums) const;
-    std::uint32_t add_leaf(const ForestView& forest, std::size_t number);
     void add_set(const ForestView& forest, std::size_t i, Node& node);
     bool goes_left(const Node& node, double category) const;
-    std::uint32_t add_bound_leaf(double second);
-    std::uint32_t keep_leaf(Leaf leaf);
 
     std::uint32_t n_features_;
     std::uint32_t n_classes_;
     std::vector<std::size_t> roots_;  // where the nodes of each tree begin
     std::vector<Node> nodes_;
-    std::vector<Leaf> leaves_;
-    std::vector<std::int32_t> leaf_class_;
-    std::vector<double> leaf_share_;
     CategorySets sets_;
     bool has_categories_ = false;
 };

@@ -102,7 +102,9 @@ LAYERS = [
     "packed_leaves",
     "packed",
     "row_keys",
+    "walk",
     "batch",
+    "out_of_bag",
 ]
 
 # Headers of machine instructions, of the allocator and of pages: those from outside whose names end in .h.

@@ -57,6 +57,23 @@ def test_only_trees_whose_bags_lack_a_row_speak_of_it(voting):
     np.testing.assert_allclose(model.oob_decision_function_, expected, atol=1e-12)
 
 
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("has_missing", [False, True])
+def test_blocks_of_rows_on_threads_say_what_leaves_say_tree_by_tree(kind, has_missing):
+    draws = np.random.default_rng(5)
+    x = draws.normal(size=(3000, 4)).astype(kind)
+    y = x[:, 0] + 0.1 * draws.normal(size=3000)
+    if has_missing:
+        x[draws.random(x.shape) < 0.1] = np.nan
+    model = regressor(n_estimators=40, min_samples_leaf=5, n_jobs=3).fit(x, y)
+    forest, outside = model.forest_, bags_of(model, x, y) == 0
+    at = forest.tree_start[:-1] + open_engine("native").leaves(forest, x, 1, None)
+    sums = np.zeros(len(x))
+    for t in range(40):  # one tree after the other, as sums of doubles must run
+        sums[outside[t]] += forest.value[at[outside[t], t]]
+    np.testing.assert_array_equal(model.oob_prediction_, sums / outside.sum(axis=0))
+
+
 def test_the_error_of_a_classifier_is_the_share_of_wrong_rows():
     model = classifier().fit(X, Y)
     predicted = model.classes_[model.oob_decision_function_.argmax(axis=1)]

@@ -93,18 +93,6 @@ class Predictor:
     def leaves(self, x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)] | SparseTable, n_threads: int, watch: object | None) -> Annotated[NDArray[numpy.int32], dict(shape=(None, None))]:
         """Node number of each row's leaf inside each tree."""
 
-    def sum_votes_out_of_bag(self, codes: Codes, growths: Sequence[Growth], origins: Sequence[tuple[int, int, int]], x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)] | SparseTable, hard: bool, sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_trees: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, room: int, n_threads: int, watch: object | None, first_row: int | None = None, outside: Sequence[Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)]] = []) -> tuple:
-        """
-        What the trees say of the rows outside their bags, added up in tree order; how many trees spoke of each row; and after each tree the error and the share of the rows that it is known of. Origins are (which growth, seed, tree). Then what the last two are made of: sums of errors in halves, sums of weights, and the shift of errors. `outside` has the bits of draw_out_of_bag for these rows, where they are drawn already.
-        """
-
-bags_at_once: int = 32
-
-def draw_out_of_bag(codes: Codes, growths: Sequence[Growth], origins: Sequence[tuple[int, int, int]], n_threads: int) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,))]:
-    """
-    For each row of the table a bit for each tree, bags_at_once at most: it is outside the bag.
-    """
-
 def rank_table(columns: Sequence[tuple[Sequence[Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)]], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], bool]], classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, numbers: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_classes: int, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, weights_whole: bool, n_threads: int, watch: object | None, strata: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, groups: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> Codes:
     """
     Rank the rows of a table whose columns are coded already: (pieces of codes by row, smallest and largest value of each code, whether they are categories).
@@ -191,6 +179,18 @@ def pack_forest(n_features: int, n_classes: int, arrays: dict, large: bool, tota
 
 def fits_float(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)] | SparseTable) -> bool:
     """Whether all values of a table are floats."""
+
+def sum_votes_out_of_bag(packed: Packed, codes: Codes, growths: Sequence[Growth], origins: Sequence[tuple[int, int, int]], x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)] | SparseTable, hard: bool, sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_trees: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, room: int, n_threads: int, watch: object | None, first_row: int | None = None, outside: Sequence[Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)]] = []) -> tuple:
+    """
+    What the trees say of the rows outside their bags, added up in tree order; how many trees spoke of each row; and after each tree the error and the share of the rows that it is known of. Origins are (which growth, seed, tree). Then what the last two are made of: sums of errors in halves, sums of weights, and the shift of errors. `outside` has the bits of draw_out_of_bag for these rows, where they are drawn already.
+    """
+
+bags_at_once: int = 32
+
+def draw_out_of_bag(codes: Codes, growths: Sequence[Growth], origins: Sequence[tuple[int, int, int]], n_threads: int) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,))]:
+    """
+    For each row of the table a bit for each tree, bags_at_once at most: it is outside the bag.
+    """
 
 def mix64(word: int) -> int:
     """The splitmix64 finaliser."""

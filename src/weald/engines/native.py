@@ -373,11 +373,13 @@ class NativeEngine:
         growths = [self._growth(growth.with_bags(origin.bags)) for origin in forest.origins]
         trees = [(i, *tree) for i, origin in enumerate(forest.origins) for tree in origin.trees()]
         before = (start.sums.ravel(), start.n_trees) if start else (None, None)
-        sums, n_trees, errors, shares, *of_rows = self._predictor(forest).sum_votes_out_of_bag(
+        rows = self._by_row(X)
+        sums, n_trees, errors, shares, *of_rows = self.core.sum_votes_out_of_bag(
+            self._packed_for(forest, X, rows, n_threads),
             coded,
             growths,
             trees,
-            self._by_row(X),
+            rows,
             voting == "hard",
             *before,
             room,

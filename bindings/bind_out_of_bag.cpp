@@ -1,0 +1,140 @@
+// Rows outside the bags: which they are, and what trees say of them.
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/variant.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <tuple>
+#include <vector>
+
+#include "arrays.h"
+#include "bag.h"
+#include "codes.h"
+#include "growth.h"
+#include "out_of_bag.h"
+#include "packed_memory.h"
+
+namespace weald {
+
+using namespace nb::literals;
+
+namespace {
+
+// An origin is (which growth, seed, tree).
+using TreeOrigin = std::tuple<std::size_t, std::uint64_t, std::uint32_t>;
+
+// Integers of 128 bits as Python's: high and low halves.
+nb::tuple halves_of(const std::vector<Int128>& wide) {
+    std::vector<std::int64_t> high(wide.size());
+    std::vector<std::uint64_t> low(wide.size());
+    for (std::size_t i = 0; i < wide.size(); ++i) {
+        high[i] = static_cast<std::int64_t>(wide[i] >> 64);
+        low[i] = static_cast<std::uint64_t>(wide[i]);
+    }
+    return nb::make_tuple(to_numpy(std::move(high)), to_numpy(std::move(low)));
+}
+
+std::vector<Drawn> drawn_trees(const std::vector<Growth>& growths, const std::vector<TreeOrigin>& origins) {
+    std::vector<Drawn> trees;
+    for (const auto& [which, seed, tree] : origins) {
+        trees.push_back({&growths.at(which), seed, tree});
+    }
+    return trees;
+}
+
+constexpr std::size_t kBagsAtOnce = 32;  // trees whose bags are held in memory
+
+NumpyVector<std::uint64_t> bind_draw_out_of_bag(const Codes& codes, const std::vector<Growth>& growths,
+                                                const std::vector<TreeOrigin>& origins, std::size_t n_threads) {
+    if (origins.size() > kBagsAtOnce) {
+        throw std::invalid_argument("these are too many trees at once");
+    }
+    const std::vector<Drawn> trees = drawn_trees(growths, origins);
+    Work work = make_work(n_threads, nb::none());
+    std::vector<std::uint64_t> out;
+    {
+        const nb::gil_scoped_release release;
+        out = draw_out_of_bag(codes, trees, work);
+    }
+    return to_numpy(std::move(out));
+}
+
+// Goes on from sums and numbers of trees where there are some already: those of earlier trees. With `first_row`, x has
+// only some rows of the table, and the curve only their part of it.
+nb::tuple bind_sum_votes_out_of_bag(const Packed& packed, const Codes& codes, const std::vector<Growth>& growths,
+                                    const std::vector<TreeOrigin>& origins, const AnyTable& x, bool hard,
+                                    const std::optional<Vector<double>>& sums,
+                                    const std::optional<Vector<std::uint32_t>>& n_trees, int room,
+                                    std::size_t n_threads, const nb::object& watch,
+                                    std::optional<std::size_t> first_row,
+                                    const std::vector<Vector<std::uint64_t>>& outside) {
+    const Matrix matrix = matrix_of(x);
+    const PackedForest& forest = packed.forest();
+    require_rows(forest, matrix);
+    const std::size_t n_sums = matrix.n_rows * forest.width();
+    const std::size_t first = first_row.value_or(0);
+    const bool all_there = first_row ? first + matrix.n_rows <= codes.n_rows : matrix.n_rows == codes.n_rows;
+    if (!all_there || origins.size() != forest.n_trees() || (sums && sums->size() != n_sums) ||
+        (n_trees && n_trees->size() != matrix.n_rows)) {
+        throw std::invalid_argument("these are not the rows or the trees that were grown together");
+    }
+    const std::vector<Drawn> trees = drawn_trees(growths, origins);
+    const auto suits = [&](const Vector<std::uint64_t>& out) { return out.size() == matrix.n_rows; };
+    if (!outside.empty() && (outside.size() != (trees.size() + kBagsAtOnce - 1) / kBagsAtOnce ||
+                             !std::all_of(outside.begin(), outside.end(), suits))) {
+        throw std::invalid_argument("these are not the bags of the trees");
+    }
+    const Truth truth(codes, room);
+    OutOfBagVotes votes{
+        std::vector<double>(n_sums), std::vector<std::uint32_t>(matrix.n_rows), {truth, trees.size(), first}};
+    if (sums && n_trees) {
+        std::copy_n(sums->data(), n_sums, votes.sums.begin());
+        std::copy_n(n_trees->data(), matrix.n_rows, votes.n_trees.begin());
+    }
+    Work work = make_work(n_threads, watch);
+    {
+        const nb::gil_scoped_release release;
+        for (std::size_t begin = 0; begin < trees.size(); begin += kBagsAtOnce) {
+            const std::size_t end = std::min(begin + kBagsAtOnce, trees.size());
+            std::vector<std::uint64_t> drawn;
+            if (outside.empty()) {
+                drawn = draw_out_of_bag(codes, std::span(trees).subspan(begin, end - begin), work);
+            }
+            const std::span<const std::uint64_t> out =
+                outside.empty() ? std::span<const std::uint64_t>(drawn).subspan(first)
+                                : std::span<const std::uint64_t>(span_of(outside[begin / kBagsAtOnce]));
+            add_votes_out_of_bag(forest, matrix, hard, {begin, end}, out, votes, work);
+        }
+    }
+    return nb::make_tuple(to_numpy(std::move(votes.sums), matrix.n_rows, forest.width()),
+                          to_numpy(std::move(votes.n_trees)), to_numpy(votes.curve.errors()),
+                          to_numpy(votes.curve.shares(codes.line_length)), halves_of(votes.curve.totals()),
+                          to_numpy(std::vector<std::uint64_t>(votes.curve.seen())), truth.shift);
+}
+
+}  // namespace
+
+void bind_out_of_bag(nb::module_& module) {
+    module.def(
+        "sum_votes_out_of_bag", &bind_sum_votes_out_of_bag, "packed"_a, "codes"_a, "growths"_a, "origins"_a, "x"_a,
+        "hard"_a, "sums"_a.none(), "n_trees"_a.none(), "room"_a, "n_threads"_a, "watch"_a.none(),
+        "first_row"_a.none() = nb::none(), "outside"_a = std::vector<Vector<std::uint64_t>>{},
+        "What the trees say of the rows outside their bags, added up in tree order; how many trees spoke of each "
+        "row; and after each tree the error and the share of the rows that it is known of. Origins are (which "
+        "growth, seed, tree). Then what the last two are made of: sums of errors in halves, sums of weights, and "
+        "the shift of errors. `outside` has the bits of draw_out_of_bag for these rows, where they are drawn "
+        "already.");
+    module.attr("bags_at_once") = kBagsAtOnce;
+    module.def("draw_out_of_bag", &bind_draw_out_of_bag, "codes"_a, "growths"_a, "origins"_a, "n_threads"_a,
+               "For each row of the table a bit for each tree, bags_at_once at most: it is outside the bag.");
+}
+
+}  // namespace weald
