@@ -76,37 +76,40 @@ class BinarySearch {
 
   private:
     // Counts of 16 bits for all bits of a word: a word is laid out as four numbers, again and again, of each of which
-    // one bit is looked at. So counts stand in another order than bits.
+    // one bit is looked at. So counts stand in another order than bits. Vectors are no wider than the processor's: the
+    // compiler would take wider ones apart lane by lane.
     static constexpr std::uint32_t kMostPending = 0xFFFF;
-    typedef std::uint64_t Words __attribute__((vector_size(64)));
-    typedef std::uint16_t Counts __attribute__((vector_size(64)));
+    static constexpr std::size_t kBytes = sizeof(vectors::Keys);
+    static constexpr std::size_t kLanes = kBytes / sizeof(std::uint16_t);
+    static constexpr std::size_t kVectors = BinaryFeatures::kMost / kLanes;
+    typedef std::uint64_t Words __attribute__((vector_size(kBytes)));
+    typedef std::uint16_t Counts __attribute__((vector_size(kBytes)));
     struct Pending {
-        std::array<Counts, 2> counts;
+        std::array<Counts, kVectors> counts;
     };
     using Ones = std::array<std::uint32_t, BinaryFeatures::kMost>;
 
-    static std::size_t lane_of(std::uint32_t bit) { return bit % 16 / 8 * 32 + bit % 8 * 4 + bit / 16; }
-    static constexpr Counts bits_of_lanes(unsigned first) {
+    static std::size_t lane_of(std::uint32_t bit) { return bit % 16 * 4 + bit / 16; }
+    static constexpr Counts bits_of_vector(std::size_t vector) {
         return [&]<std::size_t... Lane>(std::index_sequence<Lane...>) {
-            return Counts{static_cast<std::uint16_t>(1u << (first + Lane / 4))...};
-        }(std::make_index_sequence<32>());
+            return Counts{static_cast<std::uint16_t>(1u << ((vector * kLanes + Lane) / 4))...};
+        }(std::make_index_sequence<kLanes>());
     }
 
     static void add(Pending& pending, std::uint64_t word, std::uint16_t count) {
-        constexpr Counts low = bits_of_lanes(0);
-        constexpr Counts high = bits_of_lanes(8);
         const Words words = Words{} + word;
         const auto lanes = vectors::load<Counts>(&words);
         const Counts counts = Counts{} + count;
-        pending.counts[0] += (lanes & low) != 0 ? counts : Counts{};
-        pending.counts[1] += (lanes & high) != 0 ? counts : Counts{};
+        [&]<std::size_t... Vector>(std::index_sequence<Vector...>) {
+            ((pending.counts[Vector] += (lanes & bits_of_vector(Vector)) != 0 ? counts : Counts{}), ...);
+        }(std::make_index_sequence<kVectors>());
     }
 
     // Moves counts of 16 bits to where there is more room.
     void settle() {
         for (std::size_t slot = 0; slot < ones_.size(); ++slot) {
             for (std::size_t lane = 0; lane < ones_[slot].size(); ++lane) {
-                ones_[slot][lane] += pending_[slot].counts[lane / 32][lane % 32];
+                ones_[slot][lane] += pending_[slot].counts[lane / kLanes][lane % kLanes];
             }
             pending_[slot] = {};
         }
