@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "arrays.h"
+#include "forest_dict.h"
 #include "unfold.h"
 
 namespace weald {
@@ -70,23 +71,9 @@ nb::dict bind_unfold(std::uint32_t n_features, std::uint32_t n_classes, std::siz
         const nb::gil_scoped_release release;
         made = unfold(head, std::move(columns), work);
     }
-    nb::dict found;
-    found["tree_start"] = to_numpy(std::move(made.tree_start));
-    found["feature"] = to_numpy(std::move(made.feature));
-    found["threshold"] = to_numpy(std::move(made.threshold));
-    found["right"] = to_numpy(std::move(made.right));
-    found["flags"] = to_numpy(std::move(made.flags));
-    found["size"] = to_numpy(std::move(made.size));
-    found["weight"] = to_numpy(std::move(made.weight));
-    found["decrease"] = to_numpy(std::move(made.decrease));
-    found["leaf_start"] = to_numpy(std::move(made.leaf_start));
-    found["leaf_class"] = to_numpy(std::move(made.leaf_class));
-    found["leaf_weight"] = to_numpy(std::move(made.leaf_weight));
-    found["value"] = to_numpy(std::move(made.value));
-    found["impurity"] = to_numpy(std::move(made.impurity));
-    found["category_start"] = to_numpy(std::move(made.category_start));
-    found["category_sets"] = to_numpy(std::move(made.category_sets));
-    found["tree_weight"] = to_numpy(std::move(made.tree_weight));
+    LargeVector<double> tree_weight = std::move(made.tree_weight);
+    nb::dict found = dict_of(std::move(made));
+    found["tree_weight"] = to_numpy(std::move(tree_weight));
     return found;
 }
 

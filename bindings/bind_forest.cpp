@@ -17,6 +17,7 @@
 #include "bag.h"
 #include "codes.h"
 #include "forest.h"
+#include "forest_dict.h"
 #include "grow.h"
 #include "grow_targets.h"
 #include "join_trees.h"
@@ -145,29 +146,14 @@ nb::tuple bind_column(const Codes& codes, std::size_t feature) {
 
 // The trees as arrays of a forest, by name.
 nb::dict arrays_of(GrownTrees grown, Work& work) {
-    JoinedTrees joined;
+    ForestArrays joined;
     {
         const nb::gil_scoped_release release;
         joined = join_trees(std::move(grown.trees), work);
     }
-    nb::dict arrays;
+    nb::dict arrays = dict_of(std::move(joined));
     arrays["target_center"] = grown.target_center;
     arrays["target_exponent"] = grown.target_exponent;
-    arrays["tree_start"] = to_numpy(std::move(joined.tree_start));
-    arrays["feature"] = to_numpy(std::move(joined.feature));
-    arrays["threshold"] = to_numpy(std::move(joined.threshold));
-    arrays["right"] = to_numpy(std::move(joined.right));
-    arrays["flags"] = to_numpy(std::move(joined.flags));
-    arrays["decrease"] = to_numpy(std::move(joined.decrease));
-    arrays["leaf_start"] = to_numpy(std::move(joined.leaf_start));
-    arrays["leaf_class"] = to_numpy(std::move(joined.leaf_class));
-    arrays["leaf_weight"] = to_numpy(std::move(joined.leaf_weight));
-    arrays["value"] = to_numpy(std::move(joined.value));
-    arrays["impurity"] = to_numpy(std::move(joined.impurity));
-    arrays["category_start"] = to_numpy(std::move(joined.category_start));
-    arrays["category_sets"] = to_numpy(std::move(joined.category_sets));
-    arrays["size"] = to_numpy(std::move(joined.size));
-    arrays["weight"] = to_numpy(std::move(joined.weight));
     return arrays;
 }
 

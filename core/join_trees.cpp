@@ -117,8 +117,8 @@ class Joiner {
 
 }  // namespace
 
-JoinedTrees join_trees(std::vector<TreeArrays> trees, Work& work) {
-    JoinedTrees joined;
+ForestArrays join_trees(std::vector<TreeArrays> trees, Work& work) {
+    ForestArrays joined;
     joined.tree_start.push_back(0);
     for (const TreeArrays& tree : trees) {
         joined.tree_start.push_back(joined.tree_start.back() + static_cast<std::int64_t>(tree.n_nodes()));

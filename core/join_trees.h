@@ -2,35 +2,15 @@
 
 #pragma once
 
-#include <cstdint>
 #include <vector>
 
 #include "forest.h"
-#include "large_pages.h"
+#include "forest_arrays.h"
 #include "threads.h"
 
 namespace weald {
 
-// The arrays of all trees. Starts are one more than what they start; the last one is the end.
-struct JoinedTrees {
-    std::vector<std::int64_t> tree_start;
-    LargeVector<std::int32_t> feature;
-    LargeVector<double> threshold;
-    LargeVector<std::int32_t> right;
-    LargeVector<std::uint8_t> flags;
-    LargeVector<std::uint32_t> size;
-    LargeVector<double> weight;
-    LargeVector<double> decrease;
-    LargeVector<std::int64_t> leaf_start;
-    LargeVector<std::int32_t> leaf_class;
-    LargeVector<double> leaf_weight;
-    LargeVector<double> value;
-    LargeVector<double> impurity;
-    LargeVector<std::int64_t> category_start;
-    LargeVector<std::uint32_t> category_sets;
-};
-
 // Takes the trees apart: what is copied is freed at once, so that the forest is not in memory twice.
-JoinedTrees join_trees(std::vector<TreeArrays> trees, Work& work);
+ForestArrays join_trees(std::vector<TreeArrays> trees, Work& work);
 
 }  // namespace weald

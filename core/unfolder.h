@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "folded.h"
-#include "large_pages.h"
+#include "forest_arrays.h"
 #include "threads.h"
 
 namespace weald {
@@ -34,22 +34,7 @@ struct FoldedHead {
     std::size_t most_depth = 0;
 };
 
-struct Unfolded {
-    LargeVector<std::int64_t> tree_start;
-    LargeVector<std::int32_t> feature;
-    LargeVector<double> threshold;
-    LargeVector<std::int32_t> right;
-    LargeVector<std::uint8_t> flags;
-    LargeVector<std::uint32_t> size;
-    LargeVector<double> weight;
-    LargeVector<double> decrease;
-    LargeVector<std::int64_t> leaf_start;
-    LargeVector<std::int32_t> leaf_class;
-    LargeVector<double> leaf_weight;
-    LargeVector<double> value;
-    LargeVector<double> impurity;
-    LargeVector<std::int64_t> category_start;
-    LargeVector<std::uint32_t> category_sets;
+struct Unfolded : ForestArrays {
     LargeVector<double> tree_weight;
 };
 

@@ -62,6 +62,7 @@ LAYERS = [
     "search_constrained",
     "search_random",
     "forest",
+    "forest_arrays",
     "forest_view",
     "tree_parts",
     "model_parts",
