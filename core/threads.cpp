@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <cstdlib>
 #include <exception>
 #include <mutex>
+#include <new>
 #include <thread>
 #include <vector>
 
@@ -13,6 +15,16 @@ namespace weald {
 namespace {
 
 constexpr auto kNap = std::chrono::milliseconds(50);  // how long the caller sleeps between two looks at signals
+constexpr std::size_t kOwnRoom = 4096;  // bytes; more than what a thread keeps of the exceptions it throws
+
+// Makes a thread able to throw. What C++ keeps for each thread of its exceptions is allocated with the first of them;
+// where that is the one that tells that memory is short, there is none to be had, and glibc ends the process. So it is
+// allocated beforehand, if there is room.
+bool prepare_to_throw() {
+    void* volatile room = std::malloc(kOwnRoom);  // volatile: or the compiler would leave both calls out
+    std::free(room);
+    return room != nullptr && std::uncaught_exceptions() >= 0;
+}
 
 }  // namespace
 
@@ -35,7 +47,8 @@ void Work::run(std::size_t n_tasks, const std::function<void(std::size_t, std::s
     };
     const auto labour = [&](std::size_t thread) {
         try {
-            for (std::size_t i; !stop_.load(std::memory_order_relaxed) && (i = next.fetch_add(1)) < n_tasks;) {
+            const bool ready = prepare_to_throw();  // a thread that is not leaves the work to the others
+            for (std::size_t i; ready && !stop_.load(std::memory_order_relaxed) && (i = next.fetch_add(1)) < n_tasks;) {
                 task(i, thread);
                 done.fetch_add(1, std::memory_order_relaxed);
             }
@@ -82,6 +95,9 @@ void Work::run(std::size_t n_tasks, const std::function<void(std::size_t, std::s
     }
     if (failure) {
         std::rethrow_exception(failure);
+    }
+    if (done.load() < n_tasks && !stop_.load()) {
+        throw std::bad_alloc();  // no thread was able to begin
     }
 }
 

@@ -1,0 +1,105 @@
+"""An allocation that fails anywhere within a fit ends in MemoryError, and the next fit is as good as ever.
+
+A small library stands between Python and malloc. From a given allocation on there is no more memory for threads than
+what they gave back. Sizes do not matter to it, so it also refuses the few bytes that C++ needs to tell what happened.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+CC = shutil.which("cc")
+MALLOC = """
+#define _GNU_SOURCE
+#include <errno.h>
+#include <malloc.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+extern void* __libc_malloc(size_t);
+extern void* __libc_calloc(size_t, size_t);
+extern void* __libc_realloc(void*, size_t);
+extern void* __libc_memalign(size_t, size_t);
+extern void __libc_free(void*);
+
+static long left = -1;  // allocations until memory ends; negative: it does not end
+static long n_asked = 0;
+static long room = 0;  // bytes given back since
+
+void end_after(long n) { n_asked = 0; room = 0; left = n; }
+long count(void) { return n_asked; }
+
+static int here(void) { return left >= 0 && syscall(SYS_gettid) != getpid(); }
+static int refused(size_t size) {
+    if (!here() || __sync_fetch_and_add(&n_asked, 1) < left) return 0;
+    if (__sync_sub_and_fetch(&room, (long)size) >= 0) return 0;
+    __sync_add_and_fetch(&room, (long)size);
+    errno = ENOMEM;
+    return 1;
+}
+void* malloc(size_t size) { return refused(size) ? NULL : __libc_malloc(size); }
+void* calloc(size_t n, size_t size) { return refused(n * size) ? NULL : __libc_calloc(n, size); }
+void* realloc(void* old, size_t size) { return refused(size) ? NULL : __libc_realloc(old, size); }
+void* memalign(size_t to, size_t size) { return refused(size) ? NULL : __libc_memalign(to, size); }
+void* aligned_alloc(size_t to, size_t size) { return memalign(to, size); }
+int posix_memalign(void** p, size_t to, size_t size) { return (*p = memalign(to, size)) ? 0 : ENOMEM; }
+void free(void* old) {
+    if (old && here() && n_asked >= left) __sync_add_and_fetch(&room, (long)malloc_usable_size(old));
+    __libc_free(old);
+}
+"""
+
+SCRIPT = """
+import ctypes, sys
+import numpy as np
+import weald
+
+memory = ctypes.CDLL(sys.argv[1])
+X = np.random.default_rng(0).normal(size=(600, 6))
+
+def fit(kind):
+    if kind == "numbers":
+        return weald.RandomForestRegressor(5, random_state=0, n_jobs=1).fit(X, X[:, 0])
+    return weald.RandomForestClassifier(20, random_state=0, n_jobs=1, oob_score=True).fit(X, X[:, 0] > 0)
+
+for kind in ("numbers", "classes"):
+    memory.end_after(10**9)
+    wanted = fit(kind).forest_.fingerprint()
+    n_allocations = memory.count()
+    assert n_allocations > 100, n_allocations
+    n_refused = 0
+    for n in (*range(20), *range(20, n_allocations, n_allocations // 40)):
+        memory.end_after(n)
+        try:
+            fitted = fit(kind).forest_.fingerprint()
+        except MemoryError:
+            n_refused += 1
+        else:
+            assert fitted == wanted
+    memory.end_after(-1)
+    assert n_refused > 30, n_refused
+    assert fit(kind).forest_.fingerprint() == wanted
+print("all well")
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux") or CC is None, reason="needs a C compiler")
+@pytest.mark.skipif("libasan" in os.environ.get("LD_PRELOAD", ""), reason="the sanitizer has a malloc of its own")
+def test_wherever_memory_ends_a_fit_says_so(tmp_path):
+    source, library = tmp_path / "memory.c", tmp_path / "memory.so"
+    source.write_text(MALLOC)
+    subprocess.run([CC, "-O1", "-shared", "-fPIC", "-o", library, source], check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, library],
+        env=os.environ | {"LD_PRELOAD": str(library)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout == "all well\n"
