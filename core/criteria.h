@@ -119,16 +119,20 @@ Float x_log2_x(Float x) {
     return x == 0 ? Float{0} : product;
 }
 
-// The same of a whole number. Those of small ones are looked up.
-inline double x_log2_x(std::uint64_t x) {
-    static const std::array<double, 4096> known = [] {
-        std::array<double, 4096> values;
+// The same of whole numbers. Those of small ones are looked up.
+inline constexpr std::size_t kKnownLogs = 4096;
+inline const double* known_x_log2_x() {
+    static const std::array<double, kKnownLogs> known = [] {
+        std::array<double, kKnownLogs> values;
         for (std::size_t i = 0; i < values.size(); ++i) {
             values[i] = x_log2_x(static_cast<double>(i));
         }
         return values;
     }();
-    return x < known.size() ? known[x] : x_log2_x(static_cast<double>(x));
+    return known.data();
+}
+inline double x_log2_x(std::uint64_t x) {
+    return x < kKnownLogs ? known_x_log2_x()[x] : x_log2_x(static_cast<double>(x));
 }
 
 struct Gini {

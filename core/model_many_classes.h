@@ -15,7 +15,7 @@
 #include "model_parts.h"
 #include "monotonic.h"
 #include "search_few_classes.h"
-#include "search_few_gini.h"
+#include "search_few_many.h"
 #include "search_gini_bins.h"
 #include "search_rows.h"
 
@@ -115,8 +115,10 @@ class ManyClassModel {
             if (quick_ == Quick::few_of_two) {
                 return FewRowsSearch<TwoScorer>(two_, to_beat).run({codes, slotted_.data(), n}, two_total_);
             }
-            if (quick_ == Quick::few_by_gini) {
-                return FewGiniSearch(totals_, limits_, to_beat).run({codes, slotted_.data(), n});
+            if constexpr (kHasTally<Criterion>) {
+                if (quick_ == Quick::few_of_many) {
+                    return FewOfManySearch<Criterion>(totals_, limits_, to_beat).run({codes, slotted_.data(), n});
+                }
             }
             if (quick_ == Quick::many_by_gini && payloads == payloads_) {  // not some rows that stand for all
                 const CodeRange range = range_of(codes, n);
@@ -217,29 +219,36 @@ class ManyClassModel {
   private:
     using TwoScorer = TwoClassScorer<Criterion>;
 
-    // A node of few rows may have only two of the classes, or be counted by Gini, as may one of many rows: there are
-    // quick searches for these.
-    enum class Quick { no, few_of_two, few_by_gini, many_by_gini };
+    // A node of few rows may have only two of the classes, or a criterion that goes by tallies; one of many rows may be
+    // counted by Gini: there are quick searches for these.
+    enum class Quick { no, few_of_two, few_of_many, many_by_gini };
 
     void choose_search(const Payload* payloads, std::uint32_t n) {
         quick_ = Quick::no;
         const std::size_t n_slots = totals_.classes.size();
-        const bool is_few = n <= kMostSorted && totals_.size <= FewGiniSearch::kMostDraws;
-        const bool by_gini =
-            std::is_same_v<Criterion, Gini> && totals_.weight == static_cast<std::uint64_t>(totals_.size);
-        if (is_few && n_slots == 2) {
+        const bool is_few = n <= kMostSorted;
+        const bool is_counted = totals_.weight == static_cast<std::uint64_t>(totals_.size);
+        if (is_few && n_slots == 2 && totals_.size <= FewRowsSearch<TwoScorer>::kMostDraws) {
             const std::array<std::uint64_t, 2> scales{scales_[totals_.classes[0]], scales_[totals_.classes[1]]};
             two_total_ = totals_.weights[0] / scales[0] | totals_.weights[1] / scales[1] << 32;
             two_ = TwoScorer(two_total_, scales, limits_);
             quick_ = Quick::few_of_two;
-        } else if (is_few && by_gini && n_slots <= FewGiniSearch::kMostSlots) {
-            quick_ = Quick::few_by_gini;
-        } else if (by_gini && totals_.size < GiniBinSearch::kMostDraws && GiniBinSearch::is_for(n_slots, n)) {
+        } else if (is_few && is_counted && is_for_tally()) {
+            quick_ = Quick::few_of_many;
+        } else if (std::is_same_v<Criterion, Gini> && is_counted && totals_.size < GiniBinSearch::kMostDraws &&
+                   GiniBinSearch::is_for(n_slots, n)) {
             quick_ = Quick::many_by_gini;
         }
-        if (quick_ != Quick::no && slot_rows(payloads, n) > FewGiniSearch::kMostCount && quick_ == Quick::few_by_gini) {
+        if (quick_ != Quick::no && slot_rows(payloads, n) > few::kMostCount && quick_ == Quick::few_of_many) {
             quick_ = Quick::no;
         }
+    }
+
+    bool is_for_tally() const {
+        if constexpr (kHasTally<Criterion>) {
+            return totals_.size <= Tally<Criterion>::kMostDraws && totals_.classes.size() <= few::kMostSlots;
+        }
+        return false;
     }
 
     // Gives the rows their slots, and returns the greatest count of a row.

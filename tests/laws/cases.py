@@ -300,5 +300,12 @@ def assert_same(found, expected):
         assert np.array_equal(_bits(other), _bits(array)), f"{name} differ:\n{other}\n{array}"
 
 
+def hold_against_definition(case):
+    """Grow a case by the definition and by every instruction set."""
+    expected = outcome(REFERENCE, case)
+    for engine in CORES.values():
+        assert_same(outcome(engine, case), expected)
+
+
 def _bits(array):
     return np.ascontiguousarray(array).view(f"u{array.dtype.itemsize}")

@@ -17,6 +17,7 @@ from tests.laws.cases import (
     change,
     codes_of,
     fingerprint,
+    hold_against_definition,
     is_of_classes,
     make_growth,
     make_table,
@@ -34,12 +35,6 @@ def classes_for(criterion):
 
 
 FAMILIES = [(criterion, n_classes) for criterion in CRITERIA for n_classes in classes_for(criterion)]
-
-
-def hold_against_definition(case):
-    expected = outcome(REFERENCE, case)
-    for engine in CORES.values():
-        assert_same(outcome(engine, case), expected)
 
 
 @pytest.mark.sanitize
