@@ -71,17 +71,13 @@ nb::object bind_pack(std::uint32_t n_features, std::uint32_t n_classes, const nb
                      double total, bool hard, std::size_t n_threads) {
     const Arrays kept(arrays);
     const ForestView view = kept.view(n_features, n_classes);
-    check_forest(view);
-    if (!can_pack(view, large)) {
-        return nb::none();
-    }
     Work work = make_work(n_threads, nb::none());
     std::optional<PackedBuffer> buffer;
     {
         const nb::gil_scoped_release release;
-        buffer.emplace(pack_forest(view, span_of(kept.tree_weight), large, Verdict{total, hard}, work));
+        buffer = pack_forest(view, span_of(kept.tree_weight), large, Verdict{total, hard}, work);
     }
-    return nb::cast(Packed(std::move(*buffer)));
+    return buffer ? nb::cast(Packed(std::move(*buffer))) : nb::none();
 }
 
 Output output_of(const Predictions& out) {

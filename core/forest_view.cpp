@@ -19,7 +19,7 @@ void require(bool condition, const char* what) {
 // Sets are numbered in the order of their nodes, and their categories ascend.
 void check_sets(const ForestView& forest) {
     const auto is_by_set = [&](std::size_t i) {
-        return forest.feature[i] >= 0 && (forest.flags[i] & kCategorical) != 0;
+        return (forest.flags[i] & kCategorical) != 0 && forest.feature[i] >= 0;
     };
     std::size_t n_sets = 0;
     for (std::size_t i = 0; i < forest.feature.size(); ++i) {
@@ -43,6 +43,22 @@ void check_sets(const ForestView& forest) {
     }
 }
 
+// All nodes are looked at before any is found wrong: without branches, many at once.
+void check_tree(const ForestView& forest, std::size_t begin, std::int32_t n_nodes) {
+    bool features_fit = true, children_fit = true;
+    std::int32_t n_leaves = 0;
+    for (std::int32_t i = 0; i < n_nodes; ++i) {
+        const std::int32_t feature = forest.feature[begin + i], right = forest.right[begin + i];
+        const bool is_leaf = feature < 0;
+        n_leaves += is_leaf;
+        features_fit &= is_leaf | (static_cast<std::uint32_t>(feature) < forest.n_features);
+        children_fit &= is_leaf | ((right > i + 1) & (right < n_nodes));
+    }
+    require(features_fit, "a feature is out of range");
+    require(children_fit, "a right child is out of range");
+    require(n_leaves == n_nodes - n_leaves + 1, "a tree does not have one leaf more than it has splits");
+}
+
 }  // namespace
 
 void check_forest(const ForestView& forest) {
@@ -60,15 +76,7 @@ void check_forest(const ForestView& forest) {
         const std::int64_t end = forest.tree_start[t + 1];
         require(begin < end && end - begin < std::numeric_limits<std::int32_t>::max(),
                 "a tree has no nodes, or too many");
-        for (std::int64_t i = begin; i < end; ++i) {
-            const auto at = static_cast<std::size_t>(i);
-            if (forest.feature[at] < 0) {
-                continue;
-            }
-            require(static_cast<std::uint32_t>(forest.feature[at]) < forest.n_features, "a feature is out of range");
-            require(forest.right[at] > i - begin + 1 && forest.right[at] < end - begin,
-                    "a right child is out of range");
-        }
+        check_tree(forest, static_cast<std::size_t>(begin), static_cast<std::int32_t>(end - begin));
     }
     check_sets(forest);
     if (forest.n_classes == 0) {

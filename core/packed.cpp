@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::uint32_t kSlots = 8;  // of a cluster of nodes: a line of small ones, two of large ones
 constexpr std::uint32_t kNoColumn = ~0u;
+constexpr std::size_t kClearedAtOnce = std::size_t{4} << 20;  // bytes
 
 void require(bool condition, const char* what) {
     if (!condition) {
@@ -189,6 +190,10 @@ auto cut_of(double threshold) {
 enum Kind : std::size_t { kNumbers, kInWord, kInSets, kNoSplit };
 constexpr std::size_t kKinds = 3;
 
+bool has_sets(const ForestView& forest) {
+    return forest.category_start.size() > 1;
+}
+
 std::span<const std::uint32_t> categories_of(const ForestView& forest, std::size_t node) {
     const auto set = static_cast<std::size_t>(forest.threshold[node]);
     const auto begin = static_cast<std::size_t>(forest.category_start[set]);
@@ -216,9 +221,17 @@ struct Columns {
     static Columns used(const ForestView& forest) {
         Columns columns;
         columns.numbers.fill(std::vector<std::uint32_t>(forest.n_features, kNoColumn));
-        for (std::size_t i = 0; i < forest.feature.size(); ++i) {
-            if (const Kind kind = kind_of<Node>(forest, i); kind != kNoSplit) {
-                columns.numbers[kind][static_cast<std::size_t>(forest.feature[i])] = 0;
+        if (!has_sets(forest)) {
+            std::vector<std::uint32_t> looked(std::size_t{forest.n_features} + 1, kNoColumn);
+            for (const std::int32_t feature : forest.feature) {
+                looked[static_cast<std::size_t>(std::max(feature, -1) + 1)] = 0;  // the first: leaves look at none
+            }
+            columns.numbers[kNumbers].assign(looked.begin() + 1, looked.end());
+        } else {
+            for (std::size_t i = 0; i < forest.feature.size(); ++i) {
+                if (const Kind kind = kind_of<Node>(forest, i); kind != kNoSplit) {
+                    columns.numbers[kind][static_cast<std::size_t>(forest.feature[i])] = 0;
+                }
             }
         }
         for (std::size_t kind = 0; kind < kKinds; ++kind) {
@@ -239,7 +252,7 @@ template <class Node>
 CategorySets sets_of(const ForestView& forest, std::vector<std::uint32_t>& numbers) {
     CategorySets sets;
     numbers.assign(forest.category_start.size(), 0);
-    for (std::size_t i = 0; i < forest.feature.size(); ++i) {
+    for (std::size_t i = 0; has_sets(forest) && i < forest.feature.size(); ++i) {
         if (kind_of<Node>(forest, i) == kInSets) {
             numbers[static_cast<std::size_t>(forest.threshold[i])] =
                 sets.add(categories_of(forest, i), (forest.flags[i] & kOthersLeft) != 0);
@@ -288,11 +301,39 @@ struct Writer {
     }
 };
 
+// Whether small or large nodes can hold a forest: it must not be too large for them.
+bool can_pack(const ForestView& forest, bool large) {
+    const std::uint64_t most_slots = large ? LargeNode::kMostSlots : SmallNode::kMostSlots;
+    for (std::size_t t = 0; t < forest.n_trees(); ++t) {
+        // Clusters leave a quarter of their slots free at the most.
+        if (static_cast<std::uint64_t>(forest.tree_start[t + 1] - forest.tree_start[t]) * 3 / 2 + 16 > most_slots) {
+            return false;
+        }
+    }
+    if (large) {
+        return true;
+    }
+    const auto fits = [](std::uint32_t category) { return category < SmallNode::kOthersInSets; };
+    return std::all_of(forest.category_sets.begin(), forest.category_sets.end(), fits) &&
+           (kKinds * std::size_t{forest.n_features} <= SmallNode::kMostColumns ||
+            Columns::used<SmallNode>(forest).features.size() <= SmallNode::kMostColumns);
+}
+
 template <class T>
 void copy_to(std::span<std::byte> buffer, std::size_t at, std::span<const T> values) {
     if (!values.empty()) {
         std::memcpy(buffer.data() + at, values.data(), values.size_bytes());
     }
+}
+
+// On all threads: memory that is new has to be brought by the system.
+void clear(std::span<std::byte> bytes, Work& work) {
+    const auto clear_part = [&](std::size_t i, std::size_t) {
+        const std::span<std::byte> part = bytes.subspan(i * kClearedAtOnce);
+        std::memset(part.data(), 0, std::min(part.size(), kClearedAtOnce));
+    };
+    const std::size_t n_parts = (bytes.size() + kClearedAtOnce - 1) / kClearedAtOnce;
+    n_parts == 1 ? clear_part(0, 0) : work.run(n_parts, clear_part);
 }
 
 template <class Node>
@@ -335,6 +376,7 @@ PackedBuffer pack(const ForestView& forest, std::span<const double> weights, con
     head.n_bytes = parts.end;
     PackedBuffer buffer(parts.end);
     const std::span<std::byte> bytes = buffer.bytes();
+    clear(bytes, work);
     std::memcpy(bytes.data(), &head, sizeof head);
     copy_to<std::uint32_t>(bytes, parts.columns, columns.features);
     copy_to<std::uint64_t>(bytes, parts.roots, roots);
@@ -405,29 +447,15 @@ PackedForest::PackedForest(std::span<const std::byte> buffer)
              at.operator()<std::uint32_t>(parts.lists, head_->n_listed)};
 }
 
-bool can_pack(const ForestView& forest, bool large) {
-    const std::uint64_t most_slots = large ? LargeNode::kMostSlots : SmallNode::kMostSlots;
-    for (std::size_t t = 0; t < forest.n_trees(); ++t) {
-        // Clusters leave a quarter of their slots free at the most.
-        if (static_cast<std::uint64_t>(forest.tree_start[t + 1] - forest.tree_start[t]) * 3 / 2 + 16 > most_slots) {
-            return false;
-        }
-    }
-    if (large) {
-        return true;
-    }
-    const auto fits = [](std::uint32_t category) { return category < SmallNode::kOthersInSets; };
-    return std::all_of(forest.category_sets.begin(), forest.category_sets.end(), fits) &&
-           Columns::used<SmallNode>(forest).features.size() <= SmallNode::kMostColumns;
-}
-
-PackedBuffer pack_forest(const ForestView& forest, std::span<const double> weights, bool large, const Verdict& verdict,
-                         Work& work) {
+std::optional<PackedBuffer> pack_forest(const ForestView& forest, std::span<const double> weights, bool large,
+                                        const Verdict& verdict, Work& work) {
     check_forest(forest);
     require(weights.empty() || weights.size() == forest.n_trees(), "weights and trees differ in number");
-    require(can_pack(forest, large), "this forest cannot be packed");
     require(std::none_of(forest.threshold.begin(), forest.threshold.end(), [](double t) { return t != t; }),
             "a threshold is not a number");
+    if (!can_pack(forest, large)) {
+        return std::nullopt;
+    }
     return large ? pack<LargeNode>(forest, weights, verdict, work) : pack<SmallNode>(forest, weights, verdict, work);
 }
 

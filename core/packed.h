@@ -21,6 +21,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -160,10 +161,10 @@ class PackedForest {
     CategorySetsView sets_;
 };
 
-// A buffer of zeros that begins where a line of the cache does.
+// A buffer that begins where a line of the cache does. It has no values yet: whoever makes it writes all of them.
 class PackedBuffer {
   public:
-    explicit PackedBuffer(std::size_t n_bytes) : bytes_(n_bytes, std::byte{0}) {}
+    explicit PackedBuffer(std::size_t n_bytes) : bytes_(n_bytes) {}
     std::span<std::byte> bytes() { return bytes_; }
     std::span<const std::byte> bytes() const { return bytes_; }
 
@@ -171,12 +172,10 @@ class PackedBuffer {
     LargeVector<std::byte> bytes_;
 };
 
-// Whether a forest can be packed with small or large nodes: it must not be too large for them.
-bool can_pack(const ForestView& forest, bool large);
-
-// `weights` of the trees' votes; empty: all 1. Throws std::invalid_argument where the arrays do not make a forest.
-PackedBuffer pack_forest(const ForestView& forest, std::span<const double> weights, bool large, const Verdict& verdict,
-                         Work& work);
+// None where the forest is too large for such nodes. `weights` of the trees' votes; empty: all 1. Throws
+// std::invalid_argument where the arrays do not make a forest.
+std::optional<PackedBuffer> pack_forest(const ForestView& forest, std::span<const double> weights, bool large,
+                                        const Verdict& verdict, Work& work);
 
 // Throws std::invalid_argument where a walk could leave the buffer or never end.
 void check_packed(std::span<const std::byte> buffer);

@@ -31,6 +31,8 @@ struct Leaves {
 class LeafTable {
   public:
     explicit LeafTable(const ForestView& forest) : forest_(forest) {
+        leaves_.numbers.reserve((forest.feature.size() + forest.n_trees()) / 2);  // a leaf more than splits, by tree
+        leaves_.values.reserve(forest.n_classes == 0 ? leaves_.numbers.capacity() : 0);
         std::size_t n_leaves = 0;
         for (std::size_t i = 0; i < forest.feature.size(); ++i) {
             if (forest.feature[i] < 0) {

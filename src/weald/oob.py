@@ -172,7 +172,7 @@ class OutOfBag:
         return judging.margins(self._averages, self._known()[0])
 
     def _winners(self) -> IntArray:
-        winners: IntArray = np.nan_to_num(self._averages).argmax(axis=1)
+        winners: IntArray = self._averages.argmax(axis=1)  # of a row that is unknown, all NaN: the first
         return winners
 
     # ----------------------------------------------------------------------------------------------------- errors
@@ -241,7 +241,7 @@ class OutOfBag:
         weights = None if (weight == 1).all() else weight
         if metric is None:
             if self.classes is not None:
-                return 1.0 - self._mean_error()
+                return 1.0 - self.error
             return _judge_numbers(truth, self._averages[self.mask], weight)[1]
         labels = truth if self.classes is None else self.classes[truth]
         if isinstance(metric, str):

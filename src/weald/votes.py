@@ -32,5 +32,5 @@ def average(forest: Forest, add_up: AddUp) -> FloatArray:
 
 def _divide(sums: FloatArray, n_trees: int | IntArray) -> FloatArray:
     counts = np.where(np.asarray(n_trees) > 0, n_trees, np.nan)
-    averages: FloatArray = (sums.T / counts).T
+    averages: FloatArray = sums / counts.reshape(counts.shape + (1,) * (sums.ndim - counts.ndim))
     return averages

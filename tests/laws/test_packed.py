@@ -212,3 +212,36 @@ def test_a_buffer_with_any_byte_changed_is_refused_or_harmless(criterion, size):
     for n_bytes in range(0, len(good), 7):
         with pytest.raises(ValueError, match="buffer"):
             engine.core.Packed(good[:n_bytes].copy())
+
+
+BROKEN = {  # features and right children of a tree; what is wrong
+    "one leaf more": ([0, -1, -1, -1], [2, 0, 0, 0], "one leaf more"),
+    "a leaf missing": ([0, 0, -1, -1], [2, 3, 0, 0], "one leaf more"),
+    "an unknown feature": ([3, -1, -1], [2, 0, 0], "feature"),
+    "a child before its parent": ([0, -1, -1], [1, 0, 0], "right child"),
+    "a child beyond the tree": ([0, -1, -1], [3, 0, 0], "right child"),
+    "a child in another's place": ([0, 0, -1, -1, -1], [2, 3, 0, 0, 0], "pre-order"),
+}
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_tree_that_is_none_is_not_packed(name, size):
+    features, right, what = BROKEN[name]
+    n = len(features)
+    arrays = {
+        "tree_start": np.array([0, n]),
+        "feature": np.array(features, dtype=np.int32),
+        "threshold": np.zeros(n),
+        "right": np.array(right, dtype=np.int32),
+        "flags": np.zeros(n, dtype=np.uint8),
+        "leaf_start": np.zeros(1, dtype=np.int64),
+        "leaf_class": np.empty(0, dtype=np.int32),
+        "leaf_weight": np.empty(0),
+        "value": np.zeros(n),
+        "category_start": np.zeros(1, dtype=np.int64),
+        "category_sets": np.empty(0, dtype=np.uint32),
+        "tree_weight": np.empty(0),
+    }
+    with pytest.raises(ValueError, match=what):
+        NATIVE.core.pack_forest(2, 0, arrays, size == "large", 1.0, False, 1)
