@@ -19,8 +19,9 @@ namespace weald {
 class Freed {
   public:
     // So many bytes will be freed in all. To look for free pages takes the longer, the more of them there are, those
-    // that were handed back before too: much memory is handed back in a few large parts.
-    void expect(std::size_t n_bytes) { much_ = std::max(kMuch, n_bytes / kParts); }
+    // that were handed back before too: much memory is handed back in a few large parts. And the pages of little
+    // memory would soon be asked for again, by the next trees.
+    void expect(std::size_t n_bytes) { much_ = std::max(kLittle, n_bytes / kParts); }
 
     // So many bytes were freed; any thread may say so.
     void add(std::size_t n_bytes) {
@@ -37,6 +38,7 @@ class Freed {
 
   private:
     static constexpr std::size_t kMuch = std::size_t{4} << 20;
+    static constexpr std::size_t kLittle = std::size_t{64} << 20;
     static constexpr std::size_t kParts = 32;
 
     std::size_t much_ = kMuch;

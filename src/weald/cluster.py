@@ -15,6 +15,7 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
+from queue import Empty, SimpleQueue
 from typing import Any
 
 import numpy as np
@@ -131,17 +132,14 @@ class Cluster:
 
     def each(self, futures: Sequence[Any]) -> Iterator[tuple[int, Any]]:
         """Yield results with their numbers, as they come. If this is left early, what is under way is cancelled."""
-        left = dict(enumerate(futures))
+        left, done = dict(enumerate(futures)), _note_when_done(futures)
         alone, last_look = 0.0, time.monotonic()
         try:
             while left:
-                ready = [i for i, future in left.items() if future.status != "pending"]
+                ready = _take(done, left)
                 yield from zip(ready, self._results([left.pop(i) for i in ready]), strict=True)
                 if ready:
                     alone, last_look = 0.0, time.monotonic()
-                    continue
-                with contextlib.suppress(TimeoutError, self._distributed.CancelledError):
-                    self._distributed.wait(list(left.values()), timeout=LOOK_EVERY, return_when="FIRST_COMPLETED")
                     continue
                 now = time.monotonic()
                 # A process that was stopped meanwhile, or a computer that slept, has not waited.
@@ -196,6 +194,29 @@ class Cluster:
             except TimeoutError:
                 if coming.done() or not self._are_at_work():
                     raise
+
+
+def _note_when_done(futures: Sequence[Any]) -> SimpleQueue[int]:
+    """Give a queue where each future notes its number when it is done.
+
+    To wait for the first of all that are left, again and again, would take the longer the more there are.
+    """
+    done: SimpleQueue[int] = SimpleQueue()
+    for i, future in enumerate(futures):
+        future.add_done_callback(lambda _, i=i: done.put(i))
+    return done
+
+
+def _take(done: SimpleQueue[int], left: dict[int, Any]) -> list[int]:
+    """Wait a while for futures that are left to be done: the numbers of those that are."""
+    noted = []
+    with contextlib.suppress(Empty):
+        noted.append(done.get(timeout=LOOK_EVERY))
+        while True:
+            noted.append(done.get_nowait())
+    if not noted:  # a client that is being closed notes nothing any more
+        return [i for i, future in left.items() if future.status != "pending"]
+    return [i for i in noted if i in left]
 
 
 def _gib(n_bytes: float) -> str:

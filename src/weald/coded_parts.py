@@ -24,6 +24,7 @@ from weald.cutting import Cuts, light
 from weald.engines.native import NativeEngine
 from weald.model import FloatArray, IntArray
 from weald.parts import Labels, Rows, count_bytes
+from weald.steadily import keep_memory_beside
 from weald.table import Table
 
 Array = npt.NDArray[Any]
@@ -205,6 +206,7 @@ def open_table(
         kept = vars(chunks[0])
         if "_table" not in kept:
             kept["_table"] = CodedTable(chunks, cuts, highs, rows, labels, n_threads)
+            keep_memory_beside(kept["_table"])  # tasks that grow trees of it need the same memory, one after the other
         table: CodedTable = kept["_table"]
         return table
 
