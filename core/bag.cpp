@@ -122,7 +122,10 @@ std::vector<std::uint32_t> BagDrawer::draw(std::uint64_t seed, std::uint32_t tre
         });
         first = last;
     }
-    return codes_.design.groups.empty() ? counts : spread(counts);
+    if (!codes_.design.groups.empty()) {
+        return spread(counts);
+    }
+    return counts;
 }
 
 // A row counts as often as its group was drawn, and as often again as it has copies.
