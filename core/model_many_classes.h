@@ -14,9 +14,9 @@
 #include "forest.h"
 #include "model_parts.h"
 #include "monotonic.h"
+#include "search_class_bins.h"
 #include "search_few_classes.h"
 #include "search_few_many.h"
-#include "search_gini_bins.h"
 #include "search_rows.h"
 
 namespace weald {
@@ -120,10 +120,10 @@ class ManyClassModel {
                     return FewOfManySearch<Criterion>(totals_, limits_, to_beat).run({codes, slotted_.data(), n});
                 }
             }
-            if (quick_ == Quick::many_by_gini && payloads == payloads_) {  // not some rows that stand for all
-                const CodeRange range = range_of(codes, n);
-                if (range.n_missing == 0) {
-                    return GiniBinSearch(totals_, limits_, bins_, {codes, slotted_.data(), n}, to_beat).run(range);
+            if constexpr (kHasBinScores<Criterion>) {
+                if (quick_ == Quick::many_by_bins && payloads == payloads_) {  // not some rows that stand for all
+                    return ClassBinSearch<Criterion>(totals_, limits_, bins_, {codes, slotted_.data(), n}, to_beat)
+                        .run(range_of(codes, n));
                 }
             }
         }
@@ -219,25 +219,23 @@ class ManyClassModel {
   private:
     using TwoScorer = TwoClassScorer<Criterion>;
 
-    // A node of few rows may have only two of the classes, or a criterion that goes by tallies; one of many rows may be
-    // counted by Gini: there are quick searches for these.
-    enum class Quick { no, few_of_two, few_of_many, many_by_gini };
+    // A node of few rows may have only two of the classes, or a criterion that goes by tallies; one of many rows, a
+    // criterion that scores bins: there are quick searches for these.
+    enum class Quick { no, few_of_two, few_of_many, many_by_bins };
 
     void choose_search(const Payload* payloads, std::uint32_t n) {
         quick_ = Quick::no;
-        const std::size_t n_slots = totals_.classes.size();
         const bool is_few = n <= kMostSorted;
         const bool is_counted = totals_.weight == static_cast<std::uint64_t>(totals_.size);
-        if (is_few && n_slots == 2 && totals_.size <= FewRowsSearch<TwoScorer>::kMostDraws) {
+        if (is_few && totals_.classes.size() == 2 && totals_.size <= FewRowsSearch<TwoScorer>::kMostDraws) {
             const std::array<std::uint64_t, 2> scales{scales_[totals_.classes[0]], scales_[totals_.classes[1]]};
             two_total_ = totals_.weights[0] / scales[0] | totals_.weights[1] / scales[1] << 32;
             two_ = TwoScorer(two_total_, scales, limits_);
             quick_ = Quick::few_of_two;
         } else if (is_few && is_counted && is_for_tally()) {
             quick_ = Quick::few_of_many;
-        } else if (std::is_same_v<Criterion, Gini> && is_counted && totals_.size < GiniBinSearch::kMostDraws &&
-                   GiniBinSearch::is_for(n_slots, n)) {
-            quick_ = Quick::many_by_gini;
+        } else if (is_counted && is_for_bins(n)) {
+            quick_ = Quick::many_by_bins;
         }
         if (quick_ != Quick::no && slot_rows(payloads, n) > few::kMostCount && quick_ == Quick::few_of_many) {
             quick_ = Quick::no;
@@ -247,6 +245,13 @@ class ManyClassModel {
     bool is_for_tally() const {
         if constexpr (kHasTally<Criterion>) {
             return totals_.size <= Tally<Criterion>::kMostDraws && totals_.classes.size() <= few::kMostSlots;
+        }
+        return false;
+    }
+    bool is_for_bins(std::uint32_t n) const {
+        if constexpr (kHasBinScores<Criterion>) {
+            return totals_.size < BinScores<Criterion>::kMostDraws &&
+                   ClassBinSearch<Criterion>::is_for(totals_.classes.size(), n);
         }
         return false;
     }
@@ -275,7 +280,7 @@ class ManyClassModel {
     Limits limits_;
     std::vector<std::uint64_t> of_class_;  // zero between two nodes
     RowScratch scratch_;
-    GiniBinScratch bins_;
+    ClassBinScratch bins_;
     Left left_;
     std::vector<std::uint64_t> right_;
 };

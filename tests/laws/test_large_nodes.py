@@ -93,6 +93,22 @@ def test_cuts_that_all_gain_nothing_are_decided_as_the_definition_says(criterion
         hold_against_definition(Case(table, growth, n_trees=1))
 
 
+@pytest.mark.parametrize("bootstrap", [False, True])
+@pytest.mark.parametrize("n_classes", [3, 7, 40])
+@pytest.mark.parametrize("criterion", [criterion for criterion in CRITERIA if is_of_classes(criterion)])
+def test_cuts_that_nearly_tie_are_decided_as_the_definition_says(criterion, n_classes, bootstrap):
+    """Classes that read the same from both ends: each cut has a twin, and in a bag one that is nearly as good."""
+    for n_rows in (300, 1100):
+        rng = np.random.default_rng(n_rows)
+        half = rng.integers(0, n_classes, n_rows // 2) * rng.integers(0, 2, n_rows // 2)
+        target = rng.permutation(n_classes)[np.concatenate([half, half[::-1]])]
+        values = np.arange(n_rows)
+        X = np.column_stack([values, -values, values // 7, values[::-1] ** 2]).astype(float)
+        table = Table(X, target.astype(np.int32), n_classes, None, True, n_rows)
+        growth = make_growth(table, criterion, max_features=3, max_depth=3, bootstrap=bootstrap)
+        hold_against_definition(Case(table, growth, n_trees=1))
+
+
 @pytest.mark.sanitize
 @pytest.mark.parametrize("class_weight", ["given", "table", "bag"])
 @pytest.mark.parametrize(("criterion", "n_classes"), [f for f in FAMILIES if f[1]])
