@@ -86,6 +86,9 @@ nb::tuple bind_sum_votes_out_of_bag(const Packed& packed, const Codes& codes, co
         (n_trees && n_trees->size() != matrix.n_rows)) {
         throw std::invalid_argument("these are not the rows or the trees that were grown together");
     }
+    if (codes.classes.empty() && codes.numbers.empty()) {
+        throw std::invalid_argument("these codes have no targets to compare with");
+    }
     const std::vector<Drawn> trees = drawn_trees(growths, origins);
     const auto suits = [&](const Vector<std::uint64_t>& out) { return out.size() == matrix.n_rows; };
     if (!outside.empty() && (outside.size() != (trees.size() + kBagsAtOnce - 1) / kBagsAtOnce ||

@@ -49,3 +49,13 @@ def test_without_a_bag_rows_count_as_often_as_they_weigh(engine, weights):
 def test_one_row_is_drawn_every_time(engine):
     table = make_table(1, ("many",), 2)
     assert bags(engine, table, make_growth(table, "gini", n_draws=1000)).tolist() == [[1000], [1000]]
+
+
+@engines
+def test_what_bags_are_drawn_from_has_no_numbers_to_compare_with(engine):
+    table = make_table(40, ("many",), 0)
+    growth = make_growth(table, "squared_error")
+    coded = engine.code(table, 0, 1, None)
+    forest = engine.grow(coded, growth, 0, 0, 2, 1, None)
+    with pytest.raises(ValueError, match="no targets"):
+        engine.sum_votes_out_of_bag(engine.bag_source(coded), growth, forest, table.X, "soft")
