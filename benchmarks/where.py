@@ -18,7 +18,6 @@ BINS = {"": {}, " 255": {"max_bins": 255}}
 # Nodes are counted by their draws. Two draws are the least that can be divided.
 SIZES = (2, 5, 33, 257, 4097)
 NAMES = ("2 to 4", "5 to 32", "33 to 256", "257 to 4,096", "more")
-TREES = 10
 
 
 def run(name, n_rows, n_trees, parameters):
@@ -38,10 +37,10 @@ def run(name, n_rows, n_trees, parameters):
 
 def best_times(name, bins, given):
     """Return the best seconds by the least size of a node that is divided; the last is that of no division at all."""
-    best = {}
+    best, n_trees = {}, given.trees or data.DATA_SETS[name].n_trees
     for _ in range(given.repeats):
         for size in (*SIZES, 2**31 - 1):
-            seconds = measure.afresh(run, name, given.rows, given.trees, BINS[bins] | {"min_samples_split": size})
+            seconds = measure.afresh(run, name, given.rows, n_trees, BINS[bins] | {"min_samples_split": size})
             measure.say(f"{name}{bins}, nodes from {size:,}: {seconds:.3f} s")
             best[size] = min(best.get(size, seconds), seconds)
     return list(best.values())
@@ -62,14 +61,14 @@ Shares of a fit's time with one thread: reading, coding and drawing bags, then n
 
 {table}
 
-{repeats}, {trees} trees. Measured with `benchmarks/where.py` on
+{repeats}, {trees}. Measured with `benchmarks/where.py` on
 {machine}."""
 
 
 def main():
     parser = measure.options(__doc__)
     parser.add_argument("--data", default=",".join(SHOWN), help="names with commas")
-    parser.add_argument("--trees", type=int, default=TREES)
+    parser.add_argument("--trees", type=int, help="instead of those of each data set")
     parser.add_argument("--rows", type=int, help="use no more for training")
     given = parser.parse_args()
     if given.quick:
@@ -82,7 +81,7 @@ def main():
     text = TEXT.format(
         table=measure.markdown(header, rows),
         repeats=measure.best_of(given),
-        trees=given.trees,
+        trees=f"{given.trees} trees" if given.trees else "as many trees as in the README's table",
         machine=measure.describe_machine("weald"),
     )
     measure.publish(given, "where", text)
