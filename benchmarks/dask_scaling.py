@@ -1,6 +1,6 @@
 """How much faster is a forest on more workers, and what does the cluster itself cost? On 1,000,000 x 28.
 
-    python benchmarks/dask_scaling.py [--workers 1,2] [--threads 1] [--rows 1000000] [--trees 100] [--peers]
+    python benchmarks/dask_scaling.py [--workers 1,2] [--threads 1] [--rows 1000000] [--trees 100] [--calm] [--peers]
                                       [--write] [--block scaling]
 
 Each number of workers has a `LocalCluster` of its own: processes of some threads each, with the partitions of the table
@@ -8,8 +8,9 @@ in their memory. The same forest is grown by the local engine on as many threads
 the cluster takes longer, less the time in which codes travel (the longest of any worker). Whole trees are dealt out, so
 at the end some workers wait; with few trees that would be most of what there is to see. So there are as many as by
 default. Stages are told apart by their tasks: each ends with its last task. Bytes are counted where they are written,
-between workers, and to and from this process, in which client and scheduler live. `--peers` measures others on the last
-of these clusters, those that are installed, with trees of a depth that all of them can bear.
+between workers, and to and from this process, in which client and scheduler live. `--calm` adds a cluster, with the
+most workers, whose processes do not watch themselves: what Dask takes for that is overhead, too. `--peers` measures
+others on the last of the ordinary clusters, those that are installed, with trees of a depth that all of them can bear.
 
 It needs no network. Beside weald: dask, distributed, cloudpickle, click, fsspec, locket, msgpack, packaging, partd,
 psutil, pyyaml, sortedcontainers, tblib, toolz, tornado, urllib3, zict; and joblib, numpy, scipy, scikit-learn,
@@ -30,12 +31,15 @@ import data  # noqa: E402
 import measure  # noqa: E402
 
 sys.path[:] = [path for path in sys.path if path != FOLDER]  # or Dask would take sparse.py for a package that it knows
+import dask  # noqa: E402
 import dask.array as da  # noqa: E402
 import distributed  # noqa: E402
 import joblib  # noqa: E402
 from distributed.comm.tcp import TCP  # noqa: E402
 
 PAGE = measure.ROOT / "docs" / "clusters.md"
+CALM = {"distributed.worker.profile.enabled": False, "distributed.admin.tick.interval": "500ms"}
+IDLE = 2.0  # seconds in which nothing is to be done
 
 
 def count_what_is_written():
@@ -110,8 +114,9 @@ def union(intervals):
 class Cluster:
     """A cluster of so many processes, and the data on it."""
 
-    def __init__(self, n_workers, n_threads, X, y):
+    def __init__(self, n_workers, n_threads, X, y, *, calm):
         self.stack = contextlib.ExitStack()
+        self.stack.enter_context(dask.config.set(CALM if calm else {}))
         self.local = self.stack.enter_context(
             distributed.LocalCluster(
                 n_workers=n_workers, threads_per_worker=n_threads, processes=True, dashboard_address=None,
@@ -124,6 +129,16 @@ class Cluster:
         self.X, self.y = self.client.persist(lazy)
         distributed.wait([self.X, self.y])
         self.small = self.X[:2000].persist(), self.y[:2000].persist()
+
+    def cpu_seconds(self):
+        """CPU seconds of all workers so far."""
+        return sum(self.client.run(tell_cpu_seconds).values())
+
+    def idle_share(self):
+        """Which share of a core a worker takes when there is nothing to do."""
+        began = self.cpu_seconds()
+        time.sleep(IDLE)
+        return (self.cpu_seconds() - began) / IDLE / len(self.local.workers)
 
     def close(self):
         """Let the processes end."""
@@ -139,13 +154,14 @@ def fit_weald(cluster, n_trees):
     before = cluster.client.run(tell_what_was_written)
     count_what_is_written()
     forest = weald.RandomForestClassifier(n_estimators=n_trees, **how)
-    cpu, cpu_here = cluster.client.run(tell_cpu_seconds), tell_cpu_seconds()
+    idle = cluster.idle_share()
+    cpu, cpu_here = cluster.cpu_seconds(), tell_cpu_seconds()
     with distributed.get_task_stream(cluster.client) as noted:
         began = time.time()  # Dask notes this clock
         seconds = measure.clock(lambda: forest.fit(cluster.X, cluster.y))
         stages = (began, time.time())
     cpu_here = tell_cpu_seconds() - cpu_here
-    cpu = sum(cluster.client.run(tell_cpu_seconds).values()) - sum(cpu.values())
+    cpu = cluster.cpu_seconds() - cpu
     out = TCP.n_written
     told = {
         name: [now - then for now, then in zip(counts, before[name], strict=True)]
@@ -157,7 +173,7 @@ def fit_weald(cluster, n_trees):
     return {
         "seconds": seconds, "moving": stages.moving, "between": between, "out": out, "in": to_here,
         "forest": forest.forest_.n_bytes, "stages": stages, "print": forest.forest_.fingerprint(),
-        "cpu": {"workers": cpu, "client and scheduler": cpu_here},
+        "cpu": {"workers": cpu, "client and scheduler": cpu_here}, "idle": idle,
     }  # fmt: skip
 
 
@@ -239,8 +255,14 @@ CPU seconds, with what the system does for memory that is used for the first tim
 
 {cpu}
 
+A worker that has nothing to do takes {idle} of a core. {calm}
+
 {peers}Measured {repeats} with `benchmarks/dask_scaling.py` on
 {machine}."""
+
+CALM_TEXT = """\
+Calm workers do not watch themselves, and take {idle} of it
+(`distributed.worker.profile.enabled: false`, `distributed.admin.tick.interval: 500ms`)."""
 
 PEERS_TEXT = """\
 Others on the same cluster of {workers} workers, {trees} trees of depth {depth} from the same table; those that divide
@@ -255,10 +277,10 @@ def megabytes(n_bytes):
     return f"{n_bytes / 1e6:,.1f} MB"
 
 
-def measure_workers(n_workers, X, y, given, *, peers):
+def measure_workers(n_workers, X, y, given, *, calm=False, peers=False):
     """Return the best local fit, the best one on a cluster, and what peers take."""
     local = [fit_local(X, y, n_workers * given.threads, given.trees) for _ in range(given.repeats)]
-    cluster = Cluster(n_workers, given.threads, X, y)
+    cluster = Cluster(n_workers, given.threads, X, y, calm=calm)
     there = [fit_weald(cluster, given.trees) for _ in range(given.repeats)]
     found = measure_peers(cluster, X, y, given) if peers else {}
     cluster.close()
@@ -269,8 +291,25 @@ def measure_workers(n_workers, X, y, given, *, peers):
     return *best, found
 
 
-def table_of_stages(numbers, runs):
-    """Seconds by stage for each number of workers; bytes for the last."""
+def table_of_runs(names, runs):
+    """Seconds and bytes of each kind of cluster, beside the local engine."""
+    header = [
+        "workers", "local engine", "cluster", "codes travel", "overhead beyond it", "between workers", "to the client"
+    ]  # fmt: skip
+    rows = [
+        [
+            name, measure.digits(local["seconds"]), measure.digits(there["seconds"]),
+            measure.digits(there["moving"], 2),
+            f"{(there['seconds'] - there['moving']) / local['seconds'] - 1:+.0%}", megabytes(there["between"]),
+            f"{megabytes(there['in'])} (forest {megabytes(there['forest'])})",
+        ]
+        for name, (local, there) in zip(names, runs, strict=True)
+    ]  # fmt: skip
+    return measure.markdown(header, rows)
+
+
+def table_of_stages(names, runs):
+    """Seconds by stage for each kind of cluster; bytes for the last."""
     order = [*list(STAGES)[:-1], TRAVEL, "grow trees", BRING]
     last = runs[-1]
     size = last["stages"].bytes | {TRAVEL: last["between"], BRING: last["in"]}
@@ -278,14 +317,20 @@ def table_of_stages(numbers, runs):
         [stage, *(measure.digits(run["stages"].seconds[stage], 2) for run in runs), megabytes(size[stage])]
         for stage in order
     ]
-    return measure.markdown(["stage", *(f"seconds, {n} worker{'s' * (n > 1)}" for n in numbers), "bytes"], rows)
+    return measure.markdown(["stage", *(f"seconds, {workers(name)}" for name in names), "bytes"], rows)
 
 
-def table_of_cpu(numbers, local, runs):
-    """CPU seconds of the local engine, the workers and the client, for each number of workers."""
-    rows = [["local engine", *(measure.digits(run["cpu"]) for run in local)]]
-    rows += [[who, *(measure.digits(run["cpu"][who]) for run in runs)] for who in runs[0]["cpu"]]
-    return measure.markdown(["CPU seconds", *(f"{n} worker{'s' * (n > 1)}" for n in numbers)], rows)
+def table_of_cpu(names, runs):
+    """CPU seconds of the local engine, the workers and the client, for each kind of cluster."""
+    rows = [["local engine", *(measure.digits(local["cpu"]) for local, _ in runs)]]
+    rows += [[who, *(measure.digits(there["cpu"][who]) for _, there in runs)] for who in runs[0][1]["cpu"]]
+    return measure.markdown(["CPU seconds", *(workers(name) for name in names)], rows)
+
+
+def workers(name):
+    """Say how many there are, and of which kind."""
+    number, *kind = name.split(", ")
+    return " ".join([number, *kind, "worker" if number == "1" else "workers"])
 
 
 def table_of_peers(given, n_workers, found):
@@ -305,6 +350,7 @@ def main():
     parser.add_argument("--trees", type=int, default=100)
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--data", default="collisions")
+    parser.add_argument("--calm", action="store_true", help="also with workers that do not watch themselves")
     parser.add_argument("--peers", action="store_true")
     parser.add_argument("--block", default="scaling", help="of the page, for --write: scaling or scaling-peers")
     parser.add_argument("--peer-trees", type=int, default=10)
@@ -314,39 +360,27 @@ def main():
     if given.quick:
         given.trees, given.rows, given.data = 4, 500, "small"
     X, y, _, _ = data.load(given.data, given.rows)
-    header = [
-        "workers",
-        "local engine",
-        "cluster",
-        "codes travel",
-        "overhead beyond it",
-        "between workers",
-        "to the client",
-    ]
-    rows, here, runs, numbers, peers = [], [], [], [int(n) for n in given.workers.split(",")], {}
-    for n_workers in numbers:
-        began = time.perf_counter()
-        local, there, peers = measure_workers(n_workers, X, y, given, peers=given.peers and n_workers == numbers[-1])
-        overhead = (there["seconds"] - there["moving"]) / local["seconds"] - 1
-        runs.append(there)
-        here.append(local)
-        rows.append(
-            [
-                n_workers, measure.digits(local["seconds"]), measure.digits(there["seconds"]),
-                measure.digits(there["moving"], 2), f"{overhead:+.0%}", megabytes(there["between"]),
-                f"{megabytes(there['in'])} (forest {megabytes(there['forest'])})",
-            ]
-        )  # fmt: skip
-        measure.say(f"{n_workers} workers took {time.perf_counter() - began:.0f} s; written from here: {there['out']}")
+    kinds = [(int(n), False) for n in given.workers.split(",")]
+    kinds += [(kinds[-1][0], True)] if given.calm else []
+    names, runs, peers = [], [], {}
+    for n_workers, calm in kinds:
+        names.append(f"{n_workers}, calm" if calm else f"{n_workers}")
+        with_peers = given.peers and (n_workers, calm) == kinds[-1 - given.calm]
+        local, there, found = measure_workers(n_workers, X, y, given, calm=calm, peers=with_peers)
+        runs.append((local, there))
+        peers |= found
+    idle = [f"{there['idle']:.1%}" for _, there in runs]
     text = TEXT.format(
-        table=measure.markdown(header, rows),
-        stages=table_of_stages(numbers, runs),
-        cpu=table_of_cpu(numbers, here, runs),
+        table=table_of_runs(names, runs),
+        stages=table_of_stages(names, [there for _, there in runs]),
+        cpu=table_of_cpu(names, runs),
+        idle=idle[-1 - given.calm],
+        calm=CALM_TEXT.format(idle=idle[-1]) if given.calm else "",
         trees=given.trees,
         rows=len(y),
         columns=X.shape[1],
         threads="one thread" if given.threads == 1 else f"{given.threads} threads",
-        peers=table_of_peers(given, numbers[-1], peers) if peers else "",
+        peers=table_of_peers(given, kinds[-1][0], peers) if peers else "",
         repeats="once" if given.repeats == 1 else f"{given.repeats} times, the best counts,",
         machine=measure.describe_machine(
             "weald", "dask", "distributed", "scikit-learn", "xgboost", "xgboost-cpu", "lightgbm"

@@ -14,11 +14,12 @@ import data
 import measure
 
 from weald import RandomForestClassifier
-from weald.cluster import AT_ONCE, COLUMNS_TO_CUT
-from weald.coded_parts import bytes_on_a_worker
+from weald.cluster import AT_ONCE
+from weald.coding_there import COLUMNS_TO_CUT
 from weald.cutting import SAMPLE_SIZE
 from weald.engines.native import NativeEngine
 from weald.params import count_bins
+from weald.portions import bytes_on_a_worker
 from weald.table import read_table
 
 PAGE = measure.ROOT / "docs" / "clusters.md"
@@ -70,7 +71,7 @@ def plan(n_rows, n_columns, found, given):
     return [
         f"{n_rows:,}",
         gigabytes(codes),
-        gigabytes(bytes_on_a_worker(n_rows, widths, given.threads)),
+        gigabytes(bytes_on_a_worker(n_rows, widths, given.threads, classes=True)),
         rounds,
         gigabytes(settle),
         gigabytes(codes * (given.workers - 1)),

@@ -117,12 +117,6 @@ def test_errors_of_blocks_of_rows_add_up(kind):
     assert reading.table.n_rows == 300
 
 
-def test_more_rows_and_wider_codes_need_more_memory():
-    need = coded_parts.bytes_on_a_worker
-    assert need(1000, [1] * 8, 1) < need(1000, [2] * 8, 1) < need(2000, [2] * 8, 1) < need(2000, [2] * 8, 4)
-    assert need(10**6, [2] * 28, 2) == 10**6 * (2 * 56 + 64 + 50 + 96)
-
-
 def test_a_collection_is_told_by_its_graph():
     assert not lazily.is_lazy(np.zeros((2, 2)))
 

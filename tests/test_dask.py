@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import weald
-from weald import ClusterError, DataError, ParameterError, cluster, cutting, progress
+from weald import ClusterError, DataError, ParameterError, cluster, coding_there, cutting, progress
 from weald import dask as on_cluster
 
 delayed = pytest.importorskip("dask").delayed
@@ -116,6 +116,22 @@ def test_a_large_table_is_cut_by_a_sample(client):
     model = on_cluster.RandomForestClassifier(**kwargs).fit(*lazy)
     assert model.forest_.fingerprint() == local.forest_.fingerprint()
     assert model.forest_.origins == local.forest_.origins  # the same codes of the same rows
+
+
+def test_a_sample_of_rows_that_are_alike_is_found_at_the_second_look(client, monkeypatch):
+    n_rows, looks = 900_000, []
+    X = np.random.default_rng(0).integers(0, 2, (n_rows, 1)).astype(float)  # 29 % of all hashes are low, but no row's
+    y = X[:, 0].astype(int)
+    settle = coding_there.Coding._settle_sample
+    monkeypatch.setattr(
+        coding_there.Coding, "_settle_sample", lambda self, times: looks.append(times) or settle(self, times)
+    )
+    local = weald.RandomForestClassifier(2, random_state=0).fit(X, y)
+    model = on_cluster.RandomForestClassifier(2, random_state=0)
+    model.fit(da.from_array(X, chunks=(300_000, 1)), da.from_array(y, chunks=300_000))
+    assert looks == [1, 16]
+    assert model.forest_.fingerprint() == local.forest_.fingerprint()
+    assert model.forest_.origins == local.forest_.origins
 
 
 def test_shuffled_rows_give_the_same_forest(client):

@@ -1,48 +1,56 @@
-"""Trees are dealt out so that everybody has as much to do."""
+"""Tasks are taken in the order in which they were dealt out, and what tells of the error comes before more trees."""
 
+import numpy as np
 import pytest
 
-from weald.dealing import _divide, _portion
+import weald
+from weald import progress
+from weald.portions import portion
+
+da = pytest.importorskip("dask.array")
+distributed = pytest.importorskip("distributed")
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default"), pytest.mark.xdist_group("dask")]
+N_ROWS = 20_000
 
 
-@pytest.mark.parametrize(("n_things", "n_pieces"), [(20, 8), (20, 20), (7, 3), (100, 64), (3, 8), (40, 1)])
-def test_pieces_are_neighbours_and_hold_everything(n_things, n_pieces):
-    pieces = _divide(range(n_things), n_pieces)
-    assert [thing for piece in pieces for thing in piece] == list(range(n_things))
-    assert len(pieces) == min(n_things, n_pieces)
+def start(n_workers):
+    return distributed.LocalCluster(
+        n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit="2GiB"
+    )
 
 
-@pytest.mark.parametrize("n_rows", [1, 1000, 100_000, 1_000_000, 100_000_000])
-@pytest.mark.parametrize(("n_trees", "n_tasks"), [(20, 8), (100, 64), (3, 8), (500, 4), (7, 1)])
-def test_tasks_hold_all_trees_in_their_order(n_rows, n_trees, n_tasks):
-    portions = _portion(range(5, 5 + n_trees), n_rows, n_tasks)
-    assert [tree for portion in portions for tree in portion] == list(range(5, 5 + n_trees))
-    assert len(portions) >= min(n_trees, n_tasks)
+def fit(n_trees, **how):
+    """Fit a forest on the cluster of the client in scope: what was told of it as it grew."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(N_ROWS, 6))
+    y = (X[:, 0] + rng.normal(size=N_ROWS) > 0).astype(int)
+    heard = []
+    with progress.listening(heard.append):
+        weald.RandomForestClassifier(n_trees, random_state=0, engine="dask", **how).fit(
+            da.from_array(X, chunks=(7000, 6)), da.from_array(y, chunks=7000)
+        )
+    return heard
 
 
-def test_tasks_are_smaller_towards_the_end():
-    sizes = [len(portion) for portion in _portion(range(100), 1_000_000, 8)]
-    assert sizes == sorted(sizes, reverse=True)
-    assert sizes[0] > 1
-    assert sizes[-8:] == [1] * 8
+def test_one_worker_takes_large_tasks_first_and_small_ones_last():
+    with start(1) as local, distributed.Client(local):
+        done = [growing.n_done for growing in fit(60)]
+    assert np.diff([0, *done]).tolist() == [len(trees) for trees in portion(range(60), N_ROWS, 4)]
 
 
-def test_trees_of_long_tables_have_tasks_of_their_own():
-    assert all(len(portion) == 1 for portion in _portion(range(100), 10_000_000, 8))
+def test_the_error_so_far_is_known_before_all_trees_have_grown():
+    with start(2) as local, distributed.Client(local):
+        heard = fit(160, oob_score=True)
+    assert any(growing.error is not None for growing in heard if growing.n_done < 160)
 
 
-def test_trees_of_short_tables_are_not_a_task_each():
-    assert len(_portion(range(1000), 100, 8)) <= 9
-
-
-def lag(n_trees, n_workers):
-    """Let whoever is free take the next task: how many trees the last has grown while others had nothing to do."""
-    done = [0] * n_workers
-    for portion in _portion(range(n_trees), 1_000_000, 4 * n_workers):
-        done[done.index(min(done))] += len(portion)
-    return max(done) - min(done)
-
-
-@pytest.mark.parametrize(("n_trees", "n_workers"), [(20, 2), (20, 4), (100, 16), (100, 2), (500, 3)])
-def test_nobody_waits_for_longer_than_a_tree_takes(n_trees, n_workers):
-    assert lag(n_trees, n_workers) <= 1
+def test_all_workers_have_as_much_to_do():
+    """When the first trees are due the codes are in one place: without a wish all of them would grow there."""
+    with start(2) as local, distributed.Client(local) as client:
+        with distributed.get_task_stream(client) as noted:
+            fit(64)
+        growing = [task["worker"] for task in noted.data if distributed.utils.key_split(task["key"]) == "grow_trees"]
+        n_tasks = [growing.count(name) for name in client.scheduler_info()["workers"]]
+    assert sum(n_tasks) == len(portion(range(64), N_ROWS, 8))
+    assert min(n_tasks) >= sum(n_tasks) // 4

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import weald
-from weald import resident, storing
+from weald import resident, stored, storing
 
 on_linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells")
 
@@ -54,3 +54,22 @@ def test_ranking_lets_go_of_the_codes_of_all_columns(tmp_path, monkeypatch):
     monkeypatch.setattr(storing, "watch_pages", lambda maps: seen.append(maps) or resident.watch_pages(maps))
     weald.codes.from_chunks(lambda: [(X, X[:, 0])], folder=tmp_path)
     assert [[type(mapped) for mapped in maps] for maps in seen] == [[mmap.mmap] * 4]
+
+
+def test_growing_lets_go_of_the_codes_and_grows_the_same_forest(tmp_path, monkeypatch):
+    rng, n_told = np.random.default_rng(0), []
+    X, y = rng.normal(size=(3000, 4)), rng.normal(size=3000)
+    store = weald.codes.from_chunks(lambda: [(X, y)], folder=tmp_path)
+
+    def watch_closely(maps, watch):
+        tell = resident.watch_pages(maps, watch)
+        tell(0.0)
+        n_told.append(maps)
+        return tell
+
+    monkeypatch.setattr(stored, "watch_pages", watch_closely)
+    monkeypatch.setattr(resident, "MAPPED_ROOM", 0)
+    model = weald.RandomForestRegressor(3, random_state=0).fit(store)
+    assert n_told == [[store._mapped]]
+    in_memory = weald.RandomForestRegressor(3, random_state=0).fit(X, y)
+    assert model.forest_.fingerprint() == in_memory.forest_.fingerprint()

@@ -233,14 +233,3 @@ def _codes(chunks: Sequence[Chunk], feature: int, begin: int, end: int) -> IntAr
             pieces.append(chunk.columns[feature].unpack()[max(0, begin - first) : end - first])
         first = last
     return np.concatenate(pieces)
-
-
-def bytes_on_a_worker(n_rows: int, widths: Sequence[int], n_threads: int) -> int:
-    """Estimate how much memory a worker needs: the codes as they came, ranked, and by row; then what is made of them.
-
-    The codes by row have two bytes a cell, and are left out where some have four. Ranking takes 110 bytes a row, of
-    which 50 stay; a tree that grows takes 48, and each thread grows one. (Measured at 1,000,000 x 28.)
-    """
-    padded = -(-len(widths) // 8) * 8
-    by_row = 0 if max(widths) == 4 else 2 * padded
-    return n_rows * (2 * sum(widths) + by_row + max(110, 50 + 48 * n_threads))

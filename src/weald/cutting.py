@@ -104,13 +104,15 @@ def _bits(values: npt.NDArray[Any]) -> Hashes:
     return bits
 
 
-def sample_values(table: Table, labels: Labels, highest: int) -> Weighed:
-    """Take the sampled values of all columns that are numbers."""
-    sampled = None
-    if highest != NO_LIMIT:
+def sample_values(table: Table, labels: Labels, highest: int | None) -> Weighed:
+    """Take the sampled values of all columns that are numbers; none of them if the sample is not known yet."""
+    sampled, nothing = None, np.empty(0, np.uint32)
+    if highest is None:
+        sampled = nothing
+    elif highest != NO_LIMIT:
         sampled = np.flatnonzero(hash_values(table) <= np.uint64(highest)).astype(np.uint32)
     lengths = None if table.weight is None else labels.lengths(table.weight, table.n_rows)
-    engine, nothing = NativeEngine(), np.empty(0, np.uint32)
+    engine = NativeEngine()
     found = []
     for f in range(table.n_features):
         values, weights = engine.weigh_values(table.X, f, nothing if f in table.categorical else sampled, lengths)

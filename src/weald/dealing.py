@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 
 from weald import progress
-from weald.cluster import CodedOnCluster, n_threads_here
+from weald.cluster import n_threads_here
 from weald.coded_parts import Chunk, CodedTable, Highs, open_table, read_block
+from weald.coding_there import CodedOnCluster
 from weald.cutting import Cuts
 from weald.engines.door import OutOfBagVotes
 from weald.engines.native import Errors, NativeEngine
@@ -26,11 +27,11 @@ from weald.joining import Joining, Trees, join
 from weald.model import Bags, Forest, IntArray
 from weald.params import Growth
 from weald.parts import Labels, Rows
+from weald.portions import divide, portion
 from weald.progress import Growing
 from weald.prune import prune_forest
 
 TASKS_PER_THREAD = 4  # at least: the more, the less is lost with a worker
-ROWS_PER_TASK = 1 << 18, 1 << 22  # of all its trees: less would not be worth a task, more would be lost with a worker
 BLOCK_BYTES = 1 << 28  # of values that a vote reads
 
 
@@ -128,7 +129,7 @@ class Dealer:
         """Grow trees and, if wanted, let them speak as they come; tell those who watch."""
         dealt = self._deal(first, n_trees)
         said, told = None, []
-        sets = _divide(dealt, self.n_threads * TASKS_PER_THREAD) if judged else []
+        sets = divide(dealt, self.n_threads * TASKS_PER_THREAD) if judged else []
         for of_set in sets:  # rows are read anew for each, so there are no more than are worth it
             outside = self._draw([(None, self.model.seed_, tree) for _, trees in of_set for tree in trees])
             said = self._vote([task for task, _ in of_set], outside, said, 0)
@@ -155,20 +156,18 @@ class Dealer:
         Dask puts a task where its data are, and the codes are nowhere or in one place when the first trees are due.
         So each task says where it would be grown if all workers had as much to do.
         """
-        model, seats = self.model, cycle(self.cluster.seats() or [None])
-        portions = _portion(range(first, first + n_trees), self.coded.labels.n_rows, self.n_threads * TASKS_PER_THREAD)
+        seats = cycle(self.cluster.seats() or [None])
+        portions = portion(range(first, first + n_trees), self.coded.labels.n_rows, self.n_threads * TASKS_PER_THREAD)
+        # Dask takes tasks of one priority in any order, and large ones might come last.
         return [
-            (
-                self.coded.submit(
-                    grow_trees,
-                    *(model.growth_, model.seed_, trees[0], len(trees), model.ccp_alpha),
-                    priority=-i / len(portions),  # Dask takes tasks of one priority in any order: large ones last
-                    wish=next(seats),
-                ),
-                trees,
-            )
+            (self._grow(trees, priority=-i / len(portions), wish=next(seats)), trees)
             for i, trees in enumerate(portions)
         ]
+
+    def _grow(self, trees: range, priority: float, wish: str | None) -> Any:
+        model = self.model
+        what = (model.growth_, model.seed_, trees[0], len(trees), model.ccp_alpha)
+        return self.coded.submit(grow_trees, *what, priority=priority, wish=wish)
 
     def _draw(self, named: Sequence[tuple[Bags | None, int, int]]) -> Any:
         return self.coded.submit(draw_outside, self.model.growth_, named, priority=1)
@@ -238,29 +237,6 @@ class Dealer:
 def length_of_line(rows: Rows, labels: Labels) -> int:
     """Add up the lengths of all rows on the line of weights."""
     return int(labels.lengths(rows.weight, len(rows.target)).sum(dtype=np.uint64))
-
-
-def _portion(trees: range, n_rows: int, n_tasks: int) -> list[range]:
-    """Divide trees into tasks, at least so many where there are enough trees.
-
-    Trees of one task grow in the same memory, which the system need not bring anew for each. Towards the end tasks are
-    smaller, so that all workers are done at about the same time.
-    """
-    least, most = (max(1, -(-rows // n_rows)) for rows in ROWS_PER_TASK)
-    least = min(least, max(1, len(trees) // n_tasks))
-    portions = []
-    while trees:
-        size = min(most, max(least, len(trees) // n_tasks))
-        portions.append(trees[:size])
-        trees = trees[size:]
-    return portions
-
-
-def _divide(things: Sequence[Any], n: int) -> list[Any]:
-    """Divide things into n pieces of neighbours, the longer ones first: those who take them in turns get as many."""
-    size, n_longer = divmod(len(things), n)
-    ends = [i * size + min(i, n_longer) for i in range(n + 1)]
-    return [things[begin:end] for begin, end in pairwise(ends) if begin < end]
 
 
 def _add_up(errors: Sequence[Errors]) -> Errors:

@@ -11,15 +11,8 @@ from typing import Any
 import numpy as np
 
 from weald import oob, params, settling
-from weald.cluster import (
-    Cluster,
-    CodedOnCluster,
-    Coding,
-    LostCodesError,
-    is_collection,
-    partitions,
-    send_table,
-)
+from weald.cluster import Cluster, LostCodesError
+from weald.coding_there import CodedOnCluster, Coding, is_collection, partitions, send_table
 from weald.dealing import Dealer
 from weald.engines.door import OutOfBagVotes
 from weald.engines.native import NativeEngine
@@ -48,14 +41,14 @@ def learn(model: Any, before: Any, X: Any, y: Any, sample_weight: Any, **by_row:
         params.gather(model), reading.table, reading.classes, getattr(model, "feature_names_in_", None)
     )
     model._keep_schema(reading)  # noqa: SLF001
-    for time in range(1, TIMES_SENT + 1):
+    for times_left in reversed(range(TIMES_SENT)):
         try:
             _grow(model, before, Dealer(send_table(cluster, model, reading, engine, coded), model), reading)
         except LostCodesError:
-            if time == TIMES_SENT:
+            if not times_left:
                 raise
-            continue
-        return
+        else:
+            return
 
 
 def _refuse_what_has_an_order(model: Any) -> None:
@@ -78,11 +71,11 @@ def _learn_from_partitions(model: Any, before: Any, cluster: Cluster, **given: A
     )
     for message in told:
         warn(message)
-    model._keep_schema(Reading(Outline(labels), labels.classes, None))  # noqa: SLF001
+    model._keep_schema(Reading(BareTable(labels), labels.classes, None))  # noqa: SLF001
     _grow(model, before, Dealer(coded, model), None)
 
 
-class Outline(Table):
+class BareTable(Table):
     """A table of which only target, weights, groups and strata are at hand."""
 
     def __init__(self, labels: Labels, rows: Rows | None = None) -> None:
@@ -116,7 +109,7 @@ def resolve_there(given: dict[str, Any], rows: Rows, labels: Labels) -> tuple[Gr
         )
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        growth = params.resolve(given, Outline(labels, rows), labels.classes, labels.schema.names)
+        growth = params.resolve(given, BareTable(labels, rows), labels.classes, labels.schema.names)
     return growth, [str(one.message) for one in told]
 
 

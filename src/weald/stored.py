@@ -27,7 +27,7 @@ from weald.filing.container import require
 from weald.filing.values import Reader
 from weald.model import FloatArray, Forest, IntArray
 from weald.params import Growth, count_bins
-from weald.resident import release
+from weald.resident import release, watch_pages
 from weald.schema import Categories, Schema, rules_of
 from weald.table import Reading, Table
 
@@ -174,7 +174,7 @@ class CodeStore:
         if table.groups is not None or table.strata is not None:
             raise DataError("groups and stratify cannot be given with a store. Fit to arrays or frames.")
         targets = (table.target, None) if table.n_classes else (None, table.target)
-        engine = StoredEngine()
+        engine = StoredEngine(self._mapped)
         coded = engine.core.map_table(
             *(self.columns, *targets, table.n_classes, table.weight, table.weights_whole),
             *(self.positions, self.fingerprint, n_threads, None),
@@ -230,7 +230,15 @@ class StoredTable(Table):
 
 
 class StoredEngine(NativeEngine):
-    """The native engine; where tables are long, it lets few trees grow at the same time, each on all threads."""
+    """The native engine; where tables are long, it lets few trees grow at the same time, each on all threads.
+
+    Codes that have been looked at count as memory of the process, so it lets go of them when they are many.
+    """
+
+    def __init__(self, mapped: mmap.mmap) -> None:
+        """Take the file that holds the codes."""
+        super().__init__()
+        self._mapped = mapped
 
     def grow(
         self,
@@ -243,6 +251,7 @@ class StoredEngine(NativeEngine):
         watch: Watch | None = None,
     ) -> Forest:
         """Grow the same trees, a few at a time."""
+        watch = watch_pages([self._mapped], watch)
         at_once = max(1, ROOM // (BYTES_PER_ROW * coded.n_rows))
         if at_once >= min(n_trees, n_threads):
             return super().grow(coded, growth, seed, first_tree, n_trees, n_threads, watch)
@@ -251,8 +260,7 @@ class StoredEngine(NativeEngine):
             n_more = min(at_once, n_trees - begin)
 
             def tell(share: float, begin: int = begin, n_more: int = n_more) -> None:
-                if watch:
-                    watch((begin + share * n_more) / n_trees)
+                watch((begin + share * n_more) / n_trees)
 
             grown.append(super().grow(coded, growth, seed, first_tree + begin, n_more, n_threads, tell))
         forest = grown[0].join(*grown[1:])

@@ -1,0 +1,207 @@
+"""A table as codes on the workers of a cluster.
+
+partitions       Dask collections X, y and others -> what each partition has of them
+Coding           partitions are coded where they lie
+send_table       a table that is here is coded here, and its codes are sent
+CodedOnCluster   what both make
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from weald import coded_parts, cutting, parts
+from weald.cluster import Cluster
+from weald.coded_parts import Chunk, Highs, pack
+from weald.cutting import Cuts, Outline, light
+from weald.errors import DataError
+from weald.estimator import unfitted_copy
+from weald.parts import Labels, Part, Rows
+from weald.steadily import Steady
+from weald.table import Reading, Table
+
+COLUMNS_TO_CUT = 8  # that one task takes, at least
+MOST_CHUNKS = 64  # in which codes travel
+ROWS_SENT = 1 << 18  # of a chunk, where the table is here
+
+# -------------------------------------------------------------------------------------------------------- partitions
+
+
+Cells = list[tuple[Any, ...]]  # of each partition: X, y and whatever else is given
+
+
+def partitions(cluster: Cluster, **given: Any) -> tuple[list[str], Cells]:
+    """Let the workers compute the partitions of X, y and whatever else is given: names, and what will be there."""
+    columns = {name: _delayed(name, column) for name, column in given.items() if column is not None}
+    if len({len(column) for column in columns.values()}) > 1:
+        found = ", ".join(f"{name} {len(column)}" for name, column in columns.items())
+        raise DataError(
+            f"The partitions differ in number: {found}. Take y from the frame that X comes from, or give all the same "
+            "chunks."
+        )
+    cells = cluster.client.compute([cell for column in columns.values() for cell in column])
+    n = len(columns["X"])
+    return list(columns), list(zip(*(cells[i : i + n] for i in range(0, len(cells), n)), strict=True))
+
+
+def make_part(names: Sequence[str], cells: Sequence[Any]) -> Part:
+    """Put together what a partition has."""
+    given = dict(zip(names, cells, strict=True))
+    given["weight"] = given.pop("sample_weight", None)
+    return Part(**given)
+
+
+def is_collection(X: Any) -> bool:
+    """Say whether X is a Dask data frame, series or array."""
+    return hasattr(X, "__dask_graph__") and hasattr(X, "to_delayed")
+
+
+def _delayed(name: str, column: Any) -> list[Any]:
+    if not is_collection(column):
+        raise DataError(f"X is a Dask collection, but {name} is not. Give {name} in the same partitions as X.")
+    if hasattr(column, "rechunk") and column.ndim == 2:
+        column = column.rechunk({1: -1})
+    found: list[Any] = np.ravel(column.to_delayed()).tolist()
+    return found
+
+
+# ------------------------------------------------------------------------------------------------------------- codes
+
+
+class CodedOnCluster:
+    """A table as codes: `labels` are here, the codes stay on the workers."""
+
+    def __init__(self, cluster: Cluster, labels: Labels, outline: Outline, codes: tuple[Any, ...]) -> None:
+        self.cluster, self.labels, self.n_cut = cluster, labels, outline.n_cut
+        self._codes = codes  # chunks, cuts, highs, rows, labels
+        self.rows, self.labels_there = codes[3:]
+        self.kept: list[Any] = []  # of each partition, where rows may weigh nothing: which ones count
+
+    def submit(self, function: Any, *args: Any, priority: float = 0, wish: str | None = None) -> Any:
+        """Hand in a task that needs the table. `wish` names the worker that it suits; any other may take it."""
+        place = {} if wish is None else {"workers": [wish], "allow_other_workers": True}
+        return self.cluster.client.submit(Steady(function), self._codes, *args, priority=priority, pure=False, **place)
+
+
+class Coding:
+    """A table that is coded where its partitions lie, step by step."""
+
+    def __init__(self, cluster: Cluster, model: Any, names: Sequence[str], cells: Cells, max_bins: int) -> None:
+        self._cluster, self._max_bins = cluster, max_bins
+        plain = unfitted_copy(model)
+        own = [cluster.submit(_read_labels, plain, names, of_part) for of_part in cells]
+        self._labels_there = cluster.submit(parts.settle_labels, own)
+        self.labels: Labels = cluster.gather(self._labels_there)
+        self._tables = [
+            cluster.submit(_read_part, plain, names, of_part, self._labels_there)
+            for of_part, n_rows in zip(cells, self.labels.by_part, strict=True)
+            if n_rows
+        ]
+        self._kept = [cluster.submit(_kept, names, of_part) for of_part in cells] if self.labels.is_weighted else []
+
+    def code(self, also: Callable[[Any, Any], Any]) -> tuple[CodedOnCluster, Any]:
+        """Code the table. What `also` is to be found from its rows and labels is found meanwhile."""
+        cluster, labels = self._cluster, self._labels_there
+        rows, cuts, outline, told = self._survey(also)
+        cluster.require_memory(self.labels, outline.widths)
+        chunks = [cluster.submit(coded_parts.code_part, table, cuts) for table in self._tables]
+        highs = cluster.submit_in_rounds(
+            coded_parts.join_highs,
+            [
+                cluster.submit(coded_parts.find_highs, table, chunk, cuts)
+                for table, chunk in zip(self._tables, chunks, strict=True)
+            ],
+        )
+        if len(chunks) > MOST_CHUNKS:
+            n = -(-len(chunks) // MOST_CHUNKS)
+            chunks = [cluster.submit(coded_parts.join_chunks, chunks[i : i + n]) for i in range(0, len(chunks), n)]
+        table = CodedOnCluster(cluster, self.labels, outline, (chunks, cuts, highs, rows, labels))
+        table.kept = self._kept
+        return table, told
+
+    def _survey(self, also: Callable[[Any, Any], Any]) -> tuple[Any, Any, Outline, Any]:
+        """Find out how values become codes; also give what is beside the features.
+
+        Where many rows are alike, more of them have to be looked at until the sample is known.
+        """
+        cluster, max_bins = self._cluster, self._max_bins
+        for times in (1, 16, cutting.NO_LIMIT):
+            rows, highest = self._settle_sample(times)
+            cuts = self._cut(highest)
+            wanted = [highest, cluster.submit(cutting.Cuts.outline, cuts), also(rows, self._labels_there)]
+            found, outline, told = cluster.gather_all(wanted)
+            if found is not None:
+                break
+        if outline.doubtful:
+            distinct = [
+                cluster.submit(cutting.find_distinct, table, outline.doubtful, max_bins) for table in self._tables
+            ]
+            joined = cluster.submit_in_rounds(cutting.join_distinct, distinct, max_bins)
+            cuts = cluster.submit(cutting.settle_cuts, cuts, joined)
+            outline = cluster.gather(cluster.submit(cutting.Cuts.outline, cuts))
+        return rows, cuts, outline, told
+
+    def _settle_sample(self, times: int) -> tuple[Any, Any]:
+        """Hand in the search for the highest hash of the sample, among so many times the hashes that should do."""
+        cluster, labels, max_bins = self._cluster, self._labels_there, self._max_bins
+        limit = cutting.limit_hashes(self.labels, times)
+        found = [cluster.submit(cutting.survey_part, table, labels, max_bins, limit) for table in self._tables]
+        settled = cluster.submit(cutting.settle_survey, found, labels, max_bins, limit)
+        return cluster.submit(_rows_of, settled), cluster.submit(_highest_of, settled)
+
+    def _cut(self, highest: Any) -> Any:
+        """Hand in the cuts of all columns by sampled values; none are where every value is a code of a long table."""
+        cluster, labels, max_bins = self._cluster, self._labels_there, self._max_bins
+        columns = []
+        if max_bins or not cutting.is_sampled(self.labels, 1):
+            sampled = [cluster.submit(cutting.sample_values, table, labels, highest) for table in self._tables]
+            blocks = _blocks(self.labels.n_features, cluster.n_threads)
+            columns = [cluster.submit(cutting.cut_columns, sampled, block, labels, max_bins) for block in blocks]
+        return cluster.submit(cutting.join_cuts, columns, labels)
+
+
+def _read_labels(model: Any, names: Sequence[str], cells: Sequence[Any]) -> Labels | None:
+    return parts.read_labels(model, make_part(names, cells))
+
+
+def _read_part(model: Any, names: Sequence[str], cells: Sequence[Any], labels: Labels) -> Table:
+    return parts.read_part(model, make_part(names, cells), labels)
+
+
+def _kept(names: Sequence[str], cells: Sequence[Any]) -> Any:
+    return make_part(names, cells).kept()
+
+
+def _highest_of(settled: cutting.Settled) -> int | None:
+    return settled.highest
+
+
+def _rows_of(settled: cutting.Settled) -> Rows:
+    return settled.rows
+
+
+def _blocks(n_features: int, n_threads: int) -> list[list[int]]:
+    """Divide the columns among the threads: some to each, or it would not pay."""
+    n_blocks = max(1, min(n_threads, n_features // COLUMNS_TO_CUT))
+    return [block.tolist() for block in np.array_split(np.arange(n_features), n_blocks)]
+
+
+def send_table(cluster: Cluster, model: Any, reading: Reading, engine: Any, coded: Any) -> CodedOnCluster:
+    """Send a table that was read and coded here."""
+    table = reading.table
+    columns = [engine.column(coded, f) for f in range(table.n_features)]
+    many = frozenset(f for f, (_, lows, highs) in enumerate(columns) if not np.array_equal(lows, highs))
+    cuts = Cuts([light(lows) for _, lows, _ in columns], many)
+    outline, labels = cuts.outline(), parts.labels_of(table, reading.classes, model.schema_)
+    cluster.require_memory(labels, outline.widths)
+    narrow = [codes.astype(f"u{width}") for (codes, _, _), width in zip(columns, outline.widths, strict=True)]
+    chunks = [
+        Chunk(min(ROWS_SENT, table.n_rows - i), [pack(codes[i : i + ROWS_SENT]) for codes in narrow])
+        for i in range(0, table.n_rows, ROWS_SENT)
+    ]
+    highs = Highs({f: light(columns[f][2]) for f in many}, {f: float(columns[f][1][0]) for f in many})
+    rows = Rows(table.target, table.weight, table.groups, table.strata)
+    sent = [cluster.send(chunk) for chunk in chunks]
+    others = [cluster.send(thing) for thing in (cuts, highs, rows, labels)]
+    return CodedOnCluster(cluster, labels, outline, (sent, *others))

@@ -1,0 +1,54 @@
+"""How much a worker is given: trees by the task, and the memory that they need.
+
+portion              trees -> the tasks that grow them, smaller ones towards the end
+divide               things -> pieces of neighbours
+bytes_on_a_worker    how much memory a worker needs: an estimate beforehand
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+ROWS_PER_TASK = 1 << 18, 1 << 20  # of all its trees: less would not be worth a task, more would be lost with a worker
+
+# Bytes a row, measured at 1,000,000 x 28.
+TO_RANK, RANKED = 110, 50  # while rows are ranked; of that, what stays
+TO_GROW = {True: 56, False: 150}  # while a tree of classes grows, or one of numbers
+GROWN = {True: 14, False: 71}  # when it is grown, to purity
+COPIED = 1 << 26  # bytes of trees, at most, that are in memory twice while they are joined
+
+
+def portion(trees: range, n_rows: int, n_tasks: int) -> list[range]:
+    """Divide trees into tasks, at least so many where there are enough trees.
+
+    Towards the end tasks are smaller, so that all workers are done at about the same time.
+    """
+    least = min(_trees_that_have(ROWS_PER_TASK[0], n_rows), max(1, len(trees) // n_tasks))
+    portions = []
+    while trees:
+        size = min(_trees_that_have(ROWS_PER_TASK[1], n_rows), max(least, len(trees) // n_tasks))
+        portions.append(trees[:size])
+        trees = trees[size:]
+    return portions
+
+
+def _trees_that_have(rows: int, n_rows: int) -> int:
+    return max(1, -(-rows // n_rows))
+
+
+def divide(things: Sequence[Any], n: int) -> list[Any]:
+    """Divide things into n pieces of neighbours, the longer ones first: those who take them in turns get as many."""
+    size, n_longer = divmod(len(things), n)
+    ends = [i * size + min(i, n_longer) for i in range(n + 1)]
+    return [things[begin:end] for begin, end in pairwise(ends) if begin < end]
+
+
+def bytes_on_a_worker(n_rows: int, widths: Sequence[int], n_threads: int, *, classes: bool) -> int:
+    """Estimate how much memory a worker needs: the codes as they came, ranked, and by row; then what is made of them.
+
+    The codes by row have two bytes a cell, and are left out where some have four. Each thread grows trees of a task.
+    """
+    by_row = 0 if max(widths) == 4 else 2 * (-(-len(widths) // 8) * 8)
+    trees = n_rows * GROWN[classes] * _trees_that_have(ROWS_PER_TASK[1], n_rows)
+    of_a_task = n_rows * TO_GROW[classes] + trees + min(trees, COPIED)
+    return n_rows * (2 * sum(widths) + by_row) + max(n_rows * TO_RANK, n_rows * RANKED + of_a_task * n_threads)

@@ -1,0 +1,102 @@
+"""Trees are dealt out so that everybody has as much to do, and room for it."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from weald.portions import bytes_on_a_worker, divide, portion
+
+
+@pytest.mark.parametrize(("n_things", "n_pieces"), [(20, 8), (20, 20), (7, 3), (100, 64), (3, 8), (40, 1)])
+def test_pieces_are_neighbours_and_hold_everything(n_things, n_pieces):
+    pieces = divide(range(n_things), n_pieces)
+    assert [thing for piece in pieces for thing in piece] == list(range(n_things))
+    assert len(pieces) == min(n_things, n_pieces)
+
+
+@pytest.mark.parametrize("n_rows", [1, 1000, 100_000, 1_000_000, 100_000_000])
+@pytest.mark.parametrize(("n_trees", "n_tasks"), [(20, 8), (100, 64), (3, 8), (500, 4), (7, 1)])
+def test_tasks_hold_all_trees_in_their_order(n_rows, n_trees, n_tasks):
+    portions = portion(range(5, 5 + n_trees), n_rows, n_tasks)
+    assert [tree for portion in portions for tree in portion] == list(range(5, 5 + n_trees))
+    assert len(portions) >= min(n_trees, n_tasks)
+
+
+def test_tasks_are_smaller_towards_the_end():
+    sizes = [len(portion) for portion in portion(range(100), 1_000_000, 8)]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[0] > 1
+    assert sizes[-8:] == [1] * 8
+
+
+def test_trees_of_long_tables_have_tasks_of_their_own():
+    assert all(len(portion) == 1 for portion in portion(range(100), 10_000_000, 8))
+
+
+def test_trees_of_short_tables_are_not_a_task_each():
+    assert len(portion(range(1000), 100, 8)) <= 9
+
+
+def lag(n_trees, n_workers):
+    """Let whoever is free take the next task: how many trees the last has grown while others had nothing to do."""
+    done = [0] * n_workers
+    for trees in portion(range(n_trees), 1_000_000, 4 * n_workers):
+        done[done.index(min(done))] += len(trees)
+    return max(done) - min(done)
+
+
+@pytest.mark.parametrize(("n_trees", "n_workers"), [(20, 2), (20, 4), (100, 16), (100, 2), (500, 3)])
+def test_nobody_waits_for_longer_than_a_tree_takes(n_trees, n_workers):
+    assert lag(n_trees, n_workers) <= 1
+
+
+def test_more_rows_wider_codes_and_more_threads_need_more_memory():
+    def need(*of, classes=True):
+        return bytes_on_a_worker(*of, classes=classes)
+
+    assert need(1000, [1] * 8, 1) < need(1000, [2] * 8, 1) < need(2000, [2] * 8, 1) < need(2000, [2] * 8, 4)
+    assert need(2**24, [2] * 28, 2) == 2**24 * (2 * 56 + 64 + 50 + 2 * (56 + 14)) + 2 * 2**26
+    assert need(2**24, [2] * 28, 2) < need(2**24, [2] * 28, 2, classes=False)
+
+
+def test_a_task_of_several_trees_needs_memory_for_all_of_them():
+    n_rows, n_trees = 2**17, 8
+    assert len(portion(range(1000), n_rows, 1)[0]) == n_trees
+    of_trees = n_rows * 71 * n_trees
+    expected = n_rows * (2 * 8 + 16 + 50 + 150) + of_trees + min(of_trees, 2**26)
+    assert bytes_on_a_worker(n_rows, [1] * 8, 1, classes=False) == expected
+
+
+# A worker grows the trees of a task: how far does its memory rise above that of the codes?
+GROW = """
+import sys
+import numpy as np
+import weald
+from weald.engines.native import NativeEngine
+from weald.joining import Trees
+
+def peak(name):
+    return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith(name)) << 10
+
+n_rows, n_trees, rng = 1 << 17, 8, np.random.default_rng(0)
+X, y = rng.normal(size=(n_rows, 8)), rng.normal(size=n_rows)
+kind, y = {"classes": (weald.RandomForestClassifier, y > 0), "numbers": (weald.RandomForestRegressor, y)}[sys.argv[1]]
+model = kind(1, random_state=0, max_features=3, n_jobs=1).fit(X, y)
+bagged, _ = model._open(X, y, None, groups=None, stratify=None)
+before = peak("VmRSS")
+open("/proc/self/clear_refs", "w").write("5")  # forgets the peak
+trees = Trees.of(NativeEngine().grow(bagged.coded, model.growth_, 0, 0, n_trees, 1, None))
+print((peak("VmHWM") - before) / n_rows)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not os.access("/proc/self/clear_refs", os.W_OK), reason="peaks of memory are read from /proc")
+@pytest.mark.parametrize("kind", ["classes", "numbers"])
+def test_trees_of_a_task_take_what_was_estimated_or_down_to_half_of_it(kind):
+    done = subprocess.run([sys.executable, "-c", GROW, kind], capture_output=True, text=True, check=True)
+    without_trees = 2 * 32 + 50  # codes of four bytes, as they came and ranked; what stays of ranking
+    estimate = bytes_on_a_worker(1 << 17, [4] * 8, 1, classes=kind == "classes") / (1 << 17) - without_trees
+    assert estimate / 2 < float(done.stdout) < 1.15 * estimate  # what the allocator has kept from before is not seen
