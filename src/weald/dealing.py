@@ -3,6 +3,7 @@
     grow_trees      a task: some trees
     draw_outside    a task: which rows are outside their bags
     vote            a task: what they say of some of these rows, after what earlier trees said
+    Judged          what is known of the error so far
     Dealer          hands all in, and tells how far the forest has come
 
 Sums over trees run in tree order, so rows are divided among the workers, and each block of rows hears the trees one
@@ -103,6 +104,31 @@ def votes_of(said: Said) -> OutOfBagVotes:
 # ------------------------------------------------------------------------------------------------------------ dealer
 
 
+class Judged:
+    """The errors of sets of trees, put together as they come, block by block of the rows."""
+
+    def __init__(self, n_told: int, n_blocks: int) -> None:
+        self._n_told, self._n_blocks = n_told, n_blocks
+        self._found: dict[int, Errors] = {}
+        self.errors: list[Errors] = []  # of the first sets, all of whose blocks have come
+        self.error: float | None = None  # after all trees of these
+
+    def add(self, number: int, errors: Errors) -> None:
+        """Take the errors of one block. They are numbered set by set, and may come in any order."""
+        self._found[number] = errors
+        while not self.is_complete():
+            first = len(self.errors) * self._n_blocks
+            of_set = [self._found[i] for i in range(first, first + self._n_blocks) if i in self._found]
+            if len(of_set) < self._n_blocks:
+                return
+            self.errors.append(_add_up(of_set))
+            self.error = float(self.errors[-1].means()[-1])
+
+    def is_complete(self) -> bool:
+        """Say whether all sets have been judged."""
+        return len(self.errors) * self._n_blocks == self._n_told
+
+
 class Dealer:
     """Deals out the trees of a model."""
 
@@ -135,11 +161,7 @@ class Dealer:
             said = self._vote([task for task, _ in of_set], outside, said, 0)
             told += [self.cluster.submit(errors_of, block) for block in said]
         forest, errors = self._watch([task for task, _ in dealt], told, n_trees)
-        if said is None:
-            return forest, None
-        n_blocks = len(said)
-        by_set = [_add_up(errors[i * n_blocks : (i + 1) * n_blocks]) for i in range(len(sets))]
-        return forest, self._with_curve(said, by_set)
+        return forest, None if said is None else self._with_curve(said, errors)
 
     def fetch(self, said: OutOfBagVotes) -> OutOfBagVotes:
         """Bring what trees said of all rows here."""
@@ -191,34 +213,26 @@ class Dealer:
         ]
 
     def _watch(self, tasks: list[Any], told: list[Any], n_trees: int) -> tuple[Forest, list[Errors]]:
-        """Wait for trees and errors, and tell of them. Workers need not keep trees that are here."""
+        """Wait for trees and the errors of sets of them, and tell how far it is. Workers need not keep what is here."""
         watch, listener = progress.watch_fit(self.model.verbose, n_trees), progress.listener()
-        n_tasks, n_blocks, known = len(tasks), len(self.blocks), None
-        found: dict[int, Errors] = {}
-        joining, n_done, n_judged = Joining(n_trees), 0, 0
+        joining, judged, n_done = Joining(n_trees), Judged(len(told), len(self.blocks)), 0
         try:
             for i, thing in self.cluster.each([*tasks, *told]):
-                if i < n_tasks:
+                if i < len(tasks):
                     joining.add(i, thing)
                     tasks[i].release()
                     n_done += thing.n_trees
                 else:
-                    found[i - n_tasks] = thing
-                while n_judged < len(told):
-                    of_set = [found.get(n_judged + b) for b in range(n_blocks)]
-                    if None in of_set:
-                        break
-                    known = float(_add_up(of_set).means()[-1])  # type: ignore[arg-type]
-                    n_judged += n_blocks
+                    judged.add(i - len(tasks), thing)
                 if watch:
-                    watch.note = "" if known is None else f"  out-of-bag error {known:.4g}"
-                    watch(n_done / n_trees if n_judged == len(told) else min(0.99, n_done / n_trees))
-                if listener and i < n_tasks:
-                    listener(Growing(n_done, n_trees, known))
+                    watch.note = "" if judged.error is None else f"  out-of-bag error {judged.error:.4g}"
+                    watch(min(n_done / n_trees, 1.0 if judged.is_complete() else 0.99))
+                if listener and i < len(tasks):
+                    listener(Growing(n_done, n_trees, judged.error))
         finally:
             if watch:
                 watch.stop()
-        return joining.forest(), [found[i] for i in range(len(told))]
+        return joining.forest(), judged.errors
 
     def _with_curve(self, said: Any, errors: Sequence[Errors]) -> OutOfBagVotes:
         """Put the names of what was said, and the errors of all rows, into the form of one machine."""
