@@ -160,8 +160,20 @@ class SplitFinder {
             return best_split_of_two(node, dead);
         }
         if constexpr (kHasLanes<Model>) {
+            if (is_plain && are_narrow_ && !bins_->are_there() && model_.searches_lane_bins()) {
+                return best_split_of_lanes(node, dead, [&](std::span<const std::uint32_t> features, double to_beat) {
+                    work_.check();
+                    return model_.search_lane_bins(
+                        lane_room_.gathered(node_codes_.reader(), features, node.begin, tree_->ids(node)),
+                        tree_->payloads(node), node.n_rows(), to_beat);
+                });
+            }
             if (is_plain && are_narrow_ && model_.searches_lanes(node.n_rows())) {
-                return best_split_of_lanes(node, dead);
+                return best_split_of_lanes(node, dead, [&](std::span<const std::uint32_t> features, double to_beat) {
+                    return model_.search_lanes(
+                        lane_room_.codes(node_codes_.reader(), features, node.begin, tree_->ids(node)),
+                        tree_->payloads(node), node.n_rows(), static_cast<std::uint32_t>(features.size()), to_beat);
+                });
             }
         }
         return best_split_one_by_one(node, dead);
@@ -281,7 +293,8 @@ class SplitFinder {
     }
 
     // The same, several features at once.
-    std::optional<Split> best_split_of_lanes(const Node& node, FeatureSet dead) {
+    template <class Search>
+    std::optional<Split> best_split_of_lanes(const Node& node, FeatureSet dead, const Search& search_lanes) {
         std::optional<Split> best;
         std::uint32_t n_looked_at = 0;
         begin_draw(node);
@@ -298,9 +311,11 @@ class SplitFinder {
             if (n_lanes == 0) {
                 break;
             }
-            const LaneCuts cuts = model_.search_lanes(
-                lane_room_.codes(node_codes_.reader(), {features.data(), n_lanes}, node.begin, tree_->ids(node)),
-                tree_->payloads(node), node.n_rows(), n_lanes, best ? best->cut.score : kNoScore);
+            const LaneCuts cuts = search_lanes({features.data(), n_lanes}, best ? best->cut.score : kNoScore);
+            if (!cuts.is_done) {
+                draw_.end();
+                return best_split_one_by_one(node, dead);
+            }
             for (std::uint32_t lane = 0; lane < n_lanes; ++lane) {
                 if (cuts.admissible >> lane & 1) {
                     ++n_looked_at;

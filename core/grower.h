@@ -90,6 +90,7 @@ class Grower {
         }
         write_thresholds(part, codes_, finder_.values());
         model_.finish(part.tree, std::move(part.sums));
+        writer_.recycle(std::move(part.beside));
         return std::move(part.tree);
     }
 

@@ -16,6 +16,7 @@
 #include "monotonic.h"
 #include "search_cells.h"
 #include "search_few_numbers.h"
+#include "search_lane_bins.h"
 #include "search_lanes.h"
 #include "target.h"
 
@@ -42,6 +43,10 @@ class NumberModel {
             totals.reserve(n);
             squares.reserve(n);
         }
+        void clear() {
+            totals.clear();
+            squares.clear();
+        }
     };
 
     NumberModel(const Labels& labels, double center, int exponent)
@@ -58,11 +63,14 @@ class NumberModel {
     }
     void begin_search(const Payload* payloads, std::uint32_t n, const Limits& limits) {
         scorer_ = Scorer(total_, limits);
-        if (n > kMostSorted) {
+        if (n > std::min<std::size_t>(kMostSorted, kLeastInLaneBins - 1)) {
             scorer_.set_reach(farthest(payloads, n));
         }
         if constexpr (kCounted) {
             are_few_ = few_.look_at(labels_, payloads, n, total_, scorer_.undivided());
+            are_many_ = n >= kLeastInLaneBins && limits.admit_all() &&
+                        many_.look_at(labels_, payloads, n, total_, scorer_.mean(), scorer_.spread().reach,
+                                      scorer_.undivided());
         }
     }
     const Labels& labels() const { return labels_; }
@@ -125,6 +133,19 @@ class NumberModel {
         return LaneSearch<Scorer>(labels_, few_, scorer_, lane_scratch_, {codes, payloads, n, n_lanes}).run(to_beat);
     }
 
+    // The same where rows are many: codes are by lane.
+    bool searches_lane_bins() const
+        requires kCounted
+    {
+        return are_many_;
+    }
+    LaneCuts search_lane_bins(std::span<const std::uint16_t* const> codes, const Payload* payloads, std::uint32_t n,
+                              double to_beat)
+        requires kCounted
+    {
+        return LaneBinSearch<Scorer>(labels_, many_, scorer_, lane_bin_scratch_, {codes, payloads, n}).run(to_beat);
+    }
+
     // The same from bins that were handed down: first at their edges, then inside, for which codes must be gathered.
     template <class Carried>
     Survey survey(std::span<const Carried> bins, int shift, const Payload* payloads, std::uint32_t n)
@@ -169,7 +190,8 @@ class NumberModel {
         sums_.reserve(n_nodes);
     }
     Sums take_sums() { return std::exchange(sums_, {}); }
-    void finish(TreeArrays& tree, Sums sums) const {
+    // The next tree may have the room of the sums.
+    void finish(TreeArrays& tree, Sums sums) {
         tree.impurity.resize(tree.n_nodes());
         for (std::size_t i = tree.n_nodes(); i-- > 0;) {
             if (tree.feature[i] >= 0) {
@@ -177,6 +199,8 @@ class NumberModel {
             }
             tree.impurity[i] = variance(sums.totals[i], sums.squares[i]);
         }
+        sums.clear();
+        sums_ = std::move(sums);
     }
     void weigh_like(const NumberModel&) {}
 
@@ -231,6 +255,9 @@ class NumberModel {
     bool are_few_ = false;  // the rows of the node at hand are fit for the quick search of few
     CellScratch<Labels, typename Scorer::Near> scratch_;
     LaneScratch lane_scratch_;
+    ManyNumbers many_;
+    bool are_many_ = false;  // the same of many
+    LaneBinScratch lane_bin_scratch_;
     Sums sums_;
 };
 

@@ -84,9 +84,22 @@ class LaneRoom {
         return codes;
     }
 
+    // The codes of a node's rows, one after the other.
+    std::span<const std::uint16_t* const> gathered(const CodeReader& reader, std::span<const std::uint32_t> features,
+                                                   std::uint32_t begin, std::span<const std::uint32_t> ids) {
+        for (std::size_t lane = 0; lane < features.size(); ++lane) {
+            many_[lane].resize(std::max(many_[lane].size(), ids.size()));
+            reader.read(features[lane], begin, ids, many_[lane].data());
+            columns_[lane] = many_[lane].data();
+        }
+        return {columns_.data(), features.size()};
+    }
+
   private:
     std::array<std::uint32_t, lanes::kMostRows> places_;
     std::array<std::array<std::uint16_t, lanes::kMostRows>, lanes::kLanes> room_{};
+    std::array<std::vector<std::uint16_t>, lanes::kLanes> many_;  // by lane
+    std::array<const std::uint16_t*, lanes::kLanes> columns_{};
 };
 
 }  // namespace weald

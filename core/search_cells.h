@@ -30,6 +30,11 @@ inline constexpr std::uint32_t kCoarseBins = 256;    // bins of a coarse histogr
 inline constexpr std::uint32_t kFineBins = 1 << 16;  // most bins of a histogram with a bin for each code
 inline constexpr std::uint32_t kGroup = 16;          // candidates are scored in groups of this many
 
+// More rows, more bins: some rows a bin are sorted more quickly than bins are made.
+inline std::uint32_t n_coarse_bins(std::uint32_t n_rows) {
+    return std::clamp(std::bit_floor(n_rows / 4), kCoarseBins / 4, kCoarseBins);
+}
+
 // Memory that the search uses again and again. Bins are empty between two searches.
 template <class Labels, class Near>
 struct CellScratch {
@@ -267,11 +272,6 @@ class CellSearch {
             n_occupied += !labels_.is_empty(cell);
         }
         return n_occupied;
-    }
-
-    // More rows, more bins: some rows a bin are sorted more quickly than bins are made.
-    static std::uint32_t n_coarse_bins(std::uint32_t n_rows) {
-        return std::clamp(std::bit_floor(n_rows / 4), kCoarseBins / 4, kCoarseBins);
     }
 
     using Marks = std::array<std::uint64_t, kCoarseBins / 64>;

@@ -178,6 +178,7 @@ struct LaneCodes {
 
 // What was found: which lanes can cut the node, and the best cut of all of them.
 struct LaneCuts {
+    bool is_done = true;           // otherwise these rows are not fit for the search
     std::uint32_t admissible = 0;  // bit by bit
     std::size_t lane = 0;          // of the best
     FeatureCuts best;

@@ -45,6 +45,12 @@ class TreeWriter {
         part.sums = model.take_sums();
     }
 
+    // The next tree may have the room of what was kept of this one.
+    void recycle(std::vector<Beside> beside) {
+        beside.clear();
+        beside_ = std::move(beside);
+    }
+
     std::size_t n_nodes() const { return tree_.n_nodes(); }
 
     // The next node will be the right child of an earlier one.

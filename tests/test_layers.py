@@ -58,6 +58,7 @@ LAYERS = [
     "few_numbers",
     "search_few_numbers",
     "search_lanes",
+    "search_lane_bins",
     "bin_scores",
     "search_class_bins",
     "search_rows",

@@ -66,6 +66,27 @@ def test_cuts_by_coarse_codes_are_those_of_the_definition(criterion, n_classes, 
 
 
 @pytest.mark.sanitize
+@pytest.mark.parametrize("target", ["learnable", "noise", "rounded", "extreme", "balanced"])
+@pytest.mark.parametrize("max_bins", [0, 255])
+def test_cuts_by_bins_of_several_features_at_once_are_those_of_the_definition(max_bins, target):
+    """More columns than a vector has lanes. Some are there twice or mirrored, and tie; one has few codes."""
+    table = make_table(700, ("many", "rounded", "few", "many", "wide"), 0, target=target, seed=21)
+    table = change(table, X=np.column_stack([table.X, -table.X[:, :3], table.X[:, :2]]))
+    growth = make_growth(table, "squared_error", max_features=9, max_depth=3)
+    hold_against_definition(Case(table, growth, max_bins, n_trees=1))
+
+
+@pytest.mark.parametrize("far", [1e3, 1e9, 1e15])
+def test_bins_of_several_features_at_once_see_little_beside_much(far):
+    """One row is so far off that all the others are nearly alike."""
+    table = make_table(600, ("many", "rounded", "many"), 0, seed=22)
+    target = table.target.copy()
+    target[17] = far
+    growth = make_growth(table, "squared_error", max_features=2, max_depth=6)
+    hold_against_definition(Case(change(table, target=target), growth, n_trees=1))
+
+
+@pytest.mark.sanitize
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.45, 0.499])
 @pytest.mark.parametrize("missing", [0.0, 0.1])
 @pytest.mark.parametrize(("criterion", "n_classes"), FAMILIES)
