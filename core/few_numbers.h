@@ -24,24 +24,29 @@ class FewNumbers {
     static constexpr std::int64_t kMostDraws = 0x7FFF;
     static constexpr std::int64_t kMostCount = 0xFF;  // of a row
 
-    // Takes in the rows of a node; `undivided` is the score of no cut. Says whether they are fit for this.
+    // Takes in the rows of a node; `whole` is the mean rounded down, `undivided` the score of no cut. Says whether they
+    // are fit for this. Targets may be large and differ by little: whole numbers are subtracted first.
     bool look_at(const CountedNumbers& labels, const CountedNumbers::Payload* payloads, std::uint32_t n,
-                 const CountedNumbers::Cell& total, double undivided) {
+                 const CountedNumbers::Cell& total, std::int64_t whole, double undivided) {
         if (n > kMostSorted || total.weight > kMostDraws) {
             return false;
         }
-        const double mean = static_cast<double>(total.sum) / static_cast<double>(total.weight);
+        const auto above = static_cast<double>(total.sum - whole * total.weight);
+        const double rest = above / static_cast<double>(total.weight);
+        const auto distance = [&](CountedNumbers::Payload payload) {
+            return static_cast<double>(labels.number(payload) - whole) - rest;
+        };
         double reach = 1;
         std::int64_t most = 0;
         for (std::uint32_t i = 0; i < n; ++i) {
-            reach = std::max(reach, std::abs(static_cast<double>(labels.number(payloads[i])) - mean));
+            reach = std::max(reach, std::abs(distance(payloads[i])));
             most = std::max(most, labels.count(payloads[i]));
         }
         const double scale = scale_of(reach);
         double squares = 0;
         for (std::uint32_t i = 0; i < n; ++i) {
             const auto count = static_cast<double>(labels.count(payloads[i]));
-            const double number = (static_cast<double>(labels.number(payloads[i])) - mean) * scale;
+            const double number = distance(payloads[i]) * scale;
             counts_[i] = static_cast<float>(count);
             sums_[i] = static_cast<float>(number * count);
             squares += number * number * count;

@@ -116,6 +116,7 @@ struct CountedNumbers {
         }
         friend Cell operator+(Cell a, const Cell& b) { return a += b; }
         friend Cell operator-(const Cell& a, const Cell& b) { return {a.sum - b.sum, a.weight - b.weight}; }
+        bool operator==(const Cell&) const = default;
         std::int64_t size() const { return weight; }
     };
     using Sum = std::int64_t;

@@ -50,7 +50,7 @@ class NumberModel {
     };
 
     NumberModel(const Labels& labels, double center, int exponent)
-        : labels_(labels), center_(center), exponent_(exponent) {}
+        : labels_(labels), center_(center), user_unit_(-exponent), user_square_(-2 * exponent) {}
 
     void look_at(const Payload* payloads, std::uint32_t n) {
         total_ = Cell{};
@@ -67,7 +67,7 @@ class NumberModel {
             scorer_.set_reach(farthest(payloads, n));
         }
         if constexpr (kCounted) {
-            are_few_ = few_.look_at(labels_, payloads, n, total_, scorer_.undivided());
+            are_few_ = few_.look_at(labels_, payloads, n, total_, scorer_.mean(), scorer_.undivided());
             are_many_ = n >= kLeastInLaneBins && limits.admit_all() &&
                         many_.look_at(labels_, payloads, n, total_, scorer_.mean(), scorer_.spread().reach,
                                       scorer_.undivided());
@@ -102,7 +102,7 @@ class NumberModel {
         const double squares = static_cast<double>(centred(total_, sum_squares(payloads, n), scorer_.mean()));
         return std::max(0.0, squares - about * about / static_cast<double>(total_.weight));
     }
-    double in_user_units(double decrease) const { return ldexp_within(decrease, -2 * exponent_); }
+    double in_user_units(double decrease) const { return user_square_.times(decrease); }
 
     // Categories are put in the order of their means.
     using Share = Cell;
@@ -221,7 +221,7 @@ class NumberModel {
     static double value_of(const Cell& cell) {
         return static_cast<double>(cell.sum) / static_cast<double>(cell.weight);
     }
-    double in_user_values(double value) const { return center_ + ldexp_within(value, -exponent_); }
+    double in_user_values(double value) const { return center_ + user_unit_.times(value); }
 
     Int128 sum_squares(const Payload* payloads, std::uint32_t n) const {
         Int128 squares = 0;
@@ -242,12 +242,13 @@ class NumberModel {
         const double a = static_cast<double>(total.sum - mean * total.weight);
         const double weight = static_cast<double>(total.weight);
         const double spread = (static_cast<double>(centred(total, squares, mean)) - a * a / weight) / weight;
-        return ldexp_within(std::max(0.0, spread), -2 * exponent_);
+        return user_square_.times(std::max(0.0, spread));
     }
 
     Labels labels_;
     double center_;
-    int exponent_;
+    PowerOfTwo user_unit_;
+    PowerOfTwo user_square_;
     Cell total_{};
     Scorer scorer_;
     bool is_pure_ = false;

@@ -192,6 +192,7 @@ class NumberScorer {
     }
     double score(const Cell& left) const { return score_as<double>(left); }
     double tie_score(const Cell&) const { return 0.0; }
+    Cell rest(const Cell& left) const { return total_ - left; }
     std::int64_t balance(const Cell& left) const { return 2 * left.weight - total_.weight; }
 
     Near near_score(const Cell& left) const { return score_as<Near>(left); }

@@ -218,17 +218,15 @@ class LaneSearch {
         tops = kNumbers < rows_.n_lanes ? tops : Floats{} + kNone;
         float top = kNone;
         for (std::size_t lane = 0; lane < kLanes; ++lane) {
-            found_.admissible |= std::uint32_t{tops[lane] != kNone} << lane;
             top = std::max(top, tops[lane]);
         }
         if (top == kNone) {
             return found_;
         }
+        found_.admissible = vectors::bits_of(tops > kNone);
         const float floor = node_.floor_below(std::max(top, node_.gain_of(to_beat)));
-        for (std::size_t lane = 0; lane < rows_.n_lanes; ++lane) {
-            if (tops[lane] >= floor) {
-                offer_lane(lane, floor);
-            }
+        for (std::uint32_t near = vectors::bits_of(tops >= floor); near != 0; near &= near - 1) {
+            offer_lane(static_cast<std::size_t>(std::countr_zero(near)), floor);
         }
         return found_;
     }
@@ -324,6 +322,9 @@ class LaneSearch {
         return gain_all<N>(1, left, sum);
     }
 
+    // Whether a cut has the sides of the best so far: then it has its score, too, and an earlier lane stays.
+    bool is_known(const Cell& left) const { return left == best_left_ || left == best_right_; }
+
     // Scores the cuts of a lane that could be the best exactly. Lanes come in the order of their draw.
     void offer_lane(std::size_t lane, float floor) {
         FeatureCuts cuts;
@@ -339,6 +340,8 @@ class LaneSearch {
         if (cuts.best.score != kNoScore && cuts.best.beats_earlier_feature(found_.best.best)) {
             found_.best = cuts;
             found_.lane = lane;
+            best_left_ = left_of_lane_;
+            best_right_ = scorer_.rest(left_of_lane_);
         }
     }
 
@@ -349,12 +352,19 @@ class LaneSearch {
                 for (; next <= i; ++next) {
                     left += cell(next, lane);
                 }
+                if (is_known(left)) {
+                    continue;
+                }
                 const bool is_last = code(i + 1, lane) == kMissingCode;  // no present code goes right
                 const std::uint64_t order =
                     is_last ? Candidate::kPresentAgainstMissing : Candidate::order_of(code(i, lane), missing_left);
                 const std::int64_t balance = scorer_.balance(left);
-                cuts.offer(
-                    {scorer_.score(left), 0.0, static_cast<std::uint64_t>(std::abs(balance)), order, balance >= 0});
+                const Candidate cut{scorer_.score(left), 0.0, static_cast<std::uint64_t>(std::abs(balance)), order,
+                                    balance >= 0};
+                if (cut.beats(cuts.best)) {
+                    cuts.best = cut;
+                    left_of_lane_ = left;
+                }
             }
         }
     }
@@ -366,6 +376,9 @@ class LaneSearch {
     std::array<std::array<Floats, lanes::kMostRows>, 2>& gains_;
     Rows rows_;
     LaneCuts found_;
+    Cell best_left_{};  // the sides of the best cut
+    Cell best_right_{};
+    Cell left_of_lane_{};  // of the best cut of the lane at hand
     Keys has_missing_{};
 };
 

@@ -23,6 +23,23 @@ inline double ldexp_within(double x, int exponent) {
     return std::isinf(scaled) ? std::copysign(std::numeric_limits<double>::max(), scaled) : scaled;
 }
 
+// 2^exponent, to multiply by as ldexp_within does: where it is a double itself, both round the same number once.
+class PowerOfTwo {
+  public:
+    explicit PowerOfTwo(int exponent)
+        : exponent_(exponent), factor_(std::ldexp(1.0, exponent)), is_double_(factor_ != 0 && !std::isinf(factor_)) {}
+
+    double times(double x) const {
+        constexpr double kMost = std::numeric_limits<double>::max();
+        return is_double_ ? std::clamp(x * factor_, -kMost, kMost) : ldexp_within(x, exponent_);
+    }
+
+  private:
+    int exponent_;
+    double factor_;
+    bool is_double_;
+};
+
 // What makes whole numbers of targets.
 class TargetUnit {
   public:

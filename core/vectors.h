@@ -9,6 +9,10 @@
 #include <cstdint>
 #include <utility>
 
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
 namespace weald::vectors {
 
 #if defined(__AVX512F__)
@@ -34,6 +38,21 @@ inline Vector load(const void* from) {
 template <class Vector>
 inline void store(const Vector& vector, void* to) {
     __builtin_memcpy(to, &vector, sizeof(Vector));
+}
+
+// A bit for each lane of 32 bits that is true.
+template <class Truths>
+inline std::uint32_t bits_of(const Truths& truths) {
+#if defined(__AVX2__)
+    if constexpr (sizeof(Truths) == sizeof(__m256i)) {
+        return static_cast<std::uint32_t>(_mm256_movemask_ps(__m256(truths)));
+    }
+#endif
+    std::uint32_t bits = 0;
+    for (std::size_t lane = 0; lane < sizeof(Truths) / sizeof(std::uint32_t); ++lane) {
+        bits |= std::uint32_t{truths[lane] != 0} << lane;
+    }
+    return bits;
 }
 
 template <class OfLane>
