@@ -38,7 +38,7 @@ class Freed {
 
   private:
     static constexpr std::size_t kMuch = std::size_t{4} << 20;
-    static constexpr std::size_t kLittle = std::size_t{64} << 20;
+    static constexpr std::size_t kLittle = std::size_t{8} << 20;
     static constexpr std::size_t kParts = 32;
 
     std::size_t much_ = kMuch;
