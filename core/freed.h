@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdlib>
+#include <limits>
 
 #if defined(__GLIBC__)
 #include <malloc.h>
@@ -18,10 +19,13 @@ namespace weald {
 
 class Freed {
   public:
-    // So many bytes will be freed in all. To look for free pages takes the longer, the more of them there are, those
-    // that were handed back before too: much memory is handed back in a few large parts. And the pages of little
-    // memory would soon be asked for again, by the next trees.
-    void expect(std::size_t n_bytes) { much_ = std::max(kLittle, n_bytes / kParts); }
+    // So many bytes of so many trees will be freed in all. To look for free pages takes the longer, the more of them
+    // there are, those that were handed back before too: much memory is handed back in a few large parts. Nothing is of
+    // a few trees that are not huge: whoever grows few at a time will soon ask for their pages again.
+    void expect(std::size_t n_bytes, std::size_t n_trees) {
+        const bool is_kept = n_trees <= kFewTrees && n_bytes <= kHuge;
+        much_ = is_kept ? std::numeric_limits<std::size_t>::max() : std::max(kMuch, n_bytes / kParts);
+    }
 
     // So many bytes were freed; any thread may say so.
     void add(std::size_t n_bytes) {
@@ -38,8 +42,9 @@ class Freed {
 
   private:
     static constexpr std::size_t kMuch = std::size_t{4} << 20;
-    static constexpr std::size_t kLittle = std::size_t{8} << 20;
     static constexpr std::size_t kParts = 32;
+    static constexpr std::size_t kFewTrees = 4;
+    static constexpr std::size_t kHuge = std::size_t{128} << 20;
 
     std::size_t much_ = kMuch;
     std::atomic<std::size_t> n_bytes_{0};

@@ -73,7 +73,7 @@ class Joiner {
     }
 
     void run(Work& work) {
-        freed_.expect(n_bytes_);
+        freed_.expect(n_bytes_, trees_.size());
         const std::size_t n = trees_.size();
         const auto copy = [&](std::size_t task, std::size_t) { copies_[task / n](task % n); };
         if (n_bytes_ >= kMuch) {

@@ -57,15 +57,14 @@ def test_more_rows_wider_codes_and_more_threads_need_more_memory():
         return bytes_on_a_worker(*of, classes=classes)
 
     assert need(1000, [1] * 8, 1) < need(1000, [2] * 8, 1) < need(2000, [2] * 8, 1) < need(2000, [2] * 8, 4)
-    assert need(2**24, [2] * 28, 2) == 2**24 * (2 * 56 + 64 + 50 + 2 * (56 + 14)) + 2 * 2**26
+    assert need(2**24, [2] * 28, 2) == 2**24 * (2 * 56 + 64 + 50 + 2 * (56 + 14)) + 2 * 2**27
     assert need(2**24, [2] * 28, 2) < need(2**24, [2] * 28, 2, classes=False)
 
 
 def test_a_task_of_several_trees_needs_memory_for_all_of_them():
     n_rows, n_trees = 2**17, 8
     assert len(portion(range(1000), n_rows, 1)[0]) == n_trees
-    of_trees = n_rows * 71 * n_trees
-    expected = n_rows * (2 * 8 + 16 + 50 + 150) + of_trees + min(of_trees, 2**26)
+    expected = n_rows * (2 * 8 + 16 + 50 + 150 + 71 * (n_trees + 4))
     assert bytes_on_a_worker(n_rows, [1] * 8, 1, classes=False) == expected
 
 
