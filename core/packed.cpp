@@ -66,16 +66,18 @@ struct Parts {
 
 class TreeLayout {
   public:
-    // `numbers` of the tree's leaves: what they say.
-    TreeLayout(const ForestView& forest, std::size_t tree, std::span<const std::uint32_t> numbers)
+    // `numbers` of the tree's leaves: what they say; none where targets are numbers. `sizes` is room.
+    TreeLayout(const ForestView& forest, std::size_t tree, std::span<const std::uint32_t> numbers,
+               std::vector<std::uint32_t>& sizes)
         : feature_(forest.feature.subspan(begin(forest, tree), n_nodes(forest, tree))),
           right_(forest.right.subspan(begin(forest, tree), n_nodes(forest, tree))),
-          of_classes_(forest.n_classes != 0) {
+          of_classes_(forest.n_classes != 0),
+          sizes_(sizes) {
         measure(numbers);
         place();
     }
     std::uint32_t n_slots() const { return n_slots_; }
-    std::span<const std::uint32_t> slots() const { return slots_; }  // by node
+    std::vector<std::uint32_t> take_slots() { return std::move(slots_); }  // by node
 
   private:
     static std::size_t begin(const ForestView& forest, std::size_t tree) {
@@ -89,12 +91,12 @@ class TreeLayout {
     // Counts the nodes below each node, from the last to the first.
     void measure(std::span<const std::uint32_t> numbers) {
         sizes_.assign(feature_.size(), 1);
-        says_.assign(feature_.size(), 0);
+        says_.assign(of_classes_ ? feature_.size() : 0, 0);
         std::size_t n_leaves = numbers.size();
         for (auto i = static_cast<std::uint32_t>(feature_.size()); i-- > 0;) {
-            if (feature_[i] < 0) {
+            if (feature_[i] < 0 && of_classes_) {
                 says_[i] = numbers[--n_leaves];
-            } else {
+            } else if (feature_[i] >= 0) {
                 require(right(i) == i + 1 + sizes_[i + 1], "nodes are not in pre-order");
                 sizes_[i] = 1 + sizes_[i + 1] + sizes_[right(i)];
             }
@@ -167,7 +169,7 @@ class TreeLayout {
     std::span<const std::int32_t> feature_;
     std::span<const std::int32_t> right_;
     bool of_classes_;
-    std::vector<std::uint32_t> sizes_;
+    std::vector<std::uint32_t>& sizes_;
     std::vector<std::uint32_t> says_;                         // by node, of leaves
     std::unordered_map<std::uint64_t, std::uint32_t> pairs_;  // where two leaves that say this and that stand
     std::vector<std::uint32_t> slots_;
@@ -264,7 +266,8 @@ CategorySets sets_of(const ForestView& forest, std::vector<std::uint32_t>& numbe
 struct Writer {
     const ForestView& forest;
     const Columns& columns;
-    std::span<const std::uint32_t> leaf_numbers;  // by leaf
+    std::span<const std::uint32_t> leaf_numbers;  // by leaf; empty: each says its own number
+    double* leaf_values;                          // which stands here
     std::span<const std::uint32_t> set_numbers;   // by set of the forest
 
     template <class Node>
@@ -275,7 +278,7 @@ struct Writer {
             const std::uint32_t slot = slots[i];
             const Kind kind = kind_of<Node>(forest, begin + i);
             if (kind == kNoSplit) {
-                nodes[slot] = Node::make(leaf_numbers[leaf++], slot / 2, slot % 2, kIsLeaf);
+                nodes[slot] = Node::make(number_of(leaf++, begin + i), slot / 2, slot % 2, kIsLeaf);
                 continue;
             }
             const std::uint32_t bits = (forest.flags[begin + i] & kMissingLeft) != 0 ? kMissingGoLeft : 0;
@@ -283,6 +286,14 @@ struct Writer {
             const std::uint32_t column = kOwnColumns + columns.numbers[kind][feature];
             nodes[slot] = Node::make(cut<Node>(kind, begin + i), slots[i + 1] / 2, column, bits);
         }
+    }
+
+    std::uint32_t number_of(std::size_t leaf, std::size_t node) const {
+        if (forest.n_classes != 0) {
+            return leaf_numbers[leaf];
+        }
+        leaf_values[leaf] = forest.value[node];
+        return static_cast<std::uint32_t>(leaf);
     }
 
     template <class Node>
@@ -339,17 +350,24 @@ void clear(std::span<std::byte> bytes, Work& work) {
 template <class Node>
 PackedBuffer pack(const ForestView& forest, std::span<const double> weights, const Verdict& verdict, Work& work) {
     const auto columns = Columns::used<Node>(forest);
-    const Leaves leaves = LeafTable(forest).take();
+    const bool of_classes = forest.n_classes != 0;
+    const std::size_t n_leaves = (forest.feature.size() + forest.n_trees()) / 2;
+    require(n_leaves < std::numeric_limits<std::uint32_t>::max(), "the forest has too many leaves");
+    const Leaves leaves = of_classes ? LeafTable(forest).take() : Leaves{};
     std::vector<std::uint32_t> set_numbers;
     const CategorySets kept_sets = sets_of<Node>(forest, set_numbers);
     const CategorySetsView sets = kept_sets.view();
     std::vector<std::vector<std::uint32_t>> slots(forest.n_trees());
     std::vector<std::uint64_t> roots(forest.n_trees() + 1);
-    work.run(forest.n_trees(), [&](std::size_t t, std::size_t) {
+    std::vector<std::vector<std::uint32_t>> sizes(
+        std::max<std::size_t>(1, std::min(work.n_threads(), forest.n_trees())));
+    work.run(forest.n_trees(), [&](std::size_t t, std::size_t thread) {
         const auto begin = static_cast<std::size_t>(forest.tree_start[t]);
         const auto end = static_cast<std::size_t>(forest.tree_start[t + 1]);
-        const TreeLayout layout(forest, t, std::span(leaves.numbers).subspan((begin + t) / 2, (end - begin + 1) / 2));
-        slots[t].assign(layout.slots().begin(), layout.slots().end());
+        const std::span<const std::uint32_t> numbers(leaves.numbers);
+        TreeLayout layout(forest, t, of_classes ? numbers.subspan((begin + t) / 2, (end - begin + 1) / 2) : numbers,
+                          sizes[thread]);
+        slots[t] = layout.take_slots();
         roots[t + 1] = layout.n_slots();
     });
     for (std::size_t t = 0; t < forest.n_trees(); ++t) {
@@ -365,7 +383,7 @@ PackedBuffer pack(const ForestView& forest, std::span<const double> weights, con
     head.n_in_word = static_cast<std::uint32_t>(columns.lengths[kInWord]);
     head.n_trees = forest.n_trees();
     head.n_slots = roots.back();
-    head.n_values = leaves.values.size();
+    head.n_values = of_classes ? leaves.values.size() : n_leaves;
     head.n_mixed = leaves.mixed.size();
     head.n_weights = weights.size();
     head.n_sets = sets.sets.size();
@@ -388,7 +406,8 @@ PackedBuffer pack(const ForestView& forest, std::span<const double> weights, con
     copy_to<std::uint64_t>(bytes, parts.words, sets.words);
     copy_to<std::uint32_t>(bytes, parts.lists, sets.lists);
     auto* nodes = reinterpret_cast<Node*>(bytes.data() + parts.nodes);
-    const Writer writer{forest, columns, leaves.numbers, set_numbers};
+    auto* values = reinterpret_cast<double*>(bytes.data() + parts.values);
+    const Writer writer{forest, columns, leaves.numbers, values, set_numbers};
     work.run(forest.n_trees(), [&](std::size_t t, std::size_t) { writer.write(t, slots[t], nodes + roots[t]); });
     return buffer;
 }

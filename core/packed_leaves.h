@@ -28,15 +28,14 @@ struct Leaves {
     std::vector<MixedLeaf> mixed;
 };
 
+// Of a forest of classes. Where targets are numbers, each leaf says its own.
 class LeafTable {
   public:
     explicit LeafTable(const ForestView& forest) : forest_(forest) {
         leaves_.numbers.reserve((forest.feature.size() + forest.n_trees()) / 2);  // a leaf more than splits, by tree
-        leaves_.values.reserve(forest.n_classes == 0 ? leaves_.numbers.capacity() : 0);
-        std::size_t n_leaves = 0;
         for (std::size_t i = 0; i < forest.feature.size(); ++i) {
             if (forest.feature[i] < 0) {
-                leaves_.numbers.push_back(number_of(i, n_leaves++));
+                leaves_.numbers.push_back(number_of(i, leaves_.numbers.size()));
             }
         }
         if (leaves_.values.size() >= std::numeric_limits<std::uint32_t>::max()) {
@@ -49,10 +48,6 @@ class LeafTable {
     using Share = std::pair<std::uint32_t, double>;
 
     std::uint32_t number_of(std::size_t node, std::size_t leaf) {
-        if (forest_.n_classes == 0) {
-            leaves_.values.push_back(forest_.value[node]);
-            return static_cast<std::uint32_t>(leaves_.values.size() - 1);
-        }
         return forest_.value.empty() ? of_weights(leaf) : of_bound(forest_.value[node]);
     }
 
