@@ -43,8 +43,14 @@ def run(script):
     assert done.returncode == 0
 
 
-@pytest.mark.parametrize("model", ["RandomForestRegressor", "RandomForestClassifier"])
-@pytest.mark.parametrize("given", ["n_jobs=1", "n_jobs=2", "n_jobs=2, verbose=1", "n_jobs=2, max_leaf_nodes=1000"])
+HOW = ["n_jobs=1", "n_jobs=2", "n_jobs=2, verbose=1", "n_jobs=2, max_leaf_nodes=1000"]
+
+
+@pytest.mark.parametrize(
+    ("model", "given"),
+    [("RandomForestRegressor", given) for given in HOW]
+    + [pytest.param("RandomForestClassifier", given, marks=pytest.mark.slow) for given in HOW],
+)
 def test_a_fit_is_interrupted_and_leaves_the_estimator_as_it_was(model, given):
     run(f"""
         y = Y > 0 if {"Classifier" in model} else Y
