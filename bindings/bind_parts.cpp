@@ -72,7 +72,8 @@ std::pair<nb::object, nb::object> code_sparse(const SparseTable& x, std::size_t 
     const std::vector<Column> columns = code_sparse_columns(by_column, coding, work);
     const std::uint8_t* codes = columns[feature].as<std::uint8_t>();
     std::vector<std::uint8_t> found(codes, codes + n_rows);
-    std::vector<std::uint64_t> hashes = hash_sparse_rows(by_column, std::vector<std::uint64_t>(n_rows));
+    const auto of_rows = hash_sparse_rows(by_column, std::vector<std::uint64_t>(n_rows));
+    std::vector<std::uint64_t> hashes(of_rows.begin(), of_rows.end());
     return {nb::cast(to_numpy(std::move(found))), nb::cast(to_numpy(std::move(hashes)))};
 }
 

@@ -1,6 +1,7 @@
 #include "codes.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -44,27 +45,27 @@ namespace {
 
 // ---- The rows from which quantile codes are cut
 
-std::vector<std::uint64_t> bits_of_targets(const Table& table) {
-    std::vector<std::uint64_t> bits(table.x.n_rows);
-    for (std::size_t r = 0; r < bits.size(); ++r) {
-        bits[r] = target_bits(table, r);
-    }
+RowHashes bits_of_targets(const Table& table, Work& work) {
+    RowHashes bits(table.x.n_rows);
+    for_blocks(bits.size(), kRowBlock, work, [&](std::size_t, std::size_t begin, std::size_t end) {
+        for (std::size_t r = begin; r < end; ++r) {
+            bits[r] = target_bits(table, r);
+        }
+    });
     return bits;
 }
 
-std::vector<std::uint64_t> hash_raw_rows(const Table& table, const std::vector<std::uint64_t>& targets, Work& work) {
-    const Matrix& x = table.x;
-    std::vector<std::uint64_t> hashes(x.n_rows);
-    work.run(n_blocks(x.n_rows), [&](std::size_t block, std::size_t) {
-        const std::size_t end = std::min(x.n_rows, (block + 1) * kRowBlock);
-        hash_values(x, targets, block * kRowBlock, end, hashes);
+RowHashes hash_raw_rows(const Table& table, const RowHashes& targets, Work& work) {
+    RowHashes hashes(table.x.n_rows);
+    for_blocks(hashes.size(), kRowBlock, work, [&](std::size_t, std::size_t begin, std::size_t end) {
+        hash_values(table.x, targets, begin, end, hashes);
     });
     return hashes;
 }
 
 // Hashes are spread evenly: the first bits of the highest are found by counting, and few rows share them.
 template <class CopiesOf>
-std::uint64_t highest_of_sample(const std::vector<std::uint64_t>& hashes, const CopiesOf& copies_of) {
+std::uint64_t highest_of_sample(const RowHashes& hashes, const CopiesOf& copies_of) {
     constexpr int kShift = 64 - 12;
     std::vector<std::uint64_t> n_copies(std::size_t{1} << (64 - kShift));
     for (std::size_t r = 0; r < hashes.size(); ++r) {
@@ -90,7 +91,7 @@ std::uint64_t highest_of_sample(const std::vector<std::uint64_t>& hashes, const 
 }
 
 // One flag a row; empty: all rows.
-std::vector<std::uint8_t> sample_rows(const Table& table, const std::vector<std::uint64_t>& targets,
+std::vector<std::uint8_t> sample_rows(const Table& table, const RowHashes& targets,
                                       const std::vector<std::uint64_t>& line, Work& work) {
     const bool copies = table.weights_whole && !line.empty();
     const std::uint64_t n_copies =
@@ -98,7 +99,7 @@ std::vector<std::uint8_t> sample_rows(const Table& table, const std::vector<std:
     if (n_copies <= kSampleSize) {
         return {};
     }
-    const std::vector<std::uint64_t> hashes =
+    const RowHashes hashes =
         table.by_column.is_empty() ? hash_raw_rows(table, targets, work) : hash_sparse_rows(table.by_column, targets);
     const auto copies_of = [&](std::size_t r) { return copies ? line[r] : 1; };
     const std::uint64_t highest = highest_of_sample(hashes, copies_of);
@@ -110,10 +111,13 @@ std::vector<std::uint8_t> sample_rows(const Table& table, const std::vector<std:
 // ---- Ranks
 
 template <class T, class Source>
-std::vector<T> by_rank(const Source& values, const std::vector<std::uint32_t>& positions) {
+std::vector<T> by_rank(const Source& values, const std::vector<std::uint32_t>& positions, Work& work) {
     std::vector<T> ranked(positions.size());
-    std::transform(positions.begin(), positions.end(), ranked.begin(),
-                   [&](std::uint32_t r) { return static_cast<T>(values[r]); });
+    for_blocks(ranked.size(), kRowBlock, work, [&](std::size_t, std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) {
+            ranked[i] = static_cast<T>(values[positions[i]]);
+        }
+    });
     return ranked;
 }
 
@@ -177,9 +181,8 @@ void add_codes_by_row(Codes& codes, Work& work) {
     const std::size_t n_rows = codes.n_rows;
     codes.row_length = (columns.size() + 7) / 8 * 8;
     codes.rows.resize(n_rows * codes.row_length);
-    work.run(n_blocks(n_rows), [&](std::size_t block, std::size_t) {
-        const std::size_t last = std::min(n_rows, (block + 1) * kRowBlock);
-        for (std::size_t begin = block * kRowBlock; begin < last; begin += kTile) {
+    for_blocks(n_rows, kRowBlock, work, [&](std::size_t, std::size_t first, std::size_t last) {
+        for (std::size_t begin = first; begin < last; begin += kTile) {
             const std::size_t end = std::min(last, begin + kTile);
             for (std::size_t f = 0; f < columns.size(); ++f) {
                 if (columns[f]->width == 1) {
@@ -187,6 +190,10 @@ void add_codes_by_row(Codes& codes, Work& work) {
                 } else {
                     write_row_codes<std::uint16_t>(*columns[f], begin, end, codes.rows.data() + f, codes.row_length);
                 }
+            }
+            for (std::size_t r = begin; r < end; ++r) {
+                std::uint16_t* row = codes.rows.data() + r * codes.row_length;
+                std::fill(row + columns.size(), row + codes.row_length, std::uint16_t{0});
             }
         }
     });
@@ -213,7 +220,7 @@ Codes code_table(const Table& table, std::uint32_t max_bins, Work& work, std::ve
     for (double& y : numbers) {
         y += 0.0;  // -0.0 becomes 0.0
     }
-    const std::vector<std::uint64_t> targets = bits_of_targets(table);
+    const RowHashes targets = bits_of_targets(table, work);
     const std::vector<std::uint8_t> sampled =
         max_bins == 0 || !columns.empty() ? std::vector<std::uint8_t>{} : sample_rows(table, targets, line, work);
 
@@ -225,7 +232,7 @@ Codes code_table(const Table& table, std::uint32_t max_bins, Work& work, std::ve
                     : table.by_column.is_empty()
                         ? code_columns(table.x, {table.categorical, sampled, line, max_bins}, work)
                         : code_sparse_columns(table.by_column, {n_rows, sampled, line, max_bins}, work);
-    const std::vector<std::uint64_t> hashes = hash_rows(codes.columns, n_rows, work);
+    const RowHashes hashes = hash_rows(codes.columns, n_rows, work);
     codes.positions = table.n_classes ? rank_rows(hashes, table.classes, work)
                                       : rank_rows(hashes, std::span<const double>(numbers), work);
     reorder_columns(codes.columns, codes.positions, work);
@@ -235,21 +242,29 @@ Codes code_table(const Table& table, std::uint32_t max_bins, Work& work, std::ve
         codes.filled = list_filled(table.by_column, codes.columns, codes.positions, work);
     }
     if (table.n_classes) {
-        codes.classes = by_rank<std::int32_t>(table.classes, codes.positions);
+        codes.classes = by_rank<std::int32_t>(table.classes, codes.positions, work);
     } else {
-        codes.numbers = by_rank<double>(numbers, codes.positions);
+        codes.numbers = by_rank<double>(numbers, codes.positions, work);
     }
     if (!table.weights.empty()) {
-        codes.weights = by_rank<double>(table.weights, codes.positions);
-        codes.line = by_rank<std::uint64_t>(line, codes.positions);
+        codes.weights = by_rank<double>(table.weights, codes.positions, work);
+        codes.line = by_rank<std::uint64_t>(line, codes.positions, work);
     }
-    std::vector<RowPrint> prints(n_rows);
-    for (std::size_t r = 0; r < n_rows; ++r) {
-        const std::uint64_t weight = line.empty() ? 1 : line[r];
-        prints[r] = {mix64(hashes[r] + mix64(targets[r])), weight};
-        codes.line_length += weight;
-        codes.fingerprint += weight * prints[r].print;
-    }
+    std::vector<RowPrint> prints(table.strata.empty() && table.groups.empty() ? 0 : n_rows);
+    std::atomic<std::uint64_t> fingerprint{0};
+    for_blocks(n_rows, kRowBlock, work, [&](std::size_t, std::size_t begin, std::size_t end) {
+        std::uint64_t sum = 0;
+        for (std::size_t r = begin; r < end; ++r) {
+            const RowPrint row{mix64(hashes[r] + mix64(targets[r])), line.empty() ? 1 : line[r]};
+            sum += row.weight * row.print;
+            if (!prints.empty()) {
+                prints[r] = row;
+            }
+        }
+        fingerprint += sum;
+    });
+    codes.fingerprint = fingerprint;
+    codes.line_length = line.empty() ? n_rows : std::accumulate(line.begin(), line.end(), std::uint64_t{0});
     codes.design = make_design(table, prints, codes.positions);
     Freed().add(n_rows * sizeof(std::uint64_t) * kReadAndSorted);
     return codes;
@@ -268,13 +283,13 @@ Codes map_codes(const Table& table, std::vector<Column> columns, Ranking ranking
         add_codes_by_row(codes, work);
     }
     if (table.n_classes) {
-        codes.classes = by_rank<std::int32_t>(table.classes, codes.positions);
+        codes.classes = by_rank<std::int32_t>(table.classes, codes.positions, work);
     } else {
-        codes.numbers = by_rank<double>(table.numbers, codes.positions);
+        codes.numbers = by_rank<double>(table.numbers, codes.positions, work);
     }
     codes.line_length = codes.n_rows;
     if (!table.weights.empty()) {
-        codes.weights = by_rank<double>(table.weights, codes.positions);
+        codes.weights = by_rank<double>(table.weights, codes.positions, work);
         codes.line = lay_line(codes.weights, codes.whole);
         codes.line_length = std::accumulate(codes.line.begin(), codes.line.end(), std::uint64_t{0});
     }

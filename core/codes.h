@@ -14,6 +14,7 @@
 #include "binary.h"
 #include "column.h"
 #include "design.h"
+#include "large_pages.h"
 #include "ranks.h"
 #include "sparse_codes.h"
 #include "threads.h"
@@ -26,7 +27,7 @@ struct Codes {
     std::uint32_t n_classes = 0;  // 0: regression
     std::vector<Column> columns;
     BinaryFeatures binary;              // the columns of two codes, once more as bits
-    std::vector<std::uint16_t> rows;    // codes of the others rank by rank, where that pays; empty: it does not
+    LargeVector<std::uint16_t> rows;    // codes of the others rank by rank, where that pays; empty: it does not
     std::size_t row_length = 0;         // of a rank in `rows`: the features, and some more to make it a multiple of 8
     std::vector<std::int32_t> classes;  // by rank
     std::vector<double> numbers;        // by rank

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <span>
+#include <utility>
 #include <vector>
 
 namespace weald {
@@ -30,8 +32,9 @@ inline std::uint64_t key_of(std::uint64_t key) {
 
 // Sorts by key, items of equal keys in their order: digits of 11 bits, the lowest first. A digit that all keys share
 // costs nothing: doubles that came from floats or small integers have many of those.
+// Gives the one of both where they end.
 template <class Item>
-void radix_sort(std::vector<Item>& items, std::vector<Item>& spare) {
+std::span<Item> radix_sort(std::span<Item> items, std::span<Item> spare) {
     using Key = decltype(key_of(items[0]));
     constexpr int kDigit = 11;
     constexpr std::size_t kBuckets = std::size_t{1} << kDigit;
@@ -39,7 +42,7 @@ void radix_sort(std::vector<Item>& items, std::vector<Item>& spare) {
     if (items.size() < 256) {
         std::stable_sort(items.begin(), items.end(),
                          [](const Item& a, const Item& b) { return key_of(a) < key_of(b); });
-        return;
+        return items;
     }
     std::array<std::array<std::uint32_t, kBuckets>, kDigits> counts{};
     for (const Item& item : items) {
@@ -47,7 +50,6 @@ void radix_sort(std::vector<Item>& items, std::vector<Item>& spare) {
             ++counts[d][(key_of(item) >> (d * kDigit)) & (kBuckets - 1)];
         }
     }
-    spare.resize(items.size());
     for (int d = 0; d < kDigits; ++d) {
         auto& starts = counts[d];
         const auto digit = [&](const Item& item) { return (key_of(item) >> (d * kDigit)) & (kBuckets - 1); };
@@ -58,6 +60,15 @@ void radix_sort(std::vector<Item>& items, std::vector<Item>& spare) {
         for (const Item& item : items) {
             spare[starts[digit(item)]++] = item;
         }
+        std::swap(items, spare);
+    }
+    return items;
+}
+
+template <class Item>
+void radix_sort(std::vector<Item>& items, std::vector<Item>& spare) {
+    spare.resize(items.size());
+    if (radix_sort(std::span<Item>(items), std::span<Item>(spare)).data() != items.data()) {
         items.swap(spare);
     }
 }

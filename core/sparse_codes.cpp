@@ -204,8 +204,8 @@ std::vector<Column> code_sparse_columns(const Sparse& by_column, const SparseCod
     return columns;
 }
 
-std::vector<std::uint64_t> hash_sparse_rows(const Sparse& by_column, const std::vector<std::uint64_t>& targets) {
-    std::vector<std::uint64_t> hashes(targets.size());
+LargeVector<std::uint64_t> hash_sparse_rows(const Sparse& by_column, std::span<const std::uint64_t> targets) {
+    LargeVector<std::uint64_t> hashes(targets.size(), 0);
     std::uint64_t of_zeros = 0;
     for (std::size_t f = 0; f + 1 < by_column.starts.size(); ++f) {
         const std::uint64_t salt = mix64(f + 1);

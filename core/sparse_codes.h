@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "column.h"
+#include "large_pages.h"
 #include "threads.h"
 #include "view.h"
 
@@ -46,7 +47,7 @@ struct SparseCoding {
 std::vector<Column> code_sparse_columns(const Sparse& by_column, const SparseCoding& coding, Work& work);
 
 // The hash that chooses the sample, row by row.
-std::vector<std::uint64_t> hash_sparse_rows(const Sparse& by_column, const std::vector<std::uint64_t>& targets);
+LargeVector<std::uint64_t> hash_sparse_rows(const Sparse& by_column, std::span<const std::uint64_t> targets);
 
 // Of columns whose codes are by rank.
 Filled list_filled(const Sparse& by_column, const std::vector<Column>& columns,
