@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -29,7 +30,9 @@ class ManyClassModel {
     using Sums = NoSums;
     static constexpr bool kCounted = std::is_same_v<Labels, CountedClasses>;
 
-    explicit ManyClassModel(std::uint32_t n_classes) : of_class_(n_classes) { totals_.slot_of_class.resize(n_classes); }
+    explicit ManyClassModel(std::uint32_t n_classes) : of_class_(std::size_t{2} * n_classes) {
+        totals_.slot_of_class.resize(n_classes);
+    }
 
     // Weights of the classes, which may differ from tree to tree.
     void set_scales(std::span<const std::uint64_t> scales) {
@@ -49,21 +52,31 @@ class ManyClassModel {
         totals_.weights.clear();
         totals_.weight = 0;
         totals_.size = 0;
+        std::uint64_t seen = 0;  // classes, of which those 64 apart share a bit
         for (std::uint32_t i = 0; i < n; ++i) {
             const std::uint32_t k = labels_.class_of(payloads[i]);
-            if (of_class_[k] == 0) {
-                totals_.classes.push_back(k);
-            }
-            of_class_[k] += labels_.weight(payloads[i]);
+            seen |= std::uint64_t{1} << (k % 64);
+            // Neighbours are added up apart: often they are of one class, and one would wait for the other.
+            of_class_[2 * k + i % 2] += labels_.weight(payloads[i]);
             totals_.size += labels_.size(payloads[i]);
         }
-        std::sort(totals_.classes.begin(), totals_.classes.end());
+        for (; seen != 0; seen &= seen - 1) {
+            for (auto k = static_cast<std::uint32_t>(std::countr_zero(seen)); 2 * k < of_class_.size(); k += 64) {
+                if ((of_class_[2 * k] | of_class_[2 * k + 1]) != 0) {
+                    totals_.classes.push_back(k);
+                }
+            }
+        }
+        if (of_class_.size() > 2 * 64) {
+            std::sort(totals_.classes.begin(), totals_.classes.end());
+        }
         for (std::uint32_t slot = 0; slot < totals_.classes.size(); ++slot) {
             const std::uint32_t k = totals_.classes[slot];
+            const std::uint64_t weight = of_class_[2 * k] + of_class_[2 * k + 1];
             totals_.slot_of_class[k] = slot;
-            totals_.weights.push_back(of_class_[k]);
-            totals_.weight += of_class_[k];
-            of_class_[k] = 0;
+            totals_.weights.push_back(weight);
+            totals_.weight += weight;
+            of_class_[2 * k] = of_class_[2 * k + 1] = 0;
         }
     }
     void begin_search(const Payload* payloads, std::uint32_t n, const Limits& limits) {
@@ -278,7 +291,7 @@ class ManyClassModel {
     TwoClasses::Cell two_total_ = 0;
     ClassTotals totals_;
     Limits limits_;
-    std::vector<std::uint64_t> of_class_;  // zero between two nodes
+    std::vector<std::uint64_t> of_class_;  // two sums for each class; zero between two nodes
     RowScratch scratch_;
     ClassBinScratch bins_;
     Left left_;

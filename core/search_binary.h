@@ -42,13 +42,17 @@ class BinarySearch {
             const std::uint64_t word = words[ids[i]];
             any |= word;
             all &= word;
-            const std::uint32_t count = model.count_of(payloads[i]);
+            std::uint32_t count = model.count_of(payloads[i]);
             if (n_pending + count > kMostPending) {
                 settle();
                 n_pending = 0;
             }
+            for (; count > kMostPending; count -= kMostPending) {
+                add(pending_[model.slot_of(payloads[i])], word, kMostPending);
+                settle();
+            }
             n_pending += count;
-            add(pending_[model.slot_of(payloads[i])], word, static_cast<std::uint16_t>(count));
+            add(pending_[model.slot_of(payloads[i])], word, static_cast<Count>(count));
         }
         settle();
         const std::uint64_t constant = ~any | all;
@@ -75,28 +79,29 @@ class BinarySearch {
     }
 
   private:
-    // Counts of 16 bits for all bits of a word: a word is laid out as four numbers, again and again, of each of which
+    // Counts of one byte for all bits of a word: a word is laid out as eight bytes, again and again, of each of which
     // one bit is looked at. So counts stand in another order than bits. Vectors are no wider than the processor's: the
     // compiler would take wider ones apart lane by lane.
-    static constexpr std::uint32_t kMostPending = 0xFFFF;
+    using Count = std::uint8_t;
+    static constexpr Count kMostPending = 0xFF;
     static constexpr std::size_t kBytes = sizeof(vectors::Keys);
-    static constexpr std::size_t kLanes = kBytes / sizeof(std::uint16_t);
+    static constexpr std::size_t kLanes = kBytes / sizeof(Count);
     static constexpr std::size_t kVectors = BinaryFeatures::kMost / kLanes;
     typedef std::uint64_t Words __attribute__((vector_size(kBytes)));
-    typedef std::uint16_t Counts __attribute__((vector_size(kBytes)));
+    typedef Count Counts __attribute__((vector_size(kBytes)));
     struct Pending {
         std::array<Counts, kVectors> counts;
     };
     using Ones = std::array<std::uint32_t, BinaryFeatures::kMost>;
 
-    static std::size_t lane_of(std::uint32_t bit) { return bit % 16 * 4 + bit / 16; }
+    static std::size_t lane_of(std::uint32_t bit) { return bit % 8 * 8 + bit / 8; }
     static constexpr Counts bits_of_vector(std::size_t vector) {
         return [&]<std::size_t... Lane>(std::index_sequence<Lane...>) {
-            return Counts{static_cast<std::uint16_t>(1u << ((vector * kLanes + Lane) / 4))...};
+            return Counts{static_cast<Count>(1u << ((vector * kLanes + Lane) / 8))...};
         }(std::make_index_sequence<kLanes>());
     }
 
-    static void add(Pending& pending, std::uint64_t word, std::uint16_t count) {
+    static void add(Pending& pending, std::uint64_t word, Count count) {
         const Words words = Words{} + word;
         const auto lanes = vectors::load<Counts>(&words);
         const Counts counts = Counts{} + count;
@@ -105,11 +110,13 @@ class BinarySearch {
         }(std::make_index_sequence<kVectors>());
     }
 
-    // Moves counts of 16 bits to where there is more room.
+    // Moves counts of one byte to where there is more room.
     void settle() {
         for (std::size_t slot = 0; slot < ones_.size(); ++slot) {
-            for (std::size_t lane = 0; lane < ones_[slot].size(); ++lane) {
-                ones_[slot][lane] += pending_[slot].counts[lane / kLanes][lane % kLanes];
+            std::array<Count, BinaryFeatures::kMost> counts;
+            __builtin_memcpy(counts.data(), pending_[slot].counts.data(), sizeof(counts));
+            for (std::size_t lane = 0; lane < counts.size(); ++lane) {
+                ones_[slot][lane] += counts[lane];
             }
             pending_[slot] = {};
         }
