@@ -74,6 +74,9 @@ class CodeReader {
         return block ? block->column<std::uint16_t>(places_of_[feature]) : codes_.columns[feature].as<std::uint16_t>();
     }
 
+    // The same of the table, where they are kept as one byte.
+    const std::uint8_t* byte_column(std::uint32_t feature) const { return codes_.columns[feature].as<std::uint8_t>(); }
+
     // Copies the rows of a node if that will pay, and numbers them from 0: `ids` refer to the copy from then on.
     // Features of the set `dead` are not needed any more.
     void enter(std::uint32_t begin, std::span<std::uint32_t> ids, const FeatureSet& dead) {

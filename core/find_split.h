@@ -31,6 +31,11 @@ namespace weald {
 // Whether a model can search several features at once.
 template <class Model>
 inline constexpr bool kHasLanes = requires(const Model& model) { model.searches_lanes(1u); };
+// Many rows at that: by bins, or by counts where codes have one byte.
+template <class Model>
+inline constexpr bool kHasLaneBins = requires(const Model& model) { model.searches_lane_bins(); };
+template <class Model>
+inline constexpr bool kCountsLanes = requires(const Model& model) { model.counts_lanes(1u); };
 
 template <class Model>
 class SplitFinder {
@@ -53,7 +58,9 @@ class SplitFinder {
           has_categories_(std::any_of(codes.columns.begin(), codes.columns.end(),
                                       [](const Column& column) { return column.is_categorical; })),
           are_narrow_(std::all_of(codes.columns.begin(), codes.columns.end(),
-                                  [](const Column& column) { return column.width <= 2; })) {
+                                  [](const Column& column) { return column.width <= 2; })),
+          are_bytes_(std::all_of(codes.columns.begin(), codes.columns.end(),
+                                 [](const Column& column) { return column.width == 1; })) {
         for (const Column& column : codes.columns) {
             if (growth.random_cuts) {
                 values_.emplace_back(column);
@@ -159,8 +166,9 @@ class SplitFinder {
         if (is_plain && filled_.are_all() && node.n_rows() == 2) {
             return best_split_of_two(node, dead);
         }
-        if constexpr (kHasLanes<Model>) {
-            if (is_plain && are_narrow_ && !bins_->are_there() && model_.searches_lane_bins()) {
+        const bool are_searched_together = is_plain && are_narrow_ && !are_counted_apart();
+        if constexpr (kHasLaneBins<Model>) {
+            if (are_searched_together && !bins_->are_there() && model_.searches_lane_bins()) {
                 return best_split_of_lanes(node, dead, [&](std::span<const std::uint32_t> features, double to_beat) {
                     work_.check();
                     return model_.search_lane_bins(
@@ -168,7 +176,21 @@ class SplitFinder {
                         tree_->payloads(node), node.n_rows(), to_beat);
                 });
             }
-            if (is_plain && are_narrow_ && model_.searches_lanes(node.n_rows())) {
+        }
+        if constexpr (kCountsLanes<Model>) {
+            if (are_searched_together && are_bytes_ && !bins_->are_there() && model_.counts_lanes(node.n_rows())) {
+                return best_split_of_lanes(node, dead, [&](std::span<const std::uint32_t> features, double to_beat) {
+                    work_.check();
+                    return use_byte_columns(
+                        node_codes_.reader(), features, node.begin, tree_->ids(node), [&](const auto& columns) {
+                            return model_.count_lanes(columns, tree_->payloads(node),
+                                                      static_cast<std::uint32_t>(features.size()), to_beat);
+                        });
+                });
+            }
+        }
+        if constexpr (kHasLanes<Model>) {
+            if (are_searched_together && model_.searches_lanes(node.n_rows())) {
                 return best_split_of_lanes(node, dead, [&](std::span<const std::uint32_t> features, double to_beat) {
                     return model_.search_lanes(
                         lane_room_.codes(node_codes_.reader(), features, node.begin, tree_->ids(node)),
@@ -178,6 +200,9 @@ class SplitFinder {
         }
         return best_split_one_by_one(node, dead);
     }
+
+    // Whether there is a quicker way for some features: as bits, or by what is filled.
+    bool are_counted_apart() const { return kCountsBits<Model> && !(filled_.are_all() && codes_.binary.is_empty()); }
 
     void begin_draw(const Node& node) {
         draw_.begin({tree_->seed, node.id, tree_->number, kPurposeFeatures}, growth_.max_features);
@@ -507,6 +532,7 @@ class SplitFinder {
     std::size_t n_set_words_;  // of a set of features
     bool has_categories_;
     bool are_narrow_;  // codes have one or two bytes
+    bool are_bytes_;   // codes have one byte
     Tree* tree_ = nullptr;
     int kept_ = 0;                       // the buffer of the best feature so far
     std::vector<std::uint64_t> sorted_;  // rows of a node by a feature that must rise or fall

@@ -12,6 +12,8 @@
 #include "monotonic.h"
 #include "search_cells.h"
 #include "search_few_classes.h"
+#include "search_lane_classes.h"
+#include "search_lane_counts.h"
 
 namespace weald {
 
@@ -69,6 +71,25 @@ class TwoClassModel {
             }
         }
         return CellSearch<Labels, Scorer, Code>(Labels{}, scorer_, scratch_, {codes, payloads, n}, to_beat).run(total_);
+    }
+
+    // Whether several features are best searched at once, and the search. Codes must be narrow.
+    bool searches_lanes(std::uint32_t n) const {
+        return weights_are_sizes() && n <= FewClassLanes<Scorer>::kMostRows &&
+               size() <= FewClassLanes<Scorer>::kMostDraws;
+    }
+    LaneCuts search_lanes(const LaneCodes& codes, const Payload* payloads, std::uint32_t n, std::uint32_t n_lanes,
+                          double to_beat) {
+        return FewClassLanes<Scorer>(scorer_, lane_scratch_, {codes, payloads, n, n_lanes}).run(total_, to_beat);
+    }
+    // The same where rows are more, and codes have one byte.
+    bool counts_lanes(std::uint32_t n) const {
+        return weights_are_sizes() && n >= kLeastCounted && size() <= ClassLanes<Scorer>::kMostDraws;
+    }
+    template <class Code>
+    LaneCuts count_lanes(const LaneColumns<Code>& codes, const Payload* payloads, std::uint32_t n_lanes,
+                         double to_beat) {
+        return LaneCountSearch<Scorer>(scorer_, lane_scratch_, n_lanes).run(codes, payloads, total_, to_beat);
     }
 
     // The same from bins that were handed down: first at their edges, then inside, for which codes must be gathered.
@@ -137,6 +158,7 @@ class TwoClassModel {
     Cell total_ = 0;
     Scorer scorer_;
     CellScratch<Labels, typename Scorer::Near> scratch_;
+    ClassLaneScratch lane_scratch_;
 };
 
 }  // namespace weald

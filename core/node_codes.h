@@ -15,6 +15,7 @@
 #include "block.h"
 #include "growth.h"
 #include "node.h"
+#include "search_lane_counts.h"
 #include "search_lanes.h"
 #include "sort_network.h"
 
@@ -59,6 +60,21 @@ class NodeCodes {
     CodeReader reader_;
     std::vector<std::vector<std::uint32_t>> buffers_;
 };
+
+// Calls use(columns) with where the codes of some features stand, which have one byte in the table and two in a copy.
+template <class Use>
+auto use_byte_columns(const CodeReader& reader, std::span<const std::uint32_t> features, std::uint32_t begin,
+                      std::span<const std::uint32_t> ids, Use&& use) {
+    const auto with = [&]<class Code>(const auto& column_of, Code) {
+        LaneColumns<Code> columns{{}, ids};
+        std::transform(features.begin(), features.end(), columns.columns.begin(), column_of);
+        return use(columns);
+    };
+    if (reader.narrow_column(features[0], begin)) {
+        return with([&](std::uint32_t f) { return reader.narrow_column(f, begin); }, std::uint16_t{});
+    }
+    return with([&](std::uint32_t f) { return reader.byte_column(f); }, std::uint8_t{});
+}
 
 // Room for codes of several features that are searched at once, where they are not at hand as two bytes.
 class LaneRoom {

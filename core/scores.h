@@ -107,8 +107,14 @@ class TwoClassScorer {
         const std::uint32_t left1 = left >> 16;
         const std::uint32_t right0 = static_cast<std::uint32_t>(total_) - left0;
         const std::uint32_t right1 = static_cast<std::uint32_t>(total_ >> 32) - left1;
-        return term<Criterion>(near_count(left0, 0), near_count(left1, 1)) +
-               term<Criterion>(near_count(right0, 0), near_count(right1, 1));
+        const std::array<float, 2> left_weights{near_count(left0, 0), near_count(left1, 1)};
+        const std::array<float, 2> right_weights{near_count(right0, 0), near_count(right1, 1)};
+        if constexpr (requires { Criterion::near_terms(left_weights, right_weights); }) {
+            return Criterion::near_terms(left_weights, right_weights);
+        } else {
+            return term<Criterion>(left_weights[0], left_weights[1]) +
+                   term<Criterion>(right_weights[0], right_weights[1]);
+        }
     }
     // The most that a cut inside a bin can score. A score is convex in the counts, so it is greatest at a corner of the
     // box between the counts before and after the bin; two of the corners are the bin's own edges, which are scored

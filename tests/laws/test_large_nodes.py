@@ -76,6 +76,32 @@ def test_cuts_by_bins_of_several_features_at_once_are_those_of_the_definition(ma
     hold_against_definition(Case(table, growth, max_bins, n_trees=1))
 
 
+@pytest.mark.sanitize
+@pytest.mark.parametrize("min_samples_leaf", [1, 30])
+@pytest.mark.parametrize("missing", [0.0, 0.15])
+@pytest.mark.parametrize("criterion", [criterion for criterion in CRITERIA if is_of_classes(criterion)])
+def test_cuts_by_counts_of_several_features_at_once_are_those_of_the_definition(criterion, missing, min_samples_leaf):
+    """Codes of one byte, with and without a copy of the rows; some columns are constant, or missing but for one row."""
+    for n_rows, n_noise in ((90, 0), (700, 0), (700, 90)):
+        table = make_table(n_rows, ("many", "rounded", "few", "neighbours"), 2, missing=missing, seed=n_rows)
+        rng = np.random.default_rng(n_rows)
+        rare = np.where(np.arange(n_rows) == 5, 1.0, np.nan)
+        columns = [table.X, -table.X[:, :3], table.X[:, :2], np.ones(n_rows), rare, rng.normal(size=(n_rows, n_noise))]
+        table = change(table, X=np.column_stack(columns))
+        growth = make_growth(table, criterion, max_features=10, max_depth=4, min_samples_leaf=min_samples_leaf)
+        hold_against_definition(Case(table, growth, 255, n_trees=1))
+
+
+@pytest.mark.parametrize("heavy", [65_435, 65_436, 65_437, 70_000, 2**24 + 1])
+def test_counts_of_nodes_beyond_two_bytes_are_those_of_the_definition(heavy):
+    """A node's draws on both sides of what 16 bits hold."""
+    table = make_table(100, ("many", "few", "rounded"), 2, target="noise", seed=23)
+    weight = np.where(np.arange(100) == 3, heavy, 1.0)
+    table = change(table, weight=weight, weights_whole=True)
+    growth = make_growth(table, "gini", bootstrap=False, max_features=2, max_depth=3)
+    hold_against_definition(Case(table, growth, 255, n_trees=1))
+
+
 @pytest.mark.parametrize("far", [1e3, 1e9, 1e15])
 def test_bins_of_several_features_at_once_see_little_beside_much(far):
     """One row is so far off that all the others are nearly alike."""

@@ -33,6 +33,18 @@ def test_cuts_of_small_nodes_are_those_of_the_definition(criterion, n_rows, miss
     hold_against_definition(Case(table, growth, n_trees=1))
 
 
+@pytest.mark.parametrize("max_bins", [0, 255])
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+@pytest.mark.parametrize("criterion", OF_CLASSES)
+def test_cuts_of_small_nodes_of_two_classes_are_those_of_the_definition(criterion, missing, max_bins):
+    """Codes of two bytes and of one; columns that are there twice or mirrored tie."""
+    for n_rows in SIZES:
+        table = make_table(n_rows, ("many", "few", "rounded"), 2, missing=missing, seed=n_rows)
+        table = change(table, X=np.column_stack([table.X, -table.X, table.X, table.X[:, :1]]))
+        growth = make_growth(table, criterion, max_features=9, max_depth=2, min_samples_leaf=1 + n_rows % 2)
+        hold_against_definition(Case(table, growth, max_bins, n_trees=1))
+
+
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 @pytest.mark.parametrize("n_classes", [3, 7, 40])
 @pytest.mark.parametrize("criterion", OF_CLASSES)
@@ -44,7 +56,7 @@ def test_cuts_of_small_nodes_of_many_classes_are_those_of_the_definition(criteri
         hold_against_definition(Case(table, growth, n_trees=1))
 
 
-@pytest.mark.parametrize("n_classes", [3, 7, 40])
+@pytest.mark.parametrize("n_classes", [2, 3, 7, 40])
 @pytest.mark.parametrize("criterion", OF_CLASSES)
 def test_cuts_that_tie_in_small_nodes_are_decided_as_the_definition_says(criterion, n_classes):
     """Classes that read the same from both ends, or in another order: scores tie, or differ in the last bits."""
@@ -61,11 +73,12 @@ def test_cuts_that_tie_in_small_nodes_are_decided_as_the_definition_says(criteri
             hold_against_definition(Case(table, growth, n_trees=1))
 
 
-@pytest.mark.parametrize("heavy", [255, 256, 2000, 4095, 40_000])
+@pytest.mark.parametrize("heavy", [255, 256, 2000, 4095, 32_738, 32_739, 40_000])
+@pytest.mark.parametrize("n_classes", [2, 5])
 @pytest.mark.parametrize("criterion", OF_CLASSES)
-def test_rows_that_count_often_in_small_nodes_are_those_of_the_definition(criterion, heavy):
+def test_rows_that_count_often_in_small_nodes_are_those_of_the_definition(criterion, n_classes, heavy):
     """Counts of a row and of a node on both sides of what the quick search can hold."""
-    table = make_table(30, ("many", "few"), 5, seed=heavy)
+    table = make_table(30, ("many", "few"), n_classes, seed=heavy)
     weight = np.ones(30)
     weight[7] = heavy
     table = change(table, weight=weight, weights_whole=True)

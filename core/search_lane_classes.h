@@ -1,0 +1,92 @@
+// The best cut of a node of few rows and two classes by several features at once. Each lane of a vector is a feature.
+//
+// Keys are code << 16 | class << 15 | count, one vector for each row. A network sorts all lanes at once; then counts of
+// what goes left are summed from place to place.
+
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "class_lanes.h"
+#include "gather.h"
+#include "labels.h"
+#include "search_lanes.h"
+
+namespace weald {
+
+template <class Scorer>
+class FewClassLanes {
+  public:
+    using Payload = TwoClasses::Payload;
+    static constexpr std::int64_t kMostDraws = 0x7FFF;  // of a node: so counts fit a key
+    static constexpr std::uint32_t kMostRows = std::min(lanes::kMostAtOnce, lanes::kMostRows);
+
+    struct Rows {
+        const LaneCodes& codes;
+        const Payload* payloads;
+        std::uint32_t n;
+        std::uint32_t n_lanes;  // the others' codes may be anything
+    };
+
+    FewClassLanes(const Scorer& scorer, ClassLaneScratch& scratch, const Rows& rows)
+        : scorer_(scorer), scratch_(scratch), keys_(scratch.keys.data()), rows_(rows) {}
+
+    LaneCuts run(TwoClasses::Cell total, double to_beat) {
+        make_keys();
+        sort<4, 6, 8, 12, 16, 24, 32, 48, lanes::kMostAtOnce>();
+        Keys left{};
+        Keys missing{};
+        for (std::uint32_t i = 0; i < rows_.n; ++i) {
+            const Keys counts = keys_[i] & 0x7FFFu;
+            const Keys both = (keys_[i] & 0x8000u) != 0 ? counts << 16 : counts;
+            left += both;
+            scratch_.lefts[i] = left;
+            missing += keys_[i] >> 16 == kMissing<std::uint16_t> ? both : Keys{};
+        }
+        const Keys* keys = keys_;
+        return ClassLanes<Scorer>(scorer_, total, scratch_, rows_.n_lanes)
+            .run(
+                rows_.n - 1, missing, to_beat, [keys](std::uint32_t i) { return (keys[i] ^ keys[i + 1]) >> 16 != 0; },
+                [keys](std::uint32_t i, std::size_t lane) { return keys[i][lane] >> 16; });
+    }
+
+  private:
+    using Keys = lanes::Keys;
+
+    void make_keys() {
+        [&]<std::size_t... I>(std::index_sequence<I...>) {
+            const std::array<const std::uint16_t*, lanes::kLanes> columns = rows_.codes.columns;
+            for (std::uint32_t i = 0; i < rows_.n; ++i) {
+                const std::uint32_t id = rows_.codes.ids[i];
+                const lanes::Codes codes{columns[I][id]...};
+                const Payload payload = rows_.payloads[i];
+                keys_[i] = __builtin_convertvector(codes, Keys) << 16 | (payload >> 16 << 15 | (payload & 0x7FFFu));
+            }
+        }(std::make_index_sequence<lanes::kLanes>());
+    }
+
+    // By a network for at least as many rows as there are.
+    template <std::size_t N, std::size_t... More>
+    void sort() {
+        if constexpr (sizeof...(More) != 0) {
+            if (rows_.n > N) {
+                return sort<More...>();
+            }
+        }
+        if constexpr (N <= lanes::kMostRows) {
+            std::fill(keys_ + rows_.n, keys_ + N, ~Keys{});
+            lanes::sort<N>(keys_);
+        } else {
+            __builtin_unreachable();
+        }
+    }
+
+    const Scorer& scorer_;
+    ClassLaneScratch& scratch_;
+    Keys* keys_;  // sorted, by place
+    Rows rows_;
+};
+
+}  // namespace weald
