@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <numeric>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "binary.h"
@@ -22,11 +23,51 @@
 
 namespace weald {
 
+// As many rows as columns.
+template <class Code>
+struct CodeTile {
+    static constexpr std::size_t kBytes = 16;
+    static constexpr std::size_t kSide = kBytes / sizeof(Code);
+    typedef Code Vector __attribute__((vector_size(kBytes)));
+
+    struct Row {
+        Vector codes;
+    };
+    using Rows = std::array<Row, kSide>;
+
+    Rows rows;
+
+    // Again and again the rows of the lower and of the upper half are woven into one another: then rows have become
+    // columns.
+    void transpose() {
+        for (std::size_t round = 1; round < kSide; round *= 2) {
+            Rows woven;
+            for (std::size_t j = 0; j < kSide / 2; ++j) {
+                const Vector lower = rows[j].codes;
+                const Vector upper = rows[j + kSide / 2].codes;
+                woven[2 * j].codes = __builtin_shuffle(lower, upper, kLow);
+                woven[2 * j + 1].codes = __builtin_shuffle(lower, upper, kHigh);
+            }
+            rows = woven;
+        }
+    }
+
+  private:
+    static constexpr Vector weave(std::size_t begin) {
+        return [&]<std::size_t... I>(std::index_sequence<I...>) {
+            return Vector{static_cast<Code>(begin + I / 2 + I % 2 * kSide)...};
+        }(std::make_index_sequence<kSide>());
+    }
+    static constexpr Vector kLow = weave(0);
+    static constexpr Vector kHigh = weave(kSide / 2);
+};
+
 class CodeReader {
   public:
     CodeReader(const Codes& codes, std::uint32_t max_features)
         : codes_(codes),
           max_features_(max_features),
+          width_(codes.width()),
           filled_(codes.filled, max_features),
           places_of_(codes.columns.size()) {
         for (std::uint32_t f = 0; f < codes.columns.size(); ++f) {
@@ -52,6 +93,8 @@ class CodeReader {
         const Block* block = block_of(begin);
         if (block && codes_.binary.has(feature)) {
             gather_bits(block->words.data(), codes_.binary.bit(feature), ids.data(), n, to);
+        } else if (block && width_ == 1) {
+            gather_codes(block->column<std::uint8_t>(places_of_[feature]), ids.data(), n, to);
         } else if (block) {
             gather_codes(block->column<Code>(places_of_[feature]), ids.data(), n, to);
         } else {
@@ -65,17 +108,16 @@ class CodeReader {
         return block ? block->words.data() : codes_.binary.words();
     }
 
-    // The codes of a feature for the ids of a node, where they are kept as two bytes; or nothing.
-    const std::uint16_t* narrow_column(std::uint32_t feature, std::uint32_t begin) const {
+    // The codes of a feature for the ids of a node, where they are kept as Code; or nothing.
+    template <class Code>
+    const Code* column(std::uint32_t feature, std::uint32_t begin) const {
         const Block* block = block_of(begin);
-        if (!codes_.filled.is_empty() || (block ? codes_.binary.has(feature) : codes_.columns[feature].width != 2)) {
+        if (!codes_.filled.is_empty() || (block && codes_.binary.has(feature)) ||
+            sizeof(Code) != (block ? width_in_blocks(feature) : codes_.columns[feature].width)) {
             return nullptr;
         }
-        return block ? block->column<std::uint16_t>(places_of_[feature]) : codes_.columns[feature].as<std::uint16_t>();
+        return block ? block->column<Code>(places_of_[feature]) : codes_.columns[feature].as<Code>();
     }
-
-    // The same of the table, where they are kept as one byte.
-    const std::uint8_t* byte_column(std::uint32_t feature) const { return codes_.columns[feature].as<std::uint8_t>(); }
 
     // Copies the rows of a node if that will pay, and numbers them from 0: `ids` refer to the copy from then on.
     // Features of the set `dead` are not needed any more.
@@ -118,20 +160,19 @@ class CodeReader {
   private:
     struct Block {
         std::uint32_t end = 0;  // nodes that begin before this row of the tree are inside
-        std::size_t n_rows = 0;
-        std::vector<std::uint32_t>
-            codes;  // room for the widest; narrower codes use the first part of their column's room
+        std::size_t column_bytes = 0;
+        std::vector<std::byte> codes;  // room for the widest; narrower codes use the first part of their column's room
 
         std::vector<std::uint64_t> words;  // of the binary features
 
         // By place among the features that are not binary.
         template <class Code>
         Code* column(std::uint32_t place) {
-            return reinterpret_cast<Code*>(codes.data() + place * n_rows);
+            return reinterpret_cast<Code*>(codes.data() + place * column_bytes);
         }
         template <class Code>
         const Code* column(std::uint32_t place) const {
-            return reinterpret_cast<const Code*>(codes.data() + place * n_rows);
+            return reinterpret_cast<const Code*>(codes.data() + place * column_bytes);
         }
     };
 
@@ -143,10 +184,15 @@ class CodeReader {
         return begin < blocks_[1].end ? &blocks_[1] : begin < blocks_[0].end ? &blocks_[0] : nullptr;
     }
 
+    // Bytes of a code of a feature that is not binary.
+    std::size_t width_in_blocks(std::uint32_t feature) const {
+        return width_ == 1 ? 1 : std::max<std::size_t>(2, codes_.columns[feature].width);
+    }
+
     bool is_worth_copying(std::size_t level, std::size_t n_rows) const {
         const std::size_t n_features = codes_.columns.size();
         const std::size_t word_bytes = codes_.binary.is_empty() ? 0 : sizeof(std::uint64_t);
-        const std::size_t row_bytes = others_.size() * sizeof(std::uint16_t) + word_bytes;
+        const std::size_t row_bytes = others_.size() * std::min<std::size_t>(width_, 2) + word_bytes;
         if (n_rows < kLeastRows || n_rows * row_bytes > kBytes[level]) {
             return false;
         }
@@ -160,12 +206,12 @@ class CodeReader {
 
     void copy_rows(Block& block, std::uint32_t begin, std::span<std::uint32_t> ids, const FeatureSet& dead) {
         const Block* outer = block_of(begin);
-        block.n_rows = ids.size();
-        if (block.codes.size() < ids.size() * others_.size()) {
-            block.codes.resize(ids.size() * others_.size());
+        block.column_bytes = ids.size() * width_;
+        if (block.codes.size() < block.column_bytes * others_.size()) {
+            block.codes.resize(block.column_bytes * others_.size());
         }
         if (outer == nullptr && !codes_.rows.empty()) {
-            copy_from_rows(block, ids);
+            width_ == 1 ? copy_from_rows<std::uint8_t>(block, ids) : copy_from_rows<std::uint16_t>(block, ids);
         } else {
             for (const std::uint32_t feature : others_) {
                 if (!dead.has(feature)) {
@@ -184,52 +230,43 @@ class CodeReader {
 
     void copy_column(Block& block, std::uint32_t feature, std::uint32_t begin,
                      std::span<const std::uint32_t> ids) const {
-        if (codes_.columns[feature].width == 4) {
+        const std::size_t width = width_in_blocks(feature);
+        if (width == 4) {
             read(feature, begin, ids, block.column<std::uint32_t>(places_of_[feature]));
-        } else {
+        } else if (width == 2) {
             read(feature, begin, ids, block.column<std::uint16_t>(places_of_[feature]));
+        } else {
+            gather_codes(column<std::uint8_t>(feature, begin), ids.data(), static_cast<std::uint32_t>(ids.size()),
+                         block.column<std::uint8_t>(places_of_[feature]));
         }
     }
 
     // From the copy of the table that is stored row by row: one or two cache lines a row, whatever the number of
-    // features.
+    // features. As many rows as there are codes in a vector are turned into columns together.
+    template <class Code>
     void copy_from_rows(Block& block, std::span<const std::uint32_t> ids) const {
+        using Tile = CodeTile<Code>;
         const auto n_features = static_cast<std::uint32_t>(others_.size());
-        const auto row = [&](std::size_t i) { return codes_.rows.data() + ids[i] * codes_.row_length; };
+        const auto row = [&](std::size_t i) {
+            return reinterpret_cast<const Code*>(codes_.rows.data() + ids[i] * codes_.row_bytes);
+        };
         std::size_t i = 0;
-        for (; i + 8 <= ids.size(); i += 8) {
-            for (std::uint32_t f = 0; f < n_features; f += 8) {
-                std::array<Eight, 8> tile;
-                for (std::size_t j = 0; j < 8; ++j) {
-                    __builtin_memcpy(&tile[j], row(i + j) + f, sizeof(Eight));
+        for (; i + Tile::kSide <= ids.size(); i += Tile::kSide) {
+            for (std::uint32_t f = 0; f < n_features; f += Tile::kSide) {
+                Tile tile;
+                for (std::size_t j = 0; j < Tile::kSide; ++j) {
+                    __builtin_memcpy(&tile.rows[j], row(i + j) + f, Tile::kBytes);
                 }
-                transpose(tile);
-                for (std::uint32_t j = 0; j < 8 && f + j < n_features; ++j) {
-                    __builtin_memcpy(block.column<std::uint16_t>(f + j) + i, &tile[j], sizeof(Eight));
+                tile.transpose();
+                for (std::uint32_t j = 0; j < Tile::kSide && f + j < n_features; ++j) {
+                    __builtin_memcpy(block.column<Code>(f + j) + i, &tile.rows[j], Tile::kBytes);
                 }
             }
         }
         for (; i < ids.size(); ++i) {
             for (std::uint32_t f = 0; f < n_features; ++f) {
-                block.column<std::uint16_t>(f)[i] = row(i)[f];
+                block.column<Code>(f)[i] = row(i)[f];
             }
-        }
-    }
-
-    typedef std::uint16_t Eight __attribute__((vector_size(16)));
-
-    // Three times the rows of the lower and of the upper half are woven into one another: then rows have become
-    // columns.
-    static void transpose(std::array<Eight, 8>& tile) {
-        constexpr Eight low{0, 8, 1, 9, 2, 10, 3, 11};
-        constexpr Eight high{4, 12, 5, 13, 6, 14, 7, 15};
-        for (int round = 0; round < 3; ++round) {
-            std::array<Eight, 8> woven;
-            for (std::size_t j = 0; j < 4; ++j) {
-                woven[2 * j] = __builtin_shuffle(tile[j], tile[j + 4], low);
-                woven[2 * j + 1] = __builtin_shuffle(tile[j], tile[j + 4], high);
-            }
-            tile = woven;
         }
     }
 
@@ -263,6 +300,7 @@ class CodeReader {
 
     const Codes& codes_;
     std::size_t max_features_;
+    std::size_t width_;  // of the codes in blocks, at most
     std::array<Block, 2> blocks_;
     FilledBlocks filled_;
     std::vector<std::uint32_t> others_;     // features that are not binary

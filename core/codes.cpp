@@ -19,6 +19,14 @@ bool Codes::weights_are_copies() const {
     return whole && line_length < kWholeLimit;
 }
 
+std::size_t Codes::width() const {
+    std::size_t width = 1;
+    for (std::uint32_t f = 0; f < columns.size(); ++f) {
+        width = binary.has(f) ? width : std::max<std::size_t>(width, columns[f].width);
+    }
+    return width;
+}
+
 void Codes::weigh(std::span<const std::uint64_t> lengths) {
     line.resize(n_rows);
     for (std::size_t r = 0; r < n_rows; ++r) {
@@ -154,13 +162,28 @@ void reorder_columns(std::vector<Column>& columns, const std::vector<std::uint32
 constexpr std::size_t kHeldByCache = std::size_t{2} << 20;
 constexpr std::size_t kShortColumn = std::size_t{64} << 10;  // bytes
 
-template <class Code>
-void write_row_codes(const Column& column, std::size_t begin, std::size_t end, std::uint16_t* to,
-                     std::size_t row_length) {
-    const Code* codes = column.as<Code>();
+template <class From, class To>
+void write_row_codes(const Column& column, std::size_t begin, std::size_t end, To* to, std::size_t row_length) {
+    const From* codes = column.as<From>();
     for (std::size_t r = begin; r < end; ++r) {
-        to[r * row_length] = codes[r] == std::numeric_limits<Code>::max() ? std::numeric_limits<std::uint16_t>::max()
-                                                                          : static_cast<std::uint16_t>(codes[r]);
+        to[r * row_length] =
+            codes[r] == std::numeric_limits<From>::max() ? std::numeric_limits<To>::max() : static_cast<To>(codes[r]);
+    }
+}
+
+template <class Code>
+void write_rows(const std::vector<const Column*>& columns, std::size_t begin, std::size_t end, Codes& codes) {
+    Code* rows = reinterpret_cast<Code*>(codes.rows.data());
+    const std::size_t row_length = codes.row_bytes / sizeof(Code);
+    for (std::size_t f = 0; f < columns.size(); ++f) {
+        if (columns[f]->width == 1) {
+            write_row_codes<std::uint8_t>(*columns[f], begin, end, rows + f, row_length);
+        } else {
+            write_row_codes<std::uint16_t>(*columns[f], begin, end, rows + f, row_length);
+        }
+    }
+    for (std::size_t r = begin; r < end; ++r) {
+        std::fill(rows + r * row_length + columns.size(), rows + (r + 1) * row_length, Code{0});
     }
 }
 
@@ -172,29 +195,20 @@ void add_codes_by_row(Codes& codes, Work& work) {
             columns.push_back(&codes.columns[f]);
         }
     }
-    const bool any_wide = std::any_of(columns.begin(), columns.end(), [](const Column* c) { return c->width == 4; });
-    const std::size_t column_bytes = codes.n_rows * sizeof(std::uint16_t);
-    if (any_wide || column_bytes <= kShortColumn || column_bytes * columns.size() <= kHeldByCache) {
+    const std::size_t width = codes.width();
+    const std::size_t column_bytes = codes.n_rows * width;
+    if (width == 4 || column_bytes <= kShortColumn || column_bytes * columns.size() <= kHeldByCache) {
         return;
     }
     constexpr std::size_t kTile = 256;  // rows whose codes stay in the first cache while all columns are written
     const std::size_t n_rows = codes.n_rows;
-    codes.row_length = (columns.size() + 7) / 8 * 8;
-    codes.rows.resize(n_rows * codes.row_length);
+    codes.row_bytes = (columns.size() * width + 15) / 16 * 16;
+    codes.rows.resize(n_rows * codes.row_bytes);
     for_blocks(n_rows, kRowBlock, work, [&](std::size_t, std::size_t first, std::size_t last) {
         for (std::size_t begin = first; begin < last; begin += kTile) {
             const std::size_t end = std::min(last, begin + kTile);
-            for (std::size_t f = 0; f < columns.size(); ++f) {
-                if (columns[f]->width == 1) {
-                    write_row_codes<std::uint8_t>(*columns[f], begin, end, codes.rows.data() + f, codes.row_length);
-                } else {
-                    write_row_codes<std::uint16_t>(*columns[f], begin, end, codes.rows.data() + f, codes.row_length);
-                }
-            }
-            for (std::size_t r = begin; r < end; ++r) {
-                std::uint16_t* row = codes.rows.data() + r * codes.row_length;
-                std::fill(row + columns.size(), row + codes.row_length, std::uint16_t{0});
-            }
+            width == 1 ? write_rows<std::uint8_t>(columns, begin, end, codes)
+                       : write_rows<std::uint16_t>(columns, begin, end, codes);
         }
     });
 }

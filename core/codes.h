@@ -26,19 +26,22 @@ struct Codes {
     std::uint32_t n_rows = 0;
     std::uint32_t n_classes = 0;  // 0: regression
     std::vector<Column> columns;
-    BinaryFeatures binary;              // the columns of two codes, once more as bits
-    LargeVector<std::uint16_t> rows;    // codes of the others rank by rank, where that pays; empty: it does not
-    std::size_t row_length = 0;         // of a rank in `rows`: the features, and some more to make it a multiple of 8
-    std::vector<std::int32_t> classes;  // by rank
-    std::vector<double> numbers;        // by rank
-    std::vector<double> weights;        // by rank; empty: all one
-    std::vector<std::uint64_t> line;    // by rank: length on the line from which bags are drawn; empty: all one
-    std::uint64_t line_length = 0;      // sum of the line
-    bool whole = true;                  // all weights are whole
+    BinaryFeatures binary;                 // the columns of two codes, once more as bits
+    LargeVector<std::byte> rows;           // codes of the others rank by rank, where that pays; empty: it does not
+    std::size_t row_bytes = 0;             // of a rank in `rows`: its codes, and some more to make it a multiple of 16
+    std::vector<std::int32_t> classes;     // by rank
+    std::vector<double> numbers;           // by rank
+    std::vector<double> weights;           // by rank; empty: all one
+    std::vector<std::uint64_t> line;       // by rank: length on the line from which bags are drawn; empty: all one
+    std::uint64_t line_length = 0;         // sum of the line
+    bool whole = true;                     // all weights are whole
     std::vector<std::uint32_t> positions;  // by rank: the row of the table
     std::uint64_t fingerprint = 0;         // of the training data
     Design design;                         // strata and groups
     Filled filled;                         // by rank, of a sparse table: which features are not zero
+
+    // Bytes of a code that any feature fits which is not kept as bits.
+    std::size_t width() const;
 
     // Without a bag, weights count as copies of rows, or else in fixed point.
     bool weights_are_copies() const;

@@ -181,20 +181,21 @@ class SplitFinder {
             if (are_searched_together && are_bytes_ && !bins_->are_there() && model_.counts_lanes(node.n_rows())) {
                 return best_split_of_lanes(node, dead, [&](std::span<const std::uint32_t> features, double to_beat) {
                     work_.check();
-                    return use_byte_columns(
-                        node_codes_.reader(), features, node.begin, tree_->ids(node), [&](const auto& columns) {
-                            return model_.count_lanes(columns, tree_->payloads(node),
-                                                      static_cast<std::uint32_t>(features.size()), to_beat);
-                        });
+                    const auto columns =
+                        LaneRoom::columns<std::uint8_t>(node_codes_.reader(), features, node.begin, tree_->ids(node));
+                    return model_.count_lanes(*columns, tree_->payloads(node),
+                                              static_cast<std::uint32_t>(features.size()), to_beat);
                 });
             }
         }
         if constexpr (kHasLanes<Model>) {
             if (are_searched_together && model_.searches_lanes(node.n_rows())) {
                 return best_split_of_lanes(node, dead, [&](std::span<const std::uint32_t> features, double to_beat) {
-                    return model_.search_lanes(
-                        lane_room_.codes(node_codes_.reader(), features, node.begin, tree_->ids(node)),
-                        tree_->payloads(node), node.n_rows(), static_cast<std::uint32_t>(features.size()), to_beat);
+                    return lane_room_.use_columns(
+                        node_codes_.reader(), features, node.begin, tree_->ids(node), [&](const auto& columns) {
+                            return model_.search_lanes(columns, tree_->payloads(node), node.n_rows(),
+                                                       static_cast<std::uint32_t>(features.size()), to_beat);
+                        });
                 });
             }
         }

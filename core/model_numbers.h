@@ -126,11 +126,12 @@ class NumberModel {
     {
         return are_few_ && n <= lanes::kMostRows;
     }
-    LaneCuts search_lanes(const LaneCodes& codes, const Payload* payloads, std::uint32_t n, std::uint32_t n_lanes,
-                          double to_beat)
+    template <class Code>
+    LaneCuts search_lanes(const LaneColumns<Code>& codes, const Payload* payloads, std::uint32_t n,
+                          std::uint32_t n_lanes, double to_beat)
         requires kCounted
     {
-        return LaneSearch<Scorer>(labels_, few_, scorer_, lane_scratch_, {codes, payloads, n, n_lanes}).run(to_beat);
+        return LaneSearch<Scorer>(labels_, few_, scorer_, lane_scratch_, {payloads, n, n_lanes}).run(codes, to_beat);
     }
 
     // The same where rows are many: codes are by lane.

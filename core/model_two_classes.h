@@ -78,18 +78,26 @@ class TwoClassModel {
         return weights_are_sizes() && n <= FewClassLanes<Scorer>::kMostRows &&
                size() <= FewClassLanes<Scorer>::kMostDraws;
     }
-    LaneCuts search_lanes(const LaneCodes& codes, const Payload* payloads, std::uint32_t n, std::uint32_t n_lanes,
-                          double to_beat) {
-        return FewClassLanes<Scorer>(scorer_, lane_scratch_, {codes, payloads, n, n_lanes}).run(total_, to_beat);
+    template <class Code>
+    LaneCuts search_lanes(const LaneColumns<Code>& codes, const Payload* payloads, std::uint32_t n,
+                          std::uint32_t n_lanes, double to_beat) {
+        return FewClassLanes<Scorer>(scorer_, lane_scratch_, {payloads, n, n_lanes}).run(codes, total_, to_beat);
     }
     // The same where rows are more, and codes have one byte.
-    bool counts_lanes(std::uint32_t n) const {
-        return weights_are_sizes() && n >= kLeastCounted && size() <= ClassLanes<Scorer>::kMostDraws;
-    }
-    template <class Code>
-    LaneCuts count_lanes(const LaneColumns<Code>& codes, const Payload* payloads, std::uint32_t n_lanes,
+    bool counts_lanes(std::uint32_t n) const { return n >= (weights_are_sizes() ? kLeastCounted : kMostSorted + 1); }
+    LaneCuts count_lanes(const LaneColumns<std::uint8_t>& codes, const Payload* payloads, std::uint32_t n_lanes,
                          double to_beat) {
-        return LaneCountSearch<Scorer>(scorer_, lane_scratch_, n_lanes).run(codes, payloads, total_, to_beat);
+        if (weights_are_sizes() && size() <= ClassLanes<Scorer>::kMostDraws) {
+            return LaneCountSearch<Scorer>(scorer_, lane_scratch_, n_lanes).run(codes, payloads, total_, to_beat);
+        }
+        const auto n = static_cast<std::uint32_t>(codes.ids.size());
+        return search_wide_counts(codes, payloads, n_lanes, lane_scratch_, to_beat,
+                                  [&](std::span<const Cell> bins, double best) {
+                                      return CellSearch<Labels, Scorer, std::uint16_t>(Labels{}, scorer_, scratch_,
+                                                                                       {nullptr, payloads, n}, best)
+                                          .survey(total_, bins, 0)
+                                          .edges;
+                                  });
     }
 
     // The same from bins that were handed down: first at their edges, then inside, for which codes must be gathered.

@@ -9,13 +9,13 @@
 #include <array>
 #include <cstdint>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "block.h"
 #include "growth.h"
 #include "node.h"
-#include "search_lane_counts.h"
 #include "search_lanes.h"
 #include "sort_network.h"
 
@@ -61,43 +61,43 @@ class NodeCodes {
     std::vector<std::vector<std::uint32_t>> buffers_;
 };
 
-// Calls use(columns) with where the codes of some features stand, which have one byte in the table and two in a copy.
-template <class Use>
-auto use_byte_columns(const CodeReader& reader, std::span<const std::uint32_t> features, std::uint32_t begin,
-                      std::span<const std::uint32_t> ids, Use&& use) {
-    const auto with = [&]<class Code>(const auto& column_of, Code) {
-        LaneColumns<Code> columns{{}, ids};
-        std::transform(features.begin(), features.end(), columns.columns.begin(), column_of);
-        return use(columns);
-    };
-    if (reader.narrow_column(features[0], begin)) {
-        return with([&](std::uint32_t f) { return reader.narrow_column(f, begin); }, std::uint16_t{});
-    }
-    return with([&](std::uint32_t f) { return reader.byte_column(f); }, std::uint8_t{});
-}
-
 // Room for codes of several features that are searched at once, where they are not at hand as two bytes.
 class LaneRoom {
   public:
     LaneRoom() { std::iota(places_.begin(), places_.end(), 0u); }
 
-    LaneCodes codes(const CodeReader& reader, std::span<const std::uint32_t> features, std::uint32_t begin,
-                    std::span<const std::uint32_t> ids) {
-        LaneCodes codes{{}, ids.data()};
+    // Where the codes of some features stand, if all of them are kept as Code. Lanes without a feature have the first.
+    template <class Code>
+    static std::optional<LaneColumns<Code>> columns(const CodeReader& reader, std::span<const std::uint32_t> features,
+                                                    std::uint32_t begin, std::span<const std::uint32_t> ids) {
+        LaneColumns<Code> columns{{}, ids};
         for (std::size_t lane = 0; lane < lanes::kLanes; ++lane) {
-            codes.columns[lane] = reader.narrow_column(features[lane < features.size() ? lane : 0], begin);
+            columns.columns[lane] = reader.column<Code>(features[lane < features.size() ? lane : 0], begin);
+            if (columns.columns[lane] == nullptr) {
+                return {};
+            }
         }
-        if (std::find(codes.columns.begin(), codes.columns.end(), nullptr) == codes.columns.end()) {
-            return codes;
+        return columns;
+    }
+
+    // Calls use(columns) with where the codes of few rows stand, which are copied if need be.
+    template <class Use>
+    auto use_columns(const CodeReader& reader, std::span<const std::uint32_t> features, std::uint32_t begin,
+                     std::span<const std::uint32_t> ids, Use&& use) {
+        if (const auto bytes = columns<std::uint8_t>(reader, features, begin, ids)) {
+            return use(*bytes);
         }
-        codes.ids = places_.data();
+        if (const auto pairs = columns<std::uint16_t>(reader, features, begin, ids)) {
+            return use(*pairs);
+        }
+        LaneColumns<std::uint16_t> copies{{}, {places_.data(), ids.size()}};
         for (std::size_t lane = 0; lane < lanes::kLanes; ++lane) {
-            codes.columns[lane] = room_[lane].data();
+            copies.columns[lane] = room_[lane].data();
             if (lane < features.size()) {
                 reader.read(features[lane], begin, ids, room_[lane].data());
             }
         }
-        return codes;
+        return use(copies);
     }
 
     // The codes of a node's rows, one after the other.

@@ -21,10 +21,9 @@ class FewClassLanes {
   public:
     using Payload = TwoClasses::Payload;
     static constexpr std::int64_t kMostDraws = 0x7FFF;  // of a node: so counts fit a key
-    static constexpr std::uint32_t kMostRows = std::min(lanes::kMostAtOnce, lanes::kMostRows);
+    static constexpr std::uint32_t kMostRows = std::min(kMostSorted == 256 ? 128u : 64u, lanes::kMostRows);
 
     struct Rows {
-        const LaneCodes& codes;
         const Payload* payloads;
         std::uint32_t n;
         std::uint32_t n_lanes;  // the others' codes may be anything
@@ -33,9 +32,13 @@ class FewClassLanes {
     FewClassLanes(const Scorer& scorer, ClassLaneScratch& scratch, const Rows& rows)
         : scorer_(scorer), scratch_(scratch), keys_(scratch.keys.data()), rows_(rows) {}
 
-    LaneCuts run(TwoClasses::Cell total, double to_beat) {
-        make_keys();
-        sort<4, 6, 8, 12, 16, 24, 32, 48, lanes::kMostAtOnce>();
+    template <class Code>
+    LaneCuts run(const LaneColumns<Code>& codes, TwoClasses::Cell total, double to_beat) {
+        for (std::uint32_t i = 0; i < rows_.n; ++i) {
+            const Payload payload = rows_.payloads[i];
+            keys_[i] = codes.key(i) | (payload >> 16 << 15 | (payload & 0x7FFFu));
+        }
+        sort<4, 6, 8, 12, 16, 24, 32, 48, lanes::kMostAtOnce, 128>();
         Keys left{};
         Keys missing{};
         for (std::uint32_t i = 0; i < rows_.n; ++i) {
@@ -55,18 +58,6 @@ class FewClassLanes {
   private:
     using Keys = lanes::Keys;
 
-    void make_keys() {
-        [&]<std::size_t... I>(std::index_sequence<I...>) {
-            const std::array<const std::uint16_t*, lanes::kLanes> columns = rows_.codes.columns;
-            for (std::uint32_t i = 0; i < rows_.n; ++i) {
-                const std::uint32_t id = rows_.codes.ids[i];
-                const lanes::Codes codes{columns[I][id]...};
-                const Payload payload = rows_.payloads[i];
-                keys_[i] = __builtin_convertvector(codes, Keys) << 16 | (payload >> 16 << 15 | (payload & 0x7FFFu));
-            }
-        }(std::make_index_sequence<lanes::kLanes>());
-    }
-
     // By a network for at least as many rows as there are.
     template <std::size_t N, std::size_t... More>
     void sort() {
@@ -75,9 +66,11 @@ class FewClassLanes {
                 return sort<More...>();
             }
         }
-        if constexpr (N <= lanes::kMostRows) {
+        if constexpr (N <= lanes::kMostAtOnce && N <= kMostRows) {
             std::fill(keys_ + rows_.n, keys_ + N, ~Keys{});
             lanes::sort<N>(keys_);
+        } else if constexpr (N <= kMostRows) {
+            lanes::sort_many(keys_, rows_.n);
         } else {
             __builtin_unreachable();
         }

@@ -22,30 +22,22 @@ namespace weald {
 // Rows from which on counting is quicker than sorting.
 inline constexpr std::uint32_t kLeastCounted = std::min<std::uint32_t>(64, kMostSorted) + 1;
 
-// Where the codes of the features of each lane are, as Code: those of a node's row stand at its id. A missing code has
-// all bits of a byte set.
-template <class Code>
-struct LaneColumns {
-    std::array<const Code*, lanes::kLanes> columns;
-    std::span<const std::uint32_t> ids;
-};
-
 // Adds what word_of(row) says to a bin of each of N features. The bins of a feature are Step apart, those of features
 // Stride.
-template <std::size_t N, std::size_t Step, std::size_t Stride, class Code, class WordOf, class Word>
-void add_to_bins(const LaneColumns<Code>& codes, const WordOf& word_of, Word* bins) {
+template <std::size_t N, std::size_t Step, std::size_t Stride, class WordOf, class Word>
+void add_to_bins(const LaneColumns<std::uint8_t>& codes, const WordOf& word_of, Word* bins) {
     const auto columns = codes.columns;
     [&]<std::size_t... Lane>(std::index_sequence<Lane...>) {
         for (std::uint32_t i = 0; i < codes.ids.size(); ++i) {
             const std::uint32_t id = codes.ids[i];
             const Word word = word_of(i);
-            ((bins[static_cast<std::uint8_t>(columns[Lane][id]) * Step + Lane * Stride] += word), ...);
+            ((bins[columns[Lane][id] * Step + Lane * Stride] += word), ...);
         }
     }(std::make_index_sequence<N>());
 }
 
-template <std::size_t Step, std::size_t Stride, std::size_t N = lanes::kLanes, class Code, class WordOf, class Word>
-void fill_bins(std::size_t n_lanes, const LaneColumns<Code>& codes, const WordOf& word_of, Word* bins) {
+template <std::size_t Step, std::size_t Stride, std::size_t N = lanes::kLanes, class WordOf, class Word>
+void fill_bins(std::size_t n_lanes, const LaneColumns<std::uint8_t>& codes, const WordOf& word_of, Word* bins) {
     if constexpr (N > 1) {
         if (n_lanes < N) {
             return fill_bins<Step, Stride, N - 1>(n_lanes, codes, word_of, bins);
@@ -54,6 +46,7 @@ void fill_bins(std::size_t n_lanes, const LaneColumns<Code>& codes, const WordOf
     add_to_bins<N, Step, Stride>(codes, word_of, bins);
 }
 
+// Where counts have two bytes.
 template <class Scorer>
 class LaneCountSearch {
   public:
@@ -63,8 +56,7 @@ class LaneCountSearch {
     LaneCountSearch(const Scorer& scorer, ClassLaneScratch& scratch, std::uint32_t n_lanes)
         : scorer_(scorer), scratch_(scratch), n_lanes_(n_lanes) {}
 
-    template <class Code>
-    LaneCuts run(const LaneColumns<Code>& codes, const Payload* payloads, Cell total, double to_beat) {
+    LaneCuts run(const LaneColumns<std::uint8_t>& codes, const Payload* payloads, Cell total, double to_beat) {
         const auto counts_of = [payloads](std::uint32_t i) {
             return (payloads[i] & TwoClasses::kMaxCount) << (payloads[i] >> 16) * 16;
         };
@@ -93,5 +85,26 @@ class LaneCountSearch {
     ClassLaneScratch& scratch_;
     std::uint32_t n_lanes_;
 };
+
+// Where they have more. The features are counted together, then searched one after the other: search(bins, to_beat)
+// finds the cuts of one, whose last bin is for missing values.
+template <class Search>
+LaneCuts search_wide_counts(const LaneColumns<std::uint8_t>& codes, const TwoClasses::Payload* payloads,
+                            std::uint32_t n_lanes, ClassLaneScratch& scratch, double to_beat, const Search& search) {
+    const auto cell_of = [payloads](std::uint32_t i) { return TwoClasses::cell(payloads[i]); };
+    fill_bins<1, kMostPlaces>(n_lanes, codes, cell_of, scratch.cells.data());
+    LaneCuts found;
+    for (std::size_t lane = 0; lane < n_lanes; ++lane) {
+        const std::span<const TwoClasses::Cell> bins(scratch.cells.data() + lane * kMostPlaces, kMostPlaces);
+        const FeatureCuts cuts = search(bins, std::max(to_beat, found.best.best.score));
+        found.admissible |= std::uint32_t{cuts.is_admissible} << lane;
+        if (cuts.best.score != kNoScore && cuts.best.beats_earlier_feature(found.best.best)) {
+            found.best = cuts;
+            found.lane = lane;
+        }
+    }
+    scratch.cells.fill(0);
+    return found;
+}
 
 }  // namespace weald

@@ -15,6 +15,10 @@
 #include <span>
 #include <utility>
 
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
 #include "candidate.h"
 #include "few_numbers.h"
 #include "gather.h"
@@ -171,9 +175,37 @@ inline Floats fetch(const float* table, const Keys& rows) {
 }  // namespace lanes
 
 // Where the codes of the features of each lane are: those of a node's row stand at its id.
-struct LaneCodes {
-    std::array<const std::uint16_t*, lanes::kLanes> columns;
-    const std::uint32_t* ids;
+template <class Code>
+struct LaneColumns {
+    std::array<const Code*, lanes::kLanes> columns;
+    std::span<const std::uint32_t> ids;
+
+    // The codes of a row, where keys have them. Codes of one byte become two.
+    lanes::Keys key(std::size_t row) const {
+        const lanes::Keys codes = widened(ids[row], std::make_index_sequence<lanes::kLanes>());
+        if constexpr (sizeof(Code) == 1) {
+            return (codes == kMissing<Code> ? lanes::Keys{} + kMissing<std::uint16_t> : codes) << 16;
+        } else {
+            return codes << 16;
+        }
+    }
+
+  private:
+    // The compiler would need twice as many instructions for it.
+    template <std::size_t... I>
+    lanes::Keys widened(std::uint32_t id, std::index_sequence<I...>) const {
+#if defined(__AVX2__)
+        if constexpr (sizeof(Code) == 1) {
+            __m128i codes = _mm_setzero_si128();
+            ((codes = _mm_insert_epi8(codes, columns[I][id], I)), ...);
+            return lanes::Keys(_mm256_cvtepu8_epi32(codes));
+        } else {
+            return lanes::Keys(_mm256_cvtepu16_epi32(__m128i(lanes::Codes{columns[I][id]...})));
+        }
+#else
+        return __builtin_convertvector(lanes::Codes{columns[I][id]...}, lanes::Keys);
+#endif
+    }
 };
 
 // What was found: which lanes can cut the node, and the best cut of all of them.
@@ -197,7 +229,6 @@ class LaneSearch {
     using Cell = Labels::Cell;
 
     struct Rows {
-        const LaneCodes& codes;
         const Labels::Payload* payloads;
         std::uint32_t n;
         std::uint32_t n_lanes;  // the others' codes may be anything
@@ -212,8 +243,11 @@ class LaneSearch {
           gains_(scratch.gains),
           rows_(rows) {}
 
-    LaneCuts run(double to_beat) {
-        make_keys();
+    template <class Code>
+    LaneCuts run(const LaneColumns<Code>& codes, double to_beat) {
+        for (std::uint32_t i = 0; i < rows_.n; ++i) {
+            keys_[i] = codes.key(i) | (i << 8 | static_cast<std::uint32_t>(node_.counts()[i]));
+        }
         Floats tops = sort_and_gain<4, 6, 8, 12, 16, 24, 32, 48, lanes::kMostAtOnce, 256>();
         tops = kNumbers < rows_.n_lanes ? tops : Floats{} + kNone;
         float top = kNone;
@@ -245,18 +279,6 @@ class LaneSearch {
     std::uint32_t code(std::uint32_t place, std::size_t lane) const { return key(place, lane) >> 16; }
     Cell cell(std::uint32_t place, std::size_t lane) const {
         return labels_.cell(rows_.payloads[key(place, lane) >> 8 & 0xFF]);
-    }
-
-    void make_keys() {
-        [&]<std::size_t... I>(std::index_sequence<I...>) {
-            const std::array<const std::uint16_t*, kLanes> columns = rows_.codes.columns;
-            for (std::uint32_t i = 0; i < rows_.n; ++i) {
-                const std::uint32_t id = rows_.codes.ids[i];
-                const lanes::Codes codes{columns[I][id]...};
-                const auto count = static_cast<std::uint32_t>(node_.counts()[i]);
-                keys_[i] = __builtin_convertvector(codes, Keys) << 16 | (i << 8 | count);
-            }
-        }(std::make_index_sequence<kLanes>());
     }
 
     // By a network for at least as many rows as there are.

@@ -157,13 +157,14 @@ def test_cuts_that_nearly_tie_are_decided_as_the_definition_says(criterion, n_cl
 
 
 @pytest.mark.sanitize
+@pytest.mark.parametrize("max_bins", [0, 255])
 @pytest.mark.parametrize("class_weight", ["given", "table", "bag"])
 @pytest.mark.parametrize(("criterion", "n_classes"), [f for f in FAMILIES if f[1]])
-def test_cuts_of_weighed_classes_are_those_of_the_definition(criterion, n_classes, class_weight):
+def test_cuts_of_weighed_classes_are_those_of_the_definition(criterion, n_classes, class_weight, max_bins):
     table = make_table(1500, COLUMNS, n_classes, missing=0.05, seed=8)
     given = tuple(1.0 + k % 3 / 3 for k in range(n_classes)) if class_weight == "given" else ()
     growth = make_growth(table, criterion, max_depth=4, class_weight=class_weight, class_weights=given)
-    hold_against_definition(Case(table, growth, n_trees=1))
+    hold_against_definition(Case(table, growth, max_bins, n_trees=1))
 
 
 @pytest.mark.parametrize(("criterion", "n_classes"), FAMILIES)
@@ -201,6 +202,17 @@ def test_large_forests_depend_neither_on_threads_nor_on_the_instruction_set(crit
     expected = outcome(NATIVE, case)
     for engine in CORES.values():
         assert_same(outcome(engine, case, n_threads), expected)
+
+
+@pytest.mark.parametrize("max_bins", [0, 255])
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+def test_trees_grown_from_copies_of_rows_are_those_grown_from_the_table(n_classes, max_bins):
+    """A table large enough to be kept row by row; trees that are grown best-first read it where it is."""
+    criterion = "gini" if n_classes else "squared_error"
+    table = make_table(70_000, ("many",) * 33 + ("few",), n_classes, missing=0.01, seed=24)
+    growths = [make_growth(table, criterion, max_leaf_nodes=most, min_samples_leaf=20) for most in (0, 2**31 - 1)]
+    cases = [Case(table, growth, max_bins, n_trees=1) for growth in growths]
+    assert len({fingerprint(engine, case) for engine in CORES.values() for case in cases}) == 1
 
 
 # ---------------------------------------------------------------------------------------------------- very large ones
