@@ -73,6 +73,7 @@ def fit_and_kill(*orders):
     return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
+@pytest.mark.slow
 def test_a_fit_that_is_killed_at_any_moment_ends_with_the_same_forest(tmp_path):
     expected = fingerprint(weald.RandomForestClassifier(10, random_state=4), X, y)
     moments = (1, 2, 3, 6, 10)  # before and after a file is there
@@ -82,6 +83,7 @@ def test_a_fit_that_is_killed_at_any_moment_ends_with_the_same_forest(tmp_path):
     assert found[1::2] == [[0, expected, 5]] * len(moments)
 
 
+@pytest.mark.slow
 def test_a_fit_that_is_killed_again_and_again_gets_there(tmp_path):
     expected = fingerprint(weald.RandomForestClassifier(10, random_state=4), X, y)
     found = fit_and_kill(*[(tmp_path, 3, 4)] * 5)

@@ -333,6 +333,7 @@ def make_and_kill(*folders_and_moments):
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 def test_a_store_whose_maker_is_killed_at_any_moment_is_made_to_the_end(tmp_path):
     ((_, (_, n_events)),) = make_and_kill(tmp_path / "calm", 0)
     calm = (tmp_path / "calm" / stored.FILE).read_bytes()

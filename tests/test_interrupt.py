@@ -93,6 +93,7 @@ def test_a_fit_that_goes_on_is_interrupted_and_keeps_its_trees():
     """)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ask", ["predict", "predict_votes", "apply"])
 def test_a_prediction_is_interrupted_and_the_next_one_is_right(ask):
     n_rows = 600_000 if ask == "apply" else 20_000_000

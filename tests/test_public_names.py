@@ -52,6 +52,7 @@ def test_public_names_have_docstrings(name):
     assert name == "__version__" or inspect.getdoc(getattr(weald, name))
 
 
+@pytest.mark.slow
 def test_all_names_are_there_without_docstrings():
     code = "import weald; [getattr(weald, name) for name in weald.__all__]; assert 0; print(weald.__doc__)"
     assert subprocess.check_output([sys.executable, "-OO", "-c", code], text=True) == "None\n"

@@ -62,6 +62,7 @@ print(model.forest_.fingerprint())
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="counts threads by /proc")
 def test_the_order_in_which_libraries_are_loaded_does_not_matter():
     """Locks that a library makes when it is loaded have met those of another."""
