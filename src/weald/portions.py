@@ -15,6 +15,7 @@ ROWS_PER_TASK = 1 << 18, 1 << 20  # of all its trees: less would not be worth a 
 TO_RANK, RANKED = 110, 50  # while rows are ranked; of that, what stays
 TO_GROW = {True: 56, False: 150}  # while a tree of classes grows, or one of numbers
 GROWN = {True: 14, False: 71}  # when it is grown, to purity
+LINE = 16  # bytes of which the codes of a row take a multiple
 TWICE, COPIED = 4, 1 << 27  # trees, and their bytes, at most, that are in memory twice while they are joined
 
 
@@ -46,9 +47,10 @@ def divide(things: Sequence[Any], n: int) -> list[Any]:
 def bytes_on_a_worker(n_rows: int, widths: Sequence[int], n_threads: int, *, classes: bool) -> int:
     """Estimate how much memory a worker needs: the codes as they came, ranked, and by row; then what is made of them.
 
-    The codes by row have two bytes a cell, and are left out where some have four. Each thread grows trees of a task.
+    The codes by row are all as wide as the widest, and are left out where some have four bytes. Each thread grows trees
+    of a task.
     """
-    by_row = 0 if max(widths) == 4 else 2 * (-(-len(widths) // 8) * 8)
+    by_row = 0 if max(widths) == 4 else -(-len(widths) * max(widths) // LINE) * LINE
     n_trees, of_a_tree = _trees_that_have(ROWS_PER_TASK[1], n_rows), n_rows * GROWN[classes]
     of_a_task = n_rows * TO_GROW[classes] + n_trees * of_a_tree + min(TWICE * of_a_tree, n_trees * of_a_tree, COPIED)
     return n_rows * (2 * sum(widths) + by_row) + max(n_rows * TO_RANK, n_rows * RANKED + of_a_task * n_threads)
