@@ -346,19 +346,10 @@ void bind_forest(nb::module_& module) {
     nb::class_<Predictor>(module, "Predictor", "A forest packed for walking.")
         .def(
             "__init__",
-            [](Predictor* self, std::uint32_t n_features, std::uint32_t n_classes,
-               const Vector<std::int64_t>& tree_start, const Vector<std::int32_t>& feature,
-               const Vector<double>& threshold, const Vector<std::int32_t>& right, const Vector<std::uint8_t>& flags,
-               const Vector<std::int64_t>& leaf_start, const Vector<std::int32_t>& leaf_class,
-               const Vector<double>& leaf_weight, const Vector<double>& value,
-               const Vector<std::int64_t>& category_start, const Vector<std::uint32_t>& category_sets) {
-                new (self) Predictor(ForestView{n_features, n_classes, span_of(tree_start), span_of(feature),
-                                                span_of(threshold), span_of(right), span_of(flags), span_of(leaf_start),
-                                                span_of(leaf_class), span_of(leaf_weight), span_of(value),
-                                                span_of(category_start), span_of(category_sets)});
+            [](Predictor* self, std::uint32_t n_features, std::uint32_t n_classes, const nb::dict& arrays) {
+                new (self) Predictor(KeptForest(n_features, n_classes, arrays).view());
             },
-            "n_features"_a, "n_classes"_a, "tree_start"_a, "feature"_a, "threshold"_a, "right"_a, "flags"_a,
-            "leaf_start"_a, "leaf_class"_a, "leaf_weight"_a, "value"_a, "category_start"_a, "category_sets"_a)
+            "n_features"_a, "n_classes"_a, "arrays"_a)
         .def("leaves", &bind_leaves, "x"_a, "n_threads"_a, "watch"_a.none(),
              "Node number of each row's leaf inside each tree.");
 }

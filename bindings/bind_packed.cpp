@@ -11,6 +11,7 @@
 
 #include "arrays.h"
 #include "batch.h"
+#include "forest_dict.h"
 #include "packed_memory.h"
 
 namespace weald {
@@ -21,61 +22,15 @@ namespace {
 
 using Predictions = nb::ndarray<nb::ndim<2>, nb::device::cpu>;
 
-// Keeps the arrays of a forest alive while they are looked at.
-struct Arrays {
-    Vector<std::int64_t> tree_start;
-    Vector<std::int32_t> feature;
-    Vector<double> threshold;
-    Vector<std::int32_t> right;
-    Vector<std::uint8_t> flags;
-    Vector<std::int64_t> leaf_start;
-    Vector<std::int32_t> leaf_class;
-    Vector<double> leaf_weight;
-    Vector<double> value;
-    Vector<std::int64_t> category_start;
-    Vector<std::uint32_t> category_sets;
-    Vector<double> tree_weight;
-
-    explicit Arrays(const nb::dict& arrays)
-        : tree_start(nb::cast<Vector<std::int64_t>>(arrays["tree_start"])),
-          feature(nb::cast<Vector<std::int32_t>>(arrays["feature"])),
-          threshold(nb::cast<Vector<double>>(arrays["threshold"])),
-          right(nb::cast<Vector<std::int32_t>>(arrays["right"])),
-          flags(nb::cast<Vector<std::uint8_t>>(arrays["flags"])),
-          leaf_start(nb::cast<Vector<std::int64_t>>(arrays["leaf_start"])),
-          leaf_class(nb::cast<Vector<std::int32_t>>(arrays["leaf_class"])),
-          leaf_weight(nb::cast<Vector<double>>(arrays["leaf_weight"])),
-          value(nb::cast<Vector<double>>(arrays["value"])),
-          category_start(nb::cast<Vector<std::int64_t>>(arrays["category_start"])),
-          category_sets(nb::cast<Vector<std::uint32_t>>(arrays["category_sets"])),
-          tree_weight(nb::cast<Vector<double>>(arrays["tree_weight"])) {}
-
-    ForestView view(std::uint32_t n_features, std::uint32_t n_classes) const {
-        return {n_features,
-                n_classes,
-                span_of(tree_start),
-                span_of(feature),
-                span_of(threshold),
-                span_of(right),
-                span_of(flags),
-                span_of(leaf_start),
-                span_of(leaf_class),
-                span_of(leaf_weight),
-                span_of(value),
-                span_of(category_start),
-                span_of(category_sets)};
-    }
-};
-
 nb::object bind_pack(std::uint32_t n_features, std::uint32_t n_classes, const nb::dict& arrays, bool large,
                      double total, bool hard, std::size_t n_threads) {
-    const Arrays kept(arrays);
-    const ForestView view = kept.view(n_features, n_classes);
+    KeptForest kept(n_features, n_classes, arrays);
+    const std::span<const double> tree_weight = kept.keep<double>(arrays["tree_weight"]);
     Work work = make_work(n_threads, nb::none());
     std::optional<PackedBuffer> buffer;
     {
         const nb::gil_scoped_release release;
-        buffer = pack_forest(view, span_of(kept.tree_weight), large, Verdict{total, hard}, work);
+        buffer = pack_forest(kept.view(), tree_weight, large, Verdict{total, hard}, work);
     }
     return buffer ? nb::cast(Packed(std::move(*buffer))) : nb::none();
 }

@@ -1,32 +1,46 @@
-// The arrays of a forest by name, for Python.
+// The arrays of a forest by name: for Python, and from it.
 
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "arrays.h"
 #include "forest_arrays.h"
+#include "forest_view.h"
 
 namespace weald {
 
 inline nb::dict dict_of(ForestArrays arrays) {
     nb::dict found;
-    found["tree_start"] = to_numpy(std::move(arrays.tree_start));
-    found["feature"] = to_numpy(std::move(arrays.feature));
-    found["threshold"] = to_numpy(std::move(arrays.threshold));
-    found["right"] = to_numpy(std::move(arrays.right));
-    found["flags"] = to_numpy(std::move(arrays.flags));
-    found["size"] = to_numpy(std::move(arrays.size));
-    found["weight"] = to_numpy(std::move(arrays.weight));
-    found["decrease"] = to_numpy(std::move(arrays.decrease));
-    found["leaf_start"] = to_numpy(std::move(arrays.leaf_start));
-    found["leaf_class"] = to_numpy(std::move(arrays.leaf_class));
-    found["leaf_weight"] = to_numpy(std::move(arrays.leaf_weight));
-    found["value"] = to_numpy(std::move(arrays.value));
-    found["impurity"] = to_numpy(std::move(arrays.impurity));
-    found["category_start"] = to_numpy(std::move(arrays.category_start));
-    found["category_sets"] = to_numpy(std::move(arrays.category_sets));
+    for_arrays(arrays, [&](const char* name, auto& array) { found[name] = to_numpy(std::move(array)); });
     return found;
 }
+
+// Keeps the arrays of a forest alive while they are looked at.
+class KeptForest {
+  public:
+    KeptForest(std::uint32_t n_features, std::uint32_t n_classes, const nb::dict& arrays) {
+        view_.n_features = n_features;
+        view_.n_classes = n_classes;
+        for_walked_arrays(view_,
+                          [&]<class T>(const char* name, std::span<const T>& array) { array = keep<T>(arrays[name]); });
+    }
+
+    const ForestView& view() const { return view_; }
+
+    template <class T>
+    std::span<const T> keep(nb::handle array) {
+        const auto cast = nb::cast<Vector<T>>(array);
+        kept_.emplace_back(cast);
+        return span_of(cast);
+    }
+
+  private:
+    ForestView view_;
+    std::vector<nb::ndarray<>> kept_;
+};
 
 }  // namespace weald

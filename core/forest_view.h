@@ -7,9 +7,10 @@
 
 namespace weald {
 
+// Those that a walk needs (forest_arrays.h tells their names).
 struct ForestView {
-    std::uint32_t n_features;
-    std::uint32_t n_classes;  // 0: regression
+    std::uint32_t n_features = 0;
+    std::uint32_t n_classes = 0;  // 0: regression
     std::span<const std::int64_t> tree_start;
     std::span<const std::int32_t> feature;
     std::span<const double> threshold;

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.laws.cases import CORES, CRITERIA, NATIVE, REFERENCE, cases, is_of_classes, make_growth, make_table
-from weald.engines.native import PACKED
 from weald.model import CATEGORICAL
 
 pytestmark = pytest.mark.sanitize
@@ -19,8 +18,7 @@ MIXED = ("many", "kinds", "places", "names")
 
 
 def pack(engine, forest, size):
-    arrays = {name: getattr(forest, name) for name in (*PACKED, "tree_weight")}
-    return engine.core.pack_forest(forest.n_features, forest.n_classes, arrays, size == "large", 1.0, False, 1)
+    return engine.core.pack_forest(forest.n_features, forest.n_classes, vars(forest), size == "large", 1.0, False, 1)
 
 
 def predict(packed, X, *, hard=False, total=1.0, n_threads=1, dtype=np.float64, order="C"):

@@ -19,12 +19,6 @@ from weald.params import Growth
 from weald.table import Table
 from weald.targets import Targets
 
-# The arrays that a walk needs.
-PACKED = (
-    *("tree_start", "feature", "threshold", "right", "flags"),
-    *("leaf_start", "leaf_class", "leaf_weight", "value", "category_start", "category_sets"),
-)
-
 PACKED_SIZES = ("small", "large")  # of nodes
 FEW_ROWS = 4  # that are walked one by one, by nodes that are exact for all
 
@@ -475,9 +469,8 @@ class NativeEngine:
         return packed
 
     def _pack(self, forest: Forest, voting: str, total: float, n_threads: int, *, large: bool) -> Any:
-        arrays = {name: getattr(forest, name) for name in (*PACKED, "tree_weight")}
         hard = voting == "hard"
-        return self.core.pack_forest(forest.n_features, forest.n_classes, arrays, large, total, hard, n_threads)
+        return self.core.pack_forest(forest.n_features, forest.n_classes, vars(forest), large, total, hard, n_threads)
 
     def _growth(self, growth: Growth) -> Any:
         return self.core.Growth(**vars(growth))
@@ -487,8 +480,7 @@ class NativeEngine:
         key = f"_predictor_{self.core.simd}"
         predictor = vars(forest).get(key)
         if predictor is None:
-            arrays = {name: getattr(forest, name) for name in PACKED}
-            predictor = self.core.Predictor(n_features=forest.n_features, n_classes=forest.n_classes, **arrays)
+            predictor = self.core.Predictor(forest.n_features, forest.n_classes, vars(forest))
             vars(forest)[key] = predictor
         return predictor
 
