@@ -80,8 +80,7 @@ def local():
     return model.fit(table[COLUMNS], table["y"], table["w"])
 
 
-def assert_same_forest(local, ends):
-    parted = partitioned(frame(), ends)
+def assert_same_forest(local, parted):
     model = on_cluster.RandomForestClassifier(n_estimators=12, random_state=3, oob_score=True)
     model.fit(parted[COLUMNS], parted["y"], parted["w"])
     assert model.forest_.fingerprint() == local.forest_.fingerprint()
@@ -93,7 +92,17 @@ def assert_same_forest(local, ends):
 
 @pytest.mark.parametrize("ends", PARTITIONS.values(), ids=PARTITIONS)
 def test_any_partitions_give_the_same_forest(client, local, ends):
-    assert_same_forest(local, ends)
+    assert_same_forest(local, partitioned(frame(), ends))
+
+
+def test_small_files_give_the_same_forest(client, local, tmp_path):
+    """Dask reads several small files as one partition, and how many depends on the columns that are wanted."""
+    pytest.importorskip("pyarrow")
+    for i in range(12):
+        frame().iloc[i * 170 : (i + 1) * 170].to_parquet(tmp_path / f"{i:02}.parquet")
+    files = dd.read_parquet(tmp_path)
+    assert files[COLUMNS].optimize().npartitions != files["y"].optimize().npartitions
+    assert_same_forest(local, files)
 
 
 def test_any_number_of_workers_and_threads_gives_the_same_forest(local):
@@ -102,7 +111,7 @@ def test_any_number_of_workers_and_threads_gives_the_same_forest(local):
             growing.scale(n_workers)
             client.wait_for_workers(n_workers)
             for ends in PARTITIONS.values():
-                assert_same_forest(local, ends)
+                assert_same_forest(local, partitioned(frame(), ends))
 
 
 def test_a_large_table_is_cut_by_a_sample(client):

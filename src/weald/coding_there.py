@@ -28,21 +28,40 @@ ROWS_SENT = 1 << 18  # of a chunk, where the table is here
 # -------------------------------------------------------------------------------------------------------- partitions
 
 
-Cells = list[tuple[Any, ...]]  # of each partition: X, y and whatever else is given
+Cells = list[Any]  # of each partition: a tuple of X, y and whatever else is given
 
 
 def partitions(cluster: Cluster, **given: Any) -> tuple[list[str], Cells]:
     """Let the workers compute the partitions of X, y and whatever else is given: names, and what will be there."""
-    columns = {name: _delayed(name, column) for name, column in given.items() if column is not None}
-    if len({len(column) for column in columns.values()}) > 1:
-        found = ", ".join(f"{name} {len(column)}" for name, column in columns.items())
+    columns = {name: column for name, column in given.items() if column is not None}
+    for name, column in columns.items():
+        if not is_collection(column):
+            raise DataError(f"X is a Dask collection, but {name} is not. Give {name} in the same partitions as X.")
+    if len({_n_partitions(column) for column in columns.values()}) > 1:
+        found = ", ".join(f"{name} {_n_partitions(column)}" for name, column in columns.items())
         raise DataError(
-            f"The partitions differ in number: {found}. Take y from the frame that X comes from, or give all the same "
-            "chunks."
+            f"The partitions differ in number: {found}. Take all from one Dask frame and give them as frames and "
+            "series, or give arrays of the same chunks."
         )
-    cells = cluster.client.compute([cell for column in columns.values() for cell in column])
-    n = len(columns["X"])
+    if all(map(_is_frame, columns.values())):
+        return list(columns), cluster.client.compute(_read_together(*columns.values()))
+    n = _n_partitions(columns["X"])
+    cells = cluster.client.compute([cell for column in columns.values() for cell in _delayed(column)])
     return list(columns), list(zip(*(cells[i : i + n] for i in range(0, len(cells), n)), strict=True))
+
+
+def _read_together(frame: Any, *others: Any) -> list[Any]:
+    """Read each partition once for all. Read one by one, some of them may come in fewer partitions than others.
+
+    Dask reads several small files as one partition, and how many depends on the columns that are wanted.
+    """
+    together = frame.map_partitions(_tuple_of, *others, meta=("cells", object), enforce_metadata=False)
+    found: list[Any] = together.to_delayed()
+    return found
+
+
+def _tuple_of(*cells: Any) -> tuple[Any, ...]:
+    return cells
 
 
 def make_part(names: Sequence[str], cells: Sequence[Any]) -> Part:
@@ -57,12 +76,21 @@ def is_collection(X: Any) -> bool:
     return hasattr(X, "__dask_graph__") and hasattr(X, "to_delayed")
 
 
-def _delayed(name: str, column: Any) -> list[Any]:
-    if not is_collection(column):
-        raise DataError(f"X is a Dask collection, but {name} is not. Give {name} in the same partitions as X.")
-    if hasattr(column, "rechunk") and column.ndim == 2:
+def _is_frame(column: Any) -> bool:
+    return hasattr(column, "map_partitions")
+
+
+def _n_partitions(column: Any) -> int:
+    n: int = column.npartitions if _is_frame(column) else len(column.chunks[0])
+    return n
+
+
+def _delayed(column: Any) -> list[Any]:
+    """Give the partitions of an array, or of a frame as they were made: those of others are to be the same."""
+    if not _is_frame(column) and column.ndim == 2:
         column = column.rechunk({1: -1})
-    found: list[Any] = np.ravel(column.to_delayed()).tolist()
+    cells = column.to_delayed(optimize_graph=False) if _is_frame(column) else column.to_delayed()
+    found: list[Any] = np.ravel(cells).tolist()
     return found
 
 
