@@ -2,7 +2,7 @@
 
     REFUSED      what a fit refuses, and a word that the error must have
     ACCEPTED     what looks bad but means something
-    subprocess   what has crashed or hung other libraries runs in a process of its own
+    SCRIPTS      what has crashed or hung other libraries runs in a process of its own
 
 The reading of tables and parameters has its own tests, test_table.py and test_params.py; here the whole way is gone.
 Files that were cut short are in test_mapped.py, tables beyond 32 bits in test_beyond_32_bits.py, other libraries in the
@@ -26,6 +26,7 @@ from scipy import sparse
 from sklearn.base import clone, is_classifier
 
 import weald
+from tests.scripts import run_to_the_end
 from weald.errors import WealdError
 
 pytestmark = pytest.mark.sanitize
@@ -669,10 +670,7 @@ SCRIPTS = {
 
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_what_has_crashed_others_does_not_crash(name):
-    source = PREPARE + textwrap.dedent(SCRIPTS[name]) + "\nprint('all well')\n"
-    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert done.stdout == "all well\n"
+    assert run_to_the_end(PREPARE + textwrap.dedent(SCRIPTS[name])).stdout == "all well\n"
 
 
 SUBINTERPRETERS = next((name for name in ("_interpreters", "_xxsubinterpreters") if find_spec(name)), None)

@@ -1,11 +1,11 @@
 """A process that has used weald may fork, and the child may use it: nothing hangs, and the forests are the same."""
 
 import os
-import subprocess
-import sys
 import textwrap
 
 import pytest
+
+from tests.scripts import run_to_the_end
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 
@@ -33,10 +33,7 @@ def works_in_child(expected):
 
 
 def run(script):
-    source = PREPARE + textwrap.dedent(script) + "\nprint('all well')\n"
-    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, timeout=90, check=False)
-    assert done.stdout.endswith("all well\n"), done.stderr
-    assert done.returncode == 0
+    run_to_the_end(PREPARE + textwrap.dedent(script), timeout=90)
 
 
 def test_after_a_fit_a_child_can_fit():

@@ -1,14 +1,19 @@
 """Ctrl-C stops a fit or a prediction, and leaves the estimator as it was.
 
-Each test is a script in a process of its own: a signal that comes too late must not stop the tests. How long it takes
-is measured by benchmarks/interrupt.py.
+Each is a script in a process of its own: a signal that comes too late must not stop the tests. How long it takes is
+measured by benchmarks/interrupt.py.
 """
 
-import subprocess
-import sys
 import textwrap
 
+import numpy as np
 import pytest
+
+import weald
+from tests.scripts import run_to_the_end
+from weald.engines.native import NativeEngine
+from weald.params import resolve
+from weald.table import read_table
 
 pytestmark = pytest.mark.sanitize
 
@@ -36,11 +41,7 @@ def is_interrupted(work):
 
 
 def run(script):
-    """Run a script to its last line within a minute."""
-    source = PREPARE + textwrap.dedent(script) + "\nprint('all well')\n"
-    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, timeout=60, check=False)
-    assert done.stdout.endswith("all well\n"), done.stderr
-    assert done.returncode == 0
+    run_to_the_end(PREPARE + textwrap.dedent(script), timeout=60)
 
 
 HOW = ["n_jobs=1", "n_jobs=2", "n_jobs=2, verbose=1", "n_jobs=2, max_leaf_nodes=1000"]
@@ -110,28 +111,20 @@ def test_a_prediction_is_interrupted_and_the_next_one_is_right(ask):
 
 def test_an_error_of_the_watcher_stops_the_fit():
     """What is called now and then may raise anything; the fit passes it on."""
-    run("""
-        from weald.engines.native import NativeEngine
-        from weald.params import resolve
-        from weald.table import read_table
 
-        class Enough(Exception):
-            pass
+    class EnoughError(Exception):
+        pass
 
-        def watch(share):
-            assert 0 <= share <= 1
-            raise Enough
+    def watch(share):
+        assert 0 <= share <= 1
+        raise EnoughError
 
-        model = weald.RandomForestRegressor()
-        reading = read_table(model, X, Y, None, classify=False)
-        growth = resolve(model.get_params(), reading.table, None)
-        engine = NativeEngine()
-        coded = engine.code(reading.table, 65535, 2, None)
-        try:
-            engine.grow(coded, growth, 1, 0, 1_000_000, 2, watch)
-        except Enough:
-            pass
-        else:
-            raise AssertionError
-        assert engine.grow(coded, growth, 1, 0, 2, 2, None).n_trees == 2
-    """)
+    X = np.random.default_rng(0).normal(size=(3000, 10))
+    model = weald.RandomForestRegressor()
+    table = read_table(model, X, X[:, 0], None, classify=False).table
+    growth = resolve(model.get_params(), table, None)
+    engine = NativeEngine()
+    coded = engine.code(table, 65535, 2, None)
+    with pytest.raises(EnoughError):
+        engine.grow(coded, growth, 1, 0, 1_000_000, 2, watch)
+    assert engine.grow(coded, growth, 1, 0, 2, 2, None).n_trees == 2

@@ -204,12 +204,12 @@ def test_large_forests_depend_neither_on_threads_nor_on_the_instruction_set(crit
         assert_same(outcome(engine, case, n_threads), expected)
 
 
-@pytest.mark.parametrize("max_bins", [0, 255])
+@pytest.mark.parametrize(("n_rows", "max_bins"), [(33_000, 0), (66_000, 255)])  # columns of more than 64 KiB
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
-def test_trees_grown_from_copies_of_rows_are_those_grown_from_the_table(n_classes, max_bins):
+def test_trees_grown_from_copies_of_rows_are_those_grown_from_the_table(n_classes, n_rows, max_bins):
     """A table large enough to be kept row by row; trees that are grown best-first read it where it is."""
     criterion = "gini" if n_classes else "squared_error"
-    table = make_table(70_000, ("many",) * 33 + ("few",), n_classes, missing=0.01, seed=24)
+    table = make_table(n_rows, ("many",) * 33 + ("few",), n_classes, missing=0.01, seed=24)
     growths = [make_growth(table, criterion, max_leaf_nodes=most, min_samples_leaf=20) for most in (0, 2**31 - 1)]
     cases = [Case(table, growth, max_bins, n_trees=1) for growth in growths]
     assert len({fingerprint(engine, case) for engine in CORES.values() for case in cases}) == 1
