@@ -23,13 +23,13 @@ class Done(NamedTuple):
     stderr: str
 
 
-def run(source, timeout=300):
-    """Run a script; the returncode is None where it takes too long."""
+def run(source, *words, timeout=300):
+    """Run a script; sys.argv has the words. The returncode is None where it takes too long."""
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder, name) for name in ("stdout", "stderr")]
         for path in paths:
             path.touch()
-        process = SERVER.Process(target=_execute, args=(textwrap.dedent(source), *map(str, paths)))
+        process = SERVER.Process(target=_execute, args=(textwrap.dedent(source), words, *map(str, paths)))
         process.start()
         process.join(timeout)
         returncode = process.exitcode
@@ -40,13 +40,14 @@ def run(source, timeout=300):
 
 def run_to_the_end(source, timeout=300):
     """Run a script, which must come to its last line without an error."""
-    done = run(source + "\nprint('all well')\n", timeout)
+    done = run(source + "\nprint('all well')\n", timeout=timeout)
     assert done.returncode == 0, (done.returncode, done.stderr[-3000:])
     assert done.stdout.endswith("all well\n"), done.stdout
     return done
 
 
-def _execute(source, stdout, stderr):
+def _execute(source, words, stdout, stderr):
+    sys.argv = ["script", *words]
     for number, path in ((1, stdout), (2, stderr)):
         os.dup2(os.open(path, os.O_WRONLY | os.O_APPEND), number)
     exec(compile(source, "script", "exec"), vars(sys.modules["__main__"]))  # noqa: S102  (it is our own)

@@ -1,15 +1,13 @@
 """A fit that is killed goes on from its checkpoint, and ends with the same forest."""
 
 import json
-import subprocess
-import sys
-import textwrap
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
 import weald
+from tests import scripts
 from weald import DataError, FormatError, ParameterError
 
 X, y = load_iris(return_X_y=True)
@@ -69,8 +67,9 @@ FIT = """
 def fit_and_kill(*orders):
     """Fit in processes of their own, one after the other: (folder, moment of death or 0, seed)."""
     arguments = json.dumps([[str(folder), moment, seed] for folder, moment, seed in orders])
-    command = [sys.executable, "-W", "ignore", "-c", textwrap.dedent(FIT), arguments]
-    return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    done = scripts.run(FIT, arguments)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
 
 
 @pytest.mark.slow

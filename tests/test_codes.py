@@ -1,9 +1,6 @@
 """A code store gives the forest that its rows give in memory, whatever becomes of the process that makes it."""
 
 import json
-import subprocess
-import sys
-import textwrap
 from itertools import pairwise
 
 import numpy as np
@@ -14,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import weald
+from tests import scripts
 from weald import DataError, DataTypeError, FormatError, ParameterError, codes, cutting, parts, stored, storing
 
 FEATURES = ["number", "label", "rank", "flag"]
@@ -328,8 +326,8 @@ MAKER = """
 
 def make_and_kill(*folders_and_moments):
     """Make a store in each folder, one after the other, by processes that are killed; 0: not killed."""
-    command = [sys.executable, "-W", "ignore", "-c", textwrap.dedent(MAKER), *map(str, folders_and_moments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = scripts.run(MAKER, *map(str, folders_and_moments))
+    assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 

@@ -5,6 +5,7 @@ from tests.scripts import run
 
 def test_what_a_script_says_and_how_it_ends():
     assert run("import sys; print('out'); print('beside', file=sys.stderr)") == (0, "out\n", "beside\n")
+    assert run("import sys; print(sys.argv[1:])", "a", "b").stdout == "['a', 'b']\n"
     assert run("raise SystemExit(3)").returncode == 3
     failed = run("1 / 0")
     assert failed.returncode == 1
