@@ -225,6 +225,9 @@ def test_what_does_not_suit_a_store_is_refused(tmp_path):
         model.fit(store, table["y"])
     with pytest.raises(DataError, match="groups"):
         model.fit(store, groups=np.arange(90))
+    for ask in (model.fit(store).predict, model.apply, lambda store: weald.KernelForestClassifier().fit(store)):
+        with pytest.raises(DataError, match="codes and no values"):
+            ask(store)
 
 
 def test_chunks_that_cannot_be_read_twice_are_refused(tmp_path):

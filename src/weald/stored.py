@@ -21,7 +21,7 @@ import numpy.typing as npt
 from weald.criteria import CLASSIFICATION
 from weald.engines.door import Engine, Watch
 from weald.engines.native import NativeEngine
-from weald.errors import DataError, FormatError, ParameterError, warn
+from weald.errors import DataError, DataTypeError, FormatError, ParameterError, warn
 from weald.filing import container
 from weald.filing.container import require
 from weald.filing.values import Reader
@@ -84,6 +84,13 @@ class CodeStore:
     def __repr__(self) -> str:
         kind = "numbers" if self.classes is None else f"{len(self.classes)} classes"
         return f"<code store: {self.n_rows:,} rows, {self.n_features} features, {kind}, {self.n_bytes:,} bytes>"
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> npt.NDArray[Any]:
+        """Refuse to be taken for a table of values."""
+        raise DataTypeError(
+            "A code store has codes and no values: it is for fit of trees and forests. Give a table for all else; "
+            "predict_chunks takes one that is larger than memory, piece by piece."
+        )
 
     @property
     def n_rows(self) -> int:
