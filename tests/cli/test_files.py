@@ -44,6 +44,25 @@ def test_a_bad_file_is_refused_in_words_and_leaves_nothing(name, tmp_path, capsy
     assert list(tmp_path.iterdir()) == [file]
 
 
+def test_a_file_that_is_read_is_not_written_over(tmp_path, capsys):
+    file, model = tmp_path / "good.csv", tmp_path / "model.weald"
+    file.write_text(GOOD)
+    assert run(["train", str(file), "--target", "y", "--trees", "3", "--out", str(model)]) == 0
+    for words in (
+        ["train", file, "--target", "y", "--out", file],
+        ["train", file, "--target", "y", "--report", tmp_path / "." / "good.csv"],
+        ["tune", file, "--target", "y", "--out", file],
+        ["predict", model, file, "--out", file],
+        ["predict", model, file, "--out", model],
+        ["report", model, file, "--target", "y", "--out", file],
+        ["convert", model, "--out", model, "--to", "json"],
+    ):
+        before = file.read_bytes(), model.read_bytes()
+        assert run([str(word) for word in words]) == 1
+        assert "is the file to be read" in capsys.readouterr().err
+        assert (file.read_bytes(), model.read_bytes()) == before
+
+
 def test_a_broken_parquet_file_is_refused(tmp_path, capsys):
     file = tmp_path / "bad.parquet"
     file.write_bytes(b"PAR1 nonsense")

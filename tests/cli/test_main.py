@@ -56,6 +56,13 @@ def test_every_command_has_help_and_json(command, capsys):
     assert "--json" in said
 
 
+def test_without_a_command_there_is_help(capsys):
+    assert run([]) == 0
+    said = capsys.readouterr()
+    assert said.out.startswith("Usage: weald")
+    assert said.err == ""
+
+
 def test_help_needs_nothing_heavy():
     code = (
         "import sys; from weald.cli.main import run; run(['--help']); "

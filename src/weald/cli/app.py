@@ -12,7 +12,6 @@ UsageError: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ i
 
 app = typer.Typer(
     help="Random forests from the command line: from a file and a question to an answer.",
-    no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,  # plain help needs no colours, and is quick
     pretty_exceptions_enable=False,

@@ -25,7 +25,7 @@ def convert(
     from weald.cli.modelling import load_model
     from weald.cli.writing import check_place
 
-    check_place(out)
+    check_place(out, read=[model])
     way = to or WAYS.get(out.suffix.lower())
     if way not in WAYS.values():
         raise UserError(

@@ -27,7 +27,7 @@ def run(arguments: list[str]) -> int:
     except ModuleNotFoundError as error:
         return _fail(MISSING.format(error.name), 1, arguments)
     try:
-        return int(app(arguments, standalone_mode=False, prog_name="weald") or 0)
+        return int(app(arguments or ["--help"], standalone_mode=False, prog_name="weald") or 0)
     except UsageError as error:
         return _fail(f"{getattr(error, 'format_message', error.__str__)()} See 'weald --help'.", 1, arguments)
     except KeyboardInterrupt:

@@ -30,7 +30,7 @@ def predict(
     from weald.cli.reading import read_batches
     from weald.cli.writing import check_place, open_writer
 
-    check_place(out)
+    check_place(out, read=[data, model])
     forest = load_model(model)
     forest.n_jobs = jobs
     n_rows = 0

@@ -29,7 +29,7 @@ def report(
     from weald.cli.modelling import load_model, quiet_warnings
     from weald.cli.writing import check_place
 
-    check_place(out)
+    check_place(out, read=[model, data, test])
     if target is None and (data is not None or test is not None):
         raise UserError("Which column is the target? Give it with --target.")
     forest = load_model(model)

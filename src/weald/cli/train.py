@@ -77,7 +77,7 @@ def train(
         "min_samples_leaf": min_samples_leaf,
         "max_features": max_features,
     }
-    check_place(out, report)
+    check_place(out, report, read=[data])
     asked = Asked(task, exclude or [], id, weight, categorical or [], model, common, settings or [], seed, jobs)
     trained = fit_file(data, target, asked, holdout=holdout, quiet=json)
     facts = summarise(trained)

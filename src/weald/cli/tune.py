@@ -39,7 +39,7 @@ def tune(
     from weald.cli.modelling import make_model, quiet_warnings, read_value
     from weald.cli.writing import check_place
 
-    check_place(out)
+    check_place(out, read=[data])
     values = {}
     for entry in grid or []:
         name, sign, text = entry.partition("=")

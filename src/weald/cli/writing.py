@@ -3,7 +3,7 @@
 import os
 import secrets
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
@@ -14,13 +14,19 @@ from weald.cli.reading import kind_of
 Write = Callable[[dict[str, Any]], None]
 
 
-def check_place(*places: Path | None) -> None:
-    """Refuse places where no file can be written, before any work is done."""
+def check_place(*places: Path | None, read: Sequence[Path | None] = ()) -> None:
+    """Refuse places where no file can be written, or where one stands that is read, before any work is done."""
     for place in places:
         if place is not None and not place.parent.is_dir():
             raise UserError(f"There is no folder {place.parent} to write {place.name} to.")
         if place is not None and place.is_dir():
             raise UserError(f"{place} is a folder. Give the name of a file.")
+        if any(_is_same(place, file) for file in read):
+            raise UserError(f"{place} is the file to be read, and would be lost. Give another name.")
+
+
+def _is_same(one: Path | None, other: Path | None) -> bool:
+    return one is not None and other is not None and one.exists() and other.exists() and one.samefile(other)
 
 
 @contextmanager
