@@ -10,6 +10,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -101,6 +102,32 @@ class CodeReader {
             read_table(feature, begin, ids, to);
         }
     }
+
+    // Copies all codes of a few rows as two bytes each, one row after the other, `length` apart. Those of features that
+    // are `dead` may become anything. Says whether all are there: where one is missing it stops.
+    bool copy_by_row(std::uint32_t begin, std::span<const std::uint32_t> ids, const FeatureSet& dead, std::uint16_t* to,
+                     std::size_t length) const {
+        const Block* block = block_of(begin);
+        if (block && codes_.binary.is_empty()) {
+            return width_ == 1 ? copy_block_by_row<std::uint8_t>(*block, ids, dead, to, length)
+                               : copy_block_by_row<std::uint16_t>(*block, ids, dead, to, length);
+        }
+        std::array<std::uint16_t, kMostByRow> column;
+        for (std::uint32_t feature = 0; feature < codes_.columns.size(); ++feature) {
+            if (dead.has(feature)) {
+                continue;
+            }
+            read(feature, begin, ids, column.data());
+            for (std::size_t i = 0; i < ids.size(); ++i) {
+                if (column[i] == std::numeric_limits<std::uint16_t>::max()) {
+                    return false;
+                }
+                to[i * length + feature] = column[i];
+            }
+        }
+        return true;
+    }
+    static constexpr std::size_t kMostByRow = 16;  // rows
 
     // The binary features of the rows that a node's ids refer to.
     const std::uint64_t* words(std::uint32_t begin) const {
@@ -268,6 +295,35 @@ class CodeReader {
                 block.column<Code>(f)[i] = row(i)[f];
             }
         }
+    }
+
+    template <class Code>
+    bool copy_block_by_row(const Block& block, std::span<const std::uint32_t> ids, const FeatureSet& dead,
+                           std::uint16_t* to, std::size_t length) const {
+        constexpr Code kMissingCode = std::numeric_limits<Code>::max();
+        const std::size_t n_features = others_.size();
+        for (const std::uint32_t id : ids) {
+            const std::byte* from = block.codes.data() + id * sizeof(Code);
+            Code highest = 0;
+            for (std::size_t feature = 0; feature < n_features; ++feature, from += block.column_bytes) {
+                const Code code = *reinterpret_cast<const Code*>(from);
+                highest = std::max(highest, code);
+                to[feature] = code;
+            }
+            if (highest == kMissingCode && is_missing(to, kMissingCode, dead)) {
+                return false;
+            }
+            to += length;
+        }
+        return true;
+    }
+    bool is_missing(const std::uint16_t* row, std::uint16_t missing, const FeatureSet& dead) const {
+        for (std::uint32_t feature = 0; feature < others_.size(); ++feature) {
+            if (row[feature] == missing && !dead.has(feature)) {
+                return true;
+            }
+        }
+        return false;
     }
 
     // All zero but for the cells that are filled, where these are few.

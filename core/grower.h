@@ -9,11 +9,13 @@
 #include <memory>
 #include <optional>
 #include <queue>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "find_split.h"
 #include "partition.h"
+#include "small_subtree.h"
 #include "tree_parts.h"
 #include "tree_rows.h"
 #include "write_tree.h"
@@ -43,7 +45,8 @@ class Grower {
           growth_(growth),
           finder_(codes, growth, model, work),
           model_(finder_.model()),
-          n_words_(finder_.n_known_words()) {}
+          n_words_(finder_.n_known_words()),
+          small_(codes, growth) {}
 
     Model& model() { return model_; }
     std::vector<std::uint64_t> known_at_root() { return finder_.known_at_root(); }
@@ -120,6 +123,10 @@ class Grower {
             if (parent >= 0) {
                 writer_.link(parent);
             }
+            if (grow_small(node)) {
+                finder_.carried().recycle(std::move(bins));
+                continue;
+            }
             look_at(node);
             if (finder_.is_leaf(node)) {
                 write_node(node, {});
@@ -165,6 +172,21 @@ class Grower {
                 finder_.carried().recycle(std::move(bins));
             }
         }
+    }
+
+    // Grows the whole subtree of a node, if it has few rows and there is a quick way.
+    bool grow_small(const Node& node) {
+        if constexpr (kHasSmallSubtrees<Model>) {
+            if (node.n_rows() <= SmallSubtree::kMostRows) {
+                const FeatureSet dead(dead_.data() + static_cast<std::size_t>(node.depth) * n_words_);
+                const FewNodes* nodes = small_.grow(model_.labels(), *tree_, node, finder_.node_codes().reader(), dead);
+                if (nodes != nullptr) {
+                    writer_.append(model_, *nodes);
+                    return true;
+                }
+            }
+        }
+        return false;
     }
 
     struct Made {
@@ -279,6 +301,7 @@ class Grower {
     Model& model_;         // the finder's
     std::size_t n_words_;  // of what is known of features
     TreeWriter<Model> writer_;
+    std::conditional_t<kHasSmallSubtrees<Model>, SmallSubtree, NoSmallSubtree> small_;
     Tree* tree_ = nullptr;
     PartitionScratch<Payload> partition_scratch_;
     std::vector<std::uint64_t> dead_;  // features that cannot cut, level by level

@@ -182,6 +182,15 @@ class NumberModel {
         sums_.squares.push_back(is_leaf ? sum_squares(payloads, n) : 0);
     }
 
+    // The same of several nodes, of which all is known.
+    void write_nodes(TreeArrays& tree, std::span<const Cell> totals, std::span<const Int128> squares) {
+        for (const Cell& total : totals) {
+            tree.value.push_back(in_user_values(value_of(total)));
+        }
+        sums_.totals.insert(sums_.totals.end(), totals.begin(), totals.end());
+        sums_.squares.insert(sums_.squares.end(), squares.begin(), squares.end());
+    }
+
     void write_value(TreeArrays& tree, const Promise& promise) const {
         tree.value.back() = in_user_values(promise.keep(value_of(total_)));
     }

@@ -97,11 +97,29 @@ inline Lanes multiply(const Lanes& lanes, std::uint32_t factor) {
 #endif
 }
 
+// The same, each lane with a factor of its own.
+inline Lanes multiply(const Lanes& lanes, const Lanes& factors) {
+#if defined(__AVX512F__)
+    return Lanes(_mm512_maskz_mul_epu32(0xFF, __m512i(lanes), __m512i(factors)));
+#elif defined(__AVX2__)
+    Lanes product;
+    for (int half = 0; half < 2; ++half) {
+        const __m256i part = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(&lanes) + half);
+        const __m256i other = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(&factors) + half);
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(&product) + half, _mm256_mul_epu32(part, other));
+    }
+    return product;
+#else
+    return (lanes & 0xFFFFFFFFu) * (factors & 0xFFFFFFFFu);
+#endif
+}
+
 struct PhiloxLanes {
     Lanes word0, word1, word2, word3;
 };
 
-inline DrawBlock draw_lanes(PhiloxLanes lanes, std::uint64_t seed) {
+// Only the lower halves of the lanes that come back are of use.
+inline PhiloxLanes run_philox(PhiloxLanes lanes, std::uint64_t seed) {
     auto key0 = static_cast<std::uint32_t>(seed);
     auto key1 = static_cast<std::uint32_t>(seed >> 32);
     for (int round = 0; round < 10; ++round) {
@@ -115,6 +133,11 @@ inline DrawBlock draw_lanes(PhiloxLanes lanes, std::uint64_t seed) {
         key0 += 0x9E3779B9u;
         key1 += 0xBB67AE85u;
     }
+    return lanes;
+}
+
+inline DrawBlock draw_lanes(PhiloxLanes lanes, std::uint64_t seed) {
+    lanes = run_philox(lanes, seed);
     const Lanes even = (lanes.word0 & 0xFFFFFFFFu) | lanes.word1 << 32;
     const Lanes odd = (lanes.word2 & 0xFFFFFFFFu) | lanes.word3 << 32;
     DrawBlock draws;

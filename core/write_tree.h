@@ -73,6 +73,23 @@ class TreeWriter {
         tree_.decrease.push_back(split ? split->decrease : 0.0);
         model.write_node(tree_, payloads, n_rows, !split);
     }
+    // A subtree whose nodes were written elsewhere.
+    template <class Nodes>
+    void append(Model& model, const Nodes& nodes) {
+        const std::size_t n = nodes.n;
+        const auto first = static_cast<std::int32_t>(tree_.n_nodes());
+        append(tree_.feature, nodes.feature.data(), n);
+        tree_.threshold.insert(tree_.threshold.end(), n, 0.0);
+        append(beside_, nodes.beside.data(), n);
+        append(tree_.right, nodes.right.data(), n);
+        for (auto right = tree_.right.begin() + first; right != tree_.right.end(); ++right) {
+            *right += *right == 0 ? 0 : first;
+        }
+        append(tree_.flags, nodes.flags.data(), n);
+        append(tree_.size, nodes.size.data(), n);
+        append(tree_.decrease, nodes.decrease.data(), n);
+        model.write_nodes(tree_, {nodes.totals.data(), n}, {nodes.squares.data(), n});
+    }
     // Of the node just written: the categories that go to its lighter child.
     void write_set(const Split& split, std::span<const std::uint32_t> set) {
         tree_.flags.back() |= kCategorical | (split.cut.left_is_heavier ? kOthersLeft : 0);
@@ -83,6 +100,11 @@ class TreeWriter {
     void write_value(Model& model, const Promise& promise) { model.write_value(tree_, promise); }
 
   private:
+    template <class T>
+    static void append(std::vector<T>& to, const T* from, std::size_t n) {
+        to.insert(to.end(), from, from + n);
+    }
+
     TreeArrays tree_;
     std::vector<Beside> beside_;  // by node
 };

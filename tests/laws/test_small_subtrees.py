@@ -1,0 +1,62 @@
+"""Subtrees of few rows with numbers are grown at once; they are those of the definition.
+
+Rows lie on both sides of how many such a subtree may have, columns on both sides of what fits a vector, and of how many
+there may be. Columns that are there twice, or mirrored, tie; those that are constant are drawn in vain.
+"""
+
+import numpy as np
+import pytest
+
+from tests.laws.cases import CRITERIA, Case, change, hold_against_definition, is_of_classes, make_growth, make_table
+
+OF_NUMBERS = [criterion for criterion in CRITERIA if not is_of_classes(criterion)]
+
+
+@pytest.mark.parametrize("max_bins", [0, 255])
+@pytest.mark.parametrize("n_rows", [1, 2, 3, 5, 9, 16, 17, 40, 90])
+@pytest.mark.parametrize("criterion", OF_NUMBERS)
+def test_small_subtrees_are_those_of_the_definition(criterion, n_rows, max_bins):
+    for target in ("learnable", "rounded", "balanced"):
+        table = make_table(n_rows, ("many", "few", "rounded", "constant"), 0, target=target, seed=n_rows)
+        table = change(table, X=np.column_stack([table.X, -table.X, table.X]))
+        for given in ({}, {"max_features": 12}, {"bootstrap": False, "max_depth": 3}, {"min_samples_split": 5}):
+            hold_against_definition(Case(table, make_growth(table, criterion, **given), max_bins))
+
+
+@pytest.mark.parametrize("n_copies", [10, 11, 21, 22])
+@pytest.mark.parametrize("criterion", OF_NUMBERS)
+def test_small_subtrees_of_many_features_are_those_of_the_definition(criterion, n_copies):
+    table = make_table(30, ("many", "few", "constant") * n_copies, 0, target="rounded", seed=n_copies)
+    for max_features in (1, 8, 9, 25, 3 * n_copies):
+        growth = make_growth(table, criterion, max_features=max_features)
+        hold_against_definition(Case(table, growth, n_trees=1))
+
+
+@pytest.mark.parametrize("missing", [0.01, 0.3])
+@pytest.mark.parametrize("criterion", OF_NUMBERS)
+def test_small_subtrees_with_missing_values_are_those_of_the_definition(criterion, missing):
+    for max_bins in (0, 20):
+        table = make_table(80, ("many", "few", "binary", "binary") * 3, 0, missing=missing)
+        hold_against_definition(Case(table, make_growth(table, criterion), max_bins))
+
+
+@pytest.mark.parametrize("heavy", [255, 256, 2000, 40_000])
+@pytest.mark.parametrize("criterion", OF_NUMBERS)
+def test_rows_that_count_often_in_small_subtrees_are_those_of_the_definition(criterion, heavy):
+    table = make_table(14, ("many", "few"), 0, seed=heavy)
+    weight = np.ones(14)
+    weight[7] = heavy
+    table = change(table, weight=weight, weights_whole=True)
+    for bootstrap in (False, True):
+        hold_against_definition(Case(table, make_growth(table, criterion, bootstrap=bootstrap), n_trees=1))
+
+
+@pytest.mark.parametrize("criterion", OF_NUMBERS)
+def test_targets_far_apart_in_small_subtrees_are_those_of_the_definition(criterion):
+    """Differences of one beside numbers of sixty bits: what is near is far off, what is exact is not."""
+    rng = np.random.default_rng(0)
+    for scale in (1e-12, 1.0, 1e300):
+        target = np.concatenate([rng.integers(0, 3, 10), 2.0**48 + rng.integers(0, 3, 10), [-(2.0**52)]]) * scale
+        table = make_table(21, ("many", "few", "many"), 0)
+        table = change(table, target=target)
+        hold_against_definition(Case(table, make_growth(table, criterion, max_features=2)))
