@@ -145,13 +145,8 @@ nb::tuple bind_column(const Codes& codes, std::size_t feature) {
 // ---- Trees
 
 // The trees as arrays of a forest, by name.
-nb::dict arrays_of(GrownTrees grown, Work& work) {
-    ForestArrays joined;
-    {
-        const nb::gil_scoped_release release;
-        joined = join_trees(std::move(grown.trees), work);
-    }
-    nb::dict arrays = dict_of(std::move(joined));
+nb::dict arrays_of(GrownTrees grown) {
+    nb::dict arrays = dict_of(std::move(grown.forest));
     arrays["target_center"] = grown.target_center;
     arrays["target_exponent"] = grown.target_exponent;
     return arrays;
@@ -165,7 +160,7 @@ nb::dict bind_grow(const Codes& codes, const Growth& growth, std::uint64_t seed,
         const nb::gil_scoped_release release;
         grown = grow_trees(codes, growth, seed, first_tree, n_trees, work);
     }
-    return arrays_of(std::move(grown), work);
+    return arrays_of(std::move(grown));
 }
 
 // `said` is by joint target, then by target. Returns the arrays, and the centre of each target.
@@ -191,7 +186,7 @@ nb::tuple bind_grow_targets(const Codes& codes, const Vector<double>& said, std:
         const nb::gil_scoped_release release;
         found = grow_targets(codes, targets, growth, seed, first_tree, n_trees, work);
     }
-    return nb::make_tuple(arrays_of(std::move(found.grown), work), found.centers);
+    return nb::make_tuple(arrays_of(std::move(found.grown)), found.centers);
 }
 
 NumpyVector<std::uint32_t> bind_bag(const Codes& codes, const Growth& growth, std::uint64_t seed, std::uint32_t tree) {

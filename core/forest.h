@@ -44,12 +44,6 @@ struct TreeArrays {
     }
 };
 
-struct GrownTrees {
-    std::vector<TreeArrays> trees;
-    double target_center = 0;
-    int target_exponent = 0;
-};
-
 // Reads a tree from its first node to its last, to append its nodes to another.
 struct TreeCursor {
     const TreeArrays& tree;

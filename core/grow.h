@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "codes.h"
-#include "forest.h"
 #include "growth.h"
+#include "join_trees.h"
 #include "threads.h"
 
 namespace weald {

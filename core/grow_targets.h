@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "codes.h"
-#include "forest.h"
 #include "growth.h"
+#include "join_trees.h"
 #include "several_targets.h"
 #include "threads.h"
 

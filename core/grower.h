@@ -65,6 +65,7 @@ class Grower {
     TreeArrays grow(Tree& tree) {
         begin(tree);
         Part part;
+        part.tree = std::move(spare_);
         part.tree.reserve(n_nodes_before_ + n_nodes_before_ / 16);
         grow_part(tree, {tree.root(), known_at_root(), &part}, {});
         n_nodes_before_ = part.tree.n_nodes();
@@ -86,6 +87,9 @@ class Grower {
         }
         writer_.end(part, model_);
     }
+
+    // Takes the room of a tree that is done with.
+    void recycle(TreeArrays room) { spare_ = std::move(room); }
 
     TreeArrays finish(Part part) {
         if (!part.gaps.empty()) {
@@ -305,6 +309,7 @@ class Grower {
     Tree* tree_ = nullptr;
     PartitionScratch<Payload> partition_scratch_;
     std::vector<std::uint64_t> dead_;  // features that cannot cut, level by level
+    TreeArrays spare_;                 // empty: room for the next tree
     std::size_t n_nodes_before_ = 0;   // of the tree grown before: a guess at this one's
 };
 

@@ -1,145 +1,183 @@
 #include "join_trees.h"
 
 #include <algorithm>
-#include <functional>
 #include <utility>
-
-#include "freed.h"
 
 namespace weald {
 
 namespace {
 
-constexpr std::size_t kMuch = std::size_t{1} << 20;  // bytes: less is copied before a thread has started
-
-// Sets of categories are numbered through all trees, in the order of their nodes.
-void number_sets(std::vector<TreeArrays>& trees) {
-    std::size_t number = 0;
-    for (TreeArrays& tree : trees) {
-        for (std::size_t i = 0; i < tree.n_nodes() && !tree.set_length.empty(); ++i) {
-            if ((tree.flags[i] & kCategorical) != 0) {
-                tree.threshold[i] = static_cast<double>(number++);
-            }
-        }
+template <class T>
+void put(const std::vector<T>& from, LargeVector<T>& to, std::size_t start) {
+    if (!from.empty()) {
+        std::copy(from.begin(), from.end(), to.begin() + static_cast<std::ptrdiff_t>(start));
     }
 }
 
-// Arrays are joined one after the other, the pieces of each side by side: a piece is the share of one tree.
-class Joiner {
-  public:
-    explicit Joiner(std::vector<TreeArrays>& trees) : trees_(trees) {}
+// Lengths become ends, which are the next ones' starts; `end` is that of all before.
+void put_ends(const std::vector<std::uint32_t>& lengths, LargeVector<std::int64_t>& to, std::size_t start,
+              std::size_t end) {
+    std::transform(lengths.begin(), lengths.end(), to.begin() + static_cast<std::ptrdiff_t>(start + 1),
+                   [&](std::uint32_t length) { return static_cast<std::int64_t>(end += length); });
+}
 
-    template <class T>
-    void join(LargeVector<T>& to, std::vector<T> TreeArrays::* member) {
-        const std::vector<std::size_t> starts = starts_of(member);
-        to.resize(starts.back());
-        add(starts.back() * sizeof(T), [this, &to, member, starts](std::size_t i) {
-            std::copy((trees_[i].*member).begin(), (trees_[i].*member).end(), to.begin() + at(starts[i]));
-            free(trees_[i].*member);
-        });
+// Room for so many entries, of which the first ones will surely be needed. What may stay empty is not to be on large
+// pages: one of them would be taken as a whole.
+template <class T>
+void widen(LargeVector<T>& array, std::size_t n, std::size_t n_sure) {
+    if (n > array.size()) {
+        array.reserve(n);
+        array.resize(n);
+        keep_to_small_pages(array, n_sure);
     }
+}
 
-    // Lengths become starts; `entries` is what they are the lengths of.
-    template <class T>
-    void join_lengths(LargeVector<std::int64_t>& to, std::vector<std::uint32_t> TreeArrays::* lengths,
-                      std::vector<T> TreeArrays::* entries) {
-        const std::vector<std::size_t> starts = starts_of(lengths);
-        to.resize(starts.back() + 1);
-        to[0] = 0;
-        add(to.size() * sizeof(std::int64_t), [this, &to, lengths, starts, ends = starts_of(entries)](std::size_t i) {
-            auto end = static_cast<std::int64_t>(ends[i]);
-            std::transform((trees_[i].*lengths).begin(), (trees_[i].*lengths).end(), to.begin() + at(starts[i] + 1),
-                           [&](std::uint32_t length) { return end += length; });
-            free(trees_[i].*lengths);
-        });
-    }
-
-    // Trees keep no weights where these are the sizes.
-    void join_sizes(LargeVector<std::uint32_t>& sizes, LargeVector<double>& weights) {
-        const std::vector<std::size_t> starts = starts_of(&TreeArrays::size);
-        sizes.resize(starts.back());
-        weights.resize(starts.back());
-        add(starts.back() * (sizeof(double) + sizeof(std::uint32_t)), [this, &sizes, &weights, starts](std::size_t i) {
-            TreeArrays& tree = trees_[i];
-            std::copy(tree.size.begin(), tree.size.end(), sizes.begin() + at(starts[i]));
-            if (tree.weight.empty()) {
-                std::copy(tree.size.begin(), tree.size.end(), weights.begin() + at(starts[i]));
-            } else {
-                std::copy(tree.weight.begin(), tree.weight.end(), weights.begin() + at(starts[i]));
-            }
-            free(tree.size);
-            free(tree.weight);
-        });
-    }
-
-    void run(Work& work) {
-        freed_.expect(n_bytes_, trees_.size());
-        const std::size_t n = trees_.size();
-        const auto copy = [&](std::size_t task, std::size_t) { copies_[task / n](task % n); };
-        if (n_bytes_ >= kMuch) {
-            work.run(copies_.size() * n, copy, [] { return 1.0; });
-            return;
-        }
-        for (std::size_t task = 0; task < copies_.size() * n; ++task) {
-            copy(task, 0);
-        }
-    }
-
-  private:
-    static std::ptrdiff_t at(std::size_t place) { return static_cast<std::ptrdiff_t>(place); }
-
-    template <class T>
-    std::vector<std::size_t> starts_of(std::vector<T> TreeArrays::* member) const {
-        std::vector<std::size_t> starts{0};
-        for (const TreeArrays& tree : trees_) {
-            starts.push_back(starts.back() + (tree.*member).size());
-        }
-        return starts;
-    }
-
-    void add(std::size_t n_bytes, std::function<void(std::size_t tree)> copy) {
-        copies_.push_back(std::move(copy));
-        n_bytes_ += n_bytes;
-    }
-
-    template <class T>
-    void free(std::vector<T>& array) {
-        const std::size_t n_bytes = array.capacity() * sizeof(T);
-        std::vector<T>().swap(array);
-        freed_.add(n_bytes);
-    }
-
-    std::vector<TreeArrays>& trees_;
-    std::vector<std::function<void(std::size_t)>> copies_;  // by array
-    std::size_t n_bytes_ = 0;
-    Freed freed_;
-};
+void clear(TreeArrays& tree) {
+    tree.feature.clear();
+    tree.threshold.clear();
+    tree.right.clear();
+    tree.flags.clear();
+    tree.size.clear();
+    tree.weight.clear();
+    tree.decrease.clear();
+    tree.leaf_length.clear();
+    tree.leaf_class.clear();
+    tree.leaf_weight.clear();
+    tree.value.clear();
+    tree.impurity.clear();
+    tree.set_length.clear();
+    tree.category_sets.clear();
+}
 
 }  // namespace
 
-ForestArrays join_trees(std::vector<TreeArrays> trees, Work& work) {
-    ForestArrays joined;
-    joined.tree_start.push_back(0);
-    for (const TreeArrays& tree : trees) {
-        joined.tree_start.push_back(joined.tree_start.back() + static_cast<std::int64_t>(tree.n_nodes()));
+TreeJoiner::TreeJoiner(std::size_t n_trees) : waiting_(n_trees), is_waiting_(n_trees) {
+    joined_.tree_start.reserve(n_trees + 1);
+    joined_.tree_start.push_back(0);
+    joined_.leaf_start.assign(1, 0);
+    joined_.category_start.assign(1, 0);
+}
+
+TreeArrays TreeJoiner::add(std::size_t number, TreeArrays tree) {
+    std::vector<Placed> placed;
+    {
+        const std::scoped_lock lock(order_);
+        waiting_[number] = std::move(tree);
+        is_waiting_[number] = true;
+        for (; next_ < waiting_.size() && is_waiting_[next_]; ++next_) {
+            placed.push_back(place(std::exchange(waiting_[next_], {})));
+        }
     }
-    number_sets(trees);
-    Joiner joiner(trees);
-    joiner.join(joined.feature, &TreeArrays::feature);
-    joiner.join(joined.threshold, &TreeArrays::threshold);
-    joiner.join(joined.right, &TreeArrays::right);
-    joiner.join(joined.flags, &TreeArrays::flags);
-    joiner.join(joined.decrease, &TreeArrays::decrease);
-    joiner.join_lengths(joined.leaf_start, &TreeArrays::leaf_length, &TreeArrays::leaf_class);
-    joiner.join(joined.leaf_class, &TreeArrays::leaf_class);
-    joiner.join(joined.leaf_weight, &TreeArrays::leaf_weight);
-    joiner.join(joined.value, &TreeArrays::value);
-    joiner.join(joined.impurity, &TreeArrays::impurity);
-    joiner.join_lengths(joined.category_start, &TreeArrays::set_length, &TreeArrays::category_sets);
-    joiner.join(joined.category_sets, &TreeArrays::category_sets);
-    joiner.join_sizes(joined.size, joined.weight);
-    joiner.run(work);
-    return joined;
+    {
+        const std::shared_lock lock(moving_);
+        for (Placed& of_tree : placed) {
+            copy(of_tree);
+            clear(of_tree.tree);
+        }
+    }
+    const std::scoped_lock lock(order_);
+    for (Placed& of_tree : placed) {
+        spare_.push_back(std::move(of_tree.tree));
+    }
+    TreeArrays room;
+    if (!spare_.empty()) {
+        room = std::move(spare_.back());
+        spare_.pop_back();
+    }
+    return room;
+}
+
+ForestArrays TreeJoiner::finish() {
+    const auto end = [](auto& array, std::size_t n) {
+        if (!array.empty()) {
+            array.resize(n);
+        }
+    };
+    end(joined_.feature, placed_.nodes);
+    end(joined_.threshold, placed_.nodes);
+    end(joined_.right, placed_.nodes);
+    end(joined_.flags, placed_.nodes);
+    end(joined_.size, placed_.nodes);
+    end(joined_.weight, placed_.nodes);
+    end(joined_.decrease, placed_.nodes);
+    end(joined_.value, placed_.values);
+    end(joined_.impurity, placed_.impurities);
+    end(joined_.leaf_start, placed_.leaves + 1);
+    end(joined_.leaf_class, placed_.entries);
+    end(joined_.leaf_weight, placed_.entries);
+    end(joined_.category_start, placed_.sets + 1);
+    end(joined_.category_sets, placed_.categories);
+    return std::move(joined_);
+}
+
+// Where a tree will stand. Whoever calls holds `order_`.
+TreeJoiner::Placed TreeJoiner::place(TreeArrays tree) {
+    const Counts start = placed_;
+    placed_.nodes += tree.n_nodes();
+    placed_.values += tree.value.size();
+    placed_.impurities += tree.impurity.size();
+    placed_.leaves += tree.leaf_length.size();
+    placed_.entries += tree.leaf_class.size();
+    placed_.sets += tree.set_length.size();
+    placed_.categories += tree.category_sets.size();
+    joined_.tree_start.push_back(static_cast<std::int64_t>(placed_.nodes));
+    make_room();
+    return {std::move(tree), start};
+}
+
+// Trees are alike: the trees so far say how much room all of them will need.
+void TreeJoiner::make_room() {
+    const std::size_t n_here = next_ + 1;
+    const auto foresee = [&](std::size_t n) {
+        const std::size_t of_all = n / n_here * waiting_.size() + n % n_here;
+        return n_here == waiting_.size() ? n : of_all + of_all / 32;
+    };
+    const auto widen_all = [&](std::size_t Counts::* kind, std::size_t more, auto&... arrays) {
+        if (placed_.*kind > room_.*kind) {
+            const std::unique_lock lock(moving_);
+            room_.*kind = foresee(placed_.*kind);
+            const std::size_t n_sure = n_here == waiting_.size() ? room_.*kind : room_.*kind - room_.*kind / 16;
+            (widen(arrays, room_.*kind + more, n_sure), ...);
+        }
+    };
+    widen_all(&Counts::nodes, 0, joined_.feature, joined_.threshold, joined_.right, joined_.flags, joined_.size,
+              joined_.weight, joined_.decrease);
+    widen_all(&Counts::values, 0, joined_.value);
+    widen_all(&Counts::impurities, 0, joined_.impurity);
+    widen_all(&Counts::leaves, 1, joined_.leaf_start);
+    widen_all(&Counts::entries, 0, joined_.leaf_class, joined_.leaf_weight);
+    widen_all(&Counts::sets, 1, joined_.category_start);
+    widen_all(&Counts::categories, 0, joined_.category_sets);
+}
+
+void TreeJoiner::copy(Placed& placed) {
+    auto& [tree, start] = placed;
+    // Sets of categories are numbered through all trees, in the order of their nodes.
+    std::size_t set = start.sets;
+    for (std::size_t i = 0; i < tree.n_nodes() && !tree.set_length.empty(); ++i) {
+        if ((tree.flags[i] & kCategorical) != 0) {
+            tree.threshold[i] = static_cast<double>(set++);
+        }
+    }
+    put(tree.feature, joined_.feature, start.nodes);
+    put(tree.threshold, joined_.threshold, start.nodes);
+    put(tree.right, joined_.right, start.nodes);
+    put(tree.flags, joined_.flags, start.nodes);
+    put(tree.size, joined_.size, start.nodes);
+    if (tree.weight.empty()) {  // these are the sizes
+        std::copy(tree.size.begin(), tree.size.end(),
+                  joined_.weight.begin() + static_cast<std::ptrdiff_t>(start.nodes));
+    } else {
+        put(tree.weight, joined_.weight, start.nodes);
+    }
+    put(tree.decrease, joined_.decrease, start.nodes);
+    put(tree.value, joined_.value, start.values);
+    put(tree.impurity, joined_.impurity, start.impurities);
+    put_ends(tree.leaf_length, joined_.leaf_start, start.leaves, start.entries);
+    put(tree.leaf_class, joined_.leaf_class, start.entries);
+    put(tree.leaf_weight, joined_.leaf_weight, start.entries);
+    put_ends(tree.set_length, joined_.category_start, start.sets, start.categories);
+    put(tree.category_sets, joined_.category_sets, start.categories);
 }
 
 }  // namespace weald

@@ -1,16 +1,68 @@
 // The trees of a forest, one behind the other.
+//
+//   GrownTrees    the arrays of the forest, and what makes numbers of its targets
+//   TreeJoiner    takes trees as they are grown, in any order
+//
+// A tree is copied as soon as those before it are there, while it is in some cache; the next one grows in the memory it
+// had. So no tree is in memory twice, and few pages must be brought that are given back at once.
 
 #pragma once
 
+#include <cstddef>
+#include <mutex>
+#include <shared_mutex>
 #include <vector>
 
 #include "forest.h"
 #include "forest_arrays.h"
-#include "threads.h"
 
 namespace weald {
 
-// Takes the trees apart: what is copied is freed at once, so that the forest is not in memory twice.
-ForestArrays join_trees(std::vector<TreeArrays> trees, Work& work);
+struct GrownTrees {
+    ForestArrays forest;
+    double target_center = 0;
+    int target_exponent = 0;
+};
+
+class TreeJoiner {
+  public:
+    explicit TreeJoiner(std::size_t n_trees);
+
+    // Takes a tree from any thread. Returns the room of one that has been copied, if there is one.
+    TreeArrays add(std::size_t number, TreeArrays tree);
+
+    // When all trees are there.
+    ForestArrays finish();
+
+  private:
+    // How many entries there are of each kind.
+    struct Counts {
+        std::size_t nodes = 0;
+        std::size_t values = 0;
+        std::size_t impurities = 0;
+        std::size_t leaves = 0;
+        std::size_t entries = 0;  // of leaves
+        std::size_t sets = 0;     // of categories
+        std::size_t categories = 0;
+    };
+    struct Placed {
+        TreeArrays tree;
+        Counts start;
+    };
+
+    Placed place(TreeArrays tree);
+    void make_room();
+    void copy(Placed& placed);
+
+    std::mutex order_;                 // of what is not part of the forest yet
+    std::vector<TreeArrays> waiting_;  // by number
+    std::vector<bool> is_waiting_;
+    std::size_t next_ = 0;           // tree to be placed
+    std::vector<TreeArrays> spare_;  // copied, and empty
+    Counts placed_;                  // all trees before `next_`
+    Counts room_;
+    std::shared_mutex moving_;  // the arrays move while one thread holds it alone
+    ForestArrays joined_;
+};
 
 }  // namespace weald

@@ -62,4 +62,16 @@ struct LargePages {
 template <class T>
 using LargeVector = std::vector<T, LargePages<T>>;
 
+// What comes behind the first entries may stay empty: there, pages are taken one by one as they are written to.
+template <class T>
+void keep_to_small_pages([[maybe_unused]] LargeVector<T>& array, [[maybe_unused]] std::size_t n_first) {
+#if defined(__linux__)
+    const std::size_t n_bytes = array.capacity() * sizeof(T) / kLargePage * kLargePage;
+    const std::size_t n_large = n_first * sizeof(T) / kLargePage * kLargePage;
+    if (n_large < n_bytes) {
+        madvise(reinterpret_cast<std::byte*>(array.data()) + n_large, n_bytes - n_large, MADV_NOHUGEPAGE);
+    }
+#endif
+}
+
 }  // namespace weald

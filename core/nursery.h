@@ -9,8 +9,9 @@
 #include <vector>
 
 #include "bag.h"
-#include "forest.h"
+#include "freed.h"
 #include "grower.h"
+#include "join_trees.h"
 #include "tasks.h"
 
 namespace weald {
@@ -45,10 +46,10 @@ class Nursery {
           model_(model),
           fill_(fill),
           drawer_(order.codes, order.growth),
-          growers_(order.work.n_threads()) {}
+          growers_(order.work.n_threads()),
+          joiner_(order.n_trees) {}
 
     GrownTrees grow() {
-        grown_.trees.resize(order_.n_trees);
         const std::size_t n_threads = order_.work.n_threads();
         const bool together =
             n_threads > 1 && order_.growth.max_leaf_nodes == 0 && order_.codes.n_rows >= 4 * kLeastGiven;
@@ -61,7 +62,12 @@ class Nursery {
             });
         }
         tasks_.run(order_.work, [&] { return static_cast<double>(n_done_) / static_cast<double>(order_.n_trees); });
-        return std::move(grown_);
+        ForestArrays forest = joiner_.finish();
+        growers_.clear();
+        constexpr std::size_t kNodeBytes = 48;
+        const std::size_t n_nodes = forest.feature.size() / std::max<std::size_t>(1, order_.n_trees);
+        give_back(n_threads * n_nodes * kNodeBytes);  // each had room for a tree
+        return {.forest = std::move(forest)};
     }
 
   private:
@@ -71,8 +77,7 @@ class Nursery {
         TheGrower& grower = grower_of(thread);
         auto& tree = trees_of_[thread];
         plant(i, grower, tree);
-        grown_.trees[i] = grower.grow(tree);
-        ++n_done_;
+        finish(i, grower, grower.grow(tree));
     }
 
     void grow_together(std::size_t i, std::size_t thread) {
@@ -94,9 +99,14 @@ class Nursery {
             });
         });
         if (--shared->n_open == 0) {
-            grown_.trees[i] = grower.finish(std::move(shared->root));
-            ++n_done_;
+            finish(i, grower, grower.finish(std::move(shared->root)));
         }
+    }
+
+    // The next tree of this grower may have the room of one that is done with.
+    void finish(std::size_t i, TheGrower& grower, TreeArrays tree) {
+        grower.recycle(joiner_.add(i, std::move(tree)));
+        ++n_done_;
     }
 
     // Gives a tree its rows.
@@ -122,7 +132,7 @@ class Nursery {
     std::vector<std::unique_ptr<TheGrower>> growers_;
     std::vector<typename TheGrower::Tree> trees_of_ = std::vector<typename TheGrower::Tree>(growers_.size());
     Tasks tasks_;
-    GrownTrees grown_;
+    TreeJoiner joiner_;
     std::atomic<std::size_t> n_done_{0};
 };
 
