@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -16,7 +17,8 @@ import weald
 from weald import ClusterError, DataError, ParameterError, cluster, coding_there, cutting, progress
 from weald import dask as on_cluster
 
-delayed = pytest.importorskip("dask").delayed
+dask = pytest.importorskip("dask")
+delayed = dask.delayed
 dd = pytest.importorskip("dask.dataframe")
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
@@ -174,6 +176,20 @@ def test_predictions_of_frames_keep_their_index(client):
     found = model.predict(parted[COLUMNS]).compute()
     assert found.index.tolist() == table.index.tolist()
     assert found.tolist() == on_cluster.to_local(model).predict(table[COLUMNS]).tolist()
+
+
+def test_a_model_is_sent_once_for_all_partitions(client, local):
+    table = frame()
+    numbers = weald.RandomForestClassifier(30, random_state=0).fit(table[["many", "w"]].to_numpy(), table["y"])
+    for model, lazy in (
+        (local, partitioned(table, range(100, 2000, 100))[COLUMNS]),
+        (numbers, da.from_array(table[["many", "w"]].to_numpy(), chunks=(100, 2))),
+    ):
+        graph = dask.base.collections_to_expr([model.predict(lazy)]).optimize().__dask_graph__()
+        sizes = sorted(len(pickle.dumps(task)) for task in dict(graph).values())
+        assert len(sizes) > 20
+        assert sizes[-2] < len(pickle.dumps(model)) / 4 < sizes[-1]
+        np.testing.assert_array_equal(model.predict(lazy).compute(), model.predict(lazy.compute()))
 
 
 def test_what_is_left_needs_no_dask(client):

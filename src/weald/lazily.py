@@ -1,9 +1,10 @@
-"""Predictions of Dask collections: one partition at a time, when they are asked for. Dask itself is not needed here.
+"""Predictions of Dask collections: one partition at a time, when they are asked for.
 
 is_lazy    say whether X is a Dask data frame or array
 predict    a method of a fitted model and a collection -> a collection
 """
 
+import uuid
 from typing import Any
 
 import numpy as np
@@ -15,27 +16,31 @@ def is_lazy(X: Any) -> bool:
 
 
 def predict(model: Any, method: str, X: Any, **how: Any) -> Any:
-    """Call a method of a model for each partition by itself."""
+    """Call a method of a model for each partition by itself. The model is sent once, not with each of them."""
+    from weald.cluster import import_dask  # imports what imports this
+
+    # A name of our own: to find one, Dask would pickle the model.
+    there = import_dask("dask").delayed(model, name=f"weald-{uuid.uuid4().hex}", traverse=False)
     is_label = method == "predict" and hasattr(model, "classes_")
     nothing = model.classes_[:0] if is_label else np.empty((0, model.n_classes_) if method == "predict_proba" else 0)
-    call = Call(model, method, how, nothing)
+    call = Call(method, how, nothing)
     if hasattr(X, "map_partitions"):
-        return X.map_partitions(call, meta=_like(X._meta, nothing))  # noqa: SLF001  (Dask has no public name for it)
+        return X.map_partitions(call, there, meta=_like(X._meta, nothing))  # noqa: SLF001  (Dask has no public name for it)
     X = X.rechunk({1: -1})
     if nothing.ndim == 1:
-        return X.map_blocks(call, drop_axis=1, meta=nothing)
-    return X.map_blocks(call, chunks=(X.chunks[0], (nothing.shape[1],)), meta=nothing)
+        return X.map_blocks(call, model=there, drop_axis=1, meta=nothing)
+    return X.map_blocks(call, model=there, chunks=(X.chunks[0], (nothing.shape[1],)), meta=nothing)
 
 
 class Call:
     """A method of a fitted estimator, as a function that travels."""
 
-    def __init__(self, model: Any, method: str, how: dict[str, Any], nothing: Any) -> None:
-        self.model, self.method, self.how, self.nothing = model, method, how, nothing
+    def __init__(self, method: str, how: dict[str, Any], nothing: Any) -> None:
+        self.method, self.how, self.nothing = method, how, nothing
 
-    def __call__(self, X: Any) -> Any:
+    def __call__(self, X: Any, model: Any) -> Any:
         """Predict the rows of one partition; an empty one has nothing to predict."""
-        found = getattr(self.model, self.method)(X, **self.how) if len(X) else self.nothing
+        found = getattr(model, self.method)(X, **self.how) if len(X) else self.nothing
         return _like(X, found) if hasattr(X, "iloc") else found
 
 
