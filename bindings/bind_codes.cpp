@@ -9,6 +9,9 @@
 #include <cstring>
 #include <optional>
 #include <tuple>
+#include <utility>
+#include <variant>
+#include <vector>
 
 #include "arrays.h"
 #include "codes.h"
@@ -22,9 +25,10 @@ using namespace nb::literals;
 namespace {
 
 using AnyCodes = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-// Codes of one, two or four bytes, in pieces one behind the other; the smallest and the largest value of each, and
-// whether they are categories.
-using CodedColumn = std::tuple<std::vector<AnyCodes>, Vector<double>, Vector<double>, bool>;
+using AnyFloats = AnyCodes;  // numbers of four or eight bytes
+// Codes of one, two or four bytes, in pieces one behind the other; the smallest value of each, and whether they are
+// categories.
+using CodedColumn = std::tuple<std::vector<AnyCodes>, AnyFloats, bool>;
 
 void require(bool condition, const char* what) {
     if (!condition) {
@@ -40,9 +44,22 @@ void check_codes(const Column& column, std::size_t n_rows) {
             "a code has no values");
 }
 
+Values values_of(const AnyFloats& given) {
+    const auto copied = [&]<class Float>() {
+        const auto* first = static_cast<const Float*>(given.data());
+        return Values(std::vector<Float>(first, first + given.size()));
+    };
+    if (given.dtype() == nb::dtype<float>()) {
+        return copied.operator()<float>();
+    }
+    require(given.dtype() == nb::dtype<double>(), "values must be float32 or float64");
+    return copied.operator()<double>();
+}
+
+// Needs no lock of Python's.
 Column column_of(const CodedColumn& given, std::size_t n_rows, CodeRoom& room) {
-    const auto& [pieces, lows, highs, is_categorical] = given;
-    require(!pieces.empty() && lows.size() == highs.size(), "the parts of a column differ in length");
+    const auto& [pieces, lows, is_categorical] = given;
+    require(!pieces.empty(), "a column has no codes");
     const auto type = pieces.front().dtype();
     require(
         type == nb::dtype<std::uint8_t>() || type == nb::dtype<std::uint16_t>() || type == nb::dtype<std::uint32_t>(),
@@ -59,8 +76,7 @@ Column column_of(const CodedColumn& given, std::size_t n_rows, CodeRoom& room) {
         place += piece.nbytes();
     }
     require(place == n_bytes, "the pieces of a column do not suit the rows");
-    column.lows = Values(std::vector<double>(lows.data(), lows.data() + lows.size()));
-    column.highs = Values(std::vector<double>(highs.data(), highs.data() + highs.size()));
+    column.lows = values_of(lows);
     column.is_categorical = is_categorical;
     switch (column.width) {
         case 1:
@@ -110,15 +126,21 @@ Codes bind_rank_table(const std::vector<CodedColumn>& columns, const std::option
             "numbers of groups or strata do not suit the rows");
     table.x.n_rows = n_rows;
     table.x.n_columns = columns.size();
-    std::vector<Column> copied;
-    copied.reserve(columns.size());
-    CodeRoom room(n_rows * sizeof(std::uint32_t), columns.size());
-    for (const CodedColumn& column : columns) {
-        copied.push_back(column_of(column, n_rows, room));
-    }
     Work work = make_work(n_threads, watch);
     const nb::gil_scoped_release release;
+    std::vector<Column> copied(columns.size());
+    CodeRoom room(n_rows * sizeof(std::uint32_t), columns.size());
+    work.run(columns.size(),
+             [&](std::size_t f, std::size_t /*thread*/) { copied[f] = column_of(columns[f], n_rows, room); });
     return code_table(table, 0, work, std::move(copied));
+}
+
+void bind_give_values(Codes& codes, std::size_t feature, const AnyFloats& lows, const AnyFloats& highs) {
+    require(feature < codes.columns.size(), "there is no such feature");
+    Column& column = codes.columns[feature];
+    require(lows.size() == column.lows.size() && highs.size() == lows.size(), "each code has two values");
+    column.lows = values_of(lows);
+    column.highs = values_of(highs);
 }
 
 // ---- Cuts
@@ -137,21 +159,59 @@ NumpyVector<std::uint64_t> bind_hash_values(const Table2D& x, const Vector<std::
     return to_numpy(std::move(hashes));
 }
 
-nb::tuple bind_weigh_values(const Table2D& x, std::size_t column, const std::optional<Vector<std::uint32_t>>& rows,
-                            const std::optional<Vector<std::uint64_t>>& lengths) {
+// Whole numbers in as few bytes as they need.
+using Narrow = std::variant<std::vector<std::uint8_t>, std::vector<std::uint16_t>, std::vector<std::uint32_t>,
+                            std::vector<std::uint64_t>>;
+
+Narrow narrow(std::vector<std::uint64_t> numbers) {
+    const std::uint64_t largest = numbers.empty() ? 0 : *std::max_element(numbers.begin(), numbers.end());
+    const auto as = [&]<class T>() { return std::vector<T>(numbers.begin(), numbers.end()); };
+    if (largest <= 0xFF) {
+        return as.operator()<std::uint8_t>();
+    }
+    if (largest <= 0xFFFF) {
+        return as.operator()<std::uint16_t>();
+    }
+    if (largest <= 0xFFFFFFFF) {
+        return as.operator()<std::uint32_t>();
+    }
+    return numbers;
+}
+
+nb::object narrow_array(Narrow numbers) {
+    return std::visit([](auto& of_some_width) { return nb::cast(to_numpy(std::move(of_some_width))); }, numbers);
+}
+
+// Columns are taken together, so that threads of Python's need not wait for one another at each of them.
+void require_columns(const Matrix& x, const std::vector<std::size_t>& columns) {
+    require(std::all_of(columns.begin(), columns.end(), [&](std::size_t f) { return f < x.n_columns; }),
+            "there is no such column");
+}
+
+nb::list bind_weigh_values(const Table2D& x, const std::vector<std::size_t>& columns,
+                           const std::optional<Vector<std::uint32_t>>& rows,
+                           const std::optional<Vector<std::uint64_t>>& lengths) {
     const Matrix matrix = matrix_of(x);
     const auto of_rows = span_or_nothing(rows);
-    require(column < matrix.n_columns && matrix.n_rows <= 0xFFFFFFFFu, "there is no such column, or it is too long");
+    require_columns(matrix, columns);
+    require(matrix.n_rows <= 0xFFFFFFFFu, "the table is too long");
     require(!lengths || lengths->size() == matrix.n_rows, "x and lengths differ in length");
     require(std::all_of(of_rows.begin(), of_rows.end(), [&](std::uint32_t r) { return r < matrix.n_rows; }),
             "there is no such row");
     return matrix.dispatch([&]<class Float>() {
-        WeighedValues<Float> found;
+        std::vector<std::pair<std::vector<Float>, Narrow>> found(columns.size());
         if (!rows || rows->size() > 0) {
             const nb::gil_scoped_release release;
-            found = weigh_values<Float>(matrix, column, of_rows, span_or_nothing(lengths));
+            for (std::size_t i = 0; i < columns.size(); ++i) {
+                auto weighed = weigh_values<Float>(matrix, columns[i], of_rows, span_or_nothing(lengths));
+                found[i] = {std::move(weighed.values), narrow(std::move(weighed.weights))};
+            }
         }
-        return nb::make_tuple(to_numpy(std::move(found.values)), to_numpy(std::move(found.weights)));
+        nb::list told;
+        for (auto& [values, weights] : found) {
+            told.append(nb::make_tuple(to_numpy(std::move(values)), narrow_array(std::move(weights))));
+        }
+        return told;
     });
 }
 
@@ -161,50 +221,80 @@ NumpyVector<double> bind_cut_quantiles(const Vector<double>& values, const Vecto
     return to_numpy(cut_quantiles(span_of(values), span_of(weights), max_bins));
 }
 
-template <class Code>
-nb::tuple code_as(const Matrix& x, std::size_t column, std::span<const double> starts, bool with_extremes) {
-    std::vector<Code> codes(x.n_rows);
-    Extremes extremes;
+Narrow code_narrowly(const Matrix& x, std::size_t column, const AnyFloats& given) {
+    const Values values = values_of(given);
+    std::vector<double> starts(values.size());
+    for (std::size_t i = 0; i < starts.size(); ++i) {
+        starts[i] = values[i];
+    }
+    const auto as = [&]<class Code>() {
+        std::vector<Code> codes(x.n_rows);
+        code_values<Code>(x, column, starts, codes);
+        return codes;
+    };
+    if (starts.size() <= 0xFF) {
+        return as.operator()<std::uint8_t>();
+    }
+    if (starts.size() <= 0xFFFF) {
+        return as.operator()<std::uint16_t>();
+    }
+    return as.operator()<std::uint32_t>();
+}
+
+nb::list bind_code_values(const Table2D& x, const std::vector<std::size_t>& columns,
+                          const std::vector<AnyFloats>& starts) {
+    const Matrix matrix = matrix_of(x);
+    require_columns(matrix, columns);
+    require(columns.size() == starts.size(), "each column has starts");
+    std::vector<Narrow> coded(columns.size());
     {
         const nb::gil_scoped_release release;
-        code_values<Code>(x, column, starts, codes);
-        if (with_extremes) {
-            extremes = find_extremes<Code>(x, column, codes, starts.size());
+        for (std::size_t i = 0; i < columns.size(); ++i) {
+            coded[i] = code_narrowly(matrix, columns[i], starts[i]);
         }
     }
-    return nb::make_tuple(to_numpy(std::move(codes)), to_numpy(std::move(extremes.lows)),
-                          to_numpy(std::move(extremes.highs)));
-}
-
-nb::tuple bind_code_values(const Table2D& x, std::size_t column, const Vector<double>& starts, bool with_extremes) {
-    const Matrix matrix = matrix_of(x);
-    require(column < matrix.n_columns, "there is no such column");
-    const auto of_codes = span_of(starts);
-    if (of_codes.size() <= 0xFF) {
-        return code_as<std::uint8_t>(matrix, column, of_codes, with_extremes);
+    nb::list told;
+    for (Narrow& column : coded) {
+        told.append(narrow_array(std::move(column)));
     }
-    return of_codes.size() <= 0xFFFF ? code_as<std::uint16_t>(matrix, column, of_codes, with_extremes)
-                                     : code_as<std::uint32_t>(matrix, column, of_codes, with_extremes);
+    return told;
 }
 
-nb::tuple bind_find_extremes(const Table2D& x, std::size_t column, const AnyCodes& codes, std::size_t n_codes) {
-    const Matrix matrix = matrix_of(x);
-    require(column < matrix.n_columns && codes.size() == matrix.n_rows, "the codes do not suit the table");
+template <class Float>
+Highs<Float> find_highs_of(const Matrix& x, std::size_t column, const AnyCodes& codes, std::size_t n_codes) {
     const auto find = [&]<class Code>() {
         const std::span<const Code> of_rows(static_cast<const Code*>(codes.data()), codes.size());
         constexpr Code kMissing = static_cast<Code>(~Code{0});
         require(std::all_of(of_rows.begin(), of_rows.end(), [&](Code c) { return c == kMissing || c < n_codes; }),
                 "a code has no values");
-        return find_extremes<Code>(matrix, column, of_rows, n_codes);
+        return find_highs<Float, Code>(x, column, of_rows, n_codes);
     };
-    Extremes extremes;
-    {
-        const nb::gil_scoped_release release;
-        extremes = codes.dtype() == nb::dtype<std::uint8_t>()    ? find.operator()<std::uint8_t>()
-                   : codes.dtype() == nb::dtype<std::uint16_t>() ? find.operator()<std::uint16_t>()
-                                                                 : find.operator()<std::uint32_t>();
-    }
-    return nb::make_tuple(to_numpy(std::move(extremes.lows)), to_numpy(std::move(extremes.highs)));
+    return codes.dtype() == nb::dtype<std::uint8_t>()    ? find.template operator()<std::uint8_t>()
+           : codes.dtype() == nb::dtype<std::uint16_t>() ? find.template operator()<std::uint16_t>()
+                                                         : find.template operator()<std::uint32_t>();
+}
+
+nb::list bind_find_highs(const Table2D& x, const std::vector<std::size_t>& columns, const std::vector<AnyCodes>& codes,
+                         const std::vector<std::size_t>& n_codes) {
+    const Matrix matrix = matrix_of(x);
+    require_columns(matrix, columns);
+    require(columns.size() == codes.size() && columns.size() == n_codes.size(), "each column has codes");
+    require(std::all_of(codes.begin(), codes.end(), [&](const AnyCodes& c) { return c.size() == matrix.n_rows; }),
+            "the codes do not suit the table");
+    return matrix.dispatch([&]<class Float>() {
+        std::vector<Highs<Float>> found(columns.size());
+        {
+            const nb::gil_scoped_release release;
+            for (std::size_t i = 0; i < columns.size(); ++i) {
+                found[i] = find_highs_of<Float>(matrix, columns[i], codes[i], n_codes[i]);
+            }
+        }
+        nb::list told;
+        for (Highs<Float>& highs : found) {
+            told.append(nb::make_tuple(to_numpy(std::move(highs.of_code)), static_cast<double>(highs.least)));
+        }
+        return told;
+    });
 }
 
 }  // namespace
@@ -214,20 +304,21 @@ void bind_codes(nb::module_& module) {
         "rank_table", &bind_rank_table, "columns"_a, "classes"_a.none(), "numbers"_a.none(), "n_classes"_a,
         "weights"_a.none(), "weights_whole"_a, "n_threads"_a, "watch"_a.none(), "strata"_a.none() = nb::none(),
         "groups"_a.none() = nb::none(),
-        "Rank the rows of a table whose columns are coded already: (pieces of codes by row, smallest and largest "
-        "value of each code, whether they are categories).");
+        "Rank the rows of a table whose columns are coded already: (pieces of codes by row, smallest value of each "
+        "code, whether they are categories).");
+    module.def("give_values", &bind_give_values, "codes"_a, "feature"_a, "lows"_a, "highs"_a,
+               "Say which are the smallest and the largest value of each code of a feature.");
     module.def("hash_values", &bind_hash_values, "x"_a, "targets"_a,
                "Hashes of rows by their values and the bits of their targets.");
-    module.def(
-        "weigh_values", &bind_weigh_values, "x"_a, "column"_a, "rows"_a.none(), "lengths"_a.none(),
-        "Distinct values of some rows of a column, in ascending order, without missing ones; and what they weigh.");
+    module.def("weigh_values", &bind_weigh_values, "x"_a, "columns"_a, "rows"_a.none(), "lengths"_a.none(),
+               "Of some columns: distinct values of some rows, in ascending order, without missing ones; and what they "
+               "weigh, in as few bytes as that needs.");
     module.def("cut_quantiles", &bind_cut_quantiles, "values"_a, "weights"_a, "max_bins"_a,
                "The smallest value of each code, from distinct values in ascending order and what they weigh.");
-    module.def("code_values", &bind_code_values, "x"_a, "column"_a, "starts"_a, "with_extremes"_a,
-               "Codes of a column by the smallest value of each code, in as few bytes as they need; where wanted, the "
-               "smallest and the largest value of each code in these rows.");
-    module.def("find_extremes", &bind_find_extremes, "x"_a, "column"_a, "codes"_a, "n_codes"_a,
-               "The smallest and the largest value of each code of a column in these rows.");
+    module.def("code_values", &bind_code_values, "x"_a, "columns"_a, "starts"_a,
+               "Codes of some columns by the smallest value of each code, in as few bytes as they need.");
+    module.def("find_highs", &bind_find_highs, "x"_a, "columns"_a, "codes"_a, "n_codes"_a,
+               "Of some columns: the largest value of each code in these rows, and the smallest value of all of them.");
 }
 
 }  // namespace weald

@@ -83,27 +83,28 @@ void code_values(const Matrix& x, std::size_t column, std::span<const double> st
     });
 }
 
-template <class Code>
-Extremes find_extremes(const Matrix& x, std::size_t column, std::span<const Code> codes, std::size_t n_codes) {
-    constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    Extremes extremes{std::vector<double>(n_codes, kInfinity), std::vector<double>(n_codes, -kInfinity)};
-    x.dispatch([&]<class Float>() {
-        for (std::size_t r = 0; r < codes.size(); ++r) {
-            const double value = static_cast<double>(x.at<Float>(r, column)) + 0.0;  // -0.0 becomes 0.0
-            if (!std::isnan(value)) {
-                extremes.lows[codes[r]] = std::min(extremes.lows[codes[r]], value);
-                extremes.highs[codes[r]] = std::max(extremes.highs[codes[r]], value);
-            }
+template <class Float, class Code>
+Highs<Float> find_highs(const Matrix& x, std::size_t column, std::span<const Code> codes, std::size_t n_codes) {
+    constexpr Float kInfinity = std::numeric_limits<Float>::infinity();
+    Highs<Float> highs{std::vector<Float>(n_codes, -kInfinity), kInfinity};
+    for (std::size_t r = 0; r < codes.size(); ++r) {
+        const Float value = x.at<Float>(r, column) + Float{0};  // -0.0 becomes 0.0
+        if (!std::isnan(value)) {
+            highs.of_code[codes[r]] = std::max(highs.of_code[codes[r]], value);
+            highs.least = std::min(highs.least, value);
         }
-    });
-    return extremes;
+    }
+    return highs;
 }
 
 template void code_values(const Matrix&, std::size_t, std::span<const double>, std::span<std::uint8_t>);
 template void code_values(const Matrix&, std::size_t, std::span<const double>, std::span<std::uint16_t>);
 template void code_values(const Matrix&, std::size_t, std::span<const double>, std::span<std::uint32_t>);
-template Extremes find_extremes(const Matrix&, std::size_t, std::span<const std::uint8_t>, std::size_t);
-template Extremes find_extremes(const Matrix&, std::size_t, std::span<const std::uint16_t>, std::size_t);
-template Extremes find_extremes(const Matrix&, std::size_t, std::span<const std::uint32_t>, std::size_t);
+template Highs<float> find_highs(const Matrix&, std::size_t, std::span<const std::uint8_t>, std::size_t);
+template Highs<float> find_highs(const Matrix&, std::size_t, std::span<const std::uint16_t>, std::size_t);
+template Highs<float> find_highs(const Matrix&, std::size_t, std::span<const std::uint32_t>, std::size_t);
+template Highs<double> find_highs(const Matrix&, std::size_t, std::span<const std::uint8_t>, std::size_t);
+template Highs<double> find_highs(const Matrix&, std::size_t, std::span<const std::uint16_t>, std::size_t);
+template Highs<double> find_highs(const Matrix&, std::size_t, std::span<const std::uint32_t>, std::size_t);
 
 }  // namespace weald

@@ -3,6 +3,7 @@
 //   hash_values     rows to hashes of their values: those of the lowest are the sample by which columns are cut
 //   cut_quantiles   distinct values, and what they weigh in all parts -> the smallest value of each code
 //   code_values     the values of a column in one part -> codes
+//   find_highs      values and codes of a column in one part -> the largest value of each code
 
 #pragma once
 
@@ -32,16 +33,18 @@ void hash_values(const Matrix& x, std::span<const std::uint64_t> targets, std::s
 std::vector<double> cut_quantiles(std::span<const double> values, std::span<const std::uint64_t> weights,
                                   std::uint32_t max_bins);
 
-struct Extremes {
-    std::vector<double> lows;   // by code: the smallest value of these rows; infinity: there is none
-    std::vector<double> highs;  // the largest; minus infinity
-};
-
 // A value takes the code of the largest start that is not above it, else 0; NaN takes the largest code of the type.
 template <class Code>
 void code_values(const Matrix& x, std::size_t column, std::span<const double> starts, std::span<Code> codes);
 
-template <class Code>
-Extremes find_extremes(const Matrix& x, std::size_t column, std::span<const Code> codes, std::size_t n_codes);
+template <class Float>
+struct Highs {
+    std::vector<Float> of_code;  // the largest value of each code in these rows; minus infinity: there is none
+    Float least;                 // the smallest value of all these rows; infinity
+};
+
+// All codes but the first start at a value of the table, so their smallest values are known.
+template <class Float, class Code>
+Highs<Float> find_highs(const Matrix& x, std::size_t column, std::span<const Code> codes, std::size_t n_codes);
 
 }  // namespace weald

@@ -41,11 +41,11 @@ def test_equal_values_are_weighed_together(of, n_rows):
         chosen = np.arange(n_rows) if rows is None else rows
         chosen = chosen[~np.isnan(X[chosen, 1])]
         expected, places = np.unique(X[chosen, 1] + of(0), return_inverse=True)
-        values, weights = NativeEngine().weigh_values(X, 1, rows, lengths)
+        values, weights = NativeEngine().weigh_values(X, [0, 1], rows, lengths)[1]
         assert values.dtype == of
         np.testing.assert_array_equal(values, expected)
         assert weights.tolist() == np.bincount(places, lengths[chosen], len(expected)).tolist()
-        assert NativeEngine().weigh_values(X, 1, rows, None)[1].tolist() == np.bincount(places).tolist()
+        assert NativeEngine().weigh_values(X, [1], rows, None)[0][1].tolist() == np.bincount(places).tolist()
 
 
 def test_bags_are_drawn_once_for_all_who_vote():
@@ -84,15 +84,17 @@ def test_values_take_the_code_of_the_largest_start_below(n_starts, dtype, of):
     starts = np.unique(rng.normal(size=n_starts))
     X = rng.normal(size=(1000, 2)).astype(of)
     X[::7, 1] = np.nan
-    codes, lows, highs = NativeEngine().code_values(X, 1, starts, extremes=True)
+    _, codes = NativeEngine().code_values(X, [0, 1], [starts[:1], starts])
+    ((highs, least),) = NativeEngine().find_highs(X, [1], [codes], [len(starts)])
     present = ~np.isnan(X[:, 1])
     values = X[present, 1].astype(np.float64)
     expected = np.maximum(np.searchsorted(starts, values, side="right") - 1, 0)
     assert codes.dtype == dtype
     assert (codes[~present] == np.iinfo(dtype).max).all()
     np.testing.assert_array_equal(codes[present], expected)
-    for code in np.unique(expected):
-        assert (lows[code], highs[code]) == (values[expected == code].min(), values[expected == code].max())
+    assert (highs.dtype, least) == (of, values.min())
+    for code in range(len(starts)):
+        assert highs[code] == values[expected == code].max(initial=-np.inf)
 
 
 @pytest.mark.parametrize("kind", [weald.RandomForestClassifier, weald.RandomForestRegressor])

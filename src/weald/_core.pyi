@@ -93,17 +93,22 @@ class Predictor:
     def leaves(self, x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)] | SparseTable, n_threads: int, watch: object | None) -> Annotated[NDArray[numpy.int32], dict(shape=(None, None))]:
         """Node number of each row's leaf inside each tree."""
 
-def rank_table(columns: Sequence[tuple[Sequence[Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)]], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], bool]], classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, numbers: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_classes: int, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, weights_whole: bool, n_threads: int, watch: object | None, strata: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, groups: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> Codes:
+def rank_table(columns: Sequence[tuple[Sequence[Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)]], Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], bool]], classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, numbers: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_classes: int, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, weights_whole: bool, n_threads: int, watch: object | None, strata: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, groups: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> Codes:
     """
-    Rank the rows of a table whose columns are coded already: (pieces of codes by row, smallest and largest value of each code, whether they are categories).
+    Rank the rows of a table whose columns are coded already: (pieces of codes by row, smallest value of each code, whether they are categories).
+    """
+
+def give_values(codes: Codes, feature: int, lows: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], highs: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
+    """
+    Say which are the smallest and the largest value of each code of a feature.
     """
 
 def hash_values(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], targets: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,))]:
     """Hashes of rows by their values and the bits of their targets."""
 
-def weigh_values(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], column: int, rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, lengths: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None) -> tuple:
+def weigh_values(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], columns: Sequence[int], rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, lengths: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None) -> list:
     """
-    Distinct values of some rows of a column, in ascending order, without missing ones; and what they weigh.
+    Of some columns: distinct values of some rows, in ascending order, without missing ones; and what they weigh, in as few bytes as that needs.
     """
 
 def cut_quantiles(values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], max_bins: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
@@ -111,14 +116,14 @@ def cut_quantiles(values: Annotated[NDArray[numpy.float64], dict(shape=(None,), 
     The smallest value of each code, from distinct values in ascending order and what they weigh.
     """
 
-def code_values(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], column: int, starts: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], with_extremes: bool) -> tuple:
+def code_values(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], columns: Sequence[int], starts: Sequence[Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)]]) -> list:
     """
-    Codes of a column by the smallest value of each code, in as few bytes as they need; where wanted, the smallest and the largest value of each code in these rows.
+    Codes of some columns by the smallest value of each code, in as few bytes as they need.
     """
 
-def find_extremes(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], column: int, codes: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], n_codes: int) -> tuple:
+def find_highs(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], columns: Sequence[int], codes: Sequence[Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)]], n_codes: Sequence[int]) -> list:
     """
-    The smallest and the largest value of each code of a column in these rows.
+    Of some columns: the largest value of each code in these rows, and the smallest value of all of them.
     """
 
 def unfold(n_features: int, n_classes: int, n_trees: int, n_nodes: int, target_center: float, target_exponent: int, decrease: str, is_bound: bool, most_depth: int, arrays: dict, n_threads: int) -> dict:

@@ -90,16 +90,25 @@ class Cluster:
                     "more memory or fewer threads, or set max_bins=255 for codes of one byte."
                 )
 
-    def submit(self, function: Any, *args: Any) -> Any:
-        """Hand a task in."""
-        return self.client.submit(Steady(function), *args, pure=False)
+    def submit(self, function: Any, *args: Any, priority: float = 0, wish: str | None = None) -> Any:
+        """Hand a task in. `wish` names the worker that it suits; any other may take it."""
+        place = {} if wish is None else {"workers": [wish], "allow_other_workers": True}
+        return self.client.submit(Steady(function), *args, priority=priority, pure=False, **place)
 
-    def submit_in_rounds(self, join: Callable[..., Any], found: Sequence[Any], *args: Any) -> Any:
-        """Put answers together, a few at a time."""
+    def submit_each(self, function: Any, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """Hand in a task for each set of arguments: all at once, which takes a third of the time."""
+        found: list[Any] = self.client.map(Steady(function), *map(list, zip(*arguments, strict=True)), pure=False)
+        return found
+
+    def submit_in_rounds(
+        self, join: Callable[..., Any], found: Sequence[Any], *args: Any, wish: str | None = None
+    ) -> Any:
+        """Put answers together, a few at a time; the last of them where it is wished."""
         left = list(found)
         while len(left) > 1:
+            place = wish if len(left) <= AT_ONCE else None
             left = [
-                self.submit(join, left[i : i + AT_ONCE], *args) if i + 1 < len(left) else left[i]
+                self.submit(join, left[i : i + AT_ONCE], *args, wish=place) if i + 1 < len(left) else left[i]
                 for i in range(0, len(left), AT_ONCE)
             ]
         return left[0]
@@ -142,9 +151,13 @@ class Cluster:
                         "them more memory, and fit again: it will be the same forest."
                     )
         finally:
-            if left:
-                with contextlib.suppress(Exception):  # the cluster may be gone: what is under way is gone with it
-                    self.client.cancel(list(left.values()), force=True)
+            self.cancel(list(left.values()))
+
+    def cancel(self, futures: Sequence[Any]) -> None:
+        """Let go of what is under way: nobody waits for it any more."""
+        if futures:
+            with contextlib.suppress(Exception):  # the cluster may be gone: what is under way is gone with it
+                self.client.cancel(list(futures), force=True)
 
     def _words(self) -> str:
         """Name the workers and what they are doing."""

@@ -6,7 +6,8 @@
     find_highs      a part          -> Highs: the largest value of each code of columns that were cut
     join_highs      some of them    -> one
     CodeValues      cuts and highs  -> the smallest and largest value of each code
-    open_table      all of that     -> CodedTable, from which any number of trees can be grown
+    rank_here       all codes       -> CodedTable: their rows ranked
+    open_table      codes, values   -> CodedTable, from which any number of trees can be grown
 
 Codes are one, two or four bytes a cell. All else is small.
 """
@@ -103,11 +104,9 @@ class Chunk:
 
 def code_part(table: Table, cuts: Cuts) -> Chunk:
     """Replace the values of a part by codes."""
-    columns, engine = [], NativeEngine()
-    for f, starts in enumerate(cuts.starts):
-        codes, _, _ = engine.code_values(table.X, f, starts.astype(np.float64), extremes=False)
-        # Codes of a column that was cut are all as common: there is nothing to compress.
-        columns.append(keep(codes) if f in cuts.many else pack(codes))
+    coded = NativeEngine().code_values(table.X, range(len(cuts.starts)), cuts.starts)
+    # Codes of a column that was cut are all as common: there is nothing to compress.
+    columns = [keep(codes) if f in cuts.many else pack(codes) for f, codes in enumerate(coded)]
     return Chunk(table.n_rows, columns)
 
 
@@ -137,11 +136,10 @@ class Highs:
 
 def find_highs(table: Table, chunk: Chunk, cuts: Cuts) -> Highs:
     """Find those of one part."""
-    highs, least, engine = {}, {}, NativeEngine()
-    for f in sorted(cuts.many):
-        lows, largest = engine.find_extremes(table.X, f, chunk.columns[f].unpack(), len(cuts.starts[f]))
-        highs[f], least[f] = light(largest), float(lows[0])
-    return Highs(highs, least)
+    many = sorted(cuts.many)
+    codes, n_codes = [chunk.columns[f].unpack() for f in many], [len(cuts.starts[f]) for f in many]
+    found = dict(zip(many, NativeEngine().find_highs(table.X, many, codes, n_codes), strict=True))
+    return Highs({f: light(highs) for f, (highs, _) in found.items()}, {f: least for f, (_, least) in found.items()})
 
 
 def join_highs(found: Sequence[Highs]) -> Highs:
@@ -159,31 +157,21 @@ class CodeValues:
 
     def __init__(self, cuts: Cuts, found: Highs) -> None:
         """Say what codes stand for. Each starts at a value of the table; only the first also takes what is below it."""
-        self.lows = [starts.astype(np.float64) for starts in cuts.starts]
+        self.lows, self.highs = list(cuts.starts), found.highs  # highs are those of features that were cut
         for f, least in found.least.items():
-            lows = self.lows[f]
-            lows[0] = min(least, lows[0]) if np.isfinite(lows[0]) else least
-        self._highs = found.highs
-
-    def of(self, feature: int) -> tuple[FloatArray, FloatArray]:
-        """Give both for a feature."""
-        highs, lows = self._highs.get(feature), self.lows[feature]
-        return lows, lows if highs is None else highs.astype(np.float64)
+            self.lows[f] = np.append(light(np.array([least])), cuts.starts[f][1:])
 
 
 # ------------------------------------------------------------------------------------------------------------ table
 
 
 class CodedTable:
-    """A whole table as codes, its rows ranked: all that trees are grown from."""
+    """A whole table as codes, its rows ranked: all that trees are grown from, but for what the codes stand for."""
 
-    def __init__(
-        self, chunks: Sequence[Chunk], cuts: Cuts, highs: Highs, rows: Rows, labels: Labels, n_threads: int = 1
-    ) -> None:
-        self.values = CodeValues(cuts, highs)
+    def __init__(self, chunks: Sequence[Chunk], cuts: Cuts, rows: Rows, labels: Labels, n_threads: int = 1) -> None:
         pieces = zip(*(chunk.columns for chunk in chunks), strict=True)
         columns = [
-            ([piece.unpack() for piece in of_feature], *self.values.of(f), f in labels.schema.categorical)
+            ([piece.unpack() for piece in of_feature], cuts.starts[f], f in labels.schema.categorical)
             for f, of_feature in enumerate(pieces)
         ]
         self.ranked = NativeEngine().rank(
@@ -196,19 +184,35 @@ class CodedTable:
             strata=rows.strata,
             groups=rows.groups,
         )
+        self.values: CodeValues | None = None  # not known yet
+
+    def learn_values(self, values: CodeValues) -> None:
+        """Take what codes stand for."""
+        for f, highs in values.highs.items():
+            NativeEngine().give_values(self.ranked, f, values.lows[f], highs)
+        self.values = values
+
+
+def rank_here(chunks: Sequence[Chunk], cuts: Cuts, rows: Rows, labels: Labels, n_threads: int = 1) -> CodedTable:
+    """Make a table of what has arrived here; once, however many trees are grown. It is freed with the first chunk."""
+    with _OPENING:
+        kept = vars(chunks[0])
+        if "_table" not in kept:
+            kept["_table"] = CodedTable(chunks, cuts, rows, labels, n_threads)
+            keep_memory_beside(kept["_table"])  # tasks that grow trees of it need the same memory, one after the other
+        table: CodedTable = kept["_table"]
+        return table
 
 
 def open_table(
     chunks: Sequence[Chunk], cuts: Cuts, highs: Highs, rows: Rows, labels: Labels, n_threads: int = 1
 ) -> CodedTable:
-    """Make a table of what has arrived here; once, however many trees are grown. It is freed with the first chunk."""
+    """Make a table from which trees can be grown."""
+    table = rank_here(chunks, cuts, rows, labels, n_threads)
     with _OPENING:
-        kept = vars(chunks[0])
-        if "_table" not in kept:
-            kept["_table"] = CodedTable(chunks, cuts, highs, rows, labels, n_threads)
-            keep_memory_beside(kept["_table"])  # tasks that grow trees of it need the same memory, one after the other
-        table: CodedTable = kept["_table"]
-        return table
+        if table.values is None:
+            table.learn_values(CodeValues(cuts, highs))
+    return table
 
 
 def read_block(chunks: Sequence[Chunk], values: CodeValues, begin: int, end: int) -> FloatArray:
@@ -219,7 +223,7 @@ def read_block(chunks: Sequence[Chunk], values: CodeValues, begin: int, end: int
     """
     X = np.empty((end - begin, len(values.lows)))
     for f in range(X.shape[1]):
-        lows = np.append(values.of(f)[0], np.nan)
+        lows = np.append(values.lows[f], np.nan)
         X[:, f] = lows[np.minimum(_codes(chunks, f, begin, end), len(lows) - 1)]
     return X
 

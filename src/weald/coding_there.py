@@ -12,16 +12,15 @@ from typing import Any
 import numpy as np
 
 from weald import coded_parts, cutting, parts
-from weald.cluster import Cluster
+from weald.cluster import Cluster, n_threads_here
 from weald.coded_parts import Chunk, Highs, pack
 from weald.cutting import Cuts, Outline, light
 from weald.errors import DataError
 from weald.estimator import unfitted_copy
 from weald.parts import Labels, Part, Rows
-from weald.steadily import Steady
 from weald.table import Reading, Table
 
-COLUMNS_TO_CUT = 8  # that one task takes, at least
+COLUMNS_TO_CUT = 4  # that one task takes, at least
 MOST_CHUNKS = 64  # in which codes travel
 ROWS_SENT = 1 << 18  # of a chunk, where the table is here
 
@@ -104,12 +103,26 @@ class CodedOnCluster:
         self.cluster, self.labels, self.n_cut = cluster, labels, outline.n_cut
         self._codes = codes  # chunks, cuts, highs, rows, labels
         self.rows, self.labels_there = codes[3:]
+        self._ranked: list[Any] = []  # what workers were told to rank
         self.kept: list[Any] = []  # of each partition, where rows may weigh nothing: which ones count
 
     def submit(self, function: Any, *args: Any, priority: float = 0, wish: str | None = None) -> Any:
-        """Hand in a task that needs the table. `wish` names the worker that it suits; any other may take it."""
-        place = {} if wish is None else {"workers": [wish], "allow_other_workers": True}
-        return self.cluster.client.submit(Steady(function), self._codes, *args, priority=priority, pure=False, **place)
+        """Hand in a task that needs the table."""
+        return self.cluster.submit(function, self._codes, *args, priority=priority, wish=wish)
+
+    def rank_early(self, workers: Sequence[str]) -> None:
+        """Let codes travel to workers, and each of them rank the rows, before it is known what the codes stand for."""
+        chunks, cuts, _, rows, labels = self._codes
+        self._ranked = [self.cluster.submit(_rank_here, chunks, cuts, rows, labels, wish=name) for name in workers]
+
+    def wait_until_ranked(self) -> None:
+        """Wait for the workers that were told to rank early."""
+        self.cluster.gather_all(self._ranked)
+        self._ranked = []
+
+
+def _rank_here(chunks: Sequence[Chunk], cuts: Cuts, rows: Rows, labels: Labels) -> None:
+    coded_parts.rank_here(chunks, cuts, rows, labels, n_threads_here())
 
 
 class Coding:
@@ -118,34 +131,35 @@ class Coding:
     def __init__(self, cluster: Cluster, model: Any, names: Sequence[str], cells: Cells, max_bins: int) -> None:
         self._cluster, self._max_bins = cluster, max_bins
         plain = unfitted_copy(model)
-        own = [cluster.submit(_read_labels, plain, names, of_part) for of_part in cells]
+        own = cluster.submit_each(_read_labels, [(plain, names, of_part) for of_part in cells])
         self._labels_there = cluster.submit(parts.settle_labels, own)
         self.labels: Labels = cluster.gather(self._labels_there)
-        self._tables = [
-            cluster.submit(_read_part, plain, names, of_part, self._labels_there)
-            for of_part, n_rows in zip(cells, self.labels.by_part, strict=True)
-            if n_rows
-        ]
-        self._kept = [cluster.submit(_kept, names, of_part) for of_part in cells] if self.labels.is_weighted else []
+        filled = [of_part for of_part, n_rows in zip(cells, self.labels.by_part, strict=True) if n_rows]
+        self._tables = cluster.submit_each(
+            _read_part, [(plain, names, of_part, self._labels_there) for of_part in filled]
+        )
+        self._kept = (
+            cluster.submit_each(_kept, [(names, of_part) for of_part in cells]) if self.labels.is_weighted else []
+        )
 
     def code(self, also: Callable[[Any, Any], Any]) -> tuple[CodedOnCluster, Any]:
         """Code the table. What `also` is to be found from its rows and labels is found meanwhile."""
         cluster, labels = self._cluster, self._labels_there
         rows, cuts, outline, told = self._survey(also)
         cluster.require_memory(self.labels, outline.widths)
-        chunks = [cluster.submit(coded_parts.code_part, table, cuts) for table in self._tables]
+        workers = cluster.workers()
+        spare = _spare(workers)
+        chunks = cluster.submit_each(coded_parts.code_part, [(table, cuts) for table in self._tables])
+        found = [(table, chunk, cuts) for table, chunk in zip(self._tables, chunks, strict=True)]
         highs = cluster.submit_in_rounds(
-            coded_parts.join_highs,
-            [
-                cluster.submit(coded_parts.find_highs, table, chunk, cuts)
-                for table, chunk in zip(self._tables, chunks, strict=True)
-            ],
+            coded_parts.join_highs, cluster.submit_each(coded_parts.find_highs, found), wish=spare
         )
         if len(chunks) > MOST_CHUNKS:
             n = -(-len(chunks) // MOST_CHUNKS)
             chunks = [cluster.submit(coded_parts.join_chunks, chunks[i : i + n]) for i in range(0, len(chunks), n)]
         table = CodedOnCluster(cluster, self.labels, outline, (chunks, cuts, highs, rows, labels))
         table.kept = self._kept
+        table.rank_early([name for name in workers if name != spare])
         return table, told
 
     def _survey(self, also: Callable[[Any, Any], Any]) -> tuple[Any, Any, Outline, Any]:
@@ -162,9 +176,9 @@ class Coding:
             if found is not None:
                 break
         if outline.doubtful:
-            distinct = [
-                cluster.submit(cutting.find_distinct, table, outline.doubtful, max_bins) for table in self._tables
-            ]
+            distinct = cluster.submit_each(
+                cutting.find_distinct, [(table, outline.doubtful, max_bins) for table in self._tables]
+            )
             joined = cluster.submit_in_rounds(cutting.join_distinct, distinct, max_bins)
             cuts = cluster.submit(cutting.settle_cuts, cuts, joined)
             outline = cluster.gather(cluster.submit(cutting.Cuts.outline, cuts))
@@ -174,7 +188,7 @@ class Coding:
         """Hand in the search for the highest hash of the sample, among so many times the hashes that should do."""
         cluster, labels, max_bins = self._cluster, self._labels_there, self._max_bins
         limit = cutting.limit_hashes(self.labels, times)
-        found = [cluster.submit(cutting.survey_part, table, labels, max_bins, limit) for table in self._tables]
+        found = cluster.submit_each(cutting.survey_part, [(table, labels, max_bins, limit) for table in self._tables])
         settled = cluster.submit(cutting.settle_survey, found, labels, max_bins, limit)
         return cluster.submit(_rows_of, settled), cluster.submit(_highest_of, settled)
 
@@ -183,10 +197,16 @@ class Coding:
         cluster, labels, max_bins = self._cluster, self._labels_there, self._max_bins
         columns = []
         if max_bins or not cutting.is_sampled(self.labels, 1):
-            sampled = [cluster.submit(cutting.sample_values, table, labels, highest) for table in self._tables]
+            sampled = cluster.submit_each(cutting.sample_values, [(table, labels, highest) for table in self._tables])
             blocks = _blocks(self.labels.n_features, cluster.n_threads)
             columns = [cluster.submit(cutting.cut_columns, sampled, block, labels, max_bins) for block in blocks]
         return cluster.submit(cutting.join_cuts, columns, labels)
+
+
+def _spare(workers: dict[str, Any]) -> str | None:
+    """Name a worker that does not rank early: where all have one thread, nobody could put anything together."""
+    has_one = [name for name, worker in workers.items() if worker["nthreads"] == 1]
+    return has_one[-1] if len(has_one) == len(workers) > 1 else None
 
 
 def _read_labels(model: Any, names: Sequence[str], cells: Sequence[Any]) -> Labels | None:

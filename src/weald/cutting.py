@@ -2,7 +2,7 @@
 
     survey_part     a part        -> Surveyed: what is beside its features; its low hashes, which may be sampled
     settle_survey   all of them   -> Settled: the same of the whole table, and the highest hash of the sample
-    sample_values   a part        -> Weighed: its sampled values
+    sample_values   a part        -> Sampled: its sampled values
     cut_columns     all of them   -> ColumnCuts of some columns
     join_cuts       all of them   -> Cuts: how values become codes; some columns may be in doubt
     find_distinct   a part        -> the distinct values of columns in doubt
@@ -28,7 +28,6 @@ SAMPLE_SIZE = 1 << 18  # copies of rows from which quantile codes are cut
 SPARE = 1 << 12  # more that are looked at, so that there are enough: eight times how far their number strays
 NO_LIMIT = (1 << 64) - 1
 Hashes = npt.NDArray[np.uint64]
-Weighed = list[tuple[FloatArray, npt.NDArray[Any]]]  # distinct values of columns, ascending; what they weigh
 Distinct = list[FloatArray | None]  # distinct values of columns, ascending; None: more than there may be codes
 
 # ----------------------------------------------------------------------------------------------------------- sample
@@ -104,20 +103,30 @@ def _bits(values: npt.NDArray[Any]) -> Hashes:
     return bits
 
 
-def sample_values(table: Table, labels: Labels, highest: int | None) -> Weighed:
+@dataclass(frozen=True)
+class Sampled:
+    """The sampled values of a part: of each column the distinct ones, ascending, and what they weigh."""
+
+    columns: list[tuple[FloatArray, npt.NDArray[Any]]]
+
+    def __sizeof__(self) -> int:
+        return sum(count_bytes(*column) for column in self.columns)
+
+
+def sample_values(table: Table, labels: Labels, highest: int | None) -> Sampled:
     """Take the sampled values of all columns that are numbers; none of them if the sample is not known yet."""
-    sampled, nothing = None, np.empty(0, np.uint32)
+    sampled = None
     if highest is None:
-        sampled = nothing
+        sampled = np.empty(0, np.uint32)
     elif highest != NO_LIMIT:
         sampled = np.flatnonzero(hash_values(table) <= np.uint64(highest)).astype(np.uint32)
     lengths = None if table.weight is None else labels.lengths(table.weight, table.n_rows)
-    engine = NativeEngine()
-    found = []
-    for f in range(table.n_features):
-        values, weights = engine.weigh_values(table.X, f, nothing if f in table.categorical else sampled, lengths)
-        found.append((light(values), weights.astype(np.min_scalar_type(int(weights.max(initial=0))))))
-    return found
+    numbers = [f for f in range(table.n_features) if f not in table.categorical]
+    found: list[tuple[FloatArray, npt.NDArray[Any]]] = [(np.empty(0), np.empty(0, np.uint8))] * table.n_features
+    weighed = NativeEngine().weigh_values(table.X, numbers, sampled, lengths)
+    for f, (values, weights) in zip(numbers, weighed, strict=True):
+        found[f] = light(values), weights
+    return Sampled(found)
 
 
 def weigh(values: npt.NDArray[Any], lengths: Hashes) -> tuple[Any, Hashes]:
@@ -177,18 +186,22 @@ class Outline:
 ColumnCuts = list[tuple[FloatArray, bool, bool]]  # of some columns: starts; holds several values; is doubtful
 
 
-def cut_columns(found: Sequence[Weighed], columns: Sequence[int], labels: Labels, max_bins: int) -> ColumnCuts:
+def cut_columns(found: Sequence[Sampled], columns: Sequence[int], labels: Labels, max_bins: int) -> ColumnCuts:
     """Cut some columns that have more distinct values than there may be codes."""
-    return [_cut([part[f] for part in found], max_bins, sampled=is_sampled(labels, max_bins)) for f in columns]
+    return [_cut([part.columns[f] for part in found], max_bins, sampled=is_sampled(labels, max_bins)) for f in columns]
 
 
-def _cut(found: Weighed, max_bins: int, *, sampled: bool) -> tuple[FloatArray, bool, bool]:
+def _cut(
+    found: Sequence[tuple[FloatArray, npt.NDArray[Any]]], max_bins: int, *, sampled: bool
+) -> tuple[FloatArray, bool, bool]:
     values, lengths = (np.concatenate([part[k] for part in found]) for k in (0, 1))
-    values, weights = NativeEngine().weigh_values(values[:, None], 0, None, lengths.astype(np.uint64, copy=False))
+    ((values, weights),) = NativeEngine().weigh_values(
+        values[:, None], [0], None, lengths.astype(np.uint64, copy=False)
+    )
     is_few = max_bins == 0 or len(values) <= max_bins
     if is_few and not sampled:
         return light(values), False, False
-    cut = NativeEngine().cut_quantiles(values.astype(np.float64), weights, max_bins)
+    cut = NativeEngine().cut_quantiles(values.astype(np.float64), weights.astype(np.uint64), max_bins)
     return light(cut if len(cut) else np.array([-np.inf])), True, is_few
 
 

@@ -28,7 +28,7 @@ from weald.joining import Joining, Trees, join
 from weald.model import Bags, Forest, IntArray
 from weald.params import Growth
 from weald.parts import Labels, Rows
-from weald.portions import divide, portion
+from weald.portions import divide, portion, threads_of_tasks
 from weald.progress import Growing
 from weald.prune import prune_forest
 
@@ -44,9 +44,12 @@ def open_here(codes: Codes) -> CodedTable:
     return open_table(*codes, n_threads=n_threads_here())
 
 
-def grow_trees(codes: Codes, growth: Growth, seed: int, first: int, n_trees: int, ccp_alpha: float) -> Trees:
-    """Grow some trees on one thread: the other threads of a worker have tasks of their own."""
-    forest = NativeEngine().grow(open_here(codes).ranked, growth, seed, first, n_trees, 1, None)
+def grow_trees(
+    codes: Codes, growth: Growth, seed: int, first: int, n_trees: int, ccp_alpha: float, n_threads: int
+) -> Trees:
+    """Grow some trees on so many threads of the worker, if it has them: the others have tasks of their own."""
+    n_threads = min(n_threads, n_threads_here())
+    forest = NativeEngine().grow(open_here(codes).ranked, growth, seed, first, n_trees, n_threads, None)
     return Trees.of(prune_forest(forest, ccp_alpha) if ccp_alpha > 0 else forest)
 
 
@@ -83,6 +86,7 @@ def vote(
 ) -> Said:
     """Let some trees speak of the rows `begin` ... `end - 1`."""
     coded = open_here(codes)
+    assert coded.values is not None  # noqa: S101  (for the type checker: it is open)
     X = read_block(codes[0], coded.values, begin, end)
     start = None if before is None else before.votes
     here = [of_set[begin:end].astype(np.uint64) for of_set in outside]
@@ -177,18 +181,29 @@ class Dealer:
 
         Dask puts a task where its data are, and the codes are nowhere or in one place when the first trees are due.
         So each task says where it would be grown if all workers had as much to do.
-        """
-        seats = cycle(self.cluster.seats() or [None])
-        portions = portion(range(first, first + n_trees), self.coded.labels.n_rows, self.n_threads * TASKS_PER_THREAD)
-        # Dask takes tasks of one priority in any order, and large ones might come last.
-        return [
-            (self._grow(trees, priority=-i / len(portions), wish=next(seats)), trees)
-            for i, trees in enumerate(portions)
-        ]
 
-    def _grow(self, trees: range, priority: float, wish: str | None) -> Any:
+        The scheduler has to look at all chunks of codes for each task. So all workers are given something to begin
+        with, and the others are handed in when the codes have arrived.
+        """
+        seats = self.cluster.seats()
+        portions = portion(range(first, first + n_trees), self.coded.labels.n_rows, self.n_threads * TASKS_PER_THREAD)
+        threads = threads_of_tasks(len(portions), seats)
+        wishes = cycle(seats or [None])
+        dealt: list[tuple[Any, range]] = []
+        try:
+            for i, (trees, n_threads, wish) in enumerate(zip(portions, threads, wishes, strict=False)):
+                if i == len(seats):
+                    self.coded.wait_until_ranked()
+                # Dask takes tasks of one priority in any order, and large ones might come last.
+                dealt.append((self._grow(trees, n_threads, priority=-i / len(portions), wish=wish), trees))
+        except BaseException:
+            self.cluster.cancel([task for task, _ in dealt])
+            raise
+        return dealt
+
+    def _grow(self, trees: range, n_threads: int, priority: float, wish: str | None) -> Any:
         model = self.model
-        what = (model.growth_, model.seed_, trees[0], len(trees), model.ccp_alpha)
+        what = (model.growth_, model.seed_, trees[0], len(trees), model.ccp_alpha, n_threads)
         return self.coded.submit(grow_trees, *what, priority=priority, wish=wish)
 
     def _draw(self, named: Sequence[tuple[Bags | None, int, int]]) -> Any:

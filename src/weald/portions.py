@@ -1,6 +1,7 @@
 """How much a worker is given: trees by the task, and the memory that they need.
 
 portion              trees -> the tasks that grow them, smaller ones towards the end
+threads_of_tasks     how many threads of a worker each of them takes
 divide               things -> pieces of neighbours
 bytes_on_a_worker    how much memory a worker needs: an estimate beforehand
 """
@@ -31,6 +32,16 @@ def portion(trees: range, n_rows: int, n_tasks: int) -> list[range]:
         portions.append(trees[:size])
         trees = trees[size:]
     return portions
+
+
+def threads_of_tasks(n_tasks: int, seats: Sequence[str]) -> list[int]:
+    """Say how many threads each task takes: one, but for the last ones, of which there are fewer than seats.
+
+    They share the threads that would have nothing to do. Seats name a worker for each of its threads; tasks take them
+    in turns.
+    """
+    last = list(seats[: n_tasks % len(seats)]) if seats else []
+    return [1] * (n_tasks - len(last)) + [seats.count(worker) // last.count(worker) for worker in last]
 
 
 def _trees_that_have(rows: int, n_rows: int) -> int:

@@ -76,7 +76,7 @@ class CodedChunk:
     """The codes of a chunk, column by column, and the rest of its rows."""
 
     columns: list[npt.NDArray[Any]]
-    extremes: dict[int, tuple[FloatArray, FloatArray]]  # of codes that hold several values: smallest and largest here
+    extremes: dict[int, tuple[FloatArray, FloatArray]]  # of codes that hold several values: smallest; largest here
     target: npt.NDArray[Any]
     weight: FloatArray | None
 
@@ -85,13 +85,18 @@ def code_chunk(table: Table, cuts: Cuts, n_threads: int) -> CodedChunk:
     """Replace the values of a chunk by codes, columns side by side."""
     engine = NativeEngine()
 
-    def code(f: int) -> tuple[npt.NDArray[Any], FloatArray, FloatArray]:
-        return engine.code_values(table.X, f, cuts.starts[f].astype(np.float64), extremes=f in cuts.many)
+    def code(f: int) -> tuple[npt.NDArray[Any], tuple[FloatArray, FloatArray] | None]:
+        starts = cuts.starts[f].astype(np.float64)
+        (codes,) = engine.code_values(table.X, [f], [starts])
+        if f not in cuts.many:
+            return codes, None
+        ((highs, starts[0]),) = engine.find_highs(table.X, [f], [codes], [len(starts)])  # others start at a value
+        return codes, (starts, highs.astype(np.float64))
 
     with ThreadPoolExecutor(n_threads) as pool:
         found = list(pool.map(code, range(len(cuts.starts))))
-    extremes = {f: (lows, highs) for f, (_, lows, highs) in enumerate(found) if f in cuts.many}
-    return CodedChunk([codes for codes, _, _ in found], extremes, table.target, table.weight)
+    extremes = {f: of_cut for f, (_, of_cut) in enumerate(found) if of_cut is not None}
+    return CodedChunk([codes for codes, _ in found], extremes, table.target, table.weight)
 
 
 @dataclass(frozen=True)

@@ -109,7 +109,7 @@ class NativeEngine:
 
     def rank(
         self,
-        columns: Sequence[tuple[Sequence[IntArray], FloatArray, FloatArray, bool]],
+        columns: Sequence[tuple[Sequence[IntArray], FloatArray, bool]],
         target: npt.NDArray[Any],
         n_classes: int,
         weight: FloatArray | None,
@@ -118,9 +118,13 @@ class NativeEngine:
         strata: IntArray | None = None,
         groups: IntArray | None = None,
     ) -> Any:
-        """Rank the rows of a table whose columns are codes (in pieces), their extremes, and "is categorical"."""
+        """Rank the rows of a table whose columns are codes (in pieces), their smallest values, and "is categorical"."""
         targets = (target, None) if n_classes else (None, target)
         return self.core.rank_table(columns, *targets, n_classes, weight, whole, n_threads, None, strata, groups)
+
+    def give_values(self, coded: Any, feature: int, lows: FloatArray, highs: FloatArray) -> None:
+        """Say which are the smallest and the largest value of each code of a feature."""
+        self.core.give_values(coded, feature, lows, highs)
 
     def hash_values(self, X: npt.NDArray[Any], targets: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
         """Hash rows by their values and the bits of their targets: the lowest are the sample of a large table."""
@@ -128,10 +132,14 @@ class NativeEngine:
         return hashes
 
     def weigh_values(
-        self, X: npt.NDArray[Any], feature: int, rows: npt.NDArray[np.uint32] | None, lengths: Any | None
-    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.uint64]]:
-        """Find the distinct values of a feature in some rows (None: all), and what they weigh (None: 1 each)."""
-        found: tuple[npt.NDArray[Any], npt.NDArray[np.uint64]] = self.core.weigh_values(X, feature, rows, lengths)
+        self,
+        X: npt.NDArray[Any],
+        features: Sequence[int],
+        rows: npt.NDArray[np.uint32] | None,
+        lengths: npt.NDArray[np.uint64] | None,
+    ) -> list[tuple[npt.NDArray[Any], npt.NDArray[Any]]]:
+        """Find the distinct values of features in some rows (None: all), and what they weigh (None: 1 each)."""
+        found: list[tuple[npt.NDArray[Any], npt.NDArray[Any]]] = self.core.weigh_values(X, features, rows, lengths)
         return found
 
     def cut_quantiles(self, values: FloatArray, weights: npt.NDArray[np.uint64], max_bins: int) -> FloatArray:
@@ -139,19 +147,17 @@ class NativeEngine:
         starts: FloatArray = self.core.cut_quantiles(values, weights, max_bins)
         return starts
 
-    def code_values(
-        self, X: npt.NDArray[Any], feature: int, starts: FloatArray, *, extremes: bool
-    ) -> tuple[IntArray, FloatArray, FloatArray]:
-        """Code a feature by the smallest value of each code; where wanted, say the extremes of each code."""
-        found: tuple[IntArray, FloatArray, FloatArray] = self.core.code_values(X, feature, starts, extremes)
-        return found
+    def code_values(self, X: npt.NDArray[Any], features: Sequence[int], starts: Sequence[FloatArray]) -> list[IntArray]:
+        """Code features by the smallest value of each code."""
+        codes: list[IntArray] = self.core.code_values(X, features, starts)
+        return codes
 
-    def find_extremes(
-        self, X: npt.NDArray[Any], feature: int, codes: IntArray, n_codes: int
-    ) -> tuple[FloatArray, FloatArray]:
-        """Find the smallest and the largest value of each code of a feature; infinite where there is none."""
-        extremes: tuple[FloatArray, FloatArray] = self.core.find_extremes(X, feature, codes, n_codes)
-        return extremes
+    def find_highs(
+        self, X: npt.NDArray[Any], features: Sequence[int], codes: Sequence[IntArray], n_codes: Sequence[int]
+    ) -> list[tuple[FloatArray, float]]:
+        """Find the largest value of each code of features, and the smallest of all; infinite where there is none."""
+        found: list[tuple[FloatArray, float]] = self.core.find_highs(X, features, codes, n_codes)
+        return found
 
     def column(self, coded: Any, feature: int) -> tuple[IntArray, FloatArray, FloatArray]:
         """Codes of a feature in the order of the table's rows, and the extremes of each code."""
