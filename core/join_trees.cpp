@@ -76,8 +76,8 @@ TreeArrays TreeJoiner::add(std::size_t number, TreeArrays tree) {
         }
     }
     const std::scoped_lock lock(order_);
-    for (Placed& of_tree : placed) {
-        spare_.push_back(std::move(of_tree.tree));
+    if (spare_.empty() && !placed.empty()) {  // one is enough: others were held up, and nobody needs their room
+        spare_.push_back(std::move(placed.front().tree));
     }
     TreeArrays room;
     if (!spare_.empty()) {
@@ -125,12 +125,14 @@ TreeJoiner::Placed TreeJoiner::place(TreeArrays tree) {
     return {std::move(tree), start};
 }
 
-// Trees are alike: the trees so far say how much room all of them will need.
+// Trees are alike: the trees so far say how much room all of them will need. Of very many trees, few may be grown
+// before somebody stops it.
 void TreeJoiner::make_room() {
+    constexpr std::size_t kMuch = std::size_t{1} << 24;  // entries
     const std::size_t n_here = next_ + 1;
     const auto foresee = [&](std::size_t n) {
         const std::size_t of_all = n / n_here * waiting_.size() + n % n_here;
-        return n_here == waiting_.size() ? n : of_all + of_all / 32;
+        return n_here == waiting_.size() ? n : std::min(of_all + of_all / 32, std::max(2 * n, kMuch));
     };
     const auto widen_all = [&](std::size_t Counts::* kind, std::size_t more, auto&... arrays) {
         if (placed_.*kind > room_.*kind) {
