@@ -280,7 +280,7 @@ Codes code_table(const Table& table, std::uint32_t max_bins, Work& work, std::ve
     codes.fingerprint = fingerprint;
     codes.line_length = line.empty() ? n_rows : std::accumulate(line.begin(), line.end(), std::uint64_t{0});
     codes.design = make_design(table, prints, codes.positions);
-    give_back(n_rows * sizeof(std::uint64_t) * kReadAndSorted);
+    Freed().add(n_rows * sizeof(std::uint64_t) * kReadAndSorted);
     return codes;
 }
 

@@ -1,11 +1,15 @@
 // Memory that is freed, back to the system.
 //
-// The allocator keeps what is freed for whoever comes next, and what a thread freed for that thread. What is freed at
-// the end of a step would stay with the process, although nobody needs it any more.
+// The allocator keeps what is freed for whoever comes next, and what a thread freed for that thread. So trees and the
+// large forest that they are joined to would both be in memory, although each tree is freed when it has been copied.
 
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <cstddef>
+#include <cstdlib>
+#include <limits>
 
 #if defined(__GLIBC__)
 #include <malloc.h>
@@ -13,14 +17,37 @@
 
 namespace weald {
 
-// So many bytes were freed. Little is kept: to look for free pages takes time, and so does to bring them again.
-inline void give_back([[maybe_unused]] std::size_t n_bytes) {
-#if defined(__GLIBC__)
-    constexpr std::size_t kMuch = std::size_t{4} << 20;
-    if (n_bytes >= kMuch) {
-        malloc_trim(0);
+class Freed {
+  public:
+    // So many bytes of so many trees will be freed in all. To look for free pages takes the longer, the more of them
+    // there are, those that were handed back before too: much memory is handed back in a few large parts. Nothing is of
+    // a few trees that are not huge: whoever grows few at a time will soon ask for their pages again.
+    void expect(std::size_t n_bytes, std::size_t n_trees) {
+        const bool is_kept = n_trees <= kFewTrees && n_bytes <= kHuge;
+        much_ = is_kept ? std::numeric_limits<std::size_t>::max() : std::max(kMuch, n_bytes / kParts);
     }
+
+    // So many bytes were freed; any thread may say so.
+    void add(std::size_t n_bytes) {
+        if (n_bytes_.fetch_add(n_bytes, std::memory_order_relaxed) + n_bytes >= much_) {
+            give_back();
+        }
+    }
+    void give_back() {
+        n_bytes_.store(0, std::memory_order_relaxed);
+#if defined(__GLIBC__)
+        malloc_trim(0);
 #endif
-}
+    }
+
+  private:
+    static constexpr std::size_t kMuch = std::size_t{4} << 20;
+    static constexpr std::size_t kParts = 32;
+    static constexpr std::size_t kFewTrees = 4;
+    static constexpr std::size_t kHuge = std::size_t{128} << 20;
+
+    std::size_t much_ = kMuch;
+    std::atomic<std::size_t> n_bytes_{0};
+};
 
 }  // namespace weald

@@ -32,6 +32,15 @@ void widen(LargeVector<T>& array, std::size_t n, std::size_t n_sure) {
     }
 }
 
+constexpr std::size_t kLarge = std::size_t{48} << 20;  // bytes of the trees of a forest
+
+std::size_t bytes_of(const TreeArrays& tree) {
+    const auto bytes = [](const auto&... arrays) { return ((arrays.size() * sizeof(arrays[0])) + ...); };
+    return bytes(tree.feature, tree.threshold, tree.right, tree.flags, tree.size, tree.weight, tree.decrease,
+                 tree.leaf_length, tree.leaf_class, tree.leaf_weight, tree.value, tree.impurity, tree.set_length,
+                 tree.category_sets);
+}
+
 void clear(TreeArrays& tree) {
     tree.feature.clear();
     tree.threshold.clear();
@@ -62,10 +71,12 @@ TreeArrays TreeJoiner::add(std::size_t number, TreeArrays tree) {
     std::vector<Placed> placed;
     {
         const std::scoped_lock lock(order_);
+        is_large_ = is_large_ || (next_ == 0 && bytes_of(tree) > kLarge / waiting_.size());  // trees are alike
         waiting_[number] = std::move(tree);
         is_waiting_[number] = true;
-        for (; next_ < waiting_.size() && is_waiting_[next_]; ++next_) {
+        for (; !is_large_ && next_ < waiting_.size() && is_waiting_[next_]; ++next_) {
             placed.push_back(place(std::exchange(waiting_[next_], {})));
+            make_room(next_ + 1);
         }
     }
     {
@@ -87,7 +98,33 @@ TreeArrays TreeJoiner::add(std::size_t number, TreeArrays tree) {
     return room;
 }
 
-ForestArrays TreeJoiner::finish() {
+// Trees are freed as they are copied.
+void TreeJoiner::copy_all(Work& work) {
+    std::vector<Placed> placed;
+    std::size_t n_bytes = 0;
+    for (; next_ < waiting_.size(); ++next_) {
+        n_bytes += bytes_of(waiting_[next_]);
+        placed.push_back(place(std::move(waiting_[next_])));
+    }
+    make_room(waiting_.size());
+    Freed freed;
+    freed.expect(n_bytes, placed.size());
+    work.run(
+        placed.size(),
+        [&](std::size_t i, std::size_t /*thread*/) {
+            copy(placed[i]);
+            const std::size_t n_freed = bytes_of(placed[i].tree);
+            placed[i].tree = {};
+            freed.add(n_freed);
+        },
+        [] { return 1.0; });
+}
+
+ForestArrays TreeJoiner::finish(Work& work) {
+    if (is_large_) {
+        copy_all(work);
+    }
+    spare_.clear();
     const auto end = [](auto& array, std::size_t n) {
         if (!array.empty()) {
             array.resize(n);
@@ -121,15 +158,13 @@ TreeJoiner::Placed TreeJoiner::place(TreeArrays tree) {
     placed_.sets += tree.set_length.size();
     placed_.categories += tree.category_sets.size();
     joined_.tree_start.push_back(static_cast<std::int64_t>(placed_.nodes));
-    make_room();
     return {std::move(tree), start};
 }
 
-// Trees are alike: the trees so far say how much room all of them will need. Of very many trees, few may be grown
+// Trees are alike: those that are here say how much room all of them will need. Of very many trees, few may be grown
 // before somebody stops it.
-void TreeJoiner::make_room() {
+void TreeJoiner::make_room(std::size_t n_here) {
     constexpr std::size_t kMuch = std::size_t{1} << 24;  // entries
-    const std::size_t n_here = next_ + 1;
     const auto foresee = [&](std::size_t n) {
         const std::size_t of_all = n / n_here * waiting_.size() + n % n_here;
         return n_here == waiting_.size() ? n : std::min(of_all + of_all / 32, std::max(2 * n, kMuch));

@@ -3,8 +3,9 @@
 //   GrownTrees    the arrays of the forest, and what makes numbers of its targets
 //   TreeJoiner    takes trees as they are grown, in any order
 //
-// A tree is copied as soon as those before it are there, while it is in some cache; the next one grows in the memory it
-// had. So no tree is in memory twice, and few pages must be brought that are given back at once.
+// A tree of a small forest is copied as soon as those before it are there, while it is in some cache; the next one
+// grows in the memory it had. So few pages must be brought that are given back at once. Those of a large forest take
+// less memory than their part of it does: they wait until all are grown, and what growing took is free again.
 
 #pragma once
 
@@ -15,6 +16,8 @@
 
 #include "forest.h"
 #include "forest_arrays.h"
+#include "freed.h"
+#include "threads.h"
 
 namespace weald {
 
@@ -32,7 +35,7 @@ class TreeJoiner {
     TreeArrays add(std::size_t number, TreeArrays tree);
 
     // When all trees are there.
-    ForestArrays finish();
+    ForestArrays finish(Work& work);
 
   private:
     // How many entries there are of each kind.
@@ -51,12 +54,14 @@ class TreeJoiner {
     };
 
     Placed place(TreeArrays tree);
-    void make_room();
+    void make_room(std::size_t n_here);
     void copy(Placed& placed);
+    void copy_all(Work& work);
 
     std::mutex order_;                 // of what is not part of the forest yet
     std::vector<TreeArrays> waiting_;  // by number
     std::vector<bool> is_waiting_;
+    bool is_large_ = false;
     std::size_t next_ = 0;           // tree to be placed
     std::vector<TreeArrays> spare_;  // copied, and empty
     Counts placed_;                  // all trees before `next_`

@@ -62,12 +62,13 @@ class Nursery {
             });
         }
         tasks_.run(order_.work, [&] { return static_cast<double>(n_done_) / static_cast<double>(order_.n_trees); });
-        ForestArrays forest = joiner_.finish();
-        growers_.clear();
-        constexpr std::size_t kNodeBytes = 48;
-        const std::size_t n_nodes = forest.feature.size() / std::max<std::size_t>(1, order_.n_trees);
-        give_back(n_threads * n_nodes * kNodeBytes);  // each had room for a tree
-        return {.forest = std::move(forest)};
+        growers_.clear();  // a large forest may have their memory
+        GrownTrees grown{.forest = joiner_.finish(order_.work)};
+        constexpr std::size_t kRowBytes = 64;  // that a grower holds, about
+        Freed freed;
+        freed.expect(0, order_.n_trees);
+        freed.add(n_threads * order_.codes.n_rows * kRowBytes);
+        return grown;
     }
 
   private:
