@@ -127,7 +127,7 @@ class CodeReader {
         }
         return true;
     }
-    static constexpr std::size_t kMostByRow = 16;  // rows
+    static constexpr std::size_t kMostByRow = 32;  // rows
 
     // The binary features of the rows that a node's ids refer to.
     const std::uint64_t* words(std::uint32_t begin) const {

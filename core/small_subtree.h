@@ -49,7 +49,9 @@ struct NoSmallSubtree {
 };
 
 struct FewNodes {
-    static constexpr std::uint32_t kMostRows = CodeReader::kMostByRow;
+    // Without wide vectors, sorting more of them takes longer than what is saved.
+    static constexpr std::uint32_t kMostRows = lanes::kLanes == 8 ? 32 : 16;
+    static_assert(kMostRows <= CodeReader::kMostByRow);
     static constexpr std::uint32_t kMost = 2 * kMostRows - 1;
 
     std::uint32_t n = 0;
@@ -87,7 +89,7 @@ class SmallSubtree {
         }
         tree_ = &tree;
         nodes_.n = 0;
-        Waiting root{.rows = (1u << n) - 1, .depth = node.depth, .id = node.id, .dead = dead.words()[0], .total = {}};
+        Waiting root{.rows = ~0u >> (32 - n), .depth = node.depth, .id = node.id, .dead = dead.words()[0], .total = {}};
         for (std::uint32_t i = 0; i < n; ++i) {
             root.total += {sums_[i], static_cast<std::int64_t>(low_[i] & 0xFF)};
         }
@@ -114,7 +116,7 @@ class SmallSubtree {
 
     typedef std::int64_t Words __attribute__((vector_size(64)));
     typedef double Doubles __attribute__((vector_size(64)));
-    static constexpr std::size_t kHalf = 8;  // of the rows, in one vector
+    static constexpr std::size_t kAtOnce = 8;  // rows, in one vector
 
     struct Waiting {
         std::uint32_t rows;
@@ -238,7 +240,10 @@ class SmallSubtree {
         if (squares == 0) {
             return false;  // all targets are the same
         }
-        const float slack = static_cast<float>(squares * std::sqrt(static_cast<double>(node.total.weight)) * kNearness);
+        // Each of up to 32 additions of float may be off by 2^-24 of what is added up; the less weight a side has, the
+        // more that counts.
+        const auto slack =
+            static_cast<float>(squares * std::sqrt(static_cast<double>(node.total.weight)) * 2 * kNearness);
         const Address at = address(node.id);
         FewDraw draw(at, node.steps, n_features_, growth_.max_features >= n_features_);
         std::uint32_t n_looked_at = 0;
@@ -258,8 +263,8 @@ class SmallSubtree {
             fill_keys(node.rows, features);
             const std::uint32_t all = (1u << n_lanes) - 1;
             const std::uint32_t admissible =
-                all & search<3, 4, 6, 8, 12, 16>(static_cast<std::uint32_t>(n), node, scorer,
-                                                 {features, n_before, all, slack}, cut);
+                all & search<3, 4, 6, 8, 12, 16, 24, 32>(static_cast<std::uint32_t>(n), node, scorer,
+                                                         {features, n_before, all, slack}, cut);
             n_looked_at += static_cast<std::uint32_t>(std::popcount(admissible));
             for (std::uint32_t constant = all ^ admissible; constant != 0; constant &= constant - 1) {
                 node.dead |= std::uint64_t{1}
@@ -304,15 +309,15 @@ class SmallSubtree {
         const auto above = static_cast<double>(node.total.sum - mean * node.total.weight);
         const double rest = above / static_cast<double>(node.total.weight);
         Doubles squares{};
-        for (std::size_t half = 0; half < kMostRows; half += kHalf) {
-            const auto words = vectors::load<Words>(numbers_.data() + half) - mean;
-            const auto counts = vectors::load<Doubles>(counts_.data() + half);
+        for (std::size_t begin = 0; begin < kMostRows; begin += kAtOnce) {
+            const auto words = vectors::load<Words>(numbers_.data() + begin) - mean;
+            const auto counts = vectors::load<Doubles>(counts_.data() + begin);
             const Doubles distances = (__builtin_convertvector(words, Doubles) - rest) * kScale;
             const Doubles sums = distances * counts;
-            const Words is_here = (node.rows >> (kPlaces + static_cast<std::int64_t>(half)) & 1) != 0;
+            const Words is_here = (node.rows >> (kPlaces + static_cast<std::int64_t>(begin)) & 1) != 0;
             squares += is_here ? sums * distances : Doubles{};
             typedef float Narrow __attribute__((vector_size(32)));
-            vectors::store(__builtin_convertvector(sums, Narrow), near_sums_.data() + half);
+            vectors::store(__builtin_convertvector(sums, Narrow), near_sums_.data() + begin);
         }
         return ((squares[0] + squares[1]) + (squares[2] + squares[3])) +
                ((squares[4] + squares[5]) + (squares[6] + squares[7]));
@@ -371,6 +376,16 @@ class SmallSubtree {
                 return search<More...>(n, node, scorer, looks, best);
             }
         }
+        if constexpr (N > kMostRows) {
+            __builtin_unreachable();
+        } else {
+            return search_sorted<N>(n, node, scorer, looks, best);
+        }
+    }
+
+    template <std::size_t N>
+    std::uint32_t search_sorted(std::uint32_t n, const Waiting& node, const Scorer& scorer, const Looks& looks,
+                                Cut& best) {
         for (std::size_t i = 0; i < N; ++i) {
             keys_[i] = i < n ? keys_[i] : ~Keys{};
         }
@@ -468,10 +483,11 @@ class SmallSubtree {
     }
 
     std::int64_t sum_of(std::uint32_t rows) const {
-        const Words low = (rows >> kPlaces & 1) != 0;
-        const Words high = (rows >> (kPlaces + static_cast<std::int64_t>(kHalf)) & 1) != 0;
-        const Words sums =
-            (vectors::load<Words>(sums_.data()) & low) + (vectors::load<Words>(sums_.data() + kHalf) & high);
+        Words sums{};
+        for (std::size_t begin = 0; begin < kMostRows; begin += kAtOnce) {
+            const Words is_here = (rows >> (kPlaces + static_cast<std::int64_t>(begin)) & 1) != 0;
+            sums += vectors::load<Words>(sums_.data() + begin) & is_here;
+        }
         return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
     }
 
