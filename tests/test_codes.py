@@ -94,7 +94,7 @@ def test_many_copies_of_few_rows_are_sampled_like_each_by_itself(tmp_path, monke
         tables = [parts.read_part(model, part, labels) for part in given]
         limit = cutting.NO_LIMIT
         found = [cutting.survey_part(t, labels, 5, limit) for t in tables]
-        highest = cutting.settle_survey(found, labels, 5, limit).highest
+        highest = cutting.settle_survey(found, labels, 5, limit)
         sampled = [cutting.sample_values(t, labels, highest) for t in tables]
         cuts = cutting.join_cuts([cutting.cut_columns(sampled, [0, 1], labels, 5)], labels)
         monkeypatch.setattr("weald.surveying.SAMPLE_SIZE", 64)

@@ -34,14 +34,13 @@ def code_in_parts(model, given, max_bins, n_blocks=2):
     tables = [parts.read_part(model, part, labels) for part in given if not part.is_empty()]
     for times in (1, 16, cutting.NO_LIMIT):
         limit = cutting.limit_hashes(labels, times)
-        settled = cutting.settle_survey(
-            [cutting.survey_part(t, labels, max_bins, limit) for t in tables], labels, max_bins, limit
-        )
-        if settled.highest is not None:
+        surveyed = [cutting.survey_part(t, labels, max_bins, limit) for t in tables]
+        highest = cutting.settle_survey(surveyed, labels, max_bins, limit)
+        if highest is not None:
             break
     columns = []
     if max_bins or not cutting.is_sampled(labels, 1):
-        sampled = [cutting.sample_values(t, labels, settled.highest) for t in tables]
+        sampled = [cutting.sample_values(t, labels, highest) for t in tables]
         blocks = np.array_split(np.arange(labels.n_features), n_blocks)
         columns = [cutting.cut_columns(sampled, block.tolist(), labels, max_bins) for block in blocks]
     cuts = cutting.join_cuts(columns, labels)
@@ -50,10 +49,9 @@ def code_in_parts(model, given, max_bins, n_blocks=2):
         found = [cutting.find_distinct(t, doubtful, max_bins) for t in tables]
         cuts = cutting.settle_cuts(cuts, cutting.join_distinct(found, max_bins))
     chunks = [coded_parts.code_part(t, cuts) for t in tables]
-    highs = coded_parts.join_highs(
-        [coded_parts.find_highs(t, chunk, cuts) for t, chunk in zip(tables, chunks, strict=True)]
-    )
-    return coded_parts.open_table(chunks, cuts, highs, settled.rows, labels).ranked, labels
+    groups = [coded_parts.find_highs(tables[i::3], chunks[i::3], cuts) for i in range(min(3, len(tables)))]
+    highs = coded_parts.join_highs(groups)
+    return coded_parts.open_table(chunks, cuts, highs, cutting.join_rows(surveyed), labels).ranked, labels
 
 
 def assert_same_codes(model, X, y, weight, given, max_bins):

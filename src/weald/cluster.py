@@ -77,6 +77,14 @@ class Cluster:
         threads = {name: int(worker["nthreads"]) for name, worker in self.workers().items()}
         return [name for i in range(max(threads.values(), default=0)) for name in threads if i < threads[name]]
 
+    def places_of(self, futures: Sequence[Any]) -> list[str | None]:
+        """Name a worker that has each result; None: it is not there yet, or lost."""
+        try:
+            has = self.client.who_has(list(futures))
+        except Exception as error:
+            raise LostCodesError(f"The scheduler does not answer: {error!r}. Fit again.") from error
+        return [next(iter(has.get(future.key, ())), None) for future in futures]
+
     def require_memory(self, labels: Labels, widths: Sequence[int]) -> None:
         """Refuse a table whose codes would not fit each worker, or whose trees would not."""
         for name, worker in self.workers().items():
@@ -95,20 +103,23 @@ class Cluster:
         place = {} if wish is None else {"workers": [wish], "allow_other_workers": True}
         return self.client.submit(Steady(function), *args, priority=priority, pure=False, **place)
 
-    def submit_each(self, function: Any, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+    def submit_each(self, function: Any, arguments: Sequence[tuple[Any, ...]], priority: float = 0) -> list[Any]:
         """Hand in a task for each set of arguments: all at once, which takes a third of the time."""
-        found: list[Any] = self.client.map(Steady(function), *map(list, zip(*arguments, strict=True)), pure=False)
+        columns = map(list, zip(*arguments, strict=True))
+        found: list[Any] = self.client.map(Steady(function), *columns, priority=priority, pure=False)
         return found
 
     def submit_in_rounds(
-        self, join: Callable[..., Any], found: Sequence[Any], *args: Any, wish: str | None = None
+        self, join: Callable[..., Any], found: Sequence[Any], *args: Any, priority: float = 0, wish: str | None = None
     ) -> Any:
         """Put answers together, a few at a time; the last of them where it is wished."""
         left = list(found)
         while len(left) > 1:
             place = wish if len(left) <= AT_ONCE else None
             left = [
-                self.submit(join, left[i : i + AT_ONCE], *args, wish=place) if i + 1 < len(left) else left[i]
+                self.submit(join, left[i : i + AT_ONCE], *args, priority=priority, wish=place)
+                if i + 1 < len(left)
+                else left[i]
                 for i in range(0, len(left), AT_ONCE)
             ]
         return left[0]

@@ -1,9 +1,9 @@
 """Codes that travel: what is made of a part, what of the whole table, and how a worker makes a table of it again.
 
     pack            an array        -> Packed: compressed where that pays
-    code_part       a part          -> Chunk: its codes
+    code_part       a part          -> Chunk: its codes, if nothing is in doubt
     join_chunks     neighbours      -> one chunk of codes
-    find_highs      a part          -> Highs: the largest value of each code of columns that were cut
+    find_highs      some parts      -> Highs: the largest value of each code of columns that were cut
     join_highs      some of them    -> one
     CodeValues      cuts and highs  -> the smallest and largest value of each code
     rank_here       all codes       -> CodedTable: their rows ranked
@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from weald.cutting import Cuts, light
 from weald.engines.native import NativeEngine
+from weald.in_one_piece import InOnePiece
 from weald.model import FloatArray, IntArray
 from weald.parts import Labels, Rows, count_bytes
 from weald.steadily import keep_memory_beside
@@ -83,7 +84,7 @@ def _planes(array: Array) -> bytes:
 
 
 @dataclass
-class Chunk:
+class Chunk(InOnePiece):
     """The codes of some rows that follow one another, feature by feature."""
 
     n_rows: int
@@ -97,13 +98,11 @@ class Chunk:
     def __sizeof__(self) -> int:
         return self.n_bytes
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave out the table that is kept here: it is made anew where the chunk arrives."""
-        return {"n_rows": self.n_rows, "columns": self.columns}
 
-
-def code_part(table: Table, cuts: Cuts) -> Chunk:
-    """Replace the values of a part by codes."""
+def code_part(table: Table, cuts: Cuts) -> Chunk | None:
+    """Replace the values of a part by codes; None: columns are in doubt, and all parts have to tell more of them."""
+    if cuts.doubtful:
+        return None
     coded = NativeEngine().code_values(table.X, range(len(cuts.starts)), cuts.starts)
     # Codes of a column that was cut are all as common: there is nothing to compress.
     columns = [keep(codes) if f in cuts.many else pack(codes) for f, codes in enumerate(coded)]
@@ -124,7 +123,7 @@ def join_chunks(chunks: Sequence[Chunk]) -> Chunk:
 
 
 @dataclass(frozen=True)
-class Highs:
+class Highs(InOnePiece):
     """The largest value of each code, and the smallest of all, of features that were cut; in some parts."""
 
     highs: dict[int, FloatArray]
@@ -134,8 +133,12 @@ class Highs:
         return count_bytes(*self.highs.values())
 
 
-def find_highs(table: Table, chunk: Chunk, cuts: Cuts) -> Highs:
-    """Find those of one part."""
+def find_highs(tables: Sequence[Table], chunks: Sequence[Chunk], cuts: Cuts) -> Highs:
+    """Find those of some parts that lie in one place: they are as large, of however many parts."""
+    return join_highs([_highs_of(table, chunk, cuts) for table, chunk in zip(tables, chunks, strict=True)])
+
+
+def _highs_of(table: Table, chunk: Chunk, cuts: Cuts) -> Highs:
     many = sorted(cuts.many)
     codes, n_codes = [chunk.columns[f].unpack() for f in many], [len(cuts.starts[f]) for f in many]
     found = dict(zip(many, NativeEngine().find_highs(table.X, many, codes, n_codes), strict=True))
@@ -143,7 +146,7 @@ def find_highs(table: Table, chunk: Chunk, cuts: Cuts) -> Highs:
 
 
 def join_highs(found: Sequence[Highs]) -> Highs:
-    """Find those of several parts."""
+    """Put them together."""
     first, *rest = found
     highs, least = dict(first.highs), dict(first.least)
     for part in rest:

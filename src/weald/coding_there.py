@@ -18,10 +18,12 @@ from weald.cutting import Cuts, Outline, light
 from weald.errors import DataError
 from weald.estimator import unfitted_copy
 from weald.parts import Labels, Part, Rows
+from weald.portions import divide
 from weald.table import Reading, Table
 
 COLUMNS_TO_CUT = 4  # that one task takes, at least
 MOST_CHUNKS = 64  # in which codes travel
+FIRST = 1  # the priority of short tasks for which all workers wait, while there is other work
 ROWS_SENT = 1 << 18  # of a chunk, where the table is here
 
 # -------------------------------------------------------------------------------------------------------- partitions
@@ -126,44 +128,43 @@ def _rank_here(chunks: Sequence[Chunk], cuts: Cuts, rows: Rows, labels: Labels) 
 
 
 class Coding:
-    """A table that is coded where its partitions lie, step by step."""
+    """A table that is coded where its partitions lie, step by step.
+
+    Steps are handed in before those that they need are done, wherever that is possible: all workers wait while the
+    client and the scheduler talk.
+    """
 
     def __init__(self, cluster: Cluster, model: Any, names: Sequence[str], cells: Cells, max_bins: int) -> None:
         self._cluster, self._max_bins = cluster, max_bins
         plain = unfitted_copy(model)
         own = cluster.submit_each(_read_labels, [(plain, names, of_part) for of_part in cells])
         self._labels_there = cluster.submit(parts.settle_labels, own)
+        tables = cluster.submit_each(_read_part, [(plain, names, of_part, self._labels_there) for of_part in cells])
         self.labels: Labels = cluster.gather(self._labels_there)
-        filled = [of_part for of_part, n_rows in zip(cells, self.labels.by_part, strict=True) if n_rows]
-        self._tables = cluster.submit_each(
-            _read_part, [(plain, names, of_part, self._labels_there) for of_part in filled]
-        )
+        self._tables = [table for table, n_rows in zip(tables, self.labels.by_part, strict=True) if n_rows]
         self._kept = (
             cluster.submit_each(_kept, [(names, of_part) for of_part in cells]) if self.labels.is_weighted else []
         )
 
     def code(self, also: Callable[[Any, Any], Any]) -> tuple[CodedOnCluster, Any]:
         """Code the table. What `also` is to be found from its rows and labels is found meanwhile."""
-        cluster, labels = self._cluster, self._labels_there
-        rows, cuts, outline, told = self._survey(also)
+        cluster = self._cluster
+        rows, cuts, chunks, outline, told = self._survey(also)
         cluster.require_memory(self.labels, outline.widths)
         workers = cluster.workers()
         spare = _spare(workers)
-        chunks = cluster.submit_each(coded_parts.code_part, [(table, cuts) for table in self._tables])
-        found = [(table, chunk, cuts) for table, chunk in zip(self._tables, chunks, strict=True)]
-        highs = cluster.submit_in_rounds(
-            coded_parts.join_highs, cluster.submit_each(coded_parts.find_highs, found), wish=spare
-        )
+        found = self._find_highs(chunks, cuts, workers)
+        highs = cluster.submit_in_rounds(coded_parts.join_highs, found, priority=FIRST, wish=spare)
         if len(chunks) > MOST_CHUNKS:
             n = -(-len(chunks) // MOST_CHUNKS)
             chunks = [cluster.submit(coded_parts.join_chunks, chunks[i : i + n]) for i in range(0, len(chunks), n)]
-        table = CodedOnCluster(cluster, self.labels, outline, (chunks, cuts, highs, rows, labels))
+        table = CodedOnCluster(cluster, self.labels, outline, (chunks, cuts, highs, rows, self._labels_there))
         table.kept = self._kept
         table.rank_early([name for name in workers if name != spare])
         return table, told
 
-    def _survey(self, also: Callable[[Any, Any], Any]) -> tuple[Any, Any, Outline, Any]:
-        """Find out how values become codes; also give what is beside the features.
+    def _survey(self, also: Callable[[Any, Any], Any]) -> tuple[Any, Any, list[Any], Outline, Any]:
+        """Find out how values become codes, and code them; also give what is beside the features.
 
         Where many rows are alike, more of them have to be looked at until the sample is known.
         """
@@ -171,7 +172,8 @@ class Coding:
         for times in (1, 16, cutting.NO_LIMIT):
             rows, highest = self._settle_sample(times)
             cuts = self._cut(highest)
-            wanted = [highest, cluster.submit(cutting.Cuts.outline, cuts), also(rows, self._labels_there)]
+            chunks = self._code(cuts)
+            wanted = [highest, self._outline(cuts), also(rows, self._labels_there)]
             found, outline, told = cluster.gather_all(wanted)
             if found is not None:
                 break
@@ -181,16 +183,17 @@ class Coding:
             )
             joined = cluster.submit_in_rounds(cutting.join_distinct, distinct, max_bins)
             cuts = cluster.submit(cutting.settle_cuts, cuts, joined)
-            outline = cluster.gather(cluster.submit(cutting.Cuts.outline, cuts))
-        return rows, cuts, outline, told
+            chunks = self._code(cuts)
+            outline = cluster.gather(self._outline(cuts))
+        return rows, cuts, chunks, outline, told
 
     def _settle_sample(self, times: int) -> tuple[Any, Any]:
         """Hand in the search for the highest hash of the sample, among so many times the hashes that should do."""
         cluster, labels, max_bins = self._cluster, self._labels_there, self._max_bins
         limit = cutting.limit_hashes(self.labels, times)
         found = cluster.submit_each(cutting.survey_part, [(table, labels, max_bins, limit) for table in self._tables])
-        settled = cluster.submit(cutting.settle_survey, found, labels, max_bins, limit)
-        return cluster.submit(_rows_of, settled), cluster.submit(_highest_of, settled)
+        highest = cluster.submit(cutting.settle_survey, found, labels, max_bins, limit)
+        return cluster.submit(cutting.join_rows, found), highest
 
     def _cut(self, highest: Any) -> Any:
         """Hand in the cuts of all columns by sampled values; none are where every value is a code of a long table."""
@@ -201,6 +204,25 @@ class Coding:
             blocks = _blocks(self.labels.n_features, cluster.n_threads)
             columns = [cluster.submit(cutting.cut_columns, sampled, block, labels, max_bins) for block in blocks]
         return cluster.submit(cutting.join_cuts, columns, labels)
+
+    def _code(self, cuts: Any) -> list[Any]:
+        return self._cluster.submit_each(coded_parts.code_part, [(table, cuts) for table in self._tables])
+
+    def _outline(self, cuts: Any) -> Any:
+        return self._cluster.submit(cutting.Cuts.outline, cuts, priority=FIRST)
+
+    def _find_highs(self, chunks: Sequence[Any], cuts: Any, workers: dict[str, Any]) -> list[Any]:
+        """Hand in the search for the largest values of codes: one task for each thread, of parts that it has."""
+        of_places: dict[str | None, list[int]] = {}
+        for i, place in enumerate(self._cluster.places_of(self._tables)):
+            of_places.setdefault(place, []).append(i)
+        groups = [
+            group
+            for place, of_place in of_places.items()
+            for group in divide(of_place, int(workers[place]["nthreads"]) if place in workers else len(of_place))
+        ]
+        arguments = [([self._tables[i] for i in group], [chunks[i] for i in group], cuts) for group in groups]
+        return self._cluster.submit_each(coded_parts.find_highs, arguments, priority=FIRST)
 
 
 def _spare(workers: dict[str, Any]) -> str | None:
@@ -213,20 +235,12 @@ def _read_labels(model: Any, names: Sequence[str], cells: Sequence[Any]) -> Labe
     return parts.read_labels(model, make_part(names, cells))
 
 
-def _read_part(model: Any, names: Sequence[str], cells: Sequence[Any], labels: Labels) -> Table:
+def _read_part(model: Any, names: Sequence[str], cells: Sequence[Any], labels: Labels) -> Table | None:
     return parts.read_part(model, make_part(names, cells), labels)
 
 
 def _kept(names: Sequence[str], cells: Sequence[Any]) -> Any:
     return make_part(names, cells).kept()
-
-
-def _highest_of(settled: cutting.Settled) -> int | None:
-    return settled.highest
-
-
-def _rows_of(settled: cutting.Settled) -> Rows:
-    return settled.rows
 
 
 def _blocks(n_features: int, n_threads: int) -> list[list[int]]:

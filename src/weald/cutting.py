@@ -1,7 +1,8 @@
 """How the values of a table that lies in parts become codes: those that it would have in one piece.
 
     survey_part     a part        -> Surveyed: what is beside its features; its low hashes, which may be sampled
-    settle_survey   all of them   -> Settled: the same of the whole table, and the highest hash of the sample
+    settle_survey   all of them   -> the highest hash of the sample
+    join_rows       all of them   -> Rows: what the whole table has beside its features
     sample_values   a part        -> Sampled: its sampled values
     cut_columns     all of them   -> ColumnCuts of some columns
     join_cuts       all of them   -> Cuts: how values become codes; some columns may be in doubt
@@ -20,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from weald.engines.native import NativeEngine
+from weald.in_one_piece import InOnePiece
 from weald.model import FloatArray
 from weald.parts import Labels, Rows, count_bytes
 from weald.table import Table
@@ -45,17 +47,6 @@ class Surveyed:
         return count_bytes(self.hashes, self.copies) + self.rows.__sizeof__()
 
 
-@dataclass(frozen=True)
-class Settled:
-    """What the whole table has beside its features, and the highest hash of the rows by which columns are cut."""
-
-    rows: Rows
-    highest: int | None  # None: too few hashes were looked at
-
-    def __sizeof__(self) -> int:
-        return self.rows.__sizeof__()
-
-
 def is_sampled(labels: Labels, max_bins: int) -> bool:
     """Say whether only some rows are looked at."""
     return max_bins > 0 and labels.size > SAMPLE_SIZE
@@ -77,16 +68,20 @@ def survey_part(table: Table, labels: Labels, max_bins: int, limit: int) -> Surv
     return Surveyed(rows, *weigh(hashes[is_low], labels.lengths(weight, int(is_low.sum()))))
 
 
-def settle_survey(found: Sequence[Surveyed], labels: Labels, max_bins: int, limit: int) -> Settled:
-    """Find the highest hash of the sample, from the low hashes of all parts."""
-    rows = Rows.join([part.rows for part in found])
+def settle_survey(found: Sequence[Surveyed], labels: Labels, max_bins: int, limit: int) -> int | None:
+    """Find the highest hash of the sample, from the low hashes of all parts; None: too few were looked at."""
     if not is_sampled(labels, max_bins):
-        return Settled(rows, NO_LIMIT)
+        return NO_LIMIT
     hashes, copies = weigh(*(np.concatenate([getattr(part, name) for part in found]) for name in ("hashes", "copies")))
     enough = int(np.searchsorted(np.cumsum(copies), SAMPLE_SIZE))
     if enough < len(hashes):
-        return Settled(rows, int(hashes[enough]))
-    return Settled(rows, NO_LIMIT if limit == NO_LIMIT else None)
+        return int(hashes[enough])
+    return NO_LIMIT if limit == NO_LIMIT else None
+
+
+def join_rows(found: Sequence[Surveyed]) -> Rows:
+    """Put together what the parts have beside their features."""
+    return Rows.join([part.rows for part in found])
 
 
 def hash_values(table: Table) -> Hashes:
@@ -104,7 +99,7 @@ def _bits(values: npt.NDArray[Any]) -> Hashes:
 
 
 @dataclass(frozen=True)
-class Sampled:
+class Sampled(InOnePiece):
     """The sampled values of a part: of each column the distinct ones, ascending, and what they weigh."""
 
     columns: list[tuple[FloatArray, npt.NDArray[Any]]]
@@ -155,7 +150,7 @@ def light(values: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class Cuts:
+class Cuts(InOnePiece):
     """How values become codes: the smallest value of each code, by feature."""
 
     starts: list[FloatArray]

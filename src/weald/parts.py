@@ -205,8 +205,10 @@ def _join_categories(schemas: Sequence[Schema]) -> tuple[Categories | None, ...]
     return tuple(joined)
 
 
-def read_part(model: TreeModel, part: Part, labels: Labels) -> Table:
-    """Read a part in the numbers of the whole table."""
+def read_part(model: TreeModel, part: Part, labels: Labels) -> Table | None:
+    """Read a part in the numbers of the whole table; None: it has no rows that count."""
+    if part.is_empty():
+        return None
     table = renumber(*read_alone(model, part), labels)
     return replace(
         table,
