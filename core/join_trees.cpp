@@ -86,16 +86,8 @@ TreeArrays TreeJoiner::add(std::size_t number, TreeArrays tree) {
             clear(of_tree.tree);
         }
     }
-    const std::scoped_lock lock(order_);
-    if (spare_.empty() && !placed.empty()) {  // one is enough: others were held up, and nobody needs their room
-        spare_.push_back(std::move(placed.front().tree));
-    }
-    TreeArrays room;
-    if (!spare_.empty()) {
-        room = std::move(spare_.back());
-        spare_.pop_back();
-    }
-    return room;
+    // One is enough: the others were held up, and nobody needs their room.
+    return placed.empty() ? TreeArrays{} : std::move(placed.front().tree);
 }
 
 // Trees are freed as they are copied.
@@ -124,7 +116,6 @@ ForestArrays TreeJoiner::finish(Work& work) {
     if (is_large_) {
         copy_all(work);
     }
-    spare_.clear();
     const auto end = [](auto& array, std::size_t n) {
         if (!array.empty()) {
             array.resize(n);
@@ -172,9 +163,10 @@ void TreeJoiner::make_room(std::size_t n_here) {
     const auto widen_all = [&](std::size_t Counts::* kind, std::size_t more, auto&... arrays) {
         if (placed_.*kind > room_.*kind) {
             const std::unique_lock lock(moving_);
-            room_.*kind = foresee(placed_.*kind);
-            const std::size_t n_sure = n_here == waiting_.size() ? room_.*kind : room_.*kind - room_.*kind / 16;
-            (widen(arrays, room_.*kind + more, n_sure), ...);
+            const std::size_t n = foresee(placed_.*kind);
+            const std::size_t n_sure = n_here == waiting_.size() ? n : n - n / 16;
+            (widen(arrays, n + more, n_sure), ...);
+            room_.*kind = n;  // last: where memory is short, other threads must not believe that it is there
         }
     };
     widen_all(&Counts::nodes, 0, joined_.feature, joined_.threshold, joined_.right, joined_.flags, joined_.size,

@@ -31,7 +31,7 @@ class TreeJoiner {
   public:
     explicit TreeJoiner(std::size_t n_trees);
 
-    // Takes a tree from any thread. Returns the room of one that has been copied, if there is one.
+    // Takes a tree from any thread. Returns the room of one that was copied meanwhile, if there is one.
     TreeArrays add(std::size_t number, TreeArrays tree);
 
     // When all trees are there.
@@ -62,9 +62,8 @@ class TreeJoiner {
     std::vector<TreeArrays> waiting_;  // by number
     std::vector<bool> is_waiting_;
     bool is_large_ = false;
-    std::size_t next_ = 0;           // tree to be placed
-    std::vector<TreeArrays> spare_;  // copied, and empty
-    Counts placed_;                  // all trees before `next_`
+    std::size_t next_ = 0;  // tree to be placed
+    Counts placed_;         // all trees before `next_`
     Counts room_;
     std::shared_mutex moving_;  // the arrays move while one thread holds it alone
     ForestArrays joined_;

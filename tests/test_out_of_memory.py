@@ -2,6 +2,7 @@
 
 A small library stands between Python and malloc. From a given allocation on there is no more memory for threads than
 what they gave back. Sizes do not matter to it, so it also refuses the few bytes that C++ needs to tell what happened.
+Or one large array is refused and nothing else: then other threads get on with their trees until they are told.
 """
 
 import os
@@ -30,10 +31,16 @@ static long left = -1;  // allocations until memory ends; negative: it does not 
 static long n_asked = 0;
 static long room = 0;  // bytes given back since
 
+static long refused_array = -1;  // counted from 0; negative: none
+static long n_arrays = 0;
+
 void end_after(long n) { n_asked = 0; room = 0; left = n; }
 long count(void) { return n_asked; }
+void refuse_array(long n) { n_arrays = 0; refused_array = n; }
+long count_arrays(void) { return n_arrays; }
 
-static int here(void) { return left >= 0 && syscall(SYS_gettid) != getpid(); }
+static int in_thread(void) { return syscall(SYS_gettid) != getpid(); }
+static int here(void) { return left >= 0 && in_thread(); }
 static int refused(size_t size) {
     if (!here() || __sync_fetch_and_add(&n_asked, 1) < left) return 0;
     if (__sync_sub_and_fetch(&room, (long)size) >= 0) return 0;
@@ -44,7 +51,12 @@ static int refused(size_t size) {
 void* malloc(size_t size) { return refused(size) ? NULL : __libc_malloc(size); }
 void* calloc(size_t n, size_t size) { return refused(n * size) ? NULL : __libc_calloc(n, size); }
 void* realloc(void* old, size_t size) { return refused(size) ? NULL : __libc_realloc(old, size); }
-void* memalign(size_t to, size_t size) { return refused(size) ? NULL : __libc_memalign(to, size); }
+static int is_refused_array(void) {
+    return refused_array >= 0 && in_thread() && __sync_fetch_and_add(&n_arrays, 1) == refused_array;
+}
+void* memalign(size_t to, size_t size) {
+    return is_refused_array() || refused(size) ? NULL : __libc_memalign(to, size);
+}
 void* aligned_alloc(size_t to, size_t size) { return memalign(to, size); }
 int posix_memalign(void** p, size_t to, size_t size) { return (*p = memalign(to, size)) ? 0 : ENOMEM; }
 void free(void* old) {
@@ -53,7 +65,7 @@ void free(void* old) {
 }
 """
 
-SCRIPT = """
+WHEREVER_IT_ENDS = """
 import ctypes, sys
 import numpy as np
 import weald
@@ -87,14 +99,48 @@ print("all well")
 """
 
 
+ONE_ARRAY = """
+import ctypes, sys
+import numpy as np
+import weald
+
+memory = ctypes.CDLL(sys.argv[1])
+X = np.random.default_rng(0).normal(size=(600, 6))
+y = np.arange(600) % 5
+
+def fit(kind):
+    return kind(12, random_state=0, n_jobs=2).fit(X, y).forest_.fingerprint()
+
+for kind in (weald.RandomForestRegressor, weald.RandomForestClassifier):
+    memory.refuse_array(10**9)
+    wanted = fit(kind)
+    n_arrays = memory.count_arrays()
+    assert n_arrays > 5, n_arrays
+    n_refused = 0
+    for n in [*range(n_arrays)] * 20:
+        memory.refuse_array(n)
+        try:
+            fitted = fit(kind)
+        except MemoryError:
+            n_refused += 1
+        else:
+            assert fitted == wanted
+    memory.refuse_array(-1)
+    assert n_refused > 30, n_refused
+    assert fit(kind) == wanted
+print("all well")
+"""
+
+
 @pytest.mark.skipif(not sys.platform.startswith("linux") or CC is None, reason="needs a C compiler")
 @pytest.mark.skipif("libasan" in os.environ.get("LD_PRELOAD", ""), reason="the sanitizer has a malloc of its own")
-def test_wherever_memory_ends_a_fit_says_so(tmp_path):
+@pytest.mark.parametrize("script", [WHEREVER_IT_ENDS, ONE_ARRAY], ids=["wherever it ends", "one array"])
+def test_where_memory_ends_a_fit_says_so(tmp_path, script):
     source, library = tmp_path / "memory.c", tmp_path / "memory.so"
     source.write_text(MALLOC)
     subprocess.run([CC, "-O1", "-shared", "-fPIC", "-o", library, source], check=True)
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, library],
+        [sys.executable, "-c", script, library],
         env=os.environ | {"LD_PRELOAD": str(library)},
         capture_output=True,
         text=True,
