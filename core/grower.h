@@ -181,7 +181,7 @@ class Grower {
     // Grows the whole subtree of a node, if it has few rows and there is a quick way.
     bool grow_small(const Node& node) {
         if constexpr (kHasSmallSubtrees<Model>) {
-            if (node.n_rows() <= SmallSubtree::kMostRows) {
+            if (node.n_rows() <= SmallRows::kMost) {
                 const FeatureSet dead(dead_.data() + static_cast<std::size_t>(node.depth) * n_words_);
                 const FewNodes* nodes = small_.grow(model_.labels(), *tree_, node, finder_.node_codes().reader(), dead);
                 if (nodes != nullptr) {
