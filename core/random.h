@@ -81,23 +81,6 @@ using DrawBlock = std::array<std::uint64_t, 2 * kPhiloxBlock>;
 typedef std::uint64_t Lanes __attribute__((vector_size(kPhiloxBlock * sizeof(std::uint64_t))));
 
 // Products of the lower halves of the lanes: one instruction where the compiler would take three.
-inline Lanes multiply(const Lanes& lanes, std::uint32_t factor) {
-#if defined(__AVX512F__)
-    return Lanes(_mm512_maskz_mul_epu32(0xFF, __m512i(lanes), _mm512_set1_epi64(factor)));
-#elif defined(__AVX2__)
-    Lanes product;
-    for (int half = 0; half < 2; ++half) {
-        const __m256i part = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(&lanes) + half);
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(&product) + half,
-                            _mm256_mul_epu32(part, _mm256_set1_epi64x(factor)));
-    }
-    return product;
-#else
-    return (lanes & 0xFFFFFFFFu) * factor;
-#endif
-}
-
-// The same, each lane with a factor of its own.
 inline Lanes multiply(const Lanes& lanes, const Lanes& factors) {
 #if defined(__AVX512F__)
     return Lanes(_mm512_maskz_mul_epu32(0xFF, __m512i(lanes), __m512i(factors)));
@@ -112,6 +95,9 @@ inline Lanes multiply(const Lanes& lanes, const Lanes& factors) {
 #else
     return (lanes & 0xFFFFFFFFu) * (factors & 0xFFFFFFFFu);
 #endif
+}
+inline Lanes multiply(const Lanes& lanes, std::uint32_t factor) {
+    return multiply(lanes, Lanes{} + factor);
 }
 
 struct PhiloxLanes {

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstdint>
 #include <limits>
 
@@ -39,7 +38,7 @@ class FewRowsSearch {
     FewRowsSearch(const Scorer& scorer, double to_beat) : scorer_(scorer), to_beat_(to_beat) {}
 
     FeatureCuts run(const Rows& rows, Cell total) {
-        sort_rows(rows);
+        sort_labelled<15>(rows.codes, rows.payloads, rows.n, keys_.data());
         std::uint32_t n_present = rows.n;
         while (n_present > 0 && code(n_present - 1) == kMissing<std::uint16_t>) {
             --n_present;
@@ -70,17 +69,6 @@ class FewRowsSearch {
 
     static Cell cell_of(std::uint32_t counts) { return (counts & 0xFFFFu) | Cell{counts >> 16} << 32; }
     std::uint32_t code(std::uint32_t i) const { return keys_[i] >> 16; }
-
-    void sort_rows(const Rows& rows) {
-        const std::size_t room = std::max<std::size_t>(16, std::bit_ceil(rows.n));
-        for (std::uint32_t i = 0; i < room; i += kLanes) {
-            const Keys codes = __builtin_convertvector(vectors::load<vectors::Codes>(rows.codes + i), Keys);
-            const Keys payloads = vectors::load<Keys>(rows.payloads + i);
-            const Keys keys = codes << 16 | payloads >> 16 << 15 | (payloads & 0x7FFFu);
-            vectors::store(vectors::kNumbers + i < rows.n ? keys : ~Keys{}, keys_.data() + i);
-        }
-        sort_room<16>(keys_.data(), room);
-    }
 
     // Counts of both classes, 16 bits each, of the rows up to each place.
     void sum_up(std::uint32_t n) {

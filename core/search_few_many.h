@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -40,7 +39,7 @@ class FewOfManySearch {
     }
 
     FeatureCuts run(const Rows& rows) {
-        sort_rows(rows);
+        sort_labelled<few::kCountBits>(rows.codes, rows.labels, rows.n, keys_.data());
         std::uint32_t n_present = rows.n;
         while (n_present > 0 && code(n_present - 1) == kMissing<std::uint16_t>) {
             --n_present;
@@ -63,17 +62,6 @@ class FewOfManySearch {
     static constexpr std::size_t kLanes = vectors::kLanes;
 
     std::uint32_t code(std::uint32_t i) const { return few::code_of(keys_[i]); }
-
-    void sort_rows(const Rows& rows) {
-        const std::size_t room = std::max<std::size_t>(16, std::bit_ceil(rows.n));
-        for (std::uint32_t i = 0; i < room; i += kLanes) {
-            const Keys codes = __builtin_convertvector(vectors::load<vectors::Codes>(rows.codes + i), Keys);
-            const Keys labels = vectors::load<Keys>(rows.labels + i);
-            const Keys keys = codes << 16 | labels >> 16 << 8 | (labels & 0xFFu);
-            vectors::store(vectors::kNumbers + i < rows.n ? keys : ~Keys{}, keys_.data() + i);
-        }
-        sort_room<16>(keys_.data(), room);
-    }
 
     // Cuts after each of the first n_cuts keys, where the code changes. Missing rows may go left, too.
     void cut(std::uint32_t n_cuts, std::span<const std::uint32_t> missing_left) {

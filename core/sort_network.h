@@ -119,6 +119,23 @@ inline void sort_room(std::uint32_t* keys, std::size_t room) {
     }
 }
 
+// Keys code << 16 | label << CountBits | count of n <= kMostSorted rows, sorted; `labels` are label << 16 | count.
+// There must be room for kMostSorted of all three.
+template <unsigned CountBits>
+inline void sort_labelled(const std::uint16_t* codes, const std::uint32_t* labels, std::uint32_t n,
+                          std::uint32_t* keys) {
+    using namespace vectors;
+    constexpr std::uint32_t kCount = (1u << CountBits) - 1;
+    const std::size_t room = std::max<std::size_t>(16, std::bit_ceil(n));
+    for (std::uint32_t i = 0; i < room; i += kLanes) {
+        const Keys upper = __builtin_convertvector(load<vectors::Codes>(codes + i), Keys) << 16;
+        const Keys lower = load<Keys>(labels + i);
+        const Keys made = upper | lower >> 16 << CountBits | (lower & kCount);
+        store(kNumbers + i < n ? made : ~Keys{}, keys + i);
+    }
+    sort_room<16>(keys, room);
+}
+
 // Keys code << 16 | number of n <= kMostSorted codes, sorted. There must be room for kMostSorted of both, and what is
 // behind the n is overwritten.
 inline void sort_few(const std::uint16_t* codes, std::size_t n, std::uint32_t* keys) {

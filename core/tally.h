@@ -29,16 +29,17 @@ namespace weald {
 namespace few {
 
 inline constexpr std::uint32_t kMostSlots = 0x100;
-inline constexpr std::uint32_t kMostCount = 0xFF;  // of a row
+inline constexpr unsigned kCountBits = 8;
+inline constexpr std::uint32_t kMostCount = (1u << kCountBits) - 1;  // of a row
 
 inline std::uint32_t code_of(std::uint32_t key) {
     return key >> 16;
 }
 inline std::uint32_t slot_of(std::uint32_t key) {
-    return key >> 8 & 0xFF;
+    return key >> kCountBits & 0xFF;
 }
 inline std::uint32_t count_of(std::uint32_t key) {
-    return key & 0xFF;
+    return key & kMostCount;
 }
 
 }  // namespace few
