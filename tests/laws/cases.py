@@ -184,12 +184,12 @@ def cases(draw, criterion, *, weights=WEIGHTS, max_rows=60, max_bins=None):
         "seed": dice.getrandbits(32),
     }
     table = make_table(**words)
-    growth = _draw_growth(dice, table, criterion)
+    growth = draw_growth(dice, table, criterion)
     bins = usually(dice, 65_535, 0, lambda d: d.randint(2, 20)) if max_bins is None else max_bins
     return Case(table, growth, bins, dice.getrandbits(64), dice.randint(1, 3), words)
 
 
-def _draw_growth(dice, table, criterion):
+def draw_growth(dice, table, criterion):
     bootstrap = dice.random() < 0.5
     class_weight = usually(dice, "none", "given", "table", "bag") if table.n_classes else "none"
     shares = [dice.uniform(0, 3) for _ in range(table.n_classes)] if class_weight == "given" else []
