@@ -42,6 +42,7 @@ class SmallSubtree {
     SmallSubtree(const Codes& codes, const Growth& growth)
         : growth_(growth),
           n_features_(static_cast<std::uint32_t>(codes.columns.size())),
+          in_order_(growth.max_features >= n_features_),
           draws_(n_features_),
           are_possible_(can_be_grown(codes, growth)),
           rows_(n_features_) {}
@@ -61,7 +62,7 @@ class SmallSubtree {
         for (std::uint32_t i = 0; i < n; ++i) {
             root.total += rows_.cell(i);
         }
-        if (n > 1) {
+        if (n > 1 && !in_order_) {
             root.steps = draws_.draw(address(0), {node.id, node.id})[0];
         }
         n_waiting_ = 0;
@@ -126,7 +127,7 @@ class SmallSubtree {
                     .id = child_id(node.id, 0),
                     .dead = node.dead,
                     .total = cut->left};
-            if (is_more_than_one(node.rows) || is_more_than_one(rows_right)) {
+            if (!in_order_ && (is_more_than_one(node.rows) || is_more_than_one(rows_right))) {
                 const auto steps = draws_.draw(address(0), {node.id, right.id});
                 node.steps = steps[0];
                 right.steps = steps[1];
@@ -146,7 +147,7 @@ class SmallSubtree {
     // Features that are found to be constant are added to node.dead. Nothing: it is a leaf.
     std::optional<SmallCut> find(Waiting& node, const Scorer& scorer) {
         const Address at = address(node.id);
-        FewDraw draw(at, node.steps, n_features_, growth_.max_features >= n_features_);
+        FewDraw draw(at, node.steps, n_features_, in_order_);
         if (std::popcount(node.rows) == 2) {
             return cut_two(node, scorer, draw);
         }
@@ -209,6 +210,7 @@ class SmallSubtree {
 
     const Growth& growth_;
     std::uint32_t n_features_;
+    bool in_order_;  // all features are wanted: nothing is drawn
     SiblingDraws draws_;
     bool are_possible_;
     SmallRows rows_;
