@@ -22,6 +22,7 @@
 #include "grow_targets.h"
 #include "join_trees.h"
 #include "predict.h"
+#include "thresholds.h"
 
 namespace weald {
 
@@ -53,7 +54,7 @@ Codes bind_code_table(const CodedOrNot& x, const std::optional<Vector<std::int32
                       const std::optional<Vector<double>>& weights, bool weights_whole, std::uint32_t max_bins,
                       const std::vector<std::size_t>& categorical, std::size_t n_threads, const nb::object& watch,
                       const std::optional<Vector<std::int32_t>>& strata,
-                      const std::optional<Vector<std::int32_t>>& groups) {
+                      const std::optional<Vector<std::int32_t>>& groups, std::size_t n_trees) {
     const auto* sparse = std::get_if<SparseTable>(&x);
     auto* const* blocks = std::get_if<ColumnBlocks*>(&x);
     const Matrix matrix = sparse   ? sparse->shape()
@@ -98,8 +99,16 @@ Codes bind_code_table(const CodedOrNot& x, const std::optional<Vector<std::int32
         }
     }
     Work work = make_work(n_threads, watch);
-    const nb::gil_scoped_release release;
-    return code_table(table, max_bins, work, blocks ? std::move((*blocks)->columns) : std::vector<Column>{});
+    Codes codes;
+    {
+        const nb::gil_scoped_release release;
+        codes =
+            code_table(table, max_bins, work, blocks ? std::move((*blocks)->columns) : std::vector<Column>{}, n_trees);
+    }
+    if (codes.source) {
+        codes.owner = std::make_shared<Table2D>(std::get<Table2D>(x));
+    }
+    return codes;
 }
 
 void bind_add_columns(ColumnBlocks& blocks, const Table2D& x, const std::vector<bool>& categorical,
@@ -138,8 +147,8 @@ nb::tuple bind_column(const Codes& codes, std::size_t feature) {
     std::vector<std::uint32_t> by_position = column.width == 1   ? codes_by_position<std::uint8_t>(codes, column)
                                              : column.width == 2 ? codes_by_position<std::uint16_t>(codes, column)
                                                                  : codes_by_position<std::uint32_t>(codes, column);
-    return nb::make_tuple(to_numpy(std::move(by_position)), to_numpy(all_of(column.lows)),
-                          to_numpy(all_of(column.upper())));
+    const auto [lows, highs] = look_up_values(codes, feature);
+    return nb::make_tuple(to_numpy(std::move(by_position)), to_numpy(all_of(lows)), to_numpy(all_of(highs)));
 }
 
 // ---- Trees
@@ -290,9 +299,9 @@ void bind_forest(nb::module_& module) {
     module.def(
         "code_table", &bind_code_table, "x"_a, "classes"_a.none(), "numbers"_a.none(), "n_classes"_a,
         "weights"_a.none(), "weights_whole"_a, "max_bins"_a, "categorical"_a, "n_threads"_a, "watch"_a.none(),
-        "strata"_a.none() = nb::none(), "groups"_a.none() = nb::none(),
+        "strata"_a.none() = nb::none(), "groups"_a.none() = nb::none(), "n_trees"_a = 0,
         "Turn a table into codes and ranks; max_bins 0 keeps every distinct value. The values of the categorical "
-        "features are numbers of categories.");
+        "features are numbers of categories. So many trees will be grown at once, and then no more; 0: who knows?");
 
     nb::class_<Growth>(module, "Growth", "How to grow, in plain numbers.")
         .def(

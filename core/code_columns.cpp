@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "guide.h"
 #include "sort_keys.h"
@@ -93,19 +94,20 @@ class ColumnCoder {
   public:
     ColumnCoder(const ColumnCoding& coding, CodeRoom& room) : coding_(coding), room_(room) {}
 
-    // max_bins 0 keeps every distinct value.
-    Column code(std::span<const Float> values, std::uint32_t max_bins) {
+    Column code(std::span<const Float> values, bool is_categorical) {
+        const std::uint32_t max_bins = is_categorical ? 0 : coding_.max_bins;  // 0 keeps every distinct value
+        std::optional<Column> column;
         if (max_bins != 1) {
-            if (std::optional<Column> column = code_two_values(values)) {
-                return std::move(*column);
-            }
+            column = code_two_values(values);
         }
-        if (max_bins != 0 && !coding_.sampled.empty() && coding_.line.empty()) {
-            if (std::optional<Column> column = code_by_sample(values, max_bins)) {
-                return std::move(*column);
-            }
+        if (!column && max_bins != 0 && !coding_.sampled.empty() && coding_.line.empty()) {
+            column = code_by_sample(values, max_bins);
         }
-        return code_sorted(values, max_bins);
+        if (!column) {
+            column = code_sorted(values, max_bins, is_categorical);
+        }
+        column->is_categorical = is_categorical;
+        return std::move(*column);
     }
 
   private:
@@ -204,7 +206,7 @@ class ColumnCoder {
         }
     }
 
-    Column code_sorted(std::span<const Float> values, std::uint32_t max_bins) {
+    Column code_sorted(std::span<const Float> values, std::uint32_t max_bins, bool is_categorical) {
         items_.resize(values.size());
         std::size_t n = 0;
         for (std::size_t r = 0; r < values.size(); ++r) {
@@ -221,49 +223,60 @@ class ColumnCoder {
             starts = are_alike ? cut_evenly(items_, max_bins) : cut_by_weight(items_, coding_, max_bins);
             n_codes = starts.size();
         }
-        std::vector<Float> lows;
-        std::vector<Float> highs;
-        lows.reserve(n_codes);
-        highs.reserve(starts.size());
+        lows_.clear();
+        highs_.clear();
+        lows_.reserve(n_codes);
+        highs_.reserve(starts.size());
         Column column = make_column(values.size(), n_codes, [&](auto* codes) {
             using Code = std::remove_cvref_t<decltype(*codes)>;
             if (n < values.size()) {
                 std::fill_n(codes, values.size(), kMissing<Code>);  // until it is written
             }
             if (starts.empty()) {
-                number_values(codes, lows);
+                number_values(codes);
             } else {
-                number_ranges(starts, codes, lows, highs);
+                number_ranges(starts, codes);
             }
         });
-        column.lows = Values(std::move(lows));
-        column.highs = Values(std::move(highs));
+        if (may_leave_out(values.size(), is_categorical)) {
+            column.lows = Values::left_out(lows_.size());
+            column.highs = Values::left_out(highs_.size());
+        } else {
+            column.lows = Values(std::exchange(lows_, {}));
+            column.highs = Values(std::exchange(highs_, {}));
+        }
         return column;
+    }
+
+    // Values that take about as much memory as the codes can be looked up when the trees are grown. Where each code has
+    // one, that takes less time than to keep them; else the table is read once more, which is little beside many trees.
+    bool may_leave_out(std::size_t n_rows, bool is_categorical) const {
+        constexpr std::size_t kManyTrees = 16;
+        return !is_categorical && lows_.size() > n_rows / 4 && coding_.n_trees >= (highs_.empty() ? 1 : kManyTrees);
     }
 
     // Each distinct value is a code.
     template <class Code>
-    void number_values(Code* codes, std::vector<Float>& lows) const {
+    void number_values(Code* codes) {
         for (std::size_t i = 0; i < items_.size(); ++i) {
             if (i == 0 || items_[i].key != items_[i - 1].key) {
-                lows.push_back(unsortable<Float>(items_[i].key));
+                lows_.push_back(unsortable<Float>(items_[i].key));
             }
-            codes[items_[i].row] = static_cast<Code>(lows.size() - 1);
+            codes[items_[i].row] = static_cast<Code>(lows_.size() - 1);
         }
     }
 
     // A code has the values from its start to the next; the first has all that are below it, too.
     template <class Code>
-    void number_ranges(const std::vector<Key>& starts, Code* codes, std::vector<Float>& lows,
-                       std::vector<Float>& highs) const {
+    void number_ranges(const std::vector<Key>& starts, Code* codes) {
         std::size_t i = 0;
         for (std::size_t code = 0; code < starts.size(); ++code) {
-            lows.push_back(unsortable<Float>(items_[i].key));
+            lows_.push_back(unsortable<Float>(items_[i].key));
             const bool is_last = code + 1 == starts.size();
             for (; i < items_.size() && (is_last || items_[i].key < starts[code + 1]); ++i) {
                 codes[items_[i].row] = static_cast<Code>(code);
             }
-            highs.push_back(unsortable<Float>(items_[i - 1].key));
+            highs_.push_back(unsortable<Float>(items_[i - 1].key));
         }
     }
 
@@ -276,11 +289,15 @@ class ColumnCoder {
     std::vector<Keyed<Key>> spare_items_;
     std::vector<Key> keys_;  // those of the sample
     std::vector<Key> spare_keys_;
+    std::vector<Float> lows_;  // by code
+    std::vector<Float> highs_;
 };
+
+}  // namespace
 
 // Columns are read a few at a time, because neighbours share cache lines in a table that is stored row by row: as many
 // as do if they are short, else fewer. Where threads are many, fewer too: all shall have some.
-std::size_t count_at_once(const Matrix& x, std::size_t n_threads) {
+std::size_t count_read_at_once(const Matrix& x, std::size_t n_threads) {
     constexpr std::size_t kShortColumns = std::size_t{1} << 20;  // bytes
     constexpr std::size_t kLeast = 4;
     const std::size_t value_bytes = x.is_double ? sizeof(double) : sizeof(float);
@@ -290,21 +307,9 @@ std::size_t count_at_once(const Matrix& x, std::size_t n_threads) {
     return std::min(std::clamp(short_ones, kLeast, side_by_side), std::max<std::size_t>(1, for_each_thread));
 }
 
-template <class Float>
-void read_columns(const Matrix& x, std::size_t first, std::size_t n, std::vector<Float>& values) {
-    values.resize(n * x.n_rows);
-    for (std::size_t r = 0; r < x.n_rows; ++r) {
-        for (std::size_t j = 0; j < n; ++j) {
-            values[j * x.n_rows + r] = x.at<Float>(r, first + j);
-        }
-    }
-}
-
-}  // namespace
-
 std::vector<Column> code_columns(const Matrix& x, const ColumnCoding& coding, Work& work) {
     std::vector<Column> columns(x.n_columns);
-    const std::size_t at_once = count_at_once(x, work.n_threads());
+    const std::size_t at_once = count_read_at_once(x, work.n_threads());
     const std::size_t n_groups = (x.n_columns + at_once - 1) / at_once;
     const bool are_cut = coding.max_bins != 0 && coding.categorical.empty();
     CodeRoom room(x.n_rows * width_of(are_cut ? std::min<std::size_t>(x.n_rows, coding.max_bins) : x.n_rows),
@@ -319,10 +324,8 @@ std::vector<Column> code_columns(const Matrix& x, const ColumnCoding& coding, Wo
             for (std::size_t j = 0; j < n; ++j) {
                 work.check();
                 const bool is_categorical = !coding.categorical.empty() && coding.categorical[first + j];
-                Column& column = columns[first + j];
-                column = coders[thread].code(std::span(read[thread]).subspan(j * x.n_rows, x.n_rows),
-                                             is_categorical ? 0 : coding.max_bins);
-                column.is_categorical = is_categorical;
+                columns[first + j] =
+                    coders[thread].code(std::span(read[thread]).subspan(j * x.n_rows, x.n_rows), is_categorical);
             }
         });
     });

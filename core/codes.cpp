@@ -227,7 +227,8 @@ void ColumnBlocks::add(const Matrix& x, const std::vector<bool>& categorical, Wo
 
 constexpr std::size_t kReadAndSorted = 8;  // columns' worth of memory that is freed when a table has been coded
 
-Codes code_table(const Table& table, std::uint32_t max_bins, Work& work, std::vector<Column> columns) {
+Codes code_table(const Table& table, std::uint32_t max_bins, Work& work, std::vector<Column> columns,
+                 std::size_t n_trees) {
     const std::size_t n_rows = table.x.n_rows;
     const std::vector<std::uint64_t> line = lay_line(table.weights, table.weights_whole);
     std::vector<double> numbers(table.numbers.begin(), table.numbers.end());
@@ -244,8 +245,12 @@ Codes code_table(const Table& table, std::uint32_t max_bins, Work& work, std::ve
     codes.whole = table.weights_whole;
     codes.columns = !columns.empty() ? std::move(columns)
                     : table.by_column.is_empty()
-                        ? code_columns(table.x, {table.categorical, sampled, line, max_bins}, work)
+                        ? code_columns(table.x, {table.categorical, sampled, line, max_bins, n_trees}, work)
                         : code_sparse_columns(table.by_column, {n_rows, sampled, line, max_bins}, work);
+    if (std::any_of(codes.columns.begin(), codes.columns.end(),
+                    [](const Column& column) { return column.lows.are_left_out(); })) {
+        codes.source = table.x;
+    }
     const RowHashes hashes = hash_rows(codes.columns, n_rows, work);
     codes.positions = table.n_classes ? rank_rows(hashes, table.classes, work)
                                       : rank_rows(hashes, std::span<const double>(numbers), work);

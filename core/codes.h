@@ -8,6 +8,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -39,6 +41,8 @@ struct Codes {
     std::uint64_t fingerprint = 0;         // of the training data
     Design design;                         // strata and groups
     Filled filled;                         // by rank, of a sparse table: which features are not zero
+    std::optional<Matrix> source;          // the caller's table, where values of codes were left out
+    std::shared_ptr<const void> owner;     // of the source: it lives as long as somebody may look there
 
     // Bytes of a code that any feature fits which is not kept as bits.
     std::size_t width() const;
@@ -74,7 +78,10 @@ class ColumnBlocks {
 };
 
 // max_bins 0 keeps every distinct value. `columns`: the table's, where they are coded already; then x is only a shape.
-Codes code_table(const Table& table, std::uint32_t max_bins, Work& work, std::vector<Column> columns = {});
+// `n_trees`: so many will be grown at once, their cuts the best, and then no more; 0: who knows? Values may then be
+// left out, and the table must stay as it is until the trees are grown.
+Codes code_table(const Table& table, std::uint32_t max_bins, Work& work, std::vector<Column> columns = {},
+                 std::size_t n_trees = 0);
 
 // Columns by rank; of the table, target and weights by row, and no target is -0.0. There are no strata and no groups.
 Codes map_codes(const Table& table, std::vector<Column> columns, Ranking ranking, Work& work);

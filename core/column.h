@@ -11,14 +11,22 @@
 
 namespace weald {
 
-// Values by code. Those of a table of floats are kept as floats: they become the same doubles.
+// Values by code. Those of a table of floats are kept as floats: they become the same doubles. Or none is kept, because
+// they take more memory than the codes and can be looked up in the table.
 class Values {
   public:
     Values() = default;
-    explicit Values(std::vector<float> values) : floats_(std::move(values)) {}
-    explicit Values(std::vector<double> values) : doubles_(std::move(values)) {}
+    explicit Values(std::vector<float> values) : size_(values.size()), floats_(std::move(values)) {}
+    explicit Values(std::vector<double> values) : size_(values.size()), doubles_(std::move(values)) {}
 
-    std::size_t size() const { return floats_.size() + doubles_.size(); }
+    static Values left_out(std::size_t size) {
+        Values values;
+        values.size_ = size;
+        return values;
+    }
+
+    std::size_t size() const { return size_; }
+    bool are_left_out() const { return size_ != floats_.size() + doubles_.size(); }
     double operator[](std::size_t code) const {
         return doubles_.empty() ? static_cast<double>(floats_[code]) : doubles_[code];
     }
@@ -28,6 +36,7 @@ class Values {
     }
 
   private:
+    std::size_t size_ = 0;
     std::vector<float> floats_;  // one of the two is empty
     std::vector<double> doubles_;
 };

@@ -152,19 +152,20 @@ TreeJoiner::Placed TreeJoiner::place(TreeArrays tree) {
     return {std::move(tree), start};
 }
 
-// Trees are alike: those that are here say how much room all of them will need. Of very many trees, few may be grown
-// before somebody stops it.
+// Trees are alike: those that are here say how much room all of them will need, and a quarter more takes no memory
+// before something is written there; to move all trees when the last ones come would take it twice. Of very many trees,
+// few may be grown before somebody stops it.
 void TreeJoiner::make_room(std::size_t n_here) {
     constexpr std::size_t kMuch = std::size_t{1} << 24;  // entries
     const auto foresee = [&](std::size_t n) {
         const std::size_t of_all = n / n_here * waiting_.size() + n % n_here;
-        return n_here == waiting_.size() ? n : std::min(of_all + of_all / 32, std::max(2 * n, kMuch));
+        return n_here == waiting_.size() ? n : std::min(of_all + of_all / 4, std::max(2 * n, kMuch));
     };
     const auto widen_all = [&](std::size_t Counts::* kind, std::size_t more, auto&... arrays) {
         if (placed_.*kind > room_.*kind) {
             const std::unique_lock lock(moving_);
             const std::size_t n = foresee(placed_.*kind);
-            const std::size_t n_sure = n_here == waiting_.size() ? n : n - n / 16;
+            const std::size_t n_sure = n_here == waiting_.size() ? n : n - n / 4;
             (widen(arrays, n + more, n_sure), ...);
             room_.*kind = n;  // last: where memory is short, other threads must not believe that it is there
         }

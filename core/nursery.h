@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <stdexcept>
 #include <vector>
 
 #include "bag.h"
@@ -13,6 +14,7 @@
 #include "grower.h"
 #include "join_trees.h"
 #include "tasks.h"
+#include "thresholds.h"
 
 namespace weald {
 
@@ -47,7 +49,11 @@ class Nursery {
           fill_(fill),
           drawer_(order.codes, order.growth),
           growers_(order.work.n_threads()),
-          joiner_(order.n_trees) {}
+          joiner_(order.n_trees) {
+        if (order.codes.source && order.growth.random_cuts) {
+            throw std::invalid_argument("random cuts need the values of codes, but these were left out");
+        }
+    }
 
     GrownTrees grow() {
         const std::size_t n_threads = order_.work.n_threads();
@@ -63,7 +69,9 @@ class Nursery {
         }
         tasks_.run(order_.work, [&] { return static_cast<double>(n_done_) / static_cast<double>(order_.n_trees); });
         growers_.clear();  // a large forest may have their memory
+        trees_of_.clear();
         GrownTrees grown{.forest = joiner_.finish(order_.work)};
+        look_up_thresholds(grown.forest, order_.codes, order_.work);
         constexpr std::size_t kRowBytes = 64;  // that a grower holds, about
         Freed freed;
         freed.expect(0, order_.n_trees);

@@ -14,17 +14,10 @@
 #include "growth.h"
 #include "node.h"
 #include "search_random.h"
+#include "thresholds.h"
 #include "tree_parts.h"
 
 namespace weald {
-
-inline constexpr std::uint32_t kNothingAbove = 0xFFFFFFFFu;  // present values against missing ones
-
-// Half-way between a < b, so that a goes left and b goes right.
-inline double place_threshold(double a, double b) {
-    const double t = a / 2 + b / 2;
-    return a <= t && t < b ? t : a;
-}
 
 template <class Model>
 class TreeWriter {
@@ -118,16 +111,18 @@ void write_thresholds(Part& part, const Codes& codes, std::span<const ValueIndex
             continue;
         }
         const auto feature = static_cast<std::size_t>(part.tree.feature[i]);
-        if (codes.columns[feature].is_categorical) {
+        const Column& column = codes.columns[feature];
+        if (column.is_categorical) {
             continue;
         }
         const auto [below, above] = part.beside[i];
-        if (above == kNothingAbove) {
+        if (column.lows.are_left_out()) {
+            part.tree.threshold[i] = put_off(part.beside[i]);
+        } else if (above == kNothingAbove) {
             part.tree.threshold[i] = std::numeric_limits<double>::infinity();
         } else if (!values.empty()) {
             part.tree.threshold[i] = values[feature].threshold(part.tree.threshold[i]);
         } else {
-            const Column& column = codes.columns[feature];
             part.tree.threshold[i] = place_threshold(column.upper()[below], column.lows[above]);
         }
     }

@@ -99,6 +99,7 @@ LAYERS = [
     "search_small_rows",
     "few_nodes",
     "small_subtree",
+    "thresholds",
     "write_tree",
     "grower",
     "nursery",

@@ -64,9 +64,9 @@ class Codes:
         Codes of a feature by row of the table (2**32 - 1: missing), and the smallest and largest value of each.
         """
 
-def code_table(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)] | SparseTable | ColumnBlocks, classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, numbers: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_classes: int, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, weights_whole: bool, max_bins: int, categorical: Sequence[int], n_threads: int, watch: object | None, strata: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, groups: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> Codes:
+def code_table(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)] | SparseTable | ColumnBlocks, classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, numbers: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_classes: int, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, weights_whole: bool, max_bins: int, categorical: Sequence[int], n_threads: int, watch: object | None, strata: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, groups: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, n_trees: int = 0) -> Codes:
     """
-    Turn a table into codes and ranks; max_bins 0 keeps every distinct value. The values of the categorical features are numbers of categories.
+    Turn a table into codes and ranks; max_bins 0 keeps every distinct value. The values of the categorical features are numbers of categories. So many trees will be grown at once, and then no more; 0: who knows?
     """
 
 class Growth:

@@ -7,6 +7,7 @@ A fit works on a copy and changes the estimator only when all has gone well: an 
 """
 
 import copy
+import math
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
@@ -37,6 +38,7 @@ from weald.targeted import Targeted
 from weald.threads import count_threads
 
 FEW_STEPS = 16384  # rows x trees that are not worth a second thread
+MANY_CELLS = 2**18  # of a table: what its values take is no longer little beside what else a fit takes
 Grown = TypeVar("Grown")
 
 
@@ -89,7 +91,7 @@ class TreeModel(Saved, Targeted, CanReport, Exportable, BaseEstimator):
         """Read, resolve, code, grow, keep. `by_row` is what else is given for each row."""
         self._check_params()
         reading = self._read_table(X, y, sample_weight, **by_row)
-        self._learn_from(reading, *self._code(reading), before)
+        self._learn_from(reading, *self._code(reading, self._n_trees_at_once()), before)
 
     def _check_params(self) -> None:
         params.check(params.gather(self), self._task)
@@ -114,13 +116,20 @@ class TreeModel(Saved, Targeted, CanReport, Exportable, BaseEstimator):
             return X.read_for(self, y, sample_weight)
         return read_table(self, X, y, sample_weight, classify=self._task == criteria.CLASSIFICATION)
 
-    def _code(self, reading: Reading) -> tuple[Engine, Any]:
+    def _n_trees_at_once(self) -> int:
+        """Count the trees that will be grown at once from the codes, and then no more; 0: that is not known."""
+        return 1
+
+    def _code(self, reading: Reading, n_trees: int = 0) -> tuple[Engine, Any]:
         """Open the engine, and turn the table into its codes."""
         if isinstance(reading.table, StoredTable):
             return reading.table.store.code(reading.table, count_threads(self.n_jobs))
         engine = open_engine(self.engine)
-        max_bins = params.count_bins(params.gather(self)["max_bins"])
-        return engine, engine.code(reading.table, max_bins, count_threads(self.n_jobs), None)
+        given, table = params.gather(self), reading.table
+        may_forget = given["splitter"] == "best" and math.prod(table.X.shape) >= MANY_CELLS
+        n_at_once = n_trees if may_forget else 0
+        max_bins = params.count_bins(given["max_bins"])
+        return engine, engine.code(table, max_bins, count_threads(self.n_jobs), None, n_at_once)
 
     def _keep_schema(self, reading: Reading) -> None:
         """Remember what predictions need to speak the user's language."""

@@ -237,6 +237,9 @@ class RandomForestClassifier(RandomForest, TreeClassifier):
                 "warm_start=False to start anew."
             )
 
+    def _n_trees_at_once(self) -> int:
+        return super()._n_trees_at_once() if self.resampling == ways.BAGGING else 0
+
     def _grow_so_many(self, engine: Engine, coded: Any, reading: Reading, n_trees: int, old: Forest | None) -> Forest:
         if self.resampling == ways.BAGGING:
             return super()._grow_so_many(engine, coded, reading, n_trees, old)

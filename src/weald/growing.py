@@ -29,6 +29,15 @@ class GrowsTrees(HasOutOfBag):
 
     _checkpoint: Checkpoint | None = None  # of the fit that is under way
 
+    def _n_trees_at_once(self) -> int:
+        grows_in_steps = (
+            isinstance(self.n_estimators, str)
+            or self.warm_start
+            or self._checkpoint is not None
+            or progress.listener() is not None
+        )
+        return 0 if grows_in_steps else int(self.n_estimators)
+
     def _grow(self, engine: Engine, coded: Any, reading: Reading, before: Self) -> None:
         """Grow the trees, or those that are still missing; then look at the rows outside the bags."""
         goes_on = self.warm_start and before._is_fitted()

@@ -164,7 +164,7 @@ class GrowsFromKernels(RandomForest):
             self.schema_ = Schema(None, ())
         return sight
 
-    def _code(self, reading: Reading) -> tuple[Engine, Any]:
+    def _code(self, reading: Reading, n_trees: int = 0) -> tuple[Engine, Any]:
         """Compare the samples with prototypes, and turn the values into codes a few columns at a time."""
         engine, n_threads = open_engine(self.engine), count_threads(self.n_jobs)
         table: Any = reading.table.X

@@ -22,6 +22,7 @@ from weald.objects import is_null, numbers_of_objects
 MAX_CLASSES = 65_536
 LOOKED_AT = 1000  # rows in which labels are looked for before all are sorted
 LOOKS = 3
+PART_ROWS = 2**16  # that are looked at together
 
 Column = npt.NDArray[Any]
 
@@ -202,13 +203,34 @@ def _number_classes(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDA
 def number_labels(labels: npt.NDArray[Any], name: str) -> tuple[npt.NDArray[Any], npt.NDArray[np.int32]]:
     """Replace labels by their numbers in sorted order."""
     try:
-        distinct, numbers = _number_few(labels) or np.unique(labels, return_inverse=True)
+        distinct, numbers = _number_whole(labels) or _number_few(labels) or np.unique(labels, return_inverse=True)
     except TypeError as error:
         kinds = sorted({type(label).__name__ for label in labels})
         raise DataTypeError(
             f"{name} mixes labels that cannot be sorted: {', '.join(kinds)}. Give labels of one kind."
         ) from error
-    return distinct, numbers.astype(np.int32).reshape(len(labels))
+    return distinct, numbers.astype(np.int32, copy=False).reshape(len(labels))
+
+
+def _number_whole(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.int32]] | None:
+    """Do the same where labels are whole numbers near one another; None: they are not.
+
+    Nothing is sorted, and rows are looked at some at a time: little memory is needed beside the numbers.
+    """
+    if labels.dtype.kind not in "biu" or len(labels) == 0:
+        return None
+    low, high = int(labels.min()), int(labels.max())
+    if high - low >= MAX_CLASSES or max(-low, high) >= 2**62:
+        return None
+    parts = [slice(begin, begin + PART_ROWS) for begin in range(0, len(labels), PART_ROWS)]
+    is_there = np.zeros(high - low + 1, dtype=bool)
+    for part in parts:
+        is_there[labels[part].astype(np.int64) - low] = True
+    number_of = np.cumsum(is_there, dtype=np.int32) - np.int32(1)
+    numbers = np.empty(len(labels), dtype=np.int32)
+    for part in parts:
+        numbers[part] = number_of[labels[part].astype(np.int64) - low]
+    return (np.flatnonzero(is_there) + low).astype(labels.dtype), numbers
 
 
 def _number_few(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp]] | None:

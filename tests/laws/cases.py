@@ -269,9 +269,9 @@ def probe_rows(table, forest, seed=0, n_rows=40):
     return np.column_stack(columns)
 
 
-def outcome(engine, case, n_threads=1):
-    """Do all that an engine can do; return the results by name."""
-    coded = engine.code(case.table, case.max_bins, n_threads, None)
+def outcome(engine, case, n_threads=1, n_at_once=0):
+    """Do all that an engine can do; return the results by name. It may be told how many trees are grown at once."""
+    coded = engine.code(case.table, case.max_bins, n_threads, None, n_at_once)
     forest = engine.grow(coded, case.growth, case.seed, 0, case.n_trees, n_threads, None)
     rows = probe_rows(case.table, forest)
     found = {

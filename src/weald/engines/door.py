@@ -70,8 +70,12 @@ class Engine(Protocol):
 
     name: str
 
-    def code(self, table: Table, max_bins: int, n_threads: int, watch: Watch | None) -> Any:
-        """Turn a table into codes and ranks, in the engine's own form. `max_bins` 0 keeps every distinct value."""
+    def code(self, table: Table, max_bins: int, n_threads: int, watch: Watch | None, n_trees: int = 0) -> Any:
+        """Turn a table into codes and ranks, in the engine's own form. `max_bins` 0 keeps every distinct value.
+
+        `n_trees` will be grown at once, each cut the best, and then no more; 0: nobody knows. An engine may save memory
+        then, and look into the table once more when the trees are grown.
+        """
 
     def code_blocks(
         self, table: Table, blocks: Iterable[Block], max_bins: int, n_threads: int, watch: Watch | None
@@ -199,7 +203,9 @@ class ReferenceEngine:
 
     name = "reference"
 
-    def code(self, table: Table, max_bins: int, n_threads: int = 1, watch: Watch | None = None) -> reference.Coded:
+    def code(
+        self, table: Table, max_bins: int, n_threads: int = 1, watch: Watch | None = None, n_trees: int = 0
+    ) -> reference.Coded:
         """Turn a table into codes and ranks."""
         weight = np.ones(len(table.target)) if table.weight is None else table.weight
         columns = _dense(table.X).T.tolist()

@@ -61,9 +61,11 @@ class NativeEngine:
         self.core = core
         self.packed_mark: str = core.packed_mark
 
-    def code(self, table: Table, max_bins: int, n_threads: int = 1, watch: Watch | None = None) -> Any:
+    def code(
+        self, table: Table, max_bins: int, n_threads: int = 1, watch: Watch | None = None, n_trees: int = 0
+    ) -> Any:
         """Turn a table into codes and ranks."""
-        return self._code(self._by_column(table.X), table, max_bins, n_threads, watch)
+        return self._code(self._by_column(table.X), table, max_bins, n_threads, watch, n_trees)
 
     def code_blocks(
         self, table: Table, blocks: Iterable[Block], max_bins: int, n_threads: int = 1, watch: Watch | None = None
@@ -90,7 +92,7 @@ class NativeEngine:
         columns: FloatArray = self.core.kernel_columns(*both, **vars(rule), n_threads=n_threads, watch=watch)
         return columns
 
-    def _code(self, X: Any, table: Table, max_bins: int, n_threads: int, watch: Watch | None) -> Any:
+    def _code(self, X: Any, table: Table, max_bins: int, n_threads: int, watch: Watch | None, n_trees: int = 0) -> Any:
         is_classes = table.n_classes > 0
         return self.core.code_table(
             X,
@@ -105,6 +107,7 @@ class NativeEngine:
             watch,
             table.strata,
             table.groups,
+            n_trees,
         )
 
     def rank(
