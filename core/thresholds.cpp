@@ -44,26 +44,30 @@ class ValueFinder {
                       [&](std::size_t rank, std::size_t code) { rows_[code] = codes_.positions[rank]; });
             return;
         }
-        lows_.assign(column.lows.size(), std::numeric_limits<Float>::infinity());
-        highs_.assign(column.lows.size(), -std::numeric_limits<Float>::infinity());
+        constexpr Float kInfinity = std::numeric_limits<Float>::infinity();
+        ranges_.assign(column.lows.size(), {kInfinity, -kInfinity});
         for_codes(column, codes_.n_rows, [&](std::size_t rank, std::size_t code) {
             const Float value = values[codes_.positions[rank]] + Float{0};  // -0.0 becomes 0.0
-            lows_[code] = std::min(lows_[code], value);
-            highs_[code] = std::max(highs_[code], value);
+            Range& range = ranges_[code];
+            range = {std::min(range.low, value), std::max(range.high, value)};
         });
     }
-    Float low(std::size_t code) const { return has_ranges_ ? lows_[code] : one(code); }
-    Float high(std::size_t code) const { return has_ranges_ ? highs_[code] : one(code); }
+    Float low(std::size_t code) const { return has_ranges_ ? ranges_[code].low : one(code); }
+    Float high(std::size_t code) const { return has_ranges_ ? ranges_[code].high : one(code); }
 
   private:
+    struct Range {
+        Float low;
+        Float high;
+    };
+
     Float one(std::size_t code) const { return codes_.source->at<Float>(rows_[code], feature_) + Float{0}; }
 
     const Codes& codes_;
     std::size_t feature_ = 0;
     bool has_ranges_ = false;
     std::vector<std::uint32_t> rows_;  // by code: where its value stands in the table
-    std::vector<Float> lows_;          // by code
-    std::vector<Float> highs_;
+    std::vector<Range> ranges_;        // by code
 };
 
 // Which nodes of a part of the forest wait for a threshold, feature by feature.
