@@ -297,7 +297,7 @@ def test_what_cannot_be_had_is_refused(client):
         on_cluster.RandomForestClassifier().fit(parted[COLUMNS], table["y"])
     with pytest.raises(DataError, match="differ in number"):
         on_cluster.RandomForestClassifier().fit(parted[COLUMNS], partitioned(table, [2, 3])["y"])
-    with pytest.raises(DataError, match=r"Row .* of y"):
+    with pytest.raises(DataError, match=r"Row .* of y .* This is partition [01], counted from 0"):
         on_cluster.RandomForestRegressor().fit(parted[COLUMNS], parted["number"])
 
 

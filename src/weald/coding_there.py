@@ -15,7 +15,7 @@ from weald import coded_parts, cutting, parts
 from weald.cluster import Cluster, n_threads_here
 from weald.coded_parts import Chunk, Highs, pack
 from weald.cutting import Cuts, Outline, light
-from weald.errors import DataError
+from weald.errors import DataError, DataTypeError
 from weald.estimator import unfitted_copy
 from weald.parts import Labels, Part, Rows
 from weald.portions import divide
@@ -137,7 +137,7 @@ class Coding:
     def __init__(self, cluster: Cluster, model: Any, names: Sequence[str], cells: Cells, max_bins: int) -> None:
         self._cluster, self._max_bins = cluster, max_bins
         plain = unfitted_copy(model)
-        own = cluster.submit_each(_read_labels, [(plain, names, of_part) for of_part in cells])
+        own = cluster.submit_each(_read_labels, [(plain, names, of_part, i) for i, of_part in enumerate(cells)])
         self._labels_there = cluster.submit(parts.settle_labels, own)
         tables = cluster.submit_each(_read_part, [(plain, names, of_part, self._labels_there) for of_part in cells])
         self.labels: Labels = cluster.gather(self._labels_there)
@@ -231,8 +231,12 @@ def _spare(workers: dict[str, Any]) -> str | None:
     return has_one[-1] if len(has_one) == len(workers) > 1 else None
 
 
-def _read_labels(model: Any, names: Sequence[str], cells: Sequence[Any]) -> Labels | None:
-    return parts.read_labels(model, make_part(names, cells))
+def _read_labels(model: Any, names: Sequence[str], cells: Sequence[Any], number: int) -> Labels | None:
+    try:
+        return parts.read_labels(model, make_part(names, cells))
+    except (DataError, DataTypeError) as error:
+        message = f"{error} This is partition {number}, counted from 0, and so are its rows."
+        raise type(error)(message) from error
 
 
 def _read_part(model: Any, names: Sequence[str], cells: Sequence[Any], labels: Labels) -> Table | None:
