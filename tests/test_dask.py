@@ -341,11 +341,11 @@ def test_a_worker_that_dies_costs_nothing_but_time():
             assert model.forest_.fingerprint() == expected.forest_.fingerprint()
 
 
-def fit_until_the_first_trees(do):
+def fit_until_the_first_trees(do, **how):
     """Fit for long, and do something when the first trees have come."""
     parted = partitioned(frame(10_000), [2000, 4500, 7500])
     with progress.listening(lambda _: do()):
-        on_cluster.RandomForestClassifier(n_estimators=400, random_state=0).fit(parted[COLUMNS], parted["y"])
+        on_cluster.RandomForestClassifier(n_estimators=400, random_state=0, **how).fit(parted[COLUMNS], parted["y"])
 
 
 def interrupt():
@@ -359,11 +359,15 @@ def wait_until_free(client, seconds=60):
     assert not any(client.processing().values())
 
 
-def test_cancelling_frees_the_cluster(client):
+@pytest.mark.parametrize("oob_score", [False, True])  # then trees are needed by other tasks
+def test_cancelling_frees_the_cluster_and_leaves_what_the_user_has_there(client, oob_score):
+    own = client.scatter("kept")
     with pytest.raises(KeyboardInterrupt):
-        fit_until_the_first_trees(interrupt)
+        fit_until_the_first_trees(interrupt, oob_score=oob_score)
     wait_until_free(client)
     assert not client.run_on_scheduler(lambda dask_scheduler: [k for k in dask_scheduler.tasks if "grow_trees" in k])
+    assert own.key in client.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.tasks))
+    assert own.result() == "kept"
 
 
 def test_a_client_that_is_closed_is_named():

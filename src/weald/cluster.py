@@ -165,10 +165,14 @@ class Cluster:
             self.cancel(list(left.values()))
 
     def cancel(self, futures: Sequence[Any]) -> None:
-        """Let go of what is under way: nobody waits for it any more."""
-        if futures:
-            with contextlib.suppress(Exception):  # the cluster may be gone: what is under way is gone with it
-                self.client.cancel(list(futures), force=True)
+        """Let go of what is under way: nobody waits for it any more.
+
+        Dask drops tasks that nobody wants. To cancel them by name may fail inside the scheduler where others need them,
+        and it then forgets all that this client has, what the user keeps there too.
+        """
+        with contextlib.suppress(Exception):  # the cluster may be gone: what is under way is gone with it
+            for future in futures:
+                future.release()
 
     def _words(self) -> str:
         """Name the workers and what they are doing."""
