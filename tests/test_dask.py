@@ -362,10 +362,12 @@ def wait_until_free(client, seconds=60):
 @pytest.mark.parametrize("oob_score", [False, True])  # then trees are needed by other tasks
 def test_cancelling_frees_the_cluster_and_leaves_what_the_user_has_there(client, oob_score):
     own = client.scatter("kept")
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt) as held:  # notebooks hold it, too, and its traceback what the fit had
         fit_until_the_first_trees(interrupt, oob_score=oob_score)
     wait_until_free(client)
-    assert not client.run_on_scheduler(lambda dask_scheduler: [k for k in dask_scheduler.tasks if "grow_trees" in k])
+    tasks = client.run_on_scheduler(lambda dask_scheduler: [str(key) for key in dask_scheduler.tasks])
+    assert not [key for key in tasks if "grow_trees" in key or "code_part" in key or "read_part" in key]
+    assert held.tb
     assert own.key in client.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.tasks))
     assert own.result() == "kept"
 

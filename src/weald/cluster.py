@@ -11,6 +11,7 @@ and nothing else. Nothing large passes through the client or the scheduler: code
 import asyncio
 import contextlib
 import time
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from queue import Empty, SimpleQueue
@@ -55,6 +56,7 @@ class Cluster:
             raise ClusterError(
                 "There is no Dask client. Start one before you fit: client = dask.distributed.Client()."
             ) from error
+        self._handed_in: list[weakref.ref[Any]] = []  # all futures of a fit
 
     def workers(self) -> dict[str, Any]:
         """Say what the scheduler knows of the workers: their threads and memory."""
@@ -80,7 +82,8 @@ class Cluster:
     def places_of(self, futures: Sequence[Any]) -> list[str | None]:
         """Name a worker that has each result; None: it is not there yet, or lost."""
         try:
-            has = self.client.who_has(list(futures))
+            keys = [future.key for future in futures]
+            has = self.client.sync(self.client.scheduler.who_has, keys=keys, callback_timeout=PATIENCE)
         except Exception as error:
             raise LostCodesError(f"The scheduler does not answer: {error!r}. Fit again.") from error
         return [next(iter(has.get(future.key, ())), None) for future in futures]
@@ -101,13 +104,16 @@ class Cluster:
     def submit(self, function: Any, *args: Any, priority: float = 0, wish: str | None = None) -> Any:
         """Hand a task in. `wish` names the worker that it suits; any other may take it."""
         place = {} if wish is None else {"workers": [wish], "allow_other_workers": True}
-        return self.client.submit(Steady(function), *args, priority=priority, pure=False, **place)
+        return self._note(self.client.submit(Steady(function), *args, priority=priority, pure=False, **place))
 
     def submit_each(self, function: Any, arguments: Sequence[tuple[Any, ...]], priority: float = 0) -> list[Any]:
         """Hand in a task for each set of arguments: all at once, which takes a third of the time."""
         columns = map(list, zip(*arguments, strict=True))
-        found: list[Any] = self.client.map(Steady(function), *columns, priority=priority, pure=False)
-        return found
+        return [*map(self._note, self.client.map(Steady(function), *columns, priority=priority, pure=False))]
+
+    def compute(self, delayed: Sequence[Any]) -> list[Any]:
+        """Let the workers compute what the user has not computed yet."""
+        return [*map(self._note, self.client.compute(delayed))]
 
     def submit_in_rounds(
         self, join: Callable[..., Any], found: Sequence[Any], *args: Any, priority: float = 0, wish: str | None = None
@@ -127,7 +133,7 @@ class Cluster:
     def send(self, thing: Any) -> Any:
         """Send something from here to all workers, which pass it on among themselves."""
         try:
-            return self.client.scatter(thing, broadcast=True, direct=True, hash=False, timeout=PATIENCE)
+            return self._note(self.client.scatter(thing, broadcast=True, direct=True, hash=False, timeout=PATIENCE))
         except Exception as error:
             raise LostCodesError(f"Codes could not be sent to the workers: {error!r}. Fit again.") from error
 
@@ -147,7 +153,10 @@ class Cluster:
         try:
             while left:
                 ready = _take(done, left)
-                yield from zip(ready, self._results([left.pop(i) for i in ready]), strict=True)
+                found = self._results([left[i] for i in ready])
+                for i in ready:
+                    del left[i]
+                yield from zip(ready, found, strict=True)
                 if ready:
                     alone, last_look = 0.0, time.monotonic()
                     continue
@@ -173,6 +182,16 @@ class Cluster:
         with contextlib.suppress(Exception):  # the cluster may be gone: what is under way is gone with it
             for future in futures:
                 future.release()
+
+    def let_go(self) -> None:
+        """Let go of all that a fit has handed in. The traceback of an error keeps it alive, and notebooks keep that."""
+        alive = [future for future in (reference() for reference in self._handed_in) if future is not None]
+        self.cancel(alive)
+        self._handed_in = []
+
+    def _note(self, future: Any) -> Any:
+        self._handed_in.append(weakref.ref(future))
+        return future
 
     def _words(self) -> str:
         """Name the workers and what they are doing."""

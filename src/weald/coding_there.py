@@ -45,9 +45,9 @@ def partitions(cluster: Cluster, **given: Any) -> tuple[list[str], Cells]:
             "series, or give arrays of the same chunks."
         )
     if all(map(_is_frame, columns.values())):
-        return list(columns), cluster.client.compute(_read_together(*columns.values()))
+        return list(columns), cluster.compute(_read_together(*columns.values()))
     n = _n_partitions(columns["X"])
-    cells = cluster.client.compute([cell for column in columns.values() for cell in _delayed(column)])
+    cells = cluster.compute([cell for column in columns.values() for cell in _delayed(column)])
     return list(columns), list(zip(*(cells[i : i + n] for i in range(0, len(cells), n)), strict=True))
 
 
@@ -262,12 +262,11 @@ def send_table(cluster: Cluster, model: Any, reading: Reading, engine: Any, code
     outline, labels = cuts.outline(), parts.labels_of(table, reading.classes, model.schema_)
     cluster.require_memory(labels, outline.widths)
     narrow = [codes.astype(f"u{width}") for (codes, _, _), width in zip(columns, outline.widths, strict=True)]
-    chunks = [
-        Chunk(min(ROWS_SENT, table.n_rows - i), [pack(codes[i : i + ROWS_SENT]) for codes in narrow])
-        for i in range(0, table.n_rows, ROWS_SENT)
-    ]
     highs = Highs({f: light(columns[f][2]) for f in many}, {f: float(columns[f][1][0]) for f in many})
     rows = Rows(table.target, table.weight, table.groups, table.strata)
-    sent = [cluster.send(chunk) for chunk in chunks]
+    sent = [  # one by one: a chunk that was sent need not stay here
+        cluster.send(Chunk(min(ROWS_SENT, table.n_rows - i), [pack(codes[i : i + ROWS_SENT]) for codes in narrow]))
+        for i in range(0, table.n_rows, ROWS_SENT)
+    ]
     others = [cluster.send(thing) for thing in (cuts, highs, rows, labels)]
     return CodedOnCluster(cluster, labels, outline, (sent, *others))

@@ -19,7 +19,8 @@ class InOnePiece:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what is only kept here: names with an underscore."""
-        return {name: value for name, value in vars(self).items() if not name.startswith("_")}
+        here = list(vars(self).items())  # at once: another thread may add something
+        return {name: value for name, value in here if not name.startswith("_")}
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Say how it is made of one array."""

@@ -30,10 +30,17 @@ def learn(model: Any, before: Any, X: Any, y: Any, sample_weight: Any, **by_row:
     model._check_params()  # noqa: SLF001  (the first step of its fit)
     _refuse_what_has_an_order(model)
     cluster = Cluster()
-    if is_collection(X):
-        _learn_from_partitions(model, before, cluster, X=X, y=y, sample_weight=sample_weight, **by_row)
-        return
-    reading = model._read_table(X, y, sample_weight, **by_row)  # noqa: SLF001
+    try:
+        if is_collection(X):
+            _learn_from_partitions(model, before, cluster, X=X, y=y, sample_weight=sample_weight, **by_row)
+        else:
+            _learn_from_here(model, before, cluster, model._read_table(X, y, sample_weight, **by_row))  # noqa: SLF001
+    except BaseException:
+        cluster.let_go()
+        raise
+
+
+def _learn_from_here(model: Any, before: Any, cluster: Cluster, reading: Reading) -> None:
     if reading.table.targets is not None:
         raise ParameterError("Several targets cannot be had on a cluster yet. Fit one for each, or on one machine.")
     engine, coded = model._code(reading)  # noqa: SLF001
@@ -45,6 +52,7 @@ def learn(model: Any, before: Any, X: Any, y: Any, sample_weight: Any, **by_row:
         try:
             _grow(model, before, Dealer(send_table(cluster, model, reading, engine, coded), model), reading)
         except LostCodesError:
+            cluster.let_go()
             if not times_left:
                 raise
         else:
