@@ -115,8 +115,9 @@ NumpyMatrix<T> to_numpy(std::vector<T> values, std::size_t n_rows, std::size_t n
 }
 
 // Work whose caller looks after Ctrl-C and calls `watch` (None, or a function of the share done).
-inline Work make_work(std::size_t n_threads, const nb::object& watch) {
-    return {n_threads, [watch = watch.ptr()](double share) {
+inline Work make_work(std::size_t n_threads, const nb::object& watch, std::size_t n_seats = 0) {
+    return {n_threads,
+            [watch = watch.ptr()](double share) {
                 const nb::gil_scoped_acquire gil;
                 if (PyErr_CheckSignals() != 0) {
                     throw nb::python_error();
@@ -125,7 +126,8 @@ inline Work make_work(std::size_t n_threads, const nb::object& watch) {
                     const nb::handle callable(watch);
                     callable(share);
                 }
-            }};
+            },
+            n_seats};
 }
 
 }  // namespace weald

@@ -39,7 +39,7 @@ struct SharedTree {
 };
 
 // Grows all trees. Each thread keeps one grower, and its memory, for all its trees; `fill` gives a grower's tree its
-// rows. Where trees do not go evenly into threads, the last ones are grown together.
+// rows. Where trees do not go evenly into threads, or others may help, the last ones are grown together.
 template <class Model, class Fill>
 class Nursery {
   public:
@@ -48,7 +48,7 @@ class Nursery {
           model_(model),
           fill_(fill),
           drawer_(order.codes, order.growth),
-          growers_(order.work.n_threads()),
+          growers_(order.work.n_threads() + order.work.n_helpers()),
           joiner_(order.n_trees) {
         if (order.codes.source && order.growth.random_cuts) {
             throw std::invalid_argument("random cuts need the values of codes, but these were left out");
@@ -56,18 +56,19 @@ class Nursery {
     }
 
     GrownTrees grow() {
-        const std::size_t n_threads = order_.work.n_threads();
-        const bool together =
-            n_threads > 1 && order_.growth.max_leaf_nodes == 0 && order_.codes.n_rows >= 4 * kLeastGiven;
-        const std::size_t left_over = order_.n_trees % n_threads;
-        const std::size_t n_together =
-            together && left_over != 0 ? std::min<std::size_t>(order_.n_trees, left_over + n_threads) : 0;
+        const std::size_t n_together = count_together();
         for (std::size_t i = order_.n_trees; i-- > 0;) {  // the first on top
             tasks_.push([this, i, alone = i < order_.n_trees - n_together](std::size_t thread) {
                 alone ? grow_alone(i, thread) : grow_together(i, thread);
             });
         }
-        tasks_.run(order_.work, [&] { return static_cast<double>(n_done_) / static_cast<double>(order_.n_trees); });
+        tasks_.run(order_.work, [&] { return static_cast<double>(n_done_) / static_cast<double>(order_.n_trees); },
+                   {.prepare = [&](std::size_t helper) { grower_of(helper); },
+                    .clear_up =
+                        [&](std::size_t helper) {
+                            growers_[helper].reset();
+                            trees_of_[helper] = {};
+                        }});
         growers_.clear();  // a large forest may have their memory
         trees_of_.clear();
         GrownTrees grown{.forest = joiner_.finish(order_.work)};
@@ -75,12 +76,26 @@ class Nursery {
         constexpr std::size_t kRowBytes = 64;  // that a grower holds, about
         Freed freed;
         freed.expect(0, order_.n_trees);
-        freed.add(n_threads * order_.codes.n_rows * kRowBytes);
+        freed.add(order_.work.n_threads() * order_.codes.n_rows * kRowBytes);
         return grown;
     }
 
   private:
     using TheGrower = Grower<Model>;
+
+    // The last trees that are grown together: those that do not go evenly into threads, and as many as there are
+    // threads; or all, where somebody may come to help.
+    std::size_t count_together() const {
+        const std::size_t n_threads = order_.work.n_threads();
+        const bool has_helpers = order_.work.n_helpers() != 0;
+        if (order_.growth.max_leaf_nodes != 0 || order_.codes.n_rows < 4 * kLeastGiven ||
+            (n_threads == 1 && !has_helpers)) {
+            return 0;
+        }
+        const std::size_t left_over = order_.n_trees % n_threads;
+        const std::size_t n_last = left_over != 0 ? left_over + n_threads : 0;
+        return has_helpers ? order_.n_trees : std::min<std::size_t>(order_.n_trees, n_last);
+    }
 
     void grow_alone(std::size_t i, std::size_t thread) {
         TheGrower& grower = grower_of(thread);

@@ -25,6 +25,7 @@ LAYERS = [
     "sortable",
     "guide",
     "threads",
+    "seats",
     "tasks",
     "kernels",
     "weights",

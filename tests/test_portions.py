@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from weald.portions import RANKED, bytes_on_a_worker, divide, portion, threads_of_tasks
+from weald.portions import RANKED, bytes_on_a_worker, divide, first_helped, portion
 
 
 @pytest.mark.parametrize(("n_things", "n_pieces"), [(20, 8), (20, 20), (7, 3), (100, 64), (3, 8), (40, 1)])
@@ -32,24 +32,18 @@ def test_tasks_are_smaller_towards_the_end():
 
 
 @pytest.mark.parametrize(
-    ("n_tasks", "seats", "last"),
+    ("n_tasks", "n_threads", "n_helped"),
     [
-        (100, "abcd" * 4, [4, 4, 4, 4]),  # one for each worker: it takes all threads
-        (102, "abcd" * 4, [2, 2, 4, 4, 2, 2]),
-        (10, "aaaa", [2, 2]),
-        (7, "aaaa", [1, 1, 1]),
-        (3, "abab", [1, 2, 1]),  # fewer tasks than threads
-        (8, "abab", [1]),  # all have as many
-        (5, "abc", [1, 1]),  # of one thread each
-        (6, "abb", [1]),
-        (4, "", [1]),  # nobody is there
+        (100, 16, 20),  # the last of each thread, and four more
+        (96, 16, 16),
+        (7, 4, 7),
+        (3, 4, 3),  # fewer tasks than threads
+        (5, 1, 1),
+        (4, 0, 4),  # nobody is there yet
     ],
 )
-def test_the_last_tasks_share_the_threads_that_have_nothing_to_do(n_tasks, seats, last):
-    threads = threads_of_tasks(n_tasks, list(seats))
-    assert len(threads) == n_tasks
-    assert threads[-len(last) :] == last
-    assert set(threads[: -len(last)]) <= {1}
+def test_the_last_tasks_are_helped_by_threads_that_have_nothing_to_do(n_tasks, n_threads, n_helped):
+    assert n_tasks - first_helped(n_tasks, n_threads) == n_helped
 
 
 def test_trees_of_long_tables_have_tasks_of_their_own():

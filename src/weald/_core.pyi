@@ -74,8 +74,10 @@ class Growth:
 
     def __init__(self, criterion: str, max_features: int, max_depth: int, min_samples_split: int, min_samples_leaf: int, min_weight_fraction_leaf: float, min_impurity_decrease: float, max_leaf_nodes: int, bootstrap: bool, n_draws: int, class_weight: str, class_weights: Sequence[float], strata: str, draws: Sequence[int], random_cuts: bool, monotonic: Sequence[int], interaction_groups: Sequence[Sequence[int]], max_interacting: int, feature_weights: Sequence[float], category_penalty: float) -> None: ...
 
-def grow(codes: Codes, growth: Growth, seed: int, first_tree: int, n_trees: int, n_threads: int, watch: object | None) -> dict:
-    """Grow trees; returns their arrays by name."""
+def grow(codes: Codes, growth: Growth, seed: int, first_tree: int, n_trees: int, n_threads: int, watch: object | None, n_seats: int) -> dict:
+    """
+    Grow trees; returns their arrays by name. Of `n_seats` threads, which several calls share, those that have nothing to do help.
+    """
 
 def grow_targets(codes: Codes, said: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_targets: int, n_classes: Sequence[int], growth: Growth, seed: int, first_tree: int, n_trees: int, n_threads: int, watch: object | None) -> tuple:
     """

@@ -28,7 +28,7 @@ from weald.joining import Joining, Trees, join
 from weald.model import Bags, Forest, IntArray
 from weald.params import Growth
 from weald.parts import Labels, Rows
-from weald.portions import divide, portion, threads_of_tasks
+from weald.portions import divide, first_helped, portion
 from weald.progress import Growing
 from weald.prune import prune_forest
 
@@ -45,11 +45,11 @@ def open_here(codes: Codes) -> CodedTable:
 
 
 def grow_trees(
-    codes: Codes, growth: Growth, seed: int, first: int, n_trees: int, ccp_alpha: float, n_threads: int
+    codes: Codes, growth: Growth, seed: int, first: int, n_trees: int, ccp_alpha: float, helped: bool
 ) -> Trees:
-    """Grow some trees on so many threads of the worker, if it has them: the others have tasks of their own."""
-    n_threads = min(n_threads, n_threads_here())
-    forest = NativeEngine().grow(open_here(codes).ranked, growth, seed, first, n_trees, n_threads, None)
+    """Grow some trees on a thread of the worker. If they may be helped, so do its threads that have no task left."""
+    n_seats = n_threads_here() if helped else 1
+    forest = NativeEngine().grow_with_help(open_here(codes).ranked, growth, seed, first, n_trees, n_seats)
     return Trees.of(prune_forest(forest, ccp_alpha) if ccp_alpha > 0 else forest)
 
 
@@ -187,23 +187,23 @@ class Dealer:
         """
         seats = self.cluster.seats()
         portions = portion(range(first, first + n_trees), self.coded.labels.n_rows, self.n_threads * TASKS_PER_THREAD)
-        threads = threads_of_tasks(len(portions), seats)
+        helped = first_helped(len(portions), len(seats))
         wishes = cycle(seats or [None])
         dealt: list[tuple[Any, range]] = []
         try:
-            for i, (trees, n_threads, wish) in enumerate(zip(portions, threads, wishes, strict=False)):
+            for i, (trees, wish) in enumerate(zip(portions, wishes, strict=False)):
                 if i == len(seats):
                     self.coded.wait_until_ranked()
                 # Dask takes tasks of one priority in any order, and large ones might come last.
-                dealt.append((self._grow(trees, n_threads, priority=-i / len(portions), wish=wish), trees))
+                dealt.append((self._grow(trees, helped=i >= helped, priority=-i / len(portions), wish=wish), trees))
         except BaseException:
             self.cluster.cancel([task for task, _ in dealt])
             raise
         return dealt
 
-    def _grow(self, trees: range, n_threads: int, priority: float, wish: str | None) -> Any:
+    def _grow(self, trees: range, *, helped: bool, priority: float, wish: str | None) -> Any:
         model = self.model
-        what = (model.growth_, model.seed_, trees[0], len(trees), model.ccp_alpha, n_threads)
+        what = (model.growth_, model.seed_, trees[0], len(trees), model.ccp_alpha, helped)
         return self.coded.submit(grow_trees, *what, priority=priority, wish=wish)
 
     def _draw(self, named: Sequence[tuple[Bags | None, int, int]]) -> Any:

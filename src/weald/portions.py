@@ -1,7 +1,7 @@
 """How much a worker is given: trees by the task, and the memory that they need.
 
 portion              trees -> the tasks that grow them, smaller ones towards the end
-threads_of_tasks     how many threads of a worker each of them takes
+first_helped         from which of them on threads that have nothing to do help others
 divide               things -> pieces of neighbours
 bytes_on_a_worker    how much memory a worker needs: an estimate beforehand
 """
@@ -34,14 +34,12 @@ def portion(trees: range, n_rows: int, n_tasks: int) -> list[range]:
     return portions
 
 
-def threads_of_tasks(n_tasks: int, seats: Sequence[str]) -> list[int]:
-    """Say how many threads each task takes: one, but for the last ones, of which there are fewer than seats.
+def first_helped(n_tasks: int, n_threads: int) -> int:
+    """Say from which task on others may help: the last for each thread, and those that do not come out even.
 
-    They share the threads that would have nothing to do. Seats name a worker for each of its threads; tasks take them
-    in turns.
+    Before them everybody has a task of their own, and a tree that several threads grow takes a little longer in all.
     """
-    last = list(seats[: n_tasks % len(seats)]) if seats else []
-    return [1] * (n_tasks - len(last)) + [seats.count(worker) // last.count(worker) for worker in last]
+    return max(0, n_tasks - n_threads - n_tasks % n_threads) if n_threads else 0
 
 
 def _trees_that_have(rows: int, n_rows: int) -> int:

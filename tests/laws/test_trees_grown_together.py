@@ -1,9 +1,13 @@
 """Where trees do not go evenly into threads, several threads grow one tree: the forest is the same."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
 import weald
+from weald import params
+from weald.engines.native import NativeEngine
 
 N_ROWS = 45_000  # enough for subtrees to be given away
 
@@ -40,6 +44,35 @@ def test_categories_do_not_change_that(table):
     together = weald.RandomForestRegressor(n_jobs=3, **given).fit(np.column_stack([X, labels]), y).forest_
     assert (alone.flags & 2).any()
     assert together.fingerprint() == alone.fingerprint()
+
+
+def coded_table(table, model, y):
+    """Code a table as a worker of a cluster has it, for calls that share it."""
+    reading = model._read_table(table[0], y, None, groups=None, stratify=None)
+    _, coded = model._code(reading)
+    return coded, params.resolve(params.gather(model), reading.table, reading.classes, None)
+
+
+@pytest.mark.parametrize("n_seats", [2, 3, 9])
+@pytest.mark.parametrize("task", ["two classes", "numbers"])
+def test_calls_that_share_threads_grow_the_same_trees(table, task, n_seats):
+    kind, y = weald.RandomForestRegressor, table[1]
+    if task == "two classes":
+        kind, y = weald.RandomForestClassifier, table[1] > 1
+    model = kind(n_estimators="auto")
+    coded, growth = coded_table(table, model, y)
+    engine = NativeEngine()
+    with ThreadPoolExecutor(3) as pool:  # fewer than seats, as many, more; and fewer towards the end
+        shared = list(pool.map(lambda tree: engine.grow_with_help(coded, growth, 5, tree, 1, n_seats), range(5)))
+    alone = [engine.grow(coded, growth, 5, tree, 1) for tree in range(5)]
+    assert [forest.fingerprint() for forest in shared] == [forest.fingerprint() for forest in alone]
+
+
+def test_helpers_grow_whole_trees_of_short_tables(table):
+    X, y = (some[:500] for some in table)
+    coded, growth = coded_table((X, y), weald.RandomForestRegressor(n_estimators="auto"), y)
+    alone, shared = (NativeEngine().grow_with_help(coded, growth, 5, 0, 30, n_seats) for n_seats in (1, 4))
+    assert shared.fingerprint() == alone.fingerprint()
 
 
 def test_a_single_tree_is_the_same(table):

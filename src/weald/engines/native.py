@@ -178,7 +178,26 @@ class NativeEngine:
         watch: Watch | None = None,
     ) -> Forest:
         """Grow trees in parallel."""
-        arrays = self.core.grow(coded, self._growth(growth), seed, first_tree, n_trees, n_threads, watch)
+        return self._grow(coded, growth, seed, first_tree, n_trees, n_threads, watch, 0)
+
+    def grow_with_help(
+        self, coded: Any, growth: Growth, seed: int, first_tree: int, n_trees: int, n_seats: int
+    ) -> Forest:
+        """Grow trees on one thread. Several calls share `n_seats`: those that have nothing to do help others."""
+        return self._grow(coded, growth, seed, first_tree, n_trees, 1, None, n_seats)
+
+    def _grow(
+        self,
+        coded: Any,
+        growth: Growth,
+        seed: int,
+        first_tree: int,
+        n_trees: int,
+        n_threads: int,
+        watch: Watch | None,
+        n_seats: int,
+    ) -> Forest:
+        arrays = self.core.grow(coded, self._growth(growth), seed, first_tree, n_trees, n_threads, watch, n_seats)
         origin = Origin(seed, first_tree, n_trees, coded.fingerprint, growth.bags(coded.design))
         return Forest(n_features=coded.n_columns, n_classes=coded.n_classes, **arrays, origins=(origin,))
 
