@@ -75,7 +75,7 @@ def tell_what_was_written(dask_worker):
 
 # What happens -> the tasks that do it, as Dask calls them: without a leading underscore.
 STAGES = {
-    "read labels and values": ("read_labels", "settle_labels", "read_part", "kept"),
+    "read labels and values": ("read_labels", "settle_labels", "read_parts", "kept"),
     "choose a sample": ("survey_part", "settle_survey", "join_rows", "sample_values"),
     "cut columns": ("cut_columns", "join_cuts", "outline", "find_distinct", "join_distinct", "settle_cuts"),
     "code": ("code_part", "find_highs", "join_highs", "join_chunks"),

@@ -91,7 +91,7 @@ def test_many_copies_of_few_rows_are_sampled_like_each_by_itself(tmp_path, monke
         given = [parts.Part(X[i], y[i], None if weight is None else weight[i]) for i in np.split(np.arange(2_000), 4)]
         model = weald.RandomForestClassifier()
         labels = parts.settle_labels([parts.read_labels(model, part) for part in given])
-        tables = [parts.read_part(model, part, labels) for part in given]
+        tables = [parts.read_parts(model, [part], labels) for part in given]
         limit = cutting.NO_LIMIT
         found = [cutting.survey_part(t, labels, 5, limit) for t in tables]
         highest = cutting.settle_survey(found, labels, 5, limit)

@@ -366,7 +366,7 @@ def test_cancelling_frees_the_cluster_and_leaves_what_the_user_has_there(client,
         fit_until_the_first_trees(interrupt, oob_score=oob_score)
     wait_until_free(client)
     tasks = client.run_on_scheduler(lambda dask_scheduler: [str(key) for key in dask_scheduler.tasks])
-    assert not [key for key in tasks if "grow_trees" in key or "code_part" in key or "read_part" in key]
+    assert not [key for key in tasks if "grow_trees" in key or "code_part" in key or "read_parts" in key]
     assert held.tb
     assert own.key in client.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.tasks))
     assert own.result() == "kept"

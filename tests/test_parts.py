@@ -29,9 +29,10 @@ def frame(n_rows, seed=0):
     return table
 
 
-def code_in_parts(model, given, max_bins, n_blocks=2):
+def code_in_parts(model, given, max_bins, n_blocks=2, n_together=1):
     labels = parts.settle_labels([parts.read_labels(model, part) for part in given])
-    tables = [parts.read_part(model, part, labels) for part in given if not part.is_empty()]
+    there = [part for part in given if not part.is_empty()]
+    tables = [parts.read_parts(model, there[i : i + n_together], labels) for i in range(0, len(there), n_together)]
     for times in (1, 16, cutting.NO_LIMIT):
         limit = cutting.limit_hashes(labels, times)
         surveyed = [cutting.survey_part(t, labels, max_bins, limit) for t in tables]
@@ -54,8 +55,8 @@ def code_in_parts(model, given, max_bins, n_blocks=2):
     return coded_parts.open_table(chunks, cuts, highs, cutting.join_rows(surveyed), labels).ranked, labels
 
 
-def assert_same_codes(model, X, y, weight, given, max_bins):
-    joined, labels = code_in_parts(model, given, max_bins)
+def assert_same_codes(model, X, y, weight, given, max_bins, n_together=1):
+    joined, labels = code_in_parts(model, given, max_bins, n_together=n_together)
     whole = unfitted_copy(model)
     reading = read_table(whole, X, y, weight, classify=labels.n_classes > 0)
     coded = NativeEngine().code(reading.table, max_bins, 1, None)
@@ -74,15 +75,18 @@ def cut(table, ends):
 
 
 @given(
-    st.lists(st.integers(0, 60), max_size=6), st.sampled_from([0, 3, 255]), st.sampled_from(["none", "whole", "any"])
+    st.lists(st.integers(0, 60), max_size=6),
+    st.sampled_from([0, 3, 255]),
+    st.sampled_from(["none", "whole", "any"]),
+    st.sampled_from([1, 2, 7]),
 )
-def test_parts_of_any_length_give_the_codes_of_the_whole(ends, max_bins, weights):
+def test_parts_of_any_length_give_the_codes_of_the_whole(ends, max_bins, weights, n_together):
     table = frame(60)
     rng = np.random.default_rng(1)
     table["w"] = {"none": 1.0, "whole": rng.integers(0, 3, 60), "any": rng.random(60) + 0.01}[weights]
     given = [parts.Part(t[COLUMNS], t["y"], t["w"]) for t in cut(table, sorted(ends))]
     model = weald.RandomForestClassifier()
-    assert_same_codes(model, table[COLUMNS], table["y"], table["w"], given, max_bins)
+    assert_same_codes(model, table[COLUMNS], table["y"], table["w"], given, max_bins, n_together)
 
 
 @pytest.mark.parametrize("weights", ["none", "whole", "any"])
@@ -120,11 +124,12 @@ def test_rows_that_are_all_alike_are_sampled_too(weights):
     assert_same_codes(weald.RandomForestRegressor(), X, y, weight, given, 3)
 
 
-def test_a_column_without_a_value_in_one_part():
+@pytest.mark.parametrize("n_together", [1, 2])
+def test_a_column_without_a_value_in_one_part(n_together):
     table = frame(40)
     table.loc[:19, ["number", "label"]] = None
     given = [parts.Part(t[COLUMNS], t["y"]) for t in cut(table, [20])]
-    assert_same_codes(weald.RandomForestClassifier(), table[COLUMNS], table["y"], None, given, 0)
+    assert_same_codes(weald.RandomForestClassifier(), table[COLUMNS], table["y"], None, given, 0, n_together)
 
 
 def test_parts_that_differ_are_refused():

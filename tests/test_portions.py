@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from weald.portions import RANKED, bytes_on_a_worker, divide, first_helped, portion
+from weald.portions import RANKED, bytes_on_a_worker, divide, first_helped, group_neighbours, portion
 
 
 @pytest.mark.parametrize(("n_things", "n_pieces"), [(20, 8), (20, 20), (7, 3), (100, 64), (3, 8), (40, 1)])
@@ -156,3 +156,25 @@ def test_trees_of_a_task_take_what_was_estimated_or_down_to_half_of_it(kind):
     without_trees = 2 * 32 + 50  # codes of four bytes, as they came and ranked; what stays of ranking
     estimate = bytes_on_a_worker(1 << 17, [4] * 8, 1, classes=kind == "classes") / (1 << 17) - without_trees
     assert estimate / 2 < float(done.stdout) < 1.15 * estimate  # what the allocator has kept from before is not seen
+
+
+@pytest.mark.parametrize(
+    ("places", "seats", "groups"),
+    [
+        ("aaaa", "aa", ["01", "23"]),  # as many as there are threads
+        ("aabb", "ab", ["01", "23"]),
+        ("abab", "ab", ["0", "1", "2", "3"]),  # the order of rows stays
+        ("aaab", "aabb", ["01", "2", "3"]),
+        ("aaa?", "a", ["012", "3"]),  # nobody knows where the last one is
+        ("aa", "b", ["01"]),  # the worker is gone
+    ],
+)
+def test_neighbours_in_one_place_are_taken_together(places, seats, groups):
+    known = [None if place == "?" else place for place in places]
+    found = group_neighbours(known, [10] * len(places), list(seats), 1000)
+    assert found == [[int(i) for i in group] for group in groups]
+
+
+def test_groups_have_rows_and_not_too_many():
+    assert group_neighbours(["a"] * 6, [10, 0, 15, 90, 0, 5], ["a"], 30) == [[0, 2], [3], [5]]
+    assert group_neighbours([], [], [], 30) == []

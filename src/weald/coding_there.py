@@ -18,12 +18,13 @@ from weald.cutting import Cuts, Outline, light
 from weald.errors import DataError, DataTypeError
 from weald.estimator import unfitted_copy
 from weald.parts import Labels, Part, Rows
-from weald.portions import divide
+from weald.portions import divide, group_neighbours
 from weald.table import Reading, Table
 
-COLUMNS_TO_CUT = 4  # that one task takes, at least
+COLUMNS_TO_CUT = 4  # that a worker takes, at least
 MOST_CHUNKS = 64  # in which codes travel
 FIRST = 1  # the priority of short tasks for which all workers wait, while there is other work
+TAKEN_TOGETHER = 1 << 25  # bytes of partitions that are read as one, at most
 ROWS_SENT = 1 << 18  # of a chunk, where the table is here
 
 # -------------------------------------------------------------------------------------------------------- partitions
@@ -139,12 +140,21 @@ class Coding:
         plain = unfitted_copy(model)
         own = cluster.submit_each(_read_labels, [(plain, names, of_part, i) for i, of_part in enumerate(cells)])
         self._labels_there = cluster.submit(parts.settle_labels, own)
-        tables = cluster.submit_each(_read_part, [(plain, names, of_part, self._labels_there) for of_part in cells])
         self.labels: Labels = cluster.gather(self._labels_there)
-        self._tables = [table for table, n_rows in zip(tables, self.labels.by_part, strict=True) if n_rows]
+        neighbours = [[cells[i] for i in group] for group in self._group(cells)]
+        self._tables = cluster.submit_each(
+            _read_parts, [(plain, names, of_parts, self._labels_there) for of_parts in neighbours]
+        )
         self._kept = (
             cluster.submit_each(_kept, [(names, of_part) for of_part in cells]) if self.labels.is_weighted else []
         )
+
+    def _group(self, cells: Cells) -> list[list[int]]:
+        """Put partitions together that follow one another and lie in one place: fewer tasks are sooner done."""
+        # Of a frame all is in one place; of arrays, X is what is large.
+        large = [of_part[0] if isinstance(of_part, tuple) else of_part for of_part in cells]
+        most_rows = TAKEN_TOGETHER // (8 * self.labels.n_features)
+        return group_neighbours(self._cluster.places_of(large), self.labels.by_part, self._cluster.seats(), most_rows)
 
     def code(self, also: Callable[[Any, Any], Any]) -> tuple[CodedOnCluster, Any]:
         """Code the table. What `also` is to be found from its rows and labels is found meanwhile."""
@@ -201,8 +211,10 @@ class Coding:
         columns = []
         if max_bins or not cutting.is_sampled(self.labels, 1):
             sampled = cluster.submit_each(cutting.sample_values, [(table, labels, highest) for table in self._tables])
-            blocks = _blocks(self.labels.n_features, cluster.n_threads)
-            columns = [cluster.submit(cutting.cut_columns, sampled, block, labels, max_bins) for block in blocks]
+            columns = [
+                cluster.submit(cutting.cut_columns, sampled, block, labels, max_bins, wish=place)
+                for place, block in _blocks(self.labels.n_features, cluster.seats())
+            ]
         return cluster.submit(cutting.join_cuts, columns, labels)
 
     def _code(self, cuts: Any) -> list[Any]:
@@ -239,18 +251,21 @@ def _read_labels(model: Any, names: Sequence[str], cells: Sequence[Any], number:
         raise type(error)(message) from error
 
 
-def _read_part(model: Any, names: Sequence[str], cells: Sequence[Any], labels: Labels) -> Table | None:
-    return parts.read_part(model, make_part(names, cells), labels)
+def _read_parts(model: Any, names: Sequence[str], cells: Sequence[Any], labels: Labels) -> Table:
+    return parts.read_parts(model, [make_part(names, of_part) for of_part in cells], labels)
 
 
 def _kept(names: Sequence[str], cells: Sequence[Any]) -> Any:
     return make_part(names, cells).kept()
 
 
-def _blocks(n_features: int, n_threads: int) -> list[list[int]]:
-    """Divide the columns among the threads: some to each, or it would not pay."""
-    n_blocks = max(1, min(n_threads, n_features // COLUMNS_TO_CUT))
-    return [block.tolist() for block in np.array_split(np.arange(n_features), n_blocks)]
+def _blocks(n_features: int, seats: Sequence[str]) -> list[tuple[str | None, list[int]]]:
+    """Divide the columns among threads. Sampled values travel to each worker: it takes some columns, or none."""
+    workers = list(dict.fromkeys(seats))[: max(1, n_features // COLUMNS_TO_CUT)]
+    places: list[str | None] = [name for name in seats if name in workers]
+    del places[n_features:]
+    blocks = np.array_split(np.arange(n_features), max(1, len(places)))
+    return [(place, block.tolist()) for place, block in zip(places or [None], blocks, strict=True)]
 
 
 def send_table(cluster: Cluster, model: Any, reading: Reading, engine: Any, coded: Any) -> CodedOnCluster:

@@ -2,7 +2,7 @@
 
     read_labels     a part       -> Labels: its categories, classes and weights
     settle_labels   all of them  -> Labels of the whole table
-    read_part       a part       -> Table, its classes and categories numbered as those of the whole table
+    read_parts      neighbours   -> Table, its classes and categories numbered as those of the whole table
 
 What a part tells is small. Each step is a pure function: what is lost can be worked out again. `cutting.py` goes on
 from there, then `coded_parts.py`.
@@ -205,26 +205,40 @@ def _join_categories(schemas: Sequence[Schema]) -> tuple[Categories | None, ...]
     return tuple(joined)
 
 
-def read_part(model: TreeModel, part: Part, labels: Labels) -> Table | None:
-    """Read a part in the numbers of the whole table; None: it has no rows that count."""
-    if part.is_empty():
-        return None
-    table = renumber(*read_alone(model, part), labels)
+def read_parts(model: TreeModel, given: Sequence[Part], labels: Labels) -> Table:
+    """Read parts that follow one another as one, in the numbers of the whole table. They have rows that count."""
+    tables = [renumber(*read_alone(model, part), labels) for part in given]
+    rows = Rows.join(
+        [
+            Rows(
+                table.target,
+                table.weight,
+                _number(part.labels_of("groups"), labels.groups),
+                _number(part.labels_of("stratify"), labels.stratify),
+            )
+            for part, table in zip(given, tables, strict=True)
+        ]
+    )
     return replace(
-        table,
-        X=_by_column(table.X),
-        groups=_number(part.labels_of("groups"), labels.groups),
-        strata=_number(part.labels_of("stratify"), labels.stratify),
+        tables[0],
+        X=_by_column([table.X for table in tables]),
+        target=rows.target,
+        weight=rows.weight,
+        groups=rows.groups,
+        strata=rows.strata,
     )
 
 
-def _by_column(X: npt.NDArray[Any], n_rows: int = 1024) -> npt.NDArray[Any]:
+def _by_column(pieces: Sequence[npt.NDArray[Any]], n_rows: int = 1024) -> npt.NDArray[Any]:
     """Store columns one behind the other, since they are coded one by one. Some rows at a time stay in the cache."""
-    if X.flags.f_contiguous:
-        return X
-    columns = np.empty(X.shape[::-1], dtype=X.dtype)
-    for i in range(0, len(X), n_rows):
-        columns[:, i : i + n_rows] = X[i : i + n_rows].T
+    if len(pieces) == 1 and pieces[0].flags.f_contiguous:
+        return pieces[0]
+    ends = np.cumsum([len(X) for X in pieces]).tolist()
+    columns = np.empty((pieces[0].shape[1], ends[-1]), dtype=np.result_type(*pieces))
+    for X, end in zip(pieces, ends, strict=True):
+        begin = end - len(X)
+        for i in range(0, len(X), n_rows):
+            columns[:, begin + i : begin + min(i + n_rows, len(X))] = X[i : i + n_rows].T
     return columns.T
 
 

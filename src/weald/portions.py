@@ -3,9 +3,11 @@
 portion              trees -> the tasks that grow them, smaller ones towards the end
 first_helped         from which of them on threads that have nothing to do help others
 divide               things -> pieces of neighbours
+group_neighbours     partitions -> those that one task takes
 bytes_on_a_worker    how much memory a worker needs: an estimate beforehand
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -51,6 +53,29 @@ def divide(things: Sequence[Any], n: int) -> list[Any]:
     size, n_longer = divmod(len(things), n)
     ends = [i * size + min(i, n_longer) for i in range(n + 1)]
     return [things[begin:end] for begin, end in pairwise(ends) if begin < end]
+
+
+def group_neighbours(
+    places: Sequence[str | None], n_rows: Sequence[int], seats: Sequence[str], most_rows: int
+) -> list[list[int]]:
+    """Group partitions that follow one another and lie in one place, one group for each thread there.
+
+    Partitions without rows are left out. Large ones stay alone, and so does one of which nobody knows where it is.
+    """
+    have_rows = [i for i, n in enumerate(n_rows) if n]
+    in_place = Counter(places[i] for i in have_rows)
+    size = {place: -(-n // max(1, seats.count(place))) if place else 1 for place, n in in_place.items()}
+    groups: list[list[int]] = []
+    n_in_group = 0
+    for i in have_rows:
+        n_in_group += n_rows[i]
+        is_near = bool(groups) and places[i] == places[groups[-1][-1]] and len(groups[-1]) < size[places[i]]
+        if is_near and n_in_group <= most_rows:
+            groups[-1].append(i)
+        else:
+            groups.append([i])
+            n_in_group = n_rows[i]
+    return groups
 
 
 def bytes_on_a_worker(n_rows: int, widths: Sequence[int], n_threads: int, *, classes: bool) -> int:

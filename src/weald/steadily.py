@@ -12,6 +12,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 TRIM, MMAP = -1, -3  # what malloc.h calls M_TRIM_THRESHOLD and M_MMAP_THRESHOLD
@@ -64,7 +65,7 @@ class _Keepers:
         self._lock = threading.RLock()  # things may be found to be gone at any moment, also while it is held
 
     def add(self, n: int) -> None:
-        libc = ctypes.CDLL(None)
+        libc = _libc()
         if not hasattr(libc, "mallopt"):  # not glibc
             return
         with self._lock:
@@ -74,6 +75,11 @@ class _Keepers:
             if self._n == 0:
                 _tell(libc, {what: int(os.environ.get(name, usual)) for what, (name, usual) in DEFAULTS.items()})
                 libc.malloc_trim(0)
+
+
+@cache
+def _libc() -> Any:
+    return ctypes.CDLL(None)
 
 
 def _tell(libc: Any, limits: dict[int, int]) -> None:
