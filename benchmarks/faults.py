@@ -85,7 +85,7 @@ class Faults:
 
     def fit_for_long(self):
         """A fit that is far from its end when something happens."""
-        return self.fit(n_estimators=50 * self.how["n_estimators"])
+        return self.fit(n_estimators=500 * self.how["n_estimators"])
 
     def same(self, model):
         """Compare with the forest of one machine."""

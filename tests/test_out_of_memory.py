@@ -65,7 +65,7 @@ void free(void* old) {
 }
 """
 
-WHEREVER_IT_ENDS = """
+START = """
 import ctypes, sys
 import numpy as np
 import weald
@@ -73,62 +73,48 @@ import weald
 memory = ctypes.CDLL(sys.argv[1])
 X = np.random.default_rng(0).normal(size=(600, 6))
 
-def fit(kind):
-    if kind == "numbers":
-        return weald.RandomForestRegressor(5, random_state=0, n_jobs=1).fit(X, X[:, 0])
-    return weald.RandomForestClassifier(20, random_state=0, n_jobs=1, oob_score=True).fit(X, X[:, 0] > 0)
-
-for kind in ("numbers", "classes"):
-    memory.end_after(10**9)
-    wanted = fit(kind).forest_.fingerprint()
-    n_allocations = memory.count()
-    assert n_allocations > 100, n_allocations
+def try_each(refuse, numbers, fit, wanted):
     n_refused = 0
-    for n in (*range(20), *range(20, n_allocations, n_allocations // 40)):
-        memory.end_after(n)
+    for n in numbers:
+        refuse(n)
         try:
-            fitted = fit(kind).forest_.fingerprint()
+            fitted = fit()
         except MemoryError:
             n_refused += 1
         else:
             assert fitted == wanted
-    memory.end_after(-1)
+    refuse(-1)
     assert n_refused > 30, n_refused
-    assert fit(kind).forest_.fingerprint() == wanted
-print("all well")
+    assert fit() == wanted
+    print("as wanted")
 """
 
+WHEREVER_IT_ENDS = """
+def fit_numbers():
+    return weald.RandomForestRegressor(5, random_state=0, n_jobs=1).fit(X, X[:, 0]).forest_.fingerprint()
+
+def fit_classes():
+    forest = weald.RandomForestClassifier(20, random_state=0, n_jobs=1, oob_score=True)
+    return forest.fit(X, X[:, 0] > 0).forest_.fingerprint()
+
+for fit in (fit_numbers, fit_classes):
+    memory.end_after(10**9)
+    wanted = fit()
+    n = memory.count()
+    assert n > 100, n
+    try_each(memory.end_after, (*range(20), *range(20, n, n // 40)), fit, wanted)
+"""
 
 ONE_ARRAY = """
-import ctypes, sys
-import numpy as np
-import weald
-
-memory = ctypes.CDLL(sys.argv[1])
-X = np.random.default_rng(0).normal(size=(600, 6))
 y = np.arange(600) % 5
 
-def fit(kind):
-    return kind(12, random_state=0, n_jobs=2).fit(X, y).forest_.fingerprint()
-
 for kind in (weald.RandomForestRegressor, weald.RandomForestClassifier):
+    fit = lambda: kind(12, random_state=0, n_jobs=2).fit(X, y).forest_.fingerprint()
     memory.refuse_array(10**9)
-    wanted = fit(kind)
-    n_arrays = memory.count_arrays()
-    assert n_arrays > 5, n_arrays
-    n_refused = 0
-    for n in [*range(n_arrays)] * 20:
-        memory.refuse_array(n)
-        try:
-            fitted = fit(kind)
-        except MemoryError:
-            n_refused += 1
-        else:
-            assert fitted == wanted
-    memory.refuse_array(-1)
-    assert n_refused > 30, n_refused
-    assert fit(kind) == wanted
-print("all well")
+    wanted = fit()
+    n = memory.count_arrays()
+    assert n > 5, n
+    try_each(memory.refuse_array, [*range(n)] * 20, fit, wanted)
 """
 
 
@@ -140,7 +126,7 @@ def test_where_memory_ends_a_fit_says_so(tmp_path, script):
     source.write_text(MALLOC)
     subprocess.run([CC, "-O1", "-shared", "-fPIC", "-o", library, source], check=True)
     done = subprocess.run(
-        [sys.executable, "-c", script, library],
+        [sys.executable, "-c", START + script, library],
         env=os.environ | {"LD_PRELOAD": str(library)},
         capture_output=True,
         text=True,
@@ -148,4 +134,4 @@ def test_where_memory_ends_a_fit_says_so(tmp_path, script):
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    assert done.stdout == "all well\n"
+    assert done.stdout == 2 * "as wanted\n"
