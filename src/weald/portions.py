@@ -1,4 +1,4 @@
-"""How much a worker is given: trees by the task, and the memory that they need.
+"""How much a worker is given: trees and partitions by the task, and the memory that they need.
 
 portion              trees -> the tasks that grow them, smaller ones towards the end
 first_helped         from which of them on threads that have nothing to do help others

@@ -178,28 +178,15 @@ class NativeEngine:
         watch: Watch | None = None,
     ) -> Forest:
         """Grow trees in parallel."""
-        return self._grow(coded, growth, seed, first_tree, n_trees, n_threads, watch, 0)
+        arrays = self.core.grow(coded, self._growth(growth), seed, first_tree, n_trees, n_threads, watch, 0)
+        return _forest_of(arrays, coded, growth, seed, first_tree, n_trees)
 
     def grow_with_help(
         self, coded: Any, growth: Growth, seed: int, first_tree: int, n_trees: int, n_seats: int
     ) -> Forest:
         """Grow trees on one thread. Several calls share `n_seats`: those that have nothing to do help others."""
-        return self._grow(coded, growth, seed, first_tree, n_trees, 1, None, n_seats)
-
-    def _grow(
-        self,
-        coded: Any,
-        growth: Growth,
-        seed: int,
-        first_tree: int,
-        n_trees: int,
-        n_threads: int,
-        watch: Watch | None,
-        n_seats: int,
-    ) -> Forest:
-        arrays = self.core.grow(coded, self._growth(growth), seed, first_tree, n_trees, n_threads, watch, n_seats)
-        origin = Origin(seed, first_tree, n_trees, coded.fingerprint, growth.bags(coded.design))
-        return Forest(n_features=coded.n_columns, n_classes=coded.n_classes, **arrays, origins=(origin,))
+        arrays = self.core.grow(coded, self._growth(growth), seed, first_tree, n_trees, 1, None, n_seats)
+        return _forest_of(arrays, coded, growth, seed, first_tree, n_trees)
 
     def grow_targets(
         self,
@@ -511,6 +498,11 @@ class NativeEngine:
             predictor = self.core.Predictor(forest.n_features, forest.n_classes, vars(forest))
             vars(forest)[key] = predictor
         return predictor
+
+
+def _forest_of(arrays: Any, coded: Any, growth: Growth, seed: int, first_tree: int, n_trees: int) -> Forest:
+    origin = Origin(seed, first_tree, n_trees, coded.fingerprint, growth.bags(coded.design))
+    return Forest(n_features=coded.n_columns, n_classes=coded.n_classes, **arrays, origins=(origin,))
 
 
 def row_blocks(X: Any) -> list[tuple[int, int]]:
