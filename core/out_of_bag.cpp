@@ -10,10 +10,11 @@ namespace weald {
 
 namespace {
 
-constexpr std::size_t kBlockBytes = std::size_t{2} << 20;  // keys and sums of a task's rows, at most
+constexpr std::size_t kBlockBytes = std::size_t{4} << 20;  // keys and sums of a task's rows, at most
 constexpr std::size_t kLeastRows = 64;                     // of a task
 constexpr std::size_t kFewSteps = 16384;                   // rows x trees below which threads are not worth starting
 constexpr std::size_t kLine = 64;                          // bytes that the cache fetches at once
+constexpr std::size_t kShortRow = 512;                     // bytes of keys: a walk asks for most lines of it
 
 template <class Node>
 class OutOfBagWalk {
@@ -53,6 +54,7 @@ class OutOfBagWalk {
     template <With kWith>
     void add_with(std::size_t begin, std::size_t end, std::span<const Key> keys) const {
         const std::size_t n_rows = end - begin, width = forest_.width(), n_keys = reader_.n_keys();
+        const std::size_t n_fetched = n_keys * sizeof(Key) <= kShortRow ? n_keys : 0;
         const std::span<double> sums = std::span(votes_.sums).subspan(begin * width, n_rows * width);
         const std::span<std::uint32_t> n_trees = std::span(votes_.n_trees).subspan(begin, n_rows);
         ErrorCurve::Part part = votes_.curve.begin(begin, sums, n_trees);
@@ -66,6 +68,7 @@ class OutOfBagWalk {
                 std::array<const Key*, kLanes> rows;
                 for (std::size_t lane = 0; lane < kLanes; ++lane) {
                     rows[lane] = keys.data() + places[first + lane] * n_keys;
+                    fetch(keys.subspan(places[std::min(first + kLanes, n) + lane] * n_keys, n_fetched));  // the next
                 }
                 const Slots at = walk_rows<kWith>(nodes.data(), rows, ways_);
                 for (const std::uint64_t slot : at) {
@@ -95,8 +98,9 @@ class OutOfBagWalk {
         return n;
     }
 
-    static void fetch(std::span<const Node> nodes) {
-        const auto bytes = std::as_bytes(nodes);
+    template <class T>
+    static void fetch(std::span<const T> wanted) {
+        const auto bytes = std::as_bytes(wanted);
         for (std::size_t at = 0; at < bytes.size(); at += kLine) {
             __builtin_prefetch(bytes.data() + at, 0, 2);
         }
