@@ -5,7 +5,7 @@
 It needs weald and nothing of the repository but this folder. By default threads double from one to as many as the
 process may use. Each measurement runs in a process of its own; numbers of threads take turns, and the best of the
 repeats counts. The forests must be the same bit for bit. What the machine itself gains by threads is measured beside
-it: with arithmetic alone, and with reading memory alone.
+it: with arithmetic alone, and with memory alone, read through or here and there.
 """
 
 import functools
@@ -55,8 +55,21 @@ def read_often(n_bytes, large):
         large.sum()
 
 
+def pick_often(n_bytes, large):
+    """Memory here and there: as the codes of a node's rows are picked, from about as much as 1,000,000 x 28 codes."""
+    some = large[: 1 << 23]
+    places = np.random.default_rng(0).integers(len(some), size=1 << 18)
+    picked = np.empty(len(places))
+    for _ in range(n_bytes // picked.nbytes):
+        some.take(places, out=picked, mode="clip")
+
+
 # Jobs without weald -> what does a share of it, and the bytes of the whole.
-LIMITS = {"arithmetic alone": (hash_often, 4 << 30), "reading memory alone": (read_often, 32 << 30)}
+LIMITS = {
+    "arithmetic alone": (hash_often, 4 << 30),
+    "reading memory alone": (read_often, 32 << 30),
+    "picking from memory alone": (pick_often, 4 << 30),
+}
 
 
 def run_limit(limit, n_threads):
@@ -97,9 +110,9 @@ Seconds for {rows:,} rows of {columns} columns ({title}); in brackets, how many 
 
 {table}
 
-{repeats}. The results are the same bit for bit. The last two rows have nothing to do with weald: they hash a small
-block and add up a large array, and show what threads can gain on this machine. Measured with `benchmarks/threads.py` on
-{machine}."""
+{repeats}. The results are the same bit for bit. The last three rows have nothing to do with weald: they hash a small
+block, add up a large array, and pick numbers here and there from an array of 64 MB. They show what threads can gain on
+this machine. Measured with `benchmarks/threads.py` on {machine}."""
 
 
 def main():

@@ -6,6 +6,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <tuple>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "arrays.h"
+#include "by_column.h"
 #include "codes.h"
 #include "cuts.h"
 #include "weighing.h"
@@ -145,6 +147,27 @@ void bind_give_values(Codes& codes, std::size_t feature, const AnyFloats& lows, 
 
 // ---- Cuts
 
+using Columns = nb::ndarray<nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+void bind_store_by_column(const std::vector<Table2D>& given, const Columns& columns) {
+    std::vector<Matrix> pieces;
+    std::size_t n_rows = 0;
+    bool suit = true;
+    for (const Table2D& piece : given) {
+        pieces.push_back(matrix_of(piece));
+        n_rows += pieces.back().n_rows;
+        suit &= pieces.back().n_columns == columns.shape(0);
+    }
+    require(suit && n_rows == columns.shape(1), "the pieces do not suit the columns");
+    const nb::gil_scoped_release release;
+    if (columns.dtype() == nb::dtype<double>()) {
+        store_by_column(std::span<const Matrix>(pieces), n_rows, static_cast<double*>(columns.data()));
+    } else {
+        require(columns.dtype() == nb::dtype<float>(), "columns must hold float32 or float64");
+        store_by_column(std::span<const Matrix>(pieces), n_rows, static_cast<float*>(columns.data()));
+    }
+}
+
 NumpyVector<std::uint64_t> bind_hash_values(const Table2D& x, const Vector<std::uint64_t>& targets) {
     const Matrix matrix = matrix_of(x);
     require(targets.size() == matrix.n_rows, "x and targets differ in length");
@@ -218,7 +241,12 @@ nb::list bind_weigh_values(const Table2D& x, const std::vector<std::size_t>& col
 NumpyVector<double> bind_cut_quantiles(const Vector<double>& values, const Vector<std::uint64_t>& weights,
                                        std::uint32_t max_bins) {
     require(values.size() == weights.size() && max_bins > 0, "values and weights differ in length");
-    return to_numpy(cut_quantiles(span_of(values), span_of(weights), max_bins));
+    std::vector<double> starts;
+    {
+        const nb::gil_scoped_release release;
+        starts = cut_quantiles(span_of(values), span_of(weights), max_bins);
+    }
+    return to_numpy(std::move(starts));
 }
 
 Narrow code_narrowly(const Matrix& x, std::size_t column, const AnyFloats& given) {
@@ -308,6 +336,8 @@ void bind_codes(nb::module_& module) {
         "code, whether they are categories).");
     module.def("give_values", &bind_give_values, "codes"_a, "feature"_a, "lows"_a, "highs"_a,
                "Say which are the smallest and the largest value of each code of a feature.");
+    module.def("store_by_column", &bind_store_by_column, "pieces"_a, "columns"_a,
+               "Write the columns of pieces of a table, one below the other, into an array of columns.");
     module.def("hash_values", &bind_hash_values, "x"_a, "targets"_a,
                "Hashes of rows by their values and the bits of their targets.");
     module.def("weigh_values", &bind_weigh_values, "x"_a, "columns"_a, "rows"_a.none(), "lengths"_a.none(),

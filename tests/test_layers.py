@@ -18,6 +18,7 @@ PACKAGE = ROOT / "src" / "weald"
 LAYERS = [
     "cpu",
     "view",
+    "by_column",
     "freed",
     "large_pages",
     "code_room",

@@ -145,3 +145,20 @@ def test_no_rows_at_all():
     model = weald.RandomForestClassifier()
     with pytest.raises(DataError, match="no rows"):
         parts.settle_labels([parts.read_labels(model, parts.Part(empty[COLUMNS], empty["y"]))])
+
+
+@pytest.mark.parametrize("n_rows", [(0, 3), (1, 300, 7), (257,), (600, 0)])
+@pytest.mark.parametrize("types", [(np.float32,), (np.float64,), (np.float32, np.float64)])
+def test_pieces_of_a_table_are_stored_column_by_column(n_rows, types):
+    rng = np.random.default_rng(0)
+    pieces = [rng.normal(size=(2 * n, 5)).astype(types[i % len(types)])[::2] for i, n in enumerate(n_rows)]
+    pieces[-1] = np.asfortranarray(pieces[-1])
+    stored = NativeEngine().store_by_column(pieces)
+    assert stored.T.flags.c_contiguous
+    np.testing.assert_array_equal(stored, np.vstack(pieces))
+    assert stored.dtype == np.result_type(*pieces)
+
+
+def test_pieces_that_do_not_suit_one_another_are_not_stored():
+    with pytest.raises(ValueError, match="do not suit the columns"):
+        NativeEngine().store_by_column([np.zeros((3, 2)), np.zeros((3, 1))])

@@ -105,6 +105,11 @@ def give_values(codes: Codes, feature: int, lows: Annotated[NDArray, dict(shape=
     Say which are the smallest and the largest value of each code of a feature.
     """
 
+def store_by_column(pieces: Sequence[Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)]], columns: Annotated[NDArray, dict(shape=(None, None), order='C', device='cpu')]) -> None:
+    """
+    Write the columns of pieces of a table, one below the other, into an array of columns.
+    """
+
 def hash_values(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], targets: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,))]:
     """Hashes of rows by their values and the bits of their targets."""
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from weald.engines.native import NativeEngine
 from weald.errors import DataError, DataTypeError
 from weald.estimator import TreeModel, unfitted_copy
 from weald.model import FloatArray
@@ -229,17 +230,11 @@ def read_parts(model: TreeModel, given: Sequence[Part], labels: Labels) -> Table
     )
 
 
-def _by_column(pieces: Sequence[npt.NDArray[Any]], n_rows: int = 1024) -> npt.NDArray[Any]:
-    """Store columns one behind the other, since they are coded one by one. Some rows at a time stay in the cache."""
+def _by_column(pieces: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    """Store columns one behind the other, since they are coded one by one."""
     if len(pieces) == 1 and pieces[0].flags.f_contiguous:
         return pieces[0]
-    ends = np.cumsum([len(X) for X in pieces]).tolist()
-    columns = np.empty((pieces[0].shape[1], ends[-1]), dtype=np.result_type(*pieces))
-    for X, end in zip(pieces, ends, strict=True):
-        begin = end - len(X)
-        for i in range(0, len(X), n_rows):
-            columns[:, begin + i : begin + min(i + n_rows, len(X))] = X[i : i + n_rows].T
-    return columns.T
+    return NativeEngine().store_by_column(pieces)
 
 
 def renumber(table: Table, classes: npt.NDArray[Any] | None, schema: Schema, labels: Labels) -> Table:

@@ -129,6 +129,12 @@ class NativeEngine:
         """Say which are the smallest and the largest value of each code of a feature."""
         self.core.give_values(coded, feature, lows, highs)
 
+    def store_by_column(self, pieces: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+        """Put pieces of a table below one another, their columns one behind the other."""
+        columns = np.empty((pieces[0].shape[1], sum(map(len, pieces))), dtype=np.result_type(*pieces))
+        self.core.store_by_column(list(pieces), columns)
+        return columns.T
+
     def hash_values(self, X: npt.NDArray[Any], targets: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
         """Hash rows by their values and the bits of their targets: the lowest are the sample of a large table."""
         hashes: npt.NDArray[np.uint64] = self.core.hash_values(X, targets)
