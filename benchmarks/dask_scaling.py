@@ -386,7 +386,7 @@ def main():
         "--calm", action="store_true", help="the last of them also with workers that do not watch themselves"
     )
     parser.add_argument("--peers", action="store_true")
-    parser.add_argument("--block", default="scaling", help="of the page, for --write: scaling, scaling-many or scaling-peers")
+    parser.add_argument("--block", default="scaling", help="of the page, for --write: scaling or scaling-peers")
     parser.add_argument("--peer-trees", type=int, default=10)
     parser.add_argument("--peer-depth", type=int, default=12)
     parser.set_defaults(repeats=1)
