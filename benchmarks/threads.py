@@ -57,8 +57,8 @@ def read_often(n_bytes, large):
 
 def pick_often(n_bytes, large):
     """Memory here and there: as the codes of a node's rows are picked, from about as much as 1,000,000 x 28 codes."""
-    some = large[: 1 << 23]
-    places = np.random.default_rng(0).integers(len(some), size=1 << 18)
+    some = large[: 1 << 23]  # as many lines of the cache as there are places
+    places = np.random.default_rng().integers(len(some), size=1 << 20)  # others in each thread
     picked = np.empty(len(places))
     for _ in range(n_bytes // picked.nbytes):
         some.take(places, out=picked, mode="clip")

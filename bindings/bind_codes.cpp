@@ -336,7 +336,7 @@ void bind_codes(nb::module_& module) {
         "code, whether they are categories).");
     module.def("give_values", &bind_give_values, "codes"_a, "feature"_a, "lows"_a, "highs"_a,
                "Say which are the smallest and the largest value of each code of a feature.");
-    module.def("store_by_column", &bind_store_by_column, "pieces"_a, "columns"_a,
+    module.def("store_by_column", &bind_store_by_column, "pieces"_a, "columns"_a.noconvert(),
                "Write the columns of pieces of a table, one below the other, into an array of columns.");
     module.def("hash_values", &bind_hash_values, "x"_a, "targets"_a,
                "Hashes of rows by their values and the bits of their targets.");

@@ -40,6 +40,19 @@ def test_floats_of_any_stride_pass_without_a_copy(dtype, turn):
     assert np.shares_memory(got, given)
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i4"])
+def test_a_field_of_records_is_read(dtype):
+    records = np.zeros(8, dtype=[("features", dtype, 2), ("out", "f8", 2), ("mark", "u1")])
+    given, y = records["features"], np.arange(8) % 2
+    given[:] = np.arange(16).reshape(8, 2)
+    assert given.strides[0] % given.itemsize
+    forest, same = (weald.RandomForestClassifier(3, random_state=0).fit(table, y) for table in (given, given.copy()))
+    assert forest.forest_.fingerprint() == same.forest_.fingerprint()
+    assert (forest.predict_proba(given) == same.predict_proba(given.copy())).all()
+    with pytest.raises(DataError, match="unevenly"):
+        forest.predict_proba(given, out=records["out"])
+
+
 def test_a_broadcast_array_passes_without_a_copy():
     given = np.broadcast_to(np.array([1.0, 2.0]), (5, 2))
     assert features(given).strides == given.strides

@@ -89,4 +89,6 @@ def room_for(out: Any, shape: tuple[int, ...], dtype: Any) -> npt.NDArray[Any]:
         raise DataError(f"out has shape {out.shape}, but the predictions have {shape}. Give an array of that shape.")
     if not out.flags.writeable:
         raise DataError("out cannot be written to. Give an array that can.")
+    if not out.flags.aligned:
+        raise DataError("out lies unevenly in memory, like a field of records. Give an array of its own.")
     return out

@@ -604,6 +604,7 @@ def _is_plain(model: TreeModel, X: Any) -> bool:
         and X.ndim == 2
         and X.dtype.char in "df"
         and X.dtype.isnative
+        and X.flags.aligned
         and X.shape[0] > 0
         and (X.base is None or (type(X.base) is np.ndarray and X.base.base is None))  # not mapped from a file
         and "forest_" in vars(model)

@@ -330,6 +330,8 @@ def _array_of(X: Any) -> npt.NDArray[Any]:
     _refuse_no_table(array)
     if array.dtype.kind in "iu":
         warn_of_rounding(array, "X")
+    if any(stride % array.itemsize for stride in array.strides):  # a field of records; the core counts in items
+        array = array.copy()
     return array
 
 
