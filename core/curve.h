@@ -27,9 +27,9 @@ struct Truth {
     std::vector<double> numbers;        // by row
     std::vector<std::uint64_t> line;    // by row: length on the line; empty: all one
     int shift = 0;
-    int room = 0;  // what trees say was made smaller by 2^room, so that sums of huge numbers stay finite
 
-    Truth(const Codes& codes, int sums_room) : room(sums_room) {
+    // What trees say was made smaller by 2^room, so that sums of huge numbers stay finite.
+    Truth(const Codes& codes, int room) {
         put_in_place(codes.classes, codes, classes);
         put_in_place(codes.numbers, codes, numbers);
         put_in_place(codes.line, codes, line);
@@ -38,6 +38,8 @@ struct Truth {
             const double center = *low / 2 + *high / 2;
             const double reach = std::max(*high - center, center - *low);
             shift = reach == 0 ? 0 : 29 - frexp_exponent(reach);
+            to_what_is_said_ = PowerOfTwo(-room);
+            to_units_ = PowerOfTwo(shift + room);
         }
     }
 
@@ -53,8 +55,8 @@ struct Truth {
             return said != classes[row];
         }
         constexpr double kMost = 1 << 30;
-        const double difference = std::ldexp(numbers[row], -room) - sums[0] / static_cast<double>(n);
-        const double d = std::min(std::abs(std::ldexp(difference, shift + room)), kMost);
+        const double difference = to_what_is_said_.times(numbers[row]) - sums[0] / static_cast<double>(n);
+        const double d = std::min(std::abs(to_units_.times(difference)), kMost);
         return static_cast<std::uint64_t>(std::rint(d * d));
     }
 
@@ -66,6 +68,9 @@ struct Truth {
             by_row[codes.positions[r]] = by_rank[r];
         }
     }
+
+    PowerOfTwo to_what_is_said_{0};
+    PowerOfTwo to_units_{0};
 };
 
 class ErrorCurve {
