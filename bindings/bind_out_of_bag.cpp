@@ -13,6 +13,7 @@
 #include <span>
 #include <stdexcept>
 #include <tuple>
+#include <variant>
 #include <vector>
 
 #include "arrays.h"
@@ -67,9 +68,42 @@ NumpyVector<std::uint64_t> bind_draw_out_of_bag(const Codes& codes, const std::v
     return to_numpy(std::move(out));
 }
 
+// The trees of a forest in turns: those whose bags are drawn together, and who are packed together.
+class Turns {
+  public:
+    using Given = std::variant<const Packed*, const Portions*>;
+
+    explicit Turns(const Given& given)
+        : whole_(std::holds_alternative<const Packed*>(given) ? &std::get<const Packed*>(given)->forest() : nullptr),
+          portions_(whole_ == nullptr ? &std::get<const Portions*>(given)->packed() : nullptr) {}
+
+    bool is_whole() const { return whole_ != nullptr; }
+    std::size_t n_trees() const { return is_whole() ? whole_->n_trees() : portions_->forest().n_trees(); }
+    std::size_t width() const { return is_whole() ? whole_->width() : portions_->forest().width(); }
+    void require(const Matrix& x) const { (is_whole() ? RowsWanted(*whole_) : RowsWanted(*portions_)).require(x); }
+    std::size_t end_from(std::size_t begin, const Work& work) const {
+        return std::min(begin + kBagsAtOnce, is_whole() ? n_trees() : portions_->end_from(begin, work.n_threads()));
+    }
+
+    // Calls walk(packed forest, trees) for those from begin to end - 1.
+    template <class Walk>
+    void take(std::size_t begin, std::size_t end, Work& work, Walk&& walk) {
+        if (is_whole()) {
+            walk(*whole_, TreeRange{begin, end});
+        } else {
+            walk(portions_->pack_some(begin, end, room_, work), TreeRange{begin, end, begin});
+        }
+    }
+
+  private:
+    const PackedForest* whole_;
+    const PackedPortions* portions_;
+    PackedBuffer room_;
+};
+
 // Goes on from sums and numbers of trees where there are some already: those of earlier trees. With `first_row`, x has
 // only some rows of the table, and the curve only their part of it.
-nb::tuple bind_sum_votes_out_of_bag(const Packed& packed, const Codes& codes, const std::vector<Growth>& growths,
+nb::tuple bind_sum_votes_out_of_bag(const Turns::Given& given, const Codes& codes, const std::vector<Growth>& growths,
                                     const std::vector<TreeOrigin>& origins, const AnyTable& x, bool hard,
                                     const std::optional<Vector<double>>& sums,
                                     const std::optional<Vector<std::uint32_t>>& n_trees, int room,
@@ -77,12 +111,12 @@ nb::tuple bind_sum_votes_out_of_bag(const Packed& packed, const Codes& codes, co
                                     std::optional<std::size_t> first_row,
                                     const std::vector<Vector<std::uint64_t>>& outside) {
     const Matrix matrix = matrix_of(x);
-    const PackedForest& forest = packed.forest();
-    require_rows(forest, matrix);
-    const std::size_t n_sums = matrix.n_rows * forest.width();
+    Turns turns(given);
+    turns.require(matrix);
+    const std::size_t n_sums = matrix.n_rows * turns.width();
     const std::size_t first = first_row.value_or(0);
     const bool all_there = first_row ? first + matrix.n_rows <= codes.n_rows : matrix.n_rows == codes.n_rows;
-    if (!all_there || origins.size() != forest.n_trees() || (sums && sums->size() != n_sums) ||
+    if (!all_there || origins.size() != turns.n_trees() || (sums && sums->size() != n_sums) ||
         (n_trees && n_trees->size() != matrix.n_rows)) {
         throw std::invalid_argument("these are not the rows or the trees that were grown together");
     }
@@ -91,7 +125,8 @@ nb::tuple bind_sum_votes_out_of_bag(const Packed& packed, const Codes& codes, co
     }
     const std::vector<Drawn> trees = drawn_trees(growths, origins);
     const auto suits = [&](const Vector<std::uint64_t>& out) { return out.size() == matrix.n_rows; };
-    if (!outside.empty() && (outside.size() != (trees.size() + kBagsAtOnce - 1) / kBagsAtOnce ||
+    // Bags that were drawn already are those of so many trees at a time, whatever is packed together.
+    if (!outside.empty() && (!turns.is_whole() || outside.size() != (trees.size() + kBagsAtOnce - 1) / kBagsAtOnce ||
                              !std::all_of(outside.begin(), outside.end(), suits))) {
         throw std::invalid_argument("these are not the bags of the trees");
     }
@@ -105,8 +140,8 @@ nb::tuple bind_sum_votes_out_of_bag(const Packed& packed, const Codes& codes, co
     Work work = make_work(n_threads, watch);
     {
         const nb::gil_scoped_release release;
-        for (std::size_t begin = 0; begin < trees.size(); begin += kBagsAtOnce) {
-            const std::size_t end = std::min(begin + kBagsAtOnce, trees.size());
+        for (std::size_t begin = 0, end = 0; begin < trees.size(); begin = end) {
+            end = turns.end_from(begin, work);
             std::vector<std::uint64_t> drawn;
             if (outside.empty()) {
                 drawn = draw_out_of_bag(codes, std::span(trees).subspan(begin, end - begin), work);
@@ -114,10 +149,12 @@ nb::tuple bind_sum_votes_out_of_bag(const Packed& packed, const Codes& codes, co
             const std::span<const std::uint64_t> out =
                 outside.empty() ? std::span<const std::uint64_t>(drawn).subspan(first)
                                 : std::span<const std::uint64_t>(span_of(outside[begin / kBagsAtOnce]));
-            add_votes_out_of_bag(forest, matrix, hard, {begin, end}, out, votes, work);
+            turns.take(begin, end, work, [&](const PackedForest& forest, const TreeRange& range) {
+                add_votes_out_of_bag(forest, matrix, hard, range, out, votes, work);
+            });
         }
     }
-    return nb::make_tuple(to_numpy(std::move(votes.sums), matrix.n_rows, forest.width()),
+    return nb::make_tuple(to_numpy(std::move(votes.sums), matrix.n_rows, turns.width()),
                           to_numpy(std::move(votes.n_trees)), to_numpy(votes.curve.errors()),
                           to_numpy(votes.curve.shares(codes.line_length)), halves_of(votes.curve.totals()),
                           to_numpy(std::vector<std::uint64_t>(votes.curve.seen())), truth.shift);
@@ -127,7 +164,7 @@ nb::tuple bind_sum_votes_out_of_bag(const Packed& packed, const Codes& codes, co
 
 void bind_out_of_bag(nb::module_& module) {
     module.def(
-        "sum_votes_out_of_bag", &bind_sum_votes_out_of_bag, "packed"_a, "codes"_a, "growths"_a, "origins"_a, "x"_a,
+        "sum_votes_out_of_bag", &bind_sum_votes_out_of_bag, "forest"_a, "codes"_a, "growths"_a, "origins"_a, "x"_a,
         "hard"_a, "sums"_a.none(), "n_trees"_a.none(), "room"_a, "n_threads"_a, "watch"_a.none(),
         "first_row"_a.none() = nb::none(), "outside"_a = std::vector<Vector<std::uint64_t>>{},
         "What the trees say of the rows outside their bags, added up in tree order; how many trees spoke of each "

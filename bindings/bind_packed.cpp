@@ -1,4 +1,4 @@
-// A packed forest: made from arrays or found in memory, walked by rows.
+// Packed forests: made from arrays or found in memory, walked by rows.
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -47,7 +47,7 @@ Output output_of(const Predictions& out) {
 void bind_predict(const Packed& packed, const AnyTable& x, bool hard, double total, const Predictions& out,
                   std::size_t n_threads, const nb::object& watch) {
     const Matrix matrix = matrix_of(x);
-    require_rows(packed.forest(), matrix);
+    RowsWanted(packed.forest()).require(matrix);
     if (out.shape(0) != matrix.n_rows || out.shape(1) != packed.forest().width()) {
         throw std::invalid_argument("out is not rows x classes");
     }
@@ -73,7 +73,7 @@ nb::object bind_call(const Packed& packed, const nb::ndarray<nb::ro, nb::device:
         static_cast<const std::byte*>(x.data()), n_rows,   x.shape(is_row ? 0 : 1), is_row ? 0 : x.stride(0) * item,
         x.stride(is_row ? 0 : 1) * item,         is_double};
     const PackedForest& forest = packed.forest();
-    require_rows(forest, matrix);
+    RowsWanted(forest).require(matrix);
     const std::size_t width = forest.width();
     std::vector<double> found(n_rows * width);
     const Output output{reinterpret_cast<std::byte*>(found.data()), static_cast<std::ptrdiff_t>(width * sizeof(double)),
@@ -112,6 +112,11 @@ void bind_packed(nb::module_& module) {
         .def_prop_ro("n_classes", [](const Packed& packed) { return packed.forest().head().n_classes; })
         .def_prop_ro("n_trees", [](const Packed& packed) { return packed.forest().n_trees(); })
         .def_prop_ro("is_large", [](const Packed& packed) { return packed.forest().is_large(); });
+    nb::class_<Portions>(module, "Portions", "A forest that is packed some trees at a time, to be walked once.")
+        .def(nb::init<std::uint32_t, std::uint32_t, const nb::dict&, bool, std::size_t>(), "n_features"_a,
+             "n_classes"_a, "arrays"_a, "small_is_exact"_a, "n_nodes"_a,
+             "Nodes are small if that is exact for the rows that will walk, and they can be. A portion has `n_nodes` "
+             "at the most, or a tree for each thread.");
     module.def("pack_forest", &bind_pack, "n_features"_a, "n_classes"_a, "arrays"_a, "large"_a, "total"_a, "hard"_a,
                "n_threads"_a,
                "Pack a forest with small nodes (exact for rows of floats) or large ones (exact for all); None if it is "

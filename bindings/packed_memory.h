@@ -1,4 +1,8 @@
-// A packed forest and the memory in which it stands.
+// Packed forests and the memory in which they stand.
+//
+//   Packed       all of a forest
+//   Portions     some trees at a time, of a forest that is walked once
+//   RowsWanted   what a table must be like to walk them
 
 #pragma once
 
@@ -13,6 +17,7 @@
 
 #include "arrays.h"
 #include "batch.h"
+#include "forest_dict.h"
 #include "packed.h"
 
 namespace weald {
@@ -51,17 +56,51 @@ class Packed {
     PackedForest forest_;
 };
 
-// Refuses a table that the forest cannot be walked by.
-inline void require_rows(const PackedForest& forest, const Matrix& x) {
-    if (x.n_columns != forest.head().n_features) {
-        throw std::invalid_argument("the table has another number of features than the forest");
+class Portions {
+  public:
+    Portions(std::uint32_t n_features, std::uint32_t n_classes, const nb::dict& arrays, bool small_is_exact,
+             std::size_t n_nodes)
+        : kept_(n_features, n_classes, arrays), packed_(checked(kept_, small_is_exact, n_nodes)) {}
+
+    const PackedPortions& packed() const { return packed_; }
+
+  private:
+    static PackedPortions checked(const KeptForest& kept, bool small_is_exact, std::size_t n_nodes) {
+        const nb::gil_scoped_release release;
+        return {kept.view(), small_is_exact, n_nodes};
     }
-    if (!x.by_row.is_empty() && forest.head().has_categories()) {
-        throw std::invalid_argument("a sparse table has no categories");
+
+    KeptForest kept_;
+    PackedPortions packed_;
+};
+
+// What a table must be like that is to walk a forest.
+struct RowsWanted {
+    std::uint32_t n_features;
+    bool has_categories;
+    bool as_floats;  // for small nodes
+
+    explicit RowsWanted(const PackedForest& forest)
+        : n_features(forest.head().n_features),
+          has_categories(forest.head().has_categories()),
+          as_floats(!forest.is_large()) {}
+    explicit RowsWanted(const PackedPortions& portions)
+        : n_features(portions.forest().n_features),
+          has_categories(portions.forest().category_start.size() > 1),
+          as_floats(portions.small_is_exact()) {}
+
+    // Refuses another table.
+    void require(const Matrix& x) const {
+        if (x.n_columns != n_features) {
+            throw std::invalid_argument("the table has another number of features than the forest");
+        }
+        if (!x.by_row.is_empty() && has_categories) {
+            throw std::invalid_argument("a sparse table has no categories");
+        }
+        if (as_floats && !fits_float(x)) {
+            throw std::invalid_argument("small nodes are for tables of floats");
+        }
     }
-    if (!forest.is_large() && !fits_float(x)) {
-        throw std::invalid_argument("small nodes are for tables of floats");
-    }
-}
+};
 
 }  // namespace weald

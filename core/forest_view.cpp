@@ -61,6 +61,28 @@ void check_tree(const ForestView& forest, std::size_t begin, std::int32_t n_node
 
 }  // namespace
 
+SomeTrees::SomeTrees(const ForestView& forest, std::size_t begin, std::size_t end)
+    : tree_start_(forest.tree_start.begin() + static_cast<std::ptrdiff_t>(begin),
+                  forest.tree_start.begin() + static_cast<std::ptrdiff_t>(end) + 1),
+      view_(forest) {
+    const auto first = static_cast<std::size_t>(tree_start_.front());
+    const std::size_t n = static_cast<std::size_t>(tree_start_.back()) - first;
+    for (std::int64_t& start : tree_start_) {
+        start -= static_cast<std::int64_t>(first);
+    }
+    view_.tree_start = tree_start_;
+    view_.feature = forest.feature.subspan(first, n);
+    view_.threshold = forest.threshold.subspan(first, n);
+    view_.right = forest.right.subspan(first, n);
+    view_.flags = forest.flags.subspan(first, n);
+    if (!forest.value.empty()) {
+        view_.value = forest.value.subspan(first, n);
+    }
+    if (forest.n_classes != 0) {  // a tree has one leaf more than it has splits
+        view_.leaf_start = forest.leaf_start.subspan((first + begin) / 2, (n + end - begin) / 2 + 1);
+    }
+}
+
 void check_forest(const ForestView& forest) {
     const std::size_t n = forest.feature.size();
     require(forest.n_features > 0, "a forest needs features");

@@ -2,8 +2,10 @@
 
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace weald {
 
@@ -24,6 +26,22 @@ struct ForestView {
     std::span<const std::uint32_t> category_sets;
 
     std::size_t n_trees() const { return tree_start.size() - 1; }
+    std::size_t width() const { return n_classes == 0 ? 1 : n_classes; }
+};
+
+// Some trees of a forest. Their leaves and sets keep their numbers: those of classes and categories in the whole
+// forest.
+class SomeTrees {
+  public:
+    SomeTrees(const ForestView& forest, std::size_t begin, std::size_t end);
+    SomeTrees(const SomeTrees&) = delete;
+    SomeTrees& operator=(const SomeTrees&) = delete;
+
+    const ForestView& view() const { return view_; }
+
+  private:
+    std::vector<std::int64_t> tree_start_;
+    ForestView view_;
 };
 
 // Throws std::invalid_argument where the arrays do not make a forest.

@@ -62,7 +62,7 @@ class OutOfBagWalk {
         for (std::size_t t = trees_.begin; t < trees_.end; ++t) {
             work_.check();
             const std::size_t n = find_places(begin, n_rows, t - trees_.begin, places);
-            const std::span<const Node> nodes = forest_.tree<Node>(t);
+            const std::span<const Node> nodes = forest_.tree<Node>(t - trees_.first_packed);
             fetch(nodes);
             for (std::size_t first = 0; first < n; first += kLanes) {
                 std::array<const Key*, kLanes> rows;

@@ -29,6 +29,7 @@ struct OutOfBagVotes {
 struct TreeRange {
     std::size_t begin;
     std::size_t end;
+    std::size_t first_packed = 0;  // number of the first tree of the packed forest
 };
 
 // Adds what the trees, 64 at most, say of rows that are out of bag to their sums; hard: one vote for the commonest

@@ -62,6 +62,10 @@ struct Parts {
     }
 };
 
+// What a buffer is for. Whoever keeps it may look at all of it, so gaps hold zeros; walks, which are done with it soon,
+// do not come there.
+enum class Purpose { kKept, kWalked };
+
 // ---- Where nodes go
 
 class TreeLayout {
@@ -348,7 +352,8 @@ void clear(std::span<std::byte> bytes, Work& work) {
 }
 
 template <class Node>
-PackedBuffer pack(const ForestView& forest, std::span<const double> weights, const Verdict& verdict, Work& work) {
+void pack(const ForestView& forest, std::span<const double> weights, const Verdict& verdict, Purpose purpose,
+          PackedBuffer& buffer, Work& work) {
     const auto columns = Columns::used<Node>(forest);
     const bool of_classes = forest.n_classes != 0;
     const std::size_t n_leaves = (forest.feature.size() + forest.n_trees()) / 2;
@@ -392,9 +397,13 @@ PackedBuffer pack(const ForestView& forest, std::span<const double> weights, con
     head.verdict = verdict;
     const Parts parts(head);
     head.n_bytes = parts.end;
-    PackedBuffer buffer(parts.end);
+    if (purpose == Purpose::kKept) {
+        buffer = PackedBuffer(parts.end);
+        clear(buffer.bytes(), work);
+    } else {
+        buffer.use_again(parts.end);
+    }
     const std::span<std::byte> bytes = buffer.bytes();
-    clear(bytes, work);
     std::memcpy(bytes.data(), &head, sizeof head);
     copy_to<std::uint32_t>(bytes, parts.columns, columns.features);
     copy_to<std::uint64_t>(bytes, parts.roots, roots);
@@ -409,7 +418,12 @@ PackedBuffer pack(const ForestView& forest, std::span<const double> weights, con
     auto* values = reinterpret_cast<double*>(bytes.data() + parts.values);
     const Writer writer{forest, columns, leaves.numbers, values, set_numbers};
     work.run(forest.n_trees(), [&](std::size_t t, std::size_t) { writer.write(t, slots[t], nodes + roots[t]); });
-    return buffer;
+}
+
+void require_forest(const ForestView& forest) {
+    check_forest(forest);
+    require(std::none_of(forest.threshold.begin(), forest.threshold.end(), [](double t) { return t != t; }),
+            "a threshold is not a number");
 }
 
 // ---- Checking
@@ -468,14 +482,37 @@ PackedForest::PackedForest(std::span<const std::byte> buffer)
 
 std::optional<PackedBuffer> pack_forest(const ForestView& forest, std::span<const double> weights, bool large,
                                         const Verdict& verdict, Work& work) {
-    check_forest(forest);
+    require_forest(forest);
     require(weights.empty() || weights.size() == forest.n_trees(), "weights and trees differ in number");
-    require(std::none_of(forest.threshold.begin(), forest.threshold.end(), [](double t) { return t != t; }),
-            "a threshold is not a number");
     if (!can_pack(forest, large)) {
         return std::nullopt;
     }
-    return large ? pack<LargeNode>(forest, weights, verdict, work) : pack<SmallNode>(forest, weights, verdict, work);
+    PackedBuffer buffer;
+    large ? pack<LargeNode>(forest, weights, verdict, Purpose::kKept, buffer, work)
+          : pack<SmallNode>(forest, weights, verdict, Purpose::kKept, buffer, work);
+    return buffer;
+}
+
+PackedPortions::PackedPortions(const ForestView& forest, bool small_is_exact, std::size_t n_nodes)
+    : forest_(forest), small_is_exact_(small_is_exact), n_nodes_(n_nodes) {
+    require_forest(forest);
+}
+
+std::size_t PackedPortions::end_from(std::size_t begin, std::size_t n_threads) const {
+    const auto& starts = forest_.tree_start;
+    std::size_t end = std::min(begin + std::max<std::size_t>(1, n_threads), forest_.n_trees());
+    while (end < forest_.n_trees() && static_cast<std::size_t>(starts[end + 1] - starts[begin]) <= n_nodes_) {
+        ++end;
+    }
+    return end;
+}
+
+PackedForest PackedPortions::pack_some(std::size_t begin, std::size_t end, PackedBuffer& room, Work& work) const {
+    const SomeTrees trees(forest_, begin, end);
+    const bool small = small_is_exact_ && can_pack(trees.view(), false);
+    small ? pack<SmallNode>(trees.view(), {}, {}, Purpose::kWalked, room, work)
+          : pack<LargeNode>(trees.view(), {}, {}, Purpose::kWalked, room, work);
+    return PackedForest(room.bytes());
 }
 
 void check_packed(std::span<const std::byte> buffer) {

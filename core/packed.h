@@ -5,6 +5,7 @@
 //   LargeNode        16 bytes: thresholds as they are, exact for all rows
 //   PackedForest     a view of the buffer; it owns nothing
 //   pack_forest      makes the buffer
+//   PackedPortions   some trees at a time, one after the other in the same memory
 //   check_packed     makes sure that a buffer from elsewhere leads nowhere it should not
 //
 // Siblings stand side by side, so a node keeps the place of the pair and the walk adds 1 for the right child. A node,
@@ -125,7 +126,7 @@ struct PackedHead {
 
 class PackedForest {
   public:
-    // The buffer must have been made by pack_forest, or checked.
+    // The buffer must have been packed here, or checked.
     explicit PackedForest(std::span<const std::byte> buffer);
 
     const PackedHead& head() const { return *head_; }
@@ -161,12 +162,22 @@ class PackedForest {
     CategorySetsView sets_;
 };
 
-// A buffer that begins where a line of the cache does. It has no values yet: whoever makes it writes all of them.
+// A buffer that begins where a line of the cache does. It has no values yet: whoever makes it writes those that are
+// read.
 class PackedBuffer {
   public:
-    explicit PackedBuffer(std::size_t n_bytes) : bytes_(n_bytes) {}
+    explicit PackedBuffer(std::size_t n_bytes = 0) : bytes_(n_bytes) {}
     std::span<std::byte> bytes() { return bytes_; }
     std::span<const std::byte> bytes() const { return bytes_; }
+    // Takes the same memory for something else. What comes next may be a little longer.
+    void use_again(std::size_t n_bytes) {
+        bytes_.clear();
+        if (n_bytes > bytes_.capacity()) {
+            bytes_ = {};
+            bytes_.reserve(n_bytes + n_bytes / 8);
+        }
+        bytes_.resize(n_bytes);
+    }
 
   private:
     LargeVector<std::byte> bytes_;
@@ -176,6 +187,27 @@ class PackedBuffer {
 // std::invalid_argument where the arrays do not make a forest.
 std::optional<PackedBuffer> pack_forest(const ForestView& forest, std::span<const double> weights, bool large,
                                         const Verdict& verdict, Work& work);
+
+// For a forest that is walked once: memory that is new has to be brought by the system, which takes longer than to
+// pack. So some trees are packed at a time, in the same memory. Nodes are small where that is exact and they can be.
+class PackedPortions {
+  public:
+    // Throws std::invalid_argument where the arrays do not make a forest. They must stay.
+    PackedPortions(const ForestView& forest, bool small_is_exact, std::size_t n_nodes);
+
+    const ForestView& forest() const { return forest_; }
+    bool small_is_exact() const { return small_is_exact_; }
+    // The end of the portion that begins with a tree: it has `n_nodes` at the most, unless a tree for each thread has
+    // more.
+    std::size_t end_from(std::size_t begin, std::size_t n_threads) const;
+    // The forest stands in `room`, instead of what was there. Its gaps hold anything: no walk comes there.
+    PackedForest pack_some(std::size_t begin, std::size_t end, PackedBuffer& room, Work& work) const;
+
+  private:
+    ForestView forest_;
+    bool small_is_exact_;
+    std::size_t n_nodes_;
+};
 
 // Throws std::invalid_argument where a walk could leave the buffer or never end.
 void check_packed(std::span<const std::byte> buffer);

@@ -184,6 +184,14 @@ class Packed:
     @property
     def is_large(self) -> bool: ...
 
+class Portions:
+    """A forest that is packed some trees at a time, to be walked once."""
+
+    def __init__(self, n_features: int, n_classes: int, arrays: dict, small_is_exact: bool, n_nodes: int) -> None:
+        """
+        Nodes are small if that is exact for the rows that will walk, and they can be. A portion has `n_nodes` at the most, or a tree for each thread.
+        """
+
 def pack_forest(n_features: int, n_classes: int, arrays: dict, large: bool, total: float, hard: bool, n_threads: int) -> object:
     """
     Pack a forest with small nodes (exact for rows of floats) or large ones (exact for all); None if it is too large for them.
@@ -192,7 +200,7 @@ def pack_forest(n_features: int, n_classes: int, arrays: dict, large: bool, tota
 def fits_float(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)] | SparseTable) -> bool:
     """Whether all values of a table are floats."""
 
-def sum_votes_out_of_bag(packed: Packed, codes: Codes, growths: Sequence[Growth], origins: Sequence[tuple[int, int, int]], x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)] | SparseTable, hard: bool, sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_trees: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, room: int, n_threads: int, watch: object | None, first_row: int | None = None, outside: Sequence[Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)]] = []) -> tuple:
+def sum_votes_out_of_bag(forest: Packed | Portions, codes: Codes, growths: Sequence[Growth], origins: Sequence[tuple[int, int, int]], x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)] | SparseTable, hard: bool, sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_trees: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, room: int, n_threads: int, watch: object | None, first_row: int | None = None, outside: Sequence[Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)]] = []) -> tuple:
     """
     What the trees say of the rows outside their bags, added up in tree order; how many trees spoke of each row; and after each tree the error and the share of the rows that it is known of. Origins are (which growth, seed, tree). Then what the last two are made of: sums of errors in halves, sums of weights, and the shift of errors. `outside` has the bits of draw_out_of_bag for these rows, where they are drawn already.
     """

@@ -1,13 +1,16 @@
 """A packed forest says what the plain walk says, bit for bit, whatever the rows, their type and order, the threads."""
 
 import dataclasses
+from unittest import mock
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 
-from tests.laws.cases import CORES, CRITERIA, NATIVE, REFERENCE, cases, is_of_classes, make_growth, make_table
+from tests.laws.cases import CORES, CRITERIA, NATIVE, REFERENCE, Case, cases, is_of_classes, make_growth, make_table
+from weald.engines import native
 from weald.model import CATEGORICAL
 
 pytestmark = pytest.mark.sanitize
@@ -243,3 +246,151 @@ def test_a_tree_that_is_none_is_not_packed(name, size):
     }
     with pytest.raises(ValueError, match=what):
         NATIVE.core.pack_forest(2, 0, arrays, size == "large", 1.0, False, 1)
+
+
+# --------------------------------------------------------------------------------------------------------- portions
+
+
+def in_portions(n_nodes):
+    """Let trees be packed some at a time: those that have so many nodes, or one for each thread."""
+    return mock.patch.multiple(native, NODES_AT_ONCE=n_nodes, CELLS_PER_NODE=1 << 40)
+
+
+def look_outside(engine, case, voting, n_threads=1, n_before=0):
+    """Grow a forest and let it speak of the rows outside its bags, before anybody has packed it; some trees first."""
+    coded = engine.code(case.table, case.max_bins, 1, None)
+
+    def look(first, n_trees, start):
+        forest = engine.grow(coded, case.growth, case.seed, first, n_trees, 1, None)
+        return engine.sum_votes_out_of_bag(coded, case.growth, forest, case.table.X, voting, n_threads, None, start)
+
+    return look(n_before, case.n_trees - n_before, look(0, n_before, None) if n_before else None)
+
+
+def assert_alike(found, expected):
+    for name, array in expected._asdict().items():
+        np.testing.assert_array_equal(getattr(found, name), array, err_msg=name)
+
+
+@pytest.mark.parametrize("voting", ["soft", "hard"])
+@pytest.mark.parametrize("criterion", CRITERIA)
+@given(data=st.data())
+@settings(max_examples=10)
+def test_trees_that_are_packed_in_portions_say_what_the_definition_says(criterion, voting, data):
+    drawn = data.draw(cases(criterion))
+    case = dataclasses.replace(drawn, n_trees=5, growth=dataclasses.replace(drawn.growth, bootstrap=True))
+    for n_before in (0, 2):
+        expected = look_outside(REFERENCE, case, voting, n_before=n_before)
+        for engine in CORES.values():
+            for n_nodes, n_threads in ((0, 1), (0, 2), (40, 1)):
+                with in_portions(n_nodes):
+                    assert_alike(look_outside(engine, case, voting, n_threads, n_before), expected)
+
+
+@pytest.mark.parametrize("n_nodes", [1 << 20, 2000, 0])
+def test_more_trees_than_bags_are_drawn_at_once(n_nodes):
+    table = make_table(120, NUMBERS, 3, seed=4)
+    case = Case(table, make_growth(table, "gini"), n_trees=70)
+    with in_portions(1 << 40):
+        expected = look_outside(NATIVE, case, "soft", 2)
+    with in_portions(n_nodes):
+        assert_alike(look_outside(NATIVE, case, "soft", 2), expected)
+    forest = NATIVE.grow(NATIVE.code(table, 0, 1, None), case.growth, case.seed, 0, 70, 1, None)
+    assert_alike_in_core(table, case.growth, forest, n_nodes)
+
+
+def assert_alike_in_core(table, growth, forest, n_nodes):
+    """Hold what portions of either size of nodes say against what the packed forest says."""
+    coded, rows, n_trees = NATIVE.code(table, 0, 1, None), table.X.astype(np.float32), forest.n_trees
+    drawn, trees = [NATIVE.core.Growth(**vars(growth))], [(0, *tree) for tree in forest.origins[0].trees()]
+
+    def look(walked):
+        hard, before, room, n_threads, watch = False, (None, None), 0, 2, None
+        return NATIVE.core.sum_votes_out_of_bag(
+            walked, coded, drawn, trees, rows, hard, *before, room, n_threads, watch
+        )
+
+    expected = look(pack(NATIVE, forest, "small"))
+    assert len(expected[2]) == n_trees
+    for small_is_exact in (False, True):
+        made_from = forest.n_features, forest.n_classes, vars(forest)
+        found = look(NATIVE.core.Portions(*made_from, small_is_exact, n_nodes))
+        for array, other in zip(found[:4], expected[:4], strict=True):
+            np.testing.assert_array_equal(array, other)
+
+
+@pytest.mark.parametrize("n_nodes", [0, 500, 1 << 20])
+@pytest.mark.parametrize("n_classes", [0, 2, 5])
+def test_portions_of_large_and_small_nodes_say_what_all_trees_say(n_classes, n_nodes):
+    table = make_table(300, MIXED, n_classes, missing=0.1, seed=3)
+    growth = make_growth(table, "gini" if n_classes else "squared_error")
+    forest = NATIVE.grow(NATIVE.code(table, 0, 1, None), growth, 7, 0, 11, 1, None)
+    assert_alike_in_core(table, growth, forest, n_nodes)
+
+
+def test_a_sparse_table_is_walked_in_portions():
+    table = make_table(200, ("few", "binary", "rounded"), 0, seed=6)
+    growth = make_growth(table, "squared_error")
+    dense = NATIVE.code(table, 0, 1, None)
+    forest = NATIVE.grow(dense, growth, 7, 0, 6, 1, None)
+    found = []
+    for X in (table.X, sparse.csr_array(table.X)):
+        with in_portions(50):
+            fresh = dataclasses.replace(forest)
+            found.append(NATIVE.sum_votes_out_of_bag(dense, growth, fresh, X, "soft", 1, None))
+            assert not is_packed(fresh)
+    assert_alike(*found)
+
+
+def is_packed(forest):
+    return any(name.startswith("_packed") for name in vars(forest))
+
+
+def test_a_forest_that_is_asked_again_is_packed_as_a_whole():
+    table = make_table(200, NUMBERS, 0, seed=5)
+    growth = make_growth(table, "squared_error")
+    coded = NATIVE.code(table, 0, 1, None)
+    forest = NATIVE.grow(coded, growth, 7, 0, 6, 1, None)
+
+    def look():
+        return NATIVE.sum_votes_out_of_bag(coded, growth, forest, table.X, "soft", 1, None)
+
+    with in_portions(100):
+        first = look()
+        assert not is_packed(forest)
+        again = look()
+        assert is_packed(forest)
+    assert_alike(first, again)
+
+
+def test_a_wide_table_is_read_once():
+    table = make_table(50, NUMBERS, 0, seed=5)
+    growth = make_growth(table, "squared_error")
+    coded = NATIVE.code(table, 0, 1, None)
+    forest = NATIVE.grow(coded, growth, 7, 0, 3, 1, None)
+    with mock.patch.multiple(native, NODES_AT_ONCE=0, CELLS_PER_NODE=0.1):
+        NATIVE.sum_votes_out_of_bag(coded, growth, forest, table.X, "soft", 1, None)
+    assert is_packed(forest)
+
+
+def test_portions_are_for_rows_that_suit_them():
+    table = make_table(50, NUMBERS, 2, seed=5)
+    growth = make_growth(table, "gini")
+    coded = NATIVE.code(table, 0, 1, None)
+    forest = NATIVE.grow(coded, growth, 7, 0, 3, 1, None)
+    drawn, trees = [NATIVE.core.Growth(**vars(growth))], [(0, 7, tree) for tree in range(3)]
+
+    def look(X, small_is_exact, outside=()):
+        portions = NATIVE.core.Portions(forest.n_features, 2, vars(forest), small_is_exact, 10)
+        given = (portions, coded, drawn, trees, X, False, None, None, 0, 1, None, None, list(outside))
+        return NATIVE.core.sum_votes_out_of_bag(*given)
+
+    with pytest.raises(ValueError, match="small nodes are for tables of floats"):
+        look(table.X + 1e-12, small_is_exact=True)
+    with pytest.raises(ValueError, match="another number of features"):
+        look(table.X[:, :3], small_is_exact=False)
+    with pytest.raises(ValueError, match="not the bags of the trees"):  # bags that are drawn are those of all trees
+        look(table.X, small_is_exact=False, outside=[np.zeros(50, dtype=np.uint64)])
+    broken = {**vars(forest), "right": np.full_like(forest.right, 99_999)}
+    with pytest.raises(ValueError, match="right child"):
+        NATIVE.core.Portions(forest.n_features, 2, broken, False, 10)

@@ -21,8 +21,8 @@ from weald.targets import Targets
 
 PACKED_SIZES = ("small", "large")  # of nodes
 FEW_ROWS = 4  # that are walked one by one, by nodes that are exact for all
-
-
+NODES_AT_ONCE = 1 << 21  # of trees that are packed together, at least, if they may be walked only once
+CELLS_PER_NODE = 4  # of the table, which is read anew for each portion of trees, at most
 MOST_CELLS = 2**25  # filled cells of a sparse table that are copied at once
 SAMPLE_SIZE = 2**18  # copies of rows from which quantile codes are cut
 
@@ -390,7 +390,7 @@ class NativeEngine:
         before = (start.sums.ravel(), start.n_trees) if start else (None, None)
         rows = self._by_row(X)
         sums, n_trees, errors, shares, *of_rows = self.core.sum_votes_out_of_bag(
-            self._packed_for(forest, X, rows, n_threads),
+            (self._packed_for if outside else self._packed_once)(forest, X, rows, n_threads),  # bags are of all trees
             coded,
             growths,
             trees,
@@ -455,6 +455,17 @@ class NativeEngine:
             if small is not None:
                 return small
         return self._packed(forest, "large", n_threads)
+
+    def _packed_once(self, forest: Forest, X: Any, rows: Any, n_threads: int) -> Any:
+        """Pack a large forest some trees at a time when it is walked for the first time, which may be the last."""
+        knows = vars(forest)
+        first_time = not any(name.startswith(("_packed", "_mapped", "_walked")) for name in tuple(knows))
+        n_nodes = max(NODES_AT_ONCE, X.shape[0] * X.shape[1] // CELLS_PER_NODE)
+        if not first_time or len(forest.feature) <= n_nodes:
+            return self._packed_for(forest, X, rows, n_threads)
+        knows["_walked"] = True
+        small_is_exact = X.shape[0] > FEW_ROWS and self.core.fits_float(rows)
+        return self.core.Portions(forest.n_features, forest.n_classes, knows, small_is_exact, n_nodes)
 
     def _packed(self, forest: Forest, size: str, n_threads: int = 1) -> Any:
         """Pack a forest into one buffer, once; None if it is too large for small nodes."""
