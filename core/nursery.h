@@ -39,7 +39,7 @@ struct SharedTree {
 };
 
 // Grows all trees. Each thread keeps one grower, and its memory, for all its trees; `fill` gives a grower's tree its
-// rows. Where trees do not go evenly into threads, or others may help, the last ones are grown together.
+// rows. Where threads would be done at different times, or others may help, the last trees are grown together.
 template <class Model, class Fill>
 class Nursery {
   public:
@@ -83,8 +83,11 @@ class Nursery {
   private:
     using TheGrower = Grower<Model>;
 
+    static constexpr std::size_t kManyThreads = 4;
+
     // The last trees that are grown together: those that do not go evenly into threads, and as many as there are
-    // threads; or all, where somebody may come to help.
+    // threads; or all, where somebody may come to help. Of many threads the last is done long after the first even with
+    // as many trees each; two or three wait for one another less than it costs to grow trees together.
     std::size_t count_together() const {
         const std::size_t n_threads = order_.work.n_threads();
         const bool has_helpers = order_.work.n_helpers() != 0;
@@ -93,7 +96,7 @@ class Nursery {
             return 0;
         }
         const std::size_t left_over = order_.n_trees % n_threads;
-        const std::size_t n_last = left_over != 0 ? left_over + n_threads : 0;
+        const std::size_t n_last = left_over != 0 || n_threads >= kManyThreads ? left_over + n_threads : 0;
         return has_helpers ? order_.n_trees : std::min<std::size_t>(order_.n_trees, n_last);
     }
 

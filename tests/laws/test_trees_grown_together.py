@@ -1,4 +1,4 @@
-"""Where trees do not go evenly into threads, several threads grow one tree: the forest is the same."""
+"""Where threads would be done at different times, several of them grow one tree: the forest is the same."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -21,7 +21,7 @@ def table():
     return X, signal + rng.normal(size=N_ROWS)
 
 
-@pytest.mark.parametrize("n_trees", [1, 4])
+@pytest.mark.parametrize("n_trees", [1, 4, 8])
 @pytest.mark.parametrize("task", ["two classes", "four classes", "numbers", "weighted bag"])
 def test_threads_do_not_change_the_forest(table, task, n_trees):
     X, number = table
@@ -31,7 +31,7 @@ def test_threads_do_not_change_the_forest(table, task, n_trees):
         y, given["class_weight"] = np.digitize(number, [0, 2]), "balanced_subsample"
     kind = weald.RandomForestRegressor if task == "numbers" else weald.RandomForestClassifier
     alone = kind(n_jobs=1, **given).fit(X, y).forest_
-    for n_jobs in (2, 3):
+    for n_jobs in (2, 3, 4):  # trees that go evenly into many threads, and into two, and not into three
         together = kind(n_jobs=n_jobs, **given).fit(X, y).forest_
         assert together.fingerprint() == alone.fingerprint()
 
