@@ -17,26 +17,41 @@ def forest_of(kind, n_trees=9):
 
 @pytest.mark.parametrize("kind", ["RandomForestClassifier", "RandomForestRegressor"])
 @pytest.mark.parametrize("order", [[0, 1, 2, 3], [3, 2, 1, 0], [1, 3, 0, 2]])
-def test_parts_in_any_order_make_the_forest(kind, order):
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_parts_in_any_order_make_the_forest(kind, order, n_threads):
     forest = forest_of(kind)
     parts = [forest.take(trees) for trees in ([0, 1], [2, 3, 4], [5], [6, 7, 8])]
-    joining = Joining(forest.n_trees)
+    joining = Joining(forest.n_trees, n_threads)
     for number in order:
         joining.add(number, Trees.of(parts[number]))
     joined = joining.forest()
+    joining.close()
     assert joined.fingerprint() == forest.fingerprint()
     assert joined.origins == forest.origins
     assert not any(array.flags.writeable for array in joined._arrays().values())
 
 
-def test_more_nodes_than_expected_find_room():
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_more_nodes_than_expected_find_room(n_threads):
     forest = forest_of("RandomForestClassifier")
     small = forest.take([int(np.argmin(np.diff(forest.tree_start)))])
-    joining = Joining(2)
+    joining = Joining(2, n_threads)
     joining.add(0, Trees.of(small))
     for number in range(9):
         joining.add(1 + number, Trees.of(forest.take([number])))
     assert joining.forest().fingerprint() == small.join(forest).fingerprint()
+    joining.close()
+
+
+def test_what_goes_wrong_on_a_thread_is_told():
+    forest = forest_of("RandomForestClassifier")
+    broken = Trees.of(forest.take([0]))
+    broken.arrays["threshold"] = broken.arrays["threshold"][:-1]
+    joining = Joining(1, 2)
+    joining.add(0, broken)
+    with pytest.raises(ValueError, match="shape mismatch"):
+        joining.forest()
+    joining.close()
 
 
 def small_forest(**how):

@@ -31,9 +31,11 @@ from weald.parts import Labels, Rows
 from weald.portions import divide, first_helped, portion
 from weald.progress import Growing
 from weald.prune import prune_forest
+from weald.threads import count_threads
 
 TASKS_PER_THREAD = 4  # at least: the more, the less is lost with a worker
 BLOCK_BYTES = 1 << 28  # of values that a vote reads
+JOINERS = 4  # threads of the client that put trees in their places, at most
 
 
 Codes = tuple[Sequence[Chunk], Cuts, Highs, Rows, Labels]  # what every task needs to open the table
@@ -230,7 +232,8 @@ class Dealer:
     def _watch(self, tasks: list[Any], told: list[Any], n_trees: int) -> tuple[Forest, list[Errors]]:
         """Wait for trees and the errors of sets of them, and tell how far it is. Workers need not keep what is here."""
         watch, listener = progress.watch_fit(self.model.verbose, n_trees), progress.listener()
-        joining, judged, n_done = Joining(n_trees), Judged(len(told), len(self.blocks)), 0
+        joining = Joining(n_trees, min(count_threads(None), JOINERS))
+        judged, n_done = Judged(len(told), len(self.blocks)), 0
         try:
             for i, thing in self.cluster.each([*tasks, *told]):
                 if i < len(tasks):
@@ -244,10 +247,11 @@ class Dealer:
                     watch(min(n_done / n_trees, 1.0 if judged.is_complete() else 0.99))
                 if listener and i < len(tasks):
                     listener(Growing(n_done, n_trees, judged.error))
+            return joining.forest(), judged.errors
         finally:
+            joining.close()
             if watch:
                 watch.stop()
-        return joining.forest(), judged.errors
 
     def _with_curve(self, said: Any, errors: Sequence[Errors]) -> OutOfBagVotes:
         """Put the names of what was said, and the errors of all rows, into the form of one machine."""

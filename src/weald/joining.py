@@ -11,6 +11,7 @@ more.
 import dataclasses
 import mmap
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -23,7 +24,8 @@ from weald.model import CATEGORICAL, Forest, IntArray, Origin, merge_origins
 Arrays = dict[str, npt.NDArray[Any]]
 
 SPARE = 1.05  # of what is expected: pages that nobody writes to take no memory
-STARTS = ("tree_start", "leaf_start", "category_start")  # on their way: lengths
+# Of each array of starts: what starts there. On their way they are lengths.
+STARTS = {"tree_start": "feature", "leaf_start": "leaf_class", "category_start": "category_sets"}
 OF_SPLITS = ("feature", "threshold", "right", "flags", "decrease")  # the same in all leaves
 WHOLE = ("feature", "right", "size", "leaf_class", "category_sets", *STARTS)
 
@@ -59,6 +61,10 @@ class Trees:
         """How many there are."""
         return len(self.arrays["tree_start"])
 
+    def array(self, name: str) -> npt.NDArray[Any]:
+        """Give an array; weights that were left out are the sizes."""
+        return self.arrays["size"] if name == "weight" and name not in self.arrays else self.arrays[name]
+
     def splits(self) -> IntArray:
         """Give the numbers of the nodes that are no leaves."""
         return np.flatnonzero(np.unpackbits(self.is_leaf, count=self.n_nodes) == 0)
@@ -75,10 +81,15 @@ def _narrow_if_whole(weights: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 class Joining:
-    """A forest of which some trees are there; `n_trees` are expected."""
+    """A forest of which some trees are there; `n_trees` are expected.
 
-    def __init__(self, n_trees: int) -> None:
+    Many may come at the end, when everybody waits for them. So threads fill in what has found its place.
+    """
+
+    def __init__(self, n_trees: int, n_threads: int = 1) -> None:
         self._n_expected, self._n_trees, self._n_parts = n_trees, 0, 0
+        self._pool = ThreadPoolExecutor(n_threads) if n_threads > 1 else None
+        self._filling: list[Future[None]] = []
         self._head: dict[str, Any] = {}
         self._rooms: Arrays = {}
         self._filled: dict[str, int] = {}
@@ -96,27 +107,33 @@ class Joining:
         """Give the forest, all parts of which have come."""
         assert self._n_parts  # noqa: S101  (there are none)
         assert not self._early  # noqa: S101  (a part was never given)
+        self._wait()
         arrays = {name: room[: self._filled[name] + (name in STARTS)] for name, room in self._rooms.items()}
         return Forest(**{**self._head, **arrays, "origins": merge_origins(self._origins)})
+
+    def close(self) -> None:
+        """Let the threads go."""
+        if self._pool:
+            self._pool.shutdown(cancel_futures=True)
 
     def _append(self, trees: Trees) -> None:
         self._head = self._head or trees.head
         self._n_trees += trees.n_trees
         self._origins += trees.head["origins"]
-        n_sets, splits = self._filled.get("category_start", 0), trees.splits()
-        for name, dtype in trees.types.items():
-            array = trees.arrays["size"] if name == "weight" and name not in trees.arrays else trees.arrays[name]
-            there = self._extend(name, dtype, trees.n_nodes if name in OF_SPLITS else len(array))
-            if name in STARTS:
-                np.cumsum(array, out=there[1:])
-                there[1:] += there[0]
-            elif name in OF_SPLITS:
-                there[...] = -1 if name == "feature" else 0
-                there[splits] = array
-            else:
-                there[...] = array
-            if name == "threshold" and n_sets:
-                there[splits[trees.arrays["flags"] & CATEGORICAL != 0]] += n_sets
+        before = {name: self._filled.get(name, 0) for name in trees.types}
+        places = {
+            name: self._extend(name, dtype, trees.n_nodes if name in OF_SPLITS else len(trees.array(name)))
+            for name, dtype in trees.types.items()
+        }
+        if self._pool:
+            self._filling.append(self._pool.submit(_fill, trees, places, before))
+        else:
+            _fill(trees, places, before)
+
+    def _wait(self) -> None:
+        for filled in self._filling:
+            filled.result()
+        self._filling.clear()
 
     def _extend(self, name: str, dtype: np.dtype[Any], length: int) -> npt.NDArray[Any]:
         """Make an array longer: give its new end, and of starts the one before it, too."""
@@ -124,11 +141,29 @@ class Joining:
         end = self._filled[name] = begin + length
         room, first = self._rooms.get(name), int(name in STARTS)
         if room is None or end + first > len(room):
+            self._wait()
             larger = _zeros(first + int(SPARE * end * max(1, self._n_expected / self._n_trees)), dtype)
             if room is not None:
                 larger[: begin + first] = room[: begin + first]
             self._rooms[name] = room = larger
         return room[begin : end + first]
+
+
+def _fill(trees: Trees, places: Arrays, before: dict[str, int]) -> None:
+    """Write trees to their places in a forest; `before` says how much of each array is before them."""
+    splits = trees.splits()
+    for name, there in places.items():
+        array = trees.array(name)
+        if name in STARTS:
+            np.cumsum(array, out=there[1:])
+            there[1:] += before[STARTS[name]]
+        elif name in OF_SPLITS:
+            there[...] = -1 if name == "feature" else 0
+            there[splits] = array
+        else:
+            there[...] = array
+        if name == "threshold" and before["category_start"]:
+            there[splits[trees.arrays["flags"] & CATEGORICAL != 0]] += before["category_start"]
 
 
 def _zeros(length: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
