@@ -12,6 +12,7 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 
 import weald
 from weald import ClusterError, DataError, ParameterError, cluster, coding_there, cutting, progress
@@ -255,18 +256,67 @@ def test_designs_of_bags(client, kwargs, by_row):
     assert_same_out_of_bag(model, local)
 
 
-def test_codes_of_several_values_give_the_same_forest_and_a_warning(client):
+CUT = {
+    "two classes": ("RandomForestClassifier", "y", {}),
+    "hard votes": ("RandomForestClassifier", "y", {"voting": "hard"}),
+    "numbers": ("RandomForestRegressor", "z", {}),
+    "until it has settled": ("RandomForestClassifier", "y", {"n_estimators": "auto", "max_estimators": 96}),
+    "going on": ("RandomForestRegressor", "z", {"warm_start": True}),
+}
+
+
+@pytest.mark.parametrize(("kind", "target", "kwargs"), CUT.values(), ids=CUT)
+@pytest.mark.parametrize("ends", PARTITIONS.values(), ids=PARTITIONS)
+def test_where_codes_stand_for_several_values_trees_say_the_same_of_rows_outside(client, kind, target, kwargs, ends):
+    """Their values may lie on both sides of a cut, if a node has not seen the code."""
     table = frame()
-    parted = partitioned(table, [500])
+    kwargs = {"n_estimators": 6, "random_state": 1, "max_bins": 8, "oob_score": True, **kwargs}
+    local, there, sent = (getattr(weald, kind)(**kwargs) for _ in range(3))
+    sent.set_params(engine="dask")
+    parted = partitioned(table, ends)
+    for n_trees in (6, 9) if "warm_start" in kwargs else [kwargs["n_estimators"]]:
+        for model, data in ((local, table), (there, parted), (sent, table)):
+            model.set_params(n_estimators=n_trees).fit(data[COLUMNS], data[target], data["w"])
+        for model in (there, sent):
+            assert model.forest_.fingerprint() == local.forest_.fingerprint()
+            assert_same_out_of_bag(model, local)
+
+
+def test_a_sparse_table_is_sent_with_its_values(client):
+    rng = np.random.default_rng(2)
+    X = sparse.random_array((900, 12), density=0.3, rng=rng, format="csr")
+    y = np.asarray(X.sum(axis=1)).ravel() + rng.normal(size=900)
     kwargs = {"n_estimators": 6, "random_state": 1, "max_bins": 8, "oob_score": True}
-    local = weald.RandomForestClassifier(**kwargs).fit(table[COLUMNS], table["y"])
-    model = weald.RandomForestClassifier(**kwargs)
-    with pytest.warns(UserWarning, match="take the smallest value of each code"):
-        model.fit(parted[COLUMNS], parted["y"])
-    assert model.forest_.fingerprint() == local.forest_.fingerprint()
-    assert model.oob_error_ == pytest.approx(local.oob_error_, abs=0.05)
-    with pytest.raises(weald.errors.ParameterError, match="stops by the out-of-bag error"):
-        model.set_params(n_estimators="auto").fit(parted[COLUMNS], parted["y"])
+    local = weald.RandomForestRegressor(**kwargs).fit(X, y)
+    sent = weald.RandomForestRegressor(**kwargs, engine="dask").fit(X, y)
+    assert sent.forest_.fingerprint() == local.forest_.fingerprint()
+    assert_same_out_of_bag(sent, local)
+
+
+def test_values_that_are_kept_for_rows_outside_bags_count_as_memory(client, monkeypatch):
+    asked = []
+    require = cluster.Cluster.require_memory
+    monkeypatch.setattr(
+        cluster.Cluster, "require_memory", lambda *args: asked.append(sum(args[3].values())) or require(*args)
+    )
+    table = frame()
+    for data in (table, partitioned(table, [500])):
+        for how in ({}, {"max_bins": 8}, {"max_bins": 8, "oob_score": True}):
+            weald.RandomForestClassifier(3, engine="dask", **how).fit(data[COLUMNS], data["y"])
+    assert asked == [0, 0, len(table)] * 2
+
+
+def count_tables(dask_scheduler):
+    """Count the parts of a table that workers hold as values."""
+    return sum("read_parts" in key and task.state == "memory" for key, task in dask_scheduler.tasks.items())
+
+
+def test_values_leave_the_workers_before_trees_grow(client):
+    held = []
+    parted = partitioned(frame(), [500])
+    with progress.listening(lambda _: held.append(client.run_on_scheduler(count_tables))):
+        on_cluster.RandomForestClassifier(n_estimators=64, random_state=0).fit(parted[COLUMNS], parted["y"])
+    assert held[-1] == 0
 
 
 def test_progress_tells_the_error_so_far(client, capsys):

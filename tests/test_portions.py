@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from weald.portions import RANKED, bytes_on_a_worker, divide, first_helped, group_neighbours, portion
+from weald.portions import RANKED, bytes_on_a_worker, divide, divide_rows, first_helped, group_neighbours, portion
 
 
 @pytest.mark.parametrize(("n_things", "n_pieces"), [(20, 8), (20, 20), (7, 3), (100, 64), (3, 8), (40, 1)])
@@ -178,3 +178,20 @@ def test_neighbours_in_one_place_are_taken_together(places, seats, groups):
 def test_groups_have_rows_and_not_too_many():
     assert group_neighbours(["a"] * 6, [10, 0, 15, 90, 0, 5], ["a"], 30) == [[0, 2], [3], [5]]
     assert group_neighbours([], [], [], 30) == []
+
+
+@pytest.mark.parametrize(
+    ("places", "n_rows", "seats", "blocks"),
+    [
+        ("ab", [10, 10], "ab", ["0:0-10", "1:10-20"]),
+        ("abab", [5, 5, 5, 5], "ab", ["0:0-5 2:10-15", "1:5-10 3:15-20"]),  # each has what lies there
+        ("a", [10], "aa", ["0:0-5", "0:5-10"]),  # a part for two threads
+        ("aab", [2, 2, 8], "ab", ["0:0-2 1:2-4", "2:4-10", "2:10-12"]),  # more than a fair share: others may take it
+        ("?", [4], "", ["0:0-4"]),  # nobody knows where it is, and nobody is there
+        ("ab", [1, 1], "aabb", ["0:0-1", "1:1-2"]),  # fewer rows than threads
+    ],
+)
+def test_rows_are_divided_among_threads_where_they_lie(places, n_rows, seats, blocks):
+    known = [None if place == "?" else place for place in places]
+    found = divide_rows(known, n_rows, list(seats))
+    assert [" ".join(f"{part}:{begin}-{end}" for part, begin, end in block) for block in found] == blocks

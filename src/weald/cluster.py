@@ -12,14 +12,14 @@ import asyncio
 import contextlib
 import time
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from queue import Empty, SimpleQueue
 from typing import Any
 
 from weald.errors import ClusterError
 from weald.parts import Labels
-from weald.portions import bytes_on_a_worker
+from weald.portions import VALUE, bytes_on_a_worker
 from weald.steadily import Steady
 
 PATIENCE = 60.0  # seconds that a fit waits for a worker or the scheduler when there is none
@@ -88,11 +88,12 @@ class Cluster:
             raise LostCodesError(f"The scheduler does not answer: {error!r}. Fit again.") from error
         return [next(iter(has.get(future.key, ())), None) for future in futures]
 
-    def require_memory(self, labels: Labels, widths: Sequence[int]) -> None:
-        """Refuse a table whose codes would not fit each worker, or whose trees would not."""
+    def require_memory(self, labels: Labels, widths: Sequence[int], kept: Mapping[str | None, int]) -> None:
+        """Refuse a table whose codes would not fit each worker, or whose trees would not; `kept`: rows with values."""
         for name, worker in self.workers().items():
             limit = worker.get("memory_limit")
             need = bytes_on_a_worker(labels.n_rows, widths, worker["nthreads"], classes=labels.n_classes > 0)
+            need += VALUE * len(widths) * kept.get(name, 0)
             if limit and need > SHARE_OF_MEMORY * limit:
                 raise ClusterError(
                     f"The codes of {labels.n_rows} rows and {len(widths)} features, and trees that grow, need about "
@@ -130,10 +131,11 @@ class Cluster:
             ]
         return left[0]
 
-    def send(self, thing: Any) -> Any:
-        """Send something from here to all workers, which pass it on among themselves."""
+    def send(self, thing: Any, to: str | None = None) -> Any:
+        """Send something from here to one worker, or to all, which pass it on among themselves."""
+        whom = {"broadcast": True} if to is None else {"workers": [to]}
         try:
-            return self._note(self.client.scatter(thing, broadcast=True, direct=True, hash=False, timeout=PATIENCE))
+            return self._note(self.client.scatter(thing, direct=True, hash=False, timeout=PATIENCE, **whom))
         except Exception as error:
             raise LostCodesError(f"Codes could not be sent to the workers: {error!r}. Fit again.") from error
 

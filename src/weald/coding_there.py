@@ -4,9 +4,16 @@ partitions       Dask collections X, y and others -> what each partition has of 
 Coding           partitions are coded where they lie
 send_table       a table that is here is coded here, and its codes are sent
 CodedOnCluster   what both make
+
+A tree needs codes and nothing else. But what it says of a row outside its bag depends on the row's values: where a code
+stands for several, the cut may lie between them. So where trees are to speak of such rows, parts of the table keep
+their values, each on the worker where it lies.
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -99,15 +106,25 @@ def _delayed(column: Any) -> list[Any]:
 # ------------------------------------------------------------------------------------------------------------- codes
 
 
+@dataclass(frozen=True)
+class KeptPart:
+    """Rows whose values are kept."""
+
+    values: Any  # their name
+    n_rows: int
+    place: str | None
+
+
 class CodedOnCluster:
     """A table as codes: `labels` are here, the codes stay on the workers."""
 
-    def __init__(self, cluster: Cluster, labels: Labels, outline: Outline, codes: tuple[Any, ...]) -> None:
-        self.cluster, self.labels, self.n_cut = cluster, labels, outline.n_cut
+    def __init__(self, cluster: Cluster, labels: Labels, codes: tuple[Any, ...], parts: list[KeptPart]) -> None:
+        self.cluster, self.labels = cluster, labels
         self._codes = codes  # chunks, cuts, highs, rows, labels
         self.rows, self.labels_there = codes[3:]
         self._ranked: list[Any] = []  # what workers were told to rank
         self.kept: list[Any] = []  # of each partition, where rows may weigh nothing: which ones count
+        self.parts = parts  # in their order, where values are wanted that codes do not tell
 
     def submit(self, function: Any, *args: Any, priority: float = 0, wish: str | None = None) -> Any:
         """Hand in a task that needs the table."""
@@ -128,6 +145,19 @@ def _rank_here(chunks: Sequence[Chunk], cuts: Cuts, rows: Rows, labels: Labels) 
     coded_parts.rank_here(chunks, cuts, rows, labels, n_threads_here())
 
 
+def wants_values(model: Any) -> bool:
+    """Say whether trees of a model will speak of rows outside their bags."""
+    return bool(model.oob_score) or isinstance(model.n_estimators, str)
+
+
+def count_kept(parts: Sequence[KeptPart]) -> Counter[str | None]:
+    """Count the rows whose values are kept, by place."""
+    kept: Counter[str | None] = Counter()
+    for part in parts:
+        kept[part.place] += part.n_rows
+    return kept
+
+
 class Coding:
     """A table that is coded where its partitions lie, step by step.
 
@@ -136,12 +166,14 @@ class Coding:
     """
 
     def __init__(self, cluster: Cluster, model: Any, names: Sequence[str], cells: Cells, max_bins: int) -> None:
-        self._cluster, self._max_bins = cluster, max_bins
+        self._cluster, self._max_bins, self._for_values = cluster, max_bins, wants_values(model)
         plain = unfitted_copy(model)
         own = cluster.submit_each(_read_labels, [(plain, names, of_part, i) for i, of_part in enumerate(cells)])
         self._labels_there = cluster.submit(parts.settle_labels, own)
         self.labels: Labels = cluster.gather(self._labels_there)
-        neighbours = [[cells[i] for i in group] for group in self._group(cells)]
+        groups = self._group(cells)
+        self._n_rows = [sum(self.labels.by_part[i] for i in group) for group in groups]  # of each table
+        neighbours = [[cells[i] for i in group] for group in groups]
         self._tables = cluster.submit_each(
             _read_parts, [(plain, names, of_parts, self._labels_there) for of_parts in neighbours]
         )
@@ -160,15 +192,18 @@ class Coding:
         """Code the table. What `also` is to be found from its rows and labels is found meanwhile."""
         cluster = self._cluster
         rows, cuts, chunks, outline, told = self._survey(also)
-        cluster.require_memory(self.labels, outline.widths)
+        places = cluster.places_of(self._tables)
+        kept = self._keep(places) if self._for_values and outline.n_cut else []
+        cluster.require_memory(self.labels, outline.widths, count_kept(kept))
         workers = cluster.workers()
         spare = _spare(workers)
-        found = self._find_highs(chunks, cuts, workers)
+        found = self._find_highs(chunks, cuts, workers, places)
+        self._tables = []  # nobody else needs them
         highs = cluster.submit_in_rounds(coded_parts.join_highs, found, priority=FIRST, wish=spare)
         if len(chunks) > MOST_CHUNKS:
             n = -(-len(chunks) // MOST_CHUNKS)
             chunks = [cluster.submit(coded_parts.join_chunks, chunks[i : i + n]) for i in range(0, len(chunks), n)]
-        table = CodedOnCluster(cluster, self.labels, outline, (chunks, cuts, highs, rows, self._labels_there))
+        table = CodedOnCluster(cluster, self.labels, (chunks, cuts, highs, rows, self._labels_there), kept)
         table.kept = self._kept
         table.rank_early([name for name in workers if name != spare])
         return table, told
@@ -223,10 +258,16 @@ class Coding:
     def _outline(self, cuts: Any) -> Any:
         return self._cluster.submit(cutting.Cuts.outline, cuts, priority=FIRST)
 
-    def _find_highs(self, chunks: Sequence[Any], cuts: Any, workers: dict[str, Any]) -> list[Any]:
+    def _keep(self, places: Sequence[str | None]) -> list[KeptPart]:
+        values = self._cluster.submit_each(_values_of, [(table,) for table in self._tables])
+        return [KeptPart(*part) for part in zip(values, self._n_rows, places, strict=True)]
+
+    def _find_highs(
+        self, chunks: Sequence[Any], cuts: Any, workers: dict[str, Any], places: Sequence[str | None]
+    ) -> list[Any]:
         """Hand in the search for the largest values of codes: one task for each thread, of parts that it has."""
         of_places: dict[str | None, list[int]] = {}
-        for i, place in enumerate(self._cluster.places_of(self._tables)):
+        for i, place in enumerate(places):
             of_places.setdefault(place, []).append(i)
         groups = [
             group
@@ -255,6 +296,10 @@ def _read_parts(model: Any, names: Sequence[str], cells: Sequence[Any], labels: 
     return parts.read_parts(model, [make_part(names, of_part) for of_part in cells], labels)
 
 
+def _values_of(table: Table) -> Any:
+    return table.X
+
+
 def _kept(names: Sequence[str], cells: Sequence[Any]) -> Any:
     return make_part(names, cells).kept()
 
@@ -275,7 +320,8 @@ def send_table(cluster: Cluster, model: Any, reading: Reading, engine: Any, code
     many = frozenset(f for f, (_, lows, highs) in enumerate(columns) if not np.array_equal(lows, highs))
     cuts = Cuts([light(lows) for _, lows, _ in columns], many)
     outline, labels = cuts.outline(), parts.labels_of(table, reading.classes, model.schema_)
-    cluster.require_memory(labels, outline.widths)
+    planned = _plan_parts(cluster, table) if many and wants_values(model) else []
+    cluster.require_memory(labels, outline.widths, count_kept(planned))
     narrow = [codes.astype(f"u{width}") for (codes, _, _), width in zip(columns, outline.widths, strict=True)]
     highs = Highs({f: light(columns[f][2]) for f in many}, {f: float(columns[f][1][0]) for f in many})
     rows = Rows(table.target, table.weight, table.groups, table.strata)
@@ -284,4 +330,13 @@ def send_table(cluster: Cluster, model: Any, reading: Reading, engine: Any, code
         for i in range(0, table.n_rows, ROWS_SENT)
     ]
     others = [cluster.send(thing) for thing in (cuts, highs, rows, labels)]
-    return CodedOnCluster(cluster, labels, outline, (sent, *others))
+    kept = [replace(part, values=cluster.send(part.values, part.place)) for part in planned]
+    return CodedOnCluster(cluster, labels, (sent, *others), kept)
+
+
+def _plan_parts(cluster: Cluster, table: Table) -> list[KeptPart]:
+    """Divide a table that is here among the threads of all workers."""
+    places: list[str | None] = [*cluster.seats()] or [None]
+    ends = [table.n_rows * i // len(places) for i in range(len(places) + 1)]
+    of_places = zip(places, pairwise(ends), strict=True)
+    return [KeptPart(table.X[begin:end], end - begin, place) for place, (begin, end) in of_places if begin < end]

@@ -12,7 +12,7 @@ after the other. Errors are integers: those of all blocks add up to what one mac
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import cycle, pairwise
+from itertools import accumulate, cycle, pairwise
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,7 @@ from weald.joining import Joining, Trees, join
 from weald.model import Bags, Forest, IntArray
 from weald.params import Growth
 from weald.parts import Labels, Rows
-from weald.portions import divide, first_helped, portion
+from weald.portions import divide, divide_rows, first_helped, portion
 from weald.progress import Growing
 from weald.prune import prune_forest
 from weald.threads import count_threads
@@ -71,7 +71,7 @@ def draw_outside(codes: Codes, growth: Growth, named: Sequence[tuple[Bags | None
 class Said:
     """What trees have said of a block of rows outside their bags."""
 
-    votes: OutOfBagVotes
+    votes: Sequence[OutOfBagVotes]  # of each run of rows
     errors: Errors  # after each of the trees that spoke last
 
 
@@ -81,20 +81,26 @@ def vote(
     trees: Sequence[Trees],
     outside: Sequence[IntArray],
     voting: str,
-    begin: int,
-    end: int,
+    block: Sequence[tuple[int, int, int, Any]],
     before: Said | None,
     room: int,
 ) -> Said:
-    """Let some trees speak of the rows `begin` ... `end - 1`."""
-    coded = open_here(codes)
+    """Let some trees speak of a block of rows.
+
+    It has runs of them: the first row and the one behind the last, and the part with their values, which begins with
+    such a row; None: the codes tell them.
+    """
+    coded, forest = open_here(codes), join(trees)
     assert coded.values is not None  # noqa: S101  (for the type checker: it is open)
-    X = read_block(codes[0], coded.values, begin, end)
-    start = None if before is None else before.votes
-    here = [of_set[begin:end].astype(np.uint64) for of_set in outside]
-    return Said(
-        *NativeEngine().sum_votes_of_rows(coded.ranked, growth, join(trees), X, begin, voting, start, room, here)
-    )
+    votes, errors = [], []
+    for i, (begin, end, first, values) in enumerate(block):
+        X = read_block(codes[0], coded.values, begin, end) if values is None else values[begin - first : end - first]
+        start = None if before is None else before.votes[i]
+        here = [of_set[begin:end].astype(np.uint64) for of_set in outside]
+        said = NativeEngine().sum_votes_of_rows(coded.ranked, growth, forest, X, begin, voting, start, room, here)
+        votes.append(said[0])
+        errors.append(said[1])
+    return Said(votes, _add_up(errors))
 
 
 def errors_of(said: Said) -> Errors:
@@ -102,7 +108,7 @@ def errors_of(said: Said) -> Errors:
     return said.errors
 
 
-def votes_of(said: Said) -> OutOfBagVotes:
+def votes_of(said: Said) -> Sequence[OutOfBagVotes]:
     """Take what is as long as the block."""
     return said.votes
 
@@ -141,9 +147,7 @@ class Dealer:
     def __init__(self, coded: CodedOnCluster, model: Any) -> None:
         self.coded, self.model, self.cluster = coded, model, coded.cluster
         self.n_threads = self.cluster.n_threads
-        n_rows, n_features = coded.labels.n_rows, coded.labels.n_features
-        n_blocks = min(n_rows, max(self.n_threads, -(-8 * n_rows * n_features // BLOCK_BYTES)))
-        self.blocks = list(pairwise([n_rows * i // n_blocks for i in range(n_blocks + 1)]))
+        self.blocks = _blocks_of_parts(coded) if coded.parts else _blocks_of_codes(coded, self.n_threads)
 
     def grow(self, first: int, n_trees: int) -> Forest:
         """Grow trees `first`, `first + 1` ... all over the cluster."""
@@ -173,7 +177,10 @@ class Dealer:
         """Bring what trees said of all rows here."""
         names: Any = said.sums
         found = self.cluster.gather_all([self.cluster.submit(votes_of, block) for block in names])
-        sums, n_trees = (np.concatenate([getattr(votes, name) for votes in found]) for name in ("sums", "n_trees"))
+        of_runs = [votes for of_block in found for votes in of_block]
+        order = np.argsort([begin for block in self.blocks for begin, *_ in block])
+        in_order = [of_runs[i] for i in order]
+        sums, n_trees = (np.concatenate([getattr(votes, name) for votes in in_order]) for name in ("sums", "n_trees"))
         return OutOfBagVotes(sums, n_trees, said.errors, said.shares)
 
     # ------------------------------------------------------------------------------------------------------ inside
@@ -221,7 +228,7 @@ class Dealer:
                 trees,
                 outside,
                 voting,
-                *block,
+                block,
                 None if before is None else before[i],
                 room,
                 priority=1,  # as soon as trees are there, so that the error so far is known
@@ -265,6 +272,25 @@ class Dealer:
         """Add up the line of weights that are not whole."""
         found: int = self.cluster.gather(self.cluster.submit(length_of_line, self.coded.rows, self.coded.labels_there))
         return found
+
+
+Block = list[tuple[int, int, int, Any]]  # see `vote`
+
+
+def _blocks_of_codes(coded: CodedOnCluster, n_threads: int) -> list[Block]:
+    """Divide rows whose codes tell their values: every worker has them."""
+    n_rows, n_features = coded.labels.n_rows, coded.labels.n_features
+    n_blocks = min(n_rows, max(n_threads, -(-8 * n_rows * n_features // BLOCK_BYTES)))
+    ends = [n_rows * i // n_blocks for i in range(n_blocks + 1)]
+    return [[(begin, end, begin, None)] for begin, end in pairwise(ends)]
+
+
+def _blocks_of_parts(coded: CodedOnCluster) -> list[Block]:
+    """Divide rows among the workers that have their values."""
+    places, n_rows = ([getattr(part, name) for part in coded.parts] for name in ("place", "n_rows"))
+    firsts = [0, *accumulate(n_rows)]
+    blocks = divide_rows(places, n_rows, coded.cluster.seats())
+    return [[(begin, end, firsts[i], coded.parts[i].values) for i, begin, end in block] for block in blocks]
 
 
 def length_of_line(rows: Rows, labels: Labels) -> int:

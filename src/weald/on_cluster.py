@@ -151,11 +151,6 @@ def _grow_so_many(model: Any, dealer: Dealer, n_trees: int, old: Forest | None) 
 
 
 def _grow_until_settled(model: Any, dealer: Dealer, old: Forest | None) -> OutOfBagVotes:
-    if dealer.coded.n_cut:
-        raise ParameterError(
-            'n_estimators="auto" stops by the out-of-bag error, which is not exact on a cluster where codes stand for '
-            "several values: the forest might have another number of trees. Give a number, or fit on one machine."
-        )
     first = 0 if old is None else old.next_tree(model.seed_) - old.n_trees
     model.forest_, found, settled = settling.grow_until_settled(
         lambda number, n_trees: dealer.grow(first + number, n_trees),
@@ -191,13 +186,6 @@ def _keep_out_of_bag(model: Any, dealer: Dealer, found: OutOfBagVotes, reading: 
     """Bring what trees said of each row here, with the targets to judge it by."""
     if reading is None:
         reading = _read_rows(dealer.coded)
-    n_cut = dealer.coded.n_cut
-    if n_cut:
-        warn(
-            f"Codes stand for several values in {n_cut} of {dealer.coded.labels.n_features} features, and workers have "
-            "no values. Out-of-bag estimates take the smallest value of each code, so they differ a little from those "
-            "of a fit on one machine. The forest does not."
-        )
     how = OnCluster(NativeEngine(), None, model.growth_, model.forest_, model._voting(), 1, dealer)  # noqa: SLF001
     model._keep_out_of_bag(oob.look(how, reading, dealer.fetch(found)))  # noqa: SLF001
 

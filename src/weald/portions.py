@@ -4,6 +4,7 @@ portion              trees -> the tasks that grow them, smaller ones towards the
 first_helped         from which of them on threads that have nothing to do help others
 divide               things -> pieces of neighbours
 group_neighbours     partitions -> those that one task takes
+divide_rows          rows of parts -> blocks, one for each thread where they lie
 bytes_on_a_worker    how much memory a worker needs: an estimate beforehand
 """
 
@@ -19,7 +20,10 @@ TO_RANK, RANKED = 110, 50  # while rows are ranked; of that, what stays
 TO_GROW = {True: 56, False: 150}  # while a tree of classes grows, or one of numbers
 GROWN = {True: 14, False: 71}  # when it is grown, to purity
 LINE = 16  # bytes of which the codes of a row take a multiple
+VALUE = 8  # bytes of a value that is kept beside its code, at most
 TWICE, COPIED = 4, 1 << 27  # trees, and their bytes, at most, that are in memory twice while they are joined
+
+Run = tuple[int, int, int]  # which part, its first row and the one behind its last, counted through all parts
 
 
 def portion(trees: range, n_rows: int, n_tasks: int) -> list[range]:
@@ -76,6 +80,27 @@ def group_neighbours(
             groups.append([i])
             n_in_group = n_rows[i]
     return groups
+
+
+def divide_rows(places: Sequence[str | None], n_rows: Sequence[int], seats: Sequence[str]) -> list[list[Run]]:
+    """Divide the rows of parts into blocks, one for each thread where they lie.
+
+    Where more rows lie in one place than its threads should have, there are more blocks: others may take them.
+    """
+    fair = max(1, -(-sum(n_rows) // max(1, len(seats))))  # rows of a thread
+    of_places: dict[str | None, list[Run]] = {}
+    in_place: Counter[str | None] = Counter()
+    first = 0
+    for part, (place, n) in enumerate(zip(places, n_rows, strict=True)):
+        ends = [*range(first, first + n, fair), first + n]
+        of_places.setdefault(place, []).extend((part, begin, end) for begin, end in pairwise(ends))
+        in_place[place] += n
+        first += n
+    return [
+        block
+        for place, runs in of_places.items()
+        for block in divide(runs, max(-(-in_place[place] // fair), [*seats].count(place or "")))
+    ]
 
 
 def bytes_on_a_worker(n_rows: int, widths: Sequence[int], n_threads: int, *, classes: bool) -> int:
