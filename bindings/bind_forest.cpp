@@ -272,6 +272,7 @@ void bind_forest(nb::module_& module) {
 
     nb::class_<Codes>(module, "Codes", "A training table as codes, its rows in rank order.")
         .def_ro("n_rows", &Codes::n_rows)
+        .def_ro("line_length", &Codes::line_length)
         .def_ro("n_classes", &Codes::n_classes)
         .def_prop_ro("n_columns", [](const Codes& codes) { return codes.columns.size(); })
         .def_ro("fingerprint", &Codes::fingerprint, "Fingerprint of the training data.")

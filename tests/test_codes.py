@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 
 import weald
 from tests import scripts
@@ -134,20 +135,79 @@ def test_out_of_bag_estimates_are_those_of_the_table(tmp_path):
         np.testing.assert_array_equal(found.shares, theirs.shares)
 
 
+def assert_same_out_of_bag(mine, theirs):
+    assert (mine.error, mine.share) == (theirs.error, theirs.share)
+    for name in ("error", "share"):
+        np.testing.assert_array_equal(getattr(mine.curve, name), getattr(theirs.curve, name))
+    np.testing.assert_array_equal(mine.counts, theirs.counts)
+    np.testing.assert_array_equal(mine.predictions, theirs.predictions)
+
+
+KEPT = {
+    "two classes": (weald.RandomForestClassifier(20), "y", None),
+    "hard votes, more trees than bags are drawn at once": (
+        weald.RandomForestClassifier(70, voting="hard"),
+        "y",
+        "whole",
+    ),
+    "numbers": (weald.RandomForestRegressor(20), "amount", "share"),
+    "until it has settled": (weald.RandomForestClassifier("auto", max_estimators=96), "y", "share"),
+}
+
+
+@pytest.mark.filterwarnings("ignore:The out-of-bag error has not settled")
+@pytest.mark.parametrize(("model", "target", "weight"), KEPT.values(), ids=KEPT)
+@pytest.mark.parametrize("cells_at_once", [1, 100, 1 << 23])
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_out_of_bag_estimates_of_values_that_are_kept_are_those_of_the_table(
+    model, target, weight, cells_at_once, n_jobs, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(stored, "CELLS_AT_ONCE", cells_at_once)
+    table = frame(200)
+    columns = {"target": target, "features": FEATURES, "weight": weight}
+    store = codes.from_chunks(cut(table, [77]), folder=tmp_path, max_bins=4, keep_values=True, **columns)
+    assert list(store.values) == [0]  # the others have few values
+    model = clone(model).set_params(random_state=0, oob_score=True, max_bins=4, n_jobs=n_jobs)
+    mine, again = model.fit(store).oob_, model.out_of_bag(store, None)
+    theirs = model.fit(table[FEATURES], table[target], None if weight is None else table[weight]).oob_
+    if weight == "whole":  # a store leaves out rows of zero weight
+        counted = table["whole"].to_numpy() > 0
+        assert mine.error == theirs.error
+        np.testing.assert_array_equal(mine.shares, theirs.shares[counted])
+        return
+    assert_same_out_of_bag(mine, theirs)
+    assert_same_out_of_bag(again, theirs)
+
+
+@pytest.mark.parametrize(("types", "kept"), [(("f4", "f4"), "f4"), (("f4", "f8"), "f8"), (("f8", "f4"), "f8")])
+def test_kept_values_are_as_wide_as_they_have_to_be(types, kept, tmp_path):
+    rng = np.random.default_rng(0)
+    given = [(rng.normal(size=(100, 2)).astype(dtype), rng.normal(size=100)) for dtype in types]
+    store = codes.from_chunks(given, folder=tmp_path, max_bins=9, keep_values=True)
+    X = np.concatenate([values for values, _ in given])
+    for f in range(2):
+        assert store.values[f].dtype == kept
+        np.testing.assert_array_equal(store.values[f], X[:, f])
+    np.testing.assert_array_equal(np.asarray(stored.Values(store)), X)
+
+
 def test_out_of_bag_estimates_of_values_that_share_codes_come_with_a_warning(tmp_path):
     table = frame(200)
     store = codes.from_chunks([table], folder=tmp_path, target="y", features=FEATURES, max_bins=4)
-    model = weald.RandomForestClassifier(20, random_state=0, oob_score=True, max_bins=4)
-    with pytest.warns(UserWarning, match="1 of 4 features"):
+    model = weald.RandomForestClassifier(70, random_state=0, oob_score=True, max_bins=4)
+    with pytest.warns(UserWarning, match="1 of 4 features") as warned:
         model.fit(store)
-    assert model.oob_error_ == pytest.approx(model.fit(table[FEATURES], table["y"]).oob_error_, abs=0.02)
+    assert len(warned) == 1
+    theirs = model.oob_, model.fit(table[FEATURES], table["y"]).oob_
+    assert theirs[0].error == pytest.approx(theirs[1].error, abs=0.02)
+    assert not np.array_equal(theirs[0].shares, theirs[1].shares)
 
 
 def test_values_are_refused_where_they_need_too_much_memory(tmp_path, monkeypatch):
     store = codes.from_chunks(cut(frame(), [40]), folder=tmp_path, target="y", features=FEATURES)
     monkeypatch.setattr(stored.os, "sysconf", lambda _: 10)
-    with pytest.raises(DataError, match="oob_score=False"):
-        weald.RandomForestClassifier(5, oob_score=True).fit(store)
+    with pytest.raises(DataError, match="more than half of the memory"):
+        np.asarray(stored.Values(store))
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])
@@ -253,7 +313,12 @@ def test_a_finished_store_is_opened_and_never_taken_for_another(tmp_path):
     store = codes.from_chunks([table], **arguments)
     assert codes.from_chunks([table], **arguments).fingerprint == store.fingerprint
     assert codes.load(tmp_path).fingerprint == store.fingerprint
-    for chunks, more in (([table[::-1]], {}), ([table], {"max_bins": 3}), ([table[:20], table[20:]], {})):
+    for chunks, more in (
+        ([table[::-1]], {}),
+        ([table], {"max_bins": 3}),
+        ([table], {"keep_values": True}),
+        ([table[:20], table[20:]], {}),
+    ):
         with pytest.raises(FormatError, match="other rows"):
             codes.from_chunks(chunks, **arguments | more)
 
@@ -315,7 +380,7 @@ MAKER = """
         reader, writer = os.pipe()
         if os.fork() == 0:
             moment = when
-            codes.from_chunks(chunks, folder=folder, task="classification", max_bins=20, n_jobs=1)
+            codes.from_chunks(chunks, folder=folder, task="classification", max_bins=20, keep_values=True, n_jobs=1)
             os.write(writer, str(events).encode())
             os._exit(0)
         os.close(writer)
@@ -356,7 +421,9 @@ def test_what_was_begun_otherwise_is_refused(tmp_path):
     with pytest.raises(FormatError, match="was begun"):
         codes.from_chunks([(np.eye(3), list("abc"))], folder=tmp_path, max_bins=9)
     with pytest.raises(DataError, match="not the same"):
-        codes.from_chunks([(np.eye(3)[:, :2], list("abc"))] * 9, folder=tmp_path, task="classification", max_bins=20)
+        codes.from_chunks(
+            [(np.eye(3)[:, :2], list("abc"))] * 9, folder=tmp_path, task="classification", max_bins=20, keep_values=True
+        )
 
 
 # ---------------------------------------------------------------------------------------------------------- progress

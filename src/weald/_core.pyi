@@ -37,6 +37,9 @@ class Codes:
     def n_rows(self) -> int: ...
 
     @property
+    def line_length(self) -> int: ...
+
+    @property
     def n_classes(self) -> int: ...
 
     @property

@@ -20,7 +20,7 @@ from weald.errors import DataError
 from weald.estimator import TreeModel
 from weald.forests import RandomForestClassifier, RandomForestRegressor
 from weald.frames import kind_of_target
-from weald.params import Name, check_argument, count_bins
+from weald.params import FLAG, Name, check_argument, count_bins
 from weald.sources import Columns, Source
 from weald.stored import CodeStore, load_store
 from weald.storing import Recipe, make
@@ -42,6 +42,7 @@ def from_parquet(
     max_bins: int | None = 65_535,
     categorical_features: Any = "from_dtype",
     missing: str = "learn",
+    keep_values: bool = False,
     rows: int | None = None,
     n_jobs: int | None = None,
     verbose: int = 0,
@@ -64,6 +65,9 @@ def from_parquet(
         By default regression if the target holds floats, else classification.
     max_bins, categorical_features, missing
         As the estimators have them, which must be given the same.
+    keep_values : bool, default=False
+        Whether to keep the values of features that have more than `max_bins` of them, beside their codes: four bytes a
+        cell, or eight. Trees do not need them, but out-of-bag estimates do, to be those of a fit to the values.
     rows : int, optional
         Rows of a chunk; by default so many that it has 8 million cells.
     n_jobs : int or None, default=None
@@ -90,7 +94,7 @@ def from_parquet(
     array(['oak'], dtype=object)
     """
     source = sources.parquet_chunks(paths, Columns(target, weight, features), rows)
-    return _make(source, folder, task, max_bins, categorical_features, missing, n_jobs, verbose)
+    return _make(source, folder, task, max_bins, categorical_features, missing, keep_values, n_jobs, verbose)
 
 
 def from_csv(
@@ -106,6 +110,7 @@ def from_csv(
     max_bins: int | None = 65_535,
     categorical_features: Any = "from_dtype",
     missing: str = "learn",
+    keep_values: bool = False,
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> CodeStore:
@@ -113,7 +118,7 @@ def from_csv(
 
     Parameters
     ----------
-    paths, target, folder, features, weight, task, max_bins, categorical_features, missing, n_jobs, verbose
+    paths, target, folder, features, weight, task, max_bins, categorical_features, missing, keep_values, n_jobs, verbose
         As `from_parquet` has them.
     types : dict, optional
         What columns are, `{"zip": "string"}`: names of Arrow's types. Others are what the first megabyte of the first
@@ -136,7 +141,7 @@ def from_csv(
     3
     """
     source = sources.csv_chunks(paths, Columns(target, weight, features), types, separator)
-    return _make(source, folder, task, max_bins, categorical_features, missing, n_jobs, verbose)
+    return _make(source, folder, task, max_bins, categorical_features, missing, keep_values, n_jobs, verbose)
 
 
 def from_chunks(
@@ -150,6 +155,7 @@ def from_chunks(
     max_bins: int | None = 65_535,
     categorical_features: Any = "from_dtype",
     missing: str = "learn",
+    keep_values: bool = False,
     n_rows: int | None = None,
     n_jobs: int | None = None,
     verbose: int = 0,
@@ -163,7 +169,7 @@ def from_chunks(
         is called for each pass over the rows, and must yield the same chunks each time.
     n_rows : int, optional
         How many rows there are, for the progress.
-    folder, target, features, weight, task, max_bins, categorical_features, missing, n_jobs, verbose
+    folder, target, features, weight, task, max_bins, categorical_features, missing, keep_values, n_jobs, verbose
         As `from_parquet` has them.
 
     Returns
@@ -192,7 +198,7 @@ def from_chunks(
         raise DataError("features and weight name columns of frames; then target must name one, too.")
     source = sources.any_chunks(chunks, None if target is None else Columns(target, weight, features))
     source = Source(source.chunks, source.about, n_rows)
-    return _make(source, folder, task, max_bins, categorical_features, missing, n_jobs, verbose)
+    return _make(source, folder, task, max_bins, categorical_features, missing, keep_values, n_jobs, verbose)
 
 
 def load(folder: Any, *, check: bool = True) -> CodeStore:
@@ -219,17 +225,21 @@ def _make(
     max_bins: int | None,
     categorical_features: Any,
     missing: str,
+    keep_values: Any,
     n_jobs: int | None,
     verbose: int,
 ) -> CodeStore:
     if task is not None:
         check_argument("task", task, (Name(TASKS),))
+    check_argument("keep_values", keep_values, (FLAG,))
     chosen = categorical_features if isinstance(categorical_features, str | None) else list(categorical_features)
     kind = RandomForestClassifier if (task or _guess_task(source)) == CLASSIFICATION else RandomForestRegressor
     model: TreeModel = kind(max_bins=max_bins, categorical_features=chosen, missing=missing)
     model._check_params()  # noqa: SLF001  (the same check as in fit)
     about = {"task": model._task, "source": source.about}  # noqa: SLF001
-    recipe = Recipe(model, count_bins(max_bins), about, source.n_rows, count_threads(n_jobs), verbose)
+    recipe = Recipe(
+        model, count_bins(max_bins), about, source.n_rows, count_threads(n_jobs), verbose, bool(keep_values)
+    )
     return make(Path(folder), source.chunks, recipe)
 
 

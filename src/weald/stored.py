@@ -11,7 +11,9 @@ of all that it holds. What is damaged, or something else, is refused.
 import dataclasses
 import mmap
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +21,8 @@ import numpy as np
 import numpy.typing as npt
 
 from weald.criteria import CLASSIFICATION
-from weald.engines.door import Engine, Watch
-from weald.engines.native import NativeEngine
+from weald.engines.door import Engine, OutOfBagVotes, Watch
+from weald.engines.native import Errors, NativeEngine, name_trees
 from weald.errors import DataError, DataTypeError, FormatError, ParameterError, warn
 from weald.filing import container
 from weald.filing.container import require
@@ -35,6 +37,8 @@ FILE = "codes.weald"
 FORMAT = "1"
 ROOM = 4 * 2**30  # bytes for the trees that grow at the same time
 BYTES_PER_ROW = 28  # of a tree that grows, at most: row numbers, targets, counts, codes at hand
+CELLS_AT_ONCE = 1 << 23  # whose values are read at a time
+NOTHING: FloatArray = np.empty(0)
 CodedColumn = tuple[IntArray, FloatArray, FloatArray, bool]
 
 
@@ -52,6 +56,10 @@ class About:
     categorical_features: Any
     source: Any  # where the rows came from, as far as that is known
     prints: list[list[int]]  # of each chunk: rows and a checksum
+    keep_values: bool = False  # beside codes that hold several
+
+
+SAME = ("max_bins", "missing", "categorical_features", "source", "keep_values")  # in stores that are made in one way
 
 
 class CodeStore:
@@ -80,6 +88,8 @@ class CodeStore:
             (arrays[f"codes.{f}"], arrays[f"lows.{f}"], arrays[f"highs.{f}"], f in about.schema.categorical)
             for f in range(len(about.schema.categories))
         ]
+        names = {f: f"values.{f}" for f in range(len(about.schema.categories))}
+        self.values: dict[int, FloatArray] = {f: arrays[name] for f, name in names.items() if name in arrays}
 
     def __repr__(self) -> str:
         kind = "numbers" if self.classes is None else f"{len(self.classes)} classes"
@@ -189,22 +199,26 @@ class CodeStore:
         release(self._mapped)
         return engine, coded
 
+    def let_go(self) -> None:
+        """Let go of what was looked at, if it is much."""
+        watch_pages([self._mapped])(0.0)
+
     def is_of(self, other: About) -> bool:
         """Say whether a store was made from the same rows in the same way, as far as can be told beforehand."""
         mine, theirs = self._about, other
-        same = ("max_bins", "missing", "categorical_features", "source")
-        return all(getattr(mine, name) == getattr(theirs, name) for name in same) and mine.prints[:1] == theirs.prints
+        return all(getattr(mine, name) == getattr(theirs, name) for name in SAME) and mine.prints[:1] == theirs.prints
 
 
 class Values:
-    """Stands for the values of a stored table: made when they are wanted, eight bytes a cell.
+    """Stands for the values of a stored table: read when they are wanted, some rows at a time, eight bytes a cell.
 
-    Each is the smallest value of its code. Where codes hold several values, a row that was not in the bag may go
-    another way in a node whose rows do not have the code: the cut is then somewhere between its neighbours.
+    Where a code holds several values, the store may have kept them. Otherwise each is the smallest value of its code:
+    then a row that was not in the bag may go another way in a node whose rows do not have the code, since the cut is
+    somewhere between its neighbours.
     """
 
     def __init__(self, store: CodeStore) -> None:
-        self._store = store
+        self._store, self._has_warned = store, False
         self.shape, self.ndim, self.dtype = (store.n_rows, store.n_features), 2, np.dtype(np.float64)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> npt.NDArray[Any]:
@@ -213,20 +227,42 @@ class Values:
         room = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
         if n_bytes > room:
             raise DataError(
-                f"The values of all rows are needed for this, {n_bytes:,} bytes, more than half of the memory. "
-                "Out-of-bag estimates need them: set oob_score=False and test on rows that were kept apart."
+                f"The values of all rows are needed for this, {n_bytes:,} bytes, more than half of the memory. Give a "
+                "table of some of the rows instead."
             )
-        n_cut = sum(not np.array_equal(lows, highs) for _, lows, highs, _ in self._store.columns)
-        if n_cut:
+        X = np.concatenate(list(self.blocks()))
+        return X if dtype is None else X.astype(dtype)
+
+    def blocks(self) -> Iterator[FloatArray]:
+        """Read the rows, some at a time."""
+        self._warn()
+        rank_of = np.empty(self.shape[0], dtype=np.uint32)
+        rank_of[self._store.positions] = np.arange(self.shape[0], dtype=np.uint32)
+        n_rows = max(1, CELLS_AT_ONCE // self.shape[1])
+        for begin in range(0, self.shape[0], n_rows):
+            yield self._read(begin, rank_of[begin : begin + n_rows])
+
+    def _read(self, begin: int, ranks: IntArray) -> FloatArray:
+        X = np.empty((len(ranks), self.shape[1]))
+        for f, (codes, lows, _, _) in enumerate(self._store.columns):
+            kept = self._store.values.get(f)
+            if kept is None:
+                X[:, f] = np.append(lows, np.nan)[np.minimum(codes[ranks], len(lows))]
+            else:
+                X[:, f] = kept[begin : begin + len(ranks)]
+        self._store.let_go()
+        return X
+
+    def _warn(self) -> None:
+        kept = self._store.values
+        n_cut = sum(f not in kept and not np.array_equal(c[1], c[2]) for f, c in enumerate(self._store.columns))
+        if n_cut and not self._has_warned:
+            self._has_warned = True
             warn(
                 f"The store has codes for several values in {n_cut} of {self.shape[1]} features, and no values. "
                 "Out-of-bag estimates take the smallest value of each code, so they differ a little from those of a "
-                "fit to the values. The forest does not."
+                "fit to the values. The forest does not. Make the store with keep_values=True to have the same."
             )
-        X = np.empty(self.shape, order="F")
-        for f, (codes, lows, _, _) in enumerate(self._store.columns):
-            X[self._store.positions, f] = np.append(lows, np.nan)[np.minimum(codes, len(lows))]
-        return X if dtype is None else X.astype(dtype)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -274,6 +310,45 @@ class StoredEngine(NativeEngine):
         origin = dataclasses.replace(grown[0].origins[0], n_trees=n_trees)
         return dataclasses.replace(forest, origins=(origin,))
 
+    def sum_votes_out_of_bag(
+        self,
+        coded: Any,
+        growth: Growth,
+        forest: Forest,
+        X: Any,
+        voting: str,
+        n_threads: int = 1,
+        watch: Watch | None = None,
+        start: OutOfBagVotes | None = None,
+        room: int = 0,
+    ) -> OutOfBagVotes:
+        """Add up what the trees say of the rows outside their bags, some rows at a time.
+
+        Bags are drawn for all rows, so there are few trees at a time, too: those whose bags are drawn together.
+        """
+        width = (forest.n_classes,) if forest.n_classes else ()
+        sums = np.zeros((coded.n_rows, *width)) if start is None else start.sums.copy()
+        counts = np.zeros(coded.n_rows, dtype=np.uint32) if start is None else start.n_trees.copy()
+        found: list[Errors] = []
+        for first in range(0, forest.n_trees, self.core.bags_at_once):
+            trees = forest.take(range(first, min(first + self.core.bags_at_once, forest.n_trees)))
+            (outside,) = self.draw_out_of_bag(coded, *name_trees(growth, trees), n_threads)
+            of_blocks, begin = [], 0
+            for values in X.blocks():
+                rows = slice(begin, begin + len(values))
+                before = OutOfBagVotes(sums[rows], counts[rows], NOTHING, NOTHING)
+                bits = [outside[rows].astype(np.uint64)]
+                votes, errors = self.sum_votes_of_rows(
+                    coded, growth, trees, values, begin, voting, before, room, bits, n_threads
+                )
+                sums[rows], counts[rows] = votes.sums, votes.n_trees
+                of_blocks.append(errors)
+                begin = rows.stop
+            found.append(reduce(Errors.add, of_blocks))
+        means = np.concatenate([errors.means() for errors in found])
+        seen = np.array([weight for errors in found for weight in errors.seen], dtype=np.float64)
+        return OutOfBagVotes(sums, counts, means, seen / float(coded.line_length))
+
 
 # ------------------------------------------------------------------------------------------------------------- load
 
@@ -311,7 +386,8 @@ def _read(path: Path, *, check: bool) -> CodeStore:
     n_features = len(about.schema.categories)
     names = {f"{kind}.{f}" for kind in ("codes", "lows", "highs") for f in range(n_features)}
     mine = {name: a for name, a in arrays.items() if not name.startswith("meta.")}
-    require(mine.keys() - {"weight"} == names | {"target", "positions"}, "Arrays are missing.")
+    optional = {"weight"} | {f"values.{f}" for f in range(n_features)}
+    require(mine.keys() - optional == names | {"target", "positions"}, "Arrays are missing.")
     _check(about, mine, n_features)
     release(mapped)
     return CodeStore(path, about, mine, mapped)
@@ -328,6 +404,8 @@ def _check(about: About, arrays: dict[str, npt.NDArray[Any]], n_features: int) -
         n_codes = arrays[f"lows.{f}"].size
         kinds |= {f"codes.{f}": ({"|u1", "<u2", "<u4"}, n_rows)}
         kinds |= {f"{kind}.{f}": ({"<f8"}, n_codes) for kind in ("lows", "highs")}
+        if f"values.{f}" in arrays:
+            kinds[f"values.{f}"] = ({"<f4", "<f8"}, n_rows)
     for name, (types, length) in kinds.items():
         array = arrays[name]
         require(array.dtype.str in types and array.shape == (length,), f"Array {name!r} is not what it should be.")

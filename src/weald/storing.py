@@ -40,7 +40,7 @@ from weald.model import FloatArray
 from weald.parts import Labels, Part, read_alone, renumber
 from weald.resident import watch_pages
 from weald.schema import Categories, Schema
-from weald.stored import FILE, FORMAT, About, CodeStore, load_store
+from weald.stored import FILE, FORMAT, SAME, About, CodeStore, load_store
 from weald.surveying import Sampled, Survey
 from weald.table import Table
 
@@ -62,19 +62,21 @@ class Recipe:
     n_rows: int | None = None  # if known beforehand
     n_threads: int = 1
     verbose: int = 0
+    keep_values: bool = False  # of columns that are cut
 
     def about(self, prints: list[list[int]]) -> About:
         """Say what is known before anything is read."""
         model: Any = self.model
         nothing = Schema(None, ())
         rules = (model.missing, model.categorical_features)
-        return About(nothing, None, True, 0, 0, self.max_bins, *rules, self.source, prints)
+        return About(nothing, None, True, 0, 0, self.max_bins, *rules, self.source, prints, self.keep_values)
 
 
 @dataclass(frozen=True)
 class CodedChunk:
     """The codes of a chunk, column by column, and the rest of its rows."""
 
+    values: npt.NDArray[Any]  # by row, as they were
     columns: list[npt.NDArray[Any]]
     extremes: dict[int, tuple[FloatArray, FloatArray]]  # of codes that hold several values: smallest; largest here
     target: npt.NDArray[Any]
@@ -96,7 +98,7 @@ def code_chunk(table: Table, cuts: Cuts, n_threads: int) -> CodedChunk:
     with ThreadPoolExecutor(n_threads) as pool:
         found = list(pool.map(code, range(len(cuts.starts))))
     extremes = {f: of_cut for f, (_, of_cut) in enumerate(found) if of_cut is not None}
-    return CodedChunk([codes for codes, _ in found], extremes, table.target, table.weight)
+    return CodedChunk(table.X, [codes for codes, _ in found], extremes, table.target, table.weight)
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,7 @@ class Progressed:
     n_looked: int = 0  # chunks
     prints: tuple[tuple[int, int], ...] = ()  # of each chunk: rows and checksum
     is_looked: bool = False
+    is_narrow: bool = True  # all values are floats of four bytes
     n_again: int = 0  # chunks that were sampled again
     n_coded: int = 0  # chunks
     n_rows: int = 0  # coded
@@ -176,8 +179,7 @@ class Making:
         written = container.parse_json(contents.metadata["weald.notes"])
         reader = Reader(dict(contents.arrays), RECORDS)
         about, done = reader.read(written["about"]), reader.read(written["done"])
-        same = ("max_bins", "missing", "categorical_features", "source")
-        if any(getattr(about, name) != getattr(self._about(), name) for name in same):
+        if any(getattr(about, name) != getattr(self._about(), name) for name in SAME):
             raise FormatError(
                 f"A store of other rows, or made in another way, was begun in {self.folder}. Give another folder, or "
                 f"delete {self.making}."
@@ -232,8 +234,10 @@ class Making:
         if self.done.is_looked:
             return
         for number, alone in self._each("looked at", self.done.n_looked, None, self.recipe.n_rows):
-            survey = self.done.survey if alone is None else self.done.survey.add(number, *alone)
-            self.done = replace(self.done, survey=survey, n_looked=number + 1)
+            if alone is not None:
+                is_narrow = self.done.is_narrow and alone[0].X.dtype == np.float32
+                self.done = replace(self.done, survey=self.done.survey.add(number, *alone), is_narrow=is_narrow)
+            self.done = replace(self.done, n_looked=number + 1)
             self.save()
         if self.done.survey.labels is None:
             raise DataError("There are no rows, or all of them have zero weight. Give at least one row to learn from.")
@@ -261,7 +265,7 @@ class Making:
             self.done = replace(self.done, lows=tuple(lows), highs=tuple(highs))
         if self.done.n_coded == n_chunks:
             return cuts
-        with Files(self.making, cuts, self.labels, self.done.n_rows) as files:
+        with Files(self.making, self._types(cuts), self.done.n_rows) as files:
             for number, alone in self._each("coded", self.done.n_coded, None, self.labels.n_rows):
                 if alone is not None:
                     self._add(files, code_chunk(self._renumber(alone), cuts, self.recipe.n_threads), cuts)
@@ -275,6 +279,17 @@ class Making:
                 "They must be the same each time."
             )
         return cuts
+
+    def _types(self, cuts: Cuts) -> dict[str, Any]:
+        """Find the types of all that is written down of each row."""
+        types: dict[str, Any] = {f"row-codes.{f}": dtype for f, dtype in enumerate(code_types(cuts))}
+        types |= {"target": target_type(self.labels)} | ({"weight": np.float64} if self.labels.is_weighted else {})
+        return types | self._value_types(cuts)
+
+    def _value_types(self, cuts: Cuts) -> dict[str, Any]:
+        """Find those of values that are kept."""
+        kept = sorted(cuts.many) if self.recipe.keep_values else []
+        return dict.fromkeys((f"values.{f}" for f in kept), np.float32 if self.done.is_narrow else np.float64)
 
     def _renumber(self, alone: ReadAlone) -> Table:
         return renumber(*alone, self.labels)
@@ -338,6 +353,7 @@ class Making:
             arrays["weight"] = self._map("weight", np.float64)
         for f, (lows, highs) in enumerate(self.columns(cuts)):
             arrays |= {f"codes.{f}": self._map(f"codes.{f}", types[f]), f"lows.{f}": lows, f"highs.{f}": highs}
+        arrays |= {name: self._map(name, dtype) for name, dtype in self._value_types(cuts).items()}
         about = replace(
             self.recipe.about([list(one) for one in self.done.prints]),
             schema=labels.schema, classes=labels.classes, whole=labels.whole, size=labels.size, fingerprint=fingerprint,
@@ -362,12 +378,11 @@ class Making:
 
 
 class Files:
-    """The files that codes, targets and weights are appended to, row by row of the table."""
+    """The files that codes, targets, weights and values are appended to, row by row of the table."""
 
-    def __init__(self, folder: Path, cuts: Cuts, labels: Labels, n_rows: int) -> None:
+    def __init__(self, folder: Path, types: dict[str, Any], n_rows: int) -> None:
         """Open the files; what was written beyond `n_rows` is written again."""
-        self.types = {f"row-codes.{f}": dtype for f, dtype in enumerate(code_types(cuts))}
-        self.types |= {"target": target_type(labels)} | ({"weight": np.float64} if labels.is_weighted else {})
+        self.types = types
         self.files: dict[str, BinaryIO] = {}
         for name, dtype in self.types.items():
             file = (folder / name).open("r+b" if (folder / name).exists() else "w+b")
@@ -386,6 +401,7 @@ class Files:
         """Append the rows of a chunk."""
         arrays = {f"row-codes.{f}": codes for f, codes in enumerate(part.columns)}
         arrays |= {"target": part.target} | ({} if part.weight is None else {"weight": part.weight})
+        arrays |= {f"values.{f}": part.values[:, f] for f in range(len(part.columns))}
         for name, file in self.files.items():
             column: Any = np.ascontiguousarray(arrays[name], dtype=self.types[name])
             file.write(column.data)

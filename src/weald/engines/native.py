@@ -51,6 +51,12 @@ class Errors(NamedTuple):
         return scaled
 
 
+def name_trees(growth: Growth, forest: Forest) -> tuple[list[Growth], list[tuple[int, int, int]]]:
+    """Name the trees of a forest as those who draw their bags do: by which of some growths, seed and number."""
+    growths = [growth.with_bags(origin.bags) for origin in forest.origins]
+    return growths, [(i, *tree) for i, origin in enumerate(forest.origins) for tree in origin.trees()]
+
+
 class NativeEngine:
     """The compiled core, on as many threads as it is told."""
 
@@ -360,13 +366,14 @@ class NativeEngine:
         start: OutOfBagVotes | None = None,
         room: int = 0,
         outside: Sequence[npt.NDArray[np.uint64]] = (),
+        n_threads: int = 1,
     ) -> tuple[OutOfBagVotes, Errors]:
-        """Do so on one thread for some rows of the table, and say what the errors of all are to be made of.
+        """Do so for some rows of the table, and say what the errors of all are to be made of.
 
         `outside` are the bits of `draw_out_of_bag` for these rows; without them the bags are drawn.
         """
         votes, (halves, seen, shift) = self._sum_out_of_bag(
-            coded, growth, forest, X, voting, 1, None, start, room, first_row, outside
+            coded, growth, forest, X, voting, n_threads, None, start, room, first_row, outside
         )
         totals = [(int(high) << 64) + int(low) for high, low in zip(*halves, strict=True)]
         return votes, Errors(totals, seen.tolist(), shift)
@@ -385,14 +392,13 @@ class NativeEngine:
         first_row: int | None = None,
         outside: Sequence[npt.NDArray[np.uint64]] = (),
     ) -> tuple[OutOfBagVotes, tuple[Any, ...]]:
-        growths = [self._growth(growth.with_bags(origin.bags)) for origin in forest.origins]
-        trees = [(i, *tree) for i, origin in enumerate(forest.origins) for tree in origin.trees()]
+        growths, trees = name_trees(growth, forest)
         before = (start.sums.ravel(), start.n_trees) if start else (None, None)
         rows = self._by_row(X)
         sums, n_trees, errors, shares, *of_rows = self.core.sum_votes_out_of_bag(
             (self._packed_for if outside else self._packed_once)(forest, X, rows, n_threads),  # bags are of all trees
             coded,
-            growths,
+            [self._growth(growth) for growth in growths],
             trees,
             rows,
             voting == "hard",
@@ -406,16 +412,16 @@ class NativeEngine:
         return OutOfBagVotes(sums if forest.n_classes else sums[:, 0], n_trees, errors, shares), tuple(of_rows)
 
     def draw_out_of_bag(
-        self, coded: Any, growths: Sequence[Growth], trees: Sequence[tuple[int, int, int]]
+        self, coded: Any, growths: Sequence[Growth], trees: Sequence[tuple[int, int, int]], n_threads: int = 1
     ) -> list[IntArray]:
-        """Draw bags again, on one thread: of each set of trees an integer for each row, with a bit for each tree.
+        """Draw bags again: of each set of trees an integer for each row, with a bit for each tree.
 
         Trees are named by which of the growths drew them, seed and number. Small sets have short integers.
         """
         at_once, found, drawn = self.core.bags_at_once, [], [self._growth(growth) for growth in growths]
         for i in range(0, len(trees), at_once):
             named = list(trees[i : i + at_once])
-            bits = self.core.draw_out_of_bag(coded, drawn, named, 1)
+            bits = self.core.draw_out_of_bag(coded, drawn, named, n_threads)
             found.append(bits.astype(np.min_scalar_type((1 << len(named)) - 1)))
         return found
 
