@@ -179,6 +179,31 @@ def test_out_of_bag_estimates_of_values_that_are_kept_are_those_of_the_table(
     assert_same_out_of_bag(again, theirs)
 
 
+ASKED = {
+    "permutation": lambda model, *data: weald.importance(model, *data).values,
+    "mdi": lambda model, *data: weald.importance(model, *data, kind="mdi").values,
+    "strength": lambda model, *data: weald.strength(model, *data).strength,
+    "neighbours": lambda model, *data: model.neighbours(*data).proximity().toarray(),
+    "tuning": lambda model, *data: weald.tune(model, *data, budget=3).best_params,
+}
+
+
+@pytest.mark.parametrize("ask", ASKED.values(), ids=ASKED)
+def test_what_needs_values_has_them_from_the_store(ask, tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 3)).round(2), rng.integers(0, 2, 300)
+    store = codes.from_chunks([(X[:100], y[:100]), (X[100:], y[100:])], folder=tmp_path, max_bins=9, keep_values=True)
+    model = weald.RandomForestClassifier(40, random_state=0, max_bins=9).fit(X, y)
+    np.testing.assert_array_equal(ask(model, store, None), ask(model, X, y))
+
+
+def test_columns_cannot_be_taken_out_of_a_store(tmp_path):
+    store = codes.from_chunks([frame()], folder=tmp_path, target="y", features=FEATURES)
+    model = weald.RandomForestClassifier(5, random_state=0).fit(store)
+    with pytest.raises(DataTypeError, match="Give a table for all else"):
+        weald.importance(model, store, None, kind="drop_column")
+
+
 @pytest.mark.parametrize(("types", "kept"), [(("f4", "f4"), "f4"), (("f4", "f8"), "f8"), (("f8", "f4"), "f8")])
 def test_kept_values_are_as_wide_as_they_have_to_be(types, kept, tmp_path):
     rng = np.random.default_rng(0)

@@ -13,7 +13,7 @@ import mmap
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from pathlib import Path
 from typing import Any
 
@@ -222,7 +222,15 @@ class Values:
         self.shape, self.ndim, self.dtype = (store.n_rows, store.n_features), 2, np.dtype(np.float64)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> npt.NDArray[Any]:
-        """Make them all, by row."""
+        """Give them all."""
+        return self._all if dtype is None else self._all.astype(dtype)
+
+    def __getitem__(self, places: Any) -> Any:
+        """Give some of them to those who want them here and there, so that all are read."""
+        return self._all[places]
+
+    @cached_property
+    def _all(self) -> FloatArray:
         n_bytes = 8 * self.shape[0] * self.shape[1]
         room = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
         if n_bytes > room:
@@ -230,8 +238,7 @@ class Values:
                 f"The values of all rows are needed for this, {n_bytes:,} bytes, more than half of the memory. Give a "
                 "table of some of the rows instead."
             )
-        X = np.concatenate(list(self.blocks()))
-        return X if dtype is None else X.astype(dtype)
+        return np.concatenate(list(self.blocks()))
 
     def blocks(self) -> Iterator[FloatArray]:
         """Read the rows, some at a time."""
@@ -326,6 +333,8 @@ class StoredEngine(NativeEngine):
 
         Bags are drawn for all rows, so there are few trees at a time, too: those whose bags are drawn together.
         """
+        if not isinstance(X, Values):  # other versions of the rows, in memory
+            return super().sum_votes_out_of_bag(coded, growth, forest, X, voting, n_threads, watch, start, room)
         width = (forest.n_classes,) if forest.n_classes else ()
         sums = np.zeros((coded.n_rows, *width)) if start is None else start.sums.copy()
         counts = np.zeros(coded.n_rows, dtype=np.uint32) if start is None else start.n_trees.copy()
