@@ -10,6 +10,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <string>
 
@@ -229,6 +230,50 @@ Strata strata_of(const std::string& word) {
     throw std::invalid_argument("strata is none of none, class, given");
 }
 
+// ---- Bags
+
+// All that bags are drawn from, as arrays, so that it can travel.
+nb::tuple bind_bag_arrays(const Codes& codes) {
+    const Design& design = codes.design;
+    return nb::make_tuple(to_numpy(codes.positions), codes.n_classes, to_numpy(codes.classes), to_numpy(codes.line),
+                          codes.whole, codes.fingerprint, to_numpy(design.strata), to_numpy(design.groups),
+                          design.n_groups, design.fingerprint);
+}
+
+template <class T>
+std::vector<T> by_rank(const Vector<T>& array, std::size_t n_rows) {
+    if (array.size() != n_rows && array.size() != 0) {
+        throw std::invalid_argument("there is not one for each rank");
+    }
+    return {array.data(), array.data() + array.size()};
+}
+
+Codes bind_bag_source(const Vector<std::uint32_t>& positions, std::uint32_t n_classes,
+                      const Vector<std::int32_t>& classes, const Vector<std::uint64_t>& line, bool whole,
+                      std::uint64_t fingerprint, const Vector<std::uint32_t>& strata,
+                      const Vector<std::uint32_t>& groups, std::uint32_t n_groups, std::uint64_t design) {
+    const std::size_t n_rows = positions.size();
+    Codes codes;
+    codes.n_rows = static_cast<std::uint32_t>(n_rows);
+    codes.n_classes = n_classes;
+    codes.positions = by_rank(positions, n_rows);
+    codes.classes = by_rank(classes, n_rows);
+    codes.line = by_rank(line, n_rows);
+    codes.line_length = codes.line.empty() ? n_rows : std::accumulate(codes.line.begin(), codes.line.end(), 0ULL);
+    codes.whole = whole;
+    codes.fingerprint = fingerprint;
+    codes.design = {by_rank(strata, n_rows), by_rank(groups, n_rows), n_groups, design};
+    const auto is_in = [](auto limit) { return [limit](auto x) { return x >= 0 && x < limit; }; };
+    const bool is_right =
+        std::all_of(codes.positions.begin(), codes.positions.end(), is_in(codes.n_rows)) &&
+        std::all_of(codes.classes.begin(), codes.classes.end(), is_in(static_cast<std::int32_t>(n_classes))) &&
+        std::all_of(codes.design.groups.begin(), codes.design.groups.end(), is_in(n_groups));
+    if (!is_right) {
+        throw std::invalid_argument("these arrays are not those of a table");
+    }
+    return codes;
+}
+
 // ---- Prediction
 
 void require_same_width(const Predictor& predictor, const Matrix& x) {
@@ -293,9 +338,14 @@ void bind_forest(nb::module_& module) {
             },
             "line"_a, "Lays another line to draw bags from: lengths by row of the table.")
         .def("without_columns", &Codes::without_columns, "All that bags are drawn from; it grows no trees.")
+        .def("bag_arrays", &bind_bag_arrays, "The same as arrays, which can travel; see bag_source.")
         .def(
             "column", &bind_column, "feature"_a,
             "Codes of a feature by row of the table (2**32 - 1: missing), and the smallest and largest value of each.");
+
+    module.def("bag_source", &bind_bag_source, "positions"_a, "n_classes"_a, "classes"_a, "line"_a, "whole"_a,
+               "fingerprint"_a, "strata"_a, "groups"_a, "n_groups"_a, "design"_a,
+               "All that bags are drawn from, made of Codes.bag_arrays.");
 
     module.def(
         "code_table", &bind_code_table, "x"_a, "classes"_a.none(), "numbers"_a.none(), "n_classes"_a,

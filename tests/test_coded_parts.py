@@ -128,3 +128,36 @@ def test_a_tree_and_a_kernel_forest_are_grown_here():
         weald.DecisionTreeClassifier(engine="dask").fit([[1.0], [2.0]], [0, 1])
     with pytest.raises(weald.ParameterError, match="engine='dask' is for forests"):
         weald.KernelForestClassifier(engine="dask").fit([[1.0], [2.0]], [0, 1])
+
+
+def test_what_bags_are_drawn_from_can_travel():
+    rng = np.random.default_rng(0)
+    X, y, groups = rng.normal(size=(200, 3)), rng.integers(0, 3, 200), rng.integers(0, 40, 200)
+    given = {"groups": groups, "stratify": groups % 2}
+    model = weald.RandomForestClassifier(3, random_state=0, class_weight="balanced").fit(X, y, **given)
+    engine, bagged = NativeEngine(), model._open(X, y, None, **given)[0]
+    sent = pickle.loads(pickle.dumps(engine.send_bags(bagged.coded)))
+    here, there = (
+        engine.bags(source, model.growth_, model.forest_.origins, 1)
+        for source in (bagged.coded, engine.receive_bags(sent))
+    )
+    np.testing.assert_array_equal(here, there)
+
+
+@pytest.mark.parametrize(
+    ("place", "wrong"),
+    [
+        (0, np.full(200, 200, dtype=np.uint32)),  # rows that are not there
+        (2, np.full(200, 3, dtype=np.int32)),  # classes that are not there
+        (2, np.full(200, -1, dtype=np.int32)),
+        (3, np.ones(199, dtype=np.uint64)),  # not one for each row
+        (7, np.full(200, 1, dtype=np.uint32)),  # groups that are not there
+    ],
+)
+def test_what_no_bags_can_be_drawn_from_is_refused(place, wrong):
+    X, y = np.arange(200.0)[:, None], np.arange(200) % 3
+    model = weald.RandomForestClassifier(3, random_state=0).fit(X, y)
+    arrays = list(NativeEngine().send_bags(model._open(X, y, None, groups=None, stratify=None)[0].coded))
+    arrays[place] = wrong
+    with pytest.raises(ValueError, match="those of a table|for each rank"):
+        NativeEngine().receive_bags(tuple(arrays))

@@ -70,6 +70,9 @@ def assert_same_out_of_bag(model, local):
         np.testing.assert_array_equal(getattr(model.oob_.curve, name), getattr(local.oob_.curve, name))
     np.testing.assert_array_equal(model.oob_.counts, local.oob_.counts)
     np.testing.assert_array_equal(model.oob_.predictions, local.oob_.predictions)
+    for tree in (0, model.oob_.n_trees - 1):
+        np.testing.assert_array_equal(model.oob_.rows(tree), local.oob_.rows(tree))
+    np.testing.assert_array_equal(model.oob_.trees(17), local.oob_.trees(17))
 
 
 PARTITIONS = {"1": [], "3": [700, 900], "7, uneven, empty": [0, 10, 10, 500, 1990, 2000]}

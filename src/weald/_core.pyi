@@ -62,10 +62,16 @@ class Codes:
     def without_columns(self) -> Codes:
         """All that bags are drawn from; it grows no trees."""
 
+    def bag_arrays(self) -> tuple:
+        """The same as arrays, which can travel; see bag_source."""
+
     def column(self, feature: int) -> tuple:
         """
         Codes of a feature by row of the table (2**32 - 1: missing), and the smallest and largest value of each.
         """
+
+def bag_source(positions: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_classes: int, classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], line: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], whole: bool, fingerprint: int, strata: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], groups: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_groups: int, design: int) -> Codes:
+    """All that bags are drawn from, made of Codes.bag_arrays."""
 
 def code_table(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)] | SparseTable | ColumnBlocks, classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, numbers: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_classes: int, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, weights_whole: bool, max_bins: int, categorical: Sequence[int], n_threads: int, watch: object | None, strata: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, groups: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, n_trees: int = 0) -> Codes:
     """

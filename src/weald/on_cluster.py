@@ -186,7 +186,8 @@ def _keep_out_of_bag(model: Any, dealer: Dealer, found: OutOfBagVotes, reading: 
     """Bring what trees said of each row here, with the targets to judge it by."""
     if reading is None:
         reading = _read_rows(dealer.coded)
-    how = OnCluster(NativeEngine(), None, model.growth_, model.forest_, model._voting(), 1, dealer)  # noqa: SLF001
+    bags = dealer.fetch_bags()
+    how = OnCluster(NativeEngine(), bags, model.growth_, model.forest_, model._voting(), 1, dealer)  # noqa: SLF001
     model._keep_out_of_bag(oob.look(how, reading, dealer.fetch(found)))  # noqa: SLF001
 
 

@@ -133,10 +133,10 @@ class OutOfBag:
         self._hard = how.voting == "hard"
         self._truth: npt.NDArray[Any] | None = _spread(table.target, reading, 0)
         self._weight: FloatArray | None = _spread(weight, reading, 0)
-        self._bags: _Bags | None = None
-        if how.coded is not None:  # else the codes are elsewhere, on a cluster
-            source = how.engine.bag_source(how.coded)
-            self._bags = _Bags(how.engine, source, how.growth, how.forest.origins, how.n_threads, reading.kept)
+        source = how.engine.bag_source(how.coded)
+        self._bags: _Bags | None = _Bags(
+            how.engine, source, how.growth, how.forest.origins, how.n_threads, reading.kept
+        )
         self.curve = Curve(np.arange(1, self.n_trees + 1), found.errors, found.shares)
         # Weights that are whole are copies of rows; others only say which rows matter more (Kish's effective number).
         self._n_effective = _effective_rows(weight[found.n_trees > 0], whole=table.weights_whole)

@@ -429,6 +429,15 @@ class NativeEngine:
         """Leave out the columns."""
         return coded.without_columns()
 
+    def send_bags(self, coded: Any) -> tuple[Any, ...]:
+        """Make what bags are drawn from fit to travel."""
+        arrays: tuple[Any, ...] = coded.bag_arrays()
+        return arrays
+
+    def receive_bags(self, arrays: tuple[Any, ...]) -> Any:
+        """Take what bags are drawn from."""
+        return self.core.bag_source(*arrays)
+
     def weigh(self, coded: Any, line: npt.NDArray[np.uint64]) -> Any:
         """Lay another line."""
         coded.weigh(line)
