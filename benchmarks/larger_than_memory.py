@@ -1,13 +1,15 @@
 """Seconds and memory of a table that does not fit into memory: a code store is made, and forests fit to it.
 
     python benchmarks/larger_than_memory.py [--rows 100000000] [--trees 4] [--leaf 100] [--target classes]
-                                            [--bins 255] [--folder F] [--write] [--block "larger than memory"]
+                                            [--bins 255] [--oob] [--folder F] [--write]
+                                            [--block "larger than memory"]
 
 Each step has a process of its own. The rows are made as they are asked for, by a generator with a seed: 20 columns of
 noise; two classes, or numbers. Codes have one byte with `--bins 255`, two with `--bins 65535`. Resident memory is
 VmHWM, the most that the system counts for the process: its own memory (RssAnon) and the pages of the mapped store that
 it has looked at (RssFile), which the system takes away again when others need room. The parts are looked at twenty
-times a second. The store is deleted at the end.
+times a second. With `--oob` the store keeps values, too, and one more fit estimates its error out of bag. The store is
+deleted at the end.
 """
 
 import shutil
@@ -58,14 +60,14 @@ class Resident:
         self.all = measure.MemoryWatch.read("VmHWM")
 
 
-def make(folder, n_rows, target, max_bins, n_jobs):
+def make(folder, n_rows, target, n_jobs, how):
     """Make the store: seconds, resident megabytes, bytes of its file."""
     from weald import codes
 
     def build():
         nonlocal store
         store = codes.from_chunks(
-            lambda: chunks(n_rows, target), folder=folder, max_bins=max_bins, n_rows=n_rows, n_jobs=n_jobs, verbose=1
+            lambda: chunks(n_rows, target), folder=folder, n_rows=n_rows, n_jobs=n_jobs, verbose=1, **how
         )
 
     store = None
@@ -93,11 +95,11 @@ def fit(folder, target, max_bins, n_jobs, parameters):
 TEXT = """\
 {table}
 
-{rows:,} rows of {columns} columns, {kind}, `max_bins={bins}`: a file of {gigabytes} GB (the values would be
+{rows:,} rows of {columns} columns, {kind}, `max_bins={bins}`: a file of {gigabytes} GB{kept} (the values would be
 {values} GB as float32). {jobs} threads. Resident memory is VmHWM; "its own" and "mapped" are the most of RssAnon and
 RssFile, at whatever moment. The {error} on a million new rows is {errors}; the rule that made the target has
 {best:.3f}. Measured once, with
-`benchmarks/larger_than_memory.py --rows {rows} --trees {trees} --leaf {leaf} --target {target} --bins {bins}` on
+`benchmarks/larger_than_memory.py --rows {rows} --trees {trees} --leaf {leaf} --target {target} --bins {bins}{oob}` on
 {machine}."""
 
 
@@ -119,6 +121,7 @@ def main():
     parser.add_argument("--rows", type=int, default=5_000_000)
     parser.add_argument("--trees", type=int, default=4)
     parser.add_argument("--leaf", type=int, default=100, help="min_samples_leaf")
+    parser.add_argument("--oob", action="store_true", help="also with out-of-bag estimates, from values that are kept")
     parser.add_argument("--pure", type=int, default=0, help="also so many trees whose leaves are pure")
     parser.add_argument("--bins", type=int, default=255, help="max_bins")
     parser.add_argument("--target", choices=["classes", "numbers"], default="classes")
@@ -128,14 +131,17 @@ def main():
     n_rows = 20_000 if given.quick else given.rows
     folder = tempfile.mkdtemp(dir=given.folder)
     try:
-        seconds, memory, n_bytes = measure.afresh(make, folder, n_rows, given.target, given.bins, given.jobs)
+        how = {"max_bins": given.bins, "keep_values": given.oob}
+        seconds, memory, n_bytes = measure.afresh(make, folder, n_rows, given.target, given.jobs, how)
         measure.say(f"store: {seconds:.1f} s, {memory} MB, {n_bytes:,} bytes")
         rows, errors = [row_of("make the store", seconds, memory)], []
-        fits = {f"{given.trees} trees, leaves of {given.leaf} rows": (given.trees, given.leaf)}
+        words = f"{given.trees} trees, leaves of {given.leaf} rows"
+        fits = {words: {"n_estimators": given.trees, "min_samples_leaf": given.leaf}}
+        if given.oob:
+            fits[f"{words}, out-of-bag estimates"] = {**fits[words], "oob_score": True}
         if given.pure:
-            fits[f"{given.pure} trees, pure leaves"] = (given.pure, 1)
-        for words, (n_trees, leaf) in fits.items():
-            parameters = {"n_estimators": n_trees, "min_samples_leaf": leaf}
+            fits[f"{given.pure} trees, pure leaves"] = {"n_estimators": given.pure}
+        for words, parameters in fits.items():
             seconds, memory, n_nodes, error = measure.afresh(
                 fit, folder, given.target, given.bins, given.jobs, parameters
             )
@@ -148,8 +154,9 @@ def main():
     text = TEXT.format(
         table=measure.markdown(header, rows), rows=n_rows, columns=N_FEATURES, bins=given.bins,
         gigabytes=measure.digits(n_bytes / 1e9), values=measure.digits(n_rows * N_FEATURES * 4 / 1e9), jobs=given.jobs,
-        errors=", ".join(errors), best=best_error(given.target), trees=given.trees, leaf=given.leaf,
-        target=given.target, kind="two classes" if given.target == "classes" else "numbers to learn",
+        kept=" with values" * given.oob, errors=", ".join(errors), best=best_error(given.target), trees=given.trees,
+        leaf=given.leaf, target=given.target, oob=" --oob" * given.oob,
+        kind="two classes" if given.target == "classes" else "numbers to learn",
         error="error" if given.target == "classes" else "root of the mean squared error",
         machine=measure.describe_machine("weald", "numpy"),
     )  # fmt: skip

@@ -222,6 +222,7 @@ def test_the_cost_of_neighbours_is_measured(folder):
 
 
 def test_a_table_larger_than_memory_is_timed(folder):
-    printed = run("larger_than_memory.py", "--quick", "--pure", "1", folder=folder)
+    printed = run("larger_than_memory.py", "--quick", "--pure", "1", "--oob", folder=folder)
     assert re.search(r"fit 1 trees, pure leaves \| \d", printed)
+    assert re.search(r"out-of-bag estimates \| \d", printed)
     assert "20,000 rows of 20 columns" in printed

@@ -159,5 +159,5 @@ def test_what_no_bags_can_be_drawn_from_is_refused(place, wrong):
     model = weald.RandomForestClassifier(3, random_state=0).fit(X, y)
     arrays = list(NativeEngine().send_bags(model._open(X, y, None, groups=None, stratify=None)[0].coded))
     arrays[place] = wrong
-    with pytest.raises(ValueError, match="those of a table|for each rank"):
+    with pytest.raises(ValueError, match=r"those of a table|for each rank"):
         NativeEngine().receive_bags(tuple(arrays))
