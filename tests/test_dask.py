@@ -405,11 +405,22 @@ def interrupt():
     raise KeyboardInterrupt
 
 
-def wait_until_free(client, seconds=60):
+def wait_until(is_so, seconds=60):
+    """Wait for what comes soon: the client tells the scheduler, and that the workers, when they come to it."""
     deadline = time.monotonic() + seconds
-    while any(client.processing().values()) and time.monotonic() < deadline:
+    while not is_so() and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert not any(client.processing().values())
+    assert is_so()
+
+
+def wait_until_free(client):
+    wait_until(lambda: not any(client.processing().values()))
+
+
+def tasks_of_fits(dask_scheduler):
+    """Name what a fit has left there."""
+    kinds = ("grow_trees", "code_part", "read_parts")
+    return [str(key) for key in dask_scheduler.tasks if any(kind in str(key) for kind in kinds)]
 
 
 @pytest.mark.parametrize("oob_score", [False, True])  # then trees are needed by other tasks
@@ -418,8 +429,7 @@ def test_cancelling_frees_the_cluster_and_leaves_what_the_user_has_there(client,
     with pytest.raises(KeyboardInterrupt) as held:  # notebooks hold it, too, and its traceback what the fit had
         fit_until_the_first_trees(interrupt, oob_score=oob_score)
     wait_until_free(client)
-    tasks = client.run_on_scheduler(lambda dask_scheduler: [str(key) for key in dask_scheduler.tasks])
-    assert not [key for key in tasks if "grow_trees" in key or "code_part" in key or "read_parts" in key]
+    wait_until(lambda: not client.run_on_scheduler(tasks_of_fits))
     assert held.tb
     assert own.key in client.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.tasks))
     assert own.result() == "kept"
