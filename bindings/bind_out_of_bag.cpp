@@ -130,9 +130,11 @@ nb::tuple bind_sum_votes_out_of_bag(const Turns::Given& given, const Codes& code
                              !std::all_of(outside.begin(), outside.end(), suits))) {
         throw std::invalid_argument("these are not the bags of the trees");
     }
-    const Truth truth(codes, room);
-    OutOfBagVotes votes{
-        std::vector<double>(n_sums), std::vector<std::uint32_t>(matrix.n_rows), {truth, trees.size(), first}};
+    const Truth truth = [&] {
+        const nb::gil_scoped_release release;
+        return Truth(codes, room, first, matrix.n_rows);
+    }();
+    OutOfBagVotes votes{std::vector<double>(n_sums), std::vector<std::uint32_t>(matrix.n_rows), {truth, trees.size()}};
     if (sums && n_trees) {
         std::copy_n(sums->data(), n_sums, votes.sums.begin());
         std::copy_n(n_trees->data(), matrix.n_rows, votes.n_trees.begin());

@@ -1,6 +1,6 @@
 // The out-of-bag error after each tree: how a forest learns as it grows.
 //
-//   Truth        what the rows truly are, and how much they count
+//   Truth        what some rows truly are, and how much they count
 //   ErrorCurve   the errors after each tree, summed as integers: neither threads nor the order of rows can matter
 //
 // A row that the trees call by a wrong class has the error 1. The error of a number is rint(d * d), with d the
@@ -28,13 +28,23 @@ struct Truth {
     std::vector<std::uint64_t> line;    // by row: length on the line; empty: all one
     int shift = 0;
 
-    // What trees say was made smaller by 2^room, so that sums of huge numbers stay finite.
-    Truth(const Codes& codes, int room) {
-        put_in_place(codes.classes, codes, classes);
-        put_in_place(codes.numbers, codes, numbers);
-        put_in_place(codes.line, codes, line);
-        if (!numbers.empty()) {
-            const auto [low, high] = std::minmax_element(numbers.begin(), numbers.end());
+    // Of the rows from `first_row` on. What trees say was made smaller by 2^room, so that sums of huge numbers stay
+    // finite.
+    Truth(const Codes& codes, int room, std::size_t first_row, std::size_t n_rows) {
+        const auto put_in_place = [&](const auto& by_rank, auto& by_row) {
+            by_row.resize(by_rank.empty() ? 0 : n_rows);
+            for (std::size_t r = 0; r < by_rank.size(); ++r) {
+                const std::size_t row = codes.positions[r] - first_row;  // huge where the row comes before
+                if (row < n_rows) {
+                    by_row[row] = by_rank[r];
+                }
+            }
+        };
+        put_in_place(codes.classes, classes);
+        put_in_place(codes.numbers, numbers);
+        put_in_place(codes.line, line);
+        if (!codes.numbers.empty()) {
+            const auto [low, high] = std::minmax_element(codes.numbers.begin(), codes.numbers.end());
             const double center = *low / 2 + *high / 2;
             const double reach = std::max(*high - center, center - *low);
             shift = reach == 0 ? 0 : 29 - frexp_exponent(reach);
@@ -61,23 +71,14 @@ struct Truth {
     }
 
   private:
-    template <class T>
-    static void put_in_place(const std::vector<T>& by_rank, const Codes& codes, std::vector<T>& by_row) {
-        by_row.resize(by_rank.size());
-        for (std::size_t r = 0; r < by_rank.size(); ++r) {
-            by_row[codes.positions[r]] = by_rank[r];
-        }
-    }
-
     PowerOfTwo to_what_is_said_{0};
     PowerOfTwo to_units_{0};
 };
 
 class ErrorCurve {
   public:
-    // Rows are counted from `first_row` of the table on.
-    ErrorCurve(const Truth& truth, std::size_t n_trees, std::size_t first_row = 0)
-        : truth_(&truth), first_row_(first_row), errors_(n_trees), seen_(n_trees) {}
+    // Rows are counted from the first of those that the truth is known of.
+    ErrorCurve(const Truth& truth, std::size_t n_trees) : truth_(&truth), errors_(n_trees), seen_(n_trees) {}
 
     // Some rows on their way through some trees. Rows are told of after each tree that speaks of them.
     class Part {
@@ -116,7 +117,7 @@ class ErrorCurve {
     };
 
     Part begin(std::size_t first_row, std::span<const double> sums, std::span<const std::uint32_t> n_trees) const {
-        return {*truth_, first_row_ + first_row, sums, n_trees};
+        return {*truth_, first_row, sums, n_trees};
     }
     void add(const Part& part, std::size_t first_tree) {
         const std::scoped_lock lock(mutex_);
@@ -149,7 +150,6 @@ class ErrorCurve {
 
   private:
     const Truth* truth_;
-    std::size_t first_row_;
     std::mutex mutex_;
     std::vector<Int128> errors_;
     std::vector<std::uint64_t> seen_;

@@ -10,6 +10,7 @@ import pytest
 
 import weald
 from weald import resident, stored, storing
+from weald.filing import container
 
 on_linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells")
 
@@ -54,6 +55,24 @@ def test_ranking_lets_go_of_the_codes_of_all_columns(tmp_path, monkeypatch):
     monkeypatch.setattr(storing, "watch_pages", lambda maps: seen.append(maps) or resident.watch_pages(maps))
     weald.codes.from_chunks(lambda: [(X, X[:, 0])], folder=tmp_path)
     assert [[type(mapped) for mapped in maps] for maps in seen] == [[mmap.mmap] * 4]
+
+
+@pytest.mark.parametrize("keep_values", [False, True])
+def test_writing_and_checking_a_store_let_go_of_what_was_read(tmp_path, monkeypatch, keep_values):
+    rng, n_maps = np.random.default_rng(0), {storing: [], stored: []}
+    X = rng.normal(size=(2000, 4))
+    monkeypatch.setattr(container, "SLICE", 1000)
+    for module, seen in n_maps.items():
+        monkeypatch.setattr(module, "release_many", lambda maps, seen=seen: seen.append(len(maps)))
+    how = {"max_bins": 9, "keep_values": keep_values}
+    weald.codes.from_chunks(lambda: [(X, X[:, 0])], folder=tmp_path, **how)
+    file = (tmp_path / stored.FILE).read_bytes()
+    n_slices = (len(file) - 8 - int.from_bytes(file[:8], "little")) // 1000  # of what follows the header
+    assert set(n_maps[storing]) == {10 if keep_values else 6}  # target, ranks, codes and values
+    assert len(n_maps[storing]) >= 2 * n_slices  # for the digest, and to write them
+    weald.codes.load(tmp_path)
+    assert set(n_maps[stored]) == {1}
+    assert len(n_maps[stored]) >= n_slices
 
 
 def test_growing_lets_go_of_the_codes_and_grows_the_same_forest(tmp_path, monkeypatch):

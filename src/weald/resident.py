@@ -28,13 +28,18 @@ def release(mapped: mmap.mmap) -> None:
         mapped.madvise(mmap.MADV_DONTNEED)
 
 
+def release_many(maps: Sequence[mmap.mmap]) -> None:
+    """Let go of the pages of mapped files if there are many."""
+    if count_mapped() > MAPPED_ROOM:
+        for mapped in maps:
+            release(mapped)
+
+
 def watch_pages(maps: Sequence[mmap.mmap], watch: Watch | None = None) -> Callable[[float], None]:
     """Make a watch that lets go of mapped pages when there are many, and then tells another watch."""
 
     def tell(share: float) -> None:
-        if count_mapped() > MAPPED_ROOM:
-            for mapped in maps:
-                release(mapped)
+        release_many(maps)
         if watch:
             watch(share)
 

@@ -13,7 +13,7 @@ import mmap
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ from weald.filing.container import require
 from weald.filing.values import Reader
 from weald.model import FloatArray, Forest, IntArray
 from weald.params import Growth, count_bins
-from weald.resident import release, watch_pages
+from weald.resident import release, release_many, watch_pages
 from weald.schema import Categories, Schema, rules_of
 from weald.table import Reading, Table
 
@@ -37,7 +37,7 @@ FILE = "codes.weald"
 FORMAT = "1"
 ROOM = 4 * 2**30  # bytes for the trees that grow at the same time
 BYTES_PER_ROW = 28  # of a tree that grows, at most: row numbers, targets, counts, codes at hand
-CELLS_AT_ONCE = 1 << 23  # whose values are read at a time
+CELLS_AT_ONCE = 1 << 25  # whose values are read at a time
 NOTHING: FloatArray = np.empty(0)
 CodedColumn = tuple[IntArray, FloatArray, FloatArray, bool]
 
@@ -201,7 +201,7 @@ class CodeStore:
 
     def let_go(self) -> None:
         """Let go of what was looked at, if it is much."""
-        watch_pages([self._mapped])(0.0)
+        release_many([self._mapped])
 
     def is_of(self, other: About) -> bool:
         """Say whether a store was made from the same rows in the same way, as far as can be told beforehand."""
@@ -243,22 +243,29 @@ class Values:
     def blocks(self) -> Iterator[FloatArray]:
         """Read the rows, some at a time."""
         self._warn()
-        rank_of = np.empty(self.shape[0], dtype=np.uint32)
-        rank_of[self._store.positions] = np.arange(self.shape[0], dtype=np.uint32)
+        ranks = self._ranks()
         n_rows = max(1, CELLS_AT_ONCE // self.shape[1])
         for begin in range(0, self.shape[0], n_rows):
-            yield self._read(begin, rank_of[begin : begin + n_rows])
+            rows = slice(begin, min(begin + n_rows, self.shape[0]))
+            X = np.empty((rows.stop - begin, self.shape[1]), order="F")
+            for f in range(self.shape[1]):
+                X[:, f] = self._column(f, rows, ranks)
+            self._store.let_go()
+            yield X
 
-    def _read(self, begin: int, ranks: IntArray) -> FloatArray:
-        X = np.empty((len(ranks), self.shape[1]))
-        for f, (codes, lows, _, _) in enumerate(self._store.columns):
-            kept = self._store.values.get(f)
-            if kept is None:
-                X[:, f] = np.append(lows, np.nan)[np.minimum(codes[ranks], len(lows))]
-            else:
-                X[:, f] = kept[begin : begin + len(ranks)]
-        self._store.let_go()
-        return X
+    def _column(self, f: int, rows: slice, ranks: IntArray) -> FloatArray:
+        if f in self._store.values:
+            return self._store.values[f][rows]
+        codes, lows, _, _ = self._store.columns[f]
+        values: FloatArray = np.append(lows, np.nan)[np.minimum(codes[ranks[rows]], len(lows))]
+        return values
+
+    def _ranks(self) -> IntArray:
+        """Find the rank of each row, if codes have to be looked up."""
+        ranks = np.empty(self.shape[0], dtype=np.uint32)
+        if len(self._store.values) < self.shape[1]:
+            ranks[self._store.positions] = np.arange(self.shape[0], dtype=np.uint32)
+        return ranks
 
     def _warn(self) -> None:
         kept = self._store.values
@@ -382,7 +389,7 @@ def _read(path: Path, *, check: bool) -> CodeStore:
     with path.open("rb") as file:
         require(os.fstat(file.fileno()).st_size, "It is empty.")
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    contents = container.read(memoryview(mapped), check_data=check)
+    contents = container.read(memoryview(mapped), check_data=check, done=partial(release_many, [mapped]))
     texts = contents.metadata
     require("weald.codes" in texts, "It is a .weald file, but holds a model. Open it with weald.load.")
     found = texts["weald.codes"]

@@ -15,6 +15,7 @@ same.
 """
 
 import json
+import mmap
 import os
 import shutil
 import time
@@ -22,6 +23,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, Self
@@ -38,7 +40,7 @@ from weald.filing import container
 from weald.filing.values import Reader, Writer
 from weald.model import FloatArray
 from weald.parts import Labels, Part, read_alone, renumber
-from weald.resident import watch_pages
+from weald.resident import release_many, watch_pages
 from weald.schema import Categories, Schema
 from weald.stored import FILE, FORMAT, SAME, About, CodeStore, load_store
 from weald.surveying import Sampled, Survey
@@ -361,7 +363,10 @@ class Making:
         writer = Writer()
         notes = json.dumps({"about": writer.write(about)}, allow_nan=False)
         texts = {"weald.codes": FORMAT, "weald.notes": notes}
-        _write_whole(self.folder / FILE, container.write(texts, {**arrays, **writer.arrays}))
+        bases: list[Any] = [array.base for array in arrays.values()]  # of a NumPy map, the map itself
+        let_go = partial(release_many, [base for base in bases if isinstance(base, mmap.mmap)])
+        pieces = container.write(texts, {**arrays, **writer.arrays}, let_go)
+        _write_whole(self.folder / FILE, container.in_slices(pieces, let_go))
         shutil.rmtree(self.making)
 
     def _map(self, name: str, dtype: Any) -> npt.NDArray[Any]:

@@ -12,7 +12,7 @@ overlaps, names that come twice, and a header that is too long, before it takes 
 import hashlib
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,7 @@ from weald.errors import FormatError
 MOST_HEADER = 2**22  # bytes; long lists are arrays
 MOST_DIGITS = 40  # of a whole number in the header
 
+SLICE = 2**26  # bytes that are looked at at a time
 LINE = 64  # bytes: where the header ends, and of which arrays that are PACKED have a multiple
 
 METADATA = "__metadata__"
@@ -33,6 +34,7 @@ DIGEST = slice(8 + len(OPENING), 8 + len(OPENING) + 64)
 
 AnyArray = npt.NDArray[Any]
 Buffer = bytes | memoryview
+Done = Callable[[], None]
 
 TYPES = {
     "F64": "<f8", "I64": "<i8", "U64": "<u8", "F32": "<f4", "I32": "<i4", "U32": "<u4",
@@ -52,8 +54,8 @@ class Contents:
 # ------------------------------------------------------------------------------------------------------------- write
 
 
-def write(metadata: dict[str, str], arrays: dict[str, AnyArray]) -> list[Buffer]:
-    """Lay out a file as pieces to be written one after the other."""
+def write(metadata: dict[str, str], arrays: dict[str, AnyArray], done: Done | None = None) -> list[Buffer]:
+    """Lay out a file as pieces to be written one after the other. `done` is called now and then; see `in_slices`."""
     # So all are aligned; what is walked as it stands (PACKED) comes first, at the beginning of a line of the cache.
     ordered = sorted(arrays.items(), key=lambda item: (PACKED not in item[0], -item[1].dtype.itemsize, item[0]))
     pieces, table, at = [], {}, 0
@@ -63,7 +65,7 @@ def write(metadata: dict[str, str], arrays: dict[str, AnyArray]) -> list[Buffer]
         table[name] = {"dtype": NAMES[little.dtype], "shape": list(array.shape), "data_offsets": place}
         pieces.append(little.reshape(-1).view(np.uint8).data)
         at += little.nbytes
-    texts = {"weald.sha256": "0" * 64, "weald.data": _digest(pieces), **metadata}
+    texts = {"weald.sha256": "0" * 64, "weald.data": _digest(in_slices(pieces, done)), **metadata}
     header = json.dumps({METADATA: texts, **table}, separators=(",", ":"), ensure_ascii=True).encode()
     header += b" " * (-(8 + len(header)) % LINE)
     if len(header) > MOST_HEADER:
@@ -76,6 +78,16 @@ def write(metadata: dict[str, str], arrays: dict[str, AnyArray]) -> list[Buffer]
     return [bytes(head), *pieces]
 
 
+def in_slices(pieces: Iterable[Buffer], done: Done | None = None) -> Iterator[Buffer]:
+    """Divide what is long; after each slice `done` may let go of pages that were mapped to look at it."""
+    for piece in pieces:
+        view = memoryview(piece)
+        for begin in range(0, len(view), SLICE):
+            yield view[begin : begin + SLICE]
+            if done:
+                done()
+
+
 def _digest(pieces: Iterable[Any]) -> str:
     digest = hashlib.sha256()
     for piece in pieces:
@@ -86,8 +98,8 @@ def _digest(pieces: Iterable[Any]) -> str:
 # -------------------------------------------------------------------------------------------------------------- read
 
 
-def read(buffer: Buffer, *, check_data: bool = True) -> Contents:
-    """Read a container; without `check_data` the digest of the arrays is not looked at."""
+def read(buffer: Buffer, *, check_data: bool = True, done: Done | None = None) -> Contents:
+    """Read a container; without `check_data` the digest of the arrays is not looked at. For `done` see `in_slices`."""
     view = memoryview(buffer)
     end = _find_header(view)
     head = bytearray(view[:end])
@@ -99,7 +111,7 @@ def read(buffer: Buffer, *, check_data: bool = True) -> Contents:
     require(is_text, "The metadata are not all texts.")
     arrays = _find_arrays(table, view[end:])
     if check_data:
-        whole = metadata.get("weald.data") == _digest([view[end:]])
+        whole = metadata.get("weald.data") == _digest(in_slices([view[end:]], done))
         require(whole, "The arrays are damaged: their SHA-256 is not the one that the header states.")
     return Contents(metadata, arrays)
 
