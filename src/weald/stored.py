@@ -238,20 +238,26 @@ class Values:
                 f"The values of all rows are needed for this, {n_bytes:,} bytes, more than half of the memory. Give a "
                 "table of some of the rows instead."
             )
-        return np.concatenate(list(self.blocks()))
+        self._warn()
+        ranks, X = self._ranks(), np.empty(self.shape, order="F")
+        self._read(slice(0, self.shape[0]), ranks, X)
+        return X
 
     def blocks(self) -> Iterator[FloatArray]:
-        """Read the rows, some at a time."""
+        """Read the rows, some at a time, each time to the same place: new memory takes longer than to read."""
         self._warn()
-        ranks = self._ranks()
-        n_rows = max(1, CELLS_AT_ONCE // self.shape[1])
+        ranks, n_rows = self._ranks(), min(self.shape[0], max(1, CELLS_AT_ONCE // self.shape[1]))
+        room = np.empty((n_rows, self.shape[1]), order="F")
         for begin in range(0, self.shape[0], n_rows):
             rows = slice(begin, min(begin + n_rows, self.shape[0]))
-            X = np.empty((rows.stop - begin, self.shape[1]), order="F")
-            for f in range(self.shape[1]):
-                X[:, f] = self._column(f, rows, ranks)
-            self._store.let_go()
+            X = room[: rows.stop - begin]
+            self._read(rows, ranks, X)
             yield X
+
+    def _read(self, rows: slice, ranks: IntArray, X: FloatArray) -> None:
+        for f in range(self.shape[1]):
+            X[:, f] = self._column(f, rows, ranks)
+            self._store.let_go()
 
     def _column(self, f: int, rows: slice, ranks: IntArray) -> FloatArray:
         if f in self._store.values:
