@@ -101,21 +101,31 @@ class Turns {
     PackedBuffer room_;
 };
 
-// Goes on from sums and numbers of trees where there are some already: those of earlier trees. With `first_row`, x has
-// only some rows of the table, and the curve only their part of it.
+// The bits of rows of the table for some of them.
+std::vector<std::uint64_t> at_ranks(std::span<const std::uint64_t> of_rows, const Codes& codes,
+                                    std::span<const std::uint32_t> ranks) {
+    std::vector<std::uint64_t> found(ranks.size());
+    std::transform(ranks.begin(), ranks.end(), found.begin(),
+                   [&](std::uint32_t rank) { return of_rows[codes.positions[rank]]; });
+    return found;
+}
+
+// Goes on from sums and numbers of trees where there are some already: those of earlier trees. With `ranks`, x has only
+// the rows at these, and the curve only their part of it.
 nb::tuple bind_sum_votes_out_of_bag(const Turns::Given& given, const Codes& codes, const std::vector<Growth>& growths,
                                     const std::vector<TreeOrigin>& origins, const AnyTable& x, bool hard,
                                     const std::optional<Vector<double>>& sums,
                                     const std::optional<Vector<std::uint32_t>>& n_trees, int room,
                                     std::size_t n_threads, const nb::object& watch,
-                                    std::optional<std::size_t> first_row,
+                                    const std::optional<Vector<std::uint32_t>>& rows,
                                     const std::vector<Vector<std::uint64_t>>& outside) {
     const Matrix matrix = matrix_of(x);
     Turns turns(given);
     turns.require(matrix);
     const std::size_t n_sums = matrix.n_rows * turns.width();
-    const std::size_t first = first_row.value_or(0);
-    const bool all_there = first_row ? first + matrix.n_rows <= codes.n_rows : matrix.n_rows == codes.n_rows;
+    const std::span<const std::uint32_t> ranks = rows ? span_of(*rows) : std::span<const std::uint32_t>{};
+    const bool all_there = matrix.n_rows == (rows ? ranks.size() : codes.n_rows) &&
+                           std::all_of(ranks.begin(), ranks.end(), [&](auto rank) { return rank < codes.n_rows; });
     if (!all_there || origins.size() != turns.n_trees() || (sums && sums->size() != n_sums) ||
         (n_trees && n_trees->size() != matrix.n_rows)) {
         throw std::invalid_argument("these are not the rows or the trees that were grown together");
@@ -132,7 +142,7 @@ nb::tuple bind_sum_votes_out_of_bag(const Turns::Given& given, const Codes& code
     }
     const Truth truth = [&] {
         const nb::gil_scoped_release release;
-        return Truth(codes, room, first, matrix.n_rows);
+        return Truth(codes, room, ranks);
     }();
     OutOfBagVotes votes{std::vector<double>(n_sums), std::vector<std::uint32_t>(matrix.n_rows), {truth, trees.size()}};
     if (sums && n_trees) {
@@ -147,10 +157,10 @@ nb::tuple bind_sum_votes_out_of_bag(const Turns::Given& given, const Codes& code
             std::vector<std::uint64_t> drawn;
             if (outside.empty()) {
                 drawn = draw_out_of_bag(codes, std::span(trees).subspan(begin, end - begin), work);
+                drawn = rows ? at_ranks(drawn, codes, ranks) : std::move(drawn);
             }
             const std::span<const std::uint64_t> out =
-                outside.empty() ? std::span<const std::uint64_t>(drawn).subspan(first)
-                                : std::span<const std::uint64_t>(span_of(outside[begin / kBagsAtOnce]));
+                outside.empty() ? std::span<const std::uint64_t>(drawn) : span_of(outside[begin / kBagsAtOnce]);
             turns.take(begin, end, work, [&](const PackedForest& forest, const TreeRange& range) {
                 add_votes_out_of_bag(forest, matrix, hard, range, out, votes, work);
             });
@@ -168,11 +178,12 @@ void bind_out_of_bag(nb::module_& module) {
     module.def(
         "sum_votes_out_of_bag", &bind_sum_votes_out_of_bag, "forest"_a, "codes"_a, "growths"_a, "origins"_a, "x"_a,
         "hard"_a, "sums"_a.none(), "n_trees"_a.none(), "room"_a, "n_threads"_a, "watch"_a.none(),
-        "first_row"_a.none() = nb::none(), "outside"_a = std::vector<Vector<std::uint64_t>>{},
+        "ranks"_a.none() = nb::none(), "outside"_a = std::vector<Vector<std::uint64_t>>{},
         "What the trees say of the rows outside their bags, added up in tree order; how many trees spoke of each "
         "row; and after each tree the error and the share of the rows that it is known of. Origins are (which "
         "growth, seed, tree). Then what the last two are made of: sums of errors in halves, sums of weights, and "
-        "the shift of errors. `outside` has the bits of draw_out_of_bag for these rows, where they are drawn "
+        "the shift of errors. With `ranks`, x has only the rows at these. `outside` has the bits of draw_out_of_bag "
+        "for these rows, where they are drawn "
         "already.");
     module.attr("bags_at_once") = kBagsAtOnce;
     module.def("draw_out_of_bag", &bind_draw_out_of_bag, "codes"_a, "growths"_a, "origins"_a, "n_threads"_a,

@@ -28,15 +28,16 @@ struct Truth {
     std::vector<std::uint64_t> line;    // by row: length on the line; empty: all one
     int shift = 0;
 
-    // Of the rows from `first_row` on. What trees say was made smaller by 2^room, so that sums of huge numbers stay
-    // finite.
-    Truth(const Codes& codes, int room, std::size_t first_row, std::size_t n_rows) {
+    // Of the rows at these ranks; none: of all rows, as the table has them. What trees say was made smaller by 2^room,
+    // so that sums of huge numbers stay finite.
+    Truth(const Codes& codes, int room, std::span<const std::uint32_t> ranks = {}) {
         const auto put_in_place = [&](const auto& by_rank, auto& by_row) {
-            by_row.resize(by_rank.empty() ? 0 : n_rows);
-            for (std::size_t r = 0; r < by_rank.size(); ++r) {
-                const std::size_t row = codes.positions[r] - first_row;  // huge where the row comes before
-                if (row < n_rows) {
-                    by_row[row] = by_rank[r];
+            by_row.resize(by_rank.empty() || ranks.empty() ? by_rank.size() : ranks.size());
+            for (std::size_t i = 0; i < by_row.size(); ++i) {
+                if (ranks.empty()) {
+                    by_row[codes.positions[i]] = by_rank[i];
+                } else {
+                    by_row[i] = by_rank[ranks[i]];
                 }
             }
         };

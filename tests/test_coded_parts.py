@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 
 import weald
-from weald import coded_parts, lazily
+from weald import coded_parts, dealing, lazily
 from weald.engines import reference
 from weald.engines.native import NativeEngine
 
@@ -60,8 +61,9 @@ def test_bags_are_drawn_once_for_all_who_vote():
     for t in range(40):
         np.testing.assert_array_equal(found[t // 32] >> (t % 32) & 1, drawn[t] == 0)
     with_bags = [bits.astype(np.uint64) for bits in found]
-    given = engine.sum_votes_of_rows(bagged.coded, model.growth_, model.forest_, X, 0, "soft", None, 0, with_bags)
-    without = engine.sum_votes_of_rows(bagged.coded, model.growth_, model.forest_, X, 0, "soft")
+    what = bagged.coded, model.growth_, model.forest_, X, engine.ranks(bagged.coded)
+    given = engine.sum_votes_of_rows(*what, "soft", None, 0, with_bags)
+    without = engine.sum_votes_of_rows(*what, "soft")
     np.testing.assert_array_equal(given[0].sums, without[0].sums)
     assert given[1] == without[1]
 
@@ -106,15 +108,18 @@ def test_errors_of_blocks_of_rows_add_up(kind):
     engine = NativeEngine()
     bagged, reading = model._open(X, y, weight, groups=None, stratify=None)
     whole = bagged.sum_votes(X, model.forest_)
-    blocks, said, trees = [(0, 1), (1, 140), (140, 300)], [None] * 3, [model.forest_.take([t]) for t in range(9)]
-    for tree in trees:
+    ranks, mixed = engine.ranks(bagged.coded), rng.permutation(300)  # blocks may have any rows
+    blocks, said = [mixed[:1], mixed[1:140], mixed[140:]], [None] * 3
+    for tree in [model.forest_.take([t]) for t in range(9)]:
         said = [
-            engine.sum_votes_of_rows(bagged.coded, model.growth_, tree, X[b:e], b, "soft", start and start[0])
-            for (b, e), start in zip(blocks, said, strict=True)
+            engine.sum_votes_of_rows(
+                bagged.coded, model.growth_, tree, X[rows], ranks[rows], "soft", start and start[0]
+            )
+            for rows, start in zip(blocks, said, strict=True)
         ]
         errors = said[0][1].add(said[1][1]).add(said[2][1])
-    np.testing.assert_array_equal(np.concatenate([votes.sums for votes, _ in said]), whole.sums)
-    np.testing.assert_array_equal(np.concatenate([votes.n_trees for votes, _ in said]), whole.n_trees)
+    np.testing.assert_array_equal(np.concatenate([votes.sums for votes, _ in said]), whole.sums[mixed])
+    np.testing.assert_array_equal(np.concatenate([votes.n_trees for votes, _ in said]), whole.n_trees[mixed])
     assert errors.means()[-1] == whole.errors[-1]
     assert reading.table.n_rows == 300
 
@@ -128,6 +133,15 @@ def test_a_tree_and_a_kernel_forest_are_grown_here():
         weald.DecisionTreeClassifier(engine="dask").fit([[1.0], [2.0]], [0, 1])
     with pytest.raises(weald.ParameterError, match="engine='dask' is for forests"):
         weald.KernelForestClassifier(engine="dask").fit([[1.0], [2.0]], [0, 1])
+
+
+@pytest.mark.parametrize("make", [np.asarray, np.asfortranarray, sparse.csr_array])
+@pytest.mark.parametrize("pieces", [[(0, 3, 9)], [(0, 0, 4), (1, 2, 3), (0, 5, 10)]])
+def test_values_of_a_block_are_put_together(make, pieces):
+    parts = [np.arange(30.0).reshape(10, 3), np.arange(12.0).reshape(4, 3) - 50]
+    found = dealing.take_rows([(make(parts[i]), begin, end) for i, begin, end in pieces])
+    found = found.toarray() if sparse.issparse(found) else found
+    np.testing.assert_array_equal(found, np.concatenate([parts[i][begin:end] for i, begin, end in pieces]))
 
 
 def test_what_bags_are_drawn_from_can_travel():

@@ -382,16 +382,23 @@ def kill_one_after(local, seconds):
     return thread
 
 
-def test_a_worker_that_dies_costs_nothing_but_time():
+HOW = {"n_estimators": 40, "random_state": 0}
+
+
+@pytest.mark.parametrize("is_sent", [False, True])
+@pytest.mark.parametrize("how", [HOW, HOW | {"oob_score": True, "max_bins": 8}], ids=["codes", "values, too"])
+def test_a_worker_that_dies_costs_nothing_but_time(how, is_sent):
     table = frame(10_000)
-    expected = weald.RandomForestClassifier(n_estimators=40, random_state=0).fit(table[COLUMNS], table["y"])
+    expected = weald.RandomForestClassifier(**how).fit(table[COLUMNS], table["y"])
     for seconds in (0.05, 0.3, 0.8):  # of a cluster each: one that was killed twice at once may not be replaced
         with start(2) as local, distributed.Client(local):
-            parted = partitioned(table, [2000, 4500, 7500])
+            data = table if is_sent else partitioned(table, [2000, 4500, 7500])
             killer = kill_one_after(local, seconds)
-            model = on_cluster.RandomForestClassifier(n_estimators=40, random_state=0).fit(parted[COLUMNS], parted["y"])
+            model = on_cluster.RandomForestClassifier(**how).fit(data[COLUMNS], data["y"])
             killer.join()
             assert model.forest_.fingerprint() == expected.forest_.fingerprint()
+            if how is not HOW:
+                assert_same_out_of_bag(model, expected)
 
 
 def fit_until_the_first_trees(do, **how):

@@ -16,6 +16,7 @@ import threading
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -188,6 +189,11 @@ class CodedTable:
             groups=rows.groups,
         )
         self.values: CodeValues | None = None  # not known yet
+
+    @cached_property
+    def ranks(self) -> IntArray:
+        """The rank of each row."""
+        return NativeEngine().ranks(self.ranked)
 
     def learn_values(self, values: CodeValues) -> None:
         """Take what codes stand for."""

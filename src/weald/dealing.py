@@ -17,6 +17,7 @@ from itertools import accumulate, cycle, pairwise
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from weald import progress
 from weald.cluster import n_threads_here
@@ -39,6 +40,7 @@ BLOCK_BYTES = 1 << 28  # of values that a vote reads
 JOINERS = 4  # threads of the client that put trees in their places, at most
 
 
+Run = Sequence[int]  # rows that follow one another: the first, and the one behind the last
 Codes = tuple[Sequence[Chunk], Cuts, Highs, Rows, Labels]  # what every task needs to open the table
 
 
@@ -77,7 +79,7 @@ def draw_outside(codes: Codes, growth: Growth, named: Sequence[tuple[Bags | None
 class Said:
     """What trees have said of a block of rows outside their bags."""
 
-    votes: Sequence[OutOfBagVotes]  # of each run of rows
+    votes: OutOfBagVotes
     errors: Errors  # after each of the trees that spoke last
 
 
@@ -87,26 +89,21 @@ def vote(
     trees: Sequence[Trees],
     outside: Sequence[IntArray],
     voting: str,
-    block: Sequence[tuple[int, int, int, Any]],
+    runs: Sequence[Run],
+    values: Any,
     before: Said | None,
     room: int,
 ) -> Said:
-    """Let some trees speak of a block of rows.
-
-    It has runs of them: the first row and the one behind the last, and the part with their values, which begins with
-    such a row; None: the codes tell them.
-    """
-    coded, forest = open_here(codes), join(trees)
+    """Let some trees speak of a block of rows: runs of them. `values` has theirs in this order; None: codes tell them."""
+    coded = open_here(codes)
     assert coded.values is not None  # noqa: S101  (for the type checker: it is open)
-    votes, errors = [], []
-    for i, (begin, end, first, values) in enumerate(block):
-        X = read_block(codes[0], coded.values, begin, end) if values is None else values[begin - first : end - first]
-        start = None if before is None else before.votes[i]
-        here = [of_set[begin:end].astype(np.uint64) for of_set in outside]
-        said = NativeEngine().sum_votes_of_rows(coded.ranked, growth, forest, X, begin, voting, start, room, here)
-        votes.append(said[0])
-        errors.append(said[1])
-    return Said(votes, _add_up(errors))
+    X = np.concatenate([read_block(codes[0], coded.values, *run) for run in runs]) if values is None else values
+    of_rows = ([array[begin:end] for begin, end in runs] for array in (coded.ranks, *outside))
+    ranks, *here = map(np.concatenate, of_rows)
+    bits = [of_set.astype(np.uint64) for of_set in here]
+    start = None if before is None else before.votes
+    said = NativeEngine().sum_votes_of_rows(coded.ranked, growth, join(trees), X, ranks, voting, start, room, bits)
+    return Said(*said)
 
 
 def errors_of(said: Said) -> Errors:
@@ -114,12 +111,20 @@ def errors_of(said: Said) -> Errors:
     return said.errors
 
 
-def votes_of(said: Said) -> Sequence[OutOfBagVotes]:
+def votes_of(said: Said) -> OutOfBagVotes:
     """Take what is as long as the block."""
     return said.votes
 
 
 # ------------------------------------------------------------------------------------------------------------ dealer
+
+
+@dataclass(frozen=True)
+class Block:
+    """Rows of which one task after the other hears what trees say."""
+
+    runs: list[Run]
+    values: Any  # their name; None: codes tell them
 
 
 class Judged:
@@ -183,10 +188,11 @@ class Dealer:
         """Bring what trees said of all rows here."""
         names: Any = said.sums
         found = self.cluster.gather_all([self.cluster.submit(votes_of, block) for block in names])
-        of_runs = [votes for of_block in found for votes in of_block]
-        order = np.argsort([begin for block in self.blocks for begin, *_ in block])
-        in_order = [of_runs[i] for i in order]
-        sums, n_trees = (np.concatenate([getattr(votes, name) for votes in in_order]) for name in ("sums", "n_trees"))
+        n_rows, width = self.coded.labels.n_rows, found[0].sums.shape[1:]
+        sums, n_trees = np.empty((n_rows, *width)), np.empty(n_rows, dtype=found[0].n_trees.dtype)
+        for block, votes in zip(self.blocks, found, strict=True):
+            rows = np.concatenate([np.arange(*run) for run in block.runs])
+            sums[rows], n_trees[rows] = votes.sums, votes.n_trees
         return OutOfBagVotes(sums, n_trees, said.errors, said.shares)
 
     def fetch_bags(self) -> Any:
@@ -238,7 +244,8 @@ class Dealer:
                 trees,
                 outside,
                 voting,
-                block,
+                block.runs,
+                block.values,
                 None if before is None else before[i],
                 room,
                 priority=1,  # as soon as trees are there, so that the error so far is known
@@ -284,23 +291,32 @@ class Dealer:
         return found
 
 
-Block = list[tuple[int, int, int, Any]]  # see `vote`
-
-
 def _blocks_of_codes(coded: CodedOnCluster, n_threads: int) -> list[Block]:
     """Divide rows whose codes tell their values: every worker has them."""
     n_rows, n_features = coded.labels.n_rows, coded.labels.n_features
     n_blocks = min(n_rows, max(n_threads, -(-8 * n_rows * n_features // BLOCK_BYTES)))
     ends = [n_rows * i // n_blocks for i in range(n_blocks + 1)]
-    return [[(begin, end, begin, None)] for begin, end in pairwise(ends)]
+    return [Block([run], None) for run in pairwise(ends)]
 
 
 def _blocks_of_parts(coded: CodedOnCluster) -> list[Block]:
     """Divide rows among the workers that have their values."""
+    firsts = [0, *accumulate(part.n_rows for part in coded.parts)]
     places, n_rows = ([getattr(part, name) for part in coded.parts] for name in ("place", "n_rows"))
-    firsts = [0, *accumulate(n_rows)]
-    blocks = divide_rows(places, n_rows, coded.cluster.seats())
-    return [[(begin, end, firsts[i], coded.parts[i].values) for i, begin, end in block] for block in blocks]
+    blocks = []
+    for pieces in divide_rows(places, n_rows, coded.cluster.seats()):
+        cut = [(coded.parts[i].values, begin - firsts[i], end - firsts[i]) for i, begin, end in pieces]
+        blocks.append(Block([run for _, *run in pieces], coded.cluster.submit(take_rows, cut)))
+    coded.parts.clear()  # blocks have them now
+    return blocks
+
+
+def take_rows(pieces: Sequence[tuple[Any, int, int]]) -> Any:
+    """Put the values of a block together: pieces of parts."""
+    cut = [values[begin:end] for values, begin, end in pieces]
+    if len(cut) == 1:
+        return cut[0]
+    return sparse.vstack(cut, format="csr") if sparse.issparse(cut[0]) else NativeEngine().store_by_column(cut)
 
 
 def length_of_line(rows: Rows, labels: Labels) -> int:

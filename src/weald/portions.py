@@ -23,7 +23,7 @@ LINE = 16  # bytes of which the codes of a row take a multiple
 VALUE = 8  # bytes of a value that is kept beside its code, at most
 TWICE, COPIED = 4, 1 << 27  # trees, and their bytes, at most, that are in memory twice while they are joined
 
-Run = tuple[int, int, int]  # which part, its first row and the one behind its last, counted through all parts
+Piece = tuple[int, int, int]  # which part, the first row and the one behind the last, counted through all parts
 
 
 def portion(trees: range, n_rows: int, n_tasks: int) -> list[range]:
@@ -82,13 +82,13 @@ def group_neighbours(
     return groups
 
 
-def divide_rows(places: Sequence[str | None], n_rows: Sequence[int], seats: Sequence[str]) -> list[list[Run]]:
+def divide_rows(places: Sequence[str | None], n_rows: Sequence[int], seats: Sequence[str]) -> list[list[Piece]]:
     """Divide the rows of parts into blocks, one for each thread where they lie.
 
     Where more rows lie in one place than its threads should have, there are more blocks: others may take them.
     """
     fair = max(1, -(-sum(n_rows) // max(1, len(seats))))  # rows of a thread
-    of_places: dict[str | None, list[Run]] = {}
+    of_places: dict[str | None, list[Piece]] = {}
     in_place: Counter[str | None] = Counter()
     first = 0
     for part, (place, n) in enumerate(zip(places, n_rows, strict=True)):
@@ -98,8 +98,8 @@ def divide_rows(places: Sequence[str | None], n_rows: Sequence[int], seats: Sequ
         first += n
     return [
         block
-        for place, runs in of_places.items()
-        for block in divide(runs, max(-(-in_place[place] // fair), [*seats].count(place or "")))
+        for place, pieces in of_places.items()
+        for block in divide(pieces, max(-(-in_place[place] // fair), [*seats].count(place or "")))
     ]
 
 

@@ -239,39 +239,34 @@ class Values:
                 "table of some of the rows instead."
             )
         self._warn()
-        ranks, X = self._ranks(), np.empty(self.shape, order="F")
+        ranks = np.empty(self.shape[0], dtype=np.uint32)
+        ranks[self._store.positions] = np.arange(self.shape[0], dtype=np.uint32)
+        X = np.empty(self.shape, order="F")
         self._read(slice(0, self.shape[0]), ranks, X)
         return X
 
-    def blocks(self) -> Iterator[FloatArray]:
+    def blocks(self, ranks: IntArray) -> Iterator[tuple[slice, FloatArray]]:
         """Read the rows, some at a time, each time to the same place: new memory takes longer than to read."""
         self._warn()
-        ranks, n_rows = self._ranks(), min(self.shape[0], max(1, CELLS_AT_ONCE // self.shape[1]))
+        n_rows = min(self.shape[0], max(1, CELLS_AT_ONCE // self.shape[1]))
         room = np.empty((n_rows, self.shape[1]), order="F")
         for begin in range(0, self.shape[0], n_rows):
             rows = slice(begin, min(begin + n_rows, self.shape[0]))
             X = room[: rows.stop - begin]
             self._read(rows, ranks, X)
-            yield X
+            yield rows, X
 
     def _read(self, rows: slice, ranks: IntArray, X: FloatArray) -> None:
         for f in range(self.shape[1]):
-            X[:, f] = self._column(f, rows, ranks)
+            X[:, f] = self._column(f, ranks[rows], rows)
             self._store.let_go()
 
-    def _column(self, f: int, rows: slice, ranks: IntArray) -> FloatArray:
+    def _column(self, f: int, ranks: IntArray, rows: slice) -> FloatArray:
         if f in self._store.values:
             return self._store.values[f][rows]
         codes, lows, _, _ = self._store.columns[f]
-        values: FloatArray = np.append(lows, np.nan)[np.minimum(codes[ranks[rows]], len(lows))]
+        values: FloatArray = np.append(lows, np.nan)[np.minimum(codes[ranks], len(lows))]
         return values
-
-    def _ranks(self) -> IntArray:
-        """Find the rank of each row, if codes have to be looked up."""
-        ranks = np.empty(self.shape[0], dtype=np.uint32)
-        if len(self._store.values) < self.shape[1]:
-            ranks[self._store.positions] = np.arange(self.shape[0], dtype=np.uint32)
-        return ranks
 
     def _warn(self) -> None:
         kept = self._store.values
@@ -351,21 +346,19 @@ class StoredEngine(NativeEngine):
         width = (forest.n_classes,) if forest.n_classes else ()
         sums = np.zeros((coded.n_rows, *width)) if start is None else start.sums.copy()
         counts = np.zeros(coded.n_rows, dtype=np.uint32) if start is None else start.n_trees.copy()
-        found: list[Errors] = []
+        ranks, found = self.ranks(coded), []
         for first in range(0, forest.n_trees, self.core.bags_at_once):
             trees = forest.take(range(first, min(first + self.core.bags_at_once, forest.n_trees)))
             (outside,) = self.draw_out_of_bag(coded, *name_trees(growth, trees), n_threads)
-            of_blocks, begin = [], 0
-            for values in X.blocks():
-                rows = slice(begin, begin + len(values))
+            of_blocks = []
+            for rows, values in X.blocks(ranks):
                 before = OutOfBagVotes(sums[rows], counts[rows], NOTHING, NOTHING)
                 bits = [outside[rows].astype(np.uint64)]
                 votes, errors = self.sum_votes_of_rows(
-                    coded, growth, trees, values, begin, voting, before, room, bits, n_threads
+                    coded, growth, trees, values, ranks[rows], voting, before, room, bits, n_threads
                 )
                 sums[rows], counts[rows] = votes.sums, votes.n_trees
                 of_blocks.append(errors)
-                begin = rows.stop
             found.append(reduce(Errors.add, of_blocks))
         means = np.concatenate([errors.means() for errors in found])
         seen = np.array([weight for errors in found for weight in errors.seen], dtype=np.float64)

@@ -361,19 +361,19 @@ class NativeEngine:
         growth: Growth,
         forest: Forest,
         X: npt.NDArray[Any],
-        first_row: int,
+        ranks: IntArray,
         voting: str,
         start: OutOfBagVotes | None = None,
         room: int = 0,
         outside: Sequence[npt.NDArray[np.uint64]] = (),
         n_threads: int = 1,
     ) -> tuple[OutOfBagVotes, Errors]:
-        """Do so for some rows of the table, and say what the errors of all are to be made of.
+        """Do so for some rows of the table, named by their ranks; also say what the errors of all are to be made of.
 
         `outside` are the bits of `draw_out_of_bag` for these rows; without them the bags are drawn.
         """
         votes, (halves, seen, shift) = self._sum_out_of_bag(
-            coded, growth, forest, X, voting, n_threads, None, start, room, first_row, outside
+            coded, growth, forest, X, voting, n_threads, None, start, room, ranks, outside
         )
         totals = [(int(high) << 64) + int(low) for high, low in zip(*halves, strict=True)]
         return votes, Errors(totals, seen.tolist(), shift)
@@ -389,7 +389,7 @@ class NativeEngine:
         watch: Watch | None,
         start: OutOfBagVotes | None,
         room: int,
-        first_row: int | None = None,
+        ranks: IntArray | None = None,
         outside: Sequence[npt.NDArray[np.uint64]] = (),
     ) -> tuple[OutOfBagVotes, tuple[Any, ...]]:
         growths, trees = name_trees(growth, forest)
@@ -406,7 +406,7 @@ class NativeEngine:
             room,
             n_threads,
             watch,
-            first_row,
+            ranks,
             list(outside),
         )
         return OutOfBagVotes(sums if forest.n_classes else sums[:, 0], n_trees, errors, shares), tuple(of_rows)
@@ -424,6 +424,12 @@ class NativeEngine:
             bits = self.core.draw_out_of_bag(coded, drawn, named, n_threads)
             found.append(bits.astype(np.min_scalar_type((1 << len(named)) - 1)))
         return found
+
+    def ranks(self, coded: Any) -> IntArray:
+        """Find the rank of each row: `order` tells the rows at ranks."""
+        ranks = np.empty(coded.n_rows, dtype=np.uint32)
+        ranks[coded.positions()] = np.arange(coded.n_rows, dtype=np.uint32)
+        return ranks
 
     def bag_source(self, coded: Any) -> Any:
         """Leave out the columns."""
