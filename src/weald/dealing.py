@@ -94,7 +94,7 @@ def vote(
     before: Said | None,
     room: int,
 ) -> Said:
-    """Let some trees speak of a block of rows: runs of them. `values` has theirs in this order; None: codes tell them."""
+    """Let some trees speak of a block of rows: runs of them, whose values are in this order; None: codes tell them."""
     coded = open_here(codes)
     assert coded.values is not None  # noqa: S101  (for the type checker: it is open)
     X = np.concatenate([read_block(codes[0], coded.values, *run) for run in runs]) if values is None else values
