@@ -15,7 +15,7 @@ import pytest
 from scipy import sparse
 
 import weald
-from weald import ClusterError, DataError, ParameterError, cluster, coding_there, cutting, progress
+from weald import ClusterError, DataError, ParameterError, cluster, coding_there, cutting, dealing, progress
 from weald import dask as on_cluster
 
 dask = pytest.importorskip("dask")
@@ -306,7 +306,7 @@ def test_values_that_are_kept_for_rows_outside_bags_count_as_memory(client, monk
     for data in (table, partitioned(table, [500])):
         for how in ({}, {"max_bins": 8}, {"max_bins": 8, "oob_score": True}):
             weald.RandomForestClassifier(3, engine="dask", **how).fit(data[COLUMNS], data["y"])
-    assert asked == [0, 0, len(table)] * 2
+    assert asked == [0, 0, 8 * len(COLUMNS) * len(table)] * 2
 
 
 def count_tables(dask_scheduler):
@@ -399,6 +399,48 @@ def test_a_worker_that_dies_costs_nothing_but_time(how, is_sent):
             assert model.forest_.fingerprint() == expected.forest_.fingerprint()
             if how is not HOW:
                 assert_same_out_of_bag(model, expected)
+
+
+def test_a_worker_that_dies_while_a_forest_settles_costs_nothing_but_time(monkeypatch):
+    """Trees that were sent to be heard cannot be worked out again: they must stay."""
+    table, looks = frame(3000), []
+    how = {"n_estimators": "auto", "max_estimators": 96, "random_state": 0, "max_bins": 8}
+    expected = weald.RandomForestClassifier(**how).fit(table[COLUMNS], table["y"])
+    look = dealing.Dealer.look
+    with start(2) as local, distributed.Client(local):
+
+        def look_and_kill(*args, **kwargs):
+            looks.append(look(*args, **kwargs))
+            if len(looks) == 2:
+                kill_one_after(local, 0).join()
+            return looks[-1]
+
+        monkeypatch.setattr(dealing.Dealer, "look", look_and_kill)
+        parted = partitioned(table, [900, 1700])
+        model = on_cluster.RandomForestClassifier(**how).fit(parted[COLUMNS], parted["y"])
+    assert len(looks) > 2
+    assert model.forest_.fingerprint() == expected.forest_.fingerprint()
+    assert_same_out_of_bag(model, expected)
+
+
+def pause(dask_worker):
+    dask_worker.status = distributed.core.Status.paused
+
+
+def test_a_worker_that_is_paused_is_sent_nothing(monkeypatch):
+    table, how = frame(), {"n_estimators": 4, "random_state": 0, "max_bins": 8, "oob_score": True}
+    expected = weald.RandomForestClassifier(**how).fit(table[COLUMNS], table["y"])
+    with start(2) as local, distributed.Client(local) as client:
+        client.run(pause, workers=[next(iter(client.scheduler_info()["workers"]))])
+        wait_until(lambda: len(cluster.Cluster().seats()) == 1)
+        monkeypatch.setattr(cluster.Cluster, "_scatter", scatter_in_time(cluster.Cluster._scatter))
+        model = on_cluster.RandomForestClassifier(**how).fit(table[COLUMNS], table["y"])
+    assert_same_out_of_bag(model, expected)
+
+
+def scatter_in_time(scatter):
+    """Let nobody wait for a worker that takes nothing."""
+    return lambda *args, **kwargs: scatter(*args, **kwargs | {"timeout": 2})
 
 
 def fit_until_the_first_trees(do, **how):

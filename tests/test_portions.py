@@ -183,15 +183,17 @@ def test_groups_have_rows_and_not_too_many():
 @pytest.mark.parametrize(
     ("places", "n_rows", "seats", "blocks"),
     [
-        ("ab", [10, 10], "ab", ["0:0-10", "1:10-20"]),
-        ("abab", [5, 5, 5, 5], "ab", ["0:0-5 2:10-15", "1:5-10 3:15-20"]),  # each has what lies there
-        ("a", [10], "aa", ["0:0-5", "0:5-10"]),  # a part for two threads
-        ("aab", [2, 2, 8], "ab", ["0:0-2 1:2-4", "2:4-10", "2:10-12"]),  # more than a fair share: others may take it
-        ("?", [4], "", ["0:0-4"]),  # nobody knows where it is, and nobody is there
-        ("ab", [1, 1], "aabb", ["0:0-1", "1:1-2"]),  # fewer rows than threads
+        ("ab", [10, 10], "ab", ["a 0:0-10", "b 1:10-20"]),
+        ("abab", [5, 5, 5, 5], "ab", ["a 0:0-5 2:10-15", "b 1:5-10 3:15-20"]),  # each has what lies there
+        ("a", [10], "aa", ["a 0:0-5", "a 0:5-10"]),  # a part for two threads
+        ("aaa", [100, 1, 1], "aa", ["a 0:0-51", "a 0:51-100 1:100-101 2:101-102"]),  # as many rows, not parts
+        ("aab", [2, 2, 8], "ab", ["a 0:0-2 1:2-4", "b 2:4-8", "b 2:8-12"]),  # more than its share: others may take it
+        ("?", [4], "", ["? 0:0-4"]),  # nobody knows where it is, and nobody is there
+        ("ab", [1, 1], "aabb", ["a 0:0-1", "b 1:1-2"]),  # fewer rows than threads
     ],
 )
 def test_rows_are_divided_among_threads_where_they_lie(places, n_rows, seats, blocks):
     known = [None if place == "?" else place for place in places]
     found = divide_rows(known, n_rows, list(seats))
-    assert [" ".join(f"{part}:{begin}-{end}" for part, begin, end in block) for block in found] == blocks
+    words = [(place or "?", *(f"{part}:{begin}-{end}" for part, begin, end in pieces)) for place, pieces in found]
+    assert [" ".join(block) for block in words] == blocks

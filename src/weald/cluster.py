@@ -19,11 +19,12 @@ from typing import Any
 
 from weald.errors import ClusterError
 from weald.parts import Labels
-from weald.portions import VALUE, bytes_on_a_worker
+from weald.portions import bytes_on_a_worker
 from weald.steadily import Steady
 
 PATIENCE = 60.0  # seconds that a fit waits for a worker or the scheduler when there is none
 LOOK_EVERY = 0.5  # seconds between two looks at the cluster
+TO_ONE = 5.0  # seconds that a fit waits for one worker where another would do
 AT_ONCE = 8  # answers of partitions that are put together by one task
 SHARE_OF_MEMORY = 0.7  # of a worker, that a fit may take: above it Dask begins to write to disk, or to wait
 
@@ -76,7 +77,7 @@ class Cluster:
 
     def seats(self) -> list[str]:
         """Name a worker for each of its threads, in turns: first all for their first thread."""
-        threads = {name: int(worker["nthreads"]) for name, worker in self.workers().items()}
+        threads = {name: int(worker["nthreads"]) for name, worker in self.workers().items() if _is_running(worker)}
         return [name for i in range(max(threads.values(), default=0)) for name in threads if i < threads[name]]
 
     def places_of(self, futures: Sequence[Any]) -> list[str | None]:
@@ -89,17 +90,22 @@ class Cluster:
         return [next(iter(has.get(future.key, ())), None) for future in futures]
 
     def require_memory(self, labels: Labels, widths: Sequence[int], kept: Mapping[str | None, int]) -> None:
-        """Refuse a table whose codes would not fit each worker, or whose trees would not; `kept`: rows with values."""
+        """Refuse a table whose codes would not fit each worker, or whose trees would not, or values that are kept.
+
+        `kept` has the bytes of these by worker.
+        """
         for name, worker in self.workers().items():
             limit = worker.get("memory_limit")
             need = bytes_on_a_worker(labels.n_rows, widths, worker["nthreads"], classes=labels.n_classes > 0)
-            need += VALUE * len(widths) * kept.get(name, 0)
+            of_values = kept.get(name, 0)
+            need += of_values
             if limit and need > SHARE_OF_MEMORY * limit:
+                values = f", and {_gib(of_values)} of values for out-of-bag estimates," if of_values else ""
+                instead = "oob_score=False" if of_values else "max_bins=255 for codes of one byte"
                 raise ClusterError(
-                    f"The codes of {labels.n_rows} rows and {len(widths)} features, and trees that grow, need about "
-                    f"{_gib(need)} on each worker, but {name} may use {_gib(SHARE_OF_MEMORY * limit)} of its "
-                    f"{_gib(limit)} for it. Give workers "
-                    "more memory or fewer threads, or set max_bins=255 for codes of one byte."
+                    f"The codes of {labels.n_rows} rows and {len(widths)} features, and trees that grow{values} need "
+                    f"about {_gib(need)} on each worker, but {name} may use {_gib(SHARE_OF_MEMORY * limit)} of its "
+                    f"{_gib(limit)} for it. Give workers more memory or fewer threads, or set {instead}."
                 )
 
     def submit(self, function: Any, *args: Any, priority: float = 0, wish: str | None = None) -> Any:
@@ -131,11 +137,20 @@ class Cluster:
             ]
         return left[0]
 
-    def send(self, thing: Any, to: str | None = None) -> Any:
-        """Send something from here to one worker, or to all, which pass it on among themselves."""
-        whom = {"broadcast": True} if to is None else {"workers": [to]}
+    def send(self, thing: Any) -> Any:
+        """Send something from here to all workers, which pass it on among themselves."""
+        return self._scatter(thing, broadcast=True)
+
+    def send_to(self, worker: str | None, thing: Any) -> Any:
+        """Send something from here to one worker; to any, if that is gone."""
+        with contextlib.suppress(LostCodesError):
+            if worker is not None:
+                return self._scatter(thing, workers=[worker], timeout=min(PATIENCE, TO_ONE))
+        return self._scatter(thing)
+
+    def _scatter(self, thing: Any, **how: Any) -> Any:
         try:
-            return self._note(self.client.scatter(thing, direct=True, hash=False, timeout=PATIENCE, **whom))
+            return self._note(self.client.scatter(thing, **{"direct": True, "hash": False, "timeout": PATIENCE, **how}))
         except Exception as error:
             raise LostCodesError(f"Codes could not be sent to the workers: {error!r}. Fit again.") from error
 
@@ -201,8 +216,8 @@ class Cluster:
         return ", ".join(words) or "none"
 
     def _are_at_work(self) -> bool:
-        """Say whether any worker takes tasks: one whose memory is nearly full does not."""
-        return any(worker.get("status", "running") == "running" for worker in self.workers().values())
+        """Say whether any worker takes tasks."""
+        return any(map(_is_running, self.workers().values()))
 
     def _results(self, futures: Sequence[Any]) -> Any:
         try:
@@ -256,6 +271,11 @@ def _take(done: SimpleQueue[int], left: dict[int, Any]) -> list[int]:
     if not noted:  # a client that is being closed notes nothing any more
         return [i for i, future in left.items() if future.status != "pending"]
     return [i for i in noted if i in left]
+
+
+def _is_running(worker: dict[str, Any]) -> bool:
+    """Say whether a worker takes tasks: one whose memory is nearly full does not."""
+    return bool(worker.get("status", "running") == "running")
 
 
 def _gib(n_bytes: float) -> str:

@@ -17,6 +17,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from weald import coded_parts, cutting, parts
 from weald.cluster import Cluster, n_threads_here
@@ -25,7 +26,7 @@ from weald.cutting import Cuts, Outline, light
 from weald.errors import DataError, DataTypeError
 from weald.estimator import unfitted_copy
 from weald.parts import Labels, Part, Rows
-from weald.portions import divide, group_neighbours
+from weald.portions import VALUE, divide, group_neighbours
 from weald.table import Reading, Table
 
 COLUMNS_TO_CUT = 4  # that a worker takes, at least
@@ -110,8 +111,9 @@ def _delayed(column: Any) -> list[Any]:
 class KeptPart:
     """Rows whose values are kept."""
 
-    values: Any  # their name
+    values: Any  # their name, when they are there
     n_rows: int
+    n_bytes: int
     place: str | None
 
 
@@ -151,10 +153,10 @@ def wants_values(model: Any) -> bool:
 
 
 def count_kept(parts: Sequence[KeptPart]) -> Counter[str | None]:
-    """Count the rows whose values are kept, by place."""
+    """Count the bytes of values that are kept, by place."""
     kept: Counter[str | None] = Counter()
     for part in parts:
-        kept[part.place] += part.n_rows
+        kept[part.place] += part.n_bytes
     return kept
 
 
@@ -260,7 +262,8 @@ class Coding:
 
     def _keep(self, places: Sequence[str | None]) -> list[KeptPart]:
         values = self._cluster.submit_each(_values_of, [(table,) for table in self._tables])
-        return [KeptPart(*part) for part in zip(values, self._n_rows, places, strict=True)]
+        of_row = VALUE * self.labels.n_features
+        return [KeptPart(X, n, n * of_row, place) for X, n, place in zip(values, self._n_rows, places, strict=True)]
 
     def _find_highs(
         self, chunks: Sequence[Any], cuts: Any, workers: dict[str, Any], places: Sequence[str | None]
@@ -330,7 +333,7 @@ def send_table(cluster: Cluster, model: Any, reading: Reading, engine: Any, code
         for i in range(0, table.n_rows, ROWS_SENT)
     ]
     others = [cluster.send(thing) for thing in (cuts, highs, rows, labels)]
-    kept = [replace(part, values=cluster.send(part.values, part.place)) for part in planned]
+    kept = [replace(part, values=cluster.send_to(part.place, part.values)) for part in planned]
     return CodedOnCluster(cluster, labels, (sent, *others), kept)
 
 
@@ -338,5 +341,11 @@ def _plan_parts(cluster: Cluster, table: Table) -> list[KeptPart]:
     """Divide a table that is here among the threads of all workers."""
     places: list[str | None] = [*cluster.seats()] or [None]
     ends = [table.n_rows * i // len(places) for i in range(len(places) + 1)]
-    of_places = zip(places, pairwise(ends), strict=True)
-    return [KeptPart(table.X[begin:end], end - begin, place) for place, (begin, end) in of_places if begin < end]
+    pieces = [table.X[begin:end] for begin, end in pairwise(ends)]
+    return [KeptPart(X, X.shape[0], _bytes_of(X), place) for X, place in zip(pieces, places, strict=True) if X.shape[0]]
+
+
+def _bytes_of(X: Any) -> int:
+    if not sparse.issparse(X):
+        return int(X.nbytes)
+    return int(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes)

@@ -59,7 +59,7 @@ def grow_trees(
 
 
 def send_bags(codes: Codes) -> tuple[Any, ...]:
-    """Send what bags are drawn from: some twenty bytes a row at most."""
+    """Send what bags are drawn from: 24 bytes a row at most."""
     return NativeEngine().send_bags(open_here(codes).ranked)
 
 
@@ -124,7 +124,8 @@ class Block:
     """Rows of which one task after the other hears what trees say."""
 
     runs: list[Run]
-    values: Any  # their name; None: codes tell them
+    values: Any = None  # their name; None: codes tell them
+    place: str | None = None  # where these are
 
 
 class Judged:
@@ -155,9 +156,11 @@ class Judged:
 class Dealer:
     """Deals out the trees of a model."""
 
-    def __init__(self, coded: CodedOnCluster, model: Any) -> None:
-        self.coded, self.model, self.cluster = coded, model, coded.cluster
+    def __init__(self, coded: CodedOnCluster, model: Any, bags: Any = None) -> None:
+        """Take a table that is on the cluster, and what its bags are drawn from, if that is here."""
+        self.coded, self.model, self.cluster, self._bags = coded, model, coded.cluster, bags
         self.n_threads = self.cluster.n_threads
+        self._sent: list[Any] = []
         self.blocks = _blocks_of_parts(coded) if coded.parts else _blocks_of_codes(coded, self.n_threads)
 
     def grow(self, first: int, n_trees: int) -> Forest:
@@ -167,8 +170,8 @@ class Dealer:
     def look(self, forest: Forest, before: OutOfBagVotes | None, room: int = 0) -> OutOfBagVotes:
         """Let trees speak of all rows outside their bags. What they say stays on the workers: `sums` are its names."""
         named = [(origin.bags, *tree) for origin in forest.origins for tree in origin.trees()]
-        sent = self.cluster.send(Trees.of(forest))
-        said = self._vote([sent], self._draw(named), None if before is None else before.sums, room)
+        self._sent.append(self.cluster.send(Trees.of(forest)))  # what is sent cannot be worked out again
+        said = self._vote(self._sent[-1:], self._draw(named), None if before is None else before.sums, room)
         errors = _add_up(self.cluster.gather_all([self.cluster.submit(errors_of, block) for block in said]))
         return self._with_curve(said, [errors])
 
@@ -197,6 +200,8 @@ class Dealer:
 
     def fetch_bags(self) -> Any:
         """Bring what bags are drawn from here."""
+        if self._bags is not None:
+            return self._bags
         return NativeEngine().receive_bags(self.cluster.gather(self.coded.submit(send_bags)))
 
     # ------------------------------------------------------------------------------------------------------ inside
@@ -249,6 +254,7 @@ class Dealer:
                 None if before is None else before[i],
                 room,
                 priority=1,  # as soon as trees are there, so that the error so far is known
+                wish=block.place,  # values are not to travel
             )
             for i, block in enumerate(self.blocks)
         ]
@@ -296,7 +302,7 @@ def _blocks_of_codes(coded: CodedOnCluster, n_threads: int) -> list[Block]:
     n_rows, n_features = coded.labels.n_rows, coded.labels.n_features
     n_blocks = min(n_rows, max(n_threads, -(-8 * n_rows * n_features // BLOCK_BYTES)))
     ends = [n_rows * i // n_blocks for i in range(n_blocks + 1)]
-    return [Block([run], None) for run in pairwise(ends)]
+    return [Block([run]) for run in pairwise(ends)]
 
 
 def _blocks_of_parts(coded: CodedOnCluster) -> list[Block]:
@@ -304,9 +310,10 @@ def _blocks_of_parts(coded: CodedOnCluster) -> list[Block]:
     firsts = [0, *accumulate(part.n_rows for part in coded.parts)]
     places, n_rows = ([getattr(part, name) for part in coded.parts] for name in ("place", "n_rows"))
     blocks = []
-    for pieces in divide_rows(places, n_rows, coded.cluster.seats()):
+    for place, pieces in divide_rows(places, n_rows, coded.cluster.seats()):
         cut = [(coded.parts[i].values, begin - firsts[i], end - firsts[i]) for i, begin, end in pieces]
-        blocks.append(Block([run for _, *run in pieces], coded.cluster.submit(take_rows, cut)))
+        values = coded.cluster.submit(take_rows, cut, wish=place)
+        blocks.append(Block([run for _, *run in pieces], values, place))
     coded.parts.clear()  # blocks have them now
     return blocks
 

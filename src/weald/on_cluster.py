@@ -22,7 +22,7 @@ from weald.params import Growth
 from weald.parts import Labels, Rows
 from weald.table import Reading, Table
 
-TIMES_SENT = 3  # that a table is sent to workers which die with it
+TIMES_SENT = 5  # that a table is sent to workers which die with it, or with a part of its values
 
 
 def learn(model: Any, before: Any, X: Any, y: Any, sample_weight: Any, **by_row: Any) -> None:
@@ -50,7 +50,8 @@ def _learn_from_here(model: Any, before: Any, cluster: Cluster, reading: Reading
     model._keep_schema(reading)  # noqa: SLF001
     for times_left in reversed(range(TIMES_SENT)):
         try:
-            _grow(model, before, Dealer(send_table(cluster, model, reading, engine, coded), model), reading)
+            there = send_table(cluster, model, reading, engine, coded)
+            _grow(model, before, Dealer(there, model, engine.bag_source(coded)), reading)
         except LostCodesError:
             cluster.let_go()
             if not times_left:

@@ -10,7 +10,7 @@ bytes_on_a_worker    how much memory a worker needs: an estimate beforehand
 
 from collections import Counter
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 ROWS_PER_TASK = 1 << 18, 1 << 20  # of all its trees: less would not be worth a task, more would be lost with a worker
@@ -82,25 +82,29 @@ def group_neighbours(
     return groups
 
 
-def divide_rows(places: Sequence[str | None], n_rows: Sequence[int], seats: Sequence[str]) -> list[list[Piece]]:
-    """Divide the rows of parts into blocks, one for each thread where they lie.
+def divide_rows(
+    places: Sequence[str | None], n_rows: Sequence[int], seats: Sequence[str]
+) -> list[tuple[str | None, list[Piece]]]:
+    """Divide the rows of parts into blocks of as many rows, one for each thread where they lie: where, and pieces.
 
     Where more rows lie in one place than its threads should have, there are more blocks: others may take them.
     """
     fair = max(1, -(-sum(n_rows) // max(1, len(seats))))  # rows of a thread
-    of_places: dict[str | None, list[Piece]] = {}
-    in_place: Counter[str | None] = Counter()
-    first = 0
-    for part, (place, n) in enumerate(zip(places, n_rows, strict=True)):
-        ends = [*range(first, first + n, fair), first + n]
-        of_places.setdefault(place, []).extend((part, begin, end) for begin, end in pairwise(ends))
-        in_place[place] += n
-        first += n
-    return [
-        block
-        for place, pieces in of_places.items()
-        for block in divide(pieces, max(-(-in_place[place] // fair), [*seats].count(place or "")))
-    ]
+    firsts = [0, *accumulate(n_rows)]
+    blocks = []
+    for place in dict.fromkeys(places):
+        here = [part for part, where in enumerate(places) if where == place]
+        laid = list(pairwise([0, *accumulate(n_rows[part] for part in here)]))  # end to end
+        n_here = laid[-1][1]
+        n_blocks = min(n_here, max(-(-n_here // fair), [*seats].count(place or "")))
+        for begin, end in pairwise(n_here * i // n_blocks for i in range(n_blocks + 1)):
+            pieces = [
+                (part, firsts[part] + max(begin, a) - a, firsts[part] + min(end, b) - a)
+                for part, (a, b) in zip(here, laid, strict=True)
+                if max(begin, a) < min(end, b)
+            ]
+            blocks.append((place, pieces))
+    return blocks
 
 
 def bytes_on_a_worker(n_rows: int, widths: Sequence[int], n_threads: int, *, classes: bool) -> int:
