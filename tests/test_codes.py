@@ -13,7 +13,18 @@ from sklearn.base import clone
 
 import weald
 from tests import scripts
-from weald import DataError, DataTypeError, FormatError, ParameterError, codes, cutting, parts, stored, storing
+from weald import (
+    DataError,
+    DataTypeError,
+    FormatError,
+    ParameterError,
+    codes,
+    cutting,
+    importances,
+    parts,
+    stored,
+    storing,
+)
 
 FEATURES = ["number", "label", "rank", "flag"]
 
@@ -179,12 +190,14 @@ def test_out_of_bag_estimates_of_values_that_are_kept_are_those_of_the_table(
     assert_same_out_of_bag(again, theirs)
 
 
-ASKED = {
-    "permutation": lambda model, *data: weald.importance(model, *data).values,
-    "mdi": lambda model, *data: weald.importance(model, *data, kind="mdi").values,
+KINDS = [kind for kind in importances.KINDS if kind != "drop_column"]
+ASKED = {kind: lambda model, *data, kind=kind: weald.importance(model, *data, kind=kind).values for kind in KINDS}
+ASKED |= {
+    "new rows": lambda model, *data: weald.importance(model, *data, kind="permutation").values,
     "strength": lambda model, *data: weald.strength(model, *data).strength,
     "neighbours": lambda model, *data: model.neighbours(*data).proximity().toarray(),
     "tuning": lambda model, *data: weald.tune(model, *data, budget=3).best_params,
+    "a split": lambda model, *data: model.estimators_[0].explain_split(0, *data).cuts["threshold"],
 }
 
 
@@ -200,8 +213,10 @@ def test_what_needs_values_has_them_from_the_store(ask, tmp_path):
 def test_columns_cannot_be_taken_out_of_a_store(tmp_path):
     store = codes.from_chunks([frame()], folder=tmp_path, target="y", features=FEATURES)
     model = weald.RandomForestClassifier(5, random_state=0).fit(store)
-    with pytest.raises(DataTypeError, match="Give a table for all else"):
+    with pytest.raises(DataTypeError, match=r"Give a table *for all else"):
         weald.importance(model, store, None, kind="drop_column")
+    with pytest.raises(DataError, match="Give X and y"):
+        weald.importance(model, store, None, kind="mdi", n_null=2)
 
 
 @pytest.mark.parametrize(("types", "kept"), [(("f4", "f4"), "f4"), (("f4", "f8"), "f8"), (("f8", "f4"), "f8")])
@@ -212,7 +227,7 @@ def test_kept_values_are_as_wide_as_they_have_to_be(types, kept, tmp_path):
     X = np.concatenate([values for values, _ in given])
     for f in range(2):
         assert store.values[f].dtype == kept
-        np.testing.assert_array_equal(store.values[f], X[:, f])
+        np.testing.assert_array_equal(store.values[f], X[store.positions, f])  # as codes: by rank
     np.testing.assert_array_equal(np.asarray(stored.Values(store)), X)
 
 
@@ -311,7 +326,7 @@ def test_what_does_not_suit_a_store_is_refused(tmp_path):
     with pytest.raises(DataError, match="groups"):
         model.fit(store, groups=np.arange(90))
     for ask in (model.fit(store).predict, model.apply, lambda store: weald.KernelForestClassifier().fit(store)):
-        with pytest.raises(DataError, match="codes and no values"):
+        with pytest.raises(DataError, match="for fit of trees and forests"):
             ask(store)
 
 

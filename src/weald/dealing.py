@@ -13,6 +13,7 @@ after the other. Errors are integers: those of all blocks add up to what one mac
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import accumulate, cycle, pairwise
 from typing import Any
 
@@ -25,7 +26,7 @@ from weald.coded_parts import Chunk, CodedTable, Highs, open_table, read_block
 from weald.coding_there import CodedOnCluster
 from weald.cutting import Cuts
 from weald.engines.door import OutOfBagVotes
-from weald.engines.native import Errors, NativeEngine
+from weald.engines.native import Errors, NativeEngine, curve_of
 from weald.joining import Joining, Trees, join
 from weald.model import Bags, Forest, IntArray
 from weald.params import Growth
@@ -145,7 +146,7 @@ class Judged:
             of_set = [self._found[i] for i in range(first, first + self._n_blocks) if i in self._found]
             if len(of_set) < self._n_blocks:
                 return
-            self.errors.append(_add_up(of_set))
+            self.errors.append(reduce(Errors.add, of_set))
             self.error = float(self.errors[-1].means()[-1])
 
     def is_complete(self) -> bool:
@@ -172,7 +173,7 @@ class Dealer:
         named = [(origin.bags, *tree) for origin in forest.origins for tree in origin.trees()]
         self._sent.append(self.cluster.send(Trees.of(forest)))  # what is sent cannot be worked out again
         said = self._vote(self._sent[-1:], self._draw(named), None if before is None else before.sums, room)
-        errors = _add_up(self.cluster.gather_all([self.cluster.submit(errors_of, block) for block in said]))
+        errors = reduce(Errors.add, self.cluster.gather_all([self.cluster.submit(errors_of, block) for block in said]))
         return self._with_curve(said, [errors])
 
     def grow_and_look(self, first: int, n_trees: int, *, judged: bool) -> tuple[Forest, OutOfBagVotes | None]:
@@ -286,10 +287,8 @@ class Dealer:
     def _with_curve(self, said: Any, errors: Sequence[Errors]) -> OutOfBagVotes:
         """Put the names of what was said, and the errors of all rows, into the form of one machine."""
         labels = self.coded.labels
-        length = labels.total if labels.whole else None
-        means = np.concatenate([part.means() for part in errors])
-        seen = [weight for part in errors for weight in part.seen]
-        return OutOfBagVotes(said, said, means, np.array(seen, dtype=np.float64) / float(length or self._line_length()))
+        length = labels.total if labels.whole else self._line_length()
+        return OutOfBagVotes(said, said, *curve_of(errors, length))
 
     def _line_length(self) -> int:
         """Add up the line of weights that are not whole."""
@@ -329,10 +328,3 @@ def take_rows(pieces: Sequence[tuple[Any, int, int]]) -> Any:
 def length_of_line(rows: Rows, labels: Labels) -> int:
     """Add up the lengths of all rows on the line of weights."""
     return int(labels.lengths(rows.weight, len(rows.target)).sum(dtype=np.uint64))
-
-
-def _add_up(errors: Sequence[Errors]) -> Errors:
-    first, *rest = errors
-    for other in rest:
-        first = first.add(other)
-    return first

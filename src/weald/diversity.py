@@ -83,7 +83,7 @@ def strength(
         )
     given = {"groups": groups, "stratify": stratify}
     bagged, reading = forest._open(X, y, sample_weight, **given)  # noqa: SLF001  (the door for files beside forests.py)
-    rows, truth = reading.table.X, reading.table.target
+    rows, truth = reading.table.in_memory().X, reading.table.target
     weight = np.ones(len(truth)) if reading.table.weight is None else reading.table.weight
     votes = replace(bagged, voting="hard").sum_votes(rows, bagged.forest)
     with np.errstate(invalid="ignore"):  # rows that are in every bag: 0 / 0

@@ -7,7 +7,7 @@ definition itself (`engines/reference.py`) lists the cuts. So the winner is the 
     explain_split       from a tree, a node and the training data to an explanation
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, NamedTuple, cast
 
@@ -50,7 +50,7 @@ def read_again(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, stra
             "X, y and sample_weight (with groups and stratify, if a forest had them) are not the data that this tree "
             "was grown from: their fingerprint is another. Give the training data; rows may be in any order."
         )
-    return Training(model, engine, coded, reading)
+    return Training(model, engine, coded, replace(reading, table=reading.table.in_memory()))
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from sklearn.base import clone
 
 from weald.decrease import decreases_of_trees, mean_decrease
+from weald.errors import DataError
 from weald.inspect import parents
 from weald.model import FloatArray, Forest, IntArray
 from weald.question import Groups, Question
@@ -56,6 +57,8 @@ def _in_groups(by_feature: FloatArray, groups: Groups) -> FloatArray:
 def _null_decreases(question: Question) -> list[FloatArray]:
     """Grow forests from targets that were mixed among rows: what features are worth when none matters."""
     model, reading = question.training.model, question.training.reading
+    if question.y is None:
+        raise DataError("n_null grows forests from mixed targets, and those of a code store cannot be. Give X and y.")
     places = np.arange(reading.table.n_rows) if reading.kept is None else np.flatnonzero(reading.kept)
     ranked = places[question.training.order()]
     found = []

@@ -13,7 +13,7 @@ import mmap
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, partial, reduce
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from weald.criteria import CLASSIFICATION
 from weald.engines.door import Engine, OutOfBagVotes, Watch
-from weald.engines.native import Errors, NativeEngine, name_trees
+from weald.engines.native import Errors, NativeEngine, curve_of, name_trees
 from weald.errors import DataError, DataTypeError, FormatError, ParameterError, warn
 from weald.filing import container
 from weald.filing.container import require
@@ -98,8 +98,8 @@ class CodeStore:
     def __array__(self, dtype: Any = None, copy: Any = None) -> npt.NDArray[Any]:
         """Refuse to be taken for a table of values."""
         raise DataTypeError(
-            "A code store has codes and no values: it is for fit of trees and forests. Give a table for all else; "
-            "predict_chunks takes one that is larger than memory, piece by piece."
+            "A code store is for fit of trees and forests, and for what looks at their training data again. Give a "
+            "table for all else; predict_chunks takes one that is larger than memory, piece by piece."
         )
 
     @property
@@ -223,14 +223,6 @@ class Values:
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> npt.NDArray[Any]:
         """Give them all."""
-        return self._all if dtype is None else self._all.astype(dtype)
-
-    def __getitem__(self, places: Any) -> Any:
-        """Give some of them to those who want them here and there, so that all are read."""
-        return self._all[places]
-
-    @cached_property
-    def _all(self) -> FloatArray:
         n_bytes = 8 * self.shape[0] * self.shape[1]
         room = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
         if n_bytes > room:
@@ -239,31 +231,31 @@ class Values:
                 "table of some of the rows instead."
             )
         self._warn()
-        ranks = np.empty(self.shape[0], dtype=np.uint32)
-        ranks[self._store.positions] = np.arange(self.shape[0], dtype=np.uint32)
-        X = np.empty(self.shape, order="F")
-        self._read(slice(0, self.shape[0]), ranks, X)
+        X = np.empty(self.shape, dtype, order="F")
+        for f in range(self.shape[1]):
+            X[self._store.positions, f] = self._read(f, slice(None))
         return X
 
-    def blocks(self, ranks: IntArray) -> Iterator[tuple[slice, FloatArray]]:
-        """Read the rows, some at a time, each time to the same place: new memory takes longer than to read."""
+    def blocks(self) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
+        """Read some rows at a time: which they are, their ranks, and their values.
+
+        They come by rank, as they lie on the disk, each time to the same place: new memory takes longer than to read.
+        """
         self._warn()
         n_rows = min(self.shape[0], max(1, CELLS_AT_ONCE // self.shape[1]))
         room = np.empty((n_rows, self.shape[1]), order="F")
         for begin in range(0, self.shape[0], n_rows):
-            rows = slice(begin, min(begin + n_rows, self.shape[0]))
-            X = room[: rows.stop - begin]
-            self._read(rows, ranks, X)
-            yield rows, X
+            ranks = slice(begin, min(begin + n_rows, self.shape[0]))
+            X = room[: ranks.stop - begin]
+            for f in range(self.shape[1]):
+                X[:, f] = self._read(f, ranks)
+            yield self._store.positions[ranks], np.arange(ranks.start, ranks.stop, dtype=np.uint32), X
 
-    def _read(self, rows: slice, ranks: IntArray, X: FloatArray) -> None:
-        for f in range(self.shape[1]):
-            X[:, f] = self._column(f, ranks[rows], rows)
-            self._store.let_go()
-
-    def _column(self, f: int, ranks: IntArray, rows: slice) -> FloatArray:
+    def _read(self, f: int, ranks: slice) -> FloatArray:
+        """Read a feature of some rows."""
+        self._store.let_go()
         if f in self._store.values:
-            return self._store.values[f][rows]
+            return self._store.values[f][ranks]
         codes, lows, _, _ = self._store.columns[f]
         values: FloatArray = np.append(lows, np.nan)[np.minimum(codes[ranks], len(lows))]
         return values
@@ -285,6 +277,11 @@ class StoredTable(Table):
     """The table of a fit to a store."""
 
     store: CodeStore
+
+    def in_memory(self) -> Table:
+        """Read all values."""
+        X: FloatArray = np.asarray(self.X)
+        return dataclasses.replace(self, X=X)
 
 
 class StoredEngine(NativeEngine):
@@ -346,23 +343,21 @@ class StoredEngine(NativeEngine):
         width = (forest.n_classes,) if forest.n_classes else ()
         sums = np.zeros((coded.n_rows, *width)) if start is None else start.sums.copy()
         counts = np.zeros(coded.n_rows, dtype=np.uint32) if start is None else start.n_trees.copy()
-        ranks, found = self.ranks(coded), []
+        found: list[Errors] = []
         for first in range(0, forest.n_trees, self.core.bags_at_once):
-            trees = forest.take(range(first, min(first + self.core.bags_at_once, forest.n_trees)))
+            n_trees = min(self.core.bags_at_once, forest.n_trees - first)
+            trees = forest if n_trees == forest.n_trees else forest.take(range(first, first + n_trees))
             (outside,) = self.draw_out_of_bag(coded, *name_trees(growth, trees), n_threads)
             of_blocks = []
-            for rows, values in X.blocks(ranks):
+            for rows, ranks, values in X.blocks():
                 before = OutOfBagVotes(sums[rows], counts[rows], NOTHING, NOTHING)
                 bits = [outside[rows].astype(np.uint64)]
-                votes, errors = self.sum_votes_of_rows(
-                    coded, growth, trees, values, ranks[rows], voting, before, room, bits, n_threads
-                )
+                what = (coded, growth, trees, values, ranks, voting, before, room, bits)
+                votes, errors = self.sum_votes_of_rows(*what, n_threads)
                 sums[rows], counts[rows] = votes.sums, votes.n_trees
                 of_blocks.append(errors)
             found.append(reduce(Errors.add, of_blocks))
-        means = np.concatenate([errors.means() for errors in found])
-        seen = np.array([weight for errors in found for weight in errors.seen], dtype=np.float64)
-        return OutOfBagVotes(sums, counts, means, seen / float(coded.line_length))
+        return OutOfBagVotes(sums, counts, *curve_of(found, coded.line_length))
 
 
 # ------------------------------------------------------------------------------------------------------------- load

@@ -49,6 +49,7 @@ from weald.table import Table
 SAVE_EVERY = 10.0  # seconds between two notes of what is done
 ROWS_AT_ONCE = 1 << 20  # that are put in order at a time
 MAKING = "making"
+BY_ROW = "row-"  # before the names of columns that are not in the order of ranks yet
 
 Chunks = Callable[[int], Iterable[Part]]  # from a chunk on
 ReadAlone = tuple[Table, "npt.NDArray[Any] | None", Schema]
@@ -284,14 +285,16 @@ class Making:
 
     def _types(self, cuts: Cuts) -> dict[str, Any]:
         """Find the types of all that is written down of each row."""
-        types: dict[str, Any] = {f"row-codes.{f}": dtype for f, dtype in enumerate(code_types(cuts))}
-        types |= {"target": target_type(self.labels)} | ({"weight": np.float64} if self.labels.is_weighted else {})
-        return types | self._value_types(cuts)
+        types = {BY_ROW + name: dtype for name, dtype in self._column_types(cuts).items()}
+        return (
+            types | {"target": target_type(self.labels)} | ({"weight": np.float64} if self.labels.is_weighted else {})
+        )
 
-    def _value_types(self, cuts: Cuts) -> dict[str, Any]:
-        """Find those of values that are kept."""
+    def _column_types(self, cuts: Cuts) -> dict[str, Any]:
+        """Find those of what is put in the order of ranks: codes, and values that are kept."""
+        codes = {f"codes.{f}": dtype for f, dtype in enumerate(code_types(cuts))}
         kept = sorted(cuts.many) if self.recipe.keep_values else []
-        return dict.fromkeys((f"values.{f}" for f in kept), np.float32 if self.done.is_narrow else np.float64)
+        return codes | dict.fromkeys((f"values.{f}" for f in kept), np.float32 if self.done.is_narrow else np.float64)
 
     def _renumber(self, alone: ReadAlone) -> Table:
         return renumber(*alone, self.labels)
@@ -320,7 +323,7 @@ class Making:
             StoreProgress(self.labels.n_rows, "ranked").rows(self.labels.n_rows)
         labels, codes = self.labels, code_types(cuts)
         values = self.columns(cuts)
-        columns = [(self._map(f"row-codes.{f}", codes[f]), *values[f], False) for f in range(len(codes))]
+        columns = [(self._map(f"{BY_ROW}codes.{f}", codes[f]), *values[f], False) for f in range(len(codes))]
         maps: list[Any] = [column.base for column, _, _, _ in columns]  # of a NumPy map, the map itself
         target, weight = self._target(), self._weight()
         targets = (target.astype(np.int32), None) if labels.n_classes else (None, np.asarray(target))
@@ -334,28 +337,29 @@ class Making:
         return positions, int(fingerprint)
 
     def order(self, cuts: Cuts, positions: npt.NDArray[np.uint32]) -> None:
-        """Put the codes of each column in the order of ranks."""
+        """Put the codes of each column, and the values that are kept, in the order of ranks."""
         watch = self._show("in order", self.labels.n_rows)
-        for f, dtype in enumerate(code_types(cuts)):
-            path = self.making / f"codes.{f}"
+        types = self._column_types(cuts)
+        for n_done, (name, dtype) in enumerate(types.items(), 1):
+            path = self.making / name
             if not path.exists():
-                by_row = self._map(f"row-codes.{f}", dtype)
+                by_row = self._map(BY_ROW + name, dtype)
                 ends = range(0, len(positions), ROWS_AT_ONCE)
                 _write_whole(path, (by_row[positions[begin : begin + ROWS_AT_ONCE]] for begin in ends))
                 del by_row
-            (self.making / f"row-codes.{f}").unlink(missing_ok=True)
+            (self.making / (BY_ROW + name)).unlink(missing_ok=True)
             if watch:
-                watch.rows(self.labels.n_rows * (f + 1) // len(cuts.starts))
+                watch.rows(self.labels.n_rows * n_done // len(types))
 
     def close(self, cuts: Cuts, fingerprint: int) -> None:
         """Write the store."""
-        labels, types = self.labels, code_types(cuts)
+        labels = self.labels
         arrays: dict[str, npt.NDArray[Any]] = {"target": self._target(), "positions": self._map("positions", np.uint32)}
         if labels.is_weighted:
             arrays["weight"] = self._map("weight", np.float64)
         for f, (lows, highs) in enumerate(self.columns(cuts)):
-            arrays |= {f"codes.{f}": self._map(f"codes.{f}", types[f]), f"lows.{f}": lows, f"highs.{f}": highs}
-        arrays |= {name: self._map(name, dtype) for name, dtype in self._value_types(cuts).items()}
+            arrays |= {f"lows.{f}": lows, f"highs.{f}": highs}
+        arrays |= {name: self._map(name, dtype) for name, dtype in self._column_types(cuts).items()}
         about = replace(
             self.recipe.about([list(one) for one in self.done.prints]),
             schema=labels.schema, classes=labels.classes, whole=labels.whole, size=labels.size, fingerprint=fingerprint,
@@ -404,9 +408,9 @@ class Files:
 
     def write(self, part: CodedChunk) -> None:
         """Append the rows of a chunk."""
-        arrays = {f"row-codes.{f}": codes for f, codes in enumerate(part.columns)}
+        arrays = {f"{BY_ROW}codes.{f}": codes for f, codes in enumerate(part.columns)}
         arrays |= {"target": part.target} | ({} if part.weight is None else {"weight": part.weight})
-        arrays |= {f"values.{f}": part.values[:, f] for f in range(len(part.columns))}
+        arrays |= {f"{BY_ROW}values.{f}": part.values[:, f] for f in range(len(part.columns))}
         for name, file in self.files.items():
             column: Any = np.ascontiguousarray(arrays[name], dtype=self.types[name])
             file.write(column.data)

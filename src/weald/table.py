@@ -74,6 +74,10 @@ class Table:
         """Number of features."""
         return int(self.X.shape[1])
 
+    def in_memory(self) -> "Table":
+        """Give the same with all values in memory: those of a table on the disk are read."""
+        return self
+
     def __sizeof__(self) -> int:
         """Tell the bytes of the features: those who move tables ask for them."""
         return int(getattr(self.X, "nbytes", 0))

@@ -206,7 +206,7 @@ def _read(
     if reading.table.n_features != model.forest_.n_features:
         known = model.forest_.n_features
         raise DataError(f"X has {reading.table.n_features} features, but the forest knows {known}.")
-    return Training(model, engine, coded, reading, with_bags)
+    return Training(model, engine, coded, replace(reading, table=reading.table.in_memory()), with_bags)
 
 
 def _number_as_the_forest(reading: Reading, classes: npt.NDArray[Any]) -> Reading:

@@ -51,6 +51,13 @@ class Errors(NamedTuple):
         return scaled
 
 
+def curve_of(found: Sequence[Errors], line_length: int) -> tuple[FloatArray, FloatArray]:
+    """Give the errors after each tree of several sets, and the share of the rows that they are known of."""
+    means = np.concatenate([errors.means() for errors in found])
+    seen = np.array([weight for errors in found for weight in errors.seen], dtype=np.float64)
+    return means, seen / float(line_length)
+
+
 def name_trees(growth: Growth, forest: Forest) -> tuple[list[Growth], list[tuple[int, int, int]]]:
     """Name the trees of a forest as those who draw their bags do: by which of some growths, seed and number."""
     growths = [growth.with_bags(origin.bags) for origin in forest.origins]
