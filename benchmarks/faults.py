@@ -34,6 +34,7 @@ import weald  # noqa: E402
 from weald import ClusterError, cluster  # noqa: E402
 
 PAGE = measure.ROOT / "docs" / "clusters.md"
+BINS = (65_535, 64)  # with the fewer, codes stand for several values, and estimates out of bag need these, too
 
 
 def table(n_rows):
@@ -73,7 +74,9 @@ class Faults:
     def __init__(self, n_rows, n_trees):
         self.X, self.y = table(n_rows)
         self.how = {"n_estimators": n_trees, "random_state": 0, "oob_score": True}
-        self.expected = weald.RandomForestClassifier(**self.how).fit(self.X, self.y)
+        self.expected = {
+            bins: weald.RandomForestClassifier(**self.how, max_bins=bins).fit(self.X, self.y) for bins in BINS
+        }
         with start(2) as local, distributed.Client(local):
             self.fit()  # the first of a process sets things up
             self.seconds = measure.clock(self.fit)
@@ -89,7 +92,7 @@ class Faults:
 
     def same(self, model):
         """Compare with the forest of one machine."""
-        expected = self.expected
+        expected = self.expected[model.max_bins]
         return model.forest_.fingerprint() == expected.forest_.fingerprint() and model.oob_error_ == expected.oob_error_
 
     # --------------------------------------------------------------------------------------------------- what happens
@@ -101,7 +104,7 @@ class Faults:
             with start(2) as local, distributed.Client(local):
                 moment = np.random.default_rng(run).random()
                 timer = later(moment * self.seconds, lambda local=local, run=run: kill(local, run))
-                same = self.fit()
+                same = self.fit(max_bins=BINS[run % 2])
                 timer.join()
             n_same += same
             measure.say(f"run {run}: killed at {moment:.2f} of the time, {'the same' if same else 'ANOTHER'}")
@@ -111,7 +114,8 @@ class Faults:
         """The table is not on the cluster: it is sent, and is lost with all workers."""
         with start(2) as local, distributed.Client(local):
             timer = later(0.4 * self.seconds, lambda: kill(local))
-            same = self.same(weald.RandomForestClassifier(**self.how, engine="dask").fit(self.X, self.y))
+            model = weald.RandomForestClassifier(**self.how, max_bins=BINS[1], engine="dask")
+            same = self.same(model.fit(self.X, self.y))
             timer.cancel()
         return "the same forest" if same else "ANOTHER FOREST"
 
@@ -194,6 +198,7 @@ TEXT = """\
 
 Forests of {n_trees} trees from {n_rows:,} rows in 7 partitions, on two worker processes, with
 `weald.cluster.PATIENCE = {limit:g}`; "the same forest" is the fingerprint and the out-of-bag error of one machine.
+In every other of the runs, and where the table was sent, `max_bins={few}`: workers have values, too.
 Shown by `benchmarks/faults.py` on {machine}."""
 
 
@@ -223,6 +228,7 @@ def main():
         n_trees=given.trees,
         n_rows=given.rows,
         limit=cluster.PATIENCE,
+        few=BINS[1],
         machine=measure.describe_machine("weald", "dask", "distributed"),
     )
     measure.publish(given, "faults", text)

@@ -69,7 +69,8 @@ def look(how: Bagged, reading: Reading, found: OutOfBagVotes | None = None) -> "
         return spoken[0].sums, spoken[0].n_trees
 
     averages = votes.average(how.forest, add_up)
-    result = OutOfBag(how, reading, averages, spoken[0])
+    spoken[:] = [spoken[0]._replace(sums=averages)]  # nobody needs the sums any more: they may be large
+    result = OutOfBag(how, reading, spoken[0])
     if result.share < 1:
         _warn_of_unseen(result)
     return result
@@ -121,15 +122,16 @@ class OutOfBag:
     array([0.088, 0.06 , 0.053])
     """
 
-    def __init__(self, how: Bagged, reading: Reading, averages: FloatArray, found: OutOfBagVotes) -> None:
+    def __init__(self, how: Bagged, reading: Reading, found: OutOfBagVotes) -> None:
+        """Take what was found; its sums have been divided by the numbers of trees."""
         table = reading.table
-        weight = np.ones(table.n_rows) if table.weight is None else table.weight
+        weight = np.broadcast_to(1.0, table.n_rows) if table.weight is None else table.weight
         self.classes = reading.classes
         self.n_trees = how.forest.n_trees
         self.counts: IntArray = _spread(found.n_trees, reading, 0)
         self.mask: BoolArray = self.counts > 0
         self.share = float(self.mask.sum() / table.n_rows)
-        self._averages: FloatArray = _spread(averages, reading, np.nan)
+        self._averages: FloatArray = _spread(found.sums, reading, np.nan)
         self._hard = how.voting == "hard"
         self._truth: npt.NDArray[Any] | None = _spread(table.target, reading, 0)
         self._weight: FloatArray | None = _spread(weight, reading, 0)
