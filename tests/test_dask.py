@@ -44,10 +44,9 @@ def frame(n_rows=2000):
     return table
 
 
-def start(n_workers, n_threads=1):
-    return distributed.LocalCluster(
-        n_workers=n_workers, threads_per_worker=n_threads, processes=True, dashboard_address=None, memory_limit="2GiB"
-    )
+def start(n_workers, n_threads=1, memory_limit="2GiB"):
+    how = {"processes": True, "dashboard_address": None, "memory_limit": memory_limit}
+    return distributed.LocalCluster(n_workers=n_workers, threads_per_worker=n_threads, **how)
 
 
 @pytest.fixture(scope="module")
@@ -430,7 +429,7 @@ def pause(dask_worker):
 def test_a_worker_that_is_paused_is_sent_nothing(monkeypatch):
     table, how = frame(), {"n_estimators": 4, "random_state": 0, "max_bins": 8, "oob_score": True}
     expected = weald.RandomForestClassifier(**how).fit(table[COLUMNS], table["y"])
-    with start(2) as local, distributed.Client(local) as client:
+    with start(2, memory_limit=0) as local, distributed.Client(local) as client:  # or it would soon be resumed
         client.run(pause, workers=[next(iter(client.scheduler_info()["workers"]))])
         wait_until(lambda: len(cluster.Cluster().seats()) == 1)
         monkeypatch.setattr(cluster.Cluster, "_scatter", scatter_in_time(cluster.Cluster._scatter))
