@@ -210,6 +210,7 @@ def main():
     given = parser.parse_args()
     if given.quick:
         given.runs, given.rows, given.trees = 1, 2000, 10
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell lets what runs behind its back ignore Ctrl-C
     faults = Faults(given.rows, given.trees)
     n_same = faults.one_dies(given.runs)
     found = [("a worker is killed at a random moment", f"the same forest in {n_same} of {given.runs} runs in a row")]
