@@ -100,10 +100,10 @@ class Cluster:
             of_values = kept.get(name, 0)
             need += of_values
             if limit and need > SHARE_OF_MEMORY * limit:
-                values = f", and {_gib(of_values)} of values for out-of-bag estimates," if of_values else ""
+                values = f"and {_gib(of_values)} of values for out-of-bag estimates, " if of_values else ""
                 instead = "oob_score=False" if of_values else "max_bins=255 for codes of one byte"
                 raise ClusterError(
-                    f"The codes of {labels.n_rows} rows and {len(widths)} features, and trees that grow{values} need "
+                    f"The codes of {labels.n_rows} rows and {len(widths)} features, and trees that grow, {values}need "
                     f"about {_gib(need)} on each worker, but {name} may use {_gib(SHARE_OF_MEMORY * limit)} of its "
                     f"{_gib(limit)} for it. Give workers more memory or fewer threads, or set {instead}."
                 )
