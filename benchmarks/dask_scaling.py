@@ -80,9 +80,9 @@ STAGES = {
     "cut columns": ("cut_columns", "join_cuts", "outline", "find_distinct", "join_distinct", "settle_cuts"),
     "code": ("code_part", "find_highs", "join_highs", "join_chunks"),
     "rank rows": ("rank_here",),
-    "grow trees": ("grow_trees",),
+    "grow trees": ("grow_trees", "grow_piece", "join_pieces"),
 }
-NEED_CODES = STAGES["rank rows"] + STAGES["grow trees"]
+NEED_CODES = ("rank_here", "grow_trees", "grow_piece")
 TRAVEL, BRING = "codes travel", "bring the forest here"
 
 

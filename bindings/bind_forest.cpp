@@ -173,6 +173,22 @@ nb::dict bind_grow(const Codes& codes, const Growth& growth, std::uint64_t seed,
     return arrays_of(std::move(grown));
 }
 
+// Returns the arrays of a tree, and which nodes of it are those of the piece: the first, and the one behind the last.
+nb::tuple bind_grow_piece(const Codes& codes, const Growth& growth, std::uint64_t seed, std::uint32_t tree,
+                          std::uint32_t number, std::uint32_t n_pieces) {
+    if (number >= n_pieces) {
+        throw std::invalid_argument("there is no such piece");
+    }
+    Work work = make_work(1, nb::none());
+    Piece piece{number, n_pieces};
+    GrownTrees grown;
+    {
+        const nb::gil_scoped_release release;
+        grown = grow_piece(codes, growth, seed, tree, piece, work);
+    }
+    return nb::make_tuple(arrays_of(std::move(grown)), *piece.begin, *piece.end);
+}
+
 // `said` is by joint target, then by target. Returns the arrays, and the centre of each target.
 nb::tuple bind_grow_targets(const Codes& codes, const Vector<double>& said, std::uint32_t n_targets,
                             std::vector<std::uint32_t> n_classes, const Growth& growth, std::uint64_t seed,
@@ -394,6 +410,9 @@ void bind_forest(nb::module_& module) {
                "watch"_a.none(), "n_seats"_a,
                "Grow trees; returns their arrays by name. Of `n_seats` threads, which several calls share, those that "
                "have nothing to do help.");
+    module.def("grow_piece", &bind_grow_piece, "codes"_a, "growth"_a, "seed"_a, "tree"_a, "number"_a, "n_pieces"_a,
+               "Grow one of the pieces of a tree; returns the arrays of the tree, in which leaves stand for what belongs "
+               "to other pieces, and its own nodes: the first, and the one behind the last.");
     module.def("grow_targets", &bind_grow_targets, "codes"_a, "said"_a, "n_targets"_a, "n_classes"_a, "growth"_a,
                "seed"_a, "first_tree"_a, "n_trees"_a, "n_threads"_a, "watch"_a.none(),
                "Grow trees of several targets; returns their arrays by name, and the centre of each target.");

@@ -93,18 +93,9 @@ void for_each_criterion(Visit&& visit) {
     }(std::make_index_sequence<std::tuple_size_v<Criteria>>());
 }
 
-}  // namespace
-
-std::vector<std::pair<std::string, bool>> criteria() {
-    std::vector<std::pair<std::string, bool>> names;
-    for_each_criterion<ClassCriteria>([&]<class Criterion>() { names.emplace_back(Criterion::name, true); });
-    for_each_criterion<NumberCriteria>([&]<class Criterion>() { names.emplace_back(Criterion::name, false); });
-    return names;
-}
-
-GrownTrees grow_trees(const Codes& codes, const Growth& growth, std::uint64_t seed, std::uint32_t first_tree,
-                      std::uint32_t n_trees, Work& work) {
-    const Order order{codes, growth, seed, first_tree, n_trees, work};
+GrownTrees grow_order(const Order& order) {
+    const Codes& codes = order.codes;
+    const Growth& growth = order.growth;
     std::optional<GrownTrees> grown;
     if (codes.n_classes != 0) {
         for_each_criterion<ClassCriteria>([&]<class Criterion>() {
@@ -121,6 +112,28 @@ GrownTrees grow_trees(const Codes& codes, const Growth& growth, std::uint64_t se
         throw std::invalid_argument("no criterion '" + growth.criterion + "' for this target");
     }
     return std::move(*grown);
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, bool>> criteria() {
+    std::vector<std::pair<std::string, bool>> names;
+    for_each_criterion<ClassCriteria>([&]<class Criterion>() { names.emplace_back(Criterion::name, true); });
+    for_each_criterion<NumberCriteria>([&]<class Criterion>() { names.emplace_back(Criterion::name, false); });
+    return names;
+}
+
+GrownTrees grow_trees(const Codes& codes, const Growth& growth, std::uint64_t seed, std::uint32_t first_tree,
+                      std::uint32_t n_trees, Work& work) {
+    return grow_order({codes, growth, seed, first_tree, n_trees, work});
+}
+
+GrownTrees grow_piece(const Codes& codes, const Growth& growth, std::uint64_t seed, std::uint32_t tree, Piece& piece,
+                      Work& work) {
+    if (growth.max_leaf_nodes != 0) {
+        throw std::invalid_argument("a tree of so many leaves cannot be grown in pieces");
+    }
+    return grow_order({codes, growth, seed, tree, 1, work, &piece});
 }
 
 }  // namespace weald

@@ -10,6 +10,7 @@
 #include "codes.h"
 #include "growth.h"
 #include "join_trees.h"
+#include "piece.h"
 #include "threads.h"
 
 namespace weald {
@@ -19,5 +20,9 @@ std::vector<std::pair<std::string, bool>> criteria();
 
 GrownTrees grow_trees(const Codes& codes, const Growth& growth, std::uint64_t seed, std::uint32_t first_tree,
                       std::uint32_t n_trees, Work& work);
+
+// One tree, in which leaves stand for what belongs to other pieces. It has to be grown depth first, by one thread.
+GrownTrees grow_piece(const Codes& codes, const Growth& growth, std::uint64_t seed, std::uint32_t tree, Piece& piece,
+                      Work& work);
 
 }  // namespace weald

@@ -15,6 +15,7 @@
 
 #include "find_split.h"
 #include "partition.h"
+#include "piece.h"
 #include "small_subtree.h"
 #include "tree_parts.h"
 #include "tree_rows.h"
@@ -62,13 +63,18 @@ class Grower {
             static_cast<std::int64_t>(std::ceil(growth_.min_weight_fraction_leaf * tree.root_weight));
     }
 
-    TreeArrays grow(Tree& tree) {
+    // The whole tree; or a piece of it, and leaves for what is elsewhere.
+    TreeArrays grow(Tree& tree, Piece* piece = nullptr) {
         begin(tree);
+        piece_ = piece;
         Part part;
         part.tree = std::move(spare_);
         part.tree.reserve(n_nodes_before_ + n_nodes_before_ / 16);
         grow_part(tree, {tree.root(), known_at_root(), &part}, {});
         n_nodes_before_ = part.tree.n_nodes();
+        if (piece) {
+            piece->finish(n_nodes_before_);
+        }
         return finish(std::move(part));
     }
 
@@ -127,6 +133,11 @@ class Grower {
             if (parent >= 0) {
                 writer_.link(parent);
             }
+            if (is_elsewhere(node)) {
+                write_leaf(node);
+                finder_.carried().recycle(std::move(bins));
+                continue;
+            }
             if (grow_small(node)) {
                 finder_.carried().recycle(std::move(bins));
                 continue;
@@ -176,6 +187,16 @@ class Grower {
                 finder_.carried().recycle(std::move(bins));
             }
         }
+    }
+
+    // Whether a node that comes next belongs to other pieces of the tree, with all that is below it.
+    bool is_elsewhere(const Node& node) {
+        if (!piece_) {
+            return false;
+        }
+        const auto n_rows = static_cast<std::uint32_t>(tree_->rows.ids.size());
+        piece_->meet(node, n_rows, writer_.n_nodes());
+        return !piece_->has_rows_of(node, n_rows);
     }
 
     // Grows the whole subtree of a node, if it has few rows and there is a quick way.
@@ -307,6 +328,7 @@ class Grower {
     TreeWriter<Model> writer_;
     std::conditional_t<kHasSmallSubtrees<Model>, SmallSubtree, NoSmallSubtree> small_;
     Tree* tree_ = nullptr;
+    Piece* piece_ = nullptr;  // of the tree that is wanted; null: all of it
     PartitionScratch<Payload> partition_scratch_;
     std::vector<std::uint64_t> dead_;  // features that cannot cut, level by level
     TreeArrays spare_;                 // empty: room for the next tree

@@ -13,6 +13,7 @@
 #include "freed.h"
 #include "grower.h"
 #include "join_trees.h"
+#include "piece.h"
 #include "tasks.h"
 #include "thresholds.h"
 
@@ -25,6 +26,7 @@ struct Order {
     std::uint32_t first_tree;
     std::uint32_t n_trees;
     Work& work;
+    Piece* piece = nullptr;  // of a single tree, where no more is wanted
 };
 
 // A tree that several threads grow together.
@@ -104,7 +106,7 @@ class Nursery {
         TheGrower& grower = grower_of(thread);
         auto& tree = trees_of_[thread];
         plant(i, grower, tree);
-        finish(i, grower, grower.grow(tree));
+        finish(i, grower, grower.grow(tree, order_.piece));
     }
 
     void grow_together(std::size_t i, std::size_t thread) {

@@ -15,7 +15,7 @@ import pytest
 from scipy import sparse
 
 import weald
-from weald import ClusterError, DataError, ParameterError, cluster, coding_there, cutting, dealing, progress
+from weald import ClusterError, DataError, ParameterError, cluster, coding_there, cutting, dealing, portions, progress
 from weald import dask as on_cluster
 
 dask = pytest.importorskip("dask")
@@ -117,6 +117,42 @@ def test_any_number_of_workers_and_threads_gives_the_same_forest(local):
             client.wait_for_workers(n_workers)
             for ends in PARTITIONS.values():
                 assert_same_forest(local, partitioned(frame(), ends))
+
+
+@pytest.mark.parametrize(
+    ("kind", "target", "kwargs"),
+    [
+        ("RandomForestClassifier", "y", {"oob_score": True}),
+        ("RandomForestRegressor", "z", {"oob_score": True}),
+        ("RandomForestClassifier", "y", {"ccp_alpha": 0.001}),
+        ("ExtraTreesRegressor", "z", {}),
+    ],
+)
+def test_the_last_tree_may_be_grown_in_pieces(client, monkeypatch, kind, target, kwargs):
+    monkeypatch.setattr(portions, "ROWS_PER_PIECE", 100)
+    dealt = []
+    in_pieces = dealing.Dealer._grow_in_pieces
+    monkeypatch.setattr(dealing.Dealer, "_grow_in_pieces", lambda *a: dealt.append(a[1:3]) or in_pieces(*a))
+    table = frame()
+    given = {"n_estimators": 5, "random_state": 1, **kwargs}
+    parts = partitioned(table, [700, 900])
+    grown = getattr(on_cluster, kind)(**given).fit(parts[COLUMNS], parts[target])
+    alone = getattr(weald, kind)(**given).fit(table[COLUMNS], table[target])
+    assert dealt == [(4, 2)]  # the fifth tree, in two pieces
+    assert grown.forest_.fingerprint() == alone.forest_.fingerprint()
+    assert grown.forest_.origins == alone.forest_.origins
+    if "oob_score" in kwargs:
+        assert_same_out_of_bag(grown, alone)
+
+
+def test_trees_of_so_many_leaves_are_grown_as_a_whole(client, monkeypatch):
+    monkeypatch.setattr(portions, "ROWS_PER_PIECE", 100)
+    table = frame()
+    given = {"n_estimators": 3, "random_state": 1, "max_leaf_nodes": 20}
+    parts = partitioned(table, [700, 900])
+    grown = on_cluster.RandomForestClassifier(**given).fit(parts[COLUMNS], parts["y"])
+    alone = weald.RandomForestClassifier(**given).fit(table[COLUMNS], table["y"])
+    assert grown.forest_.fingerprint() == alone.forest_.fingerprint()
 
 
 def test_a_large_table_is_cut_by_a_sample(client):

@@ -84,6 +84,7 @@ LAYERS = [
     "feature_draw",
     "sibling_draws",
     "node",
+    "piece",
     "tree_rows",
     "filled_blocks",
     "block",

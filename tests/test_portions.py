@@ -6,7 +6,16 @@ import sys
 
 import pytest
 
-from weald.portions import RANKED, bytes_on_a_worker, divide, divide_rows, first_helped, group_neighbours, portion
+from weald.portions import (
+    RANKED,
+    bytes_on_a_worker,
+    count_pieces,
+    divide,
+    divide_rows,
+    first_helped,
+    group_neighbours,
+    portion,
+)
 
 
 @pytest.mark.parametrize(("n_things", "n_pieces"), [(20, 8), (20, 20), (7, 3), (100, 64), (3, 8), (40, 1)])
@@ -44,6 +53,30 @@ def test_tasks_are_smaller_towards_the_end():
 )
 def test_the_last_tasks_are_helped_by_threads_that_have_nothing_to_do(n_tasks, n_threads, n_helped):
     assert n_tasks - first_helped(n_tasks, n_threads) == n_helped
+
+
+@pytest.mark.parametrize(
+    ("n_trees", "n_workers", "n_rows", "found"),
+    [
+        (100, 16, 1_000_000, (4, 4)),
+        (96, 16, 1_000_000, (0, 1)),  # it comes out even
+        (3, 16, 1_000_000, (3, 5)),
+        (1, 16, 1_000_000, (1, 15)),
+        (1, 16, 100_000, (0, 1)),  # most of the work would be done by all of them
+        (108, 16, 1_000_000, (0, 1)),  # twelve are left: most workers have one
+        (25, 2, 1_000_000, (1, 2)),
+        (1000, 16, 1000, (0, 1)),  # many trees to a task
+        (5, 0, 1_000_000, (0, 1)),  # nobody is there yet
+    ],
+)
+def test_trees_that_do_not_come_out_even_are_grown_in_pieces(n_trees, n_workers, n_rows, found):
+    portions = portion(range(n_trees), n_rows, max(1, 4 * n_workers))
+    assert count_pieces(portions, n_rows, [str(i) for i in range(n_workers)]) == found
+
+
+def test_threads_of_one_worker_need_no_pieces():
+    portions = portion(range(100), 1_000_000, 64)
+    assert count_pieces(portions, 1_000_000, ["a", "b", "c", "d"] * 4) == (0, 1)
 
 
 def test_trees_of_long_tables_have_tasks_of_their_own():

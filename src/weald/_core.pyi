@@ -88,6 +88,11 @@ def grow(codes: Codes, growth: Growth, seed: int, first_tree: int, n_trees: int,
     Grow trees; returns their arrays by name. Of `n_seats` threads, which several calls share, those that have nothing to do help.
     """
 
+def grow_piece(codes: Codes, growth: Growth, seed: int, tree: int, number: int, n_pieces: int) -> tuple:
+    """
+    Grow one of the pieces of a tree; returns the arrays of the tree, in which leaves stand for what belongs to other pieces, and its own nodes: the first, and the one behind the last.
+    """
+
 def grow_targets(codes: Codes, said: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_targets: int, n_classes: Sequence[int], growth: Growth, seed: int, first_tree: int, n_trees: int, n_threads: int, watch: object | None) -> tuple:
     """
     Grow trees of several targets; returns their arrays by name, and the centre of each target.

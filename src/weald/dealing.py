@@ -1,6 +1,8 @@
 """Trees as tasks: dealt out over a cluster, joined by their numbers, and judged by rows outside their bags.
 
     grow_trees      a task: some trees
+    grow_piece      a task: a piece of one
+    join_pieces     a task: the tree that they make
     draw_outside    a task: which rows are outside their bags
     send_bags       a task: what bags are drawn from, for those who ask later
     vote            a task: what they say of some of these rows, after what earlier trees said
@@ -11,7 +13,7 @@ Sums over trees run in tree order, so rows are divided among the workers, and ea
 after the other. Errors are integers: those of all blocks add up to what one machine finds.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import accumulate, cycle, pairwise
@@ -31,7 +33,8 @@ from weald.joining import Joining, Trees, join
 from weald.model import Bags, Forest, IntArray
 from weald.params import Growth
 from weald.parts import Labels, Rows
-from weald.portions import divide, divide_rows, first_helped, portion
+from weald.pieces import Piece, make_tree
+from weald.portions import count_pieces, divide, divide_rows, first_helped, portion
 from weald.progress import Growing
 from weald.prune import prune_forest
 from weald.threads import count_threads
@@ -56,6 +59,21 @@ def grow_trees(
     """Grow some trees on a thread of the worker. If they may be helped, so do its threads that have no task left."""
     n_seats = n_threads_here() if helped else 1
     forest = NativeEngine().grow_with_help(open_here(codes).ranked, growth, seed, first, n_trees, n_seats)
+    return _sent(forest, ccp_alpha)
+
+
+def grow_piece(codes: Codes, growth: Growth, seed: int, tree: int, number: int, n_pieces: int) -> Piece:
+    """Grow one of the pieces of a tree."""
+    forest, *nodes = NativeEngine().grow_piece(open_here(codes).ranked, growth, seed, tree, number, n_pieces)
+    return Piece(Trees.of(forest), *nodes)
+
+
+def join_pieces(found: Sequence[Piece], ccp_alpha: float) -> Trees:
+    """Make a tree of all its pieces."""
+    return _sent(make_tree(found), ccp_alpha)
+
+
+def _sent(forest: Forest, ccp_alpha: float) -> Trees:
     return Trees.of(prune_forest(forest, ccp_alpha) if ccp_alpha > 0 else forest)
 
 
@@ -216,17 +234,24 @@ class Dealer:
         The scheduler has to look at all chunks of codes for each task. So all workers are given something to begin
         with, and the others are handed in when the codes have arrived.
         """
-        seats = self.cluster.seats()
-        portions = portion(range(first, first + n_trees), self.coded.labels.n_rows, self.n_threads * TASKS_PER_THREAD)
+        seats, n_rows = self.cluster.seats(), self.coded.labels.n_rows
+        portions = portion(range(first, first + n_trees), n_rows, self.n_threads * TASKS_PER_THREAD)
+        # Trees of so many leaves are grown from the best node to the next, and have no pieces.
+        n_last, n_pieces = (0, 1) if self.model.growth_.max_leaf_nodes else count_pieces(portions, n_rows, seats)
         helped = first_helped(len(portions), len(seats))
         wishes = cycle(seats or [None])
         dealt: list[tuple[Any, range]] = []
         try:
-            for i, (trees, wish) in enumerate(zip(portions, wishes, strict=False)):
+            for i, trees in enumerate(portions):
                 if i == len(seats):
                     self.coded.wait_until_ranked()
                 # Dask takes tasks of one priority in any order, and large ones might come last.
-                dealt.append((self._grow(trees, helped=i >= helped, priority=-i / len(portions), wish=wish), trees))
+                priority = -i / len(portions)
+                if i < len(portions) - n_last:
+                    task = self._grow(trees, helped=i >= helped, priority=priority, wish=next(wishes))
+                else:
+                    task = self._grow_in_pieces(trees[0], n_pieces, priority, wishes)
+                dealt.append((task, trees))
         except BaseException:
             self.cluster.cancel([task for task, _ in dealt])
             raise
@@ -236,6 +261,16 @@ class Dealer:
         model = self.model
         what = (model.growth_, model.seed_, trees[0], len(trees), model.ccp_alpha, helped)
         return self.coded.submit(grow_trees, *what, priority=priority, wish=wish)
+
+    def _grow_in_pieces(self, tree: int, n_pieces: int, priority: float, wishes: Iterator[str | None]) -> Any:
+        model = self.model
+        found = [
+            self.coded.submit(
+                grow_piece, model.growth_, model.seed_, tree, i, n_pieces, priority=priority, wish=next(wishes)
+            )
+            for i in range(n_pieces)
+        ]
+        return self.cluster.submit(join_pieces, found, model.ccp_alpha, priority=1)
 
     def _draw(self, named: Sequence[tuple[Bags | None, int, int]]) -> Any:
         return self.coded.submit(draw_outside, self.model.growth_, named, priority=1)

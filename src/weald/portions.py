@@ -2,6 +2,7 @@
 
 portion              trees -> the tasks that grow them, smaller ones towards the end
 first_helped         from which of them on threads that have nothing to do help others
+count_pieces         how many of the last trees are grown in pieces, where nobody can help
 divide               things -> pieces of neighbours
 group_neighbours     partitions -> those that one task takes
 divide_rows          rows of parts -> blocks, one for each thread where they lie
@@ -14,6 +15,7 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 ROWS_PER_TASK = 1 << 18, 1 << 20  # of all its trees: less would not be worth a task, more would be lost with a worker
+ROWS_PER_PIECE = 1 << 16  # of a tree: with fewer, most of the time would go to nodes that others divide, too
 
 # Bytes a row, measured at 1,000,000 x 28.
 TO_RANK, RANKED = 110, 50  # while rows are ranked; of that, what stays
@@ -46,6 +48,19 @@ def first_helped(n_tasks: int, n_threads: int) -> int:
     Before them everybody has a task of their own, and a tree that several threads grow takes a little longer in all.
     """
     return max(0, n_tasks - n_threads - n_tasks % n_threads) if n_threads else 0
+
+
+def count_pieces(portions: Sequence[range], n_rows: int, seats: Sequence[str]) -> tuple[int, int]:
+    """Say how many of the last trees are grown in pieces, and in how many each of them.
+
+    These are trees that do not go evenly into workers of one thread: others grow their last trees together. A piece
+    takes as long as its part of the tree and, again, the few nodes that have rows of several pieces.
+    """
+    n_last = sum(map(len, portions)) % len(seats) if seats else 0
+    if not n_last or len(set(seats)) < len(seats) or any(len(trees) > 1 for trees in portions[-n_last:]):
+        return 0, 1
+    n_pieces = min(len(seats) // n_last, n_rows // ROWS_PER_PIECE)
+    return (n_last, n_pieces) if n_pieces > 1 else (0, 1)
 
 
 def _trees_that_have(rows: int, n_rows: int) -> int:

@@ -207,6 +207,13 @@ class NativeEngine:
         arrays = self.core.grow(coded, self._growth(growth), seed, first_tree, n_trees, 1, None, n_seats)
         return _forest_of(arrays, coded, growth, seed, first_tree, n_trees)
 
+    def grow_piece(
+        self, coded: Any, growth: Growth, seed: int, tree: int, number: int, n_pieces: int
+    ) -> tuple[Forest, int, int]:
+        """Grow a piece of a tree: a tree in which leaves stand for what is elsewhere, and which nodes are the piece."""
+        arrays, begin, end = self.core.grow_piece(coded, self._growth(growth), seed, tree, number, n_pieces)
+        return _forest_of(arrays, coded, growth, seed, tree, 1), begin, end
+
     def grow_targets(
         self,
         coded: Any,
