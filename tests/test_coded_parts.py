@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import weald
-from weald import coded_parts, dealing, lazily
+from weald import coded_parts, lazily, tree_tasks
 from weald.engines import reference
 from weald.engines.native import NativeEngine
 
@@ -139,7 +139,7 @@ def test_a_tree_and_a_kernel_forest_are_grown_here():
 @pytest.mark.parametrize("pieces", [[(0, 3, 9)], [(0, 0, 4), (1, 2, 3), (0, 5, 10)]])
 def test_values_of_a_block_are_put_together(make, pieces):
     parts = [np.arange(30.0).reshape(10, 3), np.arange(12.0).reshape(4, 3) - 50]
-    found = dealing.take_rows([(make(parts[i]), begin, end) for i, begin, end in pieces])
+    found = tree_tasks.take_rows([(make(parts[i]), begin, end) for i, begin, end in pieces])
     found = found.toarray() if sparse.issparse(found) else found
     np.testing.assert_array_equal(found, np.concatenate([parts[i][begin:end] for i, begin, end in pieces]))
 

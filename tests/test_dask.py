@@ -131,14 +131,14 @@ def test_any_number_of_workers_and_threads_gives_the_same_forest(local):
 def test_the_last_tree_may_be_grown_in_pieces(client, monkeypatch, kind, target, kwargs):
     monkeypatch.setattr(portions, "ROWS_PER_PIECE", 100)
     dealt = []
-    in_pieces = dealing.Dealer._grow_in_pieces
-    monkeypatch.setattr(dealing.Dealer, "_grow_in_pieces", lambda *a: dealt.append(a[1:3]) or in_pieces(*a))
+    grow_piece = dealing.Crop._grow_piece
+    monkeypatch.setattr(dealing.Crop, "_grow_piece", lambda *a: dealt.append(a[1:4]) or grow_piece(*a))
     table = frame()
     given = {"n_estimators": 5, "random_state": 1, **kwargs}
     parts = partitioned(table, [700, 900])
     grown = getattr(on_cluster, kind)(**given).fit(parts[COLUMNS], parts[target])
     alone = getattr(weald, kind)(**given).fit(table[COLUMNS], table[target])
-    assert dealt == [(4, 2)]  # the fifth tree, in two pieces
+    assert dealt == [(4, 0, 2), (4, 1, 2)]  # the fifth tree, in two pieces
     assert grown.forest_.fingerprint() == alone.forest_.fingerprint()
     assert grown.forest_.origins == alone.forest_.origins
     if "oob_score" in kwargs:

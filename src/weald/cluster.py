@@ -1,6 +1,7 @@
 """A Dask cluster, asked with patience: a fit that cannot go on says so, and never waits for ever.
 
     Cluster          the client in scope: hands tasks in, waits for results
+    Awaited          results that are to come, of tasks that are handed in or will be
     import_dask      a part of Dask, which is needed for nothing else
     n_threads_here   threads of the worker at which a task runs
 
@@ -125,10 +126,10 @@ class Cluster:
     def submit_in_rounds(
         self, join: Callable[..., Any], found: Sequence[Any], *args: Any, priority: float = 0, wish: str | None = None
     ) -> Any:
-        """Put answers together, a few at a time; the last of them where it is wished."""
+        """Put answers together, a few at a time; where it is wished, unless they are too many for one."""
         left = list(found)
         while len(left) > 1:
-            place = wish if len(left) <= AT_ONCE else None
+            place = wish if len(left) <= AT_ONCE * AT_ONCE else None
             left = [
                 self.submit(join, left[i : i + AT_ONCE], *args, priority=priority, wish=place)
                 if i + 1 < len(left)
@@ -165,15 +166,21 @@ class Cluster:
 
     def each(self, futures: Sequence[Any]) -> Iterator[tuple[int, Any]]:
         """Yield results with their numbers, as they come. If this is left early, what is under way is cancelled."""
-        left, done = dict(enumerate(futures)), _note_when_done(futures)
+        awaited = Awaited(len(futures))
+        for i, future in enumerate(futures):
+            awaited.add(i, future)
+        return self.results(awaited)
+
+    def results(self, awaited: "Awaited", meanwhile: Callable[[], None] = lambda: None) -> Iterator[tuple[int, Any]]:
+        """Do the same of futures some of which may be handed in while others are waited for."""
         alone, last_look = 0.0, time.monotonic()
         try:
-            while left:
-                ready = _take(done, left)
-                found = self._results([left[i] for i in ready])
-                for i in ready:
-                    del left[i]
+            while awaited.n_left:
+                ready = awaited.take()
+                found = self._results([awaited.handed_in[i] for i in ready])
+                awaited.drop(ready)
                 yield from zip(ready, found, strict=True)
+                meanwhile()
                 if ready:
                     alone, last_look = 0.0, time.monotonic()
                     continue
@@ -184,11 +191,11 @@ class Cluster:
                 if alone > PATIENCE:
                     raise ClusterError(
                         f"The cluster has had no workers for {PATIENCE:g} seconds, or all of them are paused for lack "
-                        f"of memory, and {len(left)} tasks are left (known: {self._words()}). Start workers, or give "
-                        "them more memory, and fit again: it will be the same forest."
+                        f"of memory, and {awaited.n_left} tasks are left (known: {self._words()}). Start workers, or "
+                        "give them more memory, and fit again: it will be the same forest."
                     )
         finally:
-            self.cancel(list(left.values()))
+            self.cancel(list(awaited.handed_in.values()))
 
     def cancel(self, futures: Sequence[Any]) -> None:
         """Let go of what is under way: nobody waits for it any more.
@@ -250,27 +257,48 @@ class Cluster:
                     raise
 
 
-def _note_when_done(futures: Sequence[Any]) -> SimpleQueue[int]:
-    """Give a queue where each future notes its number when it is done.
+class Awaited:
+    """Results that are waited for, by their numbers. Some may still have to be handed in, by any thread.
 
-    To wait for the first of all that are left, again and again, would take the longer the more there are.
+    Each future notes its number when it is done. To wait for the first of all that are left, again and again, would
+    take the longer the more there are.
     """
-    done: SimpleQueue[int] = SimpleQueue()
-    for i, future in enumerate(futures):
-        future.add_done_callback(lambda _, i=i: done.put(i))
-    return done
 
+    def __init__(self, n_left: int) -> None:
+        """Expect so many."""
+        self.n_left = n_left
+        self.handed_in: dict[int, Any] = {}
+        self._done: SimpleQueue[int | None] = SimpleQueue()
+        self._error: Exception | None = None
 
-def _take(done: SimpleQueue[int], left: dict[int, Any]) -> list[int]:
-    """Wait a while for futures that are left to be done: the numbers of those that are."""
-    noted = []
-    with contextlib.suppress(Empty):
-        noted.append(done.get(timeout=LOOK_EVERY))
-        while True:
-            noted.append(done.get_nowait())
-    if not noted:  # a client that is being closed notes nothing any more
-        return [i for i, future in left.items() if future.status != "pending"]
-    return [i for i in noted if i in left]
+    def add(self, number: int, future: Any) -> None:
+        """Expect a result from a task that was handed in."""
+        self.handed_in[number] = future
+        future.add_done_callback(lambda _: self._done.put(number))
+
+    def fail(self, error: Exception) -> None:
+        """Tell whoever waits that no more will be handed in."""
+        self._error = error
+        self._done.put(None)
+
+    def take(self) -> list[int]:
+        """Wait a while for results: the numbers of those that are there."""
+        noted = []
+        with contextlib.suppress(Empty):
+            noted.append(self._done.get(timeout=LOOK_EVERY))
+            while True:
+                noted.append(self._done.get_nowait())
+        if self._error is not None:
+            raise self._error
+        if not noted:  # a client that is being closed notes nothing any more
+            return [i for i, future in list(self.handed_in.items()) if future.status != "pending"]
+        return [i for i in noted if i in self.handed_in]
+
+    def drop(self, numbers: Sequence[int]) -> None:
+        """Forget results that have been taken."""
+        for i in numbers:
+            del self.handed_in[i]
+        self.n_left -= len(numbers)
 
 
 def _is_running(worker: dict[str, Any]) -> bool:

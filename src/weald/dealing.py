@@ -1,141 +1,50 @@
-"""Trees as tasks: dealt out over a cluster, joined by their numbers, and judged by rows outside their bags.
+"""Trees dealt out over a cluster, joined by their numbers, and judged by rows outside their bags.
 
-    grow_trees      a task: some trees
-    grow_piece      a task: a piece of one
-    join_pieces     a task: the tree that they make
-    draw_outside    a task: which rows are outside their bags
-    send_bags       a task: what bags are drawn from, for those who ask later
-    vote            a task: what they say of some of these rows, after what earlier trees said
-    Judged          what is known of the error so far
-    Dealer          hands all in, and tells how far the forest has come
+    Judged    what is known of the error so far
+    Dealer    lets all of it be done, and tells how far the forest has come
+    Crop      the trees of one call: hands them in as workers have done others
 
 Sums over trees run in tree order, so rows are divided among the workers, and each block of rows hears the trees one
 after the other. Errors are integers: those of all blocks add up to what one machine finds.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
-from functools import reduce
-from itertools import accumulate, cycle, pairwise
+from functools import partial, reduce
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from weald import progress
-from weald.cluster import n_threads_here
-from weald.coded_parts import Chunk, CodedTable, Highs, open_table, read_block
+from weald.cluster import Awaited
 from weald.coding_there import CodedOnCluster
-from weald.cutting import Cuts
 from weald.engines.door import OutOfBagVotes
 from weald.engines.native import Errors, NativeEngine, curve_of
 from weald.joining import Joining, Trees, join
-from weald.model import Bags, Forest, IntArray
-from weald.params import Growth
-from weald.parts import Labels, Rows
-from weald.pieces import Piece, make_tree
+from weald.model import Bags, Forest
 from weald.portions import count_pieces, divide, divide_rows, first_helped, portion
 from weald.progress import Growing
-from weald.prune import prune_forest
 from weald.threads import count_threads
+from weald.tree_tasks import (
+    Run,
+    draw_outside,
+    errors_of,
+    grow_piece,
+    grow_trees,
+    join_pieces,
+    length_of_line,
+    send_bags,
+    take_rows,
+    vote,
+    votes_of,
+)
+from weald.turns import Job, Turns
 
 TASKS_PER_THREAD = 4  # at least: the more, the less is lost with a worker
 BLOCK_BYTES = 1 << 28  # of values that a vote reads
 JOINERS = 4  # threads of the client that put trees in their places, at most
-
-
-Run = Sequence[int]  # rows that follow one another: the first, and the one behind the last
-Codes = tuple[Sequence[Chunk], Cuts, Highs, Rows, Labels]  # what every task needs to open the table
-
-
-def open_here(codes: Codes) -> CodedTable:
-    """Open the table that has arrived at a worker. All its threads help: they need it, too."""
-    return open_table(*codes, n_threads=n_threads_here())
-
-
-def grow_trees(
-    codes: Codes, growth: Growth, seed: int, first: int, n_trees: int, ccp_alpha: float, helped: bool
-) -> Trees:
-    """Grow some trees on a thread of the worker. If they may be helped, so do its threads that have no task left."""
-    n_seats = n_threads_here() if helped else 1
-    forest = NativeEngine().grow_with_help(open_here(codes).ranked, growth, seed, first, n_trees, n_seats)
-    return _sent(forest, ccp_alpha)
-
-
-def grow_piece(codes: Codes, growth: Growth, seed: int, tree: int, number: int, n_pieces: int) -> Piece:
-    """Grow one of the pieces of a tree."""
-    forest, *nodes = NativeEngine().grow_piece(open_here(codes).ranked, growth, seed, tree, number, n_pieces)
-    return Piece(Trees.of(forest), *nodes)
-
-
-def join_pieces(found: Sequence[Piece], ccp_alpha: float) -> Trees:
-    """Make a tree of all its pieces."""
-    return _sent(make_tree(found), ccp_alpha)
-
-
-def _sent(forest: Forest, ccp_alpha: float) -> Trees:
-    return Trees.of(prune_forest(forest, ccp_alpha) if ccp_alpha > 0 else forest)
-
-
-def send_bags(codes: Codes) -> tuple[Any, ...]:
-    """Send what bags are drawn from: 24 bytes a row at most."""
-    return NativeEngine().send_bags(open_here(codes).ranked)
-
-
-def draw_outside(codes: Codes, growth: Growth, named: Sequence[tuple[Bags | None, int, int]]) -> list[IntArray]:
-    """Find the rows outside the bags of some trees: once, for all who let these trees speak.
-
-    Trees are named by their bags (None: as `growth` says), seed and number. Of each set of trees there is an integer
-    for each row, with a bit for each tree.
-    """
-    kinds = list(dict.fromkeys(bags for bags, _, _ in named))
-    growths = [growth if bags is None else growth.with_bags(bags) for bags in kinds]
-    trees = [(kinds.index(bags), seed, tree) for bags, seed, tree in named]
-    return NativeEngine().draw_out_of_bag(open_here(codes).ranked, growths, trees)
-
-
-@dataclass(frozen=True)
-class Said:
-    """What trees have said of a block of rows outside their bags."""
-
-    votes: OutOfBagVotes
-    errors: Errors  # after each of the trees that spoke last
-
-
-def vote(
-    codes: Codes,
-    growth: Growth,
-    trees: Sequence[Trees],
-    outside: Sequence[IntArray],
-    voting: str,
-    runs: Sequence[Run],
-    values: Any,
-    before: Said | None,
-    room: int,
-) -> Said:
-    """Let some trees speak of a block of rows: runs of them, whose values are in this order; None: codes tell them."""
-    coded = open_here(codes)
-    assert coded.values is not None  # noqa: S101  (for the type checker: it is open)
-    X = np.concatenate([read_block(codes[0], coded.values, *run) for run in runs]) if values is None else values
-    of_rows = ([array[begin:end] for begin, end in runs] for array in (coded.ranks, *outside))
-    ranks, *here = map(np.concatenate, of_rows)
-    bits = [of_set.astype(np.uint64) for of_set in here]
-    start = None if before is None else before.votes
-    said = NativeEngine().sum_votes_of_rows(coded.ranked, growth, join(trees), X, ranks, voting, start, room, bits)
-    return Said(*said)
-
-
-def errors_of(said: Said) -> Errors:
-    """Take what is small."""
-    return said.errors
-
-
-def votes_of(said: Said) -> OutOfBagVotes:
-    """Take what is as long as the block."""
-    return said.votes
-
-
-# ------------------------------------------------------------------------------------------------------------ dealer
 
 
 @dataclass(frozen=True)
@@ -184,27 +93,23 @@ class Dealer:
 
     def grow(self, first: int, n_trees: int) -> Forest:
         """Grow trees `first`, `first + 1` ... all over the cluster."""
-        return join(self.cluster.gather_all([task for task, _ in self._deal(first, n_trees)]))
+        with closing(Crop(self, first, n_trees).results()) as results:
+            found = dict(results)
+        return join([found[i] for i in range(len(found))])
 
     def look(self, forest: Forest, before: OutOfBagVotes | None, room: int = 0) -> OutOfBagVotes:
         """Let trees speak of all rows outside their bags. What they say stays on the workers: `sums` are its names."""
         named = [(origin.bags, *tree) for origin in forest.origins for tree in origin.trees()]
         self._sent.append(self.cluster.send(Trees.of(forest)))  # what is sent cannot be worked out again
-        said = self._vote(self._sent[-1:], self._draw(named), None if before is None else before.sums, room)
+        said = self.vote(self._sent[-1:], self.draw(named), None if before is None else before.sums, room)
         errors = reduce(Errors.add, self.cluster.gather_all([self.cluster.submit(errors_of, block) for block in said]))
         return self._with_curve(said, [errors])
 
     def grow_and_look(self, first: int, n_trees: int, *, judged: bool) -> tuple[Forest, OutOfBagVotes | None]:
         """Grow trees and, if wanted, let them speak as they come; tell those who watch."""
-        dealt = self._deal(first, n_trees)
-        said, told = None, []
-        sets = divide(dealt, self.n_threads * TASKS_PER_THREAD) if judged else []
-        for of_set in sets:  # rows are read anew for each, so there are no more than are worth it
-            outside = self._draw([(None, self.model.seed_, tree) for _, trees in of_set for tree in trees])
-            said = self._vote([task for task, _ in of_set], outside, said, 0)
-            told += [self.cluster.submit(errors_of, block) for block in said]
-        forest, errors = self._watch([task for task, _ in dealt], told, n_trees)
-        return forest, None if said is None else self._with_curve(said, errors)
+        crop = Crop(self, first, n_trees, judged=judged)
+        forest, errors = self._watch(crop, n_trees)
+        return forest, None if crop.said is None else self._with_curve(crop.said, errors)
 
     def fetch(self, said: OutOfBagVotes) -> OutOfBagVotes:
         """Bring what trees said of all rows here."""
@@ -223,59 +128,11 @@ class Dealer:
             return self._bags
         return NativeEngine().receive_bags(self.cluster.gather(self.coded.submit(send_bags)))
 
-    # ------------------------------------------------------------------------------------------------------ inside
-
-    def _deal(self, first: int, n_trees: int) -> list[tuple[Any, range]]:
-        """Hand in the growth of trees: the tasks, and which trees they grow.
-
-        Dask puts a task where its data are, and the codes are nowhere or in one place when the first trees are due.
-        So each task says where it would be grown if all workers had as much to do.
-
-        The scheduler has to look at all chunks of codes for each task. So all workers are given something to begin
-        with, and the others are handed in when the codes have arrived.
-        """
-        seats, n_rows = self.cluster.seats(), self.coded.labels.n_rows
-        portions = portion(range(first, first + n_trees), n_rows, self.n_threads * TASKS_PER_THREAD)
-        # Trees of so many leaves are grown from the best node to the next, and have no pieces.
-        n_last, n_pieces = (0, 1) if self.model.growth_.max_leaf_nodes else count_pieces(portions, n_rows, seats)
-        helped = first_helped(len(portions), len(seats))
-        wishes = cycle(seats or [None])
-        dealt: list[tuple[Any, range]] = []
-        try:
-            for i, trees in enumerate(portions):
-                if i == len(seats):
-                    self.coded.wait_until_ranked()
-                # Dask takes tasks of one priority in any order, and large ones might come last.
-                priority = -i / len(portions)
-                if i < len(portions) - n_last:
-                    task = self._grow(trees, helped=i >= helped, priority=priority, wish=next(wishes))
-                else:
-                    task = self._grow_in_pieces(trees[0], n_pieces, priority, wishes)
-                dealt.append((task, trees))
-        except BaseException:
-            self.cluster.cancel([task for task, _ in dealt])
-            raise
-        return dealt
-
-    def _grow(self, trees: range, *, helped: bool, priority: float, wish: str | None) -> Any:
-        model = self.model
-        what = (model.growth_, model.seed_, trees[0], len(trees), model.ccp_alpha, helped)
-        return self.coded.submit(grow_trees, *what, priority=priority, wish=wish)
-
-    def _grow_in_pieces(self, tree: int, n_pieces: int, priority: float, wishes: Iterator[str | None]) -> Any:
-        model = self.model
-        found = [
-            self.coded.submit(
-                grow_piece, model.growth_, model.seed_, tree, i, n_pieces, priority=priority, wish=next(wishes)
-            )
-            for i in range(n_pieces)
-        ]
-        return self.cluster.submit(join_pieces, found, model.ccp_alpha, priority=1)
-
-    def _draw(self, named: Sequence[tuple[Bags | None, int, int]]) -> Any:
+    def draw(self, named: Sequence[tuple[Bags | None, int, int]]) -> Any:
+        """Hand in the search for rows outside the bags of some trees."""
         return self.coded.submit(draw_outside, self.model.growth_, named, priority=1)
 
-    def _vote(self, trees: list[Any], outside: Any, before: Any, room: int) -> list[Any]:
+    def vote(self, trees: list[Any], outside: Any, before: Any, room: int) -> list[Any]:
         """Hand in what one set of trees has to say, block by block."""
         model, voting = self.model, self.model._voting()  # noqa: SLF001
         return [
@@ -295,26 +152,29 @@ class Dealer:
             for i, block in enumerate(self.blocks)
         ]
 
-    def _watch(self, tasks: list[Any], told: list[Any], n_trees: int) -> tuple[Forest, list[Errors]]:
-        """Wait for trees and the errors of sets of them, and tell how far it is. Workers need not keep what is here."""
+    # ------------------------------------------------------------------------------------------------------ inside
+
+    def _watch(self, crop: "Crop", n_trees: int) -> tuple[Forest, list[Errors]]:
+        """Wait for trees and the errors of sets of them, and tell how far it is."""
         watch, listener = progress.watch_fit(self.model.verbose, n_trees), progress.listener()
         joining = Joining(n_trees, min(count_threads(None), JOINERS))
-        judged, n_done = Judged(len(told), len(self.blocks)), 0
+        judged, n_done = Judged(crop.n_told, len(self.blocks)), 0
+        results = crop.results()
         try:
-            for i, thing in self.cluster.each([*tasks, *told]):
-                if i < len(tasks):
+            for i, thing in results:
+                if i < crop.n_tasks:
                     joining.add(i, thing)
-                    tasks[i].release()
                     n_done += thing.n_trees
                 else:
-                    judged.add(i - len(tasks), thing)
+                    judged.add(i - crop.n_tasks, thing)
                 if watch:
                     watch.note = "" if judged.error is None else f"  out-of-bag error {judged.error:.4g}"
                     watch(min(n_done / n_trees, 1.0 if judged.is_complete() else 0.99))
-                if listener and i < len(tasks):
+                if listener and i < crop.n_tasks:
                     listener(Growing(n_done, n_trees, judged.error))
             return joining.forest(), judged.errors
         finally:
+            results.close()
             joining.close()
             if watch:
                 watch.stop()
@@ -329,6 +189,111 @@ class Dealer:
         """Add up the line of weights that are not whole."""
         found: int = self.cluster.gather(self.cluster.submit(length_of_line, self.coded.rows, self.coded.labels_there))
         return found
+
+
+class Crop:
+    """Trees that grow, task by task, and what they are to say of rows outside their bags, set by set."""
+
+    def __init__(self, dealer: Dealer, first: int, n_trees: int, *, judged: bool = False) -> None:
+        """Divide the trees into tasks."""
+        self._dealer, self._coded, self._cluster = dealer, dealer.coded, dealer.cluster
+        n_tasks = dealer.n_threads * TASKS_PER_THREAD
+        portions = portion(range(first, first + n_trees), dealer.coded.labels.n_rows, n_tasks)
+        self.n_tasks = len(portions)
+        self._tasks: list[Any] = [None] * self.n_tasks  # None: not handed in yet
+        # Rows are read anew for each set, so there are no more than are worth it.
+        self._sets = divide(range(self.n_tasks), n_tasks) if judged else []
+        self._portions, self._n_speaking = portions, 0  # sets that were told to
+        self.said: Any = None  # names of what trees have said, block by block
+        self.n_told = len(self._sets) * len(dealer.blocks)
+        self._awaited = Awaited(self.n_tasks + self.n_told)
+        seats = self._cluster.seats()
+        self._turns = Turns(seats, self._jobs(seats), self._awaited.fail)
+
+    def results(self) -> Generator[tuple[int, Any], None, None]:
+        """Yield trees by the number of their task, and errors by numbers that follow. Workers need not keep either.
+
+        The scheduler has to look at all chunks of codes for each task. So all workers are given something to begin
+        with, and the others are handed in when the codes have arrived.
+        """
+        try:
+            self._turns.begin()
+            self._coded.wait_until_ranked()
+            self._turns.begin()
+            self._let_speak()
+            here = []
+            for i, thing in self._cluster.results(self._awaited, lambda: self._turns.look(self._cluster.seats)):
+                self._let_speak()
+                here += [i] if i < self.n_tasks else []
+                here = [task for task in here if not self._release(task)]
+                yield i, thing
+        finally:
+            self._turns.close()
+            self._cluster.cancel([task for task in self._tasks if task is not None])
+
+    # ------------------------------------------------------------------------------------------------------ inside
+
+    def _jobs(self, seats: Sequence[str]) -> list[Job]:
+        """Say what is to be handed in.
+
+        Dask puts a task where its data are, and the codes are nowhere or in one place when the first trees are due.
+        So each task says where it would be grown if all workers had as much to do. And Dask takes tasks of one priority
+        in any order: large ones might come last.
+        """
+        n_rows, growth = self._coded.labels.n_rows, self._dealer.model.growth_
+        # Trees of so many leaves are grown from the best node to the next, and have no pieces.
+        n_last, n_pieces = (0, 1) if growth.max_leaf_nodes else count_pieces(self._portions, n_rows, seats)
+        helped = first_helped(self.n_tasks, len(seats))
+        jobs: list[Job] = []
+        for i in range(self.n_tasks):
+            if i < self.n_tasks - n_last:
+                jobs.append(partial(self._grow, i, i >= helped))
+            else:
+                found: list[Any] = []
+                jobs += [partial(self._grow_piece, i, number, n_pieces, found) for number in range(n_pieces)]
+        return jobs
+
+    def _grow(self, i: int, helped: bool, wish: str | None) -> Any:
+        model, trees = self._dealer.model, self._portions[i]
+        what = (model.growth_, model.seed_, trees[0], len(trees), model.ccp_alpha, helped)
+        return self._expect(i, self._coded.submit(grow_trees, *what, priority=-i / self.n_tasks, wish=wish))
+
+    def _grow_piece(self, i: int, number: int, n_pieces: int, found: list[Any], wish: str | None) -> Any:
+        """Hand in a piece of a tree. With the last of them the tree is handed in that they make."""
+        model = self._dealer.model
+        what = (model.growth_, model.seed_, self._portions[i][0], number, n_pieces)
+        piece = self._coded.submit(grow_piece, *what, priority=-i / self.n_tasks, wish=wish)
+        found.append(piece)
+        if len(found) == n_pieces:
+            self._expect(i, self._cluster.submit(join_pieces, found, model.ccp_alpha, priority=1))
+            found.clear()
+        return piece
+
+    def _expect(self, i: int, task: Any) -> Any:
+        self._tasks[i] = task
+        self._awaited.add(i, task)
+        return task
+
+    def _let_speak(self) -> None:
+        """Let sets of trees speak that have been handed in."""
+        for of_set in self._sets[self._n_speaking :]:
+            tasks = [self._tasks[i] for i in of_set]
+            if None in tasks:
+                return
+            trees = [tree for i in of_set for tree in self._portions[i]]
+            outside = self._dealer.draw([(None, self._dealer.model.seed_, tree) for tree in trees])
+            self.said = self._dealer.vote(tasks, outside, self.said, 0)
+            first = self.n_tasks + self._n_speaking * len(self.said)
+            for i, block in enumerate(self.said, first):
+                self._awaited.add(i, self._cluster.submit(errors_of, block))
+            self._n_speaking += 1
+
+    def _release(self, i: int) -> bool:
+        """Let a task go whose trees are here, if they have been told to speak, or need not."""
+        if self._sets and not any(i in of_set for of_set in self._sets[: self._n_speaking]):
+            return False
+        self._tasks[i].release()
+        return True
 
 
 def _blocks_of_codes(coded: CodedOnCluster, n_threads: int) -> list[Block]:
@@ -350,16 +315,3 @@ def _blocks_of_parts(coded: CodedOnCluster) -> list[Block]:
         blocks.append(Block([run for _, *run in pieces], values, place))
     coded.parts.clear()  # blocks have them now
     return blocks
-
-
-def take_rows(pieces: Sequence[tuple[Any, int, int]]) -> Any:
-    """Put the values of a block together: pieces of parts."""
-    cut = [values[begin:end] for values, begin, end in pieces]
-    if len(cut) == 1:
-        return cut[0]
-    return sparse.vstack(cut, format="csr") if sparse.issparse(cut[0]) else NativeEngine().store_by_column(cut)
-
-
-def length_of_line(rows: Rows, labels: Labels) -> int:
-    """Add up the lengths of all rows on the line of weights."""
-    return int(labels.lengths(rows.weight, len(rows.target)).sum(dtype=np.uint64))
