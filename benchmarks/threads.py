@@ -5,7 +5,7 @@
 It needs weald and nothing of the repository but this folder. By default threads double from one to as many as the
 process may use. Each measurement runs in a process of its own; numbers of threads take turns, and the best of the
 repeats counts. The forests must be the same bit for bit. What the machine itself gains by threads is measured beside
-it: with arithmetic alone, and with memory alone, read through or here and there.
+it: with arithmetic alone, step by step or many steps at a time, and with memory alone, read through or here and there.
 """
 
 import functools
@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 import data
 import measure
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from weald.engines.native import NativeEngine
 from weald.params import count_bins
@@ -43,10 +44,17 @@ def code(forest, X, y, n_threads):
 
 
 def hash_often(n_bytes, _):
-    """Arithmetic alone: what is hashed stays in a core's own cache, and is large enough that Python hardly counts."""
+    """One step after the other: the block stays in a core's own cache, and is so large that Python hardly counts."""
     block, hashing = bytes(1 << 20), hashlib.sha256()
     for _ in range(n_bytes // len(block)):
         hashing.update(block)
+
+
+def multiply_often(n_bytes, _):
+    """As many steps at a time as a core can do: products of matrices that stay in its own cache."""
+    one, product = np.ones((128, 128)), np.empty((128, 128))
+    for _ in range(n_bytes // (2 * one.nbytes)):
+        np.matmul(one, one, out=product)
 
 
 def read_often(n_bytes, large):
@@ -66,7 +74,8 @@ def pick_often(n_bytes, large):
 
 # Jobs without weald -> what does a share of it, and the bytes of the whole.
 LIMITS = {
-    "arithmetic alone": (hash_often, 4 << 30),
+    "arithmetic, step by step": (hash_often, 4 << 30),
+    "arithmetic, many steps at a time": (multiply_often, 8 << 30),
     "reading memory alone": (read_often, 32 << 30),
     "picking from memory alone": (pick_often, 4 << 30),
 }
@@ -76,7 +85,7 @@ def run_limit(limit, n_threads):
     """Seconds until threads have done a job together, and no fingerprint."""
     job, n_bytes = LIMITS[limit]
     large = np.ones(1 << 25)
-    with ThreadPoolExecutor(n_threads) as pool:
+    with threadpool_limits(1), ThreadPoolExecutor(n_threads) as pool:
         began = time.perf_counter()
         list(pool.map(job, [n_bytes // n_threads] * n_threads, [large] * n_threads))
         return time.perf_counter() - began, None
@@ -110,9 +119,10 @@ Seconds for {rows:,} rows of {columns} columns ({title}); in brackets, how many 
 
 {table}
 
-{repeats}. The results are the same bit for bit. The last three rows have nothing to do with weald: they hash a small
-block, add up a large array, and pick numbers here and there from an array of 64 MB. They show what threads can gain on
-this machine. Measured with `benchmarks/threads.py` on {machine}."""
+{repeats}. The results are the same bit for bit. The last four rows have nothing to do with weald: they hash a small
+block, multiply small matrices, add up a large array, and pick numbers here and there from an array of 64 MB. They show
+what threads can gain on this machine: to hash is one long chain of steps, which leaves most of a core to whoever else
+has a share in it; a product of matrices needs all of it. Measured with `benchmarks/threads.py` on {machine}."""
 
 
 def main():
