@@ -420,6 +420,21 @@ def kill_one_after(local, seconds):
 HOW = {"n_estimators": 40, "random_state": 0}
 
 
+def test_a_worker_that_dies_while_pieces_of_a_tree_grow(monkeypatch):
+    monkeypatch.setattr(portions, "ROWS_PER_PIECE", 1000)
+    table = frame(100_000)
+    table["many"] += np.random.default_rng(1).normal(size=len(table))
+    how = {"n_estimators": 1, "random_state": 0, "max_features": None}
+    expected = weald.RandomForestClassifier(**how).fit(table[COLUMNS], table["y"])
+    for seconds in (0.1, 0.3, 0.5):
+        with start(2) as local, distributed.Client(local):
+            parts = partitioned(table, [20_000, 45_000])
+            killer = kill_one_after(local, seconds)
+            model = on_cluster.RandomForestClassifier(**how).fit(parts[COLUMNS], parts["y"])
+            killer.join()
+            assert model.forest_.fingerprint() == expected.forest_.fingerprint()
+
+
 @pytest.mark.parametrize("is_sent", [False, True])
 @pytest.mark.parametrize("how", [HOW, HOW | {"oob_score": True, "max_bins": 8}], ids=["codes", "values, too"])
 def test_a_worker_that_dies_costs_nothing_but_time(how, is_sent):
@@ -503,7 +518,7 @@ def wait_until_free(client):
 
 def tasks_of_fits(dask_scheduler):
     """Name what a fit has left there."""
-    kinds = ("grow_trees", "code_part", "read_parts")
+    kinds = ("grow_trees", "grow_piece", "join_pieces", "code_part", "read_parts")
     return [str(key) for key in dask_scheduler.tasks if any(kind in str(key) for kind in kinds)]
 
 
@@ -519,10 +534,37 @@ def test_cancelling_frees_the_cluster_and_leaves_what_the_user_has_there(client,
     assert own.result() == "kept"
 
 
-def test_a_client_that_is_closed_is_named():
-    named = pytest.raises(ClusterError, match="it will be the same forest")
-    with start(1) as local, distributed.Client(local) as client, named:
-        fit_until_the_first_trees(client.close)
+@pytest.mark.parametrize("oob_score", [False, True])
+def test_a_client_that_is_closed_is_named(oob_score):
+    for _ in range(3):  # it may be found out in one way or another
+        named = pytest.raises(ClusterError, match="it will be the same forest")
+        with start(1) as local, distributed.Client(local) as client, named:
+            fit_until_the_first_trees(client.close, oob_score=oob_score)
+
+
+def test_a_fit_goes_on_while_the_thread_that_tells_of_tasks_is_busy(client):
+    table, busy = frame(), threading.Event()
+    expected = weald.RandomForestClassifier(n_estimators=40, random_state=0).fit(table[COLUMNS], table["y"])
+    client.submit(len, "done").add_done_callback(lambda _: busy.wait(60))
+    parts = partitioned(table, [700])
+    grown = on_cluster.RandomForestClassifier(n_estimators=40, random_state=0).fit(parts[COLUMNS], parts["y"])
+    busy.set()
+    assert grown.forest_.fingerprint() == expected.forest_.fingerprint()
+
+
+def test_what_is_said_of_tasks_is_said_of_all_of_them(client, monkeypatch):
+    heard, submit = [], client.submit
+    parts = partitioned(frame(), [700])
+
+    def note(*args, **how):
+        heard.append((threading.current_thread().name, dask.get_annotations()))
+        return submit(*args, **how)
+
+    monkeypatch.setattr(client, "submit", note)
+    with dask.annotate(retries=7):
+        on_cluster.RandomForestClassifier(n_estimators=40, random_state=0).fit(parts[COLUMNS], parts["y"])
+    assert len({thread for thread, _ in heard}) > 1  # the first tasks are handed in here, the others by Dask's thread
+    assert all(said == {"retries": 7} for _, said in heard)
 
 
 @contextlib.contextmanager
@@ -601,16 +643,21 @@ def test_all_workers_die_and_one_is_added():
 
 def count_trees(dask_scheduler):
     """Count the trees that workers hold."""
-    return sum("grow_trees" in key and task.state == "memory" for key, task in dask_scheduler.tasks.items())
+    kinds = ("grow_trees", "grow_piece", "join_pieces")
+    held = [str(key) for key, task in dask_scheduler.tasks.items() if task.state == "memory"]
+    return sum(any(kind in key for kind in kinds) for key in held)
 
 
-def test_trees_leave_the_workers_when_they_are_here(client):
+@pytest.mark.parametrize("n_trees", [64, 65])  # the last of 65 is grown in pieces
+def test_trees_leave_the_workers_when_they_are_here(client, monkeypatch, n_trees):
     """Otherwise a worker would hold all trees that it has grown until the fit ends."""
+    monkeypatch.setattr(portions, "ROWS_PER_PIECE", 100)
+    monkeypatch.setattr(portions, "ROWS_PER_TASK", (1000, 1000))
     held = []
 
     def look(growing):
         deadline = time.monotonic() + 30
-        while growing.n_done == 64 and time.monotonic() < deadline:
+        while growing.n_done == n_trees and time.monotonic() < deadline:
             held.append(client.run_on_scheduler(count_trees))
             if held[-1] == 0:
                 return
@@ -618,7 +665,7 @@ def test_trees_leave_the_workers_when_they_are_here(client):
 
     parted = partitioned(frame(), [500])
     with progress.listening(look):
-        on_cluster.RandomForestClassifier(n_estimators=64, random_state=0).fit(parted[COLUMNS], parted["y"])
+        on_cluster.RandomForestClassifier(n_estimators=n_trees, random_state=0).fit(parted[COLUMNS], parted["y"])
     assert held[-1] == 0
 
 

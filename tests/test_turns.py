@@ -1,5 +1,6 @@
 """Whoever is quick gets more to do, and all are done at about the same time."""
 
+import contextvars
 import heapq
 from collections import Counter
 
@@ -12,6 +13,8 @@ from weald.turns import Turns
 class Task:
     """A task that is done when it is said to be."""
 
+    status = "pending"
+
     def __init__(self, seat):
         self.seat, self.callbacks = seat, []
 
@@ -19,6 +22,7 @@ class Task:
         self.callbacks.append(callback)
 
     def finish(self):
+        self.status = "finished"
         for callback in self.callbacks:
             callback(self)
 
@@ -26,18 +30,20 @@ class Task:
 class Clock:
     """Workers of one thread that take different times, and do what is handed in, one after the other."""
 
+    now = 0.0
+
     def __init__(self, seconds):
         self.seconds, self.free_at, self.running, self.n_given = dict(seconds), Counter(), [], Counter()
-        self.most = Counter()  # that was ever there at once
+        self.n_there = []  # at each hand-in: how many the worker had before
 
     def job(self, i):
         def hand_in(seat):
             began = max(self.now, self.free_at[seat])
             self.free_at[seat] = began + self.seconds[seat]
+            self.n_there.append(sum(one.seat == seat for _, _, one in self.running))
             task = Task(seat)
             heapq.heappush(self.running, (self.free_at[seat], i, task))
             self.n_given[seat] += 1
-            self.most[seat] = max(self.most[seat], sum(one.seat == seat for _, _, one in self.running))
             return task
 
         return hand_in
@@ -48,8 +54,6 @@ class Clock:
             jobs_done.append(i)
             task.finish()
 
-    now = 0.0
-
 
 def fail(error):
     raise error
@@ -59,7 +63,7 @@ def simulate(seconds, n_jobs):
     clock, done = Clock(seconds), []
     tasks = Turns(list(seconds), [clock.job(i) for i in range(n_jobs)], fail)
     tasks.begin()
-    tasks.begin()
+    tasks.fill()
     clock.run(done)
     return clock, done
 
@@ -72,11 +76,13 @@ def test_all_are_done_at_the_same_time():
     assert max(clock.free_at.values()) - min(clock.free_at.values()) <= max(seconds.values())
 
 
-def test_a_seat_has_a_task_that_waits_but_not_in_the_end():
+def test_fewer_wait_the_less_is_left_and_none_in_the_end():
     clock, _ = simulate({"a": 1.0, "b": 1.0}, 50)
-    assert clock.most == {"a": 2, "b": 2}
+    assert max(clock.n_there[:14]) == 5
+    assert max(clock.n_there[36:]) == 1  # a worker need not wait for its next task
+    assert max(clock.n_there[-4:]) == 0
     clock, _ = simulate({"a": 1.0, "b": 1.0}, 4)
-    assert clock.most == {"a": 1, "b": 1}
+    assert max(clock.n_there) == 0
 
 
 def test_threads_of_one_worker_are_seats_of_their_own():
@@ -85,8 +91,9 @@ def test_threads_of_one_worker_are_seats_of_their_own():
     tasks.begin()
     assert Counter(given) == {"a": 2, "b": 1}
     tasks.begin()
-    tasks.begin()
-    assert Counter(given) == {"a": 4, "b": 2}
+    assert Counter(given) == {"a": 2, "b": 1}
+    tasks.fill()
+    assert Counter(given) == {"a": 8, "b": 4}
 
 
 def test_where_nobody_is_there_all_is_handed_in():
@@ -95,14 +102,44 @@ def test_where_nobody_is_there_all_is_handed_in():
     assert given == [None] * 5
 
 
-def test_workers_that_come_later_take_part(monkeypatch):
+def test_workers_that_come_later_take_part_and_those_that_go_do_not(monkeypatch):
     monkeypatch.setattr(turns, "LOOK_EVERY", 0.0)
     given = []
-    tasks = Turns(["a"], [lambda seat: given.append(seat) or Task(seat)] * 50, fail)
+    tasks = Turns(["a"], [lambda seat: given.append(Task(seat)) or given[-1]] * 30, fail)
     tasks.begin()
     tasks.look(lambda: ["a", "b", "b"])
-    tasks.look(lambda: ["b", "b"])  # a has gone: what it had is done by others
-    assert given == ["a", "b", "b"]
+    assert Counter(task.seat for task in given) == {"a": 2, "b": 4}
+    tasks.look(lambda: ["b", "b"])
+    given[0].finish()  # it was done by b
+    assert Counter(task.seat for task in given)["a"] == 2
+    tasks.look(list)  # all are gone: what they had waits for who comes
+    tasks.look(lambda: ["a", "b", "b"])
+    for task in given:  # more come while they are done
+        task.finish()
+    assert len(given) == 30
+
+
+def test_things_go_on_where_nobody_calls():
+    given = []
+    tasks = Turns(["a"], [lambda seat: given.append(Task(seat)) or given[-1]] * 3, fail)
+    tasks.begin()
+    given[0].status = "finished"  # and the thread that should tell it is busy
+    tasks.look(lambda: ["a"])
+    assert len(given) == 2
+    given[0].finish()  # it comes late, and counts once
+    assert len(given) == 2
+
+
+def test_what_is_said_of_a_fit_is_said_of_all_its_tasks():
+    said = contextvars.ContextVar("said", default=None)
+    heard, given = [], []
+    job = lambda seat: heard.append(said.get()) or given.append(Task(seat)) or given[-1]  # noqa: E731
+    reset = said.set("this")
+    tasks = Turns(["a"], [job, job], fail)
+    said.reset(reset)
+    tasks.begin()
+    given[0].finish()
+    assert heard == ["this", "this"]
 
 
 def test_they_are_not_looked_for_all_the_time():

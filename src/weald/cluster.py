@@ -112,16 +112,19 @@ class Cluster:
     def submit(self, function: Any, *args: Any, priority: float = 0, wish: str | None = None) -> Any:
         """Hand a task in. `wish` names the worker that it suits; any other may take it."""
         place = {} if wish is None else {"workers": [wish], "allow_other_workers": True}
-        return self._note(self.client.submit(Steady(function), *args, priority=priority, pure=False, **place))
+        with self._naming_what_is_lost():
+            return self._note(self.client.submit(Steady(function), *args, priority=priority, pure=False, **place))
 
     def submit_each(self, function: Any, arguments: Sequence[tuple[Any, ...]], priority: float = 0) -> list[Any]:
         """Hand in a task for each set of arguments: all at once, which takes a third of the time."""
         columns = map(list, zip(*arguments, strict=True))
-        return [*map(self._note, self.client.map(Steady(function), *columns, priority=priority, pure=False))]
+        with self._naming_what_is_lost():
+            return [*map(self._note, self.client.map(Steady(function), *columns, priority=priority, pure=False))]
 
     def compute(self, delayed: Sequence[Any]) -> list[Any]:
         """Let the workers compute what the user has not computed yet."""
-        return [*map(self._note, self.client.compute(delayed))]
+        with self._naming_what_is_lost():
+            return [*map(self._note, self.client.compute(delayed))]
 
     def submit_in_rounds(
         self, join: Callable[..., Any], found: Sequence[Any], *args: Any, priority: float = 0, wish: str | None = None
@@ -177,7 +180,8 @@ class Cluster:
         try:
             while awaited.n_left:
                 ready = awaited.take()
-                found = self._results([awaited.handed_in[i] for i in ready])
+                with self._naming_what_is_lost():
+                    found = self._fetch([awaited.handed_in[i] for i in ready])
                 awaited.drop(ready)
                 yield from zip(ready, found, strict=True)
                 meanwhile()
@@ -195,7 +199,7 @@ class Cluster:
                         "give them more memory, and fit again: it will be the same forest."
                     )
         finally:
-            self.cancel(list(awaited.handed_in.values()))
+            self.cancel(list(awaited.handed_in.copy().values()))
 
     def cancel(self, futures: Sequence[Any]) -> None:
         """Let go of what is under way: nobody waits for it any more.
@@ -226,13 +230,15 @@ class Cluster:
         """Say whether any worker takes tasks."""
         return any(map(_is_running, self.workers().values()))
 
-    def _results(self, futures: Sequence[Any]) -> Any:
+    @contextlib.contextmanager
+    def _naming_what_is_lost(self) -> Iterator[None]:
+        """Say in our words what Dask says where the client, the scheduler or workers are gone."""
         try:
-            return self._fetch(futures)
-        except (self._distributed.CancelledError, OSError) as error:
+            yield
+        except (self._distributed.CancelledError, self._distributed.client.ClosedClientError, OSError) as error:
             raise LostCodesError(
-                f"The scheduler was lost, a task was cancelled, or what was sent is gone: {error!r}. Fit again: it "
-                "will be the same forest."
+                f"The client or the scheduler was lost, a task was cancelled, or what was sent is gone: {error!r}. Fit "
+                "again: it will be the same forest."
             ) from error
         except self._distributed.KilledWorker as error:
             raise ClusterError(
@@ -291,7 +297,7 @@ class Awaited:
         if self._error is not None:
             raise self._error
         if not noted:  # a client that is being closed notes nothing any more
-            return [i for i, future in list(self.handed_in.items()) if future.status != "pending"]
+            return [i for i, future in self.handed_in.copy().items() if future.status != "pending"]
         return [i for i in noted if i in self.handed_in]
 
     def drop(self, numbers: Sequence[int]) -> None:

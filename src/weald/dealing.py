@@ -214,12 +214,12 @@ class Crop:
         """Yield trees by the number of their task, and errors by numbers that follow. Workers need not keep either.
 
         The scheduler has to look at all chunks of codes for each task. So all workers are given something to begin
-        with, and the others are handed in when the codes have arrived.
+        with, and more when the codes have arrived.
         """
         try:
             self._turns.begin()
             self._coded.wait_until_ranked()
-            self._turns.begin()
+            self._turns.fill()
             self._let_speak()
             here = []
             for i, thing in self._cluster.results(self._awaited, lambda: self._turns.look(self._cluster.seats)):
@@ -237,12 +237,14 @@ class Crop:
         """Say what is to be handed in.
 
         Dask puts a task where its data are, and the codes are nowhere or in one place when the first trees are due.
-        So each task says where it would be grown if all workers had as much to do. And Dask takes tasks of one priority
-        in any order: large ones might come last.
+        So each task says whose turn it is. And Dask takes tasks of one priority in any order: large ones might come
+        last.
         """
         n_rows, growth = self._coded.labels.n_rows, self._dealer.model.growth_
         # Trees of so many leaves are grown from the best node to the next, and have no pieces.
-        n_last, n_pieces = (0, 1) if growth.max_leaf_nodes else count_pieces(self._portions, n_rows, seats)
+        n_last, n_pieces = (
+            (0, 1) if growth.max_leaf_nodes else count_pieces(self._portions, min(n_rows, growth.n_draws), seats)
+        )
         helped = first_helped(self.n_tasks, len(seats))
         jobs: list[Job] = []
         for i in range(self.n_tasks):

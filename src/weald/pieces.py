@@ -75,5 +75,6 @@ def _link(right: IntArray, is_leaf: npt.NDArray[np.bool_], n_open: IntArray, pie
     here = right[nodes]
     is_later = here >= piece.end
     here[~is_leaf[nodes]] += nodes.start - piece.begin
-    for node in nodes.start + np.flatnonzero(is_later):  # few
-        right[node] = nodes.stop + np.argmax(n_open[nodes.stop - 1 :] < n_open[node])
+    fewest = np.minimum.accumulate(n_open[nodes.stop - 1 :])
+    later = nodes.start + np.flatnonzero(is_later)
+    right[later] = nodes.stop + np.searchsorted(-fewest, -n_open[later], side="right")

@@ -54,7 +54,8 @@ def count_pieces(portions: Sequence[range], n_rows: int, seats: Sequence[str]) -
     """Say how many of the last trees are grown in pieces, and in how many each of them.
 
     These are trees that do not go evenly into workers of one thread: others grow their last trees together. A piece
-    takes as long as its part of the tree and, again, the few nodes that have rows of several pieces.
+    takes as long as its part of the tree and, again, the few nodes that have rows of several pieces. `n_rows` are those
+    that a tree has.
     """
     n_last = sum(map(len, portions)) % len(seats) if seats else 0
     if not n_last or len(set(seats)) < len(seats) or any(len(trees) > 1 for trees in portions[-n_last:]):
