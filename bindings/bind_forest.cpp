@@ -410,9 +410,10 @@ void bind_forest(nb::module_& module) {
                "watch"_a.none(), "n_seats"_a,
                "Grow trees; returns their arrays by name. Of `n_seats` threads, which several calls share, those that "
                "have nothing to do help.");
-    module.def("grow_piece", &bind_grow_piece, "codes"_a, "growth"_a, "seed"_a, "tree"_a, "number"_a, "n_pieces"_a,
-               "Grow one of the pieces of a tree; returns the arrays of the tree, in which leaves stand for what belongs "
-               "to other pieces, and its own nodes: the first, and the one behind the last.");
+    module.def(
+        "grow_piece", &bind_grow_piece, "codes"_a, "growth"_a, "seed"_a, "tree"_a, "number"_a, "n_pieces"_a,
+        "Grow one of the pieces of a tree; returns the arrays of the tree, in which leaves stand for what belongs "
+        "to other pieces, and its own nodes: the first, and the one behind the last.");
     module.def("grow_targets", &bind_grow_targets, "codes"_a, "said"_a, "n_targets"_a, "n_classes"_a, "growth"_a,
                "seed"_a, "first_tree"_a, "n_trees"_a, "n_threads"_a, "watch"_a.none(),
                "Grow trees of several targets; returns their arrays by name, and the centre of each target.");
