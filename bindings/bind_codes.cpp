@@ -3,13 +3,16 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <optional>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -36,6 +39,19 @@ void require(bool condition, const char* what) {
     if (!condition) {
         throw std::invalid_argument(what);
     }
+}
+
+// Does task(i) for all i below n, several at a time where there are several threads. Needs no lock of Python's, and
+// does not look after signals: these are short steps.
+template <class Task>
+void do_each(std::size_t n, std::size_t n_threads, const Task& task) {
+    if (n < 2 || n_threads < 2) {
+        for (std::size_t i = 0; i < n; ++i) {
+            task(i);
+        }
+        return;
+    }
+    Work(std::min(n, n_threads), [](double) {}).run(n, [&](std::size_t i, std::size_t /*thread*/) { task(i); });
 }
 
 template <class Code>
@@ -149,7 +165,33 @@ void bind_give_values(Codes& codes, std::size_t feature, const AnyFloats& lows, 
 
 using Columns = nb::ndarray<nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-void bind_store_by_column(const std::vector<Table2D>& given, const Columns& columns) {
+constexpr std::size_t kRowsAtOnce = 4096;  // of a table that is read row by row
+
+std::size_t count_blocks(std::size_t n_rows) {
+    return (n_rows + kRowsAtOnce - 1) / kRowsAtOnce;
+}
+
+template <class Float>
+void store_pieces(const std::vector<Matrix>& pieces, std::size_t n_rows, std::size_t n_threads, Float* columns) {
+    struct Rows {
+        const Matrix* piece;
+        std::size_t begin, first;
+    };
+    std::vector<Rows> blocks;
+    std::size_t first = 0;
+    for (const Matrix& piece : pieces) {
+        for (std::size_t block = 0; block < count_blocks(piece.n_rows); ++block) {
+            blocks.push_back({&piece, block * kRowsAtOnce, first});
+        }
+        first += piece.n_rows;
+    }
+    do_each(blocks.size(), n_threads, [&](std::size_t i) {
+        const auto [piece, begin, before] = blocks[i];
+        store_by_column(*piece, begin, std::min(begin + kRowsAtOnce, piece->n_rows), columns, n_rows, before);
+    });
+}
+
+void bind_store_by_column(const std::vector<Table2D>& given, const Columns& columns, std::size_t n_threads) {
     std::vector<Matrix> pieces;
     std::size_t n_rows = 0;
     bool suit = true;
@@ -161,23 +203,24 @@ void bind_store_by_column(const std::vector<Table2D>& given, const Columns& colu
     require(suit && n_rows == columns.shape(1), "the pieces do not suit the columns");
     const nb::gil_scoped_release release;
     if (columns.dtype() == nb::dtype<double>()) {
-        store_by_column(std::span<const Matrix>(pieces), n_rows, static_cast<double*>(columns.data()));
+        store_pieces(pieces, n_rows, n_threads, static_cast<double*>(columns.data()));
     } else {
         require(columns.dtype() == nb::dtype<float>(), "columns must hold float32 or float64");
-        store_by_column(std::span<const Matrix>(pieces), n_rows, static_cast<float*>(columns.data()));
+        store_pieces(pieces, n_rows, n_threads, static_cast<float*>(columns.data()));
     }
 }
 
-NumpyVector<std::uint64_t> bind_hash_values(const Table2D& x, const Vector<std::uint64_t>& targets) {
+NumpyVector<std::uint64_t> bind_hash_values(const Table2D& x, const Vector<std::uint64_t>& targets,
+                                            std::size_t n_threads) {
     const Matrix matrix = matrix_of(x);
     require(targets.size() == matrix.n_rows, "x and targets differ in length");
     std::vector<std::uint64_t> hashes(matrix.n_rows);
     {
         const nb::gil_scoped_release release;
-        constexpr std::size_t kBlock = 4096;  // rows that a cache holds
-        for (std::size_t begin = 0; begin < hashes.size(); begin += kBlock) {
-            hash_values(matrix, span_of(targets), begin, std::min(hashes.size(), begin + kBlock), hashes);
-        }
+        do_each(count_blocks(hashes.size()), n_threads, [&](std::size_t block) {
+            const std::size_t begin = block * kRowsAtOnce;
+            hash_values(matrix, span_of(targets), begin, std::min(hashes.size(), begin + kRowsAtOnce), hashes);
+        });
     }
     return to_numpy(std::move(hashes));
 }
@@ -213,7 +256,7 @@ void require_columns(const Matrix& x, const std::vector<std::size_t>& columns) {
 
 nb::list bind_weigh_values(const Table2D& x, const std::vector<std::size_t>& columns,
                            const std::optional<Vector<std::uint32_t>>& rows,
-                           const std::optional<Vector<std::uint64_t>>& lengths) {
+                           const std::optional<Vector<std::uint64_t>>& lengths, std::size_t n_threads) {
     const Matrix matrix = matrix_of(x);
     const auto of_rows = span_or_nothing(rows);
     require_columns(matrix, columns);
@@ -225,10 +268,10 @@ nb::list bind_weigh_values(const Table2D& x, const std::vector<std::size_t>& col
         std::vector<std::pair<std::vector<Float>, Narrow>> found(columns.size());
         if (!rows || rows->size() > 0) {
             const nb::gil_scoped_release release;
-            for (std::size_t i = 0; i < columns.size(); ++i) {
+            do_each(columns.size(), n_threads, [&](std::size_t i) {
                 auto weighed = weigh_values<Float>(matrix, columns[i], of_rows, span_or_nothing(lengths));
                 found[i] = {std::move(weighed.values), narrow(std::move(weighed.weights))};
-            }
+            });
         }
         nb::list told;
         for (auto& [values, weights] : found) {
@@ -247,6 +290,91 @@ NumpyVector<double> bind_cut_quantiles(const Vector<double>& values, const Vecto
         starts = cut_quantiles(span_of(values), span_of(weights), max_bins);
     }
     return to_numpy(std::move(starts));
+}
+
+// Values in ascending order and what they weigh, from one to eight bytes each: of one part.
+using WeighedPiece = std::pair<AnyFloats, AnyCodes>;
+
+template <class Float>
+void append_values(std::vector<Float>& all, const AnyFloats& piece) {
+    if (piece.dtype() == nb::dtype<float>()) {
+        const auto* first = static_cast<const float*>(piece.data());
+        all.insert(all.end(), first, first + piece.size());
+    } else {
+        require(piece.dtype() == nb::dtype<double>(), "values must be float32 or float64");
+        const auto* first = static_cast<const double*>(piece.data());
+        std::transform(first, first + piece.size(), std::back_inserter(all),
+                       [](double value) { return static_cast<Float>(value); });
+    }
+}
+
+void append_weights(std::vector<std::uint64_t>& all, const AnyCodes& piece) {
+    const auto append = [&]<class Weight>() {
+        const auto* first = static_cast<const Weight*>(piece.data());
+        all.insert(all.end(), first, first + piece.size());
+    };
+    if (piece.dtype() == nb::dtype<std::uint8_t>()) {
+        append.operator()<std::uint8_t>();
+    } else if (piece.dtype() == nb::dtype<std::uint16_t>()) {
+        append.operator()<std::uint16_t>();
+    } else if (piece.dtype() == nb::dtype<std::uint32_t>()) {
+        append.operator()<std::uint32_t>();
+    } else {
+        require(piece.dtype() == nb::dtype<std::uint64_t>(), "weights must be whole numbers");
+        append.operator()<std::uint64_t>();
+    }
+}
+
+struct CutColumn {
+    std::variant<std::vector<float>, std::vector<double>> starts;
+    bool is_few;  // distinct values: no more than there may be codes
+};
+
+template <class Float>
+CutColumn cut_pieces(const std::vector<WeighedPiece>& pieces, std::uint32_t max_bins, bool keep_few) {
+    std::vector<Float> values;
+    std::vector<std::uint64_t> lengths;
+    for (const auto& [of_piece, weights] : pieces) {
+        append_values(values, of_piece);
+        append_weights(lengths, weights);
+    }
+    require(values.size() == lengths.size(), "values and weights differ in length");
+    const Matrix column{reinterpret_cast<const std::byte*>(values.data()),
+                        values.size(),
+                        1,
+                        sizeof(Float),
+                        0,
+                        std::is_same_v<Float, double>};
+    WeighedValues<Float> weighed = weigh_values<Float>(column, 0, {}, lengths);
+    const bool is_few = max_bins == 0 || weighed.values.size() <= max_bins;
+    if (is_few && keep_few) {
+        return {std::move(weighed.values), is_few};
+    }
+    const std::vector<double> distinct(weighed.values.begin(), weighed.values.end());
+    const std::vector<double> starts = cut_quantiles(distinct, weighed.weights, max_bins);
+    return {std::vector<Float>(starts.begin(), starts.end()), is_few};  // each is a value of the column
+}
+
+nb::list bind_cut_columns(const std::vector<std::vector<WeighedPiece>>& columns, std::uint32_t max_bins, bool keep_few,
+                          std::size_t n_threads) {
+    require(max_bins > 0 || keep_few, "nothing is cut into no codes");
+    std::vector<CutColumn> cut(columns.size());
+    {
+        const nb::gil_scoped_release release;
+        do_each(columns.size(), n_threads, [&](std::size_t i) {
+            const bool light = std::all_of(columns[i].begin(), columns[i].end(), [](const WeighedPiece& piece) {
+                return piece.first.dtype() == nb::dtype<float>();
+            });
+            cut[i] = light ? cut_pieces<float>(columns[i], max_bins, keep_few)
+                           : cut_pieces<double>(columns[i], max_bins, keep_few);
+        });
+    }
+    nb::list told;
+    for (CutColumn& column : cut) {
+        told.append(std::visit([&](auto& starts) { return nb::make_tuple(to_numpy(std::move(starts)), column.is_few); },
+                               column.starts));
+    }
+    return told;
 }
 
 Narrow code_narrowly(const Matrix& x, std::size_t column, const AnyFloats& given) {
@@ -270,16 +398,15 @@ Narrow code_narrowly(const Matrix& x, std::size_t column, const AnyFloats& given
 }
 
 nb::list bind_code_values(const Table2D& x, const std::vector<std::size_t>& columns,
-                          const std::vector<AnyFloats>& starts) {
+                          const std::vector<AnyFloats>& starts, std::size_t n_threads) {
     const Matrix matrix = matrix_of(x);
     require_columns(matrix, columns);
     require(columns.size() == starts.size(), "each column has starts");
     std::vector<Narrow> coded(columns.size());
     {
         const nb::gil_scoped_release release;
-        for (std::size_t i = 0; i < columns.size(); ++i) {
-            coded[i] = code_narrowly(matrix, columns[i], starts[i]);
-        }
+        do_each(columns.size(), n_threads,
+                [&](std::size_t i) { coded[i] = code_narrowly(matrix, columns[i], starts[i]); });
     }
     nb::list told;
     for (Narrow& column : coded) {
@@ -303,7 +430,7 @@ Highs<Float> find_highs_of(const Matrix& x, std::size_t column, const AnyCodes& 
 }
 
 nb::list bind_find_highs(const Table2D& x, const std::vector<std::size_t>& columns, const std::vector<AnyCodes>& codes,
-                         const std::vector<std::size_t>& n_codes) {
+                         const std::vector<std::size_t>& n_codes, std::size_t n_threads) {
     const Matrix matrix = matrix_of(x);
     require_columns(matrix, columns);
     require(columns.size() == codes.size() && columns.size() == n_codes.size(), "each column has codes");
@@ -313,9 +440,8 @@ nb::list bind_find_highs(const Table2D& x, const std::vector<std::size_t>& colum
         std::vector<Highs<Float>> found(columns.size());
         {
             const nb::gil_scoped_release release;
-            for (std::size_t i = 0; i < columns.size(); ++i) {
-                found[i] = find_highs_of<Float>(matrix, columns[i], codes[i], n_codes[i]);
-            }
+            do_each(columns.size(), n_threads,
+                    [&](std::size_t i) { found[i] = find_highs_of<Float>(matrix, columns[i], codes[i], n_codes[i]); });
         }
         nb::list told;
         for (Highs<Float>& highs : found) {
@@ -336,18 +462,23 @@ void bind_codes(nb::module_& module) {
         "code, whether they are categories).");
     module.def("give_values", &bind_give_values, "codes"_a, "feature"_a, "lows"_a, "highs"_a,
                "Say which are the smallest and the largest value of each code of a feature.");
-    module.def("store_by_column", &bind_store_by_column, "pieces"_a, "columns"_a.noconvert(),
+    module.def("store_by_column", &bind_store_by_column, "pieces"_a, "columns"_a.noconvert(), "n_threads"_a = 1,
                "Write the columns of pieces of a table, one below the other, into an array of columns.");
-    module.def("hash_values", &bind_hash_values, "x"_a, "targets"_a,
+    module.def("hash_values", &bind_hash_values, "x"_a, "targets"_a, "n_threads"_a = 1,
                "Hashes of rows by their values and the bits of their targets.");
     module.def("weigh_values", &bind_weigh_values, "x"_a, "columns"_a, "rows"_a.none(), "lengths"_a.none(),
+               "n_threads"_a = 1,
                "Of some columns: distinct values of some rows, in ascending order, without missing ones; and what they "
                "weigh, in as few bytes as that needs.");
     module.def("cut_quantiles", &bind_cut_quantiles, "values"_a, "weights"_a, "max_bins"_a,
                "The smallest value of each code, from distinct values in ascending order and what they weigh.");
-    module.def("code_values", &bind_code_values, "x"_a, "columns"_a, "starts"_a,
+    module.def("cut_columns", &bind_cut_columns, "columns"_a, "max_bins"_a, "keep_few"_a, "n_threads"_a = 1,
+               "Of columns whose distinct values, and what they weigh, come from several parts: the smallest value of "
+               "each code, and whether there are no more distinct values than there may be codes. These are codes by "
+               "themselves with `keep_few`.");
+    module.def("code_values", &bind_code_values, "x"_a, "columns"_a, "starts"_a, "n_threads"_a = 1,
                "Codes of some columns by the smallest value of each code, in as few bytes as they need.");
-    module.def("find_highs", &bind_find_highs, "x"_a, "columns"_a, "codes"_a, "n_codes"_a,
+    module.def("find_highs", &bind_find_highs, "x"_a, "columns"_a, "codes"_a, "n_codes"_a, "n_threads"_a = 1,
                "Of some columns: the largest value of each code in these rows, and the smallest value of all of them.");
 }
 

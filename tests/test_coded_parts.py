@@ -79,6 +79,63 @@ def test_quantiles_are_cut_as_the_definition_says(found, max_bins):
     assert NativeEngine().cut_quantiles(values, weights, max_bins).tolist() == expected
 
 
+@given(
+    st.lists(st.lists(st.tuples(st.integers(-50, 50), st.integers(1, 300)), max_size=30), min_size=1, max_size=4),
+    st.integers(1, 12),
+    st.booleans(),
+)
+def test_columns_in_pieces_are_cut_as_in_one(found, max_bins, keep_few):
+    types = [(np.float32, np.uint16), (np.float64, np.uint64), (np.float32, np.uint32)]
+    pieces, weight_of = [], {}
+    for i, piece in enumerate(found):
+        of_values, of_weights = types[i % 3]
+        values, weights = (np.array([pair[k] for pair in piece]) for k in (0, 1))
+        pieces.append((values.astype(of_values), weights.astype(of_weights)))
+        for value, weight in piece:
+            weight_of[float(value)] = weight_of.get(float(value), 0) + weight
+    distinct = sorted(weight_of)
+    expected = reference.cut_quantiles(distinct, [weight_of[value] for value in distinct], max_bins)
+    is_few = len(distinct) <= max_bins
+    for starts, few in NativeEngine().cut_columns([pieces] * 3, max_bins, keep_few, 2):
+        assert few == is_few
+        assert starts.tolist() == (distinct if few and keep_few else expected)
+        assert starts.dtype == (np.float32 if len(pieces) == 1 else np.float64)
+
+
+def test_values_of_other_kinds_are_not_cut():
+    ones = np.ones(3)
+    for pieces, message in [
+        ([(ones, ones[:2].astype(np.uint8))], "differ in length"),
+        ([(ones, ones)], "weights must be whole"),
+        ([(ones.astype(int), ones.astype(np.uint8))], "float32 or float64"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            NativeEngine().cut_columns([pieces], 5, True)
+    with pytest.raises(ValueError, match="no codes"):
+        NativeEngine().cut_columns([], 0, False)
+
+
+def test_threads_share_a_part_column_by_column():
+    rng = np.random.default_rng(4)
+    X, targets = rng.normal(size=(9001, 5)).round(2), rng.integers(0, 9, 9001).astype(np.uint64)
+    starts = [np.unique(X[:100, f]) for f in range(5)]
+    engine, rows = NativeEngine(), np.arange(0, 9001, 3, dtype=np.uint32)
+
+    def all_of(n_threads):
+        codes = engine.code_values(X, range(5), starts, n_threads)
+        return (
+            engine.hash_values(X, targets, n_threads).tolist(),
+            [tuple(map(np.ndarray.tolist, pair)) for pair in engine.weigh_values(X, range(5), rows, None, n_threads)],
+            [column.tolist() for column in codes],
+            [
+                (highs.tolist(), least)
+                for highs, least in engine.find_highs(X, range(5), codes, [*map(len, starts)], n_threads)
+            ],
+        )
+
+    assert all_of(3) == all_of(8) == all_of(1)
+
+
 @pytest.mark.parametrize(("n_starts", "dtype"), [(1, np.uint8), (255, np.uint8), (256, np.uint16), (65536, np.uint32)])
 @pytest.mark.parametrize("of", [np.float32, np.float64])
 def test_values_take_the_code_of_the_largest_start_below(n_starts, dtype, of):

@@ -110,7 +110,8 @@ def test_small_files_give_the_same_forest(client, local, tmp_path):
     assert_same_forest(local, files)
 
 
-def test_any_number_of_workers_and_threads_gives_the_same_forest(local):
+def test_any_number_of_workers_and_threads_gives_the_same_forest(local, monkeypatch):
+    monkeypatch.setattr(portions, "CELLS_PER_THREAD", 1)  # threads share tables, however small
     with start(1, n_threads=2) as growing, distributed.Client(growing) as client:
         for n_workers in (1, 3, 4):
             growing.scale(n_workers)
@@ -335,7 +336,7 @@ def test_values_that_are_kept_for_rows_outside_bags_count_as_memory(client, monk
     asked = []
     require = cluster.Cluster.require_memory
     monkeypatch.setattr(
-        cluster.Cluster, "require_memory", lambda *args: asked.append(sum(args[3].values())) or require(*args)
+        cluster.Cluster, "require_memory", lambda *args: asked.append(sum(args[4].values())) or require(*args)
     )
     table = frame()
     for data in (table, partitioned(table, [500])):

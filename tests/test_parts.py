@@ -147,13 +147,14 @@ def test_no_rows_at_all():
         parts.settle_labels([parts.read_labels(model, parts.Part(empty[COLUMNS], empty["y"]))])
 
 
-@pytest.mark.parametrize("n_rows", [(0, 3), (1, 300, 7), (257,), (600, 0)])
+@pytest.mark.parametrize("n_rows", [(0, 3), (1, 300, 7), (257,), (600, 0), (9000, 4096, 5)])
 @pytest.mark.parametrize("types", [(np.float32,), (np.float64,), (np.float32, np.float64)])
-def test_pieces_of_a_table_are_stored_column_by_column(n_rows, types):
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_pieces_of_a_table_are_stored_column_by_column(n_rows, types, n_threads):
     rng = np.random.default_rng(0)
     pieces = [rng.normal(size=(2 * n, 5)).astype(types[i % len(types)])[::2] for i, n in enumerate(n_rows)]
     pieces[-1] = np.asfortranarray(pieces[-1])
-    stored = NativeEngine().store_by_column(pieces)
+    stored = NativeEngine().store_by_column(pieces, n_threads)
     assert stored.T.flags.c_contiguous
     np.testing.assert_array_equal(stored, np.vstack(pieces))
     assert stored.dtype == np.result_type(*pieces)

@@ -13,8 +13,10 @@ from weald.portions import (
     divide,
     divide_rows,
     first_helped,
+    form_teams,
     group_neighbours,
     portion,
+    share_threads,
 )
 
 
@@ -206,6 +208,23 @@ def test_neighbours_in_one_place_are_taken_together(places, seats, groups):
     known = [None if place == "?" else place for place in places]
     found = group_neighbours(known, [10] * len(places), list(seats), 1000)
     assert found == [[int(i) for i in group] for group in groups]
+
+
+@pytest.mark.parametrize(
+    ("n_features", "teams"),
+    [(1, "aaaaab"), (4, "aaab"), (10, "ab"), (100, "ab")],
+)
+def test_threads_of_a_worker_share_tables_of_many_columns(n_features, teams):
+    assert form_teams("abaaaa", n_features) == list(teams)
+
+
+def test_threads_are_shared_among_tables():
+    many = 10**6
+    assert share_threads("aab", [many] * 3, "aaaabbb") == [2, 2, 3]
+    assert share_threads("aaab", [many] * 4, "aab") == [1, 1, 1, 1]
+    assert share_threads("aab", [many, 10, 1 << 18], "aaaabbb") == [2, 1, 2]  # small ones are not worth it
+    assert share_threads([None, "gone"], [many] * 2, "aa") == [1, 1]
+    assert share_threads([], [], "") == []
 
 
 def test_groups_have_rows_and_not_too_many():

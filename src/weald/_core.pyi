@@ -119,15 +119,15 @@ def give_values(codes: Codes, feature: int, lows: Annotated[NDArray, dict(shape=
     Say which are the smallest and the largest value of each code of a feature.
     """
 
-def store_by_column(pieces: Sequence[Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)]], columns: Annotated[NDArray, dict(shape=(None, None), order='C', device='cpu')]) -> None:
+def store_by_column(pieces: Sequence[Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)]], columns: Annotated[NDArray, dict(shape=(None, None), order='C', device='cpu')], n_threads: int = 1) -> None:
     """
     Write the columns of pieces of a table, one below the other, into an array of columns.
     """
 
-def hash_values(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], targets: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,))]:
+def hash_values(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], targets: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int = 1) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,))]:
     """Hashes of rows by their values and the bits of their targets."""
 
-def weigh_values(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], columns: Sequence[int], rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, lengths: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None) -> list:
+def weigh_values(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], columns: Sequence[int], rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, lengths: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_threads: int = 1) -> list:
     """
     Of some columns: distinct values of some rows, in ascending order, without missing ones; and what they weigh, in as few bytes as that needs.
     """
@@ -137,12 +137,17 @@ def cut_quantiles(values: Annotated[NDArray[numpy.float64], dict(shape=(None,), 
     The smallest value of each code, from distinct values in ascending order and what they weigh.
     """
 
-def code_values(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], columns: Sequence[int], starts: Sequence[Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)]]) -> list:
+def cut_columns(columns: Sequence[Sequence[tuple[Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)]]]], max_bins: int, keep_few: bool, n_threads: int = 1) -> list:
+    """
+    Of columns whose distinct values, and what they weigh, come from several parts: the smallest value of each code, and whether there are no more distinct values than there may be codes. These are codes by themselves with `keep_few`.
+    """
+
+def code_values(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], columns: Sequence[int], starts: Sequence[Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)]], n_threads: int = 1) -> list:
     """
     Codes of some columns by the smallest value of each code, in as few bytes as they need.
     """
 
-def find_highs(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], columns: Sequence[int], codes: Sequence[Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)]], n_codes: Sequence[int]) -> list:
+def find_highs(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], columns: Sequence[int], codes: Sequence[Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)]], n_codes: Sequence[int], n_threads: int = 1) -> list:
     """
     Of some columns: the largest value of each code in these rows, and the smallest value of all of them.
     """

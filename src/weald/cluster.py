@@ -90,12 +90,14 @@ class Cluster:
             raise LostCodesError(f"The scheduler does not answer: {error!r}. Fit again.") from error
         return [next(iter(has.get(future.key, ())), None) for future in futures]
 
-    def require_memory(self, labels: Labels, widths: Sequence[int], kept: Mapping[str | None, int]) -> None:
+    def require_memory(
+        self, workers: Mapping[str, Any], labels: Labels, widths: Sequence[int], kept: Mapping[str | None, int]
+    ) -> None:
         """Refuse a table whose codes would not fit each worker, or whose trees would not, or values that are kept.
 
         `kept` has the bytes of these by worker.
         """
-        for name, worker in self.workers().items():
+        for name, worker in workers.items():
             limit = worker.get("memory_limit")
             need = bytes_on_a_worker(labels.n_rows, widths, worker["nthreads"], classes=labels.n_classes > 0)
             of_values = kept.get(name, 0)

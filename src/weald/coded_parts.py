@@ -100,11 +100,11 @@ class Chunk(InOnePiece):
         return self.n_bytes
 
 
-def code_part(table: Table, cuts: Cuts) -> Chunk | None:
+def code_part(table: Table, cuts: Cuts, n_threads: int = 1) -> Chunk | None:
     """Replace the values of a part by codes; None: columns are in doubt, and all parts have to tell more of them."""
     if cuts.doubtful:
         return None
-    coded = NativeEngine().code_values(table.X, range(len(cuts.starts)), cuts.starts)
+    coded = NativeEngine().code_values(table.X, range(len(cuts.starts)), cuts.starts, n_threads)
     # Codes of a column that was cut are all as common: there is nothing to compress.
     columns = [keep(codes) if f in cuts.many else pack(codes) for f, codes in enumerate(coded)]
     return Chunk(table.n_rows, columns)
@@ -134,15 +134,15 @@ class Highs(InOnePiece):
         return count_bytes(*self.highs.values())
 
 
-def find_highs(tables: Sequence[Table], chunks: Sequence[Chunk], cuts: Cuts) -> Highs:
+def find_highs(tables: Sequence[Table], chunks: Sequence[Chunk], cuts: Cuts, n_threads: int = 1) -> Highs:
     """Find those of some parts that lie in one place: they are as large, of however many parts."""
-    return join_highs([_highs_of(table, chunk, cuts) for table, chunk in zip(tables, chunks, strict=True)])
+    return join_highs([_highs_of(table, chunk, cuts, n_threads) for table, chunk in zip(tables, chunks, strict=True)])
 
 
-def _highs_of(table: Table, chunk: Chunk, cuts: Cuts) -> Highs:
+def _highs_of(table: Table, chunk: Chunk, cuts: Cuts, n_threads: int) -> Highs:
     many = sorted(cuts.many)
     codes, n_codes = [chunk.columns[f].unpack() for f in many], [len(cuts.starts[f]) for f in many]
-    found = dict(zip(many, NativeEngine().find_highs(table.X, many, codes, n_codes), strict=True))
+    found = dict(zip(many, NativeEngine().find_highs(table.X, many, codes, n_codes, n_threads), strict=True))
     return Highs({f: light(highs) for f, (highs, _) in found.items()}, {f: least for f, (_, least) in found.items()})
 
 

@@ -13,7 +13,7 @@ their values, each on the worker where it lies.
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -22,17 +22,17 @@ from scipy import sparse
 from weald import coded_parts, cutting, parts
 from weald.cluster import Cluster, n_threads_here
 from weald.coded_parts import Chunk, Highs, pack
-from weald.cutting import Cuts, Outline, light
+from weald.cutting import ColumnCuts, Cuts, Outline, join_cuts, light
 from weald.errors import DataError, DataTypeError
 from weald.estimator import unfitted_copy
 from weald.parts import Labels, Part, Rows
-from weald.portions import VALUE, divide, group_neighbours
+from weald.portions import VALUE, divide, form_teams, group_neighbours, share_threads
 from weald.table import Reading, Table
 
 COLUMNS_TO_CUT = 4  # that a worker takes, at least
 MOST_CHUNKS = 64  # in which codes travel
 FIRST = 1  # the priority of short tasks for which all workers wait, while there is other work
-TAKEN_TOGETHER = 1 << 25  # bytes of partitions that are read as one, at most
+TAKEN_TOGETHER = 1 << 25  # bytes of partitions, for each thread, that are read as one, at most
 ROWS_SENT = 1 << 18  # of a chunk, where the table is here
 
 # -------------------------------------------------------------------------------------------------------- partitions
@@ -122,7 +122,7 @@ class CodedOnCluster:
 
     def __init__(self, cluster: Cluster, labels: Labels, codes: tuple[Any, ...], parts: list[KeptPart]) -> None:
         self.cluster, self.labels = cluster, labels
-        self._codes = codes  # chunks, cuts, highs, rows, labels
+        self._codes = codes  # chunks, cuts of some columns each, highs, rows, labels
         self.rows, self.labels_there = codes[3:]
         self._ranked: list[Any] = []  # what workers were told to rank
         self.kept: list[Any] = []  # of each partition, where rows may weigh nothing: which ones count
@@ -143,8 +143,8 @@ class CodedOnCluster:
         self._ranked = []
 
 
-def _rank_here(chunks: Sequence[Chunk], cuts: Cuts, rows: Rows, labels: Labels) -> None:
-    coded_parts.rank_here(chunks, cuts, rows, labels, n_threads_here())
+def _rank_here(chunks: Sequence[Chunk], cuts: Sequence[ColumnCuts], rows: Rows, labels: Labels) -> None:
+    coded_parts.rank_here(chunks, join_cuts(cuts, labels), rows, labels, n_threads_here())
 
 
 def wants_values(model: Any) -> bool:
@@ -174,10 +174,13 @@ class Coding:
         self._labels_there = cluster.submit(parts.settle_labels, own)
         self.labels: Labels = cluster.gather(self._labels_there)
         groups = self._group(cells)
-        self._n_rows = [sum(self.labels.by_part[i] for i in group) for group in groups]  # of each table
         neighbours = [[cells[i] for i in group] for group in groups]
         self._tables = cluster.submit_each(
-            _read_parts, [(plain, names, of_parts, self._labels_there) for of_parts in neighbours]
+            _read_parts,
+            [
+                (plain, names, of_parts, self._labels_there, n)
+                for of_parts, n in zip(neighbours, self._n_threads, strict=True)
+            ],
         )
         self._kept = (
             cluster.submit_each(_kept, [(names, of_part) for of_part in cells]) if self.labels.is_weighted else []
@@ -187,78 +190,93 @@ class Coding:
         """Put partitions together that follow one another and lie in one place: fewer tasks are sooner done."""
         # Of a frame all is in one place; of arrays, X is what is large.
         large = [of_part[0] if isinstance(of_part, tuple) else of_part for of_part in cells]
-        most_rows = TAKEN_TOGETHER // (8 * self.labels.n_features)
-        return group_neighbours(self._cluster.places_of(large), self.labels.by_part, self._cluster.seats(), most_rows)
+        n_features, places = self.labels.n_features, self._cluster.places_of(large)
+        self._seats = seats = self._cluster.seats()
+        teams = form_teams(seats, n_features)
+        most_rows = TAKEN_TOGETHER // (8 * n_features) * max(1, len(seats) // max(1, len(teams)))
+        groups = group_neighbours(places, self.labels.by_part, teams, most_rows)
+        self._n_rows = [sum(self.labels.by_part[i] for i in group) for group in groups]  # of each table
+        n_cells = [n * n_features for n in self._n_rows]
+        self._n_threads = share_threads([places[group[0]] for group in groups], n_cells, seats)
+        return groups
 
     def code(self, also: Callable[[Any, Any], Any]) -> tuple[CodedOnCluster, Any]:
         """Code the table. What `also` is to be found from its rows and labels is found meanwhile."""
         cluster = self._cluster
-        rows, cuts, chunks, outline, told = self._survey(also)
-        places = cluster.places_of(self._tables)
+        rows, cuts, chunks = self._survey()
+        # While columns are cut, there is time to look around.
+        wanted = [self._outline(cuts), also(rows, self._labels_there)]
+        places, workers = cluster.places_of(self._tables), cluster.workers()
+        highs = self._find_highs(chunks, cuts, workers, places)
+        outline, told = cluster.gather_all(wanted)
+        if outline.doubtful:
+            cuts = [self._settle_cuts(cuts, outline.doubtful)]
+            chunks = self._code(cuts)
+            highs = self._find_highs(chunks, cuts, workers, places)
+            outline = cluster.gather(self._outline(cuts))
         kept = self._keep(places) if self._for_values and outline.n_cut else []
-        cluster.require_memory(self.labels, outline.widths, count_kept(kept))
-        workers = cluster.workers()
-        spare = _spare(workers)
-        found = self._find_highs(chunks, cuts, workers, places)
+        cluster.require_memory(workers, self.labels, outline.widths, count_kept(kept))
         self._tables = []  # nobody else needs them
-        highs = cluster.submit_in_rounds(coded_parts.join_highs, found, priority=FIRST, wish=spare)
         if len(chunks) > MOST_CHUNKS:
             n = -(-len(chunks) // MOST_CHUNKS)
             chunks = [cluster.submit(coded_parts.join_chunks, chunks[i : i + n]) for i in range(0, len(chunks), n)]
         table = CodedOnCluster(cluster, self.labels, (chunks, cuts, highs, rows, self._labels_there), kept)
         table.kept = self._kept
-        table.rank_early([name for name in workers if name != spare])
+        table.rank_early([name for name in workers if name != _spare(workers)])
         return table, told
 
-    def _survey(self, also: Callable[[Any, Any], Any]) -> tuple[Any, Any, list[Any], Outline, Any]:
-        """Find out how values become codes, and code them; also give what is beside the features.
+    def _survey(self) -> tuple[Any, list[Any], list[Any]]:
+        """Hand in what finds out how values become codes, and codes them: what is beside the features, cuts, codes.
 
         Where many rows are alike, more of them have to be looked at until the sample is known.
         """
-        cluster, max_bins = self._cluster, self._max_bins
         for times in (1, 16, cutting.NO_LIMIT):
             rows, highest = self._settle_sample(times)
             cuts = self._cut(highest)
             chunks = self._code(cuts)
-            wanted = [highest, self._outline(cuts), also(rows, self._labels_there)]
-            found, outline, told = cluster.gather_all(wanted)
-            if found is not None:
+            if self._cluster.gather(highest) is not None:
                 break
-        if outline.doubtful:
-            distinct = cluster.submit_each(
-                cutting.find_distinct, [(table, outline.doubtful, max_bins) for table in self._tables]
-            )
-            joined = cluster.submit_in_rounds(cutting.join_distinct, distinct, max_bins)
-            cuts = cluster.submit(cutting.settle_cuts, cuts, joined)
-            chunks = self._code(cuts)
-            outline = cluster.gather(self._outline(cuts))
-        return rows, cuts, chunks, outline, told
+        return rows, cuts, chunks
 
     def _settle_sample(self, times: int) -> tuple[Any, Any]:
         """Hand in the search for the highest hash of the sample, among so many times the hashes that should do."""
         cluster, labels, max_bins = self._cluster, self._labels_there, self._max_bins
         limit = cutting.limit_hashes(self.labels, times)
-        found = cluster.submit_each(cutting.survey_part, [(table, labels, max_bins, limit) for table in self._tables])
+        found = self._of_tables(cutting.survey_part, labels, max_bins, limit)
         highest = cluster.submit(cutting.settle_survey, found, labels, max_bins, limit)
         return cluster.submit(cutting.join_rows, found), highest
 
-    def _cut(self, highest: Any) -> Any:
-        """Hand in the cuts of all columns by sampled values; none are where every value is a code of a long table."""
+    def _cut(self, highest: Any) -> list[Any]:
+        """Hand in the cuts of columns by sampled values, some columns each; none where every value of many is a code.
+
+        They are put together where they are needed: they come from several workers at the same time so, and sooner.
+        """
         cluster, labels, max_bins = self._cluster, self._labels_there, self._max_bins
-        columns = []
-        if max_bins or not cutting.is_sampled(self.labels, 1):
-            sampled = cluster.submit_each(cutting.sample_values, [(table, labels, highest) for table in self._tables])
-            columns = [
-                cluster.submit(cutting.cut_columns, sampled, block, labels, max_bins, wish=place)
-                for place, block in _blocks(self.labels.n_features, cluster.seats())
-            ]
-        return cluster.submit(cutting.join_cuts, columns, labels)
+        if not max_bins and cutting.is_sampled(self.labels, 1):
+            return []
+        sampled = self._of_tables(cutting.sample_values, labels, highest)
+        return [
+            cluster.submit(cutting.cut_columns, sampled, block, labels, max_bins, n_threads, wish=place)
+            for place, block, n_threads in _blocks(self.labels.n_features, self._seats)
+        ]
 
-    def _code(self, cuts: Any) -> list[Any]:
-        return self._cluster.submit_each(coded_parts.code_part, [(table, cuts) for table in self._tables])
+    def _code(self, cuts: list[Any]) -> list[Any]:
+        return self._of_tables(_code_part, cuts, self._labels_there)
 
-    def _outline(self, cuts: Any) -> Any:
-        return self._cluster.submit(cutting.Cuts.outline, cuts, priority=FIRST)
+    def _of_tables(self, function: Any, *args: Any) -> list[Any]:
+        """Hand in a task for each table, which takes as many threads as it is to have."""
+        tables = zip(self._tables, self._n_threads, strict=True)
+        return self._cluster.submit_each(function, [(table, *args, n_threads) for table, n_threads in tables])
+
+    def _settle_cuts(self, cuts: list[Any], doubtful: Sequence[int]) -> Any:
+        """Hand in what becomes of columns in doubt, of which all values have to be looked at."""
+        cluster, max_bins = self._cluster, self._max_bins
+        found = cluster.submit_each(cutting.find_distinct, [(table, doubtful, max_bins) for table in self._tables])
+        joined = cluster.submit_in_rounds(cutting.join_distinct, found, max_bins)
+        return cluster.submit(_settle_cuts, cuts, self._labels_there, joined)
+
+    def _outline(self, cuts: list[Any]) -> Any:
+        return self._cluster.submit(_outline, cuts, self._labels_there, priority=FIRST)
 
     def _keep(self, places: Sequence[str | None]) -> list[KeptPart]:
         values = self._cluster.submit_each(_values_of, [(table,) for table in self._tables])
@@ -266,8 +284,8 @@ class Coding:
         return [KeptPart(X, n, n * of_row, place) for X, n, place in zip(values, self._n_rows, places, strict=True)]
 
     def _find_highs(
-        self, chunks: Sequence[Any], cuts: Any, workers: dict[str, Any], places: Sequence[str | None]
-    ) -> list[Any]:
+        self, chunks: Sequence[Any], cuts: list[Any], workers: dict[str, Any], places: Sequence[str | None]
+    ) -> Any:
         """Hand in the search for the largest values of codes: one task for each thread, of parts that it has."""
         of_places: dict[str | None, list[int]] = {}
         for i, place in enumerate(places):
@@ -277,8 +295,12 @@ class Coding:
             for place, of_place in of_places.items()
             for group in divide(of_place, int(workers[place]["nthreads"]) if place in workers else len(of_place))
         ]
-        arguments = [([self._tables[i] for i in group], [chunks[i] for i in group], cuts) for group in groups]
-        return self._cluster.submit_each(coded_parts.find_highs, arguments, priority=FIRST)
+        arguments = [
+            ([self._tables[i] for i in g], [chunks[i] for i in g], cuts, self._labels_there, self._n_threads[g[0]])
+            for g in groups
+        ]
+        found = self._cluster.submit_each(_find_highs, arguments, priority=FIRST)
+        return self._cluster.submit_in_rounds(coded_parts.join_highs, found, priority=FIRST, wish=_spare(workers))
 
 
 def _spare(workers: dict[str, Any]) -> str | None:
@@ -295,8 +317,27 @@ def _read_labels(model: Any, names: Sequence[str], cells: Sequence[Any], number:
         raise type(error)(message) from error
 
 
-def _read_parts(model: Any, names: Sequence[str], cells: Sequence[Any], labels: Labels) -> Table:
-    return parts.read_parts(model, [make_part(names, of_part) for of_part in cells], labels)
+def _read_parts(model: Any, names: Sequence[str], cells: Sequence[Any], labels: Labels, n_threads: int) -> Table:
+    return parts.read_parts(model, [make_part(names, of_part) for of_part in cells], labels, n_threads)
+
+
+def _settle_cuts(cuts: Sequence[ColumnCuts], labels: Labels, found: cutting.Distinct) -> ColumnCuts:
+    return cutting.settle_cuts(join_cuts(cuts, labels), found).columns()
+
+
+def _outline(cuts: Sequence[ColumnCuts], labels: Labels) -> Outline:
+    return join_cuts(cuts, labels).outline()
+
+
+def _code_part(table: Table, cuts: Sequence[ColumnCuts], labels: Labels, n_threads: int) -> Chunk | None:
+    return coded_parts.code_part(table, join_cuts(cuts, labels), n_threads)
+
+
+def _find_highs(
+    tables: Sequence[Table], chunks: Sequence[Chunk], cuts: Sequence[ColumnCuts], labels: Labels, n_threads: int
+) -> Highs:
+    joined = join_cuts(cuts, labels)
+    return Highs({}, {}) if joined.doubtful else coded_parts.find_highs(tables, chunks, joined, n_threads)
 
 
 def _values_of(table: Table) -> Any:
@@ -307,13 +348,17 @@ def _kept(names: Sequence[str], cells: Sequence[Any]) -> Any:
     return make_part(names, cells).kept()
 
 
-def _blocks(n_features: int, seats: Sequence[str]) -> list[tuple[str | None, list[int]]]:
-    """Divide the columns among threads. Sampled values travel to each worker: it takes some columns, or none."""
-    workers = list(dict.fromkeys(seats))[: max(1, n_features // COLUMNS_TO_CUT)]
-    places: list[str | None] = [name for name in seats if name in workers]
-    del places[n_features:]
-    blocks = np.array_split(np.arange(n_features), max(1, len(places)))
-    return [(place, block.tolist()) for place, block in zip(places or [None], blocks, strict=True)]
+def _blocks(n_features: int, seats: Sequence[str]) -> list[tuple[str | None, list[int], int]]:
+    """Divide the columns among workers, by their threads: where, which, and how many threads.
+
+    Sampled values travel to each worker: it takes some columns, or none.
+    """
+    places: Sequence[str | None] = seats or [None]
+    threads = [*Counter(places).items()][: max(1, n_features // COLUMNS_TO_CUT)]
+    ends = [0, *accumulate(n for _, n in threads)]
+    blocks = pairwise(n_features * end // ends[-1] for end in ends)
+    found = [(place, [*range(*block)], n) for (place, n), block in zip(threads, blocks, strict=True)]
+    return [block for block in found if block[1]]
 
 
 def send_table(cluster: Cluster, model: Any, reading: Reading, engine: Any, coded: Any) -> CodedOnCluster:
@@ -324,7 +369,7 @@ def send_table(cluster: Cluster, model: Any, reading: Reading, engine: Any, code
     cuts = Cuts([light(lows) for _, lows, _ in columns], many)
     outline, labels = cuts.outline(), parts.labels_of(table, reading.classes, model.schema_)
     planned = _plan_parts(cluster, table) if many and wants_values(model) else []
-    cluster.require_memory(labels, outline.widths, count_kept(planned))
+    cluster.require_memory(cluster.workers(), labels, outline.widths, count_kept(planned))
     narrow = [codes.astype(f"u{width}") for (codes, _, _), width in zip(columns, outline.widths, strict=True)]
     highs = Highs({f: light(columns[f][2]) for f in many}, {f: float(columns[f][1][0]) for f in many})
     rows = Rows(table.target, table.weight, table.groups, table.strata)
@@ -332,7 +377,7 @@ def send_table(cluster: Cluster, model: Any, reading: Reading, engine: Any, code
         cluster.send(Chunk(min(ROWS_SENT, table.n_rows - i), [pack(codes[i : i + ROWS_SENT]) for codes in narrow]))
         for i in range(0, table.n_rows, ROWS_SENT)
     ]
-    others = [cluster.send(thing) for thing in (cuts, highs, rows, labels)]
+    others = [[cluster.send(cuts.columns())], *(cluster.send(thing) for thing in (highs, rows, labels))]
     kept = [replace(part, values=cluster.send_to(part.place, part.values)) for part in planned]
     return CodedOnCluster(cluster, labels, (sent, *others), kept)
 

@@ -4,8 +4,8 @@
     settle_survey   all of them   -> the highest hash of the sample
     join_rows       all of them   -> Rows: what the whole table has beside its features
     sample_values   a part        -> Sampled: its sampled values
-    cut_columns     all of them   -> ColumnCuts of some columns
-    join_cuts       all of them   -> Cuts: how values become codes; some columns may be in doubt
+    cut_columns     all of them   -> ColumnCuts: how values of some columns become codes
+    join_cuts       all of them   -> Cuts: those of all columns; some may be in doubt
     find_distinct   a part        -> the distinct values of columns in doubt
     settle_cuts     all of them   -> Cuts without doubt
 
@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from weald.engines.native import NativeEngine
+from weald.engines.native import NativeEngine, Weighed
 from weald.in_one_piece import InOnePiece
 from weald.model import FloatArray
 from weald.parts import Labels, Rows, count_bytes
@@ -57,12 +57,12 @@ def limit_hashes(labels: Labels, times: int) -> int:
     return min(NO_LIMIT, ((SAMPLE_SIZE + SPARE) << 64) // labels.size * times)
 
 
-def survey_part(table: Table, labels: Labels, max_bins: int, limit: int) -> Surveyed:
+def survey_part(table: Table, labels: Labels, max_bins: int, limit: int, n_threads: int = 1) -> Surveyed:
     """Find the low hashes of a part."""
     rows, nothing = Rows(table.target, table.weight, table.groups, table.strata), np.empty(0, np.uint64)
     if not is_sampled(labels, max_bins):
         return Surveyed(rows, nothing, nothing)
-    hashes = hash_values(table)
+    hashes = hash_values(table, n_threads)
     is_low = hashes <= np.uint64(limit)
     weight = None if table.weight is None or not labels.whole else table.weight[is_low]
     return Surveyed(rows, *weigh(hashes[is_low], labels.lengths(weight, int(is_low.sum()))))
@@ -84,10 +84,10 @@ def join_rows(found: Sequence[Surveyed]) -> Rows:
     return Rows.join([part.rows for part in found])
 
 
-def hash_values(table: Table) -> Hashes:
+def hash_values(table: Table, n_threads: int = 1) -> Hashes:
     """Hash the rows of a part by their values: the hash that chooses the sample."""
     target = table.target.astype(np.uint64) if table.n_classes else _bits(table.target)
-    return NativeEngine().hash_values(table.X, target)
+    return NativeEngine().hash_values(table.X, target, n_threads)
 
 
 def _bits(values: npt.NDArray[Any]) -> Hashes:
@@ -102,23 +102,23 @@ def _bits(values: npt.NDArray[Any]) -> Hashes:
 class Sampled(InOnePiece):
     """The sampled values of a part: of each column the distinct ones, ascending, and what they weigh."""
 
-    columns: list[tuple[FloatArray, npt.NDArray[Any]]]
+    columns: list[Weighed]
 
     def __sizeof__(self) -> int:
         return sum(count_bytes(*column) for column in self.columns)
 
 
-def sample_values(table: Table, labels: Labels, highest: int | None) -> Sampled:
+def sample_values(table: Table, labels: Labels, highest: int | None, n_threads: int = 1) -> Sampled:
     """Take the sampled values of all columns that are numbers; none of them if the sample is not known yet."""
     sampled = None
     if highest is None:
         sampled = np.empty(0, np.uint32)
     elif highest != NO_LIMIT:
-        sampled = np.flatnonzero(hash_values(table) <= np.uint64(highest)).astype(np.uint32)
+        sampled = np.flatnonzero(hash_values(table, n_threads) <= np.uint64(highest)).astype(np.uint32)
     lengths = None if table.weight is None else labels.lengths(table.weight, table.n_rows)
     numbers = [f for f in range(table.n_features) if f not in table.categorical]
-    found: list[tuple[FloatArray, npt.NDArray[Any]]] = [(np.empty(0), np.empty(0, np.uint8))] * table.n_features
-    weighed = NativeEngine().weigh_values(table.X, numbers, sampled, lengths)
+    found: list[Weighed] = [(np.empty(0), np.empty(0, np.uint8))] * table.n_features
+    weighed = NativeEngine().weigh_values(table.X, numbers, sampled, lengths, n_threads)
     for f, (values, weights) in zip(numbers, weighed, strict=True):
         found[f] = light(values), weights
     return Sampled(found)
@@ -161,6 +161,11 @@ class Cuts(InOnePiece):
         """Say how many bytes a code takes, by feature. All bits stand for a missing value, even where there is none."""
         return [1 if len(starts) <= 0xFF else 2 if len(starts) <= 0xFFFF else 4 for starts in self.starts]
 
+    def columns(self) -> "ColumnCuts":
+        """Tell the same column by column."""
+        columns = enumerate(self.starts)
+        return ColumnCuts([(starts, f in self.many, f in self.doubtful) for f, starts in columns])
+
     def outline(self) -> "Outline":
         """Tell what is small."""
         return Outline(self.widths(), len(self.many), sorted(self.doubtful))
@@ -178,31 +183,36 @@ class Outline:
     doubtful: list[int]
 
 
-ColumnCuts = list[tuple[FloatArray, bool, bool]]  # of some columns: starts; holds several values; is doubtful
+@dataclass(frozen=True)
+class ColumnCuts(InOnePiece):
+    """The same of some columns, one by one: starts; whether codes hold several values; whether that is in doubt."""
+
+    columns: list[tuple[FloatArray, bool, bool]]
+
+    def __sizeof__(self) -> int:
+        return count_bytes(*(starts for starts, _, _ in self.columns))
 
 
-def cut_columns(found: Sequence[Sampled], columns: Sequence[int], labels: Labels, max_bins: int) -> ColumnCuts:
+def cut_columns(
+    found: Sequence[Sampled], columns: Sequence[int], labels: Labels, max_bins: int, n_threads: int = 1
+) -> ColumnCuts:
     """Cut some columns that have more distinct values than there may be codes."""
-    return [_cut([part.columns[f] for part in found], max_bins, sampled=is_sampled(labels, max_bins)) for f in columns]
-
-
-def _cut(
-    found: Sequence[tuple[FloatArray, npt.NDArray[Any]]], max_bins: int, *, sampled: bool
-) -> tuple[FloatArray, bool, bool]:
-    values, lengths = (np.concatenate([part[k] for part in found]) for k in (0, 1))
-    ((values, weights),) = NativeEngine().weigh_values(
-        values[:, None], [0], None, lengths.astype(np.uint64, copy=False)
+    sampled = is_sampled(labels, max_bins)
+    pieces = [[part.columns[f] for part in found] for f in columns]
+    cut = NativeEngine().cut_columns(pieces, max_bins, not sampled, n_threads)
+    return ColumnCuts(
+        [
+            (light(starts if len(starts) or not is_cut else np.array([-np.inf])), is_cut, is_cut and is_few)
+            for starts, is_few in cut
+            for is_cut in [sampled or not is_few]
+        ]
     )
-    is_few = max_bins == 0 or len(values) <= max_bins
-    if is_few and not sampled:
-        return light(values), False, False
-    cut = NativeEngine().cut_quantiles(values.astype(np.float64), weights.astype(np.uint64), max_bins)
-    return light(cut if len(cut) else np.array([-np.inf])), True, is_few
 
 
 def join_cuts(found: Sequence[ColumnCuts], labels: Labels) -> Cuts:
     """Put together the cuts of all columns; where nothing was sampled, all of them are in doubt."""
-    columns = [column for block in found for column in block] or [(np.array([-np.inf]), True, True)] * labels.n_features
+    columns = [column for block in found for column in block.columns]
+    columns = columns or [(np.array([-np.inf]), True, True)] * labels.n_features
     numbers = set(range(labels.n_features)) - labels.schema.categorical
     starts = [
         starts if f in numbers else np.arange(labels.n_categories(f), dtype=np.float64)

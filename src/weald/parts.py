@@ -206,7 +206,7 @@ def _join_categories(schemas: Sequence[Schema]) -> tuple[Categories | None, ...]
     return tuple(joined)
 
 
-def read_parts(model: TreeModel, given: Sequence[Part], labels: Labels) -> Table:
+def read_parts(model: TreeModel, given: Sequence[Part], labels: Labels, n_threads: int = 1) -> Table:
     """Read parts that follow one another as one, in the numbers of the whole table. They have rows that count."""
     tables = [renumber(*read_alone(model, part), labels) for part in given]
     rows = Rows.join(
@@ -222,7 +222,7 @@ def read_parts(model: TreeModel, given: Sequence[Part], labels: Labels) -> Table
     )
     return replace(
         tables[0],
-        X=_by_column([table.X for table in tables]),
+        X=_by_column([table.X for table in tables], n_threads),
         target=rows.target,
         weight=rows.weight,
         groups=rows.groups,
@@ -230,11 +230,11 @@ def read_parts(model: TreeModel, given: Sequence[Part], labels: Labels) -> Table
     )
 
 
-def _by_column(pieces: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+def _by_column(pieces: Sequence[npt.NDArray[Any]], n_threads: int) -> npt.NDArray[Any]:
     """Store columns one behind the other, since they are coded one by one."""
     if len(pieces) == 1 and pieces[0].flags.f_contiguous:
         return pieces[0]
-    return NativeEngine().store_by_column(pieces)
+    return NativeEngine().store_by_column(pieces, n_threads)
 
 
 def renumber(table: Table, classes: npt.NDArray[Any] | None, schema: Schema, labels: Labels) -> Table:

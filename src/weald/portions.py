@@ -3,6 +3,8 @@
 portion              trees -> the tasks that grow them, smaller ones towards the end
 first_helped         from which of them on threads that have nothing to do help others
 count_pieces         how many of the last trees are grown in pieces, where nobody can help
+form_teams           threads -> teams of those of one worker that work at a table together
+share_threads        tables where they lie -> how many threads work at each
 divide               things -> pieces of neighbours
 group_neighbours     partitions -> those that one task takes
 divide_rows          rows of parts -> blocks, one for each thread where they lie
@@ -15,6 +17,8 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 ROWS_PER_TASK = 1 << 18, 1 << 20  # of all its trees: less would not be worth a task, more would be lost with a worker
+COLUMNS_PER_THREAD = 2  # of a table that several threads share: with fewer, some would wait for others
+CELLS_PER_THREAD = 1 << 17  # with fewer it takes longer to start threads
 ROWS_PER_PIECE = 1 << 16  # of a tree: with fewer, most of the time would go to nodes that others divide, too
 
 # Bytes a row, measured at 1,000,000 x 28.
@@ -75,16 +79,31 @@ def divide(things: Sequence[Any], n: int) -> list[Any]:
     return [things[begin:end] for begin, end in pairwise(ends) if begin < end]
 
 
+def form_teams(seats: Sequence[str], n_features: int) -> list[str]:
+    """Let threads of one worker share a table, column by column, if it has enough columns: a name for each team.
+
+    They take fewer tasks so, and wait less for Python's lock, of which a worker has but one.
+    """
+    n_members = max(1, n_features // COLUMNS_PER_THREAD)  # at most
+    return [name for name, n in Counter(seats).items() for _ in range(-(-n // n_members))]
+
+
+def share_threads(places: Sequence[str | None], n_cells: Sequence[int], seats: Sequence[str]) -> list[int]:
+    """Say how many threads work at each of some tables, of which it is known where they lie and how large they are."""
+    here, there = Counter(places), Counter[str | None](seats)
+    return [max(1, min(there[at] // here[at], n // CELLS_PER_THREAD)) for at, n in zip(places, n_cells, strict=True)]
+
+
 def group_neighbours(
-    places: Sequence[str | None], n_rows: Sequence[int], seats: Sequence[str], most_rows: int
+    places: Sequence[str | None], n_rows: Sequence[int], teams: Sequence[str], most_rows: int
 ) -> list[list[int]]:
-    """Group partitions that follow one another and lie in one place, one group for each thread there.
+    """Group partitions that follow one another and lie in one place, one group for each team there.
 
     Partitions without rows are left out. Large ones stay alone, and so does one of which nobody knows where it is.
     """
     have_rows = [i for i, n in enumerate(n_rows) if n]
     in_place = Counter(places[i] for i in have_rows)
-    size = {place: -(-n // max(1, seats.count(place))) if place else 1 for place, n in in_place.items()}
+    size = {place: -(-n // max(1, teams.count(place))) if place else 1 for place, n in in_place.items()}
     groups: list[list[int]] = []
     n_in_group = 0
     for i in have_rows:

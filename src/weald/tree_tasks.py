@@ -21,7 +21,7 @@ from scipy import sparse
 
 from weald.cluster import n_threads_here
 from weald.coded_parts import Chunk, CodedTable, Highs, open_table, read_block
-from weald.cutting import Cuts
+from weald.cutting import ColumnCuts, join_cuts
 from weald.engines.door import OutOfBagVotes
 from weald.engines.native import Errors, NativeEngine
 from weald.joining import Trees, join
@@ -32,12 +32,13 @@ from weald.pieces import Piece, make_tree
 from weald.prune import prune_forest
 
 Run = Sequence[int]  # rows that follow one another: the first, and the one behind the last
-Codes = tuple[Sequence[Chunk], Cuts, Highs, Rows, Labels]  # what every task needs to open the table
+Codes = tuple[Sequence[Chunk], Sequence[ColumnCuts], Highs, Rows, Labels]  # what every task needs to open the table
 
 
 def open_here(codes: Codes) -> CodedTable:
     """Open the table that has arrived at a worker. All its threads help: they need it, too."""
-    return open_table(*codes, n_threads=n_threads_here())
+    chunks, columns, highs, rows, labels = codes
+    return open_table(chunks, join_cuts(columns, labels), highs, rows, labels, n_threads_here())
 
 
 def grow_trees(

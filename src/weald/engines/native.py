@@ -26,6 +26,8 @@ CELLS_PER_NODE = 4  # of the table, which is read anew for each portion of trees
 MOST_CELLS = 2**25  # filled cells of a sparse table that are copied at once
 SAMPLE_SIZE = 2**18  # copies of rows from which quantile codes are cut
 
+Weighed = tuple[npt.NDArray[Any], npt.NDArray[Any]]  # distinct values, ascending, and what they weigh
+
 
 class Errors(NamedTuple):
     """What some rows add to the out-of-bag errors: exact, so that rows can be looked at in parts."""
@@ -142,15 +144,17 @@ class NativeEngine:
         """Say which are the smallest and the largest value of each code of a feature."""
         self.core.give_values(coded, feature, lows, highs)
 
-    def store_by_column(self, pieces: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    def store_by_column(self, pieces: Sequence[npt.NDArray[Any]], n_threads: int = 1) -> npt.NDArray[Any]:
         """Put pieces of a table below one another, their columns one behind the other."""
         columns = np.empty((pieces[0].shape[1], sum(map(len, pieces))), dtype=np.result_type(*pieces))
-        self.core.store_by_column(list(pieces), columns)
+        self.core.store_by_column(list(pieces), columns, n_threads)
         return columns.T
 
-    def hash_values(self, X: npt.NDArray[Any], targets: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    def hash_values(
+        self, X: npt.NDArray[Any], targets: npt.NDArray[np.uint64], n_threads: int = 1
+    ) -> npt.NDArray[np.uint64]:
         """Hash rows by their values and the bits of their targets: the lowest are the sample of a large table."""
-        hashes: npt.NDArray[np.uint64] = self.core.hash_values(X, targets)
+        hashes: npt.NDArray[np.uint64] = self.core.hash_values(X, targets, n_threads)
         return hashes
 
     def weigh_values(
@@ -159,9 +163,10 @@ class NativeEngine:
         features: Sequence[int],
         rows: npt.NDArray[np.uint32] | None,
         lengths: npt.NDArray[np.uint64] | None,
-    ) -> list[tuple[npt.NDArray[Any], npt.NDArray[Any]]]:
+        n_threads: int = 1,
+    ) -> list[Weighed]:
         """Find the distinct values of features in some rows (None: all), and what they weigh (None: 1 each)."""
-        found: list[tuple[npt.NDArray[Any], npt.NDArray[Any]]] = self.core.weigh_values(X, features, rows, lengths)
+        found: list[Weighed] = self.core.weigh_values(X, features, rows, lengths, n_threads)
         return found
 
     def cut_quantiles(self, values: FloatArray, weights: npt.NDArray[np.uint64], max_bins: int) -> FloatArray:
@@ -169,16 +174,33 @@ class NativeEngine:
         starts: FloatArray = self.core.cut_quantiles(values, weights, max_bins)
         return starts
 
-    def code_values(self, X: npt.NDArray[Any], features: Sequence[int], starts: Sequence[FloatArray]) -> list[IntArray]:
+    def cut_columns(
+        self, columns: Sequence[Sequence[Weighed]], max_bins: int, keep_few: bool, n_threads: int = 1
+    ) -> list[tuple[FloatArray, bool]]:
+        """Do so of columns whose values come from several parts; and say whether they are as few as codes may be.
+
+        With `keep_few` these are left as they are.
+        """
+        cut: list[tuple[FloatArray, bool]] = self.core.cut_columns(columns, max_bins, keep_few, n_threads)
+        return cut
+
+    def code_values(
+        self, X: npt.NDArray[Any], features: Sequence[int], starts: Sequence[FloatArray], n_threads: int = 1
+    ) -> list[IntArray]:
         """Code features by the smallest value of each code."""
-        codes: list[IntArray] = self.core.code_values(X, features, starts)
+        codes: list[IntArray] = self.core.code_values(X, features, starts, n_threads)
         return codes
 
     def find_highs(
-        self, X: npt.NDArray[Any], features: Sequence[int], codes: Sequence[IntArray], n_codes: Sequence[int]
+        self,
+        X: npt.NDArray[Any],
+        features: Sequence[int],
+        codes: Sequence[IntArray],
+        n_codes: Sequence[int],
+        n_threads: int = 1,
     ) -> list[tuple[FloatArray, float]]:
         """Find the largest value of each code of features, and the smallest of all; infinite where there is none."""
-        found: list[tuple[FloatArray, float]] = self.core.find_highs(X, features, codes, n_codes)
+        found: list[tuple[FloatArray, float]] = self.core.find_highs(X, features, codes, n_codes, n_threads)
         return found
 
     def column(self, coded: Any, feature: int) -> tuple[IntArray, FloatArray, FloatArray]:
