@@ -339,6 +339,7 @@ CutColumn cut_pieces(const std::vector<WeighedPiece>& pieces, std::uint32_t max_
         append_weights(lengths, weights);
     }
     require(values.size() == lengths.size(), "values and weights differ in length");
+    require(values.size() <= 0xFFFFFFFFu, "the column is too long");
     const Matrix column{reinterpret_cast<const std::byte*>(values.data()),
                         values.size(),
                         1,

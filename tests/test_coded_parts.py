@@ -110,7 +110,7 @@ def test_values_of_other_kinds_are_not_cut():
         ([(ones.astype(int), ones.astype(np.uint8))], "float32 or float64"),
     ]:
         with pytest.raises(ValueError, match=message):
-            NativeEngine().cut_columns([pieces], 5, True)
+            NativeEngine().cut_columns([pieces] * 3, 5, True, 2)  # in a thread
     with pytest.raises(ValueError, match="no codes"):
         NativeEngine().cut_columns([], 0, False)
 

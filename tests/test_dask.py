@@ -110,8 +110,15 @@ def test_small_files_give_the_same_forest(client, local, tmp_path):
     assert_same_forest(local, files)
 
 
+def share_all(monkeypatch):
+    """Let threads share tables, and workers the columns that are cut, however small and few."""
+    monkeypatch.setattr(portions, "CELLS_PER_THREAD", 1)
+    monkeypatch.setattr(portions, "COLUMNS_PER_THREAD", 1)
+    monkeypatch.setattr(coding_there, "COLUMNS_TO_CUT", 1)
+
+
 def test_any_number_of_workers_and_threads_gives_the_same_forest(local, monkeypatch):
-    monkeypatch.setattr(portions, "CELLS_PER_THREAD", 1)  # threads share tables, however small
+    share_all(monkeypatch)
     with start(1, n_threads=2) as growing, distributed.Client(growing) as client:
         for n_workers in (1, 3, 4):
             growing.scale(n_workers)
@@ -156,7 +163,8 @@ def test_trees_of_so_many_leaves_are_grown_as_a_whole(client, monkeypatch):
     assert grown.forest_.fingerprint() == alone.forest_.fingerprint()
 
 
-def test_a_large_table_is_cut_by_a_sample(client):
+def test_a_large_table_is_cut_by_a_sample(client, monkeypatch):
+    share_all(monkeypatch)  # columns are cut by both workers
     rng = np.random.default_rng(6)
     n_rows = cutting.SAMPLE_SIZE + 20_000
     X = np.column_stack([rng.normal(size=n_rows), rng.integers(0, 9, n_rows), rng.random(n_rows)]).astype(np.float32)
@@ -167,6 +175,27 @@ def test_a_large_table_is_cut_by_a_sample(client):
     model = on_cluster.RandomForestClassifier(**kwargs).fit(*lazy)
     assert model.forest_.fingerprint() == local.forest_.fingerprint()
     assert model.forest_.origins == local.forest_.origins  # the same codes of the same rows
+
+
+def test_threads_of_a_worker_share_a_large_table(monkeypatch):
+    share_all(monkeypatch)
+    rng = np.random.default_rng(7)
+    n_rows = cutting.SAMPLE_SIZE + 20_000
+    X = np.column_stack([*rng.normal(size=(4, n_rows)), *rng.integers(0, 9, (3, n_rows))])
+    X[rng.random(X.shape) < 0.05] = np.nan
+    y = np.nansum(X, axis=1).round(1)
+    kwargs = {"n_estimators": 2, "random_state": 0, "max_leaf_nodes": 100}
+    local = weald.RandomForestRegressor(**kwargs).fit(X, y)
+    shared = []
+    share = coding_there.share_threads
+    monkeypatch.setattr(coding_there, "share_threads", lambda *args: shared.append(share(*args)) or shared[-1])
+    with start(1, n_threads=3) as one, distributed.Client(one) as client:
+        lazy = client.persist((da.from_array(X, chunks=(50_000, 7)), da.from_array(y, chunks=50_000)))
+        distributed.wait(lazy)
+        model = on_cluster.RandomForestRegressor(**kwargs).fit(*lazy)
+    assert shared == [[3]]  # all six partitions at once
+    assert model.forest_.fingerprint() == local.forest_.fingerprint()
+    assert model.forest_.origins == local.forest_.origins
 
 
 def test_a_sample_of_rows_that_are_alike_is_found_at_the_second_look(client, monkeypatch):

@@ -15,6 +15,7 @@ Codes are one, two or four bytes a cell. All else is small.
 import threading
 import zlib
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -106,8 +107,10 @@ def code_part(table: Table, cuts: Cuts, n_threads: int = 1) -> Chunk | None:
         return None
     coded = NativeEngine().code_values(table.X, range(len(cuts.starts)), cuts.starts, n_threads)
     # Codes of a column that was cut are all as common: there is nothing to compress.
-    columns = [keep(codes) if f in cuts.many else pack(codes) for f, codes in enumerate(coded)]
-    return Chunk(table.n_rows, columns)
+    others = [f for f in range(len(coded)) if f not in cuts.many]
+    with ThreadPoolExecutor(n_threads) as threads:  # to compress needs no lock of Python's
+        packed = dict(zip(others, threads.map(pack, [coded[f] for f in others]), strict=True))
+    return Chunk(table.n_rows, [packed[f] if f in packed else keep(codes) for f, codes in enumerate(coded)])
 
 
 def join_chunks(chunks: Sequence[Chunk]) -> Chunk:

@@ -26,13 +26,14 @@ from weald.cutting import ColumnCuts, Cuts, Outline, join_cuts, light
 from weald.errors import DataError, DataTypeError
 from weald.estimator import unfitted_copy
 from weald.parts import Labels, Part, Rows
-from weald.portions import VALUE, divide, form_teams, group_neighbours, share_threads
+from weald.portions import VALUE, divide, group_neighbours, share_threads
 from weald.table import Reading, Table
 
 COLUMNS_TO_CUT = 4  # that a worker takes, at least
 MOST_CHUNKS = 64  # in which codes travel
 FIRST = 1  # the priority of short tasks for which all workers wait, while there is other work
-TAKEN_TOGETHER = 1 << 25  # bytes of partitions, for each thread, that are read as one, at most
+MOST_CUTTERS = 16  # workers that cut columns: each task that codes or grows needs what all of them found
+TAKEN_TOGETHER = 1 << 25  # bytes of partitions that a thread reads as one, at most
 ROWS_SENT = 1 << 18  # of a chunk, where the table is here
 
 # -------------------------------------------------------------------------------------------------------- partitions
@@ -192,9 +193,8 @@ class Coding:
         large = [of_part[0] if isinstance(of_part, tuple) else of_part for of_part in cells]
         n_features, places = self.labels.n_features, self._cluster.places_of(large)
         self._seats = seats = self._cluster.seats()
-        teams = form_teams(seats, n_features)
-        most_rows = TAKEN_TOGETHER // (8 * n_features) * max(1, len(seats) // max(1, len(teams)))
-        groups = group_neighbours(places, self.labels.by_part, teams, most_rows)
+        most_rows = TAKEN_TOGETHER // (8 * n_features)
+        groups = group_neighbours(places, self.labels.by_part, seats, n_features, most_rows)
         self._n_rows = [sum(self.labels.by_part[i] for i in group) for group in groups]  # of each table
         n_cells = [n * n_features for n in self._n_rows]
         self._n_threads = share_threads([places[group[0]] for group in groups], n_cells, seats)
@@ -212,8 +212,10 @@ class Coding:
         if outline.doubtful:
             cuts = [self._settle_cuts(cuts, outline.doubtful)]
             chunks = self._code(cuts)
+            settled = self._outline(cuts)
+            places, workers = cluster.places_of(self._tables), cluster.workers()  # some may have come or gone
             highs = self._find_highs(chunks, cuts, workers, places)
-            outline = cluster.gather(self._outline(cuts))
+            outline = cluster.gather(settled)
         kept = self._keep(places) if self._for_values and outline.n_cut else []
         cluster.require_memory(workers, self.labels, outline.widths, count_kept(kept))
         self._tables = []  # nobody else needs them
@@ -270,10 +272,9 @@ class Coding:
 
     def _settle_cuts(self, cuts: list[Any], doubtful: Sequence[int]) -> Any:
         """Hand in what becomes of columns in doubt, of which all values have to be looked at."""
-        cluster, max_bins = self._cluster, self._max_bins
-        found = cluster.submit_each(cutting.find_distinct, [(table, doubtful, max_bins) for table in self._tables])
-        joined = cluster.submit_in_rounds(cutting.join_distinct, found, max_bins)
-        return cluster.submit(_settle_cuts, cuts, self._labels_there, joined)
+        found = self._of_tables(cutting.find_distinct, doubtful, self._max_bins)
+        joined = self._cluster.submit_in_rounds(cutting.join_distinct, found, self._max_bins)
+        return self._cluster.submit(_settle_cuts, cuts, self._labels_there, joined)
 
     def _outline(self, cuts: list[Any]) -> Any:
         return self._cluster.submit(_outline, cuts, self._labels_there, priority=FIRST)
@@ -286,7 +287,7 @@ class Coding:
     def _find_highs(
         self, chunks: Sequence[Any], cuts: list[Any], workers: dict[str, Any], places: Sequence[str | None]
     ) -> Any:
-        """Hand in the search for the largest values of codes: one task for each thread, of parts that it has."""
+        """Hand in the search for the largest values of codes: no more tasks than threads, of parts that lie there."""
         of_places: dict[str | None, list[int]] = {}
         for i, place in enumerate(places):
             of_places.setdefault(place, []).append(i)
@@ -354,7 +355,7 @@ def _blocks(n_features: int, seats: Sequence[str]) -> list[tuple[str | None, lis
     Sampled values travel to each worker: it takes some columns, or none.
     """
     places: Sequence[str | None] = seats or [None]
-    threads = [*Counter(places).items()][: max(1, n_features // COLUMNS_TO_CUT)]
+    threads = [*Counter(places).items()][: max(1, min(MOST_CUTTERS, n_features // COLUMNS_TO_CUT))]
     ends = [0, *accumulate(n for _, n in threads)]
     blocks = pairwise(n_features * end // ends[-1] for end in ends)
     found = [(place, [*range(*block)], n) for (place, n), block in zip(threads, blocks, strict=True)]

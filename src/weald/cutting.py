@@ -222,9 +222,10 @@ def join_cuts(found: Sequence[ColumnCuts], labels: Labels) -> Cuts:
     return Cuts(starts, many, doubtful)
 
 
-def find_distinct(table: Table, features: Sequence[int], max_bins: int) -> Distinct:
+def find_distinct(table: Table, features: Sequence[int], max_bins: int, n_threads: int = 1) -> Distinct:
     """Find the distinct values of some columns of a part."""
-    return [distinct_values(table.X[:, f], max_bins) for f in features]
+    weighed = NativeEngine().weigh_values(table.X, features, None, None, n_threads)
+    return [few_values(light(values), max_bins) for values, _ in weighed]
 
 
 def distinct_values(column: npt.NDArray[Any], max_bins: int) -> FloatArray | None:

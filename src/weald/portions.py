@@ -3,10 +3,9 @@
 portion              trees -> the tasks that grow them, smaller ones towards the end
 first_helped         from which of them on threads that have nothing to do help others
 count_pieces         how many of the last trees are grown in pieces, where nobody can help
-form_teams           threads -> teams of those of one worker that work at a table together
-share_threads        tables where they lie -> how many threads work at each
 divide               things -> pieces of neighbours
 group_neighbours     partitions -> those that one task takes
+share_threads        tables of several partitions -> how many threads work at each
 divide_rows          rows of parts -> blocks, one for each thread where they lie
 bytes_on_a_worker    how much memory a worker needs: an estimate beforehand
 """
@@ -79,42 +78,44 @@ def divide(things: Sequence[Any], n: int) -> list[Any]:
     return [things[begin:end] for begin, end in pairwise(ends) if begin < end]
 
 
-def form_teams(seats: Sequence[str], n_features: int) -> list[str]:
-    """Let threads of one worker share a table, column by column, if it has enough columns: a name for each team.
+def group_neighbours(
+    places: Sequence[str | None], n_rows: Sequence[int], seats: Sequence[str], n_features: int, most_rows: int
+) -> list[list[int]]:
+    """Group partitions that follow one another and lie in one place: few groups, whose columns threads there share.
 
-    They take fewer tasks so, and wait less for Python's lock, of which a worker has but one.
+    They take fewer tasks so, and wait less for Python's lock, of which a worker has but one. Of more rows than its
+    threads may read at once, `most_rows` each, every thread takes its own. Partitions without rows are left out. Large
+    ones stay alone, and so does one of which nobody knows where it is.
     """
-    n_members = max(1, n_features // COLUMNS_PER_THREAD)  # at most
-    return [name for name, n in Counter(seats).items() for _ in range(-(-n // n_members))]
+    have_rows = [i for i, n in enumerate(n_rows) if n]
+    n_parts, rows, threads = Counter[str | None](), Counter[str | None](), Counter[str | None](seats)
+    for i in have_rows:
+        n_parts[places[i]] += 1
+        rows[places[i]] += n_rows[i]
+    size, most = {}, {}
+    for place, n in n_parts.items():
+        n_threads = max(1, threads[place])
+        sharing = max(1, n_features // COLUMNS_PER_THREAD) if rows[place] <= most_rows * n_threads else 1
+        n_groups = -(-n_threads // sharing)
+        size[place] = -(-n // n_groups) if place else 1
+        most[place] = most_rows * (n_threads // n_groups)
+    groups: list[list[int]] = []
+    n_in_group = 0
+    for i in have_rows:
+        n_in_group += n_rows[i]
+        is_near = bool(groups) and places[i] == places[groups[-1][-1]] and len(groups[-1]) < size[places[i]]
+        if is_near and n_in_group <= most[places[i]]:
+            groups[-1].append(i)
+        else:
+            groups.append([i])
+            n_in_group = n_rows[i]
+    return groups
 
 
 def share_threads(places: Sequence[str | None], n_cells: Sequence[int], seats: Sequence[str]) -> list[int]:
     """Say how many threads work at each of some tables, of which it is known where they lie and how large they are."""
     here, there = Counter(places), Counter[str | None](seats)
     return [max(1, min(there[at] // here[at], n // CELLS_PER_THREAD)) for at, n in zip(places, n_cells, strict=True)]
-
-
-def group_neighbours(
-    places: Sequence[str | None], n_rows: Sequence[int], teams: Sequence[str], most_rows: int
-) -> list[list[int]]:
-    """Group partitions that follow one another and lie in one place, one group for each team there.
-
-    Partitions without rows are left out. Large ones stay alone, and so does one of which nobody knows where it is.
-    """
-    have_rows = [i for i, n in enumerate(n_rows) if n]
-    in_place = Counter(places[i] for i in have_rows)
-    size = {place: -(-n // max(1, teams.count(place))) if place else 1 for place, n in in_place.items()}
-    groups: list[list[int]] = []
-    n_in_group = 0
-    for i in have_rows:
-        n_in_group += n_rows[i]
-        is_near = bool(groups) and places[i] == places[groups[-1][-1]] and len(groups[-1]) < size[places[i]]
-        if is_near and n_in_group <= most_rows:
-            groups[-1].append(i)
-        else:
-            groups.append([i])
-            n_in_group = n_rows[i]
-    return groups
 
 
 def divide_rows(
