@@ -21,8 +21,8 @@ from weald.targets import Targets
 
 PACKED_SIZES = ("small", "large")  # of nodes
 FEW_ROWS = 4  # that are walked one by one, by nodes that are exact for all
-NODES_AT_ONCE = 1 << 21  # of trees that are packed together, at least, if they may be walked only once
-CELLS_PER_NODE = 4  # of the table, which is read anew for each portion of trees, at most
+NODES_AT_ONCE = 1 << 20  # of trees that are packed together, at least, if they may be walked only once
+CELLS_PER_NODE = 8  # of the table, which is read anew for each portion of trees, at most
 MOST_CELLS = 2**25  # filled cells of a sparse table that are copied at once
 SAMPLE_SIZE = 2**18  # copies of rows from which quantile codes are cut
 
