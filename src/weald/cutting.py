@@ -228,16 +228,6 @@ def find_distinct(table: Table, features: Sequence[int], max_bins: int, n_thread
     return [few_values(light(values), max_bins) for values, _ in weighed]
 
 
-def distinct_values(column: npt.NDArray[Any], max_bins: int) -> FloatArray | None:
-    """Find the distinct values of a column; None: more than there may be codes. The first rows often show that."""
-    for n_rows in ([2 * max_bins] if 0 < 2 * max_bins < len(column) else []) + [len(column)]:
-        values = column[:n_rows]
-        found = np.unique(values[~np.isnan(values)] + values.dtype.type(0))  # -0.0 becomes 0.0
-        if max_bins and len(found) > max_bins:
-            return None
-    return light(found)
-
-
 def join_distinct(found: Sequence[Distinct], max_bins: int) -> Distinct:
     """Put together what some parts have."""
     joined: Distinct = []

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from weald.cutting import SAMPLE_SIZE, Cuts, Hashes, distinct_values, few_values, hash_values, weigh
+from weald.cutting import SAMPLE_SIZE, Cuts, Hashes, few_values, hash_values, light, weigh
 from weald.engines.native import NativeEngine
 from weald.model import FloatArray
 from weald.parts import Labels, labels_of, renumber
@@ -115,7 +115,7 @@ class Survey:
     def _join(self, known: FloatArray, column: npt.NDArray[Any], *, categorical: bool) -> FloatArray | None:
         if categorical:
             return known
-        here = distinct_values(column, self.max_bins)
+        here = _distinct_values(column, self.max_bins)
         return None if here is None else few_values(np.union1d(known, here.astype(np.float64)), self.max_bins)
 
     def cuts(self) -> Cuts:
@@ -146,3 +146,13 @@ def _keeps_numbers(before: Labels, after: Labels) -> bool:
     ]
     pairs.append((before.classes, after.classes))
     return all(a is None or (b is not None and a.tolist() == b[: len(a)].tolist()) for a, b in pairs)
+
+
+def _distinct_values(column: npt.NDArray[Any], max_bins: int) -> FloatArray | None:
+    """Find the distinct values of a column; None: more than there may be codes. The first rows often show that."""
+    for n_rows in ([2 * max_bins] if 0 < 2 * max_bins < len(column) else []) + [len(column)]:
+        values = column[:n_rows]
+        found = np.unique(values[~np.isnan(values)] + values.dtype.type(0))  # -0.0 becomes 0.0
+        if max_bins and len(found) > max_bins:
+            return None
+    return light(found)
