@@ -7,11 +7,11 @@ script add arrow keys and two buttons. Names come from the user's table and are 
 """
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from weald.filing.atomic import write_file
 from weald.markup import safe
 from weald.sketch import Sketch, sketch_tree
 from weald.words import say_number
@@ -156,7 +156,7 @@ def export_html(
         ]
     )
     if file is not None:
-        Path(file).write_text(page, encoding="utf-8")
+        write_file(file, [page.encode()])
     return page
 
 

@@ -37,6 +37,7 @@ from weald.engines.native import NativeEngine
 from weald.errors import DataError, FormatError
 from weald.estimator import TreeModel
 from weald.filing import container
+from weald.filing.atomic import write_file
 from weald.filing.values import Reader, Writer
 from weald.model import FloatArray
 from weald.parts import Labels, Part, read_alone, renumber
@@ -196,7 +197,7 @@ class Making:
             return
         writer = Writer()
         notes = json.dumps({"about": writer.write(self._about()), "done": writer.write(self.done)}, allow_nan=False)
-        _write_whole(self.making / "notes.weald", container.write({"weald.notes": notes}, writer.arrays))
+        write_file(self.making / "notes.weald", container.write({"weald.notes": notes}, writer.arrays))
         self.saved_at = time.monotonic()
 
     def _read(self, number: int, part: Part) -> ReadAlone | None:
@@ -332,8 +333,8 @@ class Making:
             *(columns, *targets, labels.n_classes, weight, labels.whole, n_threads),
             watch_pages(maps),
         )
-        _write_whole(path, [positions])
-        _write_whole(about, [str(fingerprint).encode()])
+        write_file(path, [positions])
+        write_file(about, [str(fingerprint).encode()])
         return positions, int(fingerprint)
 
     def order(self, cuts: Cuts, positions: npt.NDArray[np.uint32]) -> None:
@@ -345,7 +346,7 @@ class Making:
             if not path.exists():
                 by_row = self._map(BY_ROW + name, dtype)
                 ends = range(0, len(positions), ROWS_AT_ONCE)
-                _write_whole(path, (by_row[positions[begin : begin + ROWS_AT_ONCE]] for begin in ends))
+                write_file(path, (by_row[positions[begin : begin + ROWS_AT_ONCE]] for begin in ends))
                 del by_row
             (self.making / (BY_ROW + name)).unlink(missing_ok=True)
             if watch:
@@ -370,7 +371,7 @@ class Making:
         bases: list[Any] = [array.base for array in arrays.values()]  # of a NumPy map, the map itself
         let_go = partial(release_many, [base for base in bases if isinstance(base, mmap.mmap)])
         pieces = container.write(texts, {**arrays, **writer.arrays}, let_go)
-        _write_whole(self.folder / FILE, _copied(container.in_slices(pieces, let_go)))
+        write_file(self.folder / FILE, _copied(container.in_slices(pieces, let_go)))
         shutil.rmtree(self.making)
 
     def _map(self, name: str, dtype: Any) -> npt.NDArray[Any]:
@@ -445,17 +446,6 @@ def _print_of(alone: ReadAlone | None) -> tuple[int, int]:
     X: Any = table.X if table.X.flags.c_contiguous else np.ascontiguousarray(table.X.T)
     checksum = zlib.crc32(np.ascontiguousarray(table.target).data, zlib.crc32(X.data))
     return table.n_rows, checksum if table.weight is None else zlib.crc32(table.weight.data, checksum)
-
-
-def _write_whole(path: Path, pieces: Iterable[Any]) -> None:
-    """Write a file so that it is there whole or not at all."""
-    unfinished = path.with_name(f".{path.name}.unfinished")
-    with unfinished.open("wb") as file:
-        for piece in pieces:
-            file.write(piece)
-        file.flush()
-        os.fsync(file.fileno())
-    unfinished.replace(path)
 
 
 def _copied(slices: Iterable[Any]) -> Iterator[memoryview]:

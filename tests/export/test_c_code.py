@@ -5,6 +5,7 @@ import shutil
 import subprocess
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import weald
@@ -101,3 +102,9 @@ def test_sums_beyond_the_doubles_are_refused():
     model = weald.RandomForestRegressor(5, random_state=0).fit([[1.0], [2.0]], [1.7e308, -1.7e308])
     with pytest.raises(weald.ExportError, match="range of doubles"):
         model.to_c()
+
+
+def test_a_categorical_column_that_was_all_missing_is_compiled():
+    X = pd.DataFrame({"a": [1.0, 2.0, 3.0, 4.0], "k": pd.Categorical([None] * 4, categories=["x", "y"])})
+    model = weald.DecisionTreeClassifier().fit(X, [0, 1, 0, 1])
+    assert model.to_c(check=True).parity

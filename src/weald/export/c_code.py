@@ -25,6 +25,7 @@ import numpy.typing as npt
 from weald.errors import ExportError, ParameterError
 from weald.export.answers import Answers, answers_of, refuse_overflow, require_exportable
 from weald.export.parity import Export, Parity, answer, compare, not_compared, rows_to_compare
+from weald.filing.atomic import write_file
 from weald.model import CATEGORICAL, MISSING_LEFT, OTHERS_LEFT, FloatArray, Forest, IntArray
 
 MOST_NODES = 2**31
@@ -200,7 +201,7 @@ def write_c(model: Any, path: Any, name: str, X: Any, *, check: bool) -> Export:
     text = _text_of(model, forest, name)
     parity = _compare(model, text, name, X) if check else not_compared(*LOST)
     if path is not None:
-        Path(path).write_text(text, encoding="ascii")
+        write_file(path, [text.encode("ascii")])
     return Export(text, parity)
 
 
@@ -268,8 +269,9 @@ def _label_tables(model: Any, name: str) -> str:
         classes = _lines(map(_string, model.classes_.tolist()))
         parts.append(f"\nconst char *const {name}_classes[] = {{\n{classes}\n}};\n")
     tables = [(f, c.labels.tolist()) for f, c in enumerate(model.schema_.categories) if c is not None]
-    for f, labels in tables:
-        parts.append(f"\nstatic const char *const {name}_labels_{f}[] = {{\n{_lines(map(_string, labels))}\n}};\n")
+    for f, labels in tables:  # C has no empty arrays: a column that was all missing gets one label that n = 0 hides
+        lines = _lines(map(_string, labels or [""]))
+        parts.append(f"\nstatic const char *const {name}_labels_{f}[] = {{\n{lines}\n}};\n")
     if tables:
         cases = "\n".join(
             f"    case {f}: labels = {name}_labels_{f}; n = {len(labels)}; break;" for f, labels in tables

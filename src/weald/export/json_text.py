@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from weald.errors import FormatError
 from weald.export.parity import Export, Parity, answer, compare, not_compared, rows_to_compare
 from weald.filing import container, files
+from weald.filing.atomic import write_file
 from weald.filing.container import NAMES, PACKED, TYPES, is_numbers, require
 from weald.targeted import each_target
 
@@ -46,7 +47,7 @@ def write_json(model: Any, path: Any, X: Any, *, check: bool) -> Export:
     text = "{\n" + ",\n".join(f"{_dumps(name)}:{part}" for name, part in parts) + "\n}\n"
     parity = _compare(model, text, X) if check else not_compared()
     if path is not None:
-        Path(path).write_text(text, encoding="ascii")
+        write_file(path, [text.encode("ascii")])
     return Export(text, parity)
 
 

@@ -14,7 +14,6 @@ input for each column, labels become numbers first (LabelEncoder), and columns b
 """
 
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from weald.errors import ExportError
 from weald.export.answers import Answers, answers_of, refuse_overflow, require_exportable
 from weald.export.packages import require
 from weald.export.parity import Export, Parity, answer, compare, not_compared, rows_to_compare
+from weald.filing.atomic import write_file
 from weald.model import CATEGORICAL, MISSING_LEFT, OTHERS_LEFT, Forest, IntArray
 
 OPSETS = {"": 18, "ai.onnx.ml": 5}
@@ -47,7 +47,7 @@ def write_onnx(model: Any, path: Any, X: Any, *, columns: bool, check: bool) -> 
     lost = (*LOST, *_lost_labels(model))
     parity = _compare(model, written, X, lost, columns=columns) if check else not_compared(*lost)
     if path is not None:
-        Path(path).write_bytes(written)
+        write_file(path, [written])
     return Export(graph, parity)
 
 

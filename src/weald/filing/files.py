@@ -12,8 +12,7 @@ notes as JSON (`values.py`). Nothing in it is ever run. docs/files.md is the spe
 import json
 import mmap as memory
 import os
-import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
@@ -24,6 +23,7 @@ import numpy.typing as npt
 
 from weald.errors import FormatError, ParameterError
 from weald.filing import container, kernel_parts, plain_arrays, several_forests
+from weald.filing.atomic import write_file
 from weald.filing.container import Buffer, Contents, require
 from weald.filing.packing import BYTES_PER_NODE, Head, pack, unpack
 from weald.filing.streams import Arrays
@@ -78,7 +78,7 @@ OOB_STATE: dict[str, Any] = {
 
 def save(model: Any, path: Any, *, compress: bool = True, mappable: bool = False) -> None:
     """Write a fitted estimator to a file; see `estimator.save`."""
-    _write_whole(Path(path), write(model, compress=compress, mappable=mappable))
+    write_file(path, write(model, compress=compress, mappable=mappable))
 
 
 def write(model: Any, *, compress: bool = True, mappable: bool = False) -> list[Buffer]:
@@ -173,27 +173,6 @@ def _write_oob(model: Any, writer: Writer) -> Any:
         return None
     state = {name: value for name, value in model.oob_.__getstate__().items() if name in OOB_STATE}
     return writer.write_record("OutOfBag", state)
-
-
-def _write_whole(path: Path, pieces: Iterable[Buffer]) -> None:
-    """Write a file so that there is always a whole one: the old one until the new one is on the disk."""
-    folder = path.parent
-    unfinished = folder / f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}"
-    try:
-        with unfinished.open("xb") as file:
-            for piece in pieces:
-                file.write(piece)
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(path)
-    except BaseException:
-        unfinished.unlink(missing_ok=True)
-        raise
-    folder_number = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(folder_number)
-    finally:
-        os.close(folder_number)
 
 
 # --------------------------------------------------------------------------------------------------------------- load

@@ -5,7 +5,6 @@ Report   the page: to be saved, or shown in a notebook
 """
 
 import os
-import tempfile
 import time
 import warnings
 from collections.abc import Mapping, Sequence
@@ -18,6 +17,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from weald.errors import DataError, ParameterError
+from weald.filing.atomic import write_file
 from weald.markup import tag
 from weald.oob import OutOfBag
 from weald.ranking import names_of
@@ -56,15 +56,7 @@ class Report:
             Where it is.
         """
         path = Path(file)
-        handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as stream:
-                stream.write(self.html)
-            Path(draft).chmod(0o644)
-            Path(draft).replace(path)
-        except BaseException:
-            Path(draft).unlink(missing_ok=True)
-            raise
+        write_file(path, [self.html.encode()])
         return path
 
     def _repr_html_(self) -> str:

@@ -1,0 +1,74 @@
+"""Files that are written whole or not at all. Every writer of weald uses `write_file`."""
+
+import os
+import re
+import secrets
+import stat
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, BinaryIO
+
+ABANDONED_AFTER = 3600.0  # seconds: a shared folder may hold files of processes on other machines
+
+
+def write_file(path: Any, pieces: Iterable[Any]) -> None:
+    """Write pieces (bytes, views, arrays) to a file in one step: until all of it is on the disk, the old file stays.
+
+    The new file keeps the mode of the old one. A symbolic link is followed. A device or a pipe is written to.
+    """
+    given = Path(path)
+    if given.exists() and not given.is_file() and not given.is_dir():
+        with given.open("wb") as device:
+            device.writelines(pieces)
+        return
+    target = Path(os.path.realpath(given))
+    _remove_abandoned(target)
+    unfinished = target.parent / f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}"
+    try:
+        with unfinished.open("xb") as file:
+            _keep_mode(target, file)
+            file.writelines(pieces)
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(target)
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise
+    _sync_folder(target.parent)
+
+
+def _keep_mode(target: Path, file: BinaryIO) -> None:
+    with suppress(FileNotFoundError):
+        os.fchmod(file.fileno(), stat.S_IMODE(target.stat().st_mode))
+
+
+def _sync_folder(folder: Path) -> None:
+    number = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)
+
+
+def _remove_abandoned(target: Path) -> None:
+    """Remove unfinished files of this target whose writers were killed."""
+    pattern = re.compile(rf"\.{re.escape(target.name)}\.(\d+)-[0-9a-f]{{8}}")
+    with suppress(OSError):
+        for unfinished in target.parent.iterdir():
+            found = pattern.fullmatch(unfinished.name)
+            if found is None or _is_alive(int(found[1])):
+                continue
+            if time.time() - unfinished.stat().st_mtime > ABANDONED_AFTER:
+                unfinished.unlink(missing_ok=True)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
