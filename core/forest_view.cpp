@@ -96,8 +96,10 @@ void check_forest(const ForestView& forest) {
     for (std::size_t t = 0; t + 1 < forest.tree_start.size(); ++t) {
         const std::int64_t begin = forest.tree_start[t];
         const std::int64_t end = forest.tree_start[t + 1];
-        require(begin < end && end - begin < std::numeric_limits<std::int32_t>::max(),
-                "a tree has no nodes, or too many");
+        // Before a node is read: starts in the middle may lie beyond the arrays, whatever the last one is.
+        require(
+            begin < end && end <= forest.tree_start.back() && end - begin < std::numeric_limits<std::int32_t>::max(),
+            "a tree has no nodes, or too many");
         check_tree(forest, static_cast<std::size_t>(begin), static_cast<std::int32_t>(end - begin));
     }
     check_sets(forest);

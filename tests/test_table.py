@@ -373,3 +373,29 @@ def test_one_row_and_one_class_are_enough():
     model = weald.RandomForestClassifier(2, random_state=0).fit([[1.0]], ["only"])
     assert model.predict([[5.0]]).tolist() == ["only"]
     assert model.feature_importances_.tolist() == [0.0]
+
+
+def malformed(array, at, value, kind):
+    X = sparse.random(24, 3, 0.3, format=kind, random_state=0)
+    getattr(X, array)[at] = value
+    return X
+
+
+@pytest.mark.sanitize
+@pytest.mark.parametrize("kind", ["csr", "csc", "coo"])
+@pytest.mark.parametrize("value", [-1, 10**6])
+def test_sparse_indices_outside_the_table_are_refused(kind, value):
+    arrays = ["row", "col"] if kind == "coo" else ["indices", "indptr"]
+    good = sparse.random(24, 3, 0.3, format=kind, random_state=0)
+    model = weald.RandomForestClassifier(2, random_state=0).fit(good, np.arange(24) % 2)
+    for array in arrays:
+        X = malformed(array, 2, value, kind)
+        with pytest.raises(weald.DataError, match="malformed sparse matrix"):
+            weald.DecisionTreeClassifier().fit(X, np.arange(24) % 2)
+        with pytest.raises(weald.DataError, match="malformed sparse matrix"):
+            model.predict(X)
+
+
+def test_a_sparse_array_of_one_dimension_is_refused():
+    with pytest.raises(weald.DataError, match="rows and columns"):
+        weald.DecisionTreeClassifier().fit(sparse.coo_array(np.arange(4.0)), [0, 1, 0, 1])

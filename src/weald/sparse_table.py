@@ -13,6 +13,11 @@ MOST_COLUMNS = 2**31 - 1  # columns are numbered in 32 bits
 
 def read_sparse(estimator: Any, X: Any, *, reset: bool, allow_missing: bool) -> Any:
     """Read a sparse X. What is not stored is 0, NaN is missing, entries of one place are added up."""
+    if X.ndim != 2:
+        raise DataError(
+            f"X is a sparse array of {X.ndim} dimension(s), but a table has 2: rows and columns. Reshape it."
+        )
+    _check_structure(X)
     if X.dtype.kind == "c":
         raise DataError(
             "X holds complex numbers. Complex data not supported: give real and imaginary parts as columns."
@@ -32,6 +37,7 @@ def read_sparse(estimator: Any, X: Any, *, reset: bool, allow_missing: bool) -> 
     except ValueError as error:
         raise DataError(str(error)) from error
     rows = sparse.csr_array(checked)
+    _check_structure(rows)  # formats made of Python lists are known only now
     if not rows.has_canonical_format:
         rows = rows.copy()  # the user's own stays as it is
         rows.sum_duplicates()
@@ -41,3 +47,32 @@ def read_sparse(estimator: Any, X: Any, *, reset: bool, allow_missing: bool) -> 
             f'Row {row} of X has a missing value, and missing="error" allows none. Fill it in, or set missing="learn".'
         )
     return rows
+
+
+def _check_structure(X: Any) -> None:
+    """Refuse indices that point outside the table: SciPy and the core read memory by them, unchecked."""
+    if X.format in {"csr", "csc", "bsr"}:
+        block = X.blocksize if X.format == "bsr" else (1, 1)
+        shape = (X.shape[0] // block[0], X.shape[1] // block[1])
+        n_major, n_minor = shape[::-1] if X.format == "csc" else shape
+        start, n_stored = X.indptr, len(X.indices)
+        _require(start.ndim == 1 and len(start) == n_major + 1, "indptr", f"must have {n_major + 1} entries")
+        _require(start[0] == 0 and start[-1] <= n_stored, "indptr", f"must begin at 0 and end at {n_stored} at most")
+        _require(bool((start[:-1] <= start[1:]).all()), "indptr", "must not descend")
+        _require(len(X.data) >= start[-1], "data", "must be as long as indices")
+        _require_within("indices", X.indices[: start[-1]], n_minor)
+    elif X.format == "coo":
+        _require(len(X.row) == len(X.col) == len(X.data), "row, col and data", "must be of one length")
+        _require_within("row", X.row, X.shape[0])
+        _require_within("col", X.col, X.shape[1])
+
+
+def _require_within(name: str, index: Any, end: int) -> None:
+    _require(not len(index) or (index.min() >= 0 and index.max() < end), name, f"must be from 0 to {end - 1}")
+
+
+def _require(holds: bool, name: str, rule: str) -> None:
+    if not holds:
+        raise DataError(
+            f"X is a malformed sparse matrix: {name} {rule}. Build it anew from its rows, columns and values."
+        )

@@ -121,3 +121,18 @@ def test_processes_share_one_copy(file):
     most = max(sums["Rss"] for sums in found)
     assert most * 1024 > 0.1 * file.stat().st_size
     assert sum(sums["Pss"] for sums in found) <= 1.1 * most + 4 * N_PROCESSES
+
+
+@pytest.mark.sanitize
+@pytest.mark.parametrize("start", [10**9, 2**62, -1])
+def test_trees_that_begin_beyond_the_file_are_refused_before_a_node_is_read(start, tmp_path):
+    X = np.random.default_rng(0).normal(size=(200, 4))
+    path = tmp_path / "mapped.weald"
+    weald.RandomForestClassifier(4, random_state=0).fit(X, X[:, 0] > 0).save(path, mappable=True)
+    file = container.read(path.read_bytes())
+    texts = {key: text for key, text in file.metadata.items() if key not in {"weald.sha256", "weald.data"}}
+    arrays = {key: array.copy() for key, array in file.arrays.items()}
+    arrays["forest.tree_start"][1] = start
+    path.write_bytes(b"".join(container.write(texts, arrays)))
+    with pytest.raises(weald.FormatError):
+        weald.load(path, mmap=True).apply(X)

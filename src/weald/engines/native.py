@@ -569,7 +569,10 @@ class NativeEngine:
         key = f"_predictor_{self.core.simd}"
         predictor = vars(forest).get(key)
         if predictor is None:
-            predictor = self.core.Predictor(forest.n_features, forest.n_classes, vars(forest))
+            try:
+                predictor = self.core.Predictor(forest.n_features, forest.n_classes, vars(forest))
+            except ValueError as error:  # arrays of a mapped file are checked here for the first time
+                raise FormatError(f"The arrays of this forest are damaged: {error}. Save the model again.") from error
             vars(forest)[key] = predictor
         return predictor
 
