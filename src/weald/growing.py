@@ -52,7 +52,7 @@ class GrowsTrees(HasOutOfBag):
         if isinstance(self.n_estimators, str):
             self._grow_until_settled(engine, coded, reading, old)
             return
-        self.forest_ = self._grow_so_many(engine, coded, reading, self.n_estimators, old)
+        self.forest_ = self._grow_so_many(engine, coded, reading, int(self.n_estimators), old)
         if self.oob_score:
             self._look_out_of_bag(engine, coded, reading)
 
@@ -63,11 +63,11 @@ class GrowsTrees(HasOutOfBag):
         """Grow trees of several targets, or those that are missing; then look at the rows outside the bags."""
         if self._checkpoint is not None:
             raise DataError("checkpoint keeps forests of one target, but y has several. Fit one for each, or without.")
-        assert isinstance(self.n_estimators, int)  # noqa: S101  (for the type checker: other words are refused)
+        n_trees = int(self.n_estimators)  # a NumPy number would end up in the model
         if old is None:
-            self.forests_ = self._grow_targets(engine, coded, reading, 0, self.n_estimators)
-        elif self._lacks_trees(self.n_estimators, old[0]):
-            first, n_more = old[0].next_tree(self.seed_), self.n_estimators - old[0].n_trees
+            self.forests_ = self._grow_targets(engine, coded, reading, 0, n_trees)
+        elif self._lacks_trees(n_trees, old[0]):
+            first, n_more = old[0].next_tree(self.seed_), n_trees - old[0].n_trees
             more = self._grow_targets(engine, coded, reading, first, n_more)
             self.forests_ = tuple(map(Forest.join, old, more))
         else:

@@ -230,3 +230,29 @@ def test_saving_replaces_a_file_in_one_step(tmp_path, monkeypatch):
 def test_a_folder_is_no_file(tmp_path):
     with pytest.raises(FileNotFoundError):
         weald.load(tmp_path)
+
+
+@pytest.mark.parametrize("number", [np.int64(4), np.int32(4), np.uint8(4)], ids=lambda number: type(number).__name__)
+@pytest.mark.parametrize("n_targets", [1, 2])
+def test_a_number_of_trees_by_numpy_can_be_saved_and_pickled(number, n_targets, tmp_path):
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    y = (X[:, :n_targets] > 0).astype(int)
+    y = y[:, 0] if n_targets == 1 else y
+    started = weald.RandomForestClassifier(2, random_state=0, warm_start=True).fit(X, y)
+    fitted = weald.RandomForestClassifier(number, random_state=0).fit(X, y)
+    for model in (fitted, started.set_params(n_estimators=number).fit(X, y)):
+        model.save(tmp_path / "a.weald")
+        for again in (weald.load(tmp_path / "a.weald"), pickle.loads(pickle.dumps(model))):
+            np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("name", ["RandomForestRegressor", "ExtraTreesRegressor"])
+def test_a_regressor_from_scikit_learn_can_be_saved_and_pickled(name, tmp_path):
+    from sklearn import ensemble
+    from sklearn.datasets import make_friedman1
+
+    X, y = make_friedman1(300, random_state=0)
+    model = weald.from_sklearn(getattr(ensemble, name)(5, random_state=0).fit(X, y))
+    model.save(tmp_path / "a.weald")
+    for again in (weald.load(tmp_path / "a.weald"), pickle.loads(pickle.dumps(model))):
+        np.testing.assert_array_equal(again.predict(X), model.predict(X))

@@ -203,7 +203,8 @@ def _read_tree(tree: Any, n_classes: int) -> _TreePart:
     order = np.argsort(place)
     left, right, feature = left[order], right[order], tree.feature[order]
     is_split = left >= 0
-    weight, impurity = tree.weighted_n_node_samples[order], tree.impurity[order]
+    weight = tree.weighted_n_node_samples[order]
+    impurity = np.maximum(tree.impurity[order], 0.0)  # rounding leaves some pure nodes a little below 0
     nothing = np.empty(0)
     entries = _leaf_entries(tree.value[order][~is_split, 0, :n_classes], weight[~is_split])
     return _TreePart(
