@@ -284,3 +284,25 @@ def test_a_generator_gives_one_draw(make):
 
 def test_no_seed_is_a_fresh_one():
     assert draw_seed(None) != draw_seed(None)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("n_estimators", 2**32),
+        ("min_impurity_decrease", 10**400),
+        ("ccp_alpha", 10**400),
+        ("category_penalty", 10**400),
+        ("interaction_cst", np.int8(2)),
+        ("monotonic_cst", np.float64(1)),
+    ],
+)
+def test_a_value_that_no_engine_could_take_is_refused_by_name(name, value):
+    with pytest.raises(weald.ParameterError, match=name):
+        weald.RandomForestClassifier(**{"n_estimators": 2, name: value}).fit([[0.0], [1.0]], [0, 1])
+
+
+def test_constraints_in_an_array_are_refused_with_several_targets():
+    model = weald.RandomForestRegressor(2, monotonic_cst=np.array([1]))
+    with pytest.raises(weald.ParameterError, match="monotonic_cst"):
+        model.fit([[0.0], [1.0]], [[0.0, 1.0], [1.0, 0.0]])

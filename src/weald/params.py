@@ -85,9 +85,17 @@ def is_whole(value: Any) -> bool:
 
 def is_list(value: Any) -> bool:
     """Lists, arrays and the like: what has a length and an order, or is a set; text is not a list here."""
-    return (isinstance(value, Sequence | AbstractSet | np.ndarray) and not isinstance(value, str | bytes)) or hasattr(
-        value, "__array__"
-    )
+    if isinstance(value, Sequence | AbstractSet | np.ndarray):
+        return not isinstance(value, str | bytes)
+    return hasattr(value, "__array__") and np.ndim(value) > 0  # a NumPy number is not a list
+
+
+def _is_finite(value: Any) -> bool:
+    """Whether a number is finite as a double, which whole numbers of Python need not be."""
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 def is_real(value: Any) -> bool:
@@ -135,7 +143,7 @@ class Number:
 
     def holds(self, value: Any) -> bool:
         """Say whether a value is a finite number within the limits."""
-        return (is_whole(value) or is_real(value)) and math.isfinite(value) and self.low <= value <= self.high
+        return (is_whole(value) or is_real(value)) and _is_finite(value) and self.low <= value <= self.high
 
     def words(self) -> tuple[str, ...]:
         """Say it to the user: one entry for each choice."""
@@ -203,8 +211,8 @@ FEATURES = Such(
 
 # One entry for each parameter. `criterion` depends on the task, `class_weight` on the model: see `allowed`.
 KINDS: dict[str, tuple[Kind, ...]] = {
-    "n_estimators": (Whole(1), Name(("auto",))),
-    "max_estimators": (Whole(1),),
+    "n_estimators": (Whole(1, UNLIMITED), Name(("auto",))),
+    "max_estimators": (Whole(1, UNLIMITED),),
     "resampling": (Name(("bagging", "boosting", "arcing")),),
     "max_depth": (Whole(1), Name(("sqrt",)), NOTHING),
     "min_samples_split": (Whole(2), Share()),

@@ -48,7 +48,7 @@ def refuse(given: Mapping[str, Any]) -> None:
     """Refuse parameters that mean nothing with several targets."""
     plain = {name: value for name, value in PLAIN.items() if name in given}
     for name, needed in plain.items():
-        if given[name] is not needed and given[name] != needed:
+        if isinstance(given[name], np.ndarray) or (given[name] is not needed and given[name] != needed):
             raise ParameterError(
                 f"{name}={given[name]!r} does not go with several targets. Set {name}={needed!r}, or fit a model for "
                 "each target."
