@@ -82,3 +82,21 @@ def test_an_interrupted_fit_leaves_the_estimator_as_it_was(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         model.fit([[1.0, 2.0], [2.0, 3.0]], ["x", "y"])
     assert vars(model) == before
+
+
+class Closed:
+    def isatty(self):
+        return False
+
+    def write(self, text):
+        raise ValueError("I/O operation on closed file")
+
+    def flush(self):
+        raise OSError("gone")
+
+
+@pytest.mark.parametrize("stream", [None, Closed()], ids=["none", "closed"])
+def test_a_fit_goes_on_where_progress_cannot_be_shown(stream, monkeypatch):
+    monkeypatch.setattr("sys.stderr", stream)
+    model = weald.RandomForestClassifier(3, random_state=0, verbose=1).fit([[0.0], [1.0]], [0, 1])
+    assert model.forest_.n_trees == 3

@@ -7,7 +7,7 @@ listening   for those who show it in their own way: what they give is called wit
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import NamedTuple, TextIO
 
@@ -22,8 +22,8 @@ class Progress:
         self, n_trees: int, *, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self.n_trees = n_trees
-        self.stream = sys.stderr if stream is None else stream
-        self.on_terminal = self.stream.isatty()
+        self.stream: TextIO | None = sys.stderr if stream is None else stream  # None: a program without a console
+        self.on_terminal = self.stream is not None and self.stream.isatty()
         self.clock = clock
         self.began = clock()
         self.steps_shown = 0
@@ -44,16 +44,22 @@ class Progress:
     def _show(self, share: float, seconds: float) -> None:
         text = self.line(share, seconds)
         if self.on_terminal:
-            self.stream.write("\r" + text + "\x1b[K" + ("\n" if share == 1 else ""))
+            self._write("\r" + text + "\x1b[K" + ("\n" if share == 1 else ""))
         else:
-            self.stream.write(text + "\n")
-        self.stream.flush()
+            self._write(text + "\n")
+
+    def _write(self, text: str) -> None:
+        """Write a text; a stream that is closed or full must not end a fit."""
+        if self.stream is None:
+            return
+        with suppress(OSError, ValueError):
+            self.stream.write(text)
+            self.stream.flush()
 
     def stop(self) -> None:
         """Leave the line as it is and go to the next: what follows, an error or Ctrl-C, has a line of its own."""
         if self.on_terminal and self.steps_shown and not self.done:
-            self.stream.write("\n")
-            self.stream.flush()
+            self._write("\n")
         self.done = True
 
     def line(self, share: float, seconds: float) -> str:

@@ -183,3 +183,12 @@ def test_many_categories_are_stated_and_can_be_kept(tmp_path, capsys):
     assert run(["train", str(file), "-t", "y", "-n", "3", "--categorical", "id", "--json"]) == 0
     done = {c["column"]: c["done"] for c in json.loads(capsys.readouterr().out)["columns"]}
     assert done == {"id": "categories", "x": "numbers", "y": "target"}
+
+
+def test_a_long_cell_and_a_long_header_are_read(tmp_path):
+    cell, wide = tmp_path / "cell.csv", tmp_path / "wide.csv"
+    cell.write_text("x,text,y\n" + "0.5,red,a\n" * 50 + f"0.5,{'r' * 3_000_000},a\n" + "0.5,red,b\n" * 50)
+    names = [f"name_of_gene_{i}" for i in range(80_000)]
+    wide.write_text(",".join(names) + "\n" + (",".join(["0.123456789012345"] * len(names)) + "\n") * 2)
+    assert read_table(cell).num_rows == 101
+    assert read_table(wide).shape == (2, 80_000)

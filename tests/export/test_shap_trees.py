@@ -4,6 +4,7 @@ import sys
 
 import numpy as np
 import pytest
+import shap
 
 import weald
 from tests.export.models import MODELS, fitted, has_sets, make_frame
@@ -63,3 +64,11 @@ def test_without_the_package_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "shap", None)
     with pytest.raises(weald.ExportError, match=r"pip install shap.*check=False"):
         fitted("one leaf").to_shap()
+
+
+def test_shap_explains_with_background_data():
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    model = weald.RandomForestRegressor(3, random_state=0).fit(X, X[:, 0])
+    explained = shap.TreeExplainer(model.to_shap().model, X[:10])
+    values = explained.shap_values(X)
+    np.testing.assert_allclose(values.sum(axis=1) + explained.expected_value, model.predict(X), rtol=1e-4, atol=1e-6)

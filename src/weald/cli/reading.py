@@ -26,6 +26,7 @@ KINDS = {
     ".json": "json",
 }
 BLOCK = 2**20  # bytes of a text file that are parsed at a time; of a csv file, Arrow reads 32 of them ahead
+WHOLE_BLOCK = 2**25  # the same where all of a csv file is read: no line may be longer
 COLUMN_BLOCK = 2**16  # bytes of a column of a parquet file that are read at a time
 
 
@@ -97,11 +98,12 @@ def _csv(path: Path, zipped: bool, types: dict[str, Any], rows: int | None) -> I
         types = dict.fromkeys(names, pa.string()) | {name: kind for name, kind in types.items() if kind is not None}
     convert = csv.ConvertOptions(column_types=types, strings_can_be_null=True)
     with _stream(path, zipped) as stream:
+        block = WHOLE_BLOCK if rows is None else BLOCK
+        read = csv.ReadOptions(block_size=max(block, 16 * len(line)))  # a line must fit
         if rows is None:
-            table = csv.read_csv(stream, parse_options=parse, convert_options=convert)
+            table = csv.read_csv(stream, read, parse, convert)
             yield from table.to_batches() or [_empty(table)]
         else:
-            read = csv.ReadOptions(block_size=max(BLOCK, 16 * len(line)))  # a line must fit
             yield from _sliced(csv.open_csv(stream, read, parse, convert), rows)
 
 

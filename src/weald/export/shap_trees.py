@@ -70,7 +70,8 @@ def _trees(forest: Forest, values: FloatArray) -> list[dict[str, Any]]:
         "node_sample_weight": forest.weight,
     }
     bounds = zip(forest.tree_start[:-1], forest.tree_start[1:], strict=True)
-    return [{name: array[begin:end] for name, array in arrays.items()} for begin, end in bounds]
+    # Copies: shap writes into its trees where it has background data, and a forest is read-only.
+    return [{name: array[begin:end].copy() for name, array in arrays.items()} for begin, end in bounds]
 
 
 def _or_nothing(is_leaf: npt.NDArray[np.bool_], numbers: IntArray) -> IntArray:
