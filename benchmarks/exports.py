@@ -14,7 +14,7 @@ import data
 import measure
 import numpy as np
 
-from weald.export import c_code
+from weald.io.export import c_code
 
 PAGE = measure.ROOT / "docs" / "exports.md"
 N_BATCH = 10_000

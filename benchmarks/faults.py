@@ -31,7 +31,8 @@ import distributed  # noqa: E402
 import numpy as np  # noqa: E402
 
 import weald  # noqa: E402
-from weald import ClusterError, cluster  # noqa: E402
+from weald import ClusterError  # noqa: E402
+from weald.dask import cluster  # noqa: E402
 
 PAGE = measure.ROOT / "docs" / "clusters.md"
 BINS = (65_535, 64)  # with the fewer, codes stand for several values, and estimates out of bag need these, too
@@ -197,7 +198,7 @@ TEXT = """\
 {rows}
 
 Forests of {n_trees} trees from {n_rows:,} rows in 7 partitions, on two worker processes, with
-`weald.cluster.PATIENCE = {limit:g}`; "the same forest" is the fingerprint and the out-of-bag error of one machine.
+`weald.dask.cluster.PATIENCE = {limit:g}`; "the same forest" is the fingerprint and the out-of-bag error of one machine.
 In every other of the runs, and where the table was sent, `max_bins={few}`: workers have values, too.
 Shown by `benchmarks/faults.py` on {machine}."""
 

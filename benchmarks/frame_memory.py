@@ -75,7 +75,7 @@ FRAMES = {
 def fit_once(name, gigabytes):
     """Rows, and the memory that reading, a fit and a prediction take, in megabytes."""
     import weald
-    from weald.table import read_features
+    from weald.data.table import read_features
 
     frame = FRAMES[name](gigabytes)
     n_rows = len(frame)

@@ -117,9 +117,9 @@ class Machine(Neighbour):
 
 def likeness(forest, X):
     """The kernel of a forest with all of its training samples."""
-    from weald.engines.door import open_engine
-    from weald.kernels import resolve_kernel
-    from weald.samples import Vectors
+    from weald.engines.choose import open_engine
+    from weald.estimators.kernel.kernels import resolve_kernel
+    from weald.estimators.kernel.samples import Vectors
 
     engine = open_engine("native")
     kernel = resolve_kernel(vars(forest), Vectors(X), engine, measure.CORES)

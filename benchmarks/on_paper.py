@@ -14,13 +14,13 @@ import data
 import measure
 
 from weald import RandomForestClassifier
-from weald.cluster import AT_ONCE
-from weald.coding_there import COLUMNS_TO_CUT
-from weald.cutting import SAMPLE_SIZE
+from weald.codes.bins import SAMPLE_SIZE
+from weald.dask.cluster import AT_ONCE
+from weald.dask.coding import COLUMNS_TO_CUT
+from weald.dask.work_split import bytes_on_a_worker
+from weald.data.table import read_table
 from weald.engines.native import NativeEngine
-from weald.params import count_bins
-from weald.portions import bytes_on_a_worker
-from weald.table import read_table
+from weald.engines.params import count_bins
 
 PAGE = measure.ROOT / "docs" / "clusters.md"
 NODE = 47  # bytes of a node in a grown forest of two classes, leaves included

@@ -18,9 +18,9 @@ import measure
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from weald.data.table import read_table
 from weald.engines.native import NativeEngine
-from weald.params import count_bins
-from weald.table import read_table
+from weald.engines.params import count_bins
 
 WORKS = {"coding": 0, "one tree": 1, "many trees": 100}
 

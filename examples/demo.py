@@ -10,7 +10,7 @@ from sklearn.datasets import load_breast_cancer
 
 import weald
 from weald import _core
-from weald.threads import count_threads
+from weald.engines.threads import count_threads
 
 BAR = 32  # characters of the longest bar
 SHOWN = 8  # features

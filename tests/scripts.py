@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 SERVER = multiprocessing.get_context("forkserver")
-SERVER.set_forkserver_preload(["sklearn.ensemble", "weald.forests", "weald.extra_trees", "weald.saving"])
+SERVER.set_forkserver_preload(
+    ["sklearn.ensemble", "weald.estimators.forests", "weald.estimators.extra_trees", "weald.estimators.save_methods"]
+)
 
 
 class Done(NamedTuple):

@@ -15,10 +15,10 @@ from sklearn.base import clone
 
 import weald
 from tests.laws.cases import NATIVE, REFERENCE, Case, grow, make_growth
+from weald.data.table import Table, read_table
 from weald.errors import DataError
-from weald.model import CATEGORICAL, OTHERS_LEFT
+from weald.forest.forest import CATEGORICAL, OTHERS_LEFT
 from weald.plot import TreeDisplay
-from weald.table import Table, read_table
 
 N = 240
 RNG = np.random.default_rng(4)

@@ -8,8 +8,8 @@ import pytest
 from sklearn.datasets import load_diabetes, load_iris
 
 import weald
-from weald.chunks import RowProgress
 from weald.errors import DataError, ParameterError
+from weald.estimators.chunked_prediction import RowProgress
 
 ENGINES = ("native", "reference")
 

@@ -9,16 +9,18 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import weald
-from weald import coded_parts, lazily, tree_tasks
-from weald.engines import reference
+from weald.codes import coded_partitions
+from weald.dask import tree_tasks
+from weald.data.dask_collections import is_dask_collection
 from weald.engines.native import NativeEngine
+from weald.engines.reference import definition
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32, np.float32, np.float64])
 @pytest.mark.parametrize("n_kinds", [3, 10**6])
 def test_what_is_packed_is_unpacked(dtype, n_kinds):
     array = np.random.default_rng(0).integers(0, n_kinds, 5000).astype(dtype)
-    packed = pickle.loads(pickle.dumps(coded_parts.pack(array)))
+    packed = pickle.loads(pickle.dumps(coded_partitions.pack(array)))
     assert packed.unpack().dtype == dtype
     np.testing.assert_array_equal(packed.unpack(), array)
     assert packed.n_bytes <= array.nbytes
@@ -26,9 +28,9 @@ def test_what_is_packed_is_unpacked(dtype, n_kinds):
 
 def test_only_what_gets_smaller_is_compressed():
     rng = np.random.default_rng(0)
-    assert coded_parts.pack(np.zeros(10_000, np.uint16)).is_compressed
-    assert not coded_parts.pack(rng.integers(0, 2**16, 10_000).astype(np.uint16)).is_compressed
-    assert not coded_parts.pack(np.empty(0, np.uint8)).is_compressed
+    assert coded_partitions.pack(np.zeros(10_000, np.uint16)).is_compressed
+    assert not coded_partitions.pack(rng.integers(0, 2**16, 10_000).astype(np.uint16)).is_compressed
+    assert not coded_partitions.pack(np.empty(0, np.uint8)).is_compressed
 
 
 @pytest.mark.parametrize("of", [np.float32, np.float64])
@@ -75,7 +77,7 @@ def test_quantiles_are_cut_as_the_definition_says(found, max_bins):
         weight_of[float(value)] = weight_of.get(float(value), 0) + weight
     values = np.array(sorted(weight_of))
     weights = np.array([weight_of[value] for value in values.tolist()], dtype=np.uint64)
-    expected = reference.cut_quantiles(values.tolist(), weights.tolist(), max_bins)
+    expected = definition.cut_quantiles(values.tolist(), weights.tolist(), max_bins)
     assert NativeEngine().cut_quantiles(values, weights, max_bins).tolist() == expected
 
 
@@ -94,7 +96,7 @@ def test_columns_in_pieces_are_cut_as_in_one(found, max_bins, keep_few):
         for value, weight in piece:
             weight_of[float(value)] = weight_of.get(float(value), 0) + weight
     distinct = sorted(weight_of)
-    expected = reference.cut_quantiles(distinct, [weight_of[value] for value in distinct], max_bins)
+    expected = definition.cut_quantiles(distinct, [weight_of[value] for value in distinct], max_bins)
     is_few = len(distinct) <= max_bins
     for starts, few in NativeEngine().cut_columns([pieces] * 3, max_bins, keep_few, 2):
         assert few == is_few
@@ -182,7 +184,7 @@ def test_errors_of_blocks_of_rows_add_up(kind):
 
 
 def test_a_collection_is_told_by_its_graph():
-    assert not lazily.is_lazy(np.zeros((2, 2)))
+    assert not is_dask_collection(np.zeros((2, 2)))
 
 
 def test_a_tree_and_a_kernel_forest_are_grown_here():

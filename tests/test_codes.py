@@ -13,18 +13,10 @@ from sklearn.base import clone
 
 import weald
 from tests import scripts
-from weald import (
-    DataError,
-    DataTypeError,
-    FormatError,
-    ParameterError,
-    codes,
-    cutting,
-    importances,
-    parts,
-    stored,
-    storing,
-)
+from weald import DataError, DataTypeError, FormatError, ParameterError, codes
+from weald.codes import bins, partitioned_table, writer
+from weald.codes import store as code_store
+from weald.inspection import importance
 
 FEATURES = ["number", "label", "rank", "flag"]
 
@@ -96,23 +88,26 @@ def test_columns_cut_by_a_sample_of_the_rows(weights, classify, tmp_path):
 
 
 def test_many_copies_of_few_rows_are_sampled_like_each_by_itself(tmp_path, monkeypatch):
-    monkeypatch.setattr(cutting, "SAMPLE_SIZE", 64)
+    monkeypatch.setattr(bins, "SAMPLE_SIZE", 64)
     rng = np.random.default_rng(3)
     X, y = rng.integers(0, 9, (2_000, 2)).astype(float), rng.integers(0, 2, 2_000)
     for weight in (None, rng.integers(1, 4, 2_000).astype(float)):
-        given = [parts.Part(X[i], y[i], None if weight is None else weight[i]) for i in np.split(np.arange(2_000), 4)]
+        given = [
+            partitioned_table.Part(X[i], y[i], None if weight is None else weight[i])
+            for i in np.split(np.arange(2_000), 4)
+        ]
         model = weald.RandomForestClassifier()
-        labels = parts.settle_labels([parts.read_labels(model, part) for part in given])
-        tables = [parts.read_parts(model, [part], labels) for part in given]
-        limit = cutting.NO_LIMIT
-        found = [cutting.survey_part(t, labels, 5, limit) for t in tables]
-        highest = cutting.settle_survey(found, labels, 5, limit)
-        sampled = [cutting.sample_values(t, labels, highest) for t in tables]
-        cuts = cutting.join_cuts([cutting.cut_columns(sampled, [0, 1], labels, 5)], labels)
-        monkeypatch.setattr("weald.surveying.SAMPLE_SIZE", 64)
-        mine = storing.Survey(5)
+        labels = partitioned_table.settle_labels([partitioned_table.read_labels(model, part) for part in given])
+        tables = [partitioned_table.read_parts(model, [part], labels) for part in given]
+        limit = bins.NO_LIMIT
+        found = [bins.survey_part(t, labels, 5, limit) for t in tables]
+        highest = bins.settle_survey(found, labels, 5, limit)
+        sampled = [bins.sample_values(t, labels, highest) for t in tables]
+        cuts = bins.join_cuts([bins.cut_columns(sampled, [0, 1], labels, 5)], labels)
+        monkeypatch.setattr("weald.codes.survey.SAMPLE_SIZE", 64)
+        mine = writer.Survey(5)
         for number, part in enumerate(given):
-            mine = mine.add(number, *parts.read_alone(model, part))
+            mine = mine.add(number, *partitioned_table.read_alone(model, part))
         assert len(mine.sampled.hashes) <= 64 * 3
         assert [s.tolist() for s in mine.cuts().starts] == [s.tolist() for s in cuts.starts]
 
@@ -172,7 +167,7 @@ KEPT = {
 def test_out_of_bag_estimates_of_values_that_are_kept_are_those_of_the_table(
     model, target, weight, cells_at_once, n_jobs, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(stored, "CELLS_AT_ONCE", cells_at_once)
+    monkeypatch.setattr(code_store, "CELLS_AT_ONCE", cells_at_once)
     table = frame(200)
     columns = {"target": target, "features": FEATURES, "weight": weight}
     store = codes.from_chunks(cut(table, [77]), folder=tmp_path, max_bins=4, keep_values=True, **columns)
@@ -189,7 +184,7 @@ def test_out_of_bag_estimates_of_values_that_are_kept_are_those_of_the_table(
     assert_same_out_of_bag(again, theirs)
 
 
-KINDS = [kind for kind in importances.KINDS if kind != "drop_column"]
+KINDS = [kind for kind in importance.KINDS if kind != "drop_column"]
 ASKED = {kind: lambda model, *data, kind=kind: weald.importance(model, *data, kind=kind).values for kind in KINDS}
 ASKED |= {
     "new rows": lambda model, *data: weald.importance(model, *data, kind="permutation").values,
@@ -227,7 +222,7 @@ def test_kept_values_are_as_wide_as_they_have_to_be(types, kept, tmp_path):
     for f in range(2):
         assert store.values[f].dtype == kept
         np.testing.assert_array_equal(store.values[f], X[store.positions, f])  # as codes: by rank
-    np.testing.assert_array_equal(np.asarray(stored.Values(store)), X)
+    np.testing.assert_array_equal(np.asarray(code_store.Values(store)), X)
 
 
 def test_out_of_bag_estimates_of_values_that_share_codes_come_with_a_warning(tmp_path):
@@ -244,9 +239,9 @@ def test_out_of_bag_estimates_of_values_that_share_codes_come_with_a_warning(tmp
 
 def test_values_are_refused_where_they_need_too_much_memory(tmp_path, monkeypatch):
     store = codes.from_chunks(cut(frame(), [40]), folder=tmp_path, target="y", features=FEATURES)
-    monkeypatch.setattr(stored.os, "sysconf", lambda _: 10)
+    monkeypatch.setattr(code_store.os, "sysconf", lambda _: 10)
     with pytest.raises(DataError, match="more than half of the memory"):
-        np.asarray(stored.Values(store))
+        np.asarray(code_store.Values(store))
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])
@@ -255,7 +250,7 @@ def test_trees_of_a_long_table_grow_one_after_the_other(n_threads, tmp_path, mon
     store = codes.from_chunks(cut(table, [40]), folder=tmp_path, target="y", features=FEATURES)
     model = weald.RandomForestClassifier(5, random_state=0, n_jobs=n_threads)
     there = model.fit(table[FEATURES], table["y"]).forest_
-    monkeypatch.setattr(stored, "ROOM", 1)
+    monkeypatch.setattr(code_store, "ROOM", 1)
     here = model.fit(store).forest_
     assert (here.fingerprint(), here.origins) == (there.fingerprint(), there.origins)
 
@@ -364,7 +359,7 @@ def test_a_finished_store_is_opened_and_never_taken_for_another(tmp_path):
 
 def test_a_damaged_store_is_refused(tmp_path):
     codes.from_chunks([frame()], folder=tmp_path, target="y", features=FEATURES)
-    path = tmp_path / stored.FILE
+    path = tmp_path / code_store.FILE
     whole = path.read_bytes()
     for place in range(0, len(whole), 997):
         path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
@@ -441,7 +436,7 @@ def make_and_kill(*folders_and_moments):
 @pytest.mark.slow
 def test_a_store_whose_maker_is_killed_at_any_moment_is_made_to_the_end(tmp_path):
     ((_, (_, n_events)),) = make_and_kill(tmp_path / "calm", 0)
-    calm = (tmp_path / "calm" / stored.FILE).read_bytes()
+    calm = (tmp_path / "calm" / code_store.FILE).read_bytes()
     assert n_events > 30
     moments = range(1, n_events, 5)
     orders = [[(tmp_path / str(moment), moment), (tmp_path / str(moment), 0)] for moment in moments]
@@ -449,8 +444,8 @@ def test_a_store_whose_maker_is_killed_at_any_moment_is_made_to_the_end(tmp_path
     assert [killed_by for _, (killed_by, _) in found] == [9, 0] * len(moments)
     assert max(events for moment, (_, events) in found if moment == 0) <= n_events
     for moment in moments:
-        assert (tmp_path / str(moment) / stored.FILE).read_bytes() == calm
-        assert not (tmp_path / str(moment) / storing.MAKING).exists()
+        assert (tmp_path / str(moment) / code_store.FILE).read_bytes() == calm
+        assert not (tmp_path / str(moment) / writer.MAKING).exists()
 
 
 def test_what_was_begun_otherwise_is_refused(tmp_path):

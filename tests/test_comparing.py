@@ -8,7 +8,7 @@ from sklearn.datasets import load_diabetes, load_iris
 from sklearn.linear_model import LinearRegression
 
 import weald
-from weald.repeating import fit_repeatedly
+from weald.inspection.resample import fit_repeatedly
 
 X, Y = load_iris(return_X_y=True)
 XR, YR = (part[:120] for part in load_diabetes(return_X_y=True))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_diabetes
 
 import weald
-from weald.constraints import Features, bind_features, group_features, weigh_features
+from weald.engines.constraints import Features, bind_features, group_features, weigh_features
 from weald.errors import ParameterError
 
 FOUR = Features(4, ["a", "b", "c", "d"])

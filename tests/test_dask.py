@@ -15,8 +15,11 @@ import pytest
 from scipy import sparse
 
 import weald
-from weald import ClusterError, DataError, ParameterError, cluster, coding_there, cutting, dealing, portions, progress
+from weald import ClusterError, DataError, ParameterError
 from weald import dask as on_cluster
+from weald.codes import bins
+from weald.dask import cluster, coding, scheduler, work_split
+from weald.engines import progress
 
 dask = pytest.importorskip("dask")
 delayed = dask.delayed
@@ -112,9 +115,9 @@ def test_small_files_give_the_same_forest(client, local, tmp_path):
 
 def share_all(monkeypatch):
     """Let threads share tables, and workers the columns that are cut, however small and few."""
-    monkeypatch.setattr(portions, "CELLS_PER_THREAD", 1)
-    monkeypatch.setattr(portions, "COLUMNS_PER_THREAD", 1)
-    monkeypatch.setattr(coding_there, "COLUMNS_TO_CUT", 1)
+    monkeypatch.setattr(work_split, "CELLS_PER_THREAD", 1)
+    monkeypatch.setattr(work_split, "COLUMNS_PER_THREAD", 1)
+    monkeypatch.setattr(coding, "COLUMNS_TO_CUT", 1)
 
 
 def test_any_number_of_workers_and_threads_gives_the_same_forest(local, monkeypatch):
@@ -137,10 +140,10 @@ def test_any_number_of_workers_and_threads_gives_the_same_forest(local, monkeypa
     ],
 )
 def test_the_last_tree_may_be_grown_in_pieces(client, monkeypatch, kind, target, kwargs):
-    monkeypatch.setattr(portions, "ROWS_PER_PIECE", 100)
+    monkeypatch.setattr(work_split, "ROWS_PER_PIECE", 100)
     dealt = []
-    grow_piece = dealing.Crop._grow_piece
-    monkeypatch.setattr(dealing.Crop, "_grow_piece", lambda *a: dealt.append(a[1:4]) or grow_piece(*a))
+    grow_piece = scheduler.Crop._grow_piece
+    monkeypatch.setattr(scheduler.Crop, "_grow_piece", lambda *a: dealt.append(a[1:4]) or grow_piece(*a))
     table = frame()
     given = {"n_estimators": 5, "random_state": 1, **kwargs}
     parts = partitioned(table, [700, 900])
@@ -154,7 +157,7 @@ def test_the_last_tree_may_be_grown_in_pieces(client, monkeypatch, kind, target,
 
 
 def test_trees_of_so_many_leaves_are_grown_as_a_whole(client, monkeypatch):
-    monkeypatch.setattr(portions, "ROWS_PER_PIECE", 100)
+    monkeypatch.setattr(work_split, "ROWS_PER_PIECE", 100)
     table = frame()
     given = {"n_estimators": 3, "random_state": 1, "max_leaf_nodes": 20}
     parts = partitioned(table, [700, 900])
@@ -166,7 +169,7 @@ def test_trees_of_so_many_leaves_are_grown_as_a_whole(client, monkeypatch):
 def test_a_large_table_is_cut_by_a_sample(client, monkeypatch):
     share_all(monkeypatch)  # columns are cut by both workers
     rng = np.random.default_rng(6)
-    n_rows = cutting.SAMPLE_SIZE + 20_000
+    n_rows = bins.SAMPLE_SIZE + 20_000
     X = np.column_stack([rng.normal(size=n_rows), rng.integers(0, 9, n_rows), rng.random(n_rows)]).astype(np.float32)
     y = (X[:, 0] + X[:, 2] + rng.normal(size=n_rows) > 0.5).astype(int)
     kwargs = {"n_estimators": 2, "random_state": 0, "max_leaf_nodes": 200}
@@ -180,15 +183,15 @@ def test_a_large_table_is_cut_by_a_sample(client, monkeypatch):
 def test_threads_of_a_worker_share_a_large_table(monkeypatch):
     share_all(monkeypatch)
     rng = np.random.default_rng(7)
-    n_rows = cutting.SAMPLE_SIZE + 20_000
+    n_rows = bins.SAMPLE_SIZE + 20_000
     X = np.column_stack([*rng.normal(size=(4, n_rows)), *rng.integers(0, 9, (3, n_rows))])
     X[rng.random(X.shape) < 0.05] = np.nan
     y = np.nansum(X, axis=1).round(1)
     kwargs = {"n_estimators": 2, "random_state": 0, "max_leaf_nodes": 100}
     local = weald.RandomForestRegressor(**kwargs).fit(X, y)
     shared = []
-    share = coding_there.share_threads
-    monkeypatch.setattr(coding_there, "share_threads", lambda *args: shared.append(share(*args)) or shared[-1])
+    share = coding.share_threads
+    monkeypatch.setattr(coding, "share_threads", lambda *args: shared.append(share(*args)) or shared[-1])
     with start(1, n_threads=3) as one, distributed.Client(one) as client:
         lazy = client.persist((da.from_array(X, chunks=(50_000, 7)), da.from_array(y, chunks=50_000)))
         distributed.wait(lazy)
@@ -202,10 +205,8 @@ def test_a_sample_of_rows_that_are_alike_is_found_at_the_second_look(client, mon
     n_rows, looks = 900_000, []
     X = np.random.default_rng(0).integers(0, 2, (n_rows, 1)).astype(float)  # 29 % of all hashes are low, but no row's
     y = X[:, 0].astype(int)
-    settle = coding_there.Coding._settle_sample
-    monkeypatch.setattr(
-        coding_there.Coding, "_settle_sample", lambda self, times: looks.append(times) or settle(self, times)
-    )
+    settle = coding.Coding._settle_sample
+    monkeypatch.setattr(coding.Coding, "_settle_sample", lambda self, times: looks.append(times) or settle(self, times))
     local = weald.RandomForestClassifier(2, random_state=0).fit(X, y)
     model = on_cluster.RandomForestClassifier(2, random_state=0)
     model.fit(da.from_array(X, chunks=(300_000, 1)), da.from_array(y, chunks=300_000))
@@ -451,7 +452,7 @@ HOW = {"n_estimators": 40, "random_state": 0}
 
 
 def test_a_worker_that_dies_while_pieces_of_a_tree_grow(monkeypatch):
-    monkeypatch.setattr(portions, "ROWS_PER_PIECE", 1000)
+    monkeypatch.setattr(work_split, "ROWS_PER_PIECE", 1000)
     table = frame(100_000)
     table["many"] += np.random.default_rng(1).normal(size=len(table))
     how = {"n_estimators": 1, "random_state": 0, "max_features": None}
@@ -486,7 +487,7 @@ def test_a_worker_that_dies_while_a_forest_settles_costs_nothing_but_time(monkey
     table, looks = frame(3000), []
     how = {"n_estimators": "auto", "max_estimators": 96, "random_state": 0, "max_bins": 8}
     expected = weald.RandomForestClassifier(**how).fit(table[COLUMNS], table["y"])
-    look = dealing.Dealer.look
+    look = scheduler.Dealer.look
     with start(2) as local, distributed.Client(local):
 
         def look_and_kill(*args, **kwargs):
@@ -495,7 +496,7 @@ def test_a_worker_that_dies_while_a_forest_settles_costs_nothing_but_time(monkey
                 kill_one_after(local, 0).join()
             return looks[-1]
 
-        monkeypatch.setattr(dealing.Dealer, "look", look_and_kill)
+        monkeypatch.setattr(scheduler.Dealer, "look", look_and_kill)
         parted = partitioned(table, [900, 1700])
         model = on_cluster.RandomForestClassifier(**how).fit(parted[COLUMNS], parted["y"])
     assert len(looks) > 2
@@ -681,8 +682,8 @@ def count_trees(dask_scheduler):
 @pytest.mark.parametrize("n_trees", [64, 65])  # the last of 65 is grown in pieces
 def test_trees_leave_the_workers_when_they_are_here(client, monkeypatch, n_trees):
     """Otherwise a worker would hold all trees that it has grown until the fit ends."""
-    monkeypatch.setattr(portions, "ROWS_PER_PIECE", 100)
-    monkeypatch.setattr(portions, "ROWS_PER_TASK", (1000, 1000))
+    monkeypatch.setattr(work_split, "ROWS_PER_PIECE", 100)
+    monkeypatch.setattr(work_split, "ROWS_PER_TASK", (1000, 1000))
     held = []
 
     def look(growing):

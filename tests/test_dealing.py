@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import weald
-from weald import progress
-from weald.portions import portion
+from weald.dask.work_split import portion
+from weald.engines import progress
 
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")

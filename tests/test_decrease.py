@@ -6,7 +6,7 @@ from sklearn.datasets import load_iris
 from sklearn.tree import DecisionTreeClassifier
 
 import weald
-from weald.decrease import mean_decrease
+from weald.forest.impurity_decrease import mean_decrease
 
 X, Y = load_iris(return_X_y=True)
 

@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weald import draws
-from weald.engines import reference
+from weald.engines import draws
+from weald.engines.reference import definition
 
 words = st.integers(0, 2**64 - 1)
 
@@ -15,7 +15,7 @@ words = st.integers(0, 2**64 - 1)
 )
 def test_the_bits_are_those_of_the_definition(seed, addresses, tree, purpose, i):
     found = draws.draw_many(seed, np.array(addresses, dtype=np.uint64), tree, purpose, i)
-    assert found.tolist() == [reference.draw(seed, address, tree, purpose, i) for address in addresses]
+    assert found.tolist() == [definition.draw(seed, address, tree, purpose, i) for address in addresses]
 
 
 def test_a_class_is_drawn_as_often_as_its_share():

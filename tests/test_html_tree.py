@@ -10,7 +10,7 @@ import pytest
 from sklearn.datasets import load_diabetes, load_iris
 
 import weald
-from weald.sketch import sketch_tree
+from weald.forest.describe.summary import sketch_tree
 
 IRIS = load_iris(as_frame=True)
 VOID = {"meta"}

@@ -12,12 +12,12 @@ from sklearn.metrics import accuracy_score, mean_squared_error
 from sklearn.pipeline import make_pipeline
 
 import weald
-from weald.conditional import Cells, rank_correlation
-from weald.engines import mixing
-from weald.importances import KINDS
-from weald.mdi import add_decreases
-from weald.question import group_features
-from weald.training import read_again
+from weald.engines.reference import permutation
+from weald.inspection.arguments import group_features
+from weald.inspection.conditional import Cells, rank_correlation
+from weald.inspection.importance import KINDS
+from weald.inspection.mdi import add_decreases
+from weald.inspection.training_data import read_again
 
 RNG = np.random.default_rng(6)
 N = 150
@@ -85,7 +85,7 @@ def test_the_forest_is_judged_on_its_out_of_bag_votes(fitted):
 
     expected = []
     for f in range(5):
-        sources = mixing.shuffle_rows([0] * N, model.seed_, 2**32 - 1, f, 0)
+        sources = permutation.shuffle_rows([0] * N, model.seed_, 2**32 - 1, f, 0)
         mixed = X.copy()
         mixed[order, f] = X[order[sources], f]
         expected.append(losses(mixed) - losses(X))
@@ -129,7 +129,7 @@ def test_local_importance_is_the_mean_over_the_trees_that_have_not_seen_a_row(fi
     for t, tree in enumerate(model.estimators_):
         rows = order[is_new[t, order]]
         for f in range(5):
-            sources = mixing.shuffle_rows([0] * len(rows), model.seed_, t, f, 0)
+            sources = permutation.shuffle_rows([0] * len(rows), model.seed_, t, f, 0)
             mixed = X[rows]
             mixed[:, f] = X[rows][sources, f]
             lost[t, rows, f] = loss(model, y[rows], tree.predict(mixed)) - loss(model, y[rows], tree.predict(X[rows]))
@@ -378,7 +378,7 @@ def test_what_cannot_be_asked_is_refused(given, words):
 
 def test_a_sparse_table_that_cannot_be_written_out_is_refused(monkeypatch):
     model, y = MODELS["classes"]
-    monkeypatch.setattr("weald.training.MOST_BYTES", 8 * X.size - 1)
+    monkeypatch.setattr("weald.inspection.training_data.MOST_BYTES", 8 * X.size - 1)
     with pytest.raises(weald.DataError, match="feature_importances_ needs no table"):
         weald.importance(model, sparse.csr_array(X), y)
 

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import weald
-from weald import criteria, impurity
+from weald import impurity
+from weald.engines import criteria
 
 OF_CLASSES = {"gini": impurity.gini, "entropy": impurity.entropy, "misclassification": impurity.misclassification}
 each = pytest.mark.parametrize("name", OF_CLASSES)

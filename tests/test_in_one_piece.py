@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from weald.in_one_piece import ALIGNED, InOnePiece
+from weald.codes.single_buffer import ALIGNED, InOnePiece
 
 
 @dataclass(frozen=True)

@@ -91,7 +91,7 @@ def test_the_training_error_is_that_of_the_rows(criterion, engine, weights):
 def test_trees_of_a_forest_speak_of_their_bags(kind):
     table = make_table(60, ("many", "few"), 3 if kind is weald.RandomForestClassifier else 0, missing=0.1)
     model = kind(n_estimators=3, random_state=0, max_depth=3).fit(table.X, table.target)
-    from weald.engines.door import open_engine
+    from weald.engines.choose import open_engine
 
     engine = open_engine("native")
     bags = engine.bags(engine.code(table, 65535, 1, None), model.growth_, model.forest_.origins, 1)

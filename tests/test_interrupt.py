@@ -11,9 +11,9 @@ import pytest
 
 import weald
 from tests.scripts import run_to_the_end
+from weald.data.table import read_table
 from weald.engines.native import NativeEngine
-from weald.params import resolve
-from weald.table import read_table
+from weald.engines.params import resolve
 
 pytestmark = pytest.mark.sanitize
 

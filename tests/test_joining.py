@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import weald
-from weald.joining import Joining, Trees, join
+from weald.dask.joining import Joining, Trees, join
 
 
 def forest_of(kind, n_trees=9):

@@ -8,7 +8,7 @@ import pytest
 
 import weald
 from weald.errors import DataError, DataTypeError, ParameterError
-from weald.kernel_mix import MixChoice
+from weald.estimators.kernel.tree_mix import MixChoice
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(90, 3))
@@ -86,7 +86,9 @@ def test_gamma_and_odd_powers_choose_no_cut():
 
 def test_precomputed_is_computed():
     computed = weald.KernelForestClassifier(**PLAIN, max_features="all").fit(X, y)
-    order = weald.kernels.choose_prototypes(weald.samples.Vectors(X), "all", 0)  # the order of its columns
+    order = weald.estimators.kernel.kernels.choose_prototypes(
+        weald.estimators.kernel.samples.Vectors(X), "all", 0
+    )  # the order of its columns
     every = weald.KernelForestClassifier(**PLAIN, max_features="all", prototypes=X[order]).fit(X, y)
     assert prints(every) == prints(computed)
     apart = ((X[order][:, None] - X[order][None]) ** 2).sum(axis=2)
@@ -163,7 +165,7 @@ def test_one_prototype_and_one_class_have_nothing_to_be_set_against():
 
 def test_a_large_table_has_a_sample_of_prototypes_and_chunks_change_nothing(monkeypatch):
     whole = weald.KernelForestClassifier(**FEW, n_prototypes=50).fit(X, y)
-    monkeypatch.setattr("weald.kernel_table.BLOCK", 64)
+    monkeypatch.setattr("weald.estimators.kernel.table.BLOCK", 64)
     parts = weald.KernelForestClassifier(**FEW, n_prototypes=50).fit(X, y)
     assert prints(whole) == prints(parts)
     assert np.array_equal(whole.predict_proba(X), parts.predict_proba(X))
@@ -260,7 +262,7 @@ def test_mix_keeps_raw_columns_and_categories_beside_the_kernel():
 
 
 def choose_always(monkeypatch, way):
-    monkeypatch.setattr("weald.kernel_growing.choose_mix", lambda *_: MixChoice(way, {}, "always"))
+    monkeypatch.setattr("weald.estimators.kernel.training.choose_mix", lambda *_: MixChoice(way, {}, "always"))
 
 
 def test_the_out_of_bag_error_chooses_what_trees_look_at():
@@ -478,8 +480,8 @@ def test_auto_takes_the_kernel_of_least_out_of_bag_error_and_says_why():
     curves = np.sin(rng.uniform(0, 6, 60)[:, None] + np.linspace(0, 6, 20)) + rng.normal(size=60)[:, None] * 3
     target = np.diff(curves, axis=1)[:, 0] > 0  # a matter of the slope; the level is noise
     model = weald.KernelForestClassifier(**alone, kernel="auto").fit(curves, target)
-    errors = {weald.kernel_choice.describe(words): error for words, error in model.choice_.tried}
-    assert len(errors) == len(weald.kernel_choice.GRID) == 6
+    errors = {weald.estimators.kernel.choice.describe(words): error for words, error in model.choice_.tried}
+    assert len(errors) == len(weald.estimators.kernel.choice.GRID) == 6
     chosen = weald.KernelForestClassifier(**alone, **model.choice_.words, oob_score=True).fit(curves, target)
     assert chosen.oob_error_ == min(errors.values()) < errors["gaussian of l2"]
     assert prints(chosen) == prints(model)
@@ -490,7 +492,7 @@ def test_auto_takes_the_kernel_of_least_out_of_bag_error_and_says_why():
 
 
 def test_auto_leaves_out_warping_that_would_take_long(monkeypatch):
-    monkeypatch.setattr("weald.kernel_choice.MOST_STEPS", 10)
+    monkeypatch.setattr("weald.estimators.kernel.choice.MOST_STEPS", 10)
     model = weald.KernelForestClassifier(**FEW, kernel="auto").fit(X, y)
     assert len(model.choice_.tried) == 5
     assert "not tried: gaussian of dtw" in str(model.choice_)

@@ -6,13 +6,15 @@ import math
 import numpy as np
 import pytest
 
-from weald import _core, kernels
-from weald.engines import comparing
-from weald.engines.comparing import KernelRule, Samples
-from weald.engines.door import ReferenceEngine, open_engine
+from weald import _core
+from weald.engines.choose import open_engine
 from weald.engines.native import NativeEngine
+from weald.engines.reference import kernels as definition
+from weald.engines.reference.engine import ReferenceEngine
+from weald.engines.reference.kernels import KernelRule, Samples
 from weald.errors import DataError
-from weald.samples import Curves, Things, Vectors
+from weald.estimators.kernel import kernels
+from weald.estimators.kernel.samples import Curves, Things, Vectors
 
 RULES = [
     KernelRule("product", "plain"),
@@ -42,7 +44,7 @@ def test_instruction_sets_and_threads_give_the_bits_of_the_definition(rule, simd
         pytest.skip("not on this processor")
     engine = NativeEngine(_core.load(simd))
     samples, prototypes = rows_of(37, 13), rows_of(7, 13, seed=1)
-    expected = comparing.kernel_columns(samples, prototypes, rule)
+    expected = definition.kernel_columns(samples, prototypes, rule)
     for n_threads in (1, 3):
         assert np.array_equal(engine.kernel_columns(samples, prototypes, rule, n_threads), expected)
 
@@ -51,7 +53,7 @@ def test_instruction_sets_and_threads_give_the_bits_of_the_definition(rule, simd
 @pytest.mark.parametrize("band", [0.0, 0.3, 1.0])
 def test_curves_of_unequal_lengths_are_warped_alike(band):
     rule, samples, prototypes = KernelRule("warping", "plain", band=band), ragged(40), ragged(9, seed=1)
-    expected = comparing.kernel_columns(samples, prototypes, rule)
+    expected = definition.kernel_columns(samples, prototypes, rule)
     assert np.array_equal(NativeEngine().kernel_columns(samples, prototypes, rule, 2), expected)
     assert np.isfinite(expected).all()
 
@@ -79,7 +81,7 @@ def cheapest_path(x, y, width):
 def test_warping_finds_the_cheapest_of_all_paths_inside_the_band(n, m, band, width):
     rng = np.random.default_rng(n + m)
     x, y = rng.normal(size=n), rng.normal(size=m)
-    found = comparing.kernel_columns(
+    found = definition.kernel_columns(
         Curves((x,)).packed(), Curves((y,)).packed(), KernelRule("warping", "plain", band=band)
     )
     assert found[0, 0] == pytest.approx(cheapest_path(x, y, width))
@@ -94,14 +96,14 @@ def test_kernels_are_what_their_formulas_say():
         "gaussian": np.exp(-0.07 * apart),
     }
     for rule in RULES[1], RULES[2], RULES[4]:
-        values = comparing.kernel_columns(Samples.of_rows(A), Samples.of_rows(B), rule).T
+        values = definition.kernel_columns(Samples.of_rows(A), Samples.of_rows(B), rule).T
         np.testing.assert_allclose(values, expected[rule.shape], rtol=1e-12, atol=1e-15)
 
 
 def test_exp_is_exp():
     x = np.concatenate([np.linspace(-699, 0, 5001), -np.logspace(-300, 0, 50)])
-    np.testing.assert_allclose(comparing.exp_of(x), np.exp(x), rtol=5e-16)
-    assert comparing.exp_of(np.array([-701.0, -np.inf])).tolist() == [0, 0]
+    np.testing.assert_allclose(definition.exp_of(x), np.exp(x), rtol=5e-16)
+    assert definition.exp_of(np.array([-701.0, -np.inf])).tolist() == [0, 0]
 
 
 def test_distances_of_curves_are_what_they_are_called():
@@ -110,7 +112,7 @@ def test_distances_of_curves_are_what_they_are_called():
 
     def squared(distance):
         rows = Samples.of_rows(kernels.transform(X, distance))
-        return comparing.kernel_columns(rows, rows, plain)
+        return definition.kernel_columns(rows, rows, plain)
 
     steps = np.diff(X, axis=1)
     np.testing.assert_allclose(squared("derivative"), ((steps[:, None] - steps[None]) ** 2).sum(axis=2))

@@ -11,8 +11,8 @@ import pytest
 from scipy import sparse
 
 import weald
+from weald.data.mmap_checks import piece_of
 from weald.errors import WealdError
-from weald.mapped import piece_of
 
 pytestmark = pytest.mark.sanitize
 

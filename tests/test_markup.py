@@ -2,7 +2,7 @@
 
 import pytest
 
-from weald.markup import Markup, join, legible, tag
+from weald.forest.describe.markup import Markup, join, legible, tag
 
 HOSTILE = [
     "<script>alert(1)</script>",

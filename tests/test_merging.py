@@ -108,8 +108,8 @@ def test_forests_of_other_seeds_and_bags_are_estimated_together(engine):
 
 
 def bags_of(model):
-    from weald.engines.door import open_engine
-    from weald.table import read_table
+    from weald.data.table import read_table
+    from weald.engines.choose import open_engine
 
     reading = read_table(weald.DecisionTreeClassifier(), X, Y, None, classify=True)
     engine = open_engine(model.engine)

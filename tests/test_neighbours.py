@@ -210,7 +210,7 @@ def test_engines_see_the_same_neighbours(kind):
 
 def test_a_result_that_no_memory_could_hold_is_refused(classes, monkeypatch):
     forest, neighbours = classes
-    monkeypatch.setattr("weald.neighbours.MOST_ENTRIES", 500)
+    monkeypatch.setattr("weald.inspection.neighbors.MOST_ENTRIES", 500)
     with pytest.raises(weald.DataError, match=r"more than [\d,]+ entries.*Give k"):
         forest.proximity(X)
     with pytest.raises(weald.DataError, match="Give k"):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from weald.targets import number_labels
+from weald.data.targets import number_labels
 
 EDGES = {
     "bool": [False, True],

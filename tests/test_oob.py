@@ -19,11 +19,11 @@ from sklearn.metrics import (
 )
 
 import weald
-from weald.engines.door import open_engine
+from weald.data.table import read_table
+from weald.engines.choose import open_engine
+from weald.engines.params import count_bins
 from weald.errors import DataError, ParameterError
-from weald.judging import wilson
-from weald.params import count_bins
-from weald.table import read_table
+from weald.estimators.metrics import wilson
 
 X, Y = load_iris(return_X_y=True)
 X, Y = X[::2], Y[::2]

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import weald
-from weald import criteria, params
-from weald.engines import reference
+from weald.data.table import Table
+from weald.engines import criteria, params
+from weald.engines.params import Growth, draw_seed, resolve
+from weald.engines.reference import definition
 from weald.errors import ParameterError
-from weald.params import Growth, draw_seed, resolve
-from weald.table import Table
 
 FOREST = weald.RandomForestClassifier().get_params()
 TREE = weald.DecisionTreeRegressor().get_params()
@@ -41,7 +41,7 @@ def grown(n_rows=100, n_features=12, size=None, classes=("a", "b"), base=FOREST,
 
 def test_the_growth_of_the_front_is_that_of_the_definition():
     names = [field.name for field in dataclasses.fields(Growth)]
-    assert names == [field.name for field in dataclasses.fields(reference.Growth)]
+    assert names == [field.name for field in dataclasses.fields(definition.Growth)]
 
 
 @pytest.mark.parametrize(
@@ -244,7 +244,7 @@ def test_the_names_of_criteria_come_from_one_list():
 
 
 def test_each_criterion_is_in_the_definition():
-    assert set(criteria.tasks()) <= set(reference.CRITERIA)
+    assert set(criteria.tasks()) <= set(definition.CRITERIA)
     assert set(criteria.tasks().values()) == {criteria.CLASSIFICATION, criteria.REGRESSION}
 
 

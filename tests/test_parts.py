@@ -7,10 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import weald
-from weald import DataError, coded_parts, cutting, parts
+from weald import DataError
+from weald.codes import bins, coded_partitions, partitioned_table
+from weald.data.table import read_table
 from weald.engines.native import NativeEngine
-from weald.estimator import unfitted_copy
-from weald.table import read_table
+from weald.estimators.base import unfitted_copy
 
 COLUMNS = ["number", "label", "rank", "flag"]
 
@@ -30,29 +31,31 @@ def frame(n_rows, seed=0):
 
 
 def code_in_parts(model, given, max_bins, n_blocks=2, n_together=1):
-    labels = parts.settle_labels([parts.read_labels(model, part) for part in given])
+    labels = partitioned_table.settle_labels([partitioned_table.read_labels(model, part) for part in given])
     there = [part for part in given if not part.is_empty()]
-    tables = [parts.read_parts(model, there[i : i + n_together], labels) for i in range(0, len(there), n_together)]
-    for times in (1, 16, cutting.NO_LIMIT):
-        limit = cutting.limit_hashes(labels, times)
-        surveyed = [cutting.survey_part(t, labels, max_bins, limit) for t in tables]
-        highest = cutting.settle_survey(surveyed, labels, max_bins, limit)
+    tables = [
+        partitioned_table.read_parts(model, there[i : i + n_together], labels) for i in range(0, len(there), n_together)
+    ]
+    for times in (1, 16, bins.NO_LIMIT):
+        limit = bins.limit_hashes(labels, times)
+        surveyed = [bins.survey_part(t, labels, max_bins, limit) for t in tables]
+        highest = bins.settle_survey(surveyed, labels, max_bins, limit)
         if highest is not None:
             break
     columns = []
-    if max_bins or not cutting.is_sampled(labels, 1):
-        sampled = [cutting.sample_values(t, labels, highest) for t in tables]
+    if max_bins or not bins.is_sampled(labels, 1):
+        sampled = [bins.sample_values(t, labels, highest) for t in tables]
         blocks = np.array_split(np.arange(labels.n_features), n_blocks)
-        columns = [cutting.cut_columns(sampled, block.tolist(), labels, max_bins) for block in blocks]
-    cuts = cutting.join_cuts(columns, labels)
+        columns = [bins.cut_columns(sampled, block.tolist(), labels, max_bins) for block in blocks]
+    cuts = bins.join_cuts(columns, labels)
     doubtful = cuts.outline().doubtful
     if doubtful:
-        found = [cutting.find_distinct(t, doubtful, max_bins) for t in tables]
-        cuts = cutting.settle_cuts(cuts, cutting.join_distinct(found, max_bins))
-    chunks = [coded_parts.code_part(t, cuts) for t in tables]
-    groups = [coded_parts.find_highs(tables[i::3], chunks[i::3], cuts) for i in range(min(3, len(tables)))]
-    highs = coded_parts.join_highs(groups)
-    return coded_parts.open_table(chunks, cuts, highs, cutting.join_rows(surveyed), labels).ranked, labels
+        found = [bins.find_distinct(t, doubtful, max_bins) for t in tables]
+        cuts = bins.settle_cuts(cuts, bins.join_distinct(found, max_bins))
+    chunks = [coded_partitions.code_part(t, cuts) for t in tables]
+    groups = [coded_partitions.find_highs(tables[i::3], chunks[i::3], cuts) for i in range(min(3, len(tables)))]
+    highs = coded_partitions.join_highs(groups)
+    return coded_partitions.open_table(chunks, cuts, highs, bins.join_rows(surveyed), labels).ranked, labels
 
 
 def assert_same_codes(model, X, y, weight, given, max_bins, n_together=1):
@@ -84,7 +87,7 @@ def test_parts_of_any_length_give_the_codes_of_the_whole(ends, max_bins, weights
     table = frame(60)
     rng = np.random.default_rng(1)
     table["w"] = {"none": 1.0, "whole": rng.integers(0, 3, 60), "any": rng.random(60) + 0.01}[weights]
-    given = [parts.Part(t[COLUMNS], t["y"], t["w"]) for t in cut(table, sorted(ends))]
+    given = [partitioned_table.Part(t[COLUMNS], t["y"], t["w"]) for t in cut(table, sorted(ends))]
     model = weald.RandomForestClassifier()
     assert_same_codes(model, table[COLUMNS], table["y"], table["w"], given, max_bins, n_together)
 
@@ -95,7 +98,7 @@ def test_columns_cut_by_a_sample_of_the_rows(weights):
     X, y = rng.normal(size=(300_000, 2)).astype(np.float32), rng.normal(size=300_000)
     weight = {"none": None, "whole": rng.integers(1, 3, len(y)).astype(float), "any": rng.random(len(y)) + 0.1}[weights]
     thirds = np.split(np.arange(len(y)), [90_000, 91_000])
-    given = [parts.Part(X[i], y[i], None if weight is None else weight[i]) for i in thirds]
+    given = [partitioned_table.Part(X[i], y[i], None if weight is None else weight[i]) for i in thirds]
     assert_same_codes(weald.RandomForestRegressor(), X, y, weight, given, 500)
 
 
@@ -108,7 +111,7 @@ def test_a_sample_may_leave_columns_in_doubt(max_bins):
     rare[:3] = np.nan
     X = np.column_stack([few, rare, np.full(n_rows, np.nan), rng.integers(0, 40, n_rows)]).astype(float)
     y = rng.integers(0, 2, n_rows)
-    given = [parts.Part(X[i], y[i]) for i in np.split(np.arange(n_rows), [10, 200_000])]
+    given = [partitioned_table.Part(X[i], y[i]) for i in np.split(np.arange(n_rows), [10, 200_000])]
     assert_same_codes(weald.RandomForestClassifier(), X, y, None, given, max_bins)
 
 
@@ -119,7 +122,8 @@ def test_rows_that_are_all_alike_are_sampled_too(weights):
     X, y = rng.normal(size=(7, 2))[rng.integers(0, 7, n_rows)], np.zeros(n_rows)
     weight = None if weights == "none" else rng.integers(1, 50, n_rows).astype(float)
     given = [
-        parts.Part(X[i], y[i], None if weight is None else weight[i]) for i in np.split(np.arange(n_rows), [100_000])
+        partitioned_table.Part(X[i], y[i], None if weight is None else weight[i])
+        for i in np.split(np.arange(n_rows), [100_000])
     ]
     assert_same_codes(weald.RandomForestRegressor(), X, y, weight, given, 3)
 
@@ -128,23 +132,28 @@ def test_rows_that_are_all_alike_are_sampled_too(weights):
 def test_a_column_without_a_value_in_one_part(n_together):
     table = frame(40)
     table.loc[:19, ["number", "label"]] = None
-    given = [parts.Part(t[COLUMNS], t["y"]) for t in cut(table, [20])]
+    given = [partitioned_table.Part(t[COLUMNS], t["y"]) for t in cut(table, [20])]
     assert_same_codes(weald.RandomForestClassifier(), table[COLUMNS], table["y"], None, given, 0, n_together)
 
 
 def test_parts_that_differ_are_refused():
     one, other = frame(20), frame(20)
     model = weald.RandomForestClassifier()
-    found = [parts.read_labels(model, parts.Part(t[c], t["y"])) for t, c in ((one, COLUMNS), (other, COLUMNS[1:]))]
+    found = [
+        partitioned_table.read_labels(model, partitioned_table.Part(t[c], t["y"]))
+        for t, c in ((one, COLUMNS), (other, COLUMNS[1:]))
+    ]
     with pytest.raises(DataError, match="differ in their columns"):
-        parts.settle_labels(found)
+        partitioned_table.settle_labels(found)
 
 
 def test_no_rows_at_all():
     empty = frame(5).iloc[:0]
     model = weald.RandomForestClassifier()
     with pytest.raises(DataError, match="no rows"):
-        parts.settle_labels([parts.read_labels(model, parts.Part(empty[COLUMNS], empty["y"]))])
+        partitioned_table.settle_labels(
+            [partitioned_table.read_labels(model, partitioned_table.Part(empty[COLUMNS], empty["y"]))]
+        )
 
 
 @pytest.mark.parametrize("n_rows", [(0, 3), (1, 300, 7), (257,), (600, 0), (9000, 4096, 5)])

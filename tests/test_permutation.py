@@ -5,9 +5,9 @@ import pytest
 
 import weald
 from tests.laws.cases import CORES, REFERENCE, make_growth, make_table
-from weald.engines import mixing, reference
-from weald.engines.door import Mixing
-from weald.training import read_again
+from weald.engines.interface import Mixing
+from weald.engines.reference import definition, permutation
+from weald.inspection.training_data import read_again
 
 RNG = np.random.default_rng(5)
 N = 90
@@ -45,7 +45,7 @@ def brute_force(model, y, weight=None, groups=None):
 
         of_tree = []
         for group in groups:
-            sources = mixing.shuffle_rows([0] * len(rows), seed, number, min(group), 0)
+            sources = permutation.shuffle_rows([0] * len(rows), seed, number, min(group), 0)
             mixed = X[rows]
             mixed[:, group] = X[rows][sources][:, group]
             increase = loss(mixed).astype(float) - loss(X[rows])
@@ -86,14 +86,14 @@ def test_the_order_of_rows_does_not_matter(fitted):
 
 def test_a_shuffle_is_a_permutation_inside_each_cell():
     cells = RNG.integers(0, 4, 50).tolist()
-    sources = mixing.shuffle_rows(cells, seed=1, tree=2, group_id=3, repeat=0)
+    sources = permutation.shuffle_rows(cells, seed=1, tree=2, group_id=3, repeat=0)
     assert sorted(sources) == list(range(50))
     assert [cells[s] for s in sources] == cells
-    assert sources != mixing.shuffle_rows(cells, seed=1, tree=2, group_id=3, repeat=1)
+    assert sources != permutation.shuffle_rows(cells, seed=1, tree=2, group_id=3, repeat=1)
 
 
 def test_its_draws_meet_no_others():
-    assert mixing.PURPOSE_MIX not in {reference.PURPOSE_BAG, reference.PURPOSE_FEATURES}
+    assert permutation.PURPOSE_MIX not in {definition.PURPOSE_BAG, definition.PURPOSE_FEATURES}
 
 
 # ---------------------------------------------------------------------------------------------------- engines agree
@@ -128,7 +128,7 @@ def mix_with(engine, table, criterion, groups, cells, n_threads=1):
 @pytest.mark.sanitize
 @pytest.mark.parametrize("n_rows", [1, 2, 31, 100])
 def test_shuffles_are_those_of_the_definition(n_rows):
-    expected = mixing.shuffle_rows([0] * n_rows, 2**63 + 5, 7, 2**32 - 1, 3)
+    expected = permutation.shuffle_rows([0] * n_rows, 2**63 + 5, 7, 2**32 - 1, 3)
     for engine in (*CORES.values(), REFERENCE):
         assert engine.shuffle(n_rows, 2**63 + 5, 7, 2**32 - 1, 3).tolist() == expected
 

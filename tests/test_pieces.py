@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import weald
-from weald import params
-from weald.engines.door import ReferenceEngine
+from weald.dask.joining import Trees
+from weald.dask.tree_pieces import Piece, make_tree
+from weald.engines import params
 from weald.engines.native import NativeEngine
-from weald.joining import Trees
-from weald.pieces import Piece, make_tree
+from weald.engines.reference.engine import ReferenceEngine
 
 N_ROWS = 3000
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from weald.portions import (
+from weald.dask.work_split import (
     RANKED,
     bytes_on_a_worker,
     count_pieces,
@@ -137,7 +137,7 @@ CODE = """
 import sys
 import numpy as np
 from weald.engines.native import NativeEngine
-from weald.table import Table
+from weald.data.table import Table
 
 def resident():
     return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmRSS")) << 10
@@ -165,7 +165,7 @@ import sys
 import numpy as np
 import weald
 from weald.engines.native import NativeEngine
-from weald.joining import Trees
+from weald.dask.joining import Trees
 
 def peak(name):
     return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith(name)) << 10

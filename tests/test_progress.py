@@ -5,7 +5,7 @@ import io
 import pytest
 
 import weald
-from weald.progress import Progress, watch_fit
+from weald.engines.progress import Progress, watch_fit
 
 
 class Terminal(io.StringIO):

@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeRegressor as SklearnRegressor
 
 import weald
 from tests.laws.cases import CRITERIA, is_of_classes, make_table
-from weald import prune
+from weald.forest import pruning
 
 each = pytest.mark.parametrize("criterion", CRITERIA)
 X, Y = load_iris(return_X_y=True)
@@ -69,7 +69,7 @@ def splits_of(model, pruned):
 def test_a_pruned_tree_is_the_smallest_subtree_of_least_cost(criterion, seed):
     model, _ = grow(criterion, n_rows=40, seed=seed, max_leaf_nodes=9)
     unit = -2 * model.forest_.target_exponent
-    strengths = np.unique(np.ldexp(prune.link_strengths(model.forest_), -unit))
+    strengths = np.unique(np.ldexp(pruning.link_strengths(model.forest_), -unit))
     between = [Fraction(a) / 2 + Fraction(b) / 2 for a, b in itertools.pairwise(strengths[np.isfinite(strengths)])]
     for alpha in [Fraction(0), *between, Fraction(float(strengths[-1])) * 2]:
         pruned = model.prune(float(np.ldexp(float(alpha), unit)))
@@ -108,7 +108,7 @@ class Shape:
 @settings(max_examples=150, deadline=None)
 @given(random_trees())
 def test_of_any_tree_the_strengths_say_which_splits_are_worth_their_leaves(arrays):
-    strengths = prune._strengths_of_tree(*arrays)
+    strengths = pruning._strengths_of_tree(*arrays)
     shape = Shape(*arrays)
     found = sorted({float(s) for s in strengths if np.isfinite(s)})
     between = [Fraction(a) / 2 + Fraction(b) / 2 for a, b in itertools.pairwise(found)]

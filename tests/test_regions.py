@@ -5,7 +5,7 @@ import pytest
 
 import weald
 from tests.laws.cases import CRITERIA, is_of_classes, make_table
-from weald.regions import Interval
+from weald.forest.describe.regions import Interval
 
 each = pytest.mark.parametrize("criterion", CRITERIA)
 

@@ -7,10 +7,10 @@ from sklearn.ensemble import AdaBoostClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import weald
-from weald import resampling
-from weald.engines.door import open_engine
+from weald.engines.choose import open_engine
+from weald.engines.params import resolve
 from weald.errors import DataError, ParameterError
-from weald.params import resolve
+from weald.estimators import resampling
 
 X, Y = load_iris(return_X_y=True)
 X, Y = X[::2], Y[::2]

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import weald
-from weald import result_frame
+from weald.data import result_frame
 
 COLUMNS = {"name": ["a", None], "number": np.array([1, 2]), "shares": np.array([[0.5, 0.5], [1.0, 0.0]])}
 

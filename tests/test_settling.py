@@ -5,8 +5,8 @@ import pytest
 from sklearn.datasets import load_diabetes, load_iris, make_friedman1
 
 import weald
-from weald import settling
 from weald.errors import ParameterError
+from weald.estimators import early_stopping
 
 X, Y = load_iris(return_X_y=True)
 XR, YR = load_diabetes(return_X_y=True)
@@ -64,14 +64,14 @@ def test_a_warm_start_goes_on_until_it_has_settled():
 
 def test_a_falling_error_has_not_settled():
     errors = 0.2 + 1 / np.arange(1.0, 129)
-    assert not settling.has_settled(errors, 1000, classify=False)
-    assert settling.has_settled(np.full(64, 0.2), 1000, classify=False)
-    assert not settling.has_settled(np.r_[np.full(40, np.nan), np.full(24, 0.2)], 1000, classify=False)
+    assert not early_stopping.has_settled(errors, 1000, classify=False)
+    assert early_stopping.has_settled(np.full(64, 0.2), 1000, classify=False)
+    assert not early_stopping.has_settled(np.r_[np.full(40, np.nan), np.full(24, 0.2)], 1000, classify=False)
     flickering = 0.2 + 0.05 * (np.arange(64) % 2)
-    assert settling.has_settled(flickering, 1000, classify=False)
+    assert early_stopping.has_settled(flickering, 1000, classify=False)
     step = np.repeat([0.205, 0.202], [48, 16])
-    assert settling.has_settled(step, 1000, classify=True)
-    assert not settling.has_settled(step, 1000, classify=False)
+    assert early_stopping.has_settled(step, 1000, classify=True)
+    assert not early_stopping.has_settled(step, 1000, classify=False)
 
 
 def test_without_bags_there_is_no_error_to_watch():

@@ -12,8 +12,8 @@ from sklearn.datasets import load_diabetes, load_iris
 import weald
 from tests.laws.cases import CRITERIA, ENGINES, REFERENCE, cases
 from weald.errors import DataError, ParameterError
-from weald.model import CATEGORICAL
-from weald.shrinking import compact_forest
+from weald.forest.compaction import compact_forest
+from weald.forest.forest import CATEGORICAL
 
 
 def spoken(forest, node, root):

@@ -6,8 +6,8 @@ from sklearn.datasets import load_diabetes, load_iris
 from sklearn.exceptions import NotFittedError
 
 import weald
-from weald.sketch import sketch_tree
-from weald.words import say_number
+from weald.forest.describe.conditions import say_number
+from weald.forest.describe.summary import sketch_tree
 
 IRIS = load_iris(as_frame=True)
 

@@ -10,9 +10,9 @@ from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 
 import weald
+from weald.data.table import read_features, read_table
+from weald.data.targets import MAX_CLASSES
 from weald.errors import DataError, DataTypeError
-from weald.table import read_features, read_table
-from weald.targets import MAX_CLASSES
 
 X = np.array([[1.0, 5.0], [2.0, 6.0], [3.0, np.nan], [4.0, -np.inf]])
 Y = np.array([0, 1, 0, 1])

@@ -6,8 +6,8 @@ from joblib import Parallel, delayed, parallel_config
 
 import weald
 from tests import scripts
+from weald.engines.threads import count_threads
 from weald.errors import ParameterError
-from weald.threads import count_threads
 
 CORES = joblib.cpu_count()
 
@@ -58,8 +58,10 @@ def test_the_share_is_what_joblib_says(monkeypatch):
     class Worker:
         name = "LokyProcess-1"
 
-    monkeypatch.setattr("weald.threads.multiprocessing.current_process", Worker)
-    monkeypatch.setattr("weald.threads.get_active_backend", lambda: (type("Nested", (), {"nesting_level": 1}), None))
+    monkeypatch.setattr("weald.engines.threads.multiprocessing.current_process", Worker)
+    monkeypatch.setattr(
+        "weald.engines.threads.get_active_backend", lambda: (type("Nested", (), {"nesting_level": 1}), None)
+    )
     assert count_threads(None) == 4
     monkeypatch.setenv("OMP_NUM_THREADS", "64")
     assert count_threads(None) == 8
@@ -79,7 +81,7 @@ def test_cores_are_counted_once_a_second(monkeypatch):
     asked = []
     monkeypatch.setattr(joblib, "cpu_count", lambda: asked.append(1) or 8)
     for now, expected in [(1.0, 1), (1.9, 1), (2.1, 2)]:
-        monkeypatch.setattr("weald.threads.time.monotonic", lambda now=now: now)
+        monkeypatch.setattr("weald.engines.threads.time.monotonic", lambda now=now: now)
         assert count_threads(-1) == 8
         assert len(asked) == expected
 

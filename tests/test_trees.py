@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier as SklearnClassifier
 from sklearn.tree import DecisionTreeRegressor as SklearnRegressor
 
 import weald
-from weald import criteria
+from weald.engines import criteria
 
 X, Y = load_iris(return_X_y=True)
 XR, YR = (part[:80] for part in load_diabetes(return_X_y=True))

@@ -10,7 +10,7 @@ from sklearn.metrics import mean_absolute_error
 
 import weald
 from weald.errors import DataError, ParameterError
-from weald.tuning import suggest_grid
+from weald.inspection.tuning import suggest_grid
 
 X, Y = load_iris(return_X_y=True)
 XR, YR = (part[:150] for part in load_diabetes(return_X_y=True))

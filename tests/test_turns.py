@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
-from weald import turns
-from weald.turns import Turns
+from weald.dask import task_queue
+from weald.dask.task_queue import Turns
 
 
 class Task:
@@ -103,7 +103,7 @@ def test_where_nobody_is_there_all_is_handed_in():
 
 
 def test_workers_that_come_later_take_part_and_those_that_go_do_not(monkeypatch):
-    monkeypatch.setattr(turns, "LOOK_EVERY", 0.0)
+    monkeypatch.setattr(task_queue, "LOOK_EVERY", 0.0)
     given = []
     tasks = Turns(["a"], [lambda seat: given.append(Task(seat)) or given[-1]] * 30, fail)
     tasks.begin()

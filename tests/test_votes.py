@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import weald
-from weald import votes
+from weald.forest import votes
 
 LARGEST = np.finfo(np.float64).max
 X = np.arange(12.0)[:, None]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import weald
-from weald.words import Names, questions, say_number
+from weald.forest.describe.conditions import Names, questions, say_number
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ import numpy as np
 import numpy.typing as npt
 
 import weald
-from weald.model import Forest
+from weald.estimators.trees import Tree
+from weald.forest.forest import Forest
 from weald.plot import BoundaryDisplay, TreeDisplay
-from weald.trees import Tree
 
 
 def accuracy(y_true: npt.NDArray[np.generic], y_pred: npt.NDArray[np.generic]) -> float:

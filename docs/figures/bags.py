@@ -4,7 +4,7 @@ from drawing import BARK, FAINT, INK, SHADES, blank, cell, note, save, title
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from weald.engines import reference
+from weald.engines.reference import definition
 
 WEIGHTS = (1, 3, 1, 2, 1, 2)
 SEED, TREE = 5, 0
@@ -13,7 +13,7 @@ WIDTH = 7.2
 
 def place_of(j: int, total: int) -> int:
     """Find the place of a draw on the line."""
-    return reference.below(reference.draw(SEED, j // 2, TREE, reference.PURPOSE_BAG, j % 2), total)
+    return definition.below(definition.draw(SEED, j // 2, TREE, definition.PURPOSE_BAG, j % 2), total)
 
 
 def draw() -> Figure:

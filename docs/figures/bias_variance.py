@@ -5,7 +5,7 @@ from drawing import BARK, FAINT, INK, LEAF, LINE, save
 from matplotlib.figure import Figure
 
 import weald
-from weald.repeating import fit_repeatedly
+from weald.inspection.resample import fit_repeatedly
 
 N_ROWS, N_SAMPLES = 60, 10
 GRID = np.linspace(0, 1, 300)[:, None]

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from sklearn.datasets import load_breast_cancer
 
-from weald.engines.reference import Tally, gini
+from weald.engines.reference.definition import Tally, gini
 
 FEATURE = "mean concave points"
 CODES_PER_BIN = 16

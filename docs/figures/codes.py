@@ -3,7 +3,7 @@
 from drawing import FAINT, LEAF, SHADES, arrow, blank, cell, note, save, title
 from matplotlib.figure import Figure
 
-from weald.engines.reference import code_column, place_threshold
+from weald.engines.reference.definition import code_column, place_threshold
 
 VALUES = [61.5, 48.0, 61.5, float("nan"), 70.25, 48.0, 55.0]
 

@@ -3,7 +3,7 @@
 from drawing import FAINT, SHADES, arrow, blank, cell, note, save, title
 from matplotlib.figure import Figure
 
-from weald.engines.reference import code_table, hash_row
+from weald.engines.reference.definition import code_table, hash_row
 
 ROWS = [(5.1, 0.2, 0), (6.7, 1.4, 1), (5.9, 2.1, 2), (6.7, 1.5, 1), (4.8, 0.2, 0)]  # two features and a class
 ORDERS = ([0, 1, 2, 3, 4], [3, 0, 4, 2, 1])

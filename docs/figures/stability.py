@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from sklearn.datasets import make_moons
 
 import weald
-from weald.repeating import fit_repeatedly
+from weald.inspection.resample import fit_repeatedly
 
 N_SAMPLES, SIDE = 15, 90
 

@@ -25,10 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what type checkers read; the same names and homes as below
     from weald import impurity as impurity
-    from weald.comparing import stability
-    from weald.compiling import open_compiled
-    from weald.decomposing import bias_variance
-    from weald.diversity import strength
+    from weald.engines.compiled import open_compiled
     from weald.errors import (
         ClusterError,
         DataError,
@@ -38,19 +35,27 @@ if TYPE_CHECKING:  # what type checkers read; the same names and homes as below
         ParameterError,
         WealdError,
     )
-    from weald.export.json_text import from_json
-    from weald.export.sklearn_trees import from_sklearn
-    from weald.extra_trees import ExtraTreeClassifier, ExtraTreeRegressor, ExtraTreesClassifier, ExtraTreesRegressor
-    from weald.filing.files import load
-    from weald.forests import RandomForestClassifier, RandomForestRegressor
-    from weald.html_tree import export_html
-    from weald.importances import importance
-    from weald.kernel_forests import KernelForestClassifier, KernelForestRegressor
-    from weald.merging import merge
+    from weald.estimators.extra_trees import (
+        ExtraTreeClassifier,
+        ExtraTreeRegressor,
+        ExtraTreesClassifier,
+        ExtraTreesRegressor,
+    )
+    from weald.estimators.forests import RandomForestClassifier, RandomForestRegressor
+    from weald.estimators.kernel.forests import KernelForestClassifier, KernelForestRegressor
+    from weald.estimators.merging import merge
+    from weald.estimators.trees import DecisionTreeClassifier, DecisionTreeRegressor
+    from weald.inspection.bias_variance import bias_variance
+    from weald.inspection.importance import importance
+    from weald.inspection.selection import select_features
+    from weald.inspection.stability import stability
+    from weald.inspection.strength import strength
+    from weald.inspection.tuning import tune
+    from weald.io.export.sklearn_trees import from_sklearn
+    from weald.io.files import load
+    from weald.io.json_text import from_json
     from weald.reports import report
-    from weald.selection import select_features
-    from weald.trees import DecisionTreeClassifier, DecisionTreeRegressor
-    from weald.tuning import tune
+    from weald.reports.tree_page import export_html
 
 
 def _refuse_subinterpreters() -> None:
@@ -71,34 +76,37 @@ _HOMES = {
     "ClusterError": "errors",
     "DataError": "errors",
     "DataTypeError": "errors",
-    "DecisionTreeClassifier": "trees",
-    "DecisionTreeRegressor": "trees",
+    "DecisionTreeClassifier": "estimators.trees",
+    "DecisionTreeRegressor": "estimators.trees",
     "ExportError": "errors",
-    "ExtraTreeClassifier": "extra_trees",
-    "ExtraTreeRegressor": "extra_trees",
-    "ExtraTreesClassifier": "extra_trees",
-    "ExtraTreesRegressor": "extra_trees",
+    "ExtraTreeClassifier": "estimators.extra_trees",
+    "ExtraTreeRegressor": "estimators.extra_trees",
+    "ExtraTreesClassifier": "estimators.extra_trees",
+    "ExtraTreesRegressor": "estimators.extra_trees",
     "FormatError": "errors",
-    "KernelForestClassifier": "kernel_forests",
-    "KernelForestRegressor": "kernel_forests",
+    "KernelForestClassifier": "estimators.kernel.forests",
+    "KernelForestRegressor": "estimators.kernel.forests",
     "ParameterError": "errors",
-    "RandomForestClassifier": "forests",
-    "RandomForestRegressor": "forests",
+    "RandomForestClassifier": "estimators.forests",
+    "RandomForestRegressor": "estimators.forests",
     "WealdError": "errors",
-    "bias_variance": "decomposing",
-    "export_html": "html_tree",
-    "from_json": "export.json_text",
-    "from_sklearn": "export.sklearn_trees",
-    "importance": "importances",
-    "load": "filing.files",
-    "merge": "merging",
-    "open_compiled": "compiling",
+    "bias_variance": "inspection.bias_variance",
+    "export_html": "reports.tree_page",
+    "from_json": "io.json_text",
+    "from_sklearn": "io.export.sklearn_trees",
+    "importance": "inspection.importance",
+    "load": "io.files",
+    "merge": "estimators.merging",
+    "open_compiled": "engines.compiled",
     "report": "reports",
-    "select_features": "selection",
-    "stability": "comparing",
-    "strength": "diversity",
-    "tune": "tuning",
+    "select_features": "inspection.selection",
+    "stability": "inspection.stability",
+    "strength": "inspection.strength",
+    "tune": "inspection.tuning",
 }
+
+# Public modules; all others are internal.
+_MODULES = ("codes", "dask", "errors", "impurity", "plot")
 
 __all__ = [
     "ClusterError",
@@ -136,20 +144,20 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name, or a file of the package, when it is first asked for."""
+    """Import a public name, or a public module, when it is first asked for."""
     if name == "__version__":
         from importlib.metadata import version
 
         value: Any = version("weald")
     elif name in _HOMES:
         value = getattr(import_module(f"weald.{_HOMES[name]}"), name)
-    elif not name.startswith("__") and find_spec(f"weald.{name}") is not None:
+    elif name in _MODULES:
         return import_module(f"weald.{name}")
     else:
-        raise AttributeError(f"weald has no {name!r}. It has {', '.join(__all__)}.")
+        raise AttributeError(f"weald has no {name!r}. It has {', '.join(__dir__())}.")
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*__all__, *_MODULES})

@@ -4,8 +4,8 @@
     squared_error                       of numbers
     gain                                what a cut of a set in two gains
 
-Trees are grown from exact integers (`weald.engines.reference`, `weald.criteria`); these functions take any numbers, and
-are for those who want to follow a tree with pencil and paper.
+Trees are grown from exact integers (`weald.engines.reference.definition`, `weald.engines.criteria`); these functions
+take any numbers, and are for those who want to follow a tree with pencil and paper.
 """
 
 from collections.abc import Callable
@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from weald.data.types import FloatArray
 from weald.errors import DataError
-from weald.model import FloatArray
 
 Impurity = Callable[..., float | FloatArray]
 

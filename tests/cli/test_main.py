@@ -66,7 +66,7 @@ def test_without_a_command_there_is_help(capsys):
 def test_help_needs_nothing_heavy():
     code = (
         "import sys; from weald.cli.main import run; run(['--help']); "
-        "heavy = ('numpy', 'sklearn', 'pyarrow', 'rich', 'pydantic', 'importlib.metadata', 'weald.forests'); "
+        "heavy = ('numpy', 'sklearn', 'pyarrow', 'rich', 'pydantic', 'importlib.metadata', 'weald.estimators'); "
         "sys.exit(' '.join(name for name in heavy if name in sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -10,7 +10,7 @@ import weald
 from weald.cli.columns import choose
 from weald.cli.failures import UserError
 from weald.cli.main import run
-from weald.progress import listening
+from weald.engines.progress import listening
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.laws.cases import CORES, REFERENCE, make_growth, make_table
-from weald.model import Origin
+from weald.forest.forest import Origin
 
 pytestmark = pytest.mark.sanitize
 

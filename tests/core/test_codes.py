@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from tests.laws.cases import CORES, REFERENCE, codes_of, make_table, positions_of
-from weald.table import Table
+from weald.data.table import Table
 
 pytestmark = pytest.mark.sanitize
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from weald import _core
-from weald.engines import reference
+from weald.engines.reference import definition
 
 pytestmark = pytest.mark.sanitize
 
@@ -24,5 +24,5 @@ def test_features_are_drawn_as_in_the_definition(simd, n_features, weighted):
             number=number,
         )
         drawn = core.draw_features(seed, node, number, n_features, weights)
-        assert drawn == list(reference.draw_features(tree, node))
+        assert drawn == list(definition.draw_features(tree, node))
         assert sorted(drawn) == list(range(n_features))

@@ -3,7 +3,7 @@
 import pytest
 
 from weald import _core
-from weald.engines import reference
+from weald.engines.reference import definition
 
 # Known answers of Random123 (its file kat_vectors, philox4x32 10): counter, key, expected words.
 KNOWN_ANSWERS = {
@@ -80,10 +80,10 @@ def test_a_block_of_ids_is_the_draws_one_by_one(core, first_id):
 @pytest.mark.parametrize("i", [0, 1, 2, 17])
 def test_draws_are_those_of_the_definition(core, seed, address, i):
     for tree in (0, 5, 2**32 - 1):
-        for purpose in (reference.PURPOSE_BAG, reference.PURPOSE_FEATURES):
-            assert core.draw(seed, address, tree, purpose, i) == reference.draw(seed, address, tree, purpose, i)
+        for purpose in (definition.PURPOSE_BAG, definition.PURPOSE_FEATURES):
+            assert core.draw(seed, address, tree, purpose, i) == definition.draw(seed, address, tree, purpose, i)
 
 
 def test_words_are_mixed_as_in_the_definition(core):
-    words = [0, 1, 2**63, 2**64 - 1, *(reference.draw(1, 2, 3, 4, i) for i in range(50))]
-    assert [core.mix64(word) for word in words] == [reference.mix64(word) for word in words]
+    words = [0, 1, 2**63, 2**64 - 1, *(definition.draw(1, 2, 3, 4, i) for i in range(50))]
+    assert [core.mix64(word) for word in words] == [definition.mix64(word) for word in words]

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from tests.laws.cases import CORES, REFERENCE
-from weald.engines.door import Sharing
+from weald.engines.interface import Sharing
 from weald.engines.native import NativeEngine
 
 RNG = np.random.default_rng(3)

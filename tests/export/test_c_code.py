@@ -10,8 +10,8 @@ import pytest
 
 import weald
 from tests.export.models import MODELS, fitted, make_frame
-from weald.export import c_code
-from weald.export.parity import answer, rows_to_compare
+from weald.io.export import c_code
+from weald.io.export.parity import answer, rows_to_compare
 
 pytestmark = pytest.mark.skipif(not shutil.which("cc"), reason="there is no C compiler")
 

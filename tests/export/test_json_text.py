@@ -8,7 +8,7 @@ import pytest
 
 import weald
 from tests.export.models import MODELS, fitted, make_frame, make_table
-from weald.export.parity import answer, rows_to_compare
+from weald.io.export.parity import answer, rows_to_compare
 
 
 @pytest.mark.parametrize("name", MODELS)

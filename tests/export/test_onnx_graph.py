@@ -12,7 +12,7 @@ from onnx.reference import ReferenceEvaluator
 
 import weald
 from tests.export.models import MODELS, fitted, make_frame, make_table
-from weald.export.parity import answer, rows_to_compare
+from weald.io.export.parity import answer, rows_to_compare
 
 
 def open_session(export, n_threads=1):

@@ -7,8 +7,8 @@ import pytest
 
 import weald
 from tests.export.models import MODELS, fitted
-from weald.engines.door import open_engine
-from weald.export.parity import Parity, compare, edge_rows, n_categories, not_compared
+from weald.engines.choose import open_engine
+from weald.io.export.parity import Parity, compare, edge_rows, n_categories, not_compared
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -7,7 +7,7 @@ from sklearn import ensemble, tree
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 import weald
-from weald.export.sklearn_trees import cut_at, place_in_pre_order
+from weald.io.export.sklearn_trees import cut_at, place_in_pre_order
 
 
 def make_table(n_rows=400, missing=0.1, seed=0):

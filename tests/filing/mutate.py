@@ -21,11 +21,11 @@ import numpy as np
 
 from weald.engines.native import NativeEngine
 from weald.errors import FormatError, WealdError
-from weald.filing import container, files, packing
-from weald.filing.values import Reader
-from weald.filing.zipping import unzip
-from weald.model import Forest
-from weald.targeted import each_target
+from weald.estimators.single_target import each_target
+from weald.forest.forest import Forest
+from weald.io import container, files, packing
+from weald.io.compression import unzip
+from weald.io.values import Reader
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "files"
 EVERY = 8  # of so many wrong files one is used in every way, if it can be; the others walk rows down their trees

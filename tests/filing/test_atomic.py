@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import weald
-from weald.filing import atomic
+from weald.io import atomic
 
 X = np.random.default_rng(0).normal(size=(60, 3))
 FOREST = weald.RandomForestClassifier(3, random_state=0).fit(X, X[:, 0] > 0)

@@ -5,7 +5,7 @@ import pytest
 import safetensors.numpy
 
 from weald.errors import FormatError
-from weald.filing import container
+from weald.io import container
 
 
 def arrays():

@@ -14,8 +14,8 @@ import pytest
 
 import weald
 from tests.filing.cases import forest_of, models, table
-from weald.filing import files
-from weald.filing.packing import pack
+from weald.io import files
+from weald.io.packing import pack
 
 NAMES = list(models())
 

@@ -15,7 +15,7 @@ from tests.filing.cases import models, table
 from tests.filing.mutate import Mutator, sign
 from weald.engines.native import PACKED_SIZES, NativeEngine
 from weald.errors import FormatError
-from weald.filing import container, files
+from weald.io import container, files
 
 N_PROCESSES = 3
 

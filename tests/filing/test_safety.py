@@ -12,7 +12,7 @@ import weald
 from tests.filing.cases import models, table
 from tests.filing.mutate import SIGNATURES, UNSIGNED, Mutator, sign, try_to_use, unsigned
 from weald.errors import FormatError
-from weald.filing import container, files
+from weald.io import container, files
 
 OPTIONS = ({}, {"compress": False}, {"mappable": True})
 
@@ -174,7 +174,7 @@ def test_wide_texts_are_refused():
 
 
 def test_a_tree_deeper_than_allowed_is_refused(monkeypatch):
-    monkeypatch.setattr("weald.filing.packing.MOST_DEPTH", 0)
+    monkeypatch.setattr("weald.io.packing.MOST_DEPTH", 0)
     with pytest.raises(FormatError, match="deeper than 0"):
         files.read(small())
 

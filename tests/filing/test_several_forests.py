@@ -10,8 +10,8 @@ import weald
 from tests.filing.cases import of_targets
 from tests.filing.mutate import UNSIGNED, Mutator, sign, try_to_use, unsigned
 from weald.errors import FormatError, ParameterError
-from weald.filing import container, files
-from weald.targeted import each_target
+from weald.estimators.single_target import each_target
+from weald.io import container, files
 
 NAMES = list(of_targets())
 WAYS = ({}, {"compress": False}, {"mappable": True})

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from weald.filing.values import fits
+from weald.io.values import fits
 
 
 def named(hint):

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from tests.laws.cases import CRITERIA, is_of_classes
-from weald.params import Growth
-from weald.table import Table
+from weald.data.table import Table
+from weald.engines.params import Growth
 
 FILE = Path(__file__).with_name("fingerprints.json")
 

@@ -6,7 +6,7 @@ Do it only when the contract changes, and say so in CHANGELOG.md. New cases are 
 import json
 
 from tests.golden.cases import FILE, fingerprint, make_cases, read_file
-from weald.engines.door import ReferenceEngine
+from weald.engines.reference.engine import ReferenceEngine
 
 
 def main() -> None:

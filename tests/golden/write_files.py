@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from tests.filing.cases import models, of_targets
-from weald.filing.files import FORMAT
-from weald.targeted import each_target
+from weald.estimators.single_target import each_target
+from weald.io.files import FORMAT
 
 FOLDER = Path(__file__).with_name("files") / FORMAT
 

@@ -12,11 +12,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from hypothesis import strategies as st
 
-from weald import _core, criteria
-from weald.engines.door import ReferenceEngine
+from weald import _core
+from weald.data.table import Table
+from weald.engines import criteria
 from weald.engines.native import NativeEngine
-from weald.params import UNLIMITED, Growth
-from weald.table import Table
+from weald.engines.params import UNLIMITED, Growth
+from weald.engines.reference.engine import ReferenceEngine
 
 CRITERIA = tuple(criteria.tasks())
 REFERENCE = ReferenceEngine()

@@ -20,7 +20,7 @@ from tests.laws.cases import (
     make_table,
     outcome,
 )
-from weald.bagging import plan_bags
+from weald.engines.bagging import plan_bags
 
 pytestmark = pytest.mark.sanitize
 

@@ -18,7 +18,7 @@ from tests.laws.cases import (
     make_table,
     outcome,
 )
-from weald.table import Table
+from weald.data.table import Table
 
 FAMILIES = [(c, k) for c in CRITERIA for k in ((2, 3, 12) if is_of_classes(c) else (0,))]
 

@@ -19,7 +19,7 @@ from tests.laws.cases import (
     make_table,
     outcome,
 )
-from weald.table import Table
+from weald.data.table import Table
 
 COLUMNS = ("many", "rounded", "few", "binary", "constant")
 

@@ -21,7 +21,7 @@ from tests.laws.cases import (
     make_growth,
     outcome,
 )
-from weald.table import Table
+from weald.data.table import Table
 
 pytestmark = pytest.mark.sanitize
 

@@ -23,7 +23,7 @@ from tests.laws.cases import (
     make_table,
     take_rows,
 )
-from weald.model import Origin
+from weald.forest.forest import Origin
 
 pytestmark = pytest.mark.sanitize
 

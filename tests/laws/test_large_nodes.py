@@ -24,7 +24,7 @@ from tests.laws.cases import (
     outcome,
     positions_of,
 )
-from weald.table import Table
+from weald.data.table import Table
 
 # Codes that span little, middling, and much, against the rows of a node.
 COLUMNS = ("many", "rounded", "few", "neighbours")

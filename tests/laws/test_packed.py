@@ -11,7 +11,7 @@ from scipy import sparse
 
 from tests.laws.cases import CORES, CRITERIA, NATIVE, REFERENCE, Case, cases, is_of_classes, make_growth, make_table
 from weald.engines import native
-from weald.model import CATEGORICAL
+from weald.forest.forest import CATEGORICAL
 
 pytestmark = pytest.mark.sanitize
 

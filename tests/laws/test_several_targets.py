@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import UNDER_SANITIZERS
 from tests.laws.cases import CORES, CRITERIA, REFERENCE, cases, is_of_classes
-from weald.targets import number_target
+from weald.data.targets import number_target
 
 pytestmark = pytest.mark.sanitize
 

@@ -16,7 +16,7 @@ from tests.laws.cases import (
     make_growth,
     make_table,
 )
-from weald.table import Table
+from weald.data.table import Table
 
 EDGES = (4, 6, 8, 12, 16, 24, 32, 48, 64, 80, 128, 192, 256)
 SIZES = sorted({3} | {size + more for size in EDGES for more in (0, 1)})

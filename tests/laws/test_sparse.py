@@ -8,7 +8,7 @@ from scipy import sparse
 
 import weald
 from tests.laws.cases import CORES, CRITERIA, REFERENCE, Case, is_of_classes, make_growth, make_table
-from weald.table import Table
+from weald.data.table import Table
 
 pytestmark = pytest.mark.sanitize
 

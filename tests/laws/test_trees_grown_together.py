@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import weald
-from weald import params
+from weald.engines import params
 from weald.engines.native import NativeEngine
 
 N_ROWS = 45_000  # enough for subtrees to be given away

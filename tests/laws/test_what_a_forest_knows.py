@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 import weald
-from weald.importances import KINDS
+from weald.inspection.importance import KINDS
 
 RNG = np.random.default_rng(12)
 N = 70

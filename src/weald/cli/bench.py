@@ -26,7 +26,7 @@ def bench(
     """
     import numpy as np
 
-    from weald.threads import count_threads
+    from weald.engines.threads import count_threads
 
     rng = np.random.default_rng(0)
     X = rng.normal(size=(rows, columns))

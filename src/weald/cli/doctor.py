@@ -49,7 +49,7 @@ def examine() -> dict[str, Any]:
 
     import weald
     from weald import _core
-    from weald.threads import count_threads
+    from weald.engines.threads import count_threads
 
     X = np.random.default_rng(0).normal(size=(60, 3))
     y = (X[:, 0] > 0).astype(int)

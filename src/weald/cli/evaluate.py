@@ -11,8 +11,8 @@ OUT_OF_BAG = " 'weald report' with the same file judges it out of bag."
 
 def evaluate(model: ModelFile, data: Data, target: Target, jobs: Jobs = None, json: Json = False) -> None:
     """Judge a model by the rows of a file that it has not seen."""
-    from weald import judging
     from weald.cli.modelling import load_model, quiet_warnings, say_warnings
+    from weald.estimators.metrics import confusion
     from weald.reports.answers import held_out
     from weald.reports.metrics import judge
 
@@ -34,7 +34,7 @@ def evaluate(model: ModelFile, data: Data, target: Target, jobs: Jobs = None, js
     if hasattr(forest, "classes_"):
         n_classes = len(forest.classes_)
         facts["classes"] = forest.classes_.tolist()
-        facts["confusion"] = judging.confusion(answers.truth, answers.winners, n_classes, answers.weight, None)
+        facts["confusion"] = confusion(answers.truth, answers.winners, n_classes, answers.weight, None)
     if json:
         screen.show_json(facts)
         return
@@ -65,7 +65,7 @@ def read_labelled(model: Any, data: Any, target: str) -> tuple[Any, Any, int]:
 def _is_training_data(model: Any, X: Any, y: Any) -> bool:
     """Hold rows against the fingerprint of the training data, which a model remembers."""
     from weald.errors import DataError
-    from weald.training import read_again
+    from weald.inspection.training_data import read_again
 
     if any(origin.resampling != "bagging" for origin in model.forest_.origins):
         return False  # nothing is remembered that could be drawn again

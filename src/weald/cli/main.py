@@ -56,7 +56,7 @@ def _code_of(error: Exception) -> int | None:
 
 
 def _fail(message: str, code: int, arguments: list[str]) -> int:
-    from weald.markup import legible
+    from weald.forest.describe.markup import legible
 
     words = " ".join(legible(line) for line in message.splitlines())
     shown = json.dumps({"error": words, "code": code}) if "--json" in arguments else f"weald: {words}"

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from weald.progress import Growing, listening
+from weald.engines.progress import Growing, listening
 
 
 @contextmanager

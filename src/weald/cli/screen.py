@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from weald.markup import legible
+from weald.forest.describe.markup import legible
 
 WIDTH_OF_A_PIPE = 160
 

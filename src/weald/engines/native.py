@@ -11,13 +11,14 @@ import numpy.typing as npt
 from scipy import sparse
 
 from weald import _core
-from weald.engines import comparing
-from weald.engines.door import Block, Mixing, OutOfBagVotes, Sharing, Watch
+from weald.data.table import Table
+from weald.data.targets import Targets
+from weald.data.types import FloatArray, IntArray
+from weald.engines.interface import Block, Mixing, OutOfBagVotes, Sharing, Watch
+from weald.engines.params import Growth
+from weald.engines.reference import kernels
 from weald.errors import FormatError
-from weald.model import FloatArray, Forest, IntArray, Origin
-from weald.params import Growth
-from weald.table import Table
-from weald.targets import Targets
+from weald.forest.forest import Forest, Origin
 
 PACKED_SIZES = ("small", "large")  # of nodes
 FEW_ROWS = 4  # that are walked one by one, by nodes that are exact for all
@@ -96,9 +97,9 @@ class NativeEngine:
 
     def kernel_columns(
         self,
-        samples: comparing.Samples,
-        prototypes: comparing.Samples,
-        rule: comparing.KernelRule,
+        samples: kernels.Samples,
+        prototypes: kernels.Samples,
+        rule: kernels.KernelRule,
         n_threads: int = 1,
         watch: Watch | None = None,
     ) -> FloatArray:

@@ -14,7 +14,7 @@ from matplotlib.collections import LineCollection
 from sklearn.utils.validation import check_is_fitted
 
 from weald.errors import ParameterError
-from weald.model import Forest
+from weald.forest.forest import Forest
 from weald.plot.axes import figure_of, new_axes
 from weald.plot.naming import name_classes, name_features
 from weald.plot.palette import INK, SCALE, class_colors, mix, tint

@@ -21,8 +21,8 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.patches import FancyBboxPatch, Patch, Rectangle
 from matplotlib.text import Text
 
+from weald.forest.describe.summary import Sketch
 from weald.plot.palette import CLASSES, INK, LINE, PAPER, SCALE, SOFT, class_colors, tint
-from weald.sketch import Sketch
 
 PAD_X, PAD_Y = 7.0, 5.0  # points
 BAR = 4.0

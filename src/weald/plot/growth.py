@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from sklearn.utils.validation import check_is_fitted
 
 from weald.errors import DataError, ParameterError
-from weald.oob import OutOfBag
+from weald.estimators.out_of_bag import OutOfBag
 from weald.plot.axes import figure_of, new_axes
 from weald.plot.palette import FIRST, INK, SECOND, calm, tint
 

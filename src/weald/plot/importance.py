@@ -11,7 +11,7 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from sklearn.utils.validation import check_is_fitted
 
-from weald.model import Forest
+from weald.forest.forest import Forest
 from weald.plot.axes import figure_of, new_axes
 from weald.plot.naming import name_features
 from weald.plot.palette import FIRST, INK, LINE, SOFT, calm, tint

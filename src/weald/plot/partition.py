@@ -12,14 +12,14 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from weald import criteria
+from weald.engines import criteria
 from weald.errors import DataError
+from weald.forest.describe.summary import Sketch, one_tree, sketch_tree
 from weald.plot.axes import figure_of, new_axes, two_axes
 from weald.plot.naming import name_features
 from weald.plot.palette import INK, PAPER, SCALE, class_colors, tint
 from weald.plot.plane import Limits, draw_points, limits_of, read_points, refuse_categories, set_plane
 from weald.plot.tree import TreeDisplay
-from weald.sketch import Sketch, one_tree, sketch_tree
 
 FIRST, LAST = 2.4, 0.9  # thickness of lines, from the first cut to the last
 STRENGTH = 0.3
@@ -35,7 +35,7 @@ class PartitionDisplay:
 
     Parameters
     ----------
-    sketch : weald.sketch.Sketch
+    sketch : weald.forest.describe.summary.Sketch
         The tree.
     limits : ((float, float), (float, float))
         How far the plane reaches.

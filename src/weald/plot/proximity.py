@@ -13,7 +13,7 @@ from scipy import linalg
 from sklearn.utils.validation import check_is_fitted
 
 from weald.errors import DataError
-from weald.neighbours import compare_rows
+from weald.inspection.neighbors import compare_rows
 from weald.plot.axes import figure_of, new_axes
 from weald.plot.naming import name_classes
 from weald.plot.palette import calm

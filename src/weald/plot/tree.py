@@ -14,11 +14,11 @@ from matplotlib.figure import Figure
 from matplotlib.path import Path
 
 from weald.errors import ParameterError
+from weald.forest.describe.summary import Sketch, sketch_tree
 from weald.plot.axes import figure_of
 from weald.plot.cards import Card, FittedText, Pen, Words, write_cards
 from weald.plot.layout import place_levels, place_nodes
 from weald.plot.palette import LINE
-from weald.sketch import Sketch, sketch_tree
 
 GAP_BESIDE = {"down": 12.0, "right": 6.0}  # points between neighbours
 GAP_LEVELS = {"down": 30.0, "right": 34.0}
@@ -39,7 +39,7 @@ class TreeDisplay:
 
     Parameters
     ----------
-    sketch : weald.sketch.Sketch
+    sketch : weald.forest.describe.summary.Sketch
         The nodes to draw, in words.
 
     Attributes

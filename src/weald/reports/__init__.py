@@ -7,7 +7,8 @@
     svg, charts  pictures
     page         all of it as one file, with its style and script
 
-Each section is a file: it takes what it needs and returns a `Section`. Text goes through `weald.markup`, which escapes.
+Each section is a file: it takes what it needs and returns a `Section`. Text goes through
+`weald.forest.describe.markup`, which escapes.
 """
 
 from weald.reports.writing import Report, report

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from weald.data.types import FloatArray, IntArray
 from weald.errors import DataError
-from weald.model import FloatArray, IntArray
-from weald.oob import OutOfBag
+from weald.estimators.out_of_bag import OutOfBag
 
 
 @dataclass(frozen=True)

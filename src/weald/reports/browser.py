@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from weald.html_tree import heads, key, outline, summary
-from weald.markup import Markup, tag
+from weald.forest.describe.markup import Markup, tag
+from weald.forest.describe.summary import sketch_tree
 from weald.reports.section import Section, stack
-from weald.sketch import sketch_tree
+from weald.reports.tree_page import heads, key, outline, summary
 
 N_TREES = 3
 MAX_NODES = 401

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from weald.markup import Markup, join, tag
+from weald.forest.describe.markup import Markup, join, tag
 from weald.reports import svg
 from weald.reports.section import shorten
 

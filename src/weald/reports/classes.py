@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import average_precision_score
 
-from weald import judging
-from weald.markup import Markup, tag
+from weald.estimators import metrics
+from weald.forest.describe.markup import Markup, tag
 from weald.reports import charts
 from weald.reports.answers import Answers
 from weald.reports.charts import Series
@@ -21,7 +21,7 @@ MOST_POINTS = 150  # of a curve
 def pictures(answers: Answers, classes: Any) -> Markup:
     """Draw all of them."""
     labels = [str(label) for label in classes]
-    counts = judging.confusion(answers.truth, answers.winners, len(classes), answers.weight, None)
+    counts = metrics.confusion(answers.truth, answers.winners, len(classes), answers.weight, None)
     confused = _matrix(counts, labels) if len(classes) <= MOST_CLASSES else _pairs(counts, labels)
     charts_ = [_calibration(answers, labels)]
     which = _chosen(answers)
@@ -136,9 +136,9 @@ def _calibration(answers: Answers, labels: list[str]) -> Markup:
         said, happened, of = answers.said[:, 1], answers.truth == 1, f"class {shorten(labels[1], 24)}"
     else:
         said, happened, of = answers.said.max(axis=1), answers.winners == answers.truth, "the class that wins"
-    found = judging.calibrate(said, happened, answers.weight, 10)
+    found = metrics.calibrate(said, happened, answers.weight, 10)
     scale = answers.n_effective / answers.weight.sum()
-    ends = [judging.wilson(float(f), float(w * scale), 1.96) for f, w in zip(found.found, found.weight, strict=True)]
+    ends = [metrics.wilson(float(f), float(w * scale), 1.96) for f, w in zip(found.found, found.weight, strict=True)]
     band = (np.array([low for low, _ in ends]), np.array([high for _, high in ends]))
     words = (
         f"Calibration: when the forest says a share for {of}, how often is it true? On the dashed line both are equal."

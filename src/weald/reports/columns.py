@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from weald.markup import Markup
-from weald.model import FloatArray
+from weald.data.types import FloatArray
+from weald.forest.describe.markup import Markup
 from weald.reports import charts
 from weald.reports.section import Section, figure, figures, name, note, number, percent, shorten, stack, table
 

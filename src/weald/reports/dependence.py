@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from weald.markup import Markup
-from weald.model import FloatArray, IntArray
+from weald.data.types import FloatArray, IntArray
+from weald.forest.describe.markup import Markup
 from weald.reports import charts
 from weald.reports.charts import Series
 from weald.reports.section import Section, figure, figures, note, shorten, stack

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from weald.oob import OutOfBag
+from weald.estimators.out_of_bag import OutOfBag
 from weald.reports import charts
 from weald.reports.charts import Series
 from weald.reports.section import Section, figure, figures, number, percent, thin

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any
 
-from weald.markup import Markup, join, tag
-from weald.progress import words_of
+from weald.engines.progress import words_of
+from weald.forest.describe.markup import Markup, join, tag
 from weald.reports.section import Section, stack, subhead, table
 
 VERSIONS = ("weald", "numpy", "scikit-learn")

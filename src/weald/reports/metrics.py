@@ -18,8 +18,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from weald.judging import wilson
-from weald.model import FloatArray
+from weald.data.types import FloatArray
+from weald.estimators.metrics import wilson
 from weald.reports.answers import Answers
 
 Z = 1.959963984540054  # 95 %

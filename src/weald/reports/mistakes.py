@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from weald import judging
-from weald.model import IntArray
+from weald.data.types import IntArray
+from weald.estimators import metrics
 from weald.reports.answers import Answers
 from weald.reports.section import Section, name, number, percent, table
 
@@ -42,7 +42,7 @@ def section(model: Any, answers: Answers, rows: Any, order: IntArray, names: tup
 
 
 def _classes(model: Any, answers: Answers) -> tuple[IntArray, list[list[Any]]]:
-    margins = judging.margins(answers.said, answers.truth)
+    margins = metrics.margins(answers.said, answers.truth)
     wrong = np.flatnonzero(answers.winners != answers.truth)
     worst = wrong[np.argsort(margins[wrong], kind="stable")][:SHOWN]
     cells = []

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from weald.markup import Markup
+from weald.forest.describe.markup import Markup
 from weald.reports import charts
 from weald.reports.answers import Answers
 from weald.reports.charts import Series

@@ -8,7 +8,7 @@ import base64
 import hashlib
 from collections.abc import Sequence
 
-from weald.markup import Markup, join, tag
+from weald.forest.describe.markup import Markup, join, tag
 from weald.reports.section import Section
 from weald.reports.style import script, style
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from weald.markup import Markup, join, tag
+from weald.forest.describe.markup import Markup, join, tag
 from weald.reports import classes, numbers
 from weald.reports.answers import Answers
 from weald.reports.metrics import Score, by_chance, judge

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from weald.data.types import IntArray
 from weald.errors import WealdError
-from weald.importances import importance
-from weald.model import IntArray
-from weald.ranking import Importance, names_of
+from weald.inspection.importance import importance
+from weald.inspection.ranking import Importance, names_of
 from weald.reports import charts
 from weald.reports.section import Section, figure, name, note, number, stack, table
 from weald.reports.svg import WIDE

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weald.markup import Markup, join, tag
-from weald.words import say_number
+from weald.forest.describe.conditions import say_number
+from weald.forest.describe.markup import Markup, join, tag
 
 LONGEST = 60  # letters of a name or label that are shown
 

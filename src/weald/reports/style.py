@@ -5,7 +5,7 @@ Colours that carry words have a contrast of at least 4.5 in light and in dark. P
 
 from importlib.resources import files
 
-from weald.html_tree import LINES
+from weald.reports.tree_page import LINES
 
 LIGHT = """--ink: #1f2933; --soft: #5b6672; --line: #d9dfe5; --paper: #fff; --card: #f6f8f9; --hover: #eef2f5;
   --note: #fdf6e3; --note-line: #b58219; --link: #2d6140; --c0: #33649a; --c1: #d08a12; --c2: #2f8a72; --c3: #842b48;

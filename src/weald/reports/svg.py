@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weald.markup import Markup, join, tag
+from weald.forest.describe.conditions import say_number
+from weald.forest.describe.markup import Markup, join, tag
 from weald.reports.section import shorten
-from weald.words import say_number
 
 WIDTH, HEIGHT = 330, 240
 WIDE = 440  # of a picture that stands alone

@@ -17,10 +17,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from weald.errors import DataError, ParameterError
-from weald.filing.atomic import write_file
-from weald.markup import tag
-from weald.oob import OutOfBag
-from weald.ranking import names_of
+from weald.estimators.out_of_bag import OutOfBag
+from weald.forest.describe.markup import tag
+from weald.inspection.ranking import names_of
+from weald.io.atomic import write_file
 from weald.reports import browser, columns, dependence, growth, making, mistakes, quality, reasons
 from weald.reports.answers import Answers, held_out, out_of_bag
 from weald.reports.metrics import Score, judge

@@ -1,0 +1,252 @@
+"""How the values of a table that lies in parts become codes: those that it would have in one piece.
+
+    survey_part     a part        -> Surveyed: what is beside its features; its low hashes, which may be sampled
+    settle_survey   all of them   -> the highest hash of the sample
+    join_rows       all of them   -> Rows: what the whole table has beside its features
+    sample_values   a part        -> Sampled: its sampled values
+    cut_columns     all of them   -> ColumnCuts: how values of some columns become codes
+    join_cuts       all of them   -> Cuts: those of all columns; some may be in doubt
+    find_distinct   a part        -> the distinct values of columns in doubt
+    settle_cuts     all of them   -> Cuts without doubt
+
+A large table is cut by a sample: the rows of lowest hashes. A sampled column of more distinct values than there may be
+codes is cut, whatever other rows hold. Only where it has fewer do all rows have to tell their values.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from weald.codes.partitioned_table import Labels, Rows, count_bytes
+from weald.codes.single_buffer import InOnePiece
+from weald.data.table import Table
+from weald.data.types import FloatArray
+from weald.engines.native import NativeEngine, Weighed
+
+SAMPLE_SIZE = 1 << 18  # copies of rows from which quantile codes are cut
+SPARE = 1 << 12  # more that are looked at, so that there are enough: eight times how far their number strays
+NO_LIMIT = (1 << 64) - 1
+Hashes = npt.NDArray[np.uint64]
+Distinct = list[FloatArray | None]  # distinct values of columns, ascending; None: more than there may be codes
+
+# ----------------------------------------------------------------------------------------------------------- sample
+
+
+@dataclass(frozen=True)
+class Surveyed:
+    """What a part has beside its features, and the hashes of rows that may be sampled."""
+
+    rows: Rows
+    hashes: Hashes  # distinct, ascending; empty: all rows are sampled
+    copies: Hashes  # of each: how many rows have it, or copies of rows where weights are whole
+
+    def __sizeof__(self) -> int:
+        return count_bytes(self.hashes, self.copies) + self.rows.__sizeof__()
+
+
+def is_sampled(labels: Labels, max_bins: int) -> bool:
+    """Say whether only some rows are looked at."""
+    return max_bins > 0 and labels.size > SAMPLE_SIZE
+
+
+def limit_hashes(labels: Labels, times: int) -> int:
+    """Say how high a hash may be to be worth telling. Hashes are spread evenly, unless many rows are alike."""
+    return min(NO_LIMIT, ((SAMPLE_SIZE + SPARE) << 64) // labels.size * times)
+
+
+def survey_part(table: Table, labels: Labels, max_bins: int, limit: int, n_threads: int = 1) -> Surveyed:
+    """Find the low hashes of a part."""
+    rows, nothing = Rows(table.target, table.weight, table.groups, table.strata), np.empty(0, np.uint64)
+    if not is_sampled(labels, max_bins):
+        return Surveyed(rows, nothing, nothing)
+    hashes = hash_values(table, n_threads)
+    is_low = hashes <= np.uint64(limit)
+    weight = None if table.weight is None or not labels.whole else table.weight[is_low]
+    return Surveyed(rows, *weigh(hashes[is_low], labels.lengths(weight, int(is_low.sum()))))
+
+
+def settle_survey(found: Sequence[Surveyed], labels: Labels, max_bins: int, limit: int) -> int | None:
+    """Find the highest hash of the sample, from the low hashes of all parts; None: too few were looked at."""
+    if not is_sampled(labels, max_bins):
+        return NO_LIMIT
+    hashes, copies = weigh(*(np.concatenate([getattr(part, name) for part in found]) for name in ("hashes", "copies")))
+    enough = int(np.searchsorted(np.cumsum(copies), SAMPLE_SIZE))
+    if enough < len(hashes):
+        return int(hashes[enough])
+    return NO_LIMIT if limit == NO_LIMIT else None
+
+
+def join_rows(found: Sequence[Surveyed]) -> Rows:
+    """Put together what the parts have beside their features."""
+    return Rows.join([part.rows for part in found])
+
+
+def hash_values(table: Table, n_threads: int = 1) -> Hashes:
+    """Hash the rows of a part by their values: the hash that chooses the sample."""
+    target = table.target.astype(np.uint64) if table.n_classes else _bits(table.target)
+    return NativeEngine().hash_values(table.X, target, n_threads)
+
+
+def _bits(values: npt.NDArray[Any]) -> Hashes:
+    """See numbers as bits; all missing values are alike."""
+    doubles = values.astype(np.float64) + 0.0
+    bits: Hashes = doubles.view(np.uint64)
+    bits[np.isnan(doubles)] = 0x7FF8000000000000
+    return bits
+
+
+@dataclass(frozen=True)
+class Sampled(InOnePiece):
+    """The sampled values of a part: of each column the distinct ones, ascending, and what they weigh."""
+
+    columns: list[Weighed]
+
+    def __sizeof__(self) -> int:
+        return sum(count_bytes(*column) for column in self.columns)
+
+
+def sample_values(table: Table, labels: Labels, highest: int | None, n_threads: int = 1) -> Sampled:
+    """Take the sampled values of all columns that are numbers; none of them if the sample is not known yet."""
+    sampled = None
+    if highest is None:
+        sampled = np.empty(0, np.uint32)
+    elif highest != NO_LIMIT:
+        sampled = np.flatnonzero(hash_values(table, n_threads) <= np.uint64(highest)).astype(np.uint32)
+    lengths = None if table.weight is None else labels.lengths(table.weight, table.n_rows)
+    numbers = [f for f in range(table.n_features) if f not in table.categorical]
+    found: list[Weighed] = [(np.empty(0), np.empty(0, np.uint8))] * table.n_features
+    weighed = NativeEngine().weigh_values(table.X, numbers, sampled, lengths, n_threads)
+    for f, (values, weights) in zip(numbers, weighed, strict=True):
+        found[f] = light(values), weights
+    return Sampled(found)
+
+
+def weigh(values: npt.NDArray[Any], lengths: Hashes) -> tuple[Any, Hashes]:
+    """Add up what equal values weigh."""
+    if not len(values):
+        return values, lengths
+    if (lengths == 1).all():
+        distinct, counts = np.unique(values, return_counts=True)
+        return distinct, counts.astype(np.uint64)
+    order = np.argsort(values, kind="stable")
+    values, lengths = values[order], lengths[order]
+    first = np.flatnonzero(np.append(True, values[1:] != values[:-1]))
+    return values[first], np.add.reduceat(lengths, first)
+
+
+def light(values: FloatArray) -> FloatArray:
+    """Keep numbers in four bytes where that loses nothing: half as much travels."""
+    if values.dtype == np.float32:
+        return values
+    with np.errstate(over="ignore"):
+        short = values.astype(np.float32)
+    return short if np.array_equal(short.astype(np.float64), values) else values  # type: ignore[return-value]
+
+
+# ------------------------------------------------------------------------------------------------------------- cuts
+
+
+@dataclass(frozen=True)
+class Cuts(InOnePiece):
+    """How values become codes: the smallest value of each code, by feature."""
+
+    starts: list[FloatArray]
+    many: frozenset[int]  # features whose codes hold several values
+    doubtful: frozenset[int] = frozenset()  # features that may have few enough values to need no cuts
+
+    def widths(self) -> list[int]:
+        """Say how many bytes a code takes, by feature. All bits stand for a missing value, even where there is none."""
+        return [1 if len(starts) <= 0xFF else 2 if len(starts) <= 0xFFFF else 4 for starts in self.starts]
+
+    def columns(self) -> "ColumnCuts":
+        """Tell the same column by column."""
+        columns = enumerate(self.starts)
+        return ColumnCuts([(starts, f in self.many, f in self.doubtful) for f, starts in columns])
+
+    def outline(self) -> "Outline":
+        """Tell what is small."""
+        return Outline(self.widths(), len(self.many), sorted(self.doubtful))
+
+    def __sizeof__(self) -> int:
+        return count_bytes(*self.starts)
+
+
+@dataclass(frozen=True)
+class Outline:
+    """What the client has to know of cuts."""
+
+    widths: list[int]
+    n_cut: int
+    doubtful: list[int]
+
+
+@dataclass(frozen=True)
+class ColumnCuts(InOnePiece):
+    """The same of some columns, one by one: starts; whether codes hold several values; whether that is in doubt."""
+
+    columns: list[tuple[FloatArray, bool, bool]]
+
+    def __sizeof__(self) -> int:
+        return count_bytes(*(starts for starts, _, _ in self.columns))
+
+
+def cut_columns(
+    found: Sequence[Sampled], columns: Sequence[int], labels: Labels, max_bins: int, n_threads: int = 1
+) -> ColumnCuts:
+    """Cut some columns that have more distinct values than there may be codes."""
+    sampled = is_sampled(labels, max_bins)
+    pieces = [[part.columns[f] for part in found] for f in columns]
+    cut = NativeEngine().cut_columns(pieces, max_bins, not sampled, n_threads)
+    return ColumnCuts(
+        [
+            (light(starts if len(starts) or not is_cut else np.array([-np.inf])), is_cut, is_cut and is_few)
+            for starts, is_few in cut
+            for is_cut in [sampled or not is_few]
+        ]
+    )
+
+
+def join_cuts(found: Sequence[ColumnCuts], labels: Labels) -> Cuts:
+    """Put together the cuts of all columns; where nothing was sampled, all of them are in doubt."""
+    columns = [column for block in found for column in block.columns]
+    columns = columns or [(np.array([-np.inf]), True, True)] * labels.n_features
+    numbers = set(range(labels.n_features)) - labels.schema.categorical
+    starts = [
+        starts if f in numbers else np.arange(labels.n_categories(f), dtype=np.float64)
+        for f, (starts, _, _) in enumerate(columns)
+    ]
+    many, doubtful = (frozenset(f for f in numbers if columns[f][k]) for k in (1, 2))
+    return Cuts(starts, many, doubtful)
+
+
+def find_distinct(table: Table, features: Sequence[int], max_bins: int, n_threads: int = 1) -> Distinct:
+    """Find the distinct values of some columns of a part."""
+    weighed = NativeEngine().weigh_values(table.X, features, None, None, n_threads)
+    return [few_values(light(values), max_bins) for values, _ in weighed]
+
+
+def join_distinct(found: Sequence[Distinct], max_bins: int) -> Distinct:
+    """Put together what some parts have."""
+    joined: Distinct = []
+    for of_parts in zip(*found, strict=True):
+        known = [values for values in of_parts if values is not None]
+        joined.append(few_values(np.unique(np.concatenate(known)), max_bins) if len(known) == len(of_parts) else None)
+    return joined
+
+
+def few_values(values: FloatArray, max_bins: int) -> FloatArray | None:
+    """Keep distinct values; None: there are more than there may be codes."""
+    return None if max_bins and len(values) > max_bins else values
+
+
+def settle_cuts(cuts: Cuts, found: Distinct) -> Cuts:
+    """Leave columns uncut that turned out to have few values."""
+    starts, many = list(cuts.starts), set(cuts.many)
+    for f, values in zip(sorted(cuts.doubtful), found, strict=True):
+        if values is not None:
+            starts[f] = light(values)
+            many.discard(f)
+    return Cuts(starts, frozenset(many))

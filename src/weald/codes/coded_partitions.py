@@ -1,0 +1,251 @@
+"""Codes that travel: what is made of a part, what of the whole table, and how a worker makes a table of it again.
+
+    pack            an array        -> Packed: compressed where that pays
+    code_part       a part          -> Chunk: its codes, if nothing is in doubt
+    join_chunks     neighbours      -> one chunk of codes
+    find_highs      some parts      -> Highs: the largest value of each code of columns that were cut
+    join_highs      some of them    -> one
+    CodeValues      cuts and highs  -> the smallest and largest value of each code
+    rank_here       all codes       -> CodedTable: their rows ranked
+    open_table      codes, values   -> CodedTable, from which any number of trees can be grown
+
+Codes are one, two or four bytes a cell. All else is small.
+"""
+
+import threading
+import zlib
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from weald.codes.bins import Cuts, light
+from weald.codes.malloc_tuning import keep_memory_beside
+from weald.codes.partitioned_table import Labels, Rows, count_bytes
+from weald.codes.single_buffer import InOnePiece
+from weald.data.table import Table
+from weald.data.types import FloatArray, IntArray
+from weald.engines.native import NativeEngine
+
+Array = npt.NDArray[Any]
+
+TRIED = 1 << 13  # bytes by which it is found out whether an array is worth compressing
+WORTH = 0.5  # of its length, or less
+_OPENING = threading.Lock()  # tasks of one worker share a table
+
+# ------------------------------------------------------------------------------------------------------------- pack
+
+
+@dataclass(frozen=True)
+class Packed:
+    """An array, compressed where that pays: its bytes, first those of one place, then those of the next."""
+
+    content: Array  # of bytes if compressed; else the array itself
+    dtype: str
+    length: int
+    is_compressed: bool
+
+    def unpack(self) -> Array:
+        """Give the array."""
+        if not self.is_compressed:
+            return self.content
+        planes = np.frombuffer(zlib.decompress(self.content.tobytes()), dtype=np.uint8).reshape(-1, self.length)
+        array: Array = np.ascontiguousarray(planes.T).view(self.dtype)[:, 0]
+        return array
+
+    @property
+    def n_bytes(self) -> int:
+        """How much travels."""
+        return int(self.content.nbytes)
+
+
+def keep(array: Array) -> Packed:
+    """Leave an array as it is."""
+    return Packed(np.ascontiguousarray(array), array.dtype.str, len(array), is_compressed=False)
+
+
+def pack(array: Array) -> Packed:
+    """Compress an array if a piece of it shows that it pays."""
+    piece = _planes(array[: TRIED // array.itemsize])
+    if not len(array) or len(zlib.compress(piece, 1)) > WORTH * len(piece):
+        return keep(array)
+    content = np.frombuffer(zlib.compress(_planes(array), 1), dtype=np.uint8)
+    return Packed(content, array.dtype.str, len(array), is_compressed=True)
+
+
+def _planes(array: Array) -> bytes:
+    as_bytes = np.ascontiguousarray(array).view(np.uint8).reshape(len(array), array.itemsize)
+    return as_bytes.T.tobytes()
+
+
+# ------------------------------------------------------------------------------------------------------------ parts
+
+
+@dataclass
+class Chunk(InOnePiece):
+    """The codes of some rows that follow one another, feature by feature."""
+
+    n_rows: int
+    columns: list[Packed]
+
+    @property
+    def n_bytes(self) -> int:
+        """How much travels."""
+        return sum(column.n_bytes for column in self.columns)
+
+    def __sizeof__(self) -> int:
+        return self.n_bytes
+
+
+def code_part(table: Table, cuts: Cuts, n_threads: int = 1) -> Chunk | None:
+    """Replace the values of a part by codes; None: columns are in doubt, and all parts have to tell more of them."""
+    if cuts.doubtful:
+        return None
+    coded = NativeEngine().code_values(table.X, range(len(cuts.starts)), cuts.starts, n_threads)
+    # Codes of a column that was cut are all as common: there is nothing to compress.
+    others = [f for f in range(len(coded)) if f not in cuts.many]
+    with ThreadPoolExecutor(n_threads) as threads:  # to compress needs no lock of Python's
+        packed = dict(zip(others, threads.map(pack, [coded[f] for f in others]), strict=True))
+    return Chunk(table.n_rows, [packed[f] if f in packed else keep(codes) for f, codes in enumerate(coded)])
+
+
+def join_chunks(chunks: Sequence[Chunk]) -> Chunk:
+    """Make one chunk of several: a cluster has few large things to remember rather than many small ones."""
+    of_features = zip(*(chunk.columns for chunk in chunks), strict=True)
+    joined = [
+        (pack if pieces[0].is_compressed else keep)(np.concatenate([piece.unpack() for piece in pieces]))
+        for pieces in of_features
+    ]
+    return Chunk(sum(chunk.n_rows for chunk in chunks), joined)
+
+
+# ----------------------------------------------------------------------------------------------------- code values
+
+
+@dataclass(frozen=True)
+class Highs(InOnePiece):
+    """The largest value of each code, and the smallest of all, of features that were cut; in some parts."""
+
+    highs: dict[int, FloatArray]
+    least: dict[int, float]
+
+    def __sizeof__(self) -> int:
+        return count_bytes(*self.highs.values())
+
+
+def find_highs(tables: Sequence[Table], chunks: Sequence[Chunk], cuts: Cuts, n_threads: int = 1) -> Highs:
+    """Find those of some parts that lie in one place: they are as large, of however many parts."""
+    return join_highs([_highs_of(table, chunk, cuts, n_threads) for table, chunk in zip(tables, chunks, strict=True)])
+
+
+def _highs_of(table: Table, chunk: Chunk, cuts: Cuts, n_threads: int) -> Highs:
+    many = sorted(cuts.many)
+    codes, n_codes = [chunk.columns[f].unpack() for f in many], [len(cuts.starts[f]) for f in many]
+    found = dict(zip(many, NativeEngine().find_highs(table.X, many, codes, n_codes, n_threads), strict=True))
+    return Highs({f: light(highs) for f, (highs, _) in found.items()}, {f: least for f, (_, least) in found.items()})
+
+
+def join_highs(found: Sequence[Highs]) -> Highs:
+    """Put them together."""
+    first, *rest = found
+    highs, least = dict(first.highs), dict(first.least)
+    for part in rest:
+        for f, values in part.highs.items():
+            highs[f], least[f] = np.maximum(highs[f], values), min(least[f], part.least[f])
+    return Highs(highs, least)
+
+
+class CodeValues:
+    """The smallest and largest value of each code, by feature."""
+
+    def __init__(self, cuts: Cuts, found: Highs) -> None:
+        """Say what codes stand for. Each starts at a value of the table; only the first also takes what is below it."""
+        self.lows, self.highs = list(cuts.starts), found.highs  # highs are those of features that were cut
+        for f, least in found.least.items():
+            self.lows[f] = np.append(light(np.array([least])), cuts.starts[f][1:])
+
+
+# ------------------------------------------------------------------------------------------------------------ table
+
+
+class CodedTable:
+    """A whole table as codes, its rows ranked: all that trees are grown from, but for what the codes stand for."""
+
+    def __init__(self, chunks: Sequence[Chunk], cuts: Cuts, rows: Rows, labels: Labels, n_threads: int = 1) -> None:
+        pieces = zip(*(chunk.columns for chunk in chunks), strict=True)
+        columns = [
+            ([piece.unpack() for piece in of_feature], cuts.starts[f], f in labels.schema.categorical)
+            for f, of_feature in enumerate(pieces)
+        ]
+        self.ranked = NativeEngine().rank(
+            columns,
+            rows.target,
+            labels.n_classes,
+            rows.weight,
+            labels.whole,
+            n_threads,
+            strata=rows.strata,
+            groups=rows.groups,
+        )
+        self.values: CodeValues | None = None  # not known yet
+
+    @cached_property
+    def ranks(self) -> IntArray:
+        """The rank of each row."""
+        return NativeEngine().ranks(self.ranked)
+
+    def learn_values(self, values: CodeValues) -> None:
+        """Take what codes stand for."""
+        for f, highs in values.highs.items():
+            NativeEngine().give_values(self.ranked, f, values.lows[f], highs)
+        self.values = values
+
+
+def rank_here(chunks: Sequence[Chunk], cuts: Cuts, rows: Rows, labels: Labels, n_threads: int = 1) -> CodedTable:
+    """Make a table of what has arrived here; once, however many trees are grown. It is freed with the first chunk."""
+    with _OPENING:
+        kept = vars(chunks[0])
+        if "_table" not in kept:
+            kept["_table"] = CodedTable(chunks, cuts, rows, labels, n_threads)
+            keep_memory_beside(kept["_table"])  # tasks that grow trees of it need the same memory, one after the other
+        table: CodedTable = kept["_table"]
+        return table
+
+
+def open_table(
+    chunks: Sequence[Chunk], cuts: Cuts, highs: Highs, rows: Rows, labels: Labels, n_threads: int = 1
+) -> CodedTable:
+    """Make a table from which trees can be grown."""
+    table = rank_here(chunks, cuts, rows, labels, n_threads)
+    with _OPENING:
+        if table.values is None:
+            table.learn_values(CodeValues(cuts, highs))
+    return table
+
+
+def read_block(chunks: Sequence[Chunk], values: CodeValues, begin: int, end: int) -> FloatArray:
+    """Write values for the codes of some rows: of a code that stands for several, the smallest.
+
+    They go the same way in the bags of the trees. Outside them a code may come that a node has not seen, and its values
+    may lie on both sides of the cut.
+    """
+    X = np.empty((end - begin, len(values.lows)))
+    for f in range(X.shape[1]):
+        lows = np.append(values.lows[f], np.nan)
+        X[:, f] = lows[np.minimum(_codes(chunks, f, begin, end), len(lows) - 1)]
+    return X
+
+
+def _codes(chunks: Sequence[Chunk], feature: int, begin: int, end: int) -> IntArray:
+    """Pick the codes of some rows out of the chunks."""
+    pieces, first = [], 0
+    for chunk in chunks:
+        last = first + chunk.n_rows
+        if first < end and last > begin:
+            pieces.append(chunk.columns[feature].unpack()[max(0, begin - first) : end - first])
+        first = last
+    return np.concatenate(pieces)

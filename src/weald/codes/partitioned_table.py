@@ -1,0 +1,271 @@
+"""A table that lies in parts: read part by part, in the numbers of the whole table.
+
+    read_labels     a part       -> Labels: its categories, classes and weights
+    settle_labels   all of them  -> Labels of the whole table
+    read_parts      neighbours   -> Table, its classes and categories numbered as those of the whole table
+
+What a part tells is small. Each step is a pure function: what is lost can be worked out again. `cutting.py` goes on
+from there, then `coded_parts.py`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from weald.data.object_columns import LARGEST_EXACT
+from weald.data.schema import Categories, Schema, label_array
+from weald.data.table import Table, read_table, require_one_target
+from weald.data.targets import read_labels as read_labels_of_rows
+from weald.data.types import FloatArray
+from weald.engines.native import NativeEngine
+from weald.errors import DataError, DataTypeError
+from weald.estimators.base import TreeModel, unfitted_copy
+
+LabelsOfRows = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some rows of a table as the user has them."""
+
+    X: Any
+    y: Any
+    weight: Any = None
+    groups: Any = None
+    stratify: Any = None
+
+    def is_empty(self) -> bool:
+        """Say whether there is nothing to learn from."""
+        return len(self.X) == 0 or (self.weight is not None and not np.any(self.weight))
+
+    def kept(self) -> npt.NDArray[np.bool_]:
+        """Mark the rows that count."""
+        return np.ones(len(self.X), dtype=bool) if self.weight is None else np.asarray(self.weight) > 0
+
+    def labels_of(self, name: str) -> LabelsOfRows | None:
+        """Read the groups or strata of the rows that count."""
+        given = getattr(self, name)
+        return None if given is None else read_labels_of_rows(given, name, len(self.X))[self.kept()]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What is known of rows beside their features: of a part, or of the whole table."""
+
+    target: npt.NDArray[Any]
+    weight: FloatArray | None
+    groups: npt.NDArray[np.int32] | None = None
+    strata: npt.NDArray[np.int32] | None = None
+
+    @classmethod
+    def join(cls, parts: "Sequence[Rows]") -> "Rows":
+        """Put the rows of all parts behind one another."""
+
+        def joined(name: str) -> Any:
+            pieces = [getattr(part, name) for part in parts]
+            return None if pieces[0] is None else np.concatenate(pieces)
+
+        return cls(*(joined(name) for name in ("target", "weight", "groups", "strata")))
+
+    def table(self, labels: "Labels") -> Table:
+        """Make a table without features, for those who only ask for the rest."""
+        return Table(
+            np.empty((len(self.target), 0)),
+            self.target,
+            labels.n_classes,
+            self.weight,
+            labels.whole,
+            labels.size,
+            groups=self.groups,
+            strata=self.strata,
+        )
+
+    def __sizeof__(self) -> int:
+        return count_bytes(self.target, self.weight, self.groups, self.strata)
+
+
+def count_bytes(*arrays: npt.NDArray[Any] | None) -> int:
+    """Count the bytes of arrays. Dask asks for them: tasks go where most of what they need is."""
+    return sum(array.nbytes for array in arrays if array is not None)
+
+
+# ---------------------------------------------------------------------------------------------------------- labels
+
+
+@dataclass(frozen=True)
+class Labels:
+    """What numbers stand for, and what rows weigh: of a part, or of the whole table."""
+
+    schema: Schema
+    n_features: int
+    classes: npt.NDArray[Any] | None  # None: regression
+    n_rows: int
+    is_weighted: bool
+    whole: bool
+    total: int  # of whole weights
+    largest: float  # of the weights
+    groups: LabelsOfRows | None = None  # the labels of groups and strata, in order; None: there are none
+    stratify: LabelsOfRows | None = None
+    by_part: tuple[int, ...] = ()  # rows of each part, where there are several
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes; 0: regression."""
+        return 0 if self.classes is None else len(self.classes)
+
+    @property
+    def size(self) -> int:
+        """How large the table is: the total weight if all are whole, else the rows."""
+        return self.total if self.whole else self.n_rows
+
+    def n_categories(self, feature: int) -> int:
+        """Count the categories of a feature."""
+        categories = self.schema.categories[feature]
+        return 0 if categories is None else len(categories.labels)
+
+    def lengths(self, weight: FloatArray | None, n_rows: int) -> npt.NDArray[np.uint64]:
+        """Lay some rows on the line of weights."""
+        if weight is None:
+            return np.ones(n_rows, dtype=np.uint64)
+        if self.whole:
+            return weight.astype(np.uint64)
+        shift = 53 - int(np.frexp(self.largest)[1]) - self.n_rows.bit_length()
+        return np.maximum(1, np.rint(np.ldexp(weight, shift))).astype(np.uint64)
+
+
+def read_labels(model: TreeModel, part: Part) -> Labels | None:
+    """Find what a part has; None: it has no rows that count."""
+    if part.is_empty():
+        return None
+    groups, stratify = _distinct([part.labels_of("groups")]), _distinct([part.labels_of("stratify")])
+    return replace(labels_of(*read_alone(model, part)), groups=groups, stratify=stratify)
+
+
+def labels_of(table: Table, classes: npt.NDArray[Any] | None, schema: Schema) -> Labels:
+    """Tell what a part has, once it is read."""
+    weight = np.ones(1) if table.weight is None else table.weight
+    return Labels(
+        schema=schema,
+        n_features=table.n_features,
+        classes=classes,
+        n_rows=table.n_rows,
+        is_weighted=table.weight is not None,
+        whole=table.weights_whole,
+        total=table.size if table.weights_whole else 0,
+        largest=float(weight.max()),
+    )
+
+
+def settle_labels(found: Sequence[Labels | None]) -> Labels:
+    """Put together what the parts have."""
+    parts = [labels for labels in found if labels is not None]
+    if not parts:
+        raise DataError("X has no rows, or all of them have zero weight. Give at least one row to learn from.")
+    if len({(labels.schema.names, labels.n_features) for labels in parts}) > 1:
+        raise DataError("The partitions of X differ in their columns. Give all of them the same, in the same order.")
+    total = sum(labels.total for labels in parts)
+    classes = None
+    if parts[0].classes is not None:
+        classes = np.unique(np.concatenate([labels.classes for labels in parts if labels.classes is not None]))
+    return Labels(
+        schema=Schema(parts[0].schema.names, _join_categories([labels.schema for labels in parts])),
+        n_features=parts[0].n_features,
+        classes=classes,
+        n_rows=sum(labels.n_rows for labels in parts),
+        is_weighted=any(labels.is_weighted for labels in parts),
+        whole=all(labels.whole for labels in parts) and total <= LARGEST_EXACT,
+        total=total,
+        largest=max(labels.largest for labels in parts),
+        groups=_distinct([labels.groups for labels in parts]),
+        stratify=_distinct([labels.stratify for labels in parts]),
+        by_part=tuple(0 if labels is None else labels.n_rows for labels in found),
+    )
+
+
+def _distinct(found: Sequence[LabelsOfRows | None]) -> LabelsOfRows | None:
+    known = [labels for labels in found if labels is not None]
+    return np.unique(np.concatenate(known)) if known else None
+
+
+def _join_categories(schemas: Sequence[Schema]) -> tuple[Categories | None, ...]:
+    """Join the categories of each column; a part whose cells are all missing says nothing."""
+    joined: list[Categories | None] = []
+    for f, of_parts in enumerate(zip(*(schema.categories for schema in schemas), strict=True)):
+        known = [categories for categories in of_parts if categories is not None]
+        if not known:
+            joined.append(None)
+        elif known[0].is_ordered:
+            if any(categories.labels.tolist() != known[0].labels.tolist() for categories in known):
+                raise DataError(f"The partitions differ in the order of the categories of {schemas[0].where(f)}.")
+            joined.append(known[0])
+        else:
+            joined.append(Categories(label_array(sorted({x for c in known for x in c.labels.tolist()}))))
+    return tuple(joined)
+
+
+def read_parts(model: TreeModel, given: Sequence[Part], labels: Labels, n_threads: int = 1) -> Table:
+    """Read parts that follow one another as one, in the numbers of the whole table. They have rows that count."""
+    tables = [renumber(*read_alone(model, part), labels) for part in given]
+    rows = Rows.join(
+        [
+            Rows(
+                table.target,
+                table.weight,
+                _number(part.labels_of("groups"), labels.groups),
+                _number(part.labels_of("stratify"), labels.stratify),
+            )
+            for part, table in zip(given, tables, strict=True)
+        ]
+    )
+    return replace(
+        tables[0],
+        X=_by_column([table.X for table in tables], n_threads),
+        target=rows.target,
+        weight=rows.weight,
+        groups=rows.groups,
+        strata=rows.strata,
+    )
+
+
+def _by_column(pieces: Sequence[npt.NDArray[Any]], n_threads: int) -> npt.NDArray[Any]:
+    """Store columns one behind the other, since they are coded one by one."""
+    if len(pieces) == 1 and pieces[0].flags.f_contiguous:
+        return pieces[0]
+    return NativeEngine().store_by_column(pieces, n_threads)
+
+
+def renumber(table: Table, classes: npt.NDArray[Any] | None, schema: Schema, labels: Labels) -> Table:
+    """Replace the numbers of a part's own categories and classes by those of the whole table."""
+    X, target = table.X, table.target
+    for f, categories in enumerate(labels.schema.categories):
+        own = schema.categories[f]
+        if categories is None or categories.is_ordered:
+            continue
+        if own is None:
+            if not np.isnan(X[:, f]).all():
+                raise DataTypeError(f"{labels.schema.where(f)} holds numbers in one partition, and labels in another.")
+            continue
+        number_of = {label: number for number, label in enumerate(categories.labels.tolist())}
+        numbers = np.array([number_of[label] for label in own.labels.tolist()] + [np.nan])
+        X[:, f] = numbers[np.where(np.isnan(X[:, f]), len(own.labels), X[:, f]).astype(np.intp)]
+    if labels.classes is not None and classes is not None:
+        target = np.searchsorted(labels.classes, classes).astype(np.int32)[target]
+    weight = table.weight
+    if labels.is_weighted and weight is None:
+        weight = np.ones(table.n_rows)
+    return Table(X, target, labels.n_classes, weight, labels.whole, labels.size, categorical=labels.schema.categorical)
+
+
+def _number(of_rows: LabelsOfRows | None, labels: LabelsOfRows | None) -> npt.NDArray[np.int32] | None:
+    return None if of_rows is None or labels is None else np.searchsorted(labels, of_rows).astype(np.int32)
+
+
+def read_alone(model: TreeModel, part: Part) -> tuple[Table, npt.NDArray[Any] | None, Schema]:
+    """Read a part by itself: its table, its classes, its columns."""
+    reader = unfitted_copy(model)
+    reading = read_table(reader, part.X, part.y, part.weight, classify=model._task == "classification")  # noqa: SLF001
+    require_one_target(reading, "a cluster")
+    return reading.table, reading.classes, reader.schema_

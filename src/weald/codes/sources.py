@@ -1,0 +1,196 @@
+"""Where the chunks of a table come from: files of parquet or CSV, or whatever yields them.
+
+    parquet_chunks   files -> a function that reads their rows from any chunk on
+    csv_chunks
+    any_chunks       a function that makes an iterator, or something that can be gone through more than once
+
+Apache Arrow (pyarrow) reads the files.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from glob import glob
+from importlib import import_module
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from weald.codes.partitioned_table import Part
+from weald.data.frames import split_frame
+from weald.errors import DataError, DataTypeError
+
+CELLS = 1 << 23  # of a chunk
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which columns of a frame are what."""
+
+    target: str
+    weight: str | None = None
+    features: Sequence[str] | None = None  # None: all others
+
+    def split(self, frame: Any) -> Part:
+        """Take a frame apart."""
+        return Part(*split_frame(frame, self.target, self.weight, self.features))
+
+    def names(self) -> list[str] | None:
+        """List what has to be read; None: everything."""
+        if self.features is None:
+            return None
+        return [*self.features, self.target, *([] if self.weight is None else [self.weight])]
+
+
+@dataclass(frozen=True)
+class Source:
+    """Chunks, and what can be said of them beforehand."""
+
+    chunks: Callable[[int], Iterable[Part]]
+    about: Any = None
+    n_rows: int | None = None
+
+
+def _arrow(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise DataError("pyarrow reads the files of a code store. Install it: pip install pyarrow.") from error
+
+
+def list_files(paths: Any) -> list[Path]:
+    """List the files that are meant: one path, several, or patterns such as "flights/*.parquet"."""
+    given = [paths] if isinstance(paths, str | Path) else list(paths)
+    found = [Path(name) for one in given for name in (sorted(glob(str(one))) if "*" in str(one) else [str(one)])]  # noqa: PTH207  (a pattern may begin anywhere)
+    if not found:
+        raise FileNotFoundError(f"No files are named by {paths!r}.")
+    for path in found:
+        if not path.is_file():
+            raise FileNotFoundError(f"{path} is no file.")
+    return found
+
+
+def _about(files: Sequence[Path], columns: Columns, **more: Any) -> dict[str, Any]:
+    """Say where rows come from, so that a change is noticed."""
+    stats = [(str(path), path.stat()) for path in files]
+    names = {"target": columns.target, "weight": columns.weight}
+    features = None if columns.features is None else list(columns.features)
+    return {"files": [[name, s.st_size, s.st_mtime_ns] for name, s in stats], "features": features, **names, **more}
+
+
+# ------------------------------------------------------------------------------------------------------------ parquet
+
+
+def parquet_chunks(paths: Any, columns: Columns, rows: int | None) -> Source:
+    """Read parquet files, some rows at a time."""
+    parquet = _arrow("pyarrow.parquet")
+    files = list_files(paths)
+    counts = []
+    for path in files:
+        with parquet.ParquetFile(path) as file:
+            counts.append(file.metadata.num_rows)
+            n_columns = len(columns.names() or file.schema_arrow.names)
+    size = rows or max(1, CELLS // max(1, n_columns))
+    each = [-(-n // size) for n in counts]
+
+    def read(first: int) -> Iterator[Part]:
+        """Read from a chunk on; files that lie before it are not opened."""
+        for path, n_chunks in zip(files, each, strict=True):
+            if first >= n_chunks:
+                first -= n_chunks
+                continue
+            with parquet.ParquetFile(path) as file:
+                batches = file.iter_batches(batch_size=size, columns=columns.names())
+                for batch in islice(_even(batches, size), first, None):
+                    yield columns.split(batch)
+            first = 0
+
+    return Source(read, _about(files, columns, rows=size), sum(counts))
+
+
+def _even(batches: Iterable[Any], size: int) -> Iterator[Any]:
+    """Make tables of exactly so many rows, the last one shorter: Arrow's own batches end where row groups end."""
+    arrow = _arrow("pyarrow")
+    waiting: list[Any] = []
+    n_waiting = 0
+    for batch in batches:
+        at = 0
+        while at < batch.num_rows:
+            piece = batch.slice(at, size - n_waiting)
+            waiting.append(piece)
+            at, n_waiting = at + piece.num_rows, n_waiting + piece.num_rows
+            if n_waiting == size:
+                yield arrow.Table.from_batches(waiting)
+                waiting, n_waiting = [], 0
+    if waiting:
+        yield arrow.Table.from_batches(waiting)
+
+
+# ---------------------------------------------------------------------------------------------------------------- csv
+
+
+def csv_chunks(paths: Any, columns: Columns, types: Mapping[str, Any] | None, separator: str) -> Source:
+    """Read text files, some megabytes at a time. What a column is, the beginning of the first file says."""
+    csv, arrow = _arrow("pyarrow.csv"), _arrow("pyarrow")
+    files = list_files(paths)
+    parse = csv.ParseOptions(delimiter=separator)
+    known = {
+        name: arrow.type_for_alias(kind) if isinstance(kind, str) else kind for name, kind in (types or {}).items()
+    }
+    convert = csv.ConvertOptions(column_types=known, strings_can_be_null=True, include_columns=columns.names())
+    with csv.open_csv(files[0], parse_options=parse, convert_options=convert) as reader:
+        settled = {field.name: _settle(arrow, field, known, columns) for field in reader.schema}
+    convert = csv.ConvertOptions(column_types=settled, strings_can_be_null=True, include_columns=columns.names())
+    block = csv.ReadOptions(block_size=8 * CELLS)
+
+    def read_all() -> Iterator[Part]:
+        for path in files:
+            try:
+                with csv.open_csv(path, block, parse, convert) as reader:
+                    for batch in reader:
+                        yield columns.split(arrow.Table.from_batches([batch]))
+            except arrow.ArrowInvalid as error:
+                raise DataError(
+                    f"{path} cannot be read: {error}. If a column is text where it seemed to be numbers at first, say "
+                    'so: types={"name": "string"}.'
+                ) from error
+
+    about = _about(files, columns, types={name: str(kind) for name, kind in settled.items()}, separator=separator)
+    return Source(lambda first: islice(read_all(), first, None), about)
+
+
+def _settle(arrow: Any, field: Any, known: Mapping[str, Any], columns: Columns) -> Any:
+    """Read whole numbers as floats, which later rows may turn out to be; labels of classes stay what they are."""
+    if field.name in known or field.name == columns.target:
+        return field.type
+    if arrow.types.is_integer(field.type):
+        return arrow.float64()
+    return arrow.string() if arrow.types.is_null(field.type) else field.type
+
+
+# ----------------------------------------------------------------------------------------------------------- anything
+
+
+def any_chunks(chunks: Any, columns: Columns | None) -> Source:
+    """Take chunks from a function that makes an iterator, or from a list of them."""
+    if not callable(chunks) and (isinstance(chunks, Iterator) or not isinstance(chunks, Iterable)):
+        raise DataTypeError(
+            "Chunks are gone through more than once, but an iterator can be read only once. Give a function that "
+            "makes one: from_chunks(lambda: ...)."
+        )
+
+    def read(first: int) -> Iterator[Part]:
+        for chunk in islice(chunks() if callable(chunks) else chunks, first, None):
+            yield _part_of(chunk, columns)
+
+    return Source(read)
+
+
+def _part_of(chunk: Any, columns: Columns | None) -> Part:
+    if columns is not None:
+        return columns.split(chunk)
+    if isinstance(chunk, tuple) and len(chunk) in (2, 3):
+        return Part(*chunk)
+    raise DataTypeError(
+        f"A chunk is {type(chunk).__name__}. Yield tuples (X, y) or (X, y, weight), or frames, and give target= the "
+        "name of a column."
+    )

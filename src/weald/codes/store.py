@@ -1,0 +1,424 @@
+"""A table that lies on the disk as codes: what an estimator fits to when the values do not fit into memory.
+
+    CodeStore      an open store: codes by rank, which the system reads when they are looked at; target, weights, names
+    StoredTable    the table of a fit, whose values are elsewhere
+    StoredEngine   the native engine, with few trees at a time, so that memory stays bounded
+
+`codes.py` makes stores. A store is one file, `codes.weald` in its folder: the container of model files, with a digest
+of all that it holds. What is damaged, or something else, is refused.
+"""
+
+import dataclasses
+import mmap
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial, reduce
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from weald.codes.resident_memory import release, release_many, watch_pages
+from weald.data.schema import Categories, Schema, rules_of
+from weald.data.table import Reading, Table
+from weald.data.types import FloatArray, IntArray
+from weald.engines.criteria import CLASSIFICATION
+from weald.engines.interface import Engine, OutOfBagVotes, Watch
+from weald.engines.native import Errors, NativeEngine, curve_of, name_trees
+from weald.engines.params import Growth, count_bins
+from weald.engines.table_source import SourcedTable, TableSource
+from weald.errors import DataError, DataTypeError, FormatError, ParameterError, warn
+from weald.forest.forest import Forest
+from weald.io import container
+from weald.io.container import require
+from weald.io.values import Reader
+
+FILE = "codes.weald"
+FORMAT = "1"
+ROOM = 4 * 2**30  # bytes for the trees that grow at the same time
+BYTES_PER_ROW = 28  # of a tree that grows, at most: row numbers, targets, counts, codes at hand
+CELLS_AT_ONCE = 1 << 25  # whose values are read at a time
+NOTHING: FloatArray = np.empty(0)
+CodedColumn = tuple[IntArray, FloatArray, FloatArray, bool]
+
+
+@dataclass(frozen=True)
+class About:
+    """What a store says of itself: of the table, and of how it was made."""
+
+    schema: Schema
+    classes: npt.NDArray[Any] | None  # None: regression
+    whole: bool  # all weights are whole
+    size: int  # the total of whole weights, else the rows
+    fingerprint: int  # of the training data
+    max_bins: int  # 0: every value is a code
+    missing: str
+    categorical_features: Any
+    source: Any  # where the rows came from, as far as that is known
+    prints: list[list[int]]  # of each chunk: rows and a checksum
+    keep_values: bool = False  # beside codes that hold several
+
+
+SAME = ("max_bins", "missing", "categorical_features", "source", "keep_values")  # in stores that are made in one way
+
+
+class CodeStore(TableSource):
+    """A table on the disk, as codes. `weald.codes` makes it, estimators fit to it: `model.fit(store)`.
+
+    Attributes
+    ----------
+    path : pathlib.Path
+        Its file.
+    n_rows, n_features : int
+    classes : array or None
+        Labels of the classes; None: the target is numbers.
+    feature_names : list of str, or None
+    max_bins : int or None
+        With what it was made; estimators must be given the same.
+    n_bytes : int
+        Length of its file.
+    """
+
+    def __init__(self, path: Path, about: About, arrays: dict[str, npt.NDArray[Any]], mapped: mmap.mmap) -> None:
+        self.path, self._about, self._mapped = path, about, mapped
+        self.target: npt.NDArray[Any] = arrays["target"]
+        self.weight: FloatArray | None = arrays.get("weight")
+        self.positions: IntArray = arrays["positions"]
+        self.columns: list[CodedColumn] = [
+            (arrays[f"codes.{f}"], arrays[f"lows.{f}"], arrays[f"highs.{f}"], f in about.schema.categorical)
+            for f in range(len(about.schema.categories))
+        ]
+        names = {f: f"values.{f}" for f in range(len(about.schema.categories))}
+        self.values: dict[int, FloatArray] = {f: arrays[name] for f, name in names.items() if name in arrays}
+
+    def __repr__(self) -> str:
+        kind = "numbers" if self.classes is None else f"{len(self.classes)} classes"
+        return f"<code store: {self.n_rows:,} rows, {self.n_features} features, {kind}, {self.n_bytes:,} bytes>"
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> npt.NDArray[Any]:
+        """Refuse to be taken for a table of values."""
+        raise DataTypeError(
+            "A code store is for fit of trees and forests, and for what looks at their training data again. Give a "
+            "table for all else; predict_chunks takes one that is larger than memory, piece by piece."
+        )
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows; those of zero weight are left out."""
+        return len(self.target)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return len(self.columns)
+
+    @property
+    def n_bytes(self) -> int:
+        """Length of the file."""
+        return self.path.stat().st_size
+
+    @property
+    def classes(self) -> npt.NDArray[Any] | None:
+        """Labels of the classes; None: the target is numbers."""
+        return self._about.classes
+
+    @property
+    def feature_names(self) -> list[str] | None:
+        """Names of the features, where the table had some."""
+        names = self._about.schema.names
+        return None if names is None else list(names)
+
+    @property
+    def max_bins(self) -> int | None:
+        """With what it was made; None: every value is a code."""
+        return self._about.max_bins or None
+
+    @property
+    def fingerprint(self) -> int:
+        """Fingerprint of the training data, the one that trees remember."""
+        return self._about.fingerprint
+
+    # ------------------------------------------------------------------------------------------------------- fit
+
+    def read_for(self, model: Any, y: Any, sample_weight: Any) -> Reading:
+        """Do what reading a table does, for an estimator that fits to this store."""
+        about = self._about
+        self._refuse(model, y, sample_weight)
+        model.schema_, model.n_features_in_ = Schema(about.schema.names, about.schema.categories), self.n_features
+        if about.schema.names is not None:
+            model.feature_names_in_ = np.array(about.schema.names, dtype=object)
+        n_classes = 0 if about.classes is None else len(about.classes)
+        target = self.target if n_classes == 0 else self.target.astype(np.int32)
+        values: Any = Values(self)
+        table = StoredTable(
+            *(values, target, n_classes, self.weight, about.whole, about.size),
+            categorical=about.schema.categorical,
+            source=self,
+        )
+        return Reading(table, about.classes, None)
+
+    def _refuse(self, model: Any, y: Any, sample_weight: Any) -> None:
+        """Refuse what does not suit the store."""
+        about = self._about
+        if y is not None or sample_weight is not None:
+            raise DataError("The store has the target and the weights already. Give it alone: model.fit(store).")
+        task = "regression" if about.classes is None else CLASSIFICATION
+        if model._task != task:  # noqa: SLF001  (of the estimator's kind)
+            raise DataError(
+                f"The store was made for {task}, but {type(model).__name__} is for {model._task}. Make a store with "  # noqa: SLF001
+                f'task="{model._task}".'  # noqa: SLF001
+            )
+        if model.engine not in ("auto", "native"):
+            raise ParameterError(f'engine={model.engine!r} cannot read a store. Set engine="auto".')
+        bins = count_bins(getattr(model, "max_bins", None))
+        if bins != about.max_bins:
+            raise ParameterError(
+                f"max_bins={model.max_bins}, but the store was made with max_bins={self.max_bins}. Give the estimator "
+                "the same."
+            )
+        rules = rules_of(model)
+        for name in ("missing", "categorical_features"):
+            given, made = getattr(rules, name), getattr(about, name)
+            if given != made and not (name == "categorical_features" and isinstance(given, str)):
+                raise ParameterError(
+                    f"{name}={given!r}, but the store was made with {name}={made!r}. Give the estimator the same."
+                )
+        if getattr(model, "resampling", "bagging") != "bagging":
+            raise ParameterError(f"resampling={model.resampling!r} needs the rows in memory. Fit to arrays or frames.")
+
+    def code(self, table: Table, n_threads: int) -> tuple[Engine, Any]:
+        """Hand the codes to the compiled core, without a copy."""
+        if table.groups is not None or table.strata is not None:
+            raise DataError("groups and stratify cannot be given with a store. Fit to arrays or frames.")
+        targets = (table.target, None) if table.n_classes else (None, table.target)
+        engine = StoredEngine(self._mapped)
+        coded = engine.core.map_table(
+            *(self.columns, *targets, table.n_classes, table.weight, table.weights_whole),
+            *(self.positions, self.fingerprint, n_threads, None),
+        )
+        release(self._mapped)
+        return engine, coded
+
+    def let_go(self) -> None:
+        """Let go of what was looked at, if it is much."""
+        release_many([self._mapped])
+
+    def is_of(self, other: About) -> bool:
+        """Say whether a store was made from the same rows in the same way, as far as can be told beforehand."""
+        mine, theirs = self._about, other
+        return all(getattr(mine, name) == getattr(theirs, name) for name in SAME) and mine.prints[:1] == theirs.prints
+
+
+class Values:
+    """Stands for the values of a stored table: read when they are wanted, some rows at a time, eight bytes a cell.
+
+    Where a code holds several values, the store may have kept them. Otherwise each is the smallest value of its code:
+    then a row that was not in the bag may go another way in a node whose rows do not have the code, since the cut is
+    somewhere between its neighbours.
+    """
+
+    def __init__(self, store: CodeStore) -> None:
+        self._store, self._has_warned = store, False
+        self.shape, self.ndim, self.dtype = (store.n_rows, store.n_features), 2, np.dtype(np.float64)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> npt.NDArray[Any]:
+        """Give them all."""
+        n_bytes = 8 * self.shape[0] * self.shape[1]
+        room = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+        if n_bytes > room:
+            raise DataError(
+                f"The values of all rows are needed for this, {n_bytes:,} bytes, more than half of the memory. Give a "
+                "table of some of the rows instead."
+            )
+        self._warn()
+        X = np.empty(self.shape, dtype, order="F")
+        for f in range(self.shape[1]):
+            X[self._store.positions, f] = self._read(f, slice(None))
+        return X
+
+    def blocks(self) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
+        """Read some rows at a time: which they are, their ranks, and their values.
+
+        They come by rank, as they lie on the disk, each time to the same place: new memory takes longer than to read.
+        """
+        self._warn()
+        n_rows = min(self.shape[0], max(1, CELLS_AT_ONCE // self.shape[1]))
+        room = np.empty((n_rows, self.shape[1]), order="F")
+        for begin in range(0, self.shape[0], n_rows):
+            ranks = slice(begin, min(begin + n_rows, self.shape[0]))
+            X = room[: ranks.stop - begin]
+            for f in range(self.shape[1]):
+                X[:, f] = self._read(f, ranks)
+            yield self._store.positions[ranks], np.arange(ranks.start, ranks.stop, dtype=np.uint32), X
+
+    def _read(self, f: int, ranks: slice) -> FloatArray:
+        """Read a feature of some rows."""
+        self._store.let_go()
+        if f in self._store.values:
+            return self._store.values[f][ranks]
+        codes, lows, _, _ = self._store.columns[f]
+        values: FloatArray = np.append(lows, np.nan)[np.minimum(codes[ranks], len(lows))]
+        return values
+
+    def _warn(self) -> None:
+        kept = self._store.values
+        n_cut = sum(f not in kept and not np.array_equal(c[1], c[2]) for f, c in enumerate(self._store.columns))
+        if n_cut and not self._has_warned:
+            self._has_warned = True
+            warn(
+                f"The store has codes for several values in {n_cut} of {self.shape[1]} features, and no values. "
+                "Out-of-bag estimates take the smallest value of each code, so they differ a little from those of a "
+                "fit to the values. The forest does not. Make the store with keep_values=True to have the same."
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredTable(SourcedTable):
+    """The table of a fit to a store."""
+
+    def in_memory(self) -> Table:
+        """Read all values."""
+        X: FloatArray = np.asarray(self.X)
+        return dataclasses.replace(self, X=X)
+
+
+class StoredEngine(NativeEngine):
+    """The native engine; where tables are long, it lets few trees grow at the same time, each on all threads.
+
+    Codes that have been looked at count as memory of the process, so it lets go of them when they are many.
+    """
+
+    def __init__(self, mapped: mmap.mmap) -> None:
+        """Take the file that holds the codes."""
+        super().__init__()
+        self._mapped = mapped
+
+    def grow(
+        self,
+        coded: Any,
+        growth: Growth,
+        seed: int,
+        first_tree: int,
+        n_trees: int,
+        n_threads: int = 1,
+        watch: Watch | None = None,
+    ) -> Forest:
+        """Grow the same trees, a few at a time."""
+        watch = watch_pages([self._mapped], watch)
+        at_once = max(1, ROOM // (BYTES_PER_ROW * coded.n_rows))
+        if at_once >= min(n_trees, n_threads):
+            return super().grow(coded, growth, seed, first_tree, n_trees, n_threads, watch)
+        grown: list[Forest] = []
+        for begin in range(0, n_trees, at_once):
+            n_more = min(at_once, n_trees - begin)
+
+            def tell(share: float, begin: int = begin, n_more: int = n_more) -> None:
+                watch((begin + share * n_more) / n_trees)
+
+            grown.append(super().grow(coded, growth, seed, first_tree + begin, n_more, n_threads, tell))
+        forest = grown[0].join(*grown[1:])
+        origin = dataclasses.replace(grown[0].origins[0], n_trees=n_trees)
+        return dataclasses.replace(forest, origins=(origin,))
+
+    def sum_votes_out_of_bag(
+        self,
+        coded: Any,
+        growth: Growth,
+        forest: Forest,
+        X: Any,
+        voting: str,
+        n_threads: int = 1,
+        watch: Watch | None = None,
+        start: OutOfBagVotes | None = None,
+        room: int = 0,
+    ) -> OutOfBagVotes:
+        """Add up what the trees say of the rows outside their bags, some rows at a time.
+
+        Bags are drawn for all rows, so there are few trees at a time, too: those whose bags are drawn together.
+        """
+        if not isinstance(X, Values):  # other versions of the rows, in memory
+            return super().sum_votes_out_of_bag(coded, growth, forest, X, voting, n_threads, watch, start, room)
+        width = (forest.n_classes,) if forest.n_classes else ()
+        sums = np.zeros((coded.n_rows, *width)) if start is None else start.sums.copy()
+        counts = np.zeros(coded.n_rows, dtype=np.uint32) if start is None else start.n_trees.copy()
+        found: list[Errors] = []
+        for first in range(0, forest.n_trees, self.core.bags_at_once):
+            n_trees = min(self.core.bags_at_once, forest.n_trees - first)
+            trees = forest if n_trees == forest.n_trees else forest.take(range(first, first + n_trees))
+            (outside,) = self.draw_out_of_bag(coded, *name_trees(growth, trees), n_threads)
+            of_blocks = []
+            for rows, ranks, values in X.blocks():
+                before = OutOfBagVotes(sums[rows], counts[rows], NOTHING, NOTHING)
+                bits = [outside[rows].astype(np.uint64)]
+                what = (coded, growth, trees, values, ranks, voting, before, room, bits)
+                votes, errors = self.sum_votes_of_rows(*what, n_threads)
+                sums[rows], counts[rows] = votes.sums, votes.n_trees
+                of_blocks.append(errors)
+            found.append(reduce(Errors.add, of_blocks))
+        return OutOfBagVotes(sums, counts, *curve_of(found, coded.line_length))
+
+
+# ------------------------------------------------------------------------------------------------------------- load
+
+
+def load_store(folder: Any, *, check: bool = True) -> CodeStore:
+    """Open a store; see `weald.codes.load`."""
+    path = Path(folder) / FILE
+    if not path.is_file():
+        unfinished = " It was begun there, but not finished: make it again, and it goes on." * _is_begun(Path(folder))
+        raise FileNotFoundError(f"{folder} has no code store ({FILE}).{unfinished}")
+    try:
+        return _read(path, check=check)
+    except FormatError as error:
+        raise FormatError(f"{path} cannot be read as a code store. {error}") from None
+
+
+def _is_begun(folder: Path) -> bool:
+    return (folder / "making").is_dir()
+
+
+def _read(path: Path, *, check: bool) -> CodeStore:
+    with path.open("rb") as file:
+        require(os.fstat(file.fileno()).st_size, "It is empty.")
+        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    contents = container.read(memoryview(mapped), check_data=check, done=partial(release_many, [mapped]))
+    texts = contents.metadata
+    require("weald.codes" in texts, "It is a .weald file, but holds a model. Open it with weald.load.")
+    found = texts["weald.codes"]
+    require(found == FORMAT, f"Its format is {found!r}, which this version does not know. Install a later one.")
+    notes = container.parse_json(texts.get("weald.notes", ""))
+    arrays = contents.arrays
+    reader = Reader({name: a for name, a in arrays.items() if name.startswith("meta.")}, RECORDS)
+    about = reader.read(notes.get("about"))
+    require(isinstance(about, About), "It does not say what it holds.")
+    n_features = len(about.schema.categories)
+    names = {f"{kind}.{f}" for kind in ("codes", "lows", "highs") for f in range(n_features)}
+    mine = {name: a for name, a in arrays.items() if not name.startswith("meta.")}
+    optional = {"weight"} | {f"values.{f}" for f in range(n_features)}
+    require(mine.keys() - optional == names | {"target", "positions"}, "Arrays are missing.")
+    _check(about, mine, n_features)
+    release(mapped)
+    return CodeStore(path, about, mine, mapped)
+
+
+def _check(about: About, arrays: dict[str, npt.NDArray[Any]], n_features: int) -> None:
+    """Make sure that arrays have their types and lengths; the core looks at what they hold."""
+    n_rows = len(arrays["target"])
+    target = {"|u1", "<u2", "<i4"} if about.classes is not None else {"<f8"}
+    kinds: dict[str, tuple[set[str], int]] = {"target": (target, n_rows), "positions": ({"<u4"}, n_rows)}
+    if "weight" in arrays:
+        kinds["weight"] = ({"<f8"}, n_rows)
+    for f in range(n_features):
+        n_codes = arrays[f"lows.{f}"].size
+        kinds |= {f"codes.{f}": ({"|u1", "<u2", "<u4"}, n_rows)}
+        kinds |= {f"{kind}.{f}": ({"<f8"}, n_codes) for kind in ("lows", "highs")}
+        if f"values.{f}" in arrays:
+            kinds[f"values.{f}"] = ({"<f4", "<f8"}, n_rows)
+    for name, (types, length) in kinds.items():
+        array = arrays[name]
+        require(array.dtype.str in types and array.shape == (length,), f"Array {name!r} is not what it should be.")
+
+
+RECORDS: dict[str, type] = {kind.__name__: kind for kind in (About, Categories, Schema)}

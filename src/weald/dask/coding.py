@@ -1,0 +1,397 @@
+"""A table as codes on the workers of a cluster.
+
+partitions       Dask collections X, y and others -> what each partition has of them
+Coding           partitions are coded where they lie
+send_table       a table that is here is coded here, and its codes are sent
+CodedOnCluster   what both make
+
+A tree needs codes and nothing else. But what it says of a row outside its bag depends on the row's values: where a code
+stands for several, the cut may lie between them. So where trees are to speak of such rows, parts of the table keep
+their values, each on the worker where it lies.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from weald.codes import bins, coded_partitions, partitioned_table
+from weald.codes.bins import ColumnCuts, Cuts, Outline, join_cuts, light
+from weald.codes.coded_partitions import Chunk, Highs, pack
+from weald.codes.partitioned_table import Labels, Part, Rows
+from weald.dask.cluster import Cluster, n_threads_here
+from weald.dask.work_split import VALUE, divide, group_neighbours, share_threads
+from weald.data.table import Reading, Table
+from weald.errors import DataError, DataTypeError
+from weald.estimators.base import unfitted_copy
+
+COLUMNS_TO_CUT = 4  # that a worker takes, at least
+MOST_CHUNKS = 64  # in which codes travel
+FIRST = 1  # the priority of short tasks for which all workers wait, while there is other work
+MOST_CUTTERS = 16  # workers that cut columns: each task that codes or grows needs what all of them found
+TAKEN_TOGETHER = 1 << 25  # bytes of partitions that a thread reads as one, at most
+ROWS_SENT = 1 << 18  # of a chunk, where the table is here
+
+# -------------------------------------------------------------------------------------------------------- partitions
+
+
+Cells = list[Any]  # of each partition: a tuple of X, y and whatever else is given
+
+
+def partitions(cluster: Cluster, **given: Any) -> tuple[list[str], Cells]:
+    """Let the workers compute the partitions of X, y and whatever else is given: names, and what will be there."""
+    columns = {name: column for name, column in given.items() if column is not None}
+    for name, column in columns.items():
+        if not is_collection(column):
+            raise DataError(f"X is a Dask collection, but {name} is not. Give {name} in the same partitions as X.")
+    if len({_n_partitions(column) for column in columns.values()}) > 1:
+        found = ", ".join(f"{name} {_n_partitions(column)}" for name, column in columns.items())
+        raise DataError(
+            f"The partitions differ in number: {found}. Take all from one Dask frame and give them as frames and "
+            "series, or give arrays of the same chunks."
+        )
+    if all(map(_is_frame, columns.values())):
+        return list(columns), cluster.compute(_read_together(*columns.values()))
+    n = _n_partitions(columns["X"])
+    cells = cluster.compute([cell for column in columns.values() for cell in _delayed(column)])
+    return list(columns), list(zip(*(cells[i : i + n] for i in range(0, len(cells), n)), strict=True))
+
+
+def _read_together(frame: Any, *others: Any) -> list[Any]:
+    """Read each partition once for all. Read one by one, some of them may come in fewer partitions than others.
+
+    Dask reads several small files as one partition, and how many depends on the columns that are wanted.
+    """
+    together = frame.map_partitions(_tuple_of, *others, meta=("cells", object), enforce_metadata=False)
+    found: list[Any] = together.to_delayed()
+    return found
+
+
+def _tuple_of(*cells: Any) -> tuple[Any, ...]:
+    return cells
+
+
+def make_part(names: Sequence[str], cells: Sequence[Any]) -> Part:
+    """Put together what a partition has."""
+    given = dict(zip(names, cells, strict=True))
+    given["weight"] = given.pop("sample_weight", None)
+    return Part(**given)
+
+
+def is_collection(X: Any) -> bool:
+    """Say whether X is a Dask data frame, series or array."""
+    return hasattr(X, "__dask_graph__") and hasattr(X, "to_delayed")
+
+
+def _is_frame(column: Any) -> bool:
+    return hasattr(column, "map_partitions")
+
+
+def _n_partitions(column: Any) -> int:
+    n: int = column.npartitions if _is_frame(column) else len(column.chunks[0])
+    return n
+
+
+def _delayed(column: Any) -> list[Any]:
+    """Give the partitions of an array, or of a frame as they were made: those of others are to be the same."""
+    if not _is_frame(column) and column.ndim == 2:
+        column = column.rechunk({1: -1})
+    cells = column.to_delayed(optimize_graph=False) if _is_frame(column) else column.to_delayed()
+    found: list[Any] = np.ravel(cells).tolist()
+    return found
+
+
+# ------------------------------------------------------------------------------------------------------------- codes
+
+
+@dataclass(frozen=True)
+class KeptPart:
+    """Rows whose values are kept."""
+
+    values: Any  # their name, when they are there
+    n_rows: int
+    n_bytes: int
+    place: str | None
+
+
+class CodedOnCluster:
+    """A table as codes: `labels` are here, the codes stay on the workers."""
+
+    def __init__(self, cluster: Cluster, labels: Labels, codes: tuple[Any, ...], parts: list[KeptPart]) -> None:
+        self.cluster, self.labels = cluster, labels
+        self._codes = codes  # chunks, cuts of some columns each, highs, rows, labels
+        self.rows, self.labels_there = codes[3:]
+        self._ranked: list[Any] = []  # what workers were told to rank
+        self.kept: list[Any] = []  # of each partition, where rows may weigh nothing: which ones count
+        self.parts = parts  # in their order, where values are wanted that codes do not tell
+
+    def submit(self, function: Any, *args: Any, priority: float = 0, wish: str | None = None) -> Any:
+        """Hand in a task that needs the table."""
+        return self.cluster.submit(function, self._codes, *args, priority=priority, wish=wish)
+
+    def rank_early(self, workers: Sequence[str]) -> None:
+        """Let codes travel to workers, and each of them rank the rows, before it is known what the codes stand for."""
+        chunks, cuts, _, rows, labels = self._codes
+        self._ranked = [self.cluster.submit(_rank_here, chunks, cuts, rows, labels, wish=name) for name in workers]
+
+    def wait_until_ranked(self) -> None:
+        """Wait for the workers that were told to rank early."""
+        self.cluster.gather_all(self._ranked)
+        self._ranked = []
+
+
+def _rank_here(chunks: Sequence[Chunk], cuts: Sequence[ColumnCuts], rows: Rows, labels: Labels) -> None:
+    coded_partitions.rank_here(chunks, join_cuts(cuts, labels), rows, labels, n_threads_here())
+
+
+def wants_values(model: Any) -> bool:
+    """Say whether trees of a model will speak of rows outside their bags."""
+    return bool(model.oob_score) or isinstance(model.n_estimators, str)
+
+
+def count_kept(parts: Sequence[KeptPart]) -> Counter[str | None]:
+    """Count the bytes of values that are kept, by place."""
+    kept: Counter[str | None] = Counter()
+    for part in parts:
+        kept[part.place] += part.n_bytes
+    return kept
+
+
+class Coding:
+    """A table that is coded where its partitions lie, step by step.
+
+    Steps are handed in before those that they need are done, wherever that is possible: all workers wait while the
+    client and the scheduler talk.
+    """
+
+    def __init__(self, cluster: Cluster, model: Any, names: Sequence[str], cells: Cells, max_bins: int) -> None:
+        self._cluster, self._max_bins, self._for_values = cluster, max_bins, wants_values(model)
+        plain = unfitted_copy(model)
+        own = cluster.submit_each(_read_labels, [(plain, names, of_part, i) for i, of_part in enumerate(cells)])
+        self._labels_there = cluster.submit(partitioned_table.settle_labels, own)
+        self.labels: Labels = cluster.gather(self._labels_there)
+        groups = self._group(cells)
+        neighbours = [[cells[i] for i in group] for group in groups]
+        self._tables = cluster.submit_each(
+            _read_parts,
+            [
+                (plain, names, of_parts, self._labels_there, n)
+                for of_parts, n in zip(neighbours, self._n_threads, strict=True)
+            ],
+        )
+        self._kept = (
+            cluster.submit_each(_kept, [(names, of_part) for of_part in cells]) if self.labels.is_weighted else []
+        )
+
+    def _group(self, cells: Cells) -> list[list[int]]:
+        """Put partitions together that follow one another and lie in one place: fewer tasks are sooner done."""
+        # Of a frame all is in one place; of arrays, X is what is large.
+        large = [of_part[0] if isinstance(of_part, tuple) else of_part for of_part in cells]
+        n_features, places = self.labels.n_features, self._cluster.places_of(large)
+        self._seats = seats = self._cluster.seats()
+        most_rows = TAKEN_TOGETHER // (8 * n_features)
+        groups = group_neighbours(places, self.labels.by_part, seats, n_features, most_rows)
+        self._n_rows = [sum(self.labels.by_part[i] for i in group) for group in groups]  # of each table
+        n_cells = [n * n_features for n in self._n_rows]
+        self._n_threads = share_threads([places[group[0]] for group in groups], n_cells, seats)
+        return groups
+
+    def code(self, also: Callable[[Any, Any], Any]) -> tuple[CodedOnCluster, Any]:
+        """Code the table. What `also` is to be found from its rows and labels is found meanwhile."""
+        cluster = self._cluster
+        rows, cuts, chunks = self._survey()
+        # While columns are cut, there is time to look around.
+        wanted = [self._outline(cuts), also(rows, self._labels_there)]
+        places, workers = cluster.places_of(self._tables), cluster.workers()
+        highs = self._find_highs(chunks, cuts, workers, places)
+        outline, told = cluster.gather_all(wanted)
+        if outline.doubtful:
+            cuts = [self._settle_cuts(cuts, outline.doubtful)]
+            chunks = self._code(cuts)
+            settled = self._outline(cuts)
+            places, workers = cluster.places_of(self._tables), cluster.workers()  # some may have come or gone
+            highs = self._find_highs(chunks, cuts, workers, places)
+            outline = cluster.gather(settled)
+        kept = self._keep(places) if self._for_values and outline.n_cut else []
+        cluster.require_memory(workers, self.labels, outline.widths, count_kept(kept))
+        self._tables = []  # nobody else needs them
+        if len(chunks) > MOST_CHUNKS:
+            n = -(-len(chunks) // MOST_CHUNKS)
+            chunks = [cluster.submit(coded_partitions.join_chunks, chunks[i : i + n]) for i in range(0, len(chunks), n)]
+        table = CodedOnCluster(cluster, self.labels, (chunks, cuts, highs, rows, self._labels_there), kept)
+        table.kept = self._kept
+        table.rank_early([name for name in workers if name != _spare(workers)])
+        return table, told
+
+    def _survey(self) -> tuple[Any, list[Any], list[Any]]:
+        """Hand in what finds out how values become codes, and codes them: what is beside the features, cuts, codes.
+
+        Where many rows are alike, more of them have to be looked at until the sample is known.
+        """
+        for times in (1, 16, bins.NO_LIMIT):
+            rows, highest = self._settle_sample(times)
+            cuts = self._cut(highest)
+            chunks = self._code(cuts)
+            if self._cluster.gather(highest) is not None:
+                break
+        return rows, cuts, chunks
+
+    def _settle_sample(self, times: int) -> tuple[Any, Any]:
+        """Hand in the search for the highest hash of the sample, among so many times the hashes that should do."""
+        cluster, labels, max_bins = self._cluster, self._labels_there, self._max_bins
+        limit = bins.limit_hashes(self.labels, times)
+        found = self._of_tables(bins.survey_part, labels, max_bins, limit)
+        highest = cluster.submit(bins.settle_survey, found, labels, max_bins, limit)
+        return cluster.submit(bins.join_rows, found), highest
+
+    def _cut(self, highest: Any) -> list[Any]:
+        """Hand in the cuts of columns by sampled values, some columns each; none where every value of many is a code.
+
+        They are put together where they are needed: they come from several workers at the same time so, and sooner.
+        """
+        cluster, labels, max_bins = self._cluster, self._labels_there, self._max_bins
+        if not max_bins and bins.is_sampled(self.labels, 1):
+            return []
+        sampled = self._of_tables(bins.sample_values, labels, highest)
+        return [
+            cluster.submit(bins.cut_columns, sampled, block, labels, max_bins, n_threads, wish=place)
+            for place, block, n_threads in _blocks(self.labels.n_features, self._seats)
+        ]
+
+    def _code(self, cuts: list[Any]) -> list[Any]:
+        return self._of_tables(_code_part, cuts, self._labels_there)
+
+    def _of_tables(self, function: Any, *args: Any) -> list[Any]:
+        """Hand in a task for each table, which takes as many threads as it is to have."""
+        tables = zip(self._tables, self._n_threads, strict=True)
+        return self._cluster.submit_each(function, [(table, *args, n_threads) for table, n_threads in tables])
+
+    def _settle_cuts(self, cuts: list[Any], doubtful: Sequence[int]) -> Any:
+        """Hand in what becomes of columns in doubt, of which all values have to be looked at."""
+        found = self._of_tables(bins.find_distinct, doubtful, self._max_bins)
+        joined = self._cluster.submit_in_rounds(bins.join_distinct, found, self._max_bins)
+        return self._cluster.submit(_settle_cuts, cuts, self._labels_there, joined)
+
+    def _outline(self, cuts: list[Any]) -> Any:
+        return self._cluster.submit(_outline, cuts, self._labels_there, priority=FIRST)
+
+    def _keep(self, places: Sequence[str | None]) -> list[KeptPart]:
+        values = self._cluster.submit_each(_values_of, [(table,) for table in self._tables])
+        of_row = VALUE * self.labels.n_features
+        return [KeptPart(X, n, n * of_row, place) for X, n, place in zip(values, self._n_rows, places, strict=True)]
+
+    def _find_highs(
+        self, chunks: Sequence[Any], cuts: list[Any], workers: dict[str, Any], places: Sequence[str | None]
+    ) -> Any:
+        """Hand in the search for the largest values of codes: no more tasks than threads, of parts that lie there."""
+        of_places: dict[str | None, list[int]] = {}
+        for i, place in enumerate(places):
+            of_places.setdefault(place, []).append(i)
+        groups = [
+            group
+            for place, of_place in of_places.items()
+            for group in divide(of_place, int(workers[place]["nthreads"]) if place in workers else len(of_place))
+        ]
+        arguments = [
+            ([self._tables[i] for i in g], [chunks[i] for i in g], cuts, self._labels_there, self._n_threads[g[0]])
+            for g in groups
+        ]
+        found = self._cluster.submit_each(_find_highs, arguments, priority=FIRST)
+        return self._cluster.submit_in_rounds(coded_partitions.join_highs, found, priority=FIRST, wish=_spare(workers))
+
+
+def _spare(workers: dict[str, Any]) -> str | None:
+    """Name a worker that does not rank early: where all have one thread, nobody could put anything together."""
+    has_one = [name for name, worker in workers.items() if worker["nthreads"] == 1]
+    return has_one[-1] if len(has_one) == len(workers) > 1 else None
+
+
+def _read_labels(model: Any, names: Sequence[str], cells: Sequence[Any], number: int) -> Labels | None:
+    try:
+        return partitioned_table.read_labels(model, make_part(names, cells))
+    except (DataError, DataTypeError) as error:
+        message = f"{error} This is partition {number}, counted from 0, and so are its rows."
+        raise type(error)(message) from error
+
+
+def _read_parts(model: Any, names: Sequence[str], cells: Sequence[Any], labels: Labels, n_threads: int) -> Table:
+    return partitioned_table.read_parts(model, [make_part(names, of_part) for of_part in cells], labels, n_threads)
+
+
+def _settle_cuts(cuts: Sequence[ColumnCuts], labels: Labels, found: bins.Distinct) -> ColumnCuts:
+    return bins.settle_cuts(join_cuts(cuts, labels), found).columns()
+
+
+def _outline(cuts: Sequence[ColumnCuts], labels: Labels) -> Outline:
+    return join_cuts(cuts, labels).outline()
+
+
+def _code_part(table: Table, cuts: Sequence[ColumnCuts], labels: Labels, n_threads: int) -> Chunk | None:
+    return coded_partitions.code_part(table, join_cuts(cuts, labels), n_threads)
+
+
+def _find_highs(
+    tables: Sequence[Table], chunks: Sequence[Chunk], cuts: Sequence[ColumnCuts], labels: Labels, n_threads: int
+) -> Highs:
+    joined = join_cuts(cuts, labels)
+    return Highs({}, {}) if joined.doubtful else coded_partitions.find_highs(tables, chunks, joined, n_threads)
+
+
+def _values_of(table: Table) -> Any:
+    return table.X
+
+
+def _kept(names: Sequence[str], cells: Sequence[Any]) -> Any:
+    return make_part(names, cells).kept()
+
+
+def _blocks(n_features: int, seats: Sequence[str]) -> list[tuple[str | None, list[int], int]]:
+    """Divide the columns among workers, by their threads: where, which, and how many threads.
+
+    Sampled values travel to each worker: it takes some columns, or none.
+    """
+    places: Sequence[str | None] = seats or [None]
+    threads = [*Counter(places).items()][: max(1, min(MOST_CUTTERS, n_features // COLUMNS_TO_CUT))]
+    ends = [0, *accumulate(n for _, n in threads)]
+    blocks = pairwise(n_features * end // ends[-1] for end in ends)
+    found = [(place, [*range(*block)], n) for (place, n), block in zip(threads, blocks, strict=True)]
+    return [block for block in found if block[1]]
+
+
+def send_table(cluster: Cluster, model: Any, reading: Reading, engine: Any, coded: Any) -> CodedOnCluster:
+    """Send a table that was read and coded here."""
+    table = reading.table
+    columns = [engine.column(coded, f) for f in range(table.n_features)]
+    many = frozenset(f for f, (_, lows, highs) in enumerate(columns) if not np.array_equal(lows, highs))
+    cuts = Cuts([light(lows) for _, lows, _ in columns], many)
+    outline, labels = cuts.outline(), partitioned_table.labels_of(table, reading.classes, model.schema_)
+    planned = _plan_parts(cluster, table) if many and wants_values(model) else []
+    cluster.require_memory(cluster.workers(), labels, outline.widths, count_kept(planned))
+    narrow = [codes.astype(f"u{width}") for (codes, _, _), width in zip(columns, outline.widths, strict=True)]
+    highs = Highs({f: light(columns[f][2]) for f in many}, {f: float(columns[f][1][0]) for f in many})
+    rows = Rows(table.target, table.weight, table.groups, table.strata)
+    sent = [  # one by one: a chunk that was sent need not stay here
+        cluster.send(Chunk(min(ROWS_SENT, table.n_rows - i), [pack(codes[i : i + ROWS_SENT]) for codes in narrow]))
+        for i in range(0, table.n_rows, ROWS_SENT)
+    ]
+    others = [[cluster.send(cuts.columns())], *(cluster.send(thing) for thing in (highs, rows, labels))]
+    kept = [replace(part, values=cluster.send_to(part.place, part.values)) for part in planned]
+    return CodedOnCluster(cluster, labels, (sent, *others), kept)
+
+
+def _plan_parts(cluster: Cluster, table: Table) -> list[KeptPart]:
+    """Divide a table that is here among the threads of all workers."""
+    places: list[str | None] = [*cluster.seats()] or [None]
+    ends = [table.n_rows * i // len(places) for i in range(len(places) + 1)]
+    pieces = [table.X[begin:end] for begin, end in pairwise(ends)]
+    return [KeptPart(X, X.shape[0], _bytes_of(X), place) for X, place in zip(pieces, places, strict=True) if X.shape[0]]
+
+
+def _bytes_of(X: Any) -> int:
+    if not sparse.issparse(X):
+        return int(X.nbytes)
+    return int(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes)

@@ -1,0 +1,181 @@
+"""Trees that travel, and are put into the arrays of one forest as they come.
+
+    Trees      some trees on their way: a third of what they take in a forest
+    Joining    the forest that they become
+
+To pack trees as a file does makes them smaller still, but takes longer than to move them. A forest has its arrays in
+one piece each: to join all trees at the end, when everybody waits for it, would take as long as to receive them once
+more.
+"""
+
+import dataclasses
+import mmap
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from weald.data.types import IntArray
+from weald.forest.forest import CATEGORICAL, Forest, Origin, merge_origins
+from weald.io.streams import narrow
+
+Arrays = dict[str, npt.NDArray[Any]]
+
+SPARE = 1.05  # of what is expected: pages that nobody writes to take no memory
+# Of each array of starts: what starts there. On their way they are lengths.
+STARTS = {"tree_start": "feature", "leaf_start": "leaf_class", "category_start": "category_sets"}
+OF_SPLITS = ("feature", "threshold", "right", "flags", "decrease")  # the same in all leaves
+WHOLE = ("feature", "right", "size", "leaf_class", "category_sets", *STARTS)
+
+
+@dataclass(frozen=True)
+class Trees:
+    """Trees on their way: what leaves have in common is left out, and numbers are as narrow as they allow."""
+
+    head: dict[str, Any]  # all of a forest that is no array
+    arrays: Arrays
+    types: dict[str, np.dtype[Any]]  # of the arrays in a forest
+    is_leaf: npt.NDArray[np.uint8]  # a bit for each node
+    n_nodes: int
+
+    @classmethod
+    def of(cls, forest: Forest) -> Self:
+        """Make them small."""
+        arrays = forest.as_lengths()
+        types = {name: array.dtype for name, array in arrays.items()}
+        is_leaf = forest.feature < 0
+        splits = np.flatnonzero(~is_leaf)
+        arrays |= {name: arrays[name][splits] for name in OF_SPLITS}
+        if np.array_equal(arrays["weight"], arrays["size"]):
+            del arrays["weight"]
+        arrays |= {name: narrow(arrays[name]) for name in WHOLE}
+        arrays["leaf_weight"] = _narrow_if_whole(arrays["leaf_weight"])
+        fields = {field.name: getattr(forest, field.name) for field in dataclasses.fields(forest)}
+        head = {name: value for name, value in fields.items() if name not in types}
+        return cls(head, arrays, types, np.packbits(is_leaf), forest.n_nodes)
+
+    @property
+    def n_trees(self) -> int:
+        """How many there are."""
+        return len(self.arrays["tree_start"])
+
+    def array(self, name: str) -> npt.NDArray[Any]:
+        """Give an array; weights that were left out are the sizes."""
+        return self.arrays["size"] if name == "weight" and name not in self.arrays else self.arrays[name]
+
+    def splits(self) -> IntArray:
+        """Give the numbers of the nodes that are no leaves."""
+        return np.flatnonzero(np.unpackbits(self.is_leaf, count=self.n_nodes) == 0)
+
+    def __sizeof__(self) -> int:
+        return self.is_leaf.nbytes + sum(array.nbytes for array in self.arrays.values())
+
+
+def _narrow_if_whole(weights: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    if not len(weights) or weights.max() >= 2**32:
+        return weights
+    whole = weights.astype(np.uint32)
+    return narrow(whole) if np.array_equal(whole, weights) else weights
+
+
+class Joining:
+    """A forest of which some trees are there; `n_trees` are expected.
+
+    Many may come at the end, when everybody waits for them. So threads fill in what has found its place.
+    """
+
+    def __init__(self, n_trees: int, n_threads: int = 1) -> None:
+        self._n_expected, self._n_trees, self._n_parts = n_trees, 0, 0
+        self._pool = ThreadPoolExecutor(n_threads) if n_threads > 1 else None
+        self._filling: list[Future[None]] = []
+        self._head: dict[str, Any] = {}
+        self._rooms: Arrays = {}
+        self._filled: dict[str, int] = {}
+        self._origins: list[Origin] = []
+        self._early: dict[int, Trees] = {}
+
+    def add(self, number: int, trees: Trees) -> None:
+        """Take a part of the forest; parts may come in any order."""
+        self._early[number] = trees
+        while self._n_parts in self._early:
+            self._append(self._early.pop(self._n_parts))
+            self._n_parts += 1
+
+    def forest(self) -> Forest:
+        """Give the forest, all parts of which have come."""
+        assert self._n_parts  # noqa: S101  (there are none)
+        assert not self._early  # noqa: S101  (a part was never given)
+        self._wait()
+        arrays = {name: room[: self._filled[name] + (name in STARTS)] for name, room in self._rooms.items()}
+        return Forest(**{**self._head, **arrays, "origins": merge_origins(self._origins)})
+
+    def close(self) -> None:
+        """Let the threads go."""
+        if self._pool:
+            self._pool.shutdown(cancel_futures=True)
+
+    def _append(self, trees: Trees) -> None:
+        self._head = self._head or trees.head
+        self._n_trees += trees.n_trees
+        self._origins += trees.head["origins"]
+        before = {name: self._filled.get(name, 0) for name in trees.types}
+        places = {
+            name: self._extend(name, dtype, trees.n_nodes if name in OF_SPLITS else len(trees.array(name)))
+            for name, dtype in trees.types.items()
+        }
+        if self._pool:
+            self._filling.append(self._pool.submit(_fill, trees, places, before))
+        else:
+            _fill(trees, places, before)
+
+    def _wait(self) -> None:
+        for filled in self._filling:
+            filled.result()
+        self._filling.clear()
+
+    def _extend(self, name: str, dtype: np.dtype[Any], length: int) -> npt.NDArray[Any]:
+        """Make an array longer: give its new end, and of starts the one before it, too."""
+        begin = self._filled.get(name, 0)
+        end = self._filled[name] = begin + length
+        room, first = self._rooms.get(name), int(name in STARTS)
+        if room is None or end + first > len(room):
+            self._wait()
+            larger = _zeros(first + int(SPARE * end * max(1, self._n_expected / self._n_trees)), dtype)
+            if room is not None:
+                larger[: begin + first] = room[: begin + first]
+            self._rooms[name] = room = larger
+        return room[begin : end + first]
+
+
+def _fill(trees: Trees, places: Arrays, before: dict[str, int]) -> None:
+    """Write trees to their places in a forest; `before` says how much of each array is before them."""
+    splits = trees.splits()
+    for name, there in places.items():
+        array = trees.array(name)
+        if name in STARTS:
+            np.cumsum(array, out=there[1:])
+            there[1:] += before[STARTS[name]]
+        elif name in OF_SPLITS:
+            there[...] = -1 if name == "feature" else 0
+            there[splits] = array
+        else:
+            there[...] = array
+        if name == "threshold" and before["category_start"]:
+            there[splits[trees.arrays["flags"] & CATEGORICAL != 0]] += before["category_start"]
+
+
+def _zeros(length: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    """Take memory page by page: NumPy asks for large pages, and the system may have to move others to make them."""
+    own = {"flags": mmap.MAP_PRIVATE} if hasattr(mmap, "MAP_PRIVATE") else {}  # there are none on Windows
+    return np.frombuffer(mmap.mmap(-1, max(1, length * dtype.itemsize), **own), dtype, length)
+
+
+def join(parts: Sequence[Trees]) -> Forest:
+    """Put trees behind one another."""
+    joining = Joining(sum(trees.n_trees for trees in parts))
+    for number, trees in enumerate(parts):
+        joining.add(number, trees)
+    return joining.forest()

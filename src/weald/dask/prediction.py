@@ -1,0 +1,44 @@
+"""Predictions of Dask collections: one partition at a time, when they are asked for.
+
+predict    a method of a fitted model and a collection -> a collection
+"""
+
+import uuid
+from typing import Any
+
+import numpy as np
+
+from weald.dask.cluster import import_dask
+
+
+def predict(model: Any, method: str, X: Any, **how: Any) -> Any:
+    """Call a method of a model for each partition by itself. The model is sent once, not with each of them."""
+    # A name of our own: to find one, Dask would pickle the model.
+    there = import_dask("dask").delayed(model, name=f"weald-{uuid.uuid4().hex}", traverse=False)
+    is_label = method == "predict" and hasattr(model, "classes_")
+    nothing = model.classes_[:0] if is_label else np.empty((0, model.n_classes_) if method == "predict_proba" else 0)
+    call = Call(method, how, nothing)
+    if hasattr(X, "map_partitions"):
+        return X.map_partitions(call, there, meta=_like(X._meta, nothing))  # noqa: SLF001  (Dask has no public name for it)
+    X = X.rechunk({1: -1})
+    if nothing.ndim == 1:
+        return X.map_blocks(call, model=there, drop_axis=1, meta=nothing)
+    return X.map_blocks(call, model=there, chunks=(X.chunks[0], (nothing.shape[1],)), meta=nothing)
+
+
+class Call:
+    """A method of a fitted estimator, as a function that travels."""
+
+    def __init__(self, method: str, how: dict[str, Any], nothing: Any) -> None:
+        self.method, self.how, self.nothing = method, how, nothing
+
+    def __call__(self, X: Any, model: Any) -> Any:
+        """Predict the rows of one partition; an empty one has nothing to predict."""
+        found = getattr(model, self.method)(X, **self.how) if len(X) else self.nothing
+        return _like(X, found) if hasattr(X, "iloc") else found
+
+
+def _like(frame: Any, found: Any) -> Any:
+    """Give predictions the index of the frame that they are for, in the frame's own library."""
+    kind = type(frame) if found.ndim > 1 else type(frame.iloc[:, 0])
+    return kind(found, index=frame.index)

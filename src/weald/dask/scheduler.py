@@ -1,0 +1,319 @@
+"""Trees dealt out over a cluster, joined by their numbers, and judged by rows outside their bags.
+
+    Judged    what is known of the error so far
+    Dealer    lets all of it be done, and tells how far the forest has come
+    Crop      the trees of one call: hands them in as workers have done others
+
+Sums over trees run in tree order, so rows are divided among the workers, and each block of rows hears the trees one
+after the other. Errors are integers: those of all blocks add up to what one machine finds.
+"""
+
+from collections.abc import Generator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial, reduce
+from itertools import accumulate, pairwise
+from typing import Any
+
+import numpy as np
+
+from weald.dask.cluster import Awaited
+from weald.dask.coding import CodedOnCluster
+from weald.dask.joining import Joining, Trees, join
+from weald.dask.task_queue import Job, Turns
+from weald.dask.tree_tasks import (
+    Run,
+    draw_outside,
+    errors_of,
+    grow_piece,
+    grow_trees,
+    join_pieces,
+    length_of_line,
+    send_bags,
+    take_rows,
+    vote,
+    votes_of,
+)
+from weald.dask.work_split import count_pieces, divide, divide_rows, first_helped, portion
+from weald.engines import progress
+from weald.engines.interface import OutOfBagVotes
+from weald.engines.native import Errors, NativeEngine, curve_of
+from weald.engines.progress import Growing
+from weald.engines.threads import count_threads
+from weald.forest.forest import Bags, Forest
+
+TASKS_PER_THREAD = 4  # at least: the more, the less is lost with a worker
+BLOCK_BYTES = 1 << 28  # of values that a vote reads
+JOINERS = 4  # threads of the client that put trees in their places, at most
+
+
+@dataclass(frozen=True)
+class Block:
+    """Rows of which one task after the other hears what trees say."""
+
+    runs: list[Run]
+    values: Any = None  # their name; None: codes tell them
+    place: str | None = None  # where these are
+
+
+class Judged:
+    """The errors of sets of trees, put together as they come, block by block of the rows."""
+
+    def __init__(self, n_told: int, n_blocks: int) -> None:
+        self._n_told, self._n_blocks = n_told, n_blocks
+        self._found: dict[int, Errors] = {}
+        self.errors: list[Errors] = []  # of the first sets, all of whose blocks have come
+        self.error: float | None = None  # after all trees of these
+
+    def add(self, number: int, errors: Errors) -> None:
+        """Take the errors of one block. They are numbered set by set, and may come in any order."""
+        self._found[number] = errors
+        while not self.is_complete():
+            first = len(self.errors) * self._n_blocks
+            of_set = [self._found[i] for i in range(first, first + self._n_blocks) if i in self._found]
+            if len(of_set) < self._n_blocks:
+                return
+            self.errors.append(reduce(Errors.add, of_set))
+            self.error = float(self.errors[-1].means()[-1])
+
+    def is_complete(self) -> bool:
+        """Say whether all sets have been judged."""
+        return len(self.errors) * self._n_blocks == self._n_told
+
+
+class Dealer:
+    """Deals out the trees of a model."""
+
+    def __init__(self, coded: CodedOnCluster, model: Any, bags: Any = None) -> None:
+        """Take a table that is on the cluster, and what its bags are drawn from, if that is here."""
+        self.coded, self.model, self.cluster, self._bags = coded, model, coded.cluster, bags
+        self.n_threads = self.cluster.n_threads
+        self._sent: list[Any] = []
+        self.blocks = _blocks_of_parts(coded) if coded.parts else _blocks_of_codes(coded, self.n_threads)
+
+    def grow(self, first: int, n_trees: int) -> Forest:
+        """Grow trees `first`, `first + 1` ... all over the cluster."""
+        with closing(Crop(self, first, n_trees).results()) as results:
+            found = dict(results)
+        return join([found[i] for i in range(len(found))])
+
+    def look(self, forest: Forest, before: OutOfBagVotes | None, room: int = 0) -> OutOfBagVotes:
+        """Let trees speak of all rows outside their bags. What they say stays on the workers: `sums` are its names."""
+        named = [(origin.bags, *tree) for origin in forest.origins for tree in origin.trees()]
+        self._sent.append(self.cluster.send(Trees.of(forest)))  # what is sent cannot be worked out again
+        said = self.vote(self._sent[-1:], self.draw(named), None if before is None else before.sums, room)
+        errors = reduce(Errors.add, self.cluster.gather_all([self.cluster.submit(errors_of, block) for block in said]))
+        return self._with_curve(said, [errors])
+
+    def grow_and_look(self, first: int, n_trees: int, *, judged: bool) -> tuple[Forest, OutOfBagVotes | None]:
+        """Grow trees and, if wanted, let them speak as they come; tell those who watch."""
+        crop = Crop(self, first, n_trees, judged=judged)
+        forest, errors = self._watch(crop, n_trees)
+        return forest, None if crop.said is None else self._with_curve(crop.said, errors)
+
+    def fetch(self, said: OutOfBagVotes) -> OutOfBagVotes:
+        """Bring what trees said of all rows here."""
+        names: Any = said.sums
+        found = self.cluster.gather_all([self.cluster.submit(votes_of, block) for block in names])
+        n_rows, width = self.coded.labels.n_rows, found[0].sums.shape[1:]
+        sums, n_trees = np.empty((n_rows, *width)), np.empty(n_rows, dtype=found[0].n_trees.dtype)
+        for block, votes in zip(self.blocks, found, strict=True):
+            rows = np.concatenate([np.arange(*run) for run in block.runs])
+            sums[rows], n_trees[rows] = votes.sums, votes.n_trees
+        return OutOfBagVotes(sums, n_trees, said.errors, said.shares)
+
+    def fetch_bags(self) -> Any:
+        """Bring what bags are drawn from here."""
+        if self._bags is not None:
+            return self._bags
+        return NativeEngine().receive_bags(self.cluster.gather(self.coded.submit(send_bags)))
+
+    def draw(self, named: Sequence[tuple[Bags | None, int, int]]) -> Any:
+        """Hand in the search for rows outside the bags of some trees."""
+        return self.coded.submit(draw_outside, self.model.growth_, named, priority=1)
+
+    def vote(self, trees: list[Any], outside: Any, before: Any, room: int) -> list[Any]:
+        """Hand in what one set of trees has to say, block by block."""
+        model, voting = self.model, self.model._voting()  # noqa: SLF001
+        return [
+            self.coded.submit(
+                vote,
+                model.growth_,
+                trees,
+                outside,
+                voting,
+                block.runs,
+                block.values,
+                None if before is None else before[i],
+                room,
+                priority=1,  # as soon as trees are there, so that the error so far is known
+                wish=block.place,  # values are not to travel
+            )
+            for i, block in enumerate(self.blocks)
+        ]
+
+    # ------------------------------------------------------------------------------------------------------ inside
+
+    def _watch(self, crop: "Crop", n_trees: int) -> tuple[Forest, list[Errors]]:
+        """Wait for trees and the errors of sets of them, and tell how far it is."""
+        watch, listener = progress.watch_fit(self.model.verbose, n_trees), progress.listener()
+        joining = Joining(n_trees, min(count_threads(None), JOINERS))
+        judged, n_done = Judged(crop.n_told, len(self.blocks)), 0
+        results = crop.results()
+        try:
+            for i, thing in results:
+                if i < crop.n_tasks:
+                    joining.add(i, thing)
+                    n_done += thing.n_trees
+                else:
+                    judged.add(i - crop.n_tasks, thing)
+                if watch:
+                    watch.note = "" if judged.error is None else f"  out-of-bag error {judged.error:.4g}"
+                    watch(min(n_done / n_trees, 1.0 if judged.is_complete() else 0.99))
+                if listener and i < crop.n_tasks:
+                    listener(Growing(n_done, n_trees, judged.error))
+            return joining.forest(), judged.errors
+        finally:
+            results.close()
+            joining.close()
+            if watch:
+                watch.stop()
+
+    def _with_curve(self, said: Any, errors: Sequence[Errors]) -> OutOfBagVotes:
+        """Put the names of what was said, and the errors of all rows, into the form of one machine."""
+        labels = self.coded.labels
+        length = labels.total if labels.whole else self._line_length()
+        return OutOfBagVotes(said, said, *curve_of(errors, length))
+
+    def _line_length(self) -> int:
+        """Add up the line of weights that are not whole."""
+        found: int = self.cluster.gather(self.cluster.submit(length_of_line, self.coded.rows, self.coded.labels_there))
+        return found
+
+
+class Crop:
+    """Trees that grow, task by task, and what they are to say of rows outside their bags, set by set."""
+
+    def __init__(self, dealer: Dealer, first: int, n_trees: int, *, judged: bool = False) -> None:
+        """Divide the trees into tasks."""
+        self._dealer, self._coded, self._cluster = dealer, dealer.coded, dealer.cluster
+        n_tasks = dealer.n_threads * TASKS_PER_THREAD
+        portions = portion(range(first, first + n_trees), dealer.coded.labels.n_rows, n_tasks)
+        self.n_tasks = len(portions)
+        self._tasks: list[Any] = [None] * self.n_tasks  # None: not handed in yet
+        # Rows are read anew for each set, so there are no more than are worth it.
+        self._sets = divide(range(self.n_tasks), n_tasks) if judged else []
+        self._portions, self._n_speaking = portions, 0  # sets that were told to
+        self.said: Any = None  # names of what trees have said, block by block
+        self.n_told = len(self._sets) * len(dealer.blocks)
+        self._awaited = Awaited(self.n_tasks + self.n_told)
+        seats = self._cluster.seats()
+        self._turns = Turns(seats, self._jobs(seats), self._awaited.fail)
+
+    def results(self) -> Generator[tuple[int, Any], None, None]:
+        """Yield trees by the number of their task, and errors by numbers that follow. Workers need not keep either.
+
+        The scheduler has to look at all chunks of codes for each task. So all workers are given something to begin
+        with, and more when the codes have arrived.
+        """
+        try:
+            self._turns.begin()
+            self._coded.wait_until_ranked()
+            self._turns.fill()
+            self._let_speak()
+            here = []
+            for i, thing in self._cluster.results(self._awaited, lambda: self._turns.look(self._cluster.seats)):
+                self._let_speak()
+                here += [i] if i < self.n_tasks else []
+                here = [task for task in here if not self._release(task)]
+                yield i, thing
+        finally:
+            self._turns.close()
+            self._cluster.cancel([task for task in self._tasks if task is not None])
+
+    # ------------------------------------------------------------------------------------------------------ inside
+
+    def _jobs(self, seats: Sequence[str]) -> list[Job]:
+        """Say what is to be handed in.
+
+        Dask puts a task where its data are, and the codes are nowhere or in one place when the first trees are due.
+        So each task says whose turn it is. And Dask takes tasks of one priority in any order: large ones might come
+        last.
+        """
+        n_rows, growth = self._coded.labels.n_rows, self._dealer.model.growth_
+        # Trees of so many leaves are grown from the best node to the next, and have no pieces.
+        n_last, n_pieces = (
+            (0, 1) if growth.max_leaf_nodes else count_pieces(self._portions, min(n_rows, growth.n_draws), seats)
+        )
+        helped = first_helped(self.n_tasks, len(seats))
+        jobs: list[Job] = []
+        for i in range(self.n_tasks):
+            if i < self.n_tasks - n_last:
+                jobs.append(partial(self._grow, i, i >= helped))
+            else:
+                found: list[Any] = []
+                jobs += [partial(self._grow_piece, i, number, n_pieces, found) for number in range(n_pieces)]
+        return jobs
+
+    def _grow(self, i: int, helped: bool, wish: str | None) -> Any:
+        model, trees = self._dealer.model, self._portions[i]
+        what = (model.growth_, model.seed_, trees[0], len(trees), model.ccp_alpha, helped)
+        return self._expect(i, self._coded.submit(grow_trees, *what, priority=-i / self.n_tasks, wish=wish))
+
+    def _grow_piece(self, i: int, number: int, n_pieces: int, found: list[Any], wish: str | None) -> Any:
+        """Hand in a piece of a tree. With the last of them the tree is handed in that they make."""
+        model = self._dealer.model
+        what = (model.growth_, model.seed_, self._portions[i][0], number, n_pieces)
+        piece = self._coded.submit(grow_piece, *what, priority=-i / self.n_tasks, wish=wish)
+        found.append(piece)
+        if len(found) == n_pieces:
+            self._expect(i, self._cluster.submit(join_pieces, found, model.ccp_alpha, priority=1))
+            found.clear()
+        return piece
+
+    def _expect(self, i: int, task: Any) -> Any:
+        self._tasks[i] = task
+        self._awaited.add(i, task)
+        return task
+
+    def _let_speak(self) -> None:
+        """Let sets of trees speak that have been handed in."""
+        for of_set in self._sets[self._n_speaking :]:
+            tasks = [self._tasks[i] for i in of_set]
+            if None in tasks:
+                return
+            trees = [tree for i in of_set for tree in self._portions[i]]
+            outside = self._dealer.draw([(None, self._dealer.model.seed_, tree) for tree in trees])
+            self.said = self._dealer.vote(tasks, outside, self.said, 0)
+            first = self.n_tasks + self._n_speaking * len(self.said)
+            for i, block in enumerate(self.said, first):
+                self._awaited.add(i, self._cluster.submit(errors_of, block))
+            self._n_speaking += 1
+
+    def _release(self, i: int) -> bool:
+        """Let a task go whose trees are here, if they have been told to speak, or need not."""
+        if self._sets and not any(i in of_set for of_set in self._sets[: self._n_speaking]):
+            return False
+        self._tasks[i].release()
+        return True
+
+
+def _blocks_of_codes(coded: CodedOnCluster, n_threads: int) -> list[Block]:
+    """Divide rows whose codes tell their values: every worker has them."""
+    n_rows, n_features = coded.labels.n_rows, coded.labels.n_features
+    n_blocks = min(n_rows, max(n_threads, -(-8 * n_rows * n_features // BLOCK_BYTES)))
+    ends = [n_rows * i // n_blocks for i in range(n_blocks + 1)]
+    return [Block([run]) for run in pairwise(ends)]
+
+
+def _blocks_of_parts(coded: CodedOnCluster) -> list[Block]:
+    """Divide rows among the workers that have their values."""
+    firsts = [0, *accumulate(part.n_rows for part in coded.parts)]
+    places, n_rows = ([getattr(part, name) for part in coded.parts] for name in ("place", "n_rows"))
+    blocks = []
+    for place, pieces in divide_rows(places, n_rows, coded.cluster.seats()):
+        cut = [(coded.parts[i].values, begin - firsts[i], end - firsts[i]) for i, begin, end in pieces]
+        values = coded.cluster.submit(take_rows, cut, wish=place)
+        blocks.append(Block([run for _, *run in pieces], values, place))
+    coded.parts.clear()  # blocks have them now
+    return blocks

@@ -1,0 +1,81 @@
+"""A tree that several workers grow, a piece each.
+
+    Piece        some nodes of a tree that follow one another in pre-order, on their way
+    make_tree    all pieces -> the tree, as a forest
+
+A worker that grows a piece divides the nodes that have rows of it, and puts leaves where other pieces belong: that is a
+tree, too, and travels like others. Of it, the nodes of the piece count. Right children may be in later pieces: where
+these begin is known when all nodes stand behind one another.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from weald.dask.joining import Arrays, Trees, join
+from weald.data.types import IntArray
+from weald.forest.forest import CATEGORICAL, Forest
+
+OF_NODES = ("feature", "threshold", "right", "flags", "size", "weight", "decrease", "value", "impurity")
+
+
+@dataclass(frozen=True)
+class Piece:
+    """The nodes from `begin` to the one before `end` of a tree."""
+
+    tree: Trees
+    begin: int
+    end: int
+
+    def __sizeof__(self) -> int:
+        return self.tree.__sizeof__()
+
+
+def make_tree(pieces: Sequence[Piece]) -> Forest:
+    """Put the nodes of all pieces behind one another: a forest of one tree."""
+    trees = [join([piece.tree]) for piece in pieces]
+    cut = [_cut(tree, piece.begin, piece.end) for tree, piece in zip(trees, pieces, strict=True)]
+    joined = {name: np.concatenate([arrays[name] for arrays in cut]) for name in cut[0]}
+    firsts = [0, *accumulate(piece.end - piece.begin for piece in pieces)]
+    is_leaf = joined["feature"] < 0
+    n_open = np.cumsum(np.where(is_leaf, -1, 1))
+    for piece, first, end in zip(pieces, firsts, firsts[1:], strict=False):
+        _link(joined["right"], is_leaf, n_open, piece, slice(first, end))
+    is_categorical = joined["flags"] & CATEGORICAL != 0
+    joined["threshold"][is_categorical] = np.arange(is_categorical.sum())
+    joined |= {name: np.append(0, np.cumsum(joined[name], dtype=np.int64)) for name in ("leaf_start", "category_start")}
+    arrays: dict[str, Any] = joined | {"tree_start": np.array([0, len(is_leaf)])}
+    return replace(trees[0], **arrays)
+
+
+def _cut(tree: Forest, begin: int, end: int) -> Arrays:
+    """Take some nodes of a tree, and what belongs to them; starts are replaced by lengths."""
+    arrays = tree.as_lengths()
+    found = {name: arrays[name][begin:end] for name in OF_NODES}  # some may be empty
+    for start, contents, has_some in (
+        ("leaf_start", ("leaf_class", "leaf_weight"), tree.feature < 0),
+        ("category_start", ("category_sets",), tree.flags & CATEGORICAL != 0),
+    ):
+        lengths = arrays[start]
+        first, behind = (int(np.count_nonzero(has_some[:node])) for node in (begin, end))
+        found[start] = lengths[first:behind]
+        found |= {name: arrays[name][lengths[:first].sum() : lengths[:behind].sum()] for name in contents}
+    return found
+
+
+def _link(right: IntArray, is_leaf: npt.NDArray[np.bool_], n_open: IntArray, piece: Piece, nodes: slice) -> None:
+    """Find the right children of the nodes of a piece, which now stand elsewhere.
+
+    `n_open` says how many subtrees are still to come behind each node. Where there is one less than when a node was
+    opened, its left subtree has ended.
+    """
+    here = right[nodes]
+    is_later = here >= piece.end
+    here[~is_leaf[nodes]] += nodes.start - piece.begin
+    fewest = np.minimum.accumulate(n_open[nodes.stop - 1 :])
+    later = nodes.start + np.flatnonzero(is_later)
+    right[later] = nodes.stop + np.searchsorted(-fewest, -n_open[later], side="right")

@@ -1,0 +1,1 @@
+"""Reading any table, and what a fit remembers of it."""

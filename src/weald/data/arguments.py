@@ -1,0 +1,145 @@
+"""Checks of arguments: what each may be, and one function that words every message.
+
+Kind              one thing that an argument may be: `Whole`, `Share`, `Number`, `Name`, `Such`
+check_argument    an argument against the kinds that are allowed
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, Protocol
+
+import numpy as np
+
+from weald.errors import ParameterError
+
+
+class Kind(Protocol):
+    """One thing that a parameter may be."""
+
+    def holds(self, value: Any) -> bool:
+        """Say whether a value is of this kind."""
+
+    def words(self) -> tuple[str, ...]:
+        """Say it to the user: one entry for each choice."""
+
+
+def is_whole(value: Any) -> bool:
+    """Whole numbers of Python and NumPy; True and False are not numbers here."""
+    return isinstance(value, Integral) and not isinstance(value, bool | np.bool_)
+
+
+def is_list(value: Any) -> bool:
+    """Lists, arrays and the like: what has a length and an order, or is a set; text is not a list here."""
+    if isinstance(value, Sequence | AbstractSet | np.ndarray):
+        return not isinstance(value, str | bytes)
+    return hasattr(value, "__array__") and np.ndim(value) > 0  # a NumPy number is not a list
+
+
+def _is_finite(value: Any) -> bool:
+    """Whether a number is finite as a double, which whole numbers of Python need not be."""
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
+
+
+def is_real(value: Any) -> bool:
+    """Numbers with a fraction: what is read as a share where whole numbers are counts."""
+    return isinstance(value, Real) and not isinstance(value, Integral | bool | np.bool_)
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A whole number."""
+
+    low: int
+    high: int | None = None
+
+    def holds(self, value: Any) -> bool:
+        """Say whether a value is a whole number within the limits."""
+        return is_whole(value) and self.low <= value and (self.high is None or value <= self.high)
+
+    def words(self) -> tuple[str, ...]:
+        """Say it to the user: one entry for each choice."""
+        return (f"a whole number from {self.low}" + ("" if self.high is None else f" to {self.high}"),)
+
+
+@dataclass(frozen=True)
+class Share:
+    """A share of something: above 0, and at most 1 or below it."""
+
+    one: bool = True
+
+    def holds(self, value: Any) -> bool:
+        """Say whether a value is a share."""
+        return is_real(value) and (0 < value <= 1 if self.one else 0 < value < 1)
+
+    def words(self) -> tuple[str, ...]:
+        """Say it to the user: one entry for each choice."""
+        return ("a share above 0 and up to 1 (as a float)" if self.one else "a share between 0 and 1 (as a float)",)
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number, whole or not."""
+
+    low: float
+    high: float = math.inf
+
+    def holds(self, value: Any) -> bool:
+        """Say whether a value is a finite number within the limits."""
+        return (is_whole(value) or is_real(value)) and _is_finite(value) and self.low <= value <= self.high
+
+    def words(self) -> tuple[str, ...]:
+        """Say it to the user: one entry for each choice."""
+        return (f"a number from {self.low:g}" + ("" if math.isinf(self.high) else f" to {self.high:g}"),)
+
+
+@dataclass(frozen=True)
+class Name:
+    """One of some names."""
+
+    names: tuple[str, ...]
+
+    def holds(self, value: Any) -> bool:
+        """Say whether a value is one of the names."""
+        return isinstance(value, str) and value in self.names
+
+    def words(self) -> tuple[str, ...]:
+        """Say it to the user: one entry for each choice."""
+        return tuple(f'"{name}"' for name in self.names)
+
+
+@dataclass(frozen=True)
+class Such:
+    """Whatever passes a test."""
+
+    test: Callable[[Any], bool]
+    described: tuple[str, ...]
+
+    def holds(self, value: Any) -> bool:
+        """Say whether a value passes."""
+        return self.test(value)
+
+    def words(self) -> tuple[str, ...]:
+        """Say it to the user: one entry for each choice."""
+        return self.described
+
+
+def join_choices(words: Sequence[str]) -> str:
+    """Join words as a sentence does: a, b or c."""
+    return " or ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+
+
+NOTHING = Such(lambda value: value is None, ("None",))
+FLAG = Such(lambda value: isinstance(value, bool | np.bool_), ("True", "False"))
+
+
+def check_argument(name: str, value: Any, kinds: tuple[Kind, ...]) -> None:
+    """Check an argument of a method, or a parameter, against what it may be."""
+    if not any(kind.holds(value) for kind in kinds):
+        choices = join_choices([word for kind in kinds for word in kind.words()])
+        raise ParameterError(f"{name}={value!r} is not allowed. Give {choices}.")

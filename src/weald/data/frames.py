@@ -1,0 +1,222 @@
+"""Any data frame -> columns of numbers or of labels. The only file that knows data frames.
+
+    as_frame     see X as a frame if it is one: pandas, polars, pyarrow, and whatever narwhals reads
+    take_stream  a stream of Arrow as a frame
+    float_array  a frame of floats as it is, where the library can hand it over
+    pieces_of    where the cells lie in memory
+    FrameColumn  a column: what it is by its type, its numbers, its labels
+
+Columns are read one at a time, and labels by the library that holds them, which knows them by number already or can
+find them without making a Python object of each cell.
+"""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+
+from weald.data.mmap_checks import piece_of
+from weald.data.object_columns import ENCODE, kind_of_objects, labels_of_objects, numbers_of_objects, warn_of_rounding
+from weald.data.schema import CATEGORIES, NUMBERS, ORDERED, Labelled
+from weald.errors import DataError, DataTypeError
+
+
+def as_frame(X: Any) -> "nw.DataFrame[Any] | None":
+    """See X as a data frame if it is one."""
+    if type(X) is np.ndarray:  # what it is asked most, and on little data the asking counts
+        return None
+    if nw.dependencies.is_pandas_dataframe(X):  # the only kind of frame that may have them
+        _refuse_twins(list(X.columns))
+    frame = nw.from_native(X, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        message = "X is a lazy data frame, which has no values yet. Collect it: X.collect(), or X.df() in DuckDB."
+        raise DataTypeError(message)
+    return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def take_stream(X: Any) -> "nw.DataFrame[Any] | None":
+    """Read a stream of Arrow to its end if X is one: what queries return, and whatever else speaks Arrow in columns.
+
+    Single columns speak it too, but know neither a schema nor how not to be an array.
+    """
+    if not hasattr(X, "__arrow_c_stream__") or (hasattr(X, "__array__") and not hasattr(X, "schema")):
+        return None
+    stream = f"X is {type(X).__name__}, a stream of Arrow,"
+    backend: Any = next((name for name in ("pyarrow", "polars", "pandas") if find_spec(name)), None)
+    if backend is None:
+        raise DataTypeError(
+            f"{stream} and no library that reads it is installed. Install pyarrow, or give a data frame."
+        )
+    try:
+        frame = nw.DataFrame.from_arrow(X, backend=backend)
+    except Exception as error:  # what a stream may raise is up to whoever writes it
+        raise DataError(f"{stream} that cannot be read: {error}. Give a data frame.") from error
+    if not len(frame):
+        raise DataError(f"{stream} and there are no rows in it: 0 sample(s). It can be read once only.")
+    return frame
+
+
+def _refuse_twins(names: list[Any]) -> None:
+    """Refuse names that say nothing: two columns of one name."""
+    if len(set(names)) < len(names):
+        twin = next(name for i, name in enumerate(names) if name in names[:i])
+        raise DataError(f"X has more than one column named {twin!r}. Give each column a name of its own.")
+
+
+def float_array(frame: "nw.DataFrame[Any]") -> npt.NDArray[Any] | None:
+    """Return a frame of floats as one array, which needs no copy in some libraries; None: it is no frame of floats."""
+    types = {column.dtype for column in frame.iter_columns()}
+    return frame.to_numpy() if types in ({nw.Float64()}, {nw.Float32()}) else None
+
+
+def pieces_of(frame: "nw.DataFrame[Any]") -> Iterator[tuple[int, int]]:
+    """Find the memory of the cells, first and last byte, as far as a library tells it without a copy."""
+    for column in frame.iter_columns():
+        native = column.to_native()
+        if column.implementation.is_pyarrow():
+            for chunk in native.chunks:
+                parts = [chunk.indices, chunk.dictionary] if hasattr(chunk, "dictionary") else [chunk]
+                buffers = (buffer for part in parts for buffer in part.buffers() if buffer is not None)
+                yield from ((buffer.address, buffer.address + buffer.size - 1) for buffer in buffers if buffer.size)
+            continue
+        array = _cells_in_place(column, native)
+        if array is not None and array.size and array.dtype.kind in "biuf":
+            yield piece_of(array)
+
+
+def _cells_in_place(column: "nw.Series[Any]", native: Any) -> npt.NDArray[Any] | None:
+    """See a column of pandas or polars as the array that it is, if it is one."""
+    if column.implementation.is_polars():
+        with contextlib.suppress(Exception):  # whatever polars says: it would have to make a copy
+            return np.asarray(native.to_physical().to_numpy(allow_copy=False))
+        return None
+    if isinstance(getattr(native, "dtype", None), np.dtype):
+        return np.asarray(native)
+    return np.asarray(native.cat.codes) if hasattr(native, "cat") and hasattr(native.cat, "codes") else None
+
+
+def columns_of(frame: "nw.DataFrame[Any]") -> list["FrameColumn"]:
+    """List the columns: not by name, since the names of a pandas frame may be numbers."""
+    return [FrameColumn(column) for column in frame.iter_columns()]
+
+
+# ------------------------------------------------------------------------------------------------- one column
+
+
+class FrameColumn:
+    """A column of a data frame, read when it is asked for."""
+
+    def __init__(self, column: "nw.Series[Any]") -> None:
+        self._column = column
+
+    def __len__(self) -> int:
+        return len(self._column)
+
+    def kind(self) -> str:
+        """Say what the column is by its type."""
+        column = self._column
+        if column.dtype in (nw.Categorical, nw.Enum):
+            # A categorical of polars is marked as ordered in some versions, by the order in which labels came up.
+            by_appearance = column.implementation.is_polars() and column.dtype == nw.Categorical
+            return ORDERED if nw.is_ordered_categorical(column) and not by_appearance else CATEGORIES
+        if column.dtype == nw.Boolean:
+            return CATEGORIES
+        if column.dtype == nw.String:
+            return NUMBERS if self._is_empty() else CATEGORIES
+        return kind_of_objects(column.to_numpy(), (str, bool, np.bool_)) if column.dtype == nw.Object else NUMBERS
+
+    def _is_empty(self) -> bool:
+        return bool(self._column.null_count() == len(self._column))
+
+    def fits_float32(self) -> bool:
+        """Say whether single precision holds the column exactly; categories are numbered from 0."""
+        small = (nw.Float32, nw.Int8, nw.Int16, nw.UInt8, nw.UInt16, nw.Boolean, nw.Categorical, nw.Enum, nw.String)
+        return self._column.dtype in small and len(self._column) < 2**24
+
+    def numbers(self, where: str) -> npt.NDArray[Any]:
+        """Read the column as floats; null is NaN."""
+        column = self._column
+        if column.dtype == nw.Object:
+            return numbers_of_objects(column.to_numpy(), where)
+        if column.dtype in (nw.Int128, nw.UInt128):  # for which NumPy has no type
+            extremes = (column.min() or 0, column.max() or 0)
+            warn_of_rounding(np.clip(np.array(extremes, dtype=object), -(2**62), 2**62).astype(np.int64), where)
+            return column.cast(nw.Float64).to_numpy()
+        if column.dtype.is_numeric() or column.dtype == nw.Boolean:
+            warn_of_rounding(column.to_numpy(), where)
+            return column.cast(nw.Float64).to_numpy()
+        if str(getattr(column.to_native(), "dtype", "")).startswith("Sparse["):  # of pandas, whose zeros are not stored
+            return numbers_of_objects(np.asarray(column.to_native()), where)
+        if self._is_empty():
+            return np.full(len(column), np.nan)
+        found = getattr(column.to_native(), "dtype", column.dtype)  # the user's own word for the type
+        message = f"{where[0].upper()}{where[1:]} holds {found}, not numbers."
+        if column.dtype in (nw.Datetime, nw.Date, nw.Duration, nw.Time):
+            raise DataTypeError(f"{message} Turn dates and times into numbers first, for example days since a start.")
+        raise DataTypeError(f"{message} {ENCODE}")
+
+    def labels(self, where: str) -> Labelled:
+        """Read the column as numbers of labels; null is -1. Those of an ordered column come in their order."""
+        column, native = self._column, self._column.to_native()
+        try:
+            if column.implementation.is_polars() and column.dtype in (nw.Categorical, nw.Enum, nw.String, nw.Boolean):
+                return _labels_of_polars(column)
+            if column.implementation.is_pyarrow():
+                return _labels_of_arrow(native)
+            if hasattr(native, "cat") and hasattr(native.cat, "codes"):
+                return Labelled(np.asarray(native.cat.codes), list(native.cat.categories))
+            if hasattr(native, "factorize"):
+                numbers, labels = native.factorize()
+                return Labelled(np.asarray(numbers), list(labels))
+        except TypeError as error:  # what cannot be hashed
+            raise DataTypeError(f"{where[0].upper()}{where[1:]} cannot be read as categories: {error}.") from error
+        return labels_of_objects(column.to_numpy(), where)
+
+
+def _labels_of_polars(column: "nw.Series[Any]") -> Labelled:
+    """Read a polars column. Its labels are numbered, but not from 0, unless they are fixed by the type."""
+    if column.dtype == nw.Boolean:
+        return Labelled(column.cast(nw.Int64).fill_null(-1).to_numpy(), [False, True])
+    coded = column.cast(nw.Categorical) if column.dtype == nw.String else column
+    physical = nw.from_native(coded.to_native().to_physical(), series_only=True).cast(nw.Int64).fill_null(-1).to_numpy()
+    if isinstance(coded.dtype, nw.Enum):
+        return Labelled(physical, list(coded.dtype.categories))
+    used, first, numbers = np.unique(physical, return_index=True, return_inverse=True)
+    labels = coded[first.tolist()].to_list()
+    return Labelled(numbers - 1, labels[1:]) if len(used) and used[0] < 0 else Labelled(numbers, labels)
+
+
+def _labels_of_arrow(native: Any) -> Labelled:
+    """Read an arrow column by its dictionary."""
+    is_coded = str(native.type).startswith("dictionary")
+    coded = (native if is_coded else native.dictionary_encode()).unify_dictionaries().combine_chunks()
+    return Labelled(coded.indices.cast("int64").fill_null(-1).to_numpy(), coded.dictionary.to_pylist())
+
+
+def split_frame(X: Any, target: str, weight: str | None, features: "Sequence[str] | None") -> tuple[Any, Any, Any]:
+    """Take a frame apart: features as a frame, target and weights as columns."""
+    frame = as_frame(X)
+    if frame is None:
+        raise DataTypeError(f"A chunk is {type(X).__name__}, in which no column has the name {target!r}. Give frames.")
+    apart = [target] if weight is None else [target, weight]
+    wanted = [name for name in frame.columns if name not in apart] if features is None else list(features)
+    missing = [name for name in [*wanted, *apart] if name not in frame.columns]
+    if missing:
+        raise DataError(f"There is no column {missing[0]!r}. The columns are {', '.join(map(repr, frame.columns))}.")
+    y, w = frame.get_column(target).to_native(), None if weight is None else frame.get_column(weight).to_native()
+    return frame.select(wanted).to_native(), y, w
+
+
+def kind_of_target(y: Any) -> str:
+    """Say what a target looks like: labels, whole numbers or numbers."""
+    column = nw.from_native(y, series_only=True, pass_through=True)
+    if isinstance(column, nw.Series):
+        whole, numeric = column.dtype.is_integer(), column.dtype.is_numeric()
+    else:
+        kind = np.asarray(y).dtype.kind
+        whole, numeric = kind in "iu", kind in "iuf"
+    return "whole numbers" if whole else "numbers" if numeric else "labels"

@@ -1,0 +1,82 @@
+"""Columns of Python objects and of NumPy's numbers: as floats, or as labels.
+
+kind_of_objects      whether objects are labels or numbers
+numbers_of_objects   floats, or an error that names the first that is none
+labels_of_objects    numbers of labels; missing is -1
+is_null              None, NaN, or a data frame's own null
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from weald.data.schema import CATEGORIES, NUMBERS, Labelled
+from weald.data.types import FloatArray
+from weald.errors import DataError, DataTypeError, warn
+
+LARGEST_EXACT = 2**53  # whole numbers up to here are float64 values
+
+ENCODE = 'Turn it into numbers, leave it out, or leave categorical_features at "from_dtype" to read it as categories.'
+
+
+def is_null(value: Any) -> bool:
+    """Say whether an object stands for a missing value: None, NaN, or a data frame's own null."""
+    return (
+        value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
+    )
+
+
+def kind_of_objects(column: npt.NDArray[Any], labels: tuple[type, ...]) -> str:
+    """Say what objects are: some that are all of the types of labels, and missing ones among them, are categories."""
+    found_any = False
+    for value in column:
+        if isinstance(value, labels):
+            found_any = True
+        elif not is_null(value):
+            return NUMBERS
+    return CATEGORIES if found_any else NUMBERS
+
+
+def numbers_of_objects(column: npt.NDArray[Any], where: str) -> FloatArray:
+    """Turn Python objects into numbers, or name the first that is none."""
+    try:
+        return column.astype(np.float64)
+    except (TypeError, ValueError):
+        pass
+    numbers = np.empty(len(column))
+    for row, value in enumerate(column):
+        try:
+            numbers[row] = np.nan if is_null(value) else float(value)
+        except (TypeError, ValueError) as error:
+            msg = f"Row {row} of {where} is {value!r}, which is not a number. Turn it into a number first. ({error})"
+            raise (DataTypeError if isinstance(error, TypeError) else DataError)(msg) from None
+    return numbers
+
+
+def labels_of_objects(column: npt.NDArray[Any], where: str) -> Labelled:
+    """Number the labels of a column: those of numbers ascending, those of objects as they come."""
+    if column.dtype.kind in "iufb":
+        labels, numbers = np.unique(column, return_inverse=True)
+        if len(labels) and labels[-1] != labels[-1]:  # NaN comes last
+            labels, numbers = labels[:-1], np.where(numbers == len(labels) - 1, -1, numbers)
+        return Labelled(numbers, labels.tolist())
+    number_of: dict[Any, int] = {}
+    numbers = np.empty(len(column), dtype=np.int64)
+    for row, value in enumerate(column):
+        try:
+            numbers[row] = -1 if is_null(value) else number_of.setdefault(value, len(number_of))
+        except TypeError as error:  # what cannot be hashed
+            raise DataTypeError(f"Row {row} of {where} is {value!r}, which is no label of a category.") from error
+    return Labelled(numbers, list(number_of))
+
+
+def warn_of_rounding(array: npt.NDArray[Any], where: str) -> None:
+    """Say it when whole numbers are too large to be told apart as float64."""
+    if array.dtype.kind not in "iu" or array.dtype.itemsize < 8 or array.size == 0:
+        return
+    if array.max() > LARGEST_EXACT or array.min() < -LARGEST_EXACT:
+        warn(
+            f"{where} holds whole numbers beyond 2**53. They are rounded to float64, so that neighbours may "
+            "become equal. If they are identifiers, leave them out."
+        )

@@ -1,0 +1,423 @@
+"""Any X, y and sample_weight -> a Table.
+
+    read_table       X, y, weights of a fit      -> Reading: the table, its classes, which rows were kept
+    read_features    X of a fit or a prediction  -> array of float32 or float64
+
+What is allowed: arrays of any number type, order and stride (float32 and float64 pass without a copy), lists, and data
+frames of pandas, polars, pyarrow and others. NaN, masked entries and a frame's null are missing values; infinities are
+values like others. Categories become their numbers. What means nothing is refused by name.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.utils.validation import check_array, validate_data
+
+from weald.data.dask_collections import is_dask_collection
+from weald.data.frames import FrameColumn, as_frame, columns_of, float_array, pieces_of, take_stream
+from weald.data.mmap_checks import refuse_cut_pieces, refuse_cut_short
+from weald.data.object_columns import (
+    ENCODE,
+    LARGEST_EXACT,
+    kind_of_objects,
+    labels_of_objects,
+    numbers_of_objects,
+    warn_of_rounding,
+)
+from weald.data.schema import (
+    CATEGORIES,
+    NUMBERS,
+    ORDERED,
+    Categories,
+    Labelled,
+    Rules,
+    Schema,
+    choose_features,
+    label_array,
+    learn_categories,
+    rules_of,
+)
+from weald.data.sparse_table import read_sparse
+from weald.data.targets import Targets, check_numbers, number_target, read_column, read_target, words_of
+from weald.data.types import FloatArray
+from weald.errors import DataError, DataTypeError, WealdError
+
+Matrix = npt.NDArray[np.float32] | npt.NDArray[np.float64]  # or a sparse table, for which SciPy has no types
+
+
+@dataclass(frozen=True)
+class Table:
+    """A training table in plain numbers: all that an engine needs to know of the data."""
+
+    X: Matrix  # rows x features, any strides, or sparse row by row; NaN: missing
+    target: npt.NDArray[Any]  # int32 class numbers, or float64
+    n_classes: int  # 0: regression
+    weight: FloatArray | None  # > 0; None: every row weighs 1
+    weights_whole: bool
+    size: int  # total weight when whole, else the number of rows
+    groups: npt.NDArray[np.int32] | None = None  # number of each row's group; groups are drawn whole
+    strata: npt.NDArray[np.int32] | None = None  # number of each row's stratum; each has draws of its own
+    categorical: frozenset[int] = frozenset()  # features whose values are numbers of categories: 0, 1, 2 ...
+    targets: Targets | None = None  # where there are several; then `target` and `n_classes` are of joint targets
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.X.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return int(self.X.shape[1])
+
+    def in_memory(self) -> "Table":
+        """Give the same with all values in memory: those of a table on the disk are read."""
+        return self
+
+    def __sizeof__(self) -> int:
+        """Tell the bytes of the features: those who move tables ask for them."""
+        return int(getattr(self.X, "nbytes", 0))
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A table, and what its reader must remember to speak the user's language."""
+
+    table: Table
+    classes: Any  # the user's labels by class number; None: regression; a list of such arrays: several targets
+    kept: npt.NDArray[np.bool_] | None  # which of the user's rows are in the table; None: all
+
+
+def read_table(estimator: Any, X: Any, y: Any, sample_weight: Any, *, classify: bool) -> Reading:
+    """Read the arguments of a fit. Rows of zero weight are dropped before anything else."""
+    features = read_features(estimator, X, reset=True)
+    labels = read_target(y, n_rows=features.shape[0], classify=classify)
+    weight = _read_weight(sample_weight, n_rows=features.shape[0])
+    kept = None
+    if weight is not None and not weight.all():
+        kept = weight > 0
+        features, labels, weight = features[kept], labels[kept], weight[kept]
+        estimator.schema_ = estimator.schema_.narrow(features)
+    if weight is not None and (weight == 1).all():
+        weight = None
+    whole, size = _measure(weight, features.shape[0])
+    found = number_target(labels, classify=classify)
+    table = Table(
+        features,
+        found.target,
+        found.n_classes,
+        weight,
+        whole,
+        size,
+        categorical=estimator.schema_.categorical,
+        targets=found.targets,
+    )
+    return Reading(table, found.classes, kept)
+
+
+def require_one_target(reading: Reading, who: str) -> Reading:
+    """Refuse several targets where one is meant."""
+    if reading.table.targets is not None:
+        raise DataError(
+            f"y has {reading.table.targets.n_targets} columns, but {who} takes one target. Fit one for each."
+        )
+    return reading
+
+
+# -------------------------------------------------------------------------------------------------------- features
+
+
+def read_features(estimator: Any, X: Any, *, reset: bool) -> Matrix:
+    """Read X. With `reset` the estimator learns the names and categories of the features, else they must agree."""
+    if sparse.issparse(X):
+        return _read_stored(estimator, X, reset=reset)
+    if is_dask_collection(X):
+        raise DataError(
+            "X is a Dask collection. fit of forests, predict and predict_proba take those; for all else give a table "
+            "that is here: X.compute()."
+        )
+    frame = as_frame(X)
+    frame = take_stream(X) if frame is None else frame
+    array = None if frame is not None else _array_of(X)
+    columns = _columns_of(frame, array)
+    if not reset:
+        _refuse_other_number(estimator, columns, by_name=frame is not None)
+    try:
+        validate_data(estimator, frame.to_native() if frame is not None else array, reset=reset, skip_check_array=True)
+        if reset:
+            names = getattr(estimator, "feature_names_in_", None)
+            values, estimator.schema_ = _learn(columns, rules_of(estimator), None if names is None else tuple(names))
+        else:
+            values = _read(columns, rules_of(estimator), estimator.schema_)
+        checked: Matrix = check_array(
+            values, dtype=(np.float64, np.float32), ensure_all_finite=False, estimator=estimator, input_name="X"
+        )
+    except WealdError:
+        raise
+    except TypeError as error:
+        raise DataTypeError(str(error)) from error
+    except ValueError as error:
+        raise DataError(f"{error}{_name_what_is_out_of_place(estimator, frame)}") from error
+    return checked
+
+
+def _name_what_is_out_of_place(estimator: Any, frame: Any) -> str:
+    """Add to a message the first column that stands in another place than at the fit, and what to do."""
+    known = getattr(getattr(estimator, "schema_", None), "names", None)
+    if frame is None or known is None or sorted(map(str, frame.columns)) != sorted(known):
+        return ""
+    place = next((f for f, name in enumerate(known) if frame.columns[f] != name), None)
+    if place is None:
+        return ""
+    return (
+        f"Column {place} is {frame.columns[place]!r}, but was {known[place]!r}. Put the columns in their order: "
+        "X[list(model.feature_names_in_)]."
+    )
+
+
+def _refuse_other_number(estimator: Any, columns: "_Columns", *, by_name: bool) -> None:
+    """Refuse another number of features than the fit had. Where both have names, those are compared later."""
+    n_columns, n_features = len(columns.each), estimator.n_features_in_
+    if n_columns != n_features and not (by_name and estimator.schema_.names):
+        raise DataError(
+            f"X has {n_columns} features, but {type(estimator).__name__} is expecting {n_features} features as input."
+        )
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """The columns of X, and all of them as one array of floats, if they are that already."""
+
+    each: Sequence["FrameColumn | ArrayColumn"]
+    floats: npt.NDArray[Any] | None
+
+    def kinds(self, rules: Rules, names: tuple[str, ...] | None) -> list[str]:
+        """Say what each column is to be: by its type, or because the user says so."""
+        if isinstance(rules.categorical_features, str):
+            return [column.kind() for column in self.each]
+        chosen = choose_features(
+            () if rules.categorical_features is None else rules.categorical_features, names, len(self.each)
+        )
+        others = [ORDERED if column.kind() == ORDERED else NUMBERS for column in self.each]
+        return [CATEGORIES if f in chosen else other for f, other in enumerate(others)]
+
+    def checked_floats(self, rules: Rules, schema: Schema) -> npt.NDArray[Any]:
+        """Take the array as it is."""
+        assert self.floats is not None  # noqa: S101  (for the type checker: the caller has asked)
+        for f in range(self.floats.shape[1] if rules.missing == "error" else 0):
+            _refuse_missing(self.floats[:, f], schema.where(f), rules)
+        return self.floats
+
+    def empty_matrix(self) -> Matrix:
+        """Make room for all columns, in the smallest float type that holds them."""
+        shape = (len(self.each[0]) if self.each else 0, len(self.each))
+        if all(column.fits_float32() for column in self.each):
+            return np.empty(shape, dtype=np.float32, order="F")
+        return np.empty(shape, dtype=np.float64, order="F")
+
+
+class ArrayColumn:
+    """A column of a NumPy array."""
+
+    def __init__(self, array: npt.NDArray[Any], feature: int) -> None:
+        self._values = array[:, feature]
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def kind(self) -> str:
+        """Say what the column is: text may be labels; numbers, and truth values among them, are not by themselves."""
+        return kind_of_objects(self._values, (str,)) if self._values.dtype.kind == "O" else NUMBERS
+
+    def fits_float32(self) -> bool:
+        """Say whether single precision holds the column exactly; categories are numbered from 0."""
+        return np.can_cast(self._values.dtype, np.float32) and len(self) < 2**24
+
+    def numbers(self, where: str) -> npt.NDArray[Any]:
+        """Read the column as floats."""
+        return numbers_of_objects(self._values, where) if self._values.dtype.kind == "O" else self._values
+
+    def labels(self, where: str) -> Labelled:
+        """Read the column as numbers of labels."""
+        return labels_of_objects(self._values, where)
+
+
+def _columns_of(frame: Any, array: npt.NDArray[Any] | None) -> _Columns:
+    """See a frame or an array as columns."""
+    if array is None:
+        refuse_cut_pieces(pieces_of(frame), "X")
+        return _Columns(columns_of(frame), float_array(frame))
+    is_floats = array.dtype.kind != "O"
+    return _Columns([ArrayColumn(array, f) for f in range(array.shape[1])], array if is_floats else None)
+
+
+def _learn(columns: _Columns, rules: Rules, names: tuple[str, ...] | None) -> tuple[npt.NDArray[Any], Schema]:
+    """Read the columns of a fit, and learn what they are."""
+    kinds = columns.kinds(rules, names)
+    plain = Schema(names, (None,) * len(kinds))
+    if columns.floats is not None and set(kinds) <= {NUMBERS}:
+        return columns.checked_floats(rules, plain), plain
+    X, learnt = columns.empty_matrix(), []
+    for f, (column, kind) in enumerate(zip(columns.each, kinds, strict=True)):
+        where, categories = plain.where(f), None
+        if kind == NUMBERS:
+            X[:, f] = column.numbers(where)
+        elif kind == CATEGORIES:
+            X[:, f], categories = learn_categories(column.labels(where), where)
+        else:
+            labelled = column.labels(where)
+            categories = Categories(label_array(labelled.labels), is_ordered=True)
+            X[:, f], _ = categories.look_up(labelled, where)
+        _refuse_missing(X[:, f], where, rules)
+        learnt.append(categories)
+    return X, Schema(names, tuple(learnt))
+
+
+def _read(columns: _Columns, rules: Rules, schema: Schema) -> npt.NDArray[Any]:
+    """Read the columns of a prediction as those of the fit were read."""
+    if columns.floats is not None and not any(schema.categories):
+        return columns.checked_floats(rules, schema)
+    X = columns.empty_matrix()
+    for f, (column, categories) in enumerate(zip(columns.each, schema.categories, strict=True)):
+        where = schema.where(f)
+        if categories is None:
+            X[:, f] = _numbers_again(column, where)
+            _refuse_missing(X[:, f], where, rules)
+            continue
+        labelled = column.labels(where)
+        _refuse_missing(labelled.numbers, where, rules)
+        X[:, f], is_unknown = categories.look_up(labelled, where)
+        schema.meet_unknown(f, labelled, is_unknown, rules.unknown_category)
+    return X
+
+
+def _numbers_again(column: "FrameColumn | ArrayColumn", where: str) -> npt.NDArray[Any]:
+    """Read a column that was numbers at the fit; to read it as categories would not help now."""
+    try:
+        return column.numbers(where)
+    except DataTypeError as error:
+        advice = "It was numbers when the model was fitted: give numbers."
+        raise DataTypeError(str(error).replace(ENCODE, advice)) from error
+
+
+def _refuse_missing(column: npt.NDArray[Any], where: str, rules: Rules) -> None:
+    """Refuse missing values if the user wants it; numbers of labels are below 0 where they are missing."""
+    if rules.missing != "error":
+        return
+    missing = np.isnan(column) if column.dtype.kind == "f" else column < 0
+    if missing.any():
+        raise DataError(
+            f'Row {int(np.argmax(missing))} of {where} is missing, and missing="error" allows no missing values. Fill '
+            'them in, or set missing="learn".'
+        )
+
+
+def _array_of(X: Any) -> npt.NDArray[Any]:
+    """See X as an array of numbers or objects; check_array looks at the rest of its shape."""
+    if isinstance(X, np.ma.MaskedArray):
+        X = np.ma.filled(X.astype(np.float64), np.nan)
+    if isinstance(X, Mapping):
+        raise DataTypeError("X is a mapping, not a table. Make a data frame of it, for example pandas.DataFrame(X).")
+    if X is None or isinstance(X, str | bytes):
+        raise DataTypeError(f"X is {X!r}, not a table. Give an array, a list of rows or a data frame.")
+    try:
+        array = X if isinstance(X, np.matrix) else np.asarray(X)
+        if array.dtype.kind in "UST" and not isinstance(X, np.ndarray):
+            array = np.array(X, dtype=object)  # rows of text and numbers: NumPy would make text of the numbers
+    except (ValueError, TypeError) as error:
+        raise DataError(f"X cannot be read as a table of numbers: {error}") from error
+    refuse_cut_short(array, "X")
+    _refuse_no_table(array)
+    if array.dtype.kind in "iu":
+        warn_of_rounding(array, "X")
+    if any(stride % array.itemsize for stride in array.strides):  # a field of records; the core counts in items
+        array = array.copy()
+    return array
+
+
+def _refuse_no_table(array: npt.NDArray[Any]) -> None:
+    """Refuse what means nothing as a number, and what has no rows and columns."""
+    kind = array.dtype.kind
+    if kind == "c":
+        raise DataError(
+            "X holds complex numbers. Complex data not supported: give real and imaginary parts as columns."
+        )
+    if kind in "Mm":
+        raise DataTypeError(f"X holds {array.dtype}, not numbers. Turn dates and times into numbers first.")
+    if kind in "USTV":
+        raise DataTypeError(
+            f"X holds {words_of(array.dtype)}, not numbers. Give a data frame, or an array of objects "
+            "(X.astype(object)), whose columns of text are read as categories."
+        )
+    if array.ndim < 2:
+        found = "1D array" if array.ndim else "scalar"
+        raise DataError(
+            f"Expected 2D array, got {found}: the shape of X is {array.shape}. Reshape your data: X.reshape(-1, 1) if "
+            "it is one feature, X.reshape(1, -1) if it is one row."
+        )
+    if array.ndim > 2:
+        raise DataError(
+            f"Found array with dim {array.ndim}, while dim <= 2 is required: X is a table of rows and columns."
+        )
+
+
+def _read_stored(estimator: Any, X: Any, *, reset: bool) -> Matrix:
+    """Read a sparse X, whose columns are numbers, all of them."""
+    for part in ("data", "indices", "indptr"):
+        refuse_cut_short(getattr(X, part, None), "X")
+    stored: Matrix = read_sparse(estimator, X, reset=reset, allow_missing=rules_of(estimator).missing != "error")
+    if reset:
+        _refuse_categories(rules_of(estimator).categorical_features, X.shape[1])
+        estimator.schema_ = Schema(None, (None,) * X.shape[1])
+    elif any(estimator.schema_.categories):
+        raise DataTypeError("X is sparse, which holds numbers, but the fit saw categories. Give a data frame.")
+    return stored
+
+
+def _refuse_categories(given: Any, n_features: int) -> None:
+    """Refuse to overlook what the user says of the columns of a sparse table."""
+    if given is not None and not isinstance(given, str) and choose_features(given, None, n_features):
+        raise DataError(
+            "categorical_features names columns, but X is sparse, which holds numbers. Give a data frame or an array."
+        )
+
+
+# --------------------------------------------------------------------------------------------------------- weights
+
+
+def _read_weight(sample_weight: Any, *, n_rows: int) -> FloatArray | None:
+    """Read one weight per row: finite, none negative, not all zero."""
+    if sample_weight is None:
+        return None
+    if isinstance(sample_weight, int | float | np.number):
+        sample_weight = np.full(n_rows, float(sample_weight))
+    column = np.asarray(sample_weight)
+    if column.ndim != 1:
+        raise DataError(
+            f"sample_weight has {column.ndim} dimensions. Give one number for each row: sample_weights must be 1D."
+        )
+    if len(column) != n_rows:
+        raise DataError(f"X has {n_rows} rows but sample_weight has {len(column)}. Give one weight for each row.")
+    weight = check_numbers(read_column(column, "sample_weight"), "sample_weight")
+    if (weight < 0).any():
+        row = int(np.argmax(weight < 0))
+        raise DataError(f"Row {row} of sample_weight is {weight[row]}. Negative weights are not allowed.")
+    if not weight.any():
+        raise DataError("sample_weight is zero for every row. Give at least one row a positive weight.")
+    return weight
+
+
+def _measure(weight: FloatArray | None, n_rows: int) -> tuple[bool, int]:
+    """Say whether all weights are whole, and how large the table is: the total weight if so, else the rows."""
+    if weight is None:
+        return True, n_rows
+    # The first tests, of the largest and of a rounded sum, only make sure that the sum of integers cannot overflow.
+    whole = bool(weight.max() <= LARGEST_EXACT and weight.sum() <= 2 * LARGEST_EXACT)
+    whole = whole and bool((weight == np.floor(weight)).all())
+    total = int(weight.astype(np.int64).sum()) if whole else 0
+    whole = whole and total <= LARGEST_EXACT
+    return whole, total if whole else n_rows

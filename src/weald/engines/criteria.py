@@ -1,0 +1,65 @@
+"""The criteria by which cuts are scored: their names and tasks.
+
+The list is the core's own; a criterion that is added there (one struct) and in the reference engine (one function) is
+allowed, named in messages and tested without a change here.
+"""
+
+from functools import cache
+
+import numpy as np
+
+from weald.data.types import FloatArray
+from weald.engines.reference import definition
+
+CLASSIFICATION = "classification"
+REGRESSION = "regression"
+ALIASES = {"log_loss": "entropy"}  # scikit-learn's other name for the same impurity
+
+
+@cache
+def tasks() -> dict[str, str]:
+    """Map each criterion to its task, in the core's order."""
+    from weald import _core  # the compiled core loads only when it is wanted
+
+    return {name: CLASSIFICATION if of_classes else REGRESSION for name, of_classes in _core.criteria()}
+
+
+def names(task: str) -> tuple[str, ...]:
+    """List the names that a user may give for a task, aliases last.
+
+    Examples
+    --------
+    >>> from weald import criteria
+    >>> "gini" in criteria.names("classification")
+    True
+    >>> criteria.canonical("log_loss")
+    'entropy'
+    """
+    own = tuple(name for name, of_task in tasks().items() if of_task == task)
+    return own + tuple(alias for alias, name in ALIASES.items() if name in own)
+
+
+def canonical(name: str) -> str:
+    """Replace an alias by the criterion's own name."""
+    return ALIASES.get(name, name)
+
+
+def class_impurities(criterion: str, class_weights: FloatArray) -> FloatArray:
+    """Compute the impurity of nodes (rows) from the weights of their classes (columns).
+
+    A criterion's term is weight x (constant - impurity), so the impurity is what the term lacks to that of a pure node
+    of the same weight: 1 - sum p^2 for Gini, the entropy in bits, the share of errors.
+    """
+    term = definition.CRITERIA[criterion]
+    impurities = np.zeros(len(class_weights))
+
+    def impurity(weights: list[float]) -> float:
+        classes = [int(w) for w in weights]
+        weight = sum(classes)
+        node = term(definition.Tally(0, weight, classes), 0)
+        pure = term(definition.Tally(0, weight, [weight]), 0)
+        return max(0.0, (pure - node) / weight)
+
+    mixed = np.flatnonzero((class_weights > 0).sum(axis=1) > 1)  # half of a full tree or more is pure
+    impurities[mixed] = [impurity(weights) for weights in class_weights[mixed].tolist()]
+    return impurities

@@ -1,0 +1,207 @@
+"""The interface that all engines share: one set of functions, several engines, the same forest.
+
+Engine                what every engine can do
+OutOfBagVotes         sums of out-of-bag votes
+Mixing                which features to permute among which rows
+Sharing               which rows are in which leaves
+sum_weighted_votes    votes of trees that weigh differently
+"""
+
+import dataclasses
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from weald.data.table import Table
+from weald.data.targets import Targets
+from weald.data.types import FloatArray, IntArray
+from weald.engines.params import Growth
+from weald.engines.reference import kernels
+from weald.forest.forest import Forest, Origin
+
+# Some columns of a table (rows x columns), and where they stand.
+Block = tuple[FloatArray, range]
+
+# Called now and then with the share of the work that is done; it may raise to stop the work.
+Watch = Callable[[float], None]
+
+
+@dataclass(frozen=True)
+class Mixing:
+    """Which features to mix among which rows, and where what rows lose is added up."""
+
+    trees: range  # of the forest
+    names: Sequence[tuple[int, int]]  # seed and number of each of them
+    is_new: npt.NDArray[np.bool_]  # trees x rows: has the tree not seen the row?
+    order: IntArray  # rows in rank order
+    target: FloatArray  # by row: a number, or the number of a class
+    weight: FloatArray  # by row
+    group_of: IntArray  # by feature: its group; -1: it is not mixed
+    group_id: IntArray  # by group: enters the address of its draws
+    repeat: int = 0  # enters it, too
+    cells: IntArray | None = None  # trees x groups x rows: values are mixed inside cells
+    sums: FloatArray | None = None  # rows x groups: what a row loses in these trees is added to it
+    squares: FloatArray | None = None  # the same for squares
+
+
+@dataclass(frozen=True)
+class Sharing:
+    """Which rows are in which leaves, and who the members of leaves are."""
+
+    leaves: IntArray  # asked rows x trees: node of the tree; -1: the tree does not count
+    tree_start: IntArray  # by tree, and the end: its first node
+    n_members: int  # rows that may be members of leaves
+    start: IntArray  # by node of all trees, and the end: its first member
+    member: IntArray  # ascending inside a leaf
+    share: FloatArray | None = None  # by member of a leaf; None: 1
+    counting: npt.NDArray[np.bool_] | None = None  # rows x trees: sums are divided by the trees that count for both
+
+
+class Engine(Protocol):
+    """What every engine can do."""
+
+    name: str
+
+    def code(self, table: Table, max_bins: int, n_threads: int, watch: Watch | None, n_trees: int = 0) -> Any:
+        """Turn a table into codes and ranks, in the engine's own form. `max_bins` 0 keeps every distinct value.
+
+        `n_trees` will be grown at once, each cut the best, and then no more; 0: nobody knows. An engine may save memory
+        then, and look into the table once more when the trees are grown.
+        """
+
+    def code_blocks(
+        self, table: Table, blocks: Iterable[Block], max_bins: int, n_threads: int, watch: Watch | None
+    ) -> Any:
+        """The same for a table whose columns come a few at a time; its own X is not looked at."""
+
+    def kernel_columns(
+        self,
+        samples: kernels.Samples,
+        prototypes: kernels.Samples,
+        rule: kernels.KernelRule,
+        n_threads: int,
+        watch: Watch | None,
+    ) -> FloatArray:
+        """Values of a kernel (prototypes x samples)."""
+
+    def column(self, coded: Any, feature: int) -> tuple[IntArray, FloatArray, FloatArray]:
+        """Codes of a feature in the order of the table's rows, and the smallest and largest value of each code."""
+
+    def grow(
+        self, coded: Any, growth: Growth, seed: int, first_tree: int, n_trees: int, n_threads: int, watch: Watch | None
+    ) -> Forest:
+        """Grow trees `first_tree`, `first_tree + 1` ..."""
+
+    def grow_targets(
+        self,
+        coded: Any,
+        targets: Targets,
+        growth: Growth,
+        seed: int,
+        first_tree: int,
+        n_trees: int,
+        n_threads: int,
+        watch: Watch | None,
+    ) -> tuple[Forest, ...]:
+        """Grow trees of several targets: for each target a forest, all of them the same but for what leaves say."""
+
+    def leaves(self, forest: Forest, X: npt.NDArray[Any], n_threads: int, watch: Watch | None) -> IntArray:
+        """Find the leaf of each row in each tree (rows x trees), as node numbers inside the trees."""
+
+    def sum_votes(
+        self, forest: Forest, X: npt.NDArray[Any], voting: str, n_threads: int, watch: Watch | None
+    ) -> FloatArray:
+        """Add up what the trees say of each row, in tree order (rows x classes, or rows)."""
+
+    def predict(
+        self,
+        forest: Forest,
+        X: npt.NDArray[Any],
+        voting: str,
+        out: npt.NDArray[Any],
+        n_threads: int,
+        watch: Watch | None,
+    ) -> None:
+        """Write what trees say of each row, averaged, into `out` (rows x classes, or rows): float64 or float32."""
+
+    def bags(self, coded: Any, growth: Growth, origins: Sequence[Origin], n_threads: int) -> IntArray:
+        """Draw the bags again, as the origins say (trees x rows): how often each row counts, in the table's order."""
+
+    def order(self, coded: Any) -> IntArray:
+        """Rows of the table in rank order."""
+
+    def shuffle(self, n_rows: int, seed: int, tree: int, group_id: int, repeat: int) -> IntArray:
+        """Say which rank each of some ranks takes its values from, by the draws of a tree and a group."""
+
+    def mix(
+        self, forest: Forest, X: npt.NDArray[Any], mixing: Mixing, n_threads: int, watch: Watch | None
+    ) -> FloatArray:
+        """Say how much more trees lose when features are mixed (trees x groups): sums by weight over their new rows.
+
+        The loss is 1 for a wrong class, or the squared error. Sums run in rank order; what rows lose is added to
+        `mixing.sums` in tree order.
+        """
+
+    def add_shares(
+        self, sharing: Sharing, k: int, n_threads: int, watch: Watch | None
+    ) -> tuple[IntArray, IntArray, FloatArray]:
+        """Say what rows have in common with the members of their leaves: where rows start, members, and sums.
+
+        Shares are added up in tree order. Only the k largest sums of each row are kept, of equal ones the first
+        members; 0: all.
+        """
+
+    def square_shares(
+        self, sharing: Sharing, of_rows: IntArray, of_members: IntArray, n_threads: int, watch: Watch | None
+    ) -> FloatArray:
+        """Add up, for each row, the squares of what it has in common with members of its kind."""
+
+    def sum_votes_out_of_bag(
+        self,
+        coded: Any,
+        growth: Growth,
+        forest: Forest,
+        X: npt.NDArray[Any],
+        voting: str,
+        n_threads: int,
+        watch: Watch | None,
+        start: "OutOfBagVotes | None" = None,
+        room: int = 0,
+    ) -> "OutOfBagVotes":
+        """Add up what the trees say of the rows outside their bags, and judge it after each tree.
+
+        `start` has what earlier trees said: sums go on from there. `room`: the forest's values are made smaller by
+        2^room, so that sums of huge numbers stay finite.
+        """
+
+    def bag_source(self, coded: Any) -> Any:
+        """Leave out of a coded table all that bags are not drawn from: what is left is small."""
+
+    def weigh(self, coded: Any, line: npt.NDArray[np.uint64]) -> Any:
+        """Lay another line to draw bags from: the length of each row. The coded table that was given is used up."""
+
+
+class OutOfBagVotes(NamedTuple):
+    """What trees say of the rows outside their bags."""
+
+    sums: FloatArray  # rows x classes, or rows: added up in tree order
+    n_trees: IntArray  # by row: how many trees spoke of it
+    errors: FloatArray  # after each tree: error of the rows of which a tree has spoken; NaN: there are none
+    shares: FloatArray  # after each tree: their share of the line from which bags are drawn
+
+
+def sum_weighted_votes(
+    engine: Engine, forest: Forest, X: npt.NDArray[Any], voting: str, n_threads: int, watch: Watch | None
+) -> FloatArray:
+    """Add up what trees of different weight say: weight times vote, in tree order."""
+    trees: list[Forest] | None = vars(forest).get("_trees")
+    if trees is None:  # kept beside the forest, and left out of pickles, as the packed form of each tree is
+        equal = dataclasses.replace(forest, tree_weight=np.empty(0))
+        vars(forest)["_trees"] = trees = [equal.take([t]) for t in range(forest.n_trees)]
+    sums: FloatArray = np.zeros((len(X), forest.n_classes))
+    for weight, tree in zip(forest.tree_weight, trees, strict=True):
+        sums += weight * engine.sum_votes(tree, X, voting, n_threads, watch)
+    return sums

@@ -1,0 +1,344 @@
+"""What the user said -> plain numbers. The only file that knows "sqrt" or None.
+
+    check      each parameter against one table of what it may be; one function words every message
+    resolve    parameters and table -> Growth
+    draw_seed  random_state -> a seed of 64 bits
+
+Past this file there is no None, no share, no name that stands for a number.
+"""
+
+import math
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from weald.data.arguments import (
+    FLAG,
+    NOTHING,
+    Kind,
+    Name,
+    Number,
+    Share,
+    Such,
+    Whole,
+    is_list,
+    is_real,
+    is_whole,
+    join_choices,
+)
+from weald.data.table import Table
+from weald.engines import constraints, criteria
+from weald.engines.bagging import BALANCED, MAX_DRAWS, plan_bags
+from weald.engines.constraints import Features
+from weald.errors import ParameterError
+from weald.forest.forest import Bags
+
+UNLIMITED = 2**31 - 1  # larger than any depth, size or number of leaves
+MAX_BINS = 65_535
+CLUSTER = "dask"  # forests are grown on the cluster of the client in scope; all else is done here
+ENGINES = ("auto", "native", "reference", CLUSTER)
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How to grow trees, in plain numbers."""
+
+    criterion: str
+    max_features: int
+    max_depth: int
+    min_samples_split: int
+    min_samples_leaf: int
+    min_weight_fraction_leaf: float
+    min_impurity_decrease: float
+    max_leaf_nodes: int  # 0: no limit
+    bootstrap: bool
+    n_draws: int  # the most that a bag can hold
+    class_weight: str  # "none", "given", or balanced by "table" or by "bag"
+    class_weights: tuple[float, ...] = ()
+    strata: str = "none"  # what has draws of its own: "none", "class", or strata that were "given"
+    draws: tuple[int, ...] = ()  # from each stratum; empty: n_draws from all rows
+    random_cuts: bool = False  # each feature offers one cut at a random place, not its best one
+    monotonic: tuple[int, ...] = ()  # by feature: 1 rising, -1 falling, 0 free; empty: all are free
+    interaction_groups: tuple[tuple[int, ...], ...] = ()  # features that may meet on a path; empty: all may
+    max_interacting: int = 0  # most features that may meet on a path; 0: no limit
+    feature_weights: tuple[float, ...] = ()  # how likely each feature is drawn; empty: all alike
+    category_penalty: float = 0.0  # what a category beyond two costs, in gains that labels without meaning have
+
+    def bags(self, design: int = 0) -> Bags:
+        """Say how bags are drawn from a table, of whose groups and strata `design` is the fingerprint."""
+        return Bags(self.bootstrap, self.n_draws, self.strata, self.draws, design)
+
+    def with_bags(self, bags: Bags) -> "Growth":
+        """Draw bags as other trees did."""
+        drawn = {name: value for name, value in vars(bags).items() if name != "design"}
+        return replace(self, **drawn)
+
+
+FUNCTION = Such(callable, ("a function of (y_true, y_pred)",))
+MAPPING = Such(lambda value: isinstance(value, Mapping), ("a dict of class: weight",))
+MAPPINGS = Such(
+    lambda value: isinstance(value, list | tuple) and all(isinstance(entry, Mapping) for entry in value),
+    ("with several targets a list of such dicts",),
+)
+PER_CLASS = Such(
+    lambda value: isinstance(value, Mapping) and all(Whole(1).holds(n) or Share().holds(n) for n in value.values()),
+    ("a dict of class: number or share",),
+)
+BY_FEATURE = Such(
+    lambda value: is_list(value) or isinstance(value, Mapping), ("one number for each feature", "a dict by name")
+)
+GROUPS = Such(is_list, ("a list of groups of features",))
+GENERATOR = Such(lambda value: callable(getattr(value, "bytes", None)), ("a NumPy Generator", "a RandomState"))
+
+FEATURES = Such(
+    lambda value: isinstance(value, Sequence | np.ndarray) and not isinstance(value, str),
+    ("a list of names, numbers or truth values of features",),
+)
+
+# One entry for each parameter. `criterion` depends on the task, `class_weight` on the model: see `allowed`.
+KINDS: dict[str, tuple[Kind, ...]] = {
+    "n_estimators": (Whole(1, UNLIMITED), Name(("auto",))),
+    "max_estimators": (Whole(1, UNLIMITED),),
+    "resampling": (Name(("bagging", "boosting", "arcing")),),
+    "max_depth": (Whole(1), Name(("sqrt",)), NOTHING),
+    "min_samples_split": (Whole(2), Share()),
+    "min_samples_leaf": (Whole(1), Share(one=False)),
+    "min_weight_fraction_leaf": (Number(0, 0.5),),
+    "max_features": (Whole(1), Share(), Name(("sqrt", "log2", "third", "all")), NOTHING),
+    "max_leaf_nodes": (Whole(2), NOTHING),
+    "min_impurity_decrease": (Number(0),),
+    "bootstrap": (FLAG, Name((BALANCED,))),
+    "oob_score": (FLAG, FUNCTION),
+    "n_jobs": (Such(lambda value: is_whole(value) and value != 0, ("a whole number other than 0",)), NOTHING),
+    "random_state": (Whole(0, 2**64 - 1), GENERATOR, NOTHING),
+    "verbose": (Whole(0), FLAG),
+    "warm_start": (FLAG,),
+    "max_samples": (Whole(1), Share(), PER_CLASS, NOTHING),
+    "ccp_alpha": (Number(0),),
+    "splitter": (Name(("best", "random")),),
+    "monotonic_cst": (BY_FEATURE, NOTHING),
+    "interaction_cst": (GROUPS, Name(("pairwise", "no_interactions")), NOTHING),
+    "feature_weights": (BY_FEATURE, NOTHING),
+    "category_penalty": (Number(0, 1000),),
+    "voting": (Name(("soft", "hard")),),
+    "max_bins": (Whole(2, MAX_BINS), NOTHING),
+    "engine": (Name(ENGINES),),
+    "categorical_features": (Name(("from_dtype",)), FEATURES, NOTHING),
+    "unknown_category": (Name(("missing", "error")),),
+    "missing": (Name(("learn", "error")),),
+}
+
+
+PARAMETERS = (*KINDS, "criterion", "class_weight")
+NOT_YET = Name(("absolute_error", "friedman_mse", "poisson"))  # scikit-learn's criteria that weald lacks
+
+
+def gather(estimator: object) -> dict[str, Any]:
+    """Collect the parameters of an estimator; a subclass may have others of its own, or hide some."""
+    given = {"splitter": getattr(estimator, "_splitter", "best"), **vars(estimator)}
+    return {name: given[name] for name in PARAMETERS if name in given}
+
+
+def allowed(name: str, given: Mapping[str, Any], task: str) -> tuple[Kind, ...]:
+    """List what a parameter of this model may be."""
+    if name == "criterion":
+        return (Name(criteria.names(task)),)
+    if name == "class_weight":
+        balanced = ("balanced", "balanced_subsample") if "bootstrap" in given else ("balanced",)
+        return (MAPPING, MAPPINGS, Name(balanced), NOTHING)
+    return KINDS[name]
+
+
+def check(given: Mapping[str, Any], task: str) -> None:
+    """Check each parameter by itself, then those that depend on one another."""
+    for name, value in given.items():
+        kinds = allowed(name, given, task)
+        if not any(kind.holds(value) for kind in kinds):
+            choices = join_choices([word for kind in kinds for word in kind.words()])
+            missing = name == "criterion" and NOT_YET.holds(value)
+            raise ParameterError(
+                f"{name}={value!r} is not {'available yet' if missing else 'allowed'}. Give {choices}."
+            )
+    _check_resampling(given)
+    if given.get("bootstrap", False):
+        return
+    if given.get("n_estimators") == "auto":
+        raise ParameterError(
+            "n_estimators='auto' watches the error of rows outside the bags, but with bootstrap=False every tree sees "
+            "every row. Set bootstrap=True or give a number."
+        )
+    if given.get("max_samples") is not None:
+        raise ParameterError(
+            f"max_samples={given['max_samples']!r} is the number of draws of a bag, but bootstrap=False draws none. "
+            "Set bootstrap=True or max_samples=None."
+        )
+    if given.get("oob_score", False):
+        raise ParameterError(
+            "oob_score needs rows that are outside a bag, but with bootstrap=False every tree sees every row. "
+            "Set bootstrap=True or oob_score=False."
+        )
+
+
+def _check_resampling(given: Mapping[str, Any]) -> None:
+    """Refuse what means nothing when bags follow the mistakes of earlier trees."""
+    way = given.get("resampling", "bagging")
+    if way == "bagging":
+        return
+    plain = {"bootstrap": True, "oob_score": False, "class_weight": None}
+    for name, needed in plain.items():
+        if given[name] is not needed and given[name] != needed:
+            raise ParameterError(
+                f"{name}={given[name]!r} does not go with resampling={way!r}: bags follow the mistakes of earlier "
+                f'trees. Set {name}={needed!r} or resampling="bagging".'
+            )
+    if given["n_estimators"] == "auto":
+        raise ParameterError(
+            f"n_estimators='auto' does not go with resampling={way!r}: no row is outside such bags. Give a number of "
+            'trees or set resampling="bagging".'
+        )
+
+
+# --------------------------------------------------------------------------------------------------------- resolve
+
+
+def resolve(given: Mapping[str, Any], table: Table, classes: Any, names: Sequence[str] | None = None) -> Growth:
+    """Turn checked parameters into the numbers that they stand for with this table.
+
+    A single tree has no bags: what a forest's parameters say of them is then "no bootstrap". `names` are those of the
+    features, where they have some.
+    """
+    bags = plan_bags(given.get("bootstrap", False), given.get("max_samples"), table, classes)
+    # Sizes count draws, or whole weights, or rows when the weights are not whole or too large to be counted.
+    size = table.size if bags.bootstrap or table.size <= MAX_DRAWS else table.n_rows
+    class_weight, class_weights = weigh_classes(given.get("class_weight"), classes)
+    features = Features(table.n_features, names, table.categorical)
+    groups, max_interacting = constraints.group_features(given.get("interaction_cst"), features)
+    return Growth(
+        criterion=criteria.canonical(given["criterion"]),
+        max_features=count_features(given["max_features"], table.n_features),
+        max_depth=limit_depth(given["max_depth"], table.n_features),
+        min_samples_split=max(2, _count(given["min_samples_split"], size)),
+        min_samples_leaf=_count(given["min_samples_leaf"], size),
+        min_weight_fraction_leaf=float(given["min_weight_fraction_leaf"]),
+        min_impurity_decrease=float(given["min_impurity_decrease"]),
+        max_leaf_nodes=min(int(given["max_leaf_nodes"] or 0), UNLIMITED),
+        bootstrap=bags.bootstrap,
+        n_draws=bags.n_draws,
+        class_weight=class_weight,
+        class_weights=class_weights,
+        strata=bags.strata,
+        draws=bags.draws,
+        random_cuts=given.get("splitter") == "random",
+        monotonic=constraints.bind_features(given.get("monotonic_cst"), features, table.n_classes),
+        interaction_groups=groups,
+        max_interacting=max_interacting,
+        feature_weights=constraints.weigh_features(given.get("feature_weights"), features),
+        category_penalty=_penalise(given, table),
+    )
+
+
+def _penalise(given: Mapping[str, Any], table: Table) -> float:
+    """Say what a category beyond two costs; refuse it where it means nothing."""
+    penalty = float(given.get("category_penalty", 0.0))
+    if penalty and given.get("splitter") == "random":
+        raise ParameterError(
+            f"category_penalty={penalty:g} is for cuts that were searched for, but cuts are drawn at random here. Set "
+            "category_penalty=0."
+        )
+    if penalty and table.targets is not None:
+        raise ParameterError(
+            f"category_penalty={penalty:g} is for one target, but y has {table.targets.n_targets}. Set "
+            "category_penalty=0, or fit a forest for each target."
+        )
+    return penalty
+
+
+def count_features(max_features: Any, n_features: int) -> int:
+    """Say how many features a node looks at: at least 1."""
+    if is_whole(max_features):
+        if max_features > n_features:
+            raise ParameterError(
+                f"max_features={max_features} is more than the {n_features} features of X. Give a number up to "
+                f'{n_features}, a share between 0 and 1, "sqrt" or "log2".'
+            )
+        return int(max_features)
+    if is_real(max_features):
+        return max(1, math.floor(float(max_features) * n_features))
+    if max_features == "sqrt":
+        return math.isqrt(n_features)
+    if max_features == "log2":
+        return max(1, n_features.bit_length() - 1)
+    if max_features == "third":
+        return max(1, n_features // 3)
+    return n_features
+
+
+def limit_depth(max_depth: Any, n_features: int) -> int:
+    """Say how deep a tree may grow."""
+    if max_depth is None:
+        return UNLIMITED
+    if max_depth == "sqrt":
+        return math.isqrt(n_features)
+    return min(int(max_depth), UNLIMITED)
+
+
+def _count(count: float, size: int) -> int:
+    """Read a count, or a share of the size (rounded up)."""
+    return min(int(count), UNLIMITED) if is_whole(count) else math.ceil(count * size)
+
+
+def weigh_classes(class_weight: Any, classes: Any) -> tuple[str, tuple[float, ...]]:
+    """Say how classes are weighed, and their weights where the user gave them, target by target."""
+    if class_weight is None or classes is None:
+        return "none", ()
+    if isinstance(class_weight, str):
+        return ("table" if class_weight == "balanced" else "bag"), ()
+    n_given = 1 if isinstance(class_weight, Mapping) else len(class_weight)
+    n_targets = len(classes) if isinstance(classes, list) else 1
+    if n_given != n_targets or isinstance(class_weight, Mapping) == isinstance(classes, list):
+        raise ParameterError(
+            f"class_weight={class_weight!r} does not suit y, which has {n_targets} "
+            f"target{'s' if n_targets > 1 else ''}. "
+            'Give a dict for one target, a list with one dict for each of several, or "balanced".'
+        )
+    if isinstance(classes, list):
+        pairs = zip(class_weight, classes, strict=True)
+        return "given", tuple(w for given, of_target in pairs for w in weigh_classes(given, of_target)[1])
+    known = classes.tolist()
+    for label, weight in class_weight.items():
+        if label not in known:
+            raise ParameterError(
+                f"class_weight names the class {label!r}, which y does not have. Its classes are {known}."
+            )
+        if not Number(0).holds(weight):
+            raise ParameterError(
+                f"class_weight[{label!r}]={weight!r} is not allowed. Give {join_choices(Number(0).words())}."
+            )
+    weights = tuple(float(class_weight.get(label, 1.0)) for label in known)
+    if not any(weights):
+        raise ParameterError("class_weight is zero for every class. Give at least one class a positive weight.")
+    return "given", weights
+
+
+def count_bins(max_bins: Any) -> int:
+    """Say how many codes a column may have; 0: as many as it has values."""
+    return 0 if max_bins is None else int(max_bins)
+
+
+def draw_seed(random_state: Any) -> int:
+    """Turn random_state into a seed: an int is the seed, otherwise 64 bits are drawn.
+
+    Examples
+    --------
+    >>> from weald.engines.params import draw_seed
+    >>> draw_seed(7)
+    7
+    """
+    if random_state is None:
+        return secrets.randbits(64)
+    if is_whole(random_state):
+        return int(random_state)
+    return int.from_bytes(random_state.bytes(8), "little")

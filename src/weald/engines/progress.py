@@ -1,0 +1,116 @@
+"""How far a fit has come, on stderr: share done, trees, time so far and time left.
+
+Progress    a line for people, asked for by `verbose`
+listening   for those who show it in their own way: what they give is called with `Growing` as trees come
+"""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from typing import NamedTuple, TextIO
+
+STEP_ON_TERMINAL = 0.1  # seconds between two looks of the line
+STEP_ELSEWHERE = 0.1  # share of the work between two lines
+
+
+class Progress:
+    """A watch: engines call it with the share of the work that is done. Ctrl-C passes through it."""
+
+    def __init__(
+        self, n_trees: int, *, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.n_trees = n_trees
+        self.stream: TextIO | None = sys.stderr if stream is None else stream  # None: a program without a console
+        self.on_terminal = self.stream is not None and self.stream.isatty()
+        self.clock = clock
+        self.began = clock()
+        self.steps_shown = 0
+        self.done = False
+        self.note = ""  # what else is known
+
+    def __call__(self, share: float) -> None:
+        """Show the share if it is time to."""
+        share = min(max(share, 0.0), 1.0)
+        seconds = self.clock() - self.began
+        step = seconds / STEP_ON_TERMINAL if self.on_terminal else share / STEP_ELSEWHERE
+        step = int(step + 1e-9)  # 0.3 / 0.1 is a little less than 3
+        if self.done or (share < 1 and step <= self.steps_shown):
+            return
+        self.steps_shown, self.done = step, share == 1
+        self._show(share, seconds)
+
+    def _show(self, share: float, seconds: float) -> None:
+        text = self.line(share, seconds)
+        if self.on_terminal:
+            self._write("\r" + text + "\x1b[K" + ("\n" if share == 1 else ""))
+        else:
+            self._write(text + "\n")
+
+    def _write(self, text: str) -> None:
+        """Write a text; a stream that is closed or full must not end a fit."""
+        if self.stream is None:
+            return
+        with suppress(OSError, ValueError):
+            self.stream.write(text)
+            self.stream.flush()
+
+    def stop(self) -> None:
+        """Leave the line as it is and go to the next: what follows, an error or Ctrl-C, has a line of its own."""
+        if self.on_terminal and self.steps_shown and not self.done:
+            self._write("\n")
+        self.done = True
+
+    def line(self, share: float, seconds: float) -> str:
+        """Word the line."""
+        n_done = int(share * self.n_trees + 1e-9)
+        left = f", {words_of(seconds / share - seconds)} left" if 0 < share < 1 else ""
+        return f"weald {share:4.0%}  {n_done} of {self.n_trees} trees  {words_of(seconds)}{left}{self.note}"
+
+
+class Growing(NamedTuple):
+    """How far a forest has come."""
+
+    n_done: int
+    n_trees: int
+    error: float | None  # out of bag, so far; None: unknown
+
+
+Listener = Callable[[Growing], None]
+_LISTENER: ContextVar[Listener | None] = ContextVar("listener", default=None)
+
+
+@contextmanager
+def listening(listener: Listener) -> Iterator[None]:
+    """Let a function hear of the fits that happen meanwhile."""
+    token = _LISTENER.set(listener)
+    try:
+        yield
+    finally:
+        _LISTENER.reset(token)
+
+
+def listener() -> Listener | None:
+    """Find who listens."""
+    return _LISTENER.get()
+
+
+def words_of(seconds: float) -> str:
+    """Say a time as people do.
+
+    Examples
+    --------
+    >>> from weald.engines.progress import words_of
+    >>> words_of(0.25), words_of(75), words_of(7300)
+    ('0.2 s', '1 min 15 s', '2 h 1 min')
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def watch_fit(verbose: int, n_trees: int) -> Progress | None:
+    """Make a watch if the user wants to see progress."""
+    return Progress(n_trees) if verbose else None

@@ -1,0 +1,1 @@
+"""The reference engine: the definition of every result, in plain Python."""

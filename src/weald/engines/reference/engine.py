@@ -1,0 +1,354 @@
+"""The reference engine: the definition in plain Python (`definition.py`), behind the interface of all engines."""
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from weald.data.table import Table
+from weald.data.targets import Targets
+from weald.data.types import FloatArray, IntArray
+from weald.engines.interface import Block, Mixing, OutOfBagVotes, Sharing, Watch, sum_weighted_votes
+from weald.engines.params import Growth
+from weald.engines.reference import definition, kernels
+from weald.engines.reference import multi_output as several
+from weald.engines.reference import permutation as mix
+from weald.engines.reference import proximity as share
+from weald.forest.forest import CATEGORICAL, MISSING_LEFT, OTHERS_LEFT, Forest, Origin
+
+
+class ReferenceEngine:
+    """The definition, behind the door that all engines share. One thread, whatever it is told."""
+
+    name = "reference"
+
+    def code(
+        self, table: Table, max_bins: int, n_threads: int = 1, watch: Watch | None = None, n_trees: int = 0
+    ) -> definition.Coded:
+        """Turn a table into codes and ranks."""
+        weight = np.ones(len(table.target)) if table.weight is None else table.weight
+        columns = _dense(table.X).T.tolist()
+        target = table.target.tolist()
+        return definition.code_table(
+            columns,
+            classes=target if table.n_classes else [],
+            numbers=[] if table.n_classes else target,
+            n_classes=table.n_classes,
+            weight=weight.tolist(),
+            whole=table.weights_whole,
+            max_bins=max_bins,
+            strata=[] if table.strata is None else table.strata.tolist(),
+            groups=[] if table.groups is None else table.groups.tolist(),
+            categorical=sorted(table.categorical),
+        )
+
+    def code_blocks(
+        self, table: Table, blocks: Iterable[Block], max_bins: int, n_threads: int = 1, watch: Watch | None = None
+    ) -> definition.Coded:
+        """Put the columns together first."""
+        X = np.hstack([block for block, _ in blocks])
+        return self.code(dataclasses.replace(table, X=X), max_bins, n_threads, watch)
+
+    def kernel_columns(
+        self,
+        samples: kernels.Samples,
+        prototypes: kernels.Samples,
+        rule: kernels.KernelRule,
+        n_threads: int = 1,
+        watch: Watch | None = None,
+    ) -> FloatArray:
+        """Values of a kernel (prototypes x samples)."""
+        return kernels.kernel_columns(samples, prototypes, rule)
+
+    def column(self, coded: definition.Coded, feature: int) -> tuple[IntArray, FloatArray, FloatArray]:
+        """Codes of a feature in the order of the table's rows, and the extremes of each code."""
+        column = coded.columns[feature]
+        codes = np.empty(len(coded.position), dtype=np.uint32)
+        codes[coded.position] = [definition.MISSING if code is None else code for code in column.codes]
+        return codes, np.array(column.lows), np.array(column.highs)
+
+    def grow(
+        self,
+        coded: definition.Coded,
+        growth: Growth,
+        seed: int,
+        first_tree: int,
+        n_trees: int,
+        n_threads: int = 1,
+        watch: Watch | None = None,
+    ) -> Forest:
+        """Grow trees one after the other."""
+        trees = []
+        for tree in definition.grow_forest(coded, _plain(growth), seed, range(first_tree, first_tree + n_trees)):
+            trees.append(tree)
+            if watch:
+                watch(len(trees) / n_trees)
+        center, exponent = 0.0, 0
+        if not coded.n_classes:
+            target = definition.target_of(coded, _plain(growth))
+            center, exponent = target.center, target.exponent
+        origin = Origin(seed, first_tree, n_trees, coded.fingerprint, growth.bags(coded.design))
+        return _forest_of(trees, len(coded.columns), coded.n_classes, center, exponent, origin)
+
+    def grow_targets(
+        self,
+        coded: definition.Coded,
+        targets: Targets,
+        growth: Growth,
+        seed: int,
+        first_tree: int,
+        n_trees: int,
+        n_threads: int = 1,
+        watch: Watch | None = None,
+    ) -> tuple[Forest, ...]:
+        """Grow trees one after the other."""
+        plain = several.Targets(targets.said.T.tolist(), list(targets.n_classes))
+        grown = []
+        for each in several.grow_targets(coded, plain, _plain(growth), seed, range(first_tree, first_tree + n_trees)):
+            grown.append(each)
+            if watch:
+                watch(len(grown) / n_trees)
+        origin = Origin(seed, first_tree, n_trees, coded.fingerprint, growth.bags(coded.design))
+        fixed = [definition.target_of(table, _plain(growth)) for table in plain.one_by_one(coded)]
+        unit = several.common_unit(fixed)
+        return tuple(
+            _forest_of([each[o] for each in grown], len(coded.columns), target.n_classes, target.center, unit, origin)
+            for o, target in enumerate(fixed)
+        )
+
+    def leaves(self, forest: Forest, X: npt.NDArray[Any], n_threads: int = 1, watch: Watch | None = None) -> IntArray:
+        """Walk every row down every tree."""
+        rows = _dense(X).tolist()
+        found = [[definition.find_leaf(tree, row) for row in rows] for tree in _flat_trees(forest)]
+        return np.array(found, dtype=np.int32).reshape(forest.n_trees, len(rows)).T
+
+    def sum_votes(
+        self, forest: Forest, X: npt.NDArray[Any], voting: str, n_threads: int = 1, watch: Watch | None = None
+    ) -> FloatArray:
+        """Add up what the trees say of each row."""
+        if len(forest.tree_weight):
+            return sum_weighted_votes(self, forest, X, voting, n_threads, watch)
+        rows = _dense(X).tolist()
+        sums = np.array(definition.sum_votes(_flat_trees(forest), rows, forest.n_classes, voting))
+        return sums.reshape(len(rows), -1) if forest.n_classes else sums.reshape(len(rows))
+
+    def predict(
+        self,
+        forest: Forest,
+        X: npt.NDArray[Any],
+        voting: str,
+        out: npt.NDArray[Any],
+        n_threads: int = 1,
+        watch: Watch | None = None,
+    ) -> None:
+        """Average what the trees say of each row."""
+        out[...] = self.sum_votes(forest, X, voting) / forest.vote_total
+
+    def bags(self, coded: definition.Coded, growth: Growth, origins: Sequence[Origin], n_threads: int = 1) -> IntArray:
+        """Draw the bags again."""
+        found = np.empty((sum(origin.n_trees for origin in origins), len(coded.line)), dtype=np.uint32)
+        trees = ((growth.with_bags(origin.bags), *tree) for origin in origins for tree in origin.trees())
+        for i, (drawn, seed, tree) in enumerate(trees):
+            found[i, coded.position] = definition.fill_bag(coded, _plain(drawn), seed, tree).sizes
+        return found
+
+    def order(self, coded: definition.Coded) -> IntArray:
+        """Rows of the table in rank order."""
+        return np.array(coded.position, dtype=np.uint32)
+
+    def shuffle(self, n_rows: int, seed: int, tree: int, group_id: int, repeat: int) -> IntArray:
+        """Mix ranks among all."""
+        return np.array(mix.shuffle_rows([0] * n_rows, seed, tree, group_id, repeat), dtype=np.uint32)
+
+    def mix(
+        self, forest: Forest, X: npt.NDArray[Any], mixing: Mixing, n_threads: int = 1, watch: Watch | None = None
+    ) -> FloatArray:
+        """Mix features in one tree after the other."""
+        values, trees = X.astype(np.float64).tolist(), _flat_trees(forest)
+        of_trees = np.zeros((len(mixing.trees), len(mixing.group_id)))
+        for t, (seed, number) in enumerate(mixing.names):
+            rows = [r for r in mixing.order.tolist() if mixing.is_new[t, r]]
+            for group, group_id in enumerate(mixing.group_id.tolist()):
+                cells = [0] * len(rows) if mixing.cells is None else mixing.cells[t, group, rows].tolist()
+                lost = mix.increases(
+                    trees[mixing.trees[t]],
+                    [values[r] for r in rows],
+                    mixing.target[rows].tolist(),
+                    forest.n_classes,
+                    np.flatnonzero(mixing.group_of == group).tolist(),
+                    mix.shuffle_rows(cells, seed, number, group_id, mixing.repeat),
+                )
+                for row, increase in zip(rows, lost, strict=True):
+                    of_trees[t, group] += mixing.weight[row] * increase
+                    if mixing.sums is not None:
+                        mixing.sums[row, group] += increase
+                    if mixing.squares is not None:
+                        mixing.squares[row, group] += increase * increase
+        return of_trees
+
+    def add_shares(
+        self, sharing: Sharing, k: int, n_threads: int = 1, watch: Watch | None = None
+    ) -> tuple[IntArray, IntArray, FloatArray]:
+        """Add up shares row by row."""
+        kept = [share.keep_largest(sums, k) for sums in _sums_of_shares(sharing)]
+        starts = np.cumsum([0, *map(len, kept)], dtype=np.int64)
+        members = np.array([member for sums in kept for member in sums], dtype=np.int32)
+        return starts, members, np.array([s for sums in kept for s in sums.values()], dtype=np.float64)
+
+    def square_shares(
+        self,
+        sharing: Sharing,
+        of_rows: IntArray,
+        of_members: IntArray,
+        n_threads: int = 1,
+        watch: Watch | None = None,
+    ) -> FloatArray:
+        """Add up squares row by row."""
+        kinds, sums = of_members.tolist(), _sums_of_shares(sharing)
+        return np.array([share.square_shares(s, kind, kinds) for s, kind in zip(sums, of_rows.tolist(), strict=True)])
+
+    def sum_votes_out_of_bag(
+        self,
+        coded: definition.Coded,
+        growth: Growth,
+        forest: Forest,
+        X: npt.NDArray[Any],
+        voting: str,
+        n_threads: int = 1,
+        watch: Watch | None = None,
+        start: OutOfBagVotes | None = None,
+        room: int = 0,
+    ) -> OutOfBagVotes:
+        """Add up what the trees say of the rows outside their bags."""
+        bags = self.bags(coded, growth, forest.origins).tolist()
+        rows = _dense(X).tolist()
+        before = start and (start.sums.reshape(len(rows), -1).tolist(), start.n_trees.tolist())
+        out = definition.sum_votes_out_of_bag(coded, _flat_trees(forest), bags, rows, voting, before, room)
+        sums = np.array(out.sums)
+        return OutOfBagVotes(
+            sums if forest.n_classes else sums[:, 0],
+            np.array(out.n_trees, dtype=np.uint32),
+            np.array(out.errors),
+            np.array(out.shares),
+        )
+
+    def bag_source(self, coded: definition.Coded) -> definition.Coded:
+        """Leave out the columns."""
+        return dataclasses.replace(coded, columns=[])
+
+    def weigh(self, coded: definition.Coded, line: npt.NDArray[np.uint64]) -> definition.Coded:
+        """Lay another line."""
+        return dataclasses.replace(coded, line=line[coded.position].tolist())
+
+
+def _sums_of_shares(sharing: Sharing) -> list[dict[int, float]]:
+    """Say what each asked row has in common with each member of its leaves."""
+    shares = np.ones(len(sharing.member)) if sharing.share is None else sharing.share
+    members = list(zip(sharing.member.tolist(), shares.tolist(), strict=True))
+    start, trees = sharing.start.tolist(), sharing.tree_start[:-1].tolist()
+
+    def members_of(tree: int, leaf: int) -> list[share.Member] | None:
+        return None if leaf < 0 else members[start[tree + leaf] : start[tree + leaf + 1]]
+
+    sums = [
+        share.add_shares([members_of(*at) for at in zip(trees, leaves, strict=True)])
+        for leaves in sharing.leaves.tolist()
+    ]
+    if sharing.counting is None:
+        return sums
+    counting = sharing.counting.tolist()
+    return [share.divide(s, row, counting) for s, row in zip(sums, counting, strict=True)]
+
+
+def _dense(X: Any) -> FloatArray:
+    """Write a table out in float64: the definition knows no other."""
+    dense: FloatArray = (X.toarray() if sparse.issparse(X) else np.asarray(X)).astype(np.float64)
+    return dense
+
+
+def _plain(growth: Growth) -> definition.Growth:
+    """Hand the numbers over: the reference engine knows no other part of weald."""
+    return definition.Growth(**{name: getattr(growth, name) for name in definition.Growth.__dataclass_fields__})
+
+
+def _forest_of(
+    trees: Sequence[definition.FlatTree],
+    n_features: int,
+    n_classes: int,
+    center: float,
+    exponent: int,
+    origin: Origin,
+) -> Forest:
+    """Put flat trees behind one another."""
+    sets = [c for tree in trees for c in tree.categories if c is not None]
+    entries = [[(k, c) for k, c in enumerate(leaf) if c] for tree in trees for leaf in tree.classes]
+
+    def per_node(name: str, dtype: type) -> npt.NDArray[Any]:
+        return np.array([x for tree in trees for x in getattr(tree, name)], dtype=dtype)
+
+    flags = [_flags(tree, node) for tree in trees for node in range(len(tree.feature))]
+    threshold = per_node("threshold", np.float64)
+    threshold[[flag & CATEGORICAL != 0 for flag in flags]] = np.arange(len(sets))
+    return Forest(
+        n_features=n_features,
+        n_classes=n_classes,
+        target_center=center,
+        target_exponent=exponent,
+        tree_start=np.cumsum([0, *(len(tree.feature) for tree in trees)], dtype=np.int64),
+        feature=per_node("feature", np.int32),
+        threshold=threshold,
+        right=per_node("right", np.int32),
+        flags=np.array(flags, dtype=np.uint8),
+        size=per_node("size", np.uint32),
+        weight=per_node("weight", np.float64),
+        decrease=per_node("decrease", np.float64),
+        leaf_start=np.cumsum([0, *(len(leaf) for leaf in entries)], dtype=np.int64),
+        leaf_class=np.array([k for leaf in entries for k, _ in leaf], dtype=np.int32),
+        leaf_weight=np.array([c for leaf in entries for _, c in leaf], dtype=np.float64),
+        value=per_node("value", np.float64),
+        impurity=per_node("impurity", np.float64),
+        category_start=np.cumsum([0, *(len(c.of_lighter) for c in sets)], dtype=np.int64),
+        category_sets=np.array([x for c in sets for x in c.of_lighter], dtype=np.uint32),
+        origins=(origin,),
+    )
+
+
+def _flags(tree: definition.FlatTree, node: int) -> int:
+    """Write what is true of a node bit by bit."""
+    flags, categories = MISSING_LEFT * tree.missing_left[node], tree.categories[node]
+    return flags | (CATEGORICAL | OTHERS_LEFT * categories.others_left if categories else 0)
+
+
+def _flat_trees(forest: Forest) -> list[definition.FlatTree]:
+    """Read trees back from the arrays."""
+    trees = []
+    leaf_index = forest.leaf_index()
+    for begin, end in zip(forest.tree_start[:-1], forest.tree_start[1:], strict=True):
+        nodes = slice(begin, end)
+        tree = definition.FlatTree(
+            feature=forest.feature[nodes].tolist(),
+            threshold=forest.threshold[nodes].tolist(),
+            right=forest.right[nodes].tolist(),
+            missing_left=[bool(f & MISSING_LEFT) for f in forest.flags[nodes]],
+            categories=[_categories(forest, node) for node in range(begin, end)],
+            value=forest.value[nodes].tolist(),
+        )
+        if forest.n_classes:
+            for leaf in leaf_index[nodes][forest.feature[nodes] < 0]:
+                entries = slice(forest.leaf_start[leaf], forest.leaf_start[leaf + 1])
+                classes = [0.0] * forest.n_classes
+                for k, w in zip(forest.leaf_class[entries].tolist(), forest.leaf_weight[entries].tolist(), strict=True):
+                    classes[k] = w
+                tree.classes.append(classes)
+        trees.append(tree)
+    return trees
+
+
+def _categories(forest: Forest, node: int) -> definition.Categories | None:
+    """Read the set of a categorical split."""
+    if not forest.flags[node] & CATEGORICAL:
+        return None
+    return definition.Categories(forest.category_set(node).tolist(), bool(forest.flags[node] & OTHERS_LEFT))

@@ -1,0 +1,142 @@
+"""Forests of several targets, defined. To be read after `reference.py`; every other engine must return the same bits.
+
+The targets of a row are numbered together: rows that agree in all of them have the same *joint target*, 0, 1, 2 ... in
+the order of the first target, then of the second, and so on. Codes, ranks and bags know that number alone, as if it
+were a class. Inside a tree each target has statistics of its own, and a cut scores the mean of what it scores by each.
+The trees of all targets are the same but for what their leaves say.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from weald.engines.reference.definition import (
+    Bag,
+    Coded,
+    FlatTree,
+    Growth,
+    Node,
+    Tally,
+    Target,
+    Term,
+    Tree,
+    balanced_weights,
+    count_rows,
+    grow,
+    ldexp,
+    target_of,
+    weigh_rows,
+)
+
+
+@dataclass
+class Targets:
+    """What each joint target says of each of them: class numbers, or numbers."""
+
+    said: list[list[Any]]  # by target, then by joint target
+    n_classes: list[int]  # of each target; empty: they are numbers
+
+    def one_by_one(self, coded: Coded) -> Iterator[Coded]:
+        """Yield the table as it would be with each target alone."""
+        for o, said in enumerate(self.said):
+            column = [said[joint] for joint in coded.classes]
+            if self.n_classes:
+                yield replace(coded, classes=column, numbers=[], n_classes=self.n_classes[o])
+            else:
+                yield replace(coded, classes=[], numbers=[y + 0.0 for y in column], n_classes=0)
+
+
+@dataclass
+class TargetsTally(Tally):
+    """What is known of a set of rows: size and weight, and a tally for each target."""
+
+    each: list[Tally] = field(default_factory=list)
+
+    def plus(self, other: Any) -> "TargetsTally":
+        """Put two disjoint sets together."""
+        return tally_together([a.plus(b) for a, b in zip(self.each, other.each, strict=True)])
+
+    def minus(self, other: Any) -> "TargetsTally":
+        """Take a subset away."""
+        return tally_together([a.minus(b) for a, b in zip(self.each, other.each, strict=True)])
+
+
+def tally_together(each: list[Tally]) -> TargetsTally:
+    """Size and weight are the same for each target."""
+    return TargetsTally(each[0].size, each[0].weight, [], 0, each)
+
+
+@dataclass
+class TargetsTree(Tree):
+    """A tree while it grows: a tree of each target, all of which are cut alike."""
+
+    each: list[Tree] = field(default_factory=list)
+    said: list[FlatTree] = field(default_factory=list)  # by target: what nodes say
+
+    def tally(self, ranks: Sequence[int]) -> TargetsTally:
+        """Count a set of rows."""
+        return tally_together([tree.tally(ranks) for tree in self.each])
+
+    def score(self, term: Term, node: Any, *sides: Any) -> float:
+        """Average what each target scores, in the unit of the target of the widest range."""
+        total = 0.0
+        for o, tree in enumerate(self.each):
+            score = tree.score(term, node.each[o], *(side.each[o] for side in sides))
+            total += ldexp(score, self.decrease_unit - tree.decrease_unit)
+        return total / float(len(self.each))
+
+    def is_pure(self, ranks: Sequence[int]) -> bool:
+        """Say whether all rows agree in every target."""
+        return all(tree.is_pure(ranks) for tree in self.each)
+
+    def orders(self, node: Any, tallies: dict[int, Any]) -> Iterator[list[int]]:
+        """Yield the orders in which categories are cut for each target in turn."""
+        for o, tree in enumerate(self.each):
+            yield from tree.orders(node.each[o], {code: tally.each[o] for code, tally in tallies.items()})
+
+    def write_said(self, node: Node, flat: FlatTree) -> None:
+        """Append what a node says of each target."""
+        assert isinstance(node.tally, TargetsTally)  # noqa: S101  (for the type checker: this tree made it)
+        for tree, tally, said in zip(self.each, node.tally.each, self.said, strict=True):
+            tree.write_said(replace(node, tally=tally), said)
+
+
+def common_unit(targets: Sequence[Target]) -> int:
+    """Exponent of the target of the widest range; constant targets have no range."""
+    return min((target.exponent for target in targets if any(target.labels)), default=0)
+
+
+def fill_bag(coded: Coded, targets: Targets, growth: Growth, seed: int, number: int) -> Bag:
+    """Decide how often each row counts in this tree, and with what weight."""
+    sizes = count_rows(coded, growth, seed, number)
+    if growth.class_weight == "none":
+        return weigh_rows(coded, growth, sizes, ())
+    weights = [1.0] * coded.n_classes
+    given = iter(growth.class_weights)
+    for said, table in zip(targets.said, targets.one_by_one(coded), strict=True):
+        if growth.class_weight == "given":
+            of_class = [next(given) for _ in range(table.n_classes)]
+        else:
+            of_bag = growth.class_weight == "bag" and growth.bootstrap
+            of_class = balanced_weights(sizes if of_bag else coded.line, table.classes, table.n_classes)
+        weights = [w * of_class[k] for w, k in zip(weights, said, strict=True)]
+    return weigh_rows(coded, growth, sizes, weights)
+
+
+def grow_targets(
+    coded: Coded, targets: Targets, growth: Growth, seed: int, numbers: Sequence[int]
+) -> Iterator[list[FlatTree]]:
+    """Grow the trees of these numbers, one after the other: for each target the tree that speaks of it."""
+    tables = list(targets.one_by_one(coded))
+    fixed = [target_of(table, growth) for table in tables]
+    unit = common_unit(fixed)
+    for number in numbers:
+        bag = fill_bag(coded, targets, growth, seed, number)
+        each = [
+            Tree(table, target, growth, bag, seed, number, decrease_unit=2 * target.exponent)
+            for table, target in zip(tables, fixed, strict=True)
+        ]
+        tree = TargetsTree(coded, fixed[0], growth, bag, seed, number, decrease_unit=2 * unit, each=each)
+        tree.said = [FlatTree() for _ in each]
+        flat = grow(tree)
+        yield [replace(flat, classes=said.classes, value=said.value, impurity=said.impurity) for said in tree.said]

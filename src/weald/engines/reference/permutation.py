@@ -1,0 +1,63 @@
+"""Permutation importance, defined.
+
+How much worse is a tree when the values of some features are mixed among the rows that it has not seen? Plain Python,
+to be read after `reference.py`; every other engine must return the same bits.
+"""
+
+from collections.abc import Sequence
+
+from weald.engines.reference.definition import FlatTree, below, draw, find_leaf, leaf_numbers
+
+PURPOSE_MIX = 16
+
+
+def shuffle_rows(cells: Sequence[int], seed: int, tree: int, group_id: int, repeat: int) -> list[int]:
+    """Say which row each row takes its values from: a shuffle inside each cell.
+
+    Rows stand in rank order. They are laid out cell by cell, and step v swaps place v with a place from v to the end of
+    its cell.
+    """
+    laid_out = sorted(range(len(cells)), key=lambda row: cells[row])
+    end_of = {cells[row]: v + 1 for v, row in enumerate(laid_out)}
+    mixed = laid_out.copy()
+    for v, row in enumerate(laid_out):
+        bits = draw(seed, (group_id << 32) + v // 2, tree, PURPOSE_MIX, 2 * repeat + v % 2)
+        other = v + below(bits, end_of[cells[row]] - v)
+        mixed[v], mixed[other] = mixed[other], mixed[v]
+    sources = [0] * len(cells)
+    for row, source in zip(laid_out, mixed, strict=True):
+        sources[row] = source
+    return sources
+
+
+def answer(tree: FlatTree, row: Sequence[float], n_classes: int) -> float:
+    """What a tree that stands alone predicts: a mean, or the number of a class, ties to the first."""
+    leaf = find_leaf(tree, row)
+    if not n_classes:
+        return tree.value[leaf]
+    classes = tree.classes[leaf_numbers(tree)[leaf]]
+    return float(classes.index(max(classes)))
+
+
+def loss(said: float, target: float, n_classes: int) -> float:
+    """Judge an answer: 1 for a wrong class, or its squared error."""
+    if n_classes:
+        return float(said != target)
+    return (target - said) * (target - said)
+
+
+def increases(
+    tree: FlatTree,
+    rows: Sequence[Sequence[float]],
+    targets: Sequence[float],
+    n_classes: int,
+    features: Sequence[int],
+    sources: Sequence[int],
+) -> list[float]:
+    """Say how much more each row loses when it takes some features from its source."""
+    found = []
+    for row, target, source in zip(rows, targets, sources, strict=True):
+        mixed = [rows[source][f] if f in features else x for f, x in enumerate(row)]
+        before = loss(answer(tree, row, n_classes), target, n_classes)
+        found.append(loss(answer(tree, mixed, n_classes), target, n_classes) - before)
+    return found

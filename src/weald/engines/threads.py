@@ -1,0 +1,64 @@
+"""n_jobs -> a number of threads. The forest does not depend on it, so by default all cores are used.
+
+Which cores this process may use (affinity, cgroup quota, LOKY_MAX_CPU_COUNT) is joblib's knowledge. Inside a worker of
+joblib the cores are already shared out, so there the default is the worker's share.
+"""
+
+import functools
+import multiprocessing
+import os
+import time
+from collections.abc import Callable
+
+import joblib
+from joblib.parallel import get_active_backend
+
+# More threads than cores help nobody, but a few more must be possible: that the forest stays the same is tested so.
+THREADS_PER_CORE = 4
+THREADS_ALWAYS = 64
+
+
+def count_threads(n_jobs: int | None) -> int:
+    """Say how many threads to use.
+
+    None is the `n_jobs` of an enclosing `joblib.parallel_config` if it has one, else all cores (as -1); in a worker of
+    joblib both are the worker's share of the cores. Other negative numbers leave cores free, as in joblib: -2 all but
+    one.
+
+    Examples
+    --------
+    >>> from weald.engines.threads import count_threads
+    >>> count_threads(3)
+    3
+    """
+    backend, configured = get_active_backend()
+    nested = (getattr(backend, "nesting_level", 0) or 0) > 0
+    if n_jobs in (None, -1) and nested:
+        return _share_of_worker()
+    if n_jobs is None:
+        n_jobs = -1 if configured is None else int(configured)
+    if 0 < n_jobs <= THREADS_ALWAYS:
+        return n_jobs  # to count cores takes as long as to grow a small tree
+    n_cores = _count_cores()
+    if n_jobs < 0:
+        return max(1, n_cores + 1 + n_jobs)
+    return min(n_jobs, max(THREADS_ALWAYS, THREADS_PER_CORE * n_cores))
+
+
+def _count_cores() -> int:
+    """Count the cores that this process may use. The answer of joblib, which reads files, is believed for a second."""
+    limit = os.environ.get("LOKY_MAX_CPU_COUNT")
+    allowed = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else ()
+    return _cores_now(joblib.cpu_count, int(time.monotonic()), limit, tuple(allowed))
+
+
+@functools.lru_cache(maxsize=1)
+def _cores_now(count: Callable[[], int], second: int, limit: str | None, allowed: tuple[int, ...]) -> int:
+    return int(count())
+
+
+def _share_of_worker() -> int:
+    """Read the share of the cores that loky gives its worker processes; threads of one process get one each."""
+    share = os.environ.get("OMP_NUM_THREADS", "")
+    in_loky = multiprocessing.current_process().name.startswith("LokyProcess")
+    return max(1, min(int(share), _count_cores())) if in_loky and share.isdecimal() else 1

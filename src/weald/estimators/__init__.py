@@ -1,0 +1,1 @@
+"""Trees and forests: the estimators, and the steps of fit and predict."""

@@ -1,0 +1,125 @@
+"""Trees that are kept on the disk while a forest grows, so that a fit that is killed can go on.
+
+A checkpoint is a folder. Each file in it has some trees, and is a model by itself: `weald.load` reads it,
+`weald.merge` joins several. A tree depends on the table, the parameters, the seed and its number, so a fit that goes on
+grows the very trees that it would have grown.
+"""
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from weald.data.arguments import Whole, check_argument
+from weald.data.schema import same_categories
+from weald.errors import FormatError, ParameterError
+from weald.forest.forest import Forest
+
+Watch = Callable[[float], None]
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A folder, and how many trees go into a file."""
+
+    folder: Path
+    every: int
+
+    @classmethod
+    def read(cls, folder: Any, every: int, model: Any) -> "Checkpoint | None":
+        """Read what the user said; None: nothing is to be kept."""
+        check_argument("every", every, (Whole(1),))
+        if folder is None:
+            return None
+        plain = {"n_estimators": not isinstance(model.n_estimators, str)}
+        plain["resampling"] = getattr(model, "resampling", "bagging") == "bagging"
+        for name, is_plain in plain.items():
+            if not is_plain:
+                raise ParameterError(
+                    f"{name}={getattr(model, name)!r} does not go with checkpoint: what a tree is then depends on "
+                    "others. Leave one of the two out."
+                )
+        return cls(Path(folder), int(every))
+
+    def grow(
+        self, model: Any, coded: Any, grow: Callable[[int, int, Watch], Forest], first: int, n_trees: int
+    ) -> Forest:
+        """Grow trees `first`, `first + 1` ..., but for those that are on the disk."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        return model._show(n_trees, lambda watch: self._grow(model, coded, grow, first, n_trees, watch))  # type: ignore[no-any-return]  # noqa: SLF001
+
+    def _grow(self, model: Any, coded: Any, grow: Any, first: int, n_trees: int, watch: Watch | None) -> Forest:
+        parts: list[Forest] = []
+        n_done = 0
+        while n_done < n_trees:
+            part = self._find(model, coded, first + n_done)
+            if part is None:
+                n_more = min(self.every, n_trees - n_done)
+                part = grow(first + n_done, n_more, _of_part(watch, n_done / n_trees, n_more / n_trees))
+                self._save(model, part, first + n_done)
+            parts.append(part)
+            n_done += part.n_trees
+        joined = parts[0].join(*parts[1:])
+        return joined if n_done == n_trees else joined.take(list(range(n_trees)))
+
+    def _save(self, model: Any, forest: Forest, first: int) -> None:
+        part = copy.copy(model)
+        part.__dict__ = {name: value for name, value in vars(model).items() if not name.startswith("_")}
+        part.forest_, part.n_estimators, part.oob_score = forest, forest.n_trees, False
+        part.save(self.folder / f"trees-{first:06d}-{first + forest.n_trees:06d}.weald")
+
+    def _find(self, model: Any, coded: Any, first: int) -> Forest | None:
+        """Find the file that begins with a tree, and make sure that it is of this fit."""
+        from weald.io.files import load  # which knows all estimators
+
+        for path in sorted(self.folder.glob(f"trees-{first:06d}-*.weald")):
+            part = load(path)
+            strange = _find_difference(model, coded, part, first)
+            if strange:
+                raise FormatError(
+                    f"{path} is from another fit: {strange} differs. Give another folder for the checkpoint, or delete "
+                    "this one."
+                )
+            found: Forest = part.forest_
+            return found
+        return None
+
+    def seed(self) -> int | None:
+        """Find the seed of the trees that are there, for a fit that was given none."""
+        from weald.io.files import load
+
+        for path in sorted(self.folder.glob("trees-*.weald")):
+            return int(load(path).seed_)
+        return None
+
+
+def _find_difference(model: Any, coded: Any, part: Any, first: int) -> str | None:
+    """Name what a file has that is not of this fit."""
+    origin = part.forest_.origins[0]
+    pairs = {
+        "the estimator": (type(model), type(part)),
+        "the table": (coded.fingerprint, origin.data),
+        "groups or stratify": (coded.design, origin.bags.design),
+        "a parameter": (model.growth_, part.growth_),
+        "ccp_alpha": (model.ccp_alpha, part.ccp_alpha),
+        "the seed": (model.seed_, origin.seed),
+        "the first tree": (first, origin.first_tree),
+        "the number of origins": (1, len(part.forest_.origins)),
+    }
+    strange = next((name for name, (mine, theirs) in pairs.items() if mine != theirs), None)
+    if strange is None and not same_categories(model.schema_, part.schema_):
+        return "a category"
+    if strange is None and hasattr(model, "classes_") and model.classes_.tolist() != part.classes_.tolist():
+        return "a class"
+    return strange
+
+
+def _of_part(watch: Watch | None, begin: float, share: float) -> Watch:
+    """Watch a part of the work."""
+
+    def tell(done: float) -> None:
+        if watch:
+            watch(begin + share * done)
+
+    return tell

@@ -1,0 +1,162 @@
+"""How much to prune: alpha chosen on rows that the tree has not seen.
+
+    AlphaChoice         the error of every T_alpha on new rows, and the alpha that was chosen
+    judge_on_holdout    the tree itself, on rows that were kept apart
+    judge_by_folds      cross-validation: trees of the same kind, each on the fold that it has not seen
+
+A row's path passes a leaf of every T_alpha, so one walk of each row judges all of them.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+from sklearn.model_selection import KFold, StratifiedKFold, check_cv
+from sklearn.utils import _safe_indexing
+
+from weald.data.arguments import is_whole
+from weald.data.types import FloatArray, IntArray
+from weald.forest.describe.nodes import parents
+from weald.forest.forest import Forest
+from weald.forest.pruning import link_strengths
+
+
+@dataclass(frozen=True)
+class AlphaChoice:
+    """The error of every T_alpha on rows that were new to it, and the alpha that was chosen.
+
+    Arrays have one entry for each row of `pruning_path`.
+    """
+
+    alphas: FloatArray
+    leaves: IntArray
+    errors: FloatArray
+    standard_errors: FloatArray
+    best: int  # place of the least error, of the smallest tree that has it
+    chosen: int  # place of the tree that was chosen
+
+    @property
+    def alpha(self) -> float:
+        """The alpha that was chosen."""
+        return float(self.alphas[self.chosen])
+
+    def __str__(self) -> str:
+        def say(at: int) -> str:
+            error, spread = self.errors[at], self.standard_errors[at]
+            return f"{self.leaves[at]} leaves, error {error:.4g} ± {spread:.2g} (alpha {self.alphas[at]:.4g})"
+
+        return f"chosen: {say(self.chosen)}\nleast:  {say(self.best)}"
+
+
+@dataclass(frozen=True)
+class Losses:
+    """What subtrees lose on some rows: sums by weight, one entry for each alpha."""
+
+    total: FloatArray
+    squares: FloatArray
+    weight: float
+    n_rows: float
+
+    def plus(self, other: "Losses") -> "Losses":
+        """Add those on other rows."""
+        return Losses(
+            self.total + other.total,
+            self.squares + other.squares,
+            self.weight + other.weight,
+            self.n_rows + other.n_rows,
+        )
+
+
+def judge_on_holdout(model: Any, X: Any, y: Any, sample_weight: Any) -> Losses:
+    """Judge every subtree of a tree on rows that were kept apart."""
+    return _judge(model, model.pruning_path(frame="dict")["alpha"], X, y, sample_weight)
+
+
+def judge_by_folds(model: Any, X: Any, y: Any, sample_weight: Any, cv: Any) -> Losses:
+    """Judge trees of the same kind, grown without a fold and pruned alike, on the rows of the fold.
+
+    A tree is T_alpha from its alpha up to the next one. Trees of the folds are pruned by the geometric mean of the two,
+    which stands for that range.
+    """
+    alphas = model.pruning_path(frame="dict")["alpha"]
+    between = np.append(np.sqrt(alphas[:-1]) * np.sqrt(alphas[1:]), np.inf)
+    losses = None
+    for seen, new in _split(model, X, y, cv):
+        tree = clone(model).set_params(ccp_alpha=0.0, random_state=model.seed_)
+        weight = None if sample_weight is None else np.asarray(sample_weight)
+        tree.fit(_safe_indexing(X, seen), _safe_indexing(y, seen), None if weight is None else weight[seen])
+        of_fold = _judge(
+            tree, between, _safe_indexing(X, new), _safe_indexing(y, new), None if weight is None else weight[new]
+        )
+        losses = of_fold if losses is None else losses.plus(of_fold)
+    assert losses is not None  # noqa: S101  (for the type checker: there are two folds or more)
+    return losses
+
+
+def _judge(model: Any, alphas: FloatArray, X: Any, y: Any, sample_weight: Any) -> Losses:
+    """Add up what T_alpha loses on rows, for every alpha of an ascending list."""
+    target = np.asarray(y)
+    weight = np.ones(len(target)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    begin, end = _spans(model.forest_, alphas)
+    path = model.decision_path(X).tocoo()
+    passed = begin[path.col] < end[path.col]
+    row, node = path.row[passed], path.col[passed]
+    loss = _loss(model, target[row], node)
+
+    def add_up(of_pairs: FloatArray) -> FloatArray:
+        """A node is a leaf of T_alpha from its begin to before its end."""
+        size = len(alphas) + 1
+        starts = np.bincount(begin[node], weights=of_pairs, minlength=size)
+        ends = np.bincount(end[node], weights=of_pairs, minlength=size)
+        sums: FloatArray = np.cumsum(starts - ends)[:-1]
+        return sums
+
+    whole = bool((weight == np.floor(weight)).all())  # whole weights are copies
+    total = float(weight.sum())
+    return Losses(
+        add_up(weight[row] * loss), add_up(weight[row] * loss * loss), total, total if whole else float(len(weight))
+    )
+
+
+def _spans(forest: Forest, alphas: FloatArray) -> tuple[IntArray, IntArray]:
+    """For each node the stretch of alphas at which it is a leaf of T_alpha."""
+    strengths = link_strengths(forest)
+    above = parents(forest)
+    begin = np.searchsorted(alphas, strengths, side="left")
+    end = np.where(above < 0, len(alphas), begin[above])
+    return begin, end
+
+
+def _loss(model: Any, target: npt.NDArray[Any], node: IntArray) -> FloatArray:
+    """What the user loses on a row that ends in a node: 1 for a wrong class, or the squared error."""
+    value = model.tree_.value[:, 0, :]
+    if model.forest_.n_classes:
+        wrong: npt.NDArray[np.bool_] = model.classes_[value.argmax(axis=1)][node] != target
+        return wrong.astype(np.float64)
+    error: FloatArray = value[node, 0] - target.astype(np.float64)
+    return error * error
+
+
+def _split(model: Any, X: Any, y: Any, cv: Any) -> Any:
+    """Divide the rows into folds: a number of folds is drawn by the seed, classes in like shares."""
+    classify = model.forest_.n_classes > 0
+    if is_whole(cv):
+        folds = StratifiedKFold if classify else KFold
+        splitter = folds(int(cv), shuffle=True, random_state=model.seed_ % 2**32)
+    else:
+        splitter = check_cv(cv, y, classifier=classify)
+    return splitter.split(X, y)
+
+
+def choose(model: Any, losses: Losses, *, one_standard_error: bool) -> AlphaChoice:
+    """Choose the tree of least error, or the smallest whose error is within a standard error of it."""
+    path = model.pruning_path(frame="dict")
+    errors = losses.total / losses.weight
+    variance = np.maximum(0.0, losses.squares / losses.weight - errors * errors)
+    spread = np.sqrt(variance / losses.n_rows)
+    best = len(errors) - 1 - int(np.argmin(errors[::-1]))
+    allowed = errors[best] + (spread[best] if one_standard_error else 0.0)
+    chosen = int(np.flatnonzero(errors <= allowed)[-1])
+    return AlphaChoice(path["alpha"], path["leaves"], errors, spread, best, chosen)

@@ -1,0 +1,83 @@
+"""When to stop adding trees, `n_estimators="auto"`; and growing in steps for those who watch.
+
+The out-of-bag error of T trees falls about as 1/T towards its limit. Then what is still to be gained is about twice
+the difference between the mean error over the third quarter of the trees and that over the last one. (Means, since the
+error flickers while single rows change sides.) A forest has settled when that is within a small band: a hundredth of
+the error, or for classes half the standard error that the number of rows leaves in it anyway, if that is more.
+"""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from weald.data.types import FloatArray
+from weald.engines.interface import OutOfBagVotes
+from weald.engines.progress import Growing, Listener
+from weald.forest.forest import Forest
+
+STEP = 32  # trees between two looks
+FIRST_LOOK = 64
+BAND = 0.01  # of the error
+STANDARD_ERRORS = 0.5  # of the error, for classes
+TOLD = 20  # times at most that one who watches is told
+
+Grow = Callable[[int, int], Forest]  # number of the first tree, number of trees
+Look = Callable[[Forest, OutOfBagVotes | None], OutOfBagVotes]  # trees, and what earlier ones said
+
+
+def has_settled(errors: FloatArray, n_rows: int, *, classify: bool) -> bool:
+    """Say whether there is little left to gain, from the errors after each tree.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weald.estimators.early_stopping import has_settled
+    >>> n_trees = np.arange(1, 65)
+    >>> has_settled(0.1 + 1 / n_trees, 1000, classify=False)
+    False
+    >>> has_settled(0.1 + 0.01 / n_trees, 1000, classify=False)
+    True
+    """
+    quarter = len(errors) // 4
+    third, last = errors[-2 * quarter : -quarter], errors[-quarter:]
+    to_gain = 2.0 * abs(math.fsum(third) - math.fsum(last)) / quarter
+    error = float(errors[-1])
+    band = BAND * error
+    if classify:
+        band = max(band, STANDARD_ERRORS * math.sqrt(error * (1.0 - error) / n_rows))
+    return to_gain <= band  # NaN, where nothing is known yet, is not
+
+
+def grow_until_settled(
+    grow: Grow, look: Look, old: Forest | None, n_rows: int, max_trees: int
+) -> tuple[Forest, OutOfBagVotes, bool]:
+    """Grow trees in steps until the error has settled, or there are `max_trees`; also say which."""
+    parts = [old] if old else [grow(0, min(STEP, max_trees))]
+    said = look(parts[0], None)
+    errors, shares = [said.errors], [said.shares]
+    n_trees = parts[0].n_trees
+    while True:
+        so_far = np.concatenate(errors)
+        settled = n_trees >= FIRST_LOOK and has_settled(so_far, n_rows, classify=parts[0].n_classes > 0)
+        if settled or n_trees >= max_trees:
+            votes = OutOfBagVotes(said.sums, said.n_trees, so_far, np.concatenate(shares))
+            return parts[0].join(*parts[1:]), votes, settled
+        more = min(STEP - n_trees % STEP, max_trees - n_trees)
+        parts.append(grow(n_trees, more))
+        said = look(parts[-1], said)
+        errors.append(said.errors)
+        shares.append(said.shares)
+        n_trees += more
+
+
+def grow_and_tell(grow: Grow, look: Look | None, n_trees: int, n_threads: int, tell: Listener) -> Forest:
+    """Grow so many trees in steps, and tell of each: how many there are, and their error out of bag."""
+    step = max(n_threads, -(-n_trees // TOLD))
+    parts: list[Forest] = []
+    said = None
+    for first in range(0, n_trees, step):
+        parts.append(grow(first, min(step, n_trees - first)))
+        said = look(parts[-1], said) if look is not None else None
+        tell(Growing(first + parts[-1].n_trees, n_trees, None if said is None else float(said.errors[-1])))
+    return parts[0].join(*parts[1:])

@@ -1,0 +1,1 @@
+"""Kernel forests: features are kernel values between samples and prototypes."""

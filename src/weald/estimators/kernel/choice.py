@@ -1,0 +1,167 @@
+"""Which kernel? Out-of-bag error decides, over a grid that is stated here.
+
+GRID            the kernels that are tried, best guess first
+choose_kernel   fit one forest for each, and take the one of least out-of-bag error
+Choice          what was tried, what was chosen, and why
+check_matrix    is a matrix a kernel's: symmetric, and no eigenvalue below zero?
+
+γ is not in the grid, nor are odd powers or tanh: they offer no cuts that another kernel of the grid does not.
+"""
+
+import math
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+from weald.data.types import FloatArray
+from weald.errors import ParameterError
+
+Model = TypeVar("Model")
+
+GRID: tuple[dict[str, Any], ...] = (
+    {"kernel": "gaussian", "distance": "l2"},
+    {"kernel": "gaussian", "distance": "derivative"},
+    {"kernel": "gaussian", "distance": "correlation"},
+    {"kernel": "gaussian", "distance": "dtw"},
+    {"kernel": "poly", "degree": 1},
+    {"kernel": "poly", "degree": 2},
+)
+MOST_STEPS = 2e10  # of warping paths, beyond which "dtw" is not tried: about ten seconds
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What `kernel="auto"` tried and chose.
+
+    Attributes
+    ----------
+    words : dict
+        The parameters that were chosen.
+    tried : list of (dict, float)
+        Each kernel of the grid and its out-of-bag error, in the order of the grid.
+    left_out : list of str
+        Kernels that were not tried, and why.
+    reason : str
+        Why this one.
+    """
+
+    words: dict[str, Any]
+    tried: list[tuple[dict[str, Any], float]]
+    left_out: list[str]
+    reason: str
+
+    def __str__(self) -> str:
+        lines = [f"{error:10.5g}  {describe(words)}" for words, error in self.tried]
+        return "\n".join(["out-of-bag error", *lines, *self.left_out, textwrap.fill(self.reason, 88)])
+
+
+def describe(words: dict[str, Any]) -> str:
+    """Name a kernel in a few words."""
+    if words["kernel"] == "gaussian":
+        return f"gaussian of {words['distance']}"
+    return f"{words['kernel']} of degree {words['degree']}"
+
+
+def choose_kernel(
+    fit: Callable[[dict[str, Any]], tuple[Model, float]], n_steps: float, n_rows: float
+) -> tuple[Model, Choice]:
+    """Fit a forest for each kernel of the grid; `fit` gives it and its out-of-bag error. Ties go to the first.
+
+    `n_steps` is how many steps warping would take. `n_rows` is how many rows the error was found on.
+    """
+    best: Model | None = None
+    tried: list[tuple[dict[str, Any], float]] = []
+    left_out = []
+    least = math.inf
+    for words in GRID:
+        if words.get("distance") == "dtw" and n_steps > MOST_STEPS:
+            left_out.append(f"not tried: {describe(words)}, which would take {n_steps:.1g} steps of warping")
+            continue
+        model, error = fit(words)
+        tried.append((words, error))
+        if best is None or error < least:
+            best, least = model, error
+    if best is None:  # no grid is empty
+        raise ParameterError("There is no kernel to choose from.")
+    return best, _explain(tried, left_out, n_rows)
+
+
+def _explain(tried: list[tuple[dict[str, Any], float]], left_out: list[str], n_rows: float) -> Choice:
+    """Say why the first kernel of least error was taken, and how sure that is."""
+    errors = [error for _, error in tried]
+    chosen = int(np.argmin(errors))
+    words, least = tried[chosen]
+    others = [(error, describe(other)) for i, (other, error) in enumerate(tried) if i != chosen]
+    reason = f"{describe(words)} has the least out-of-bag error, {least:.4g} on {n_rows:.0f} rows"
+    if others:
+        error, name = min(others)
+        reason += f"; next is {name} with {error:.4g}"
+        reason += "." if error > least else ", which is the same: the first of the grid was taken."
+    return Choice(words, tried, left_out, reason)
+
+
+# --------------------------------------------------------------------------------------------------------------- check
+
+
+@dataclass(frozen=True)
+class KernelReport:
+    """Whether a function is a kernel in the strict sense on some samples: symmetric and positive semi-definite.
+
+    Attributes
+    ----------
+    is_kernel : bool
+        Whether both hold, but for rounding.
+    asymmetry : float
+        The largest absolute value of K(a, b) - K(b, a).
+    smallest_eigenvalue, largest_eigenvalue : float
+        Of the kernel of the samples with one another.
+    n_samples : int
+        How many samples were looked at.
+    reason : str
+        The same in words.
+    """
+
+    is_kernel: bool
+    asymmetry: float
+    smallest_eigenvalue: float
+    largest_eigenvalue: float
+    n_samples: int
+    reason: str
+
+    def __str__(self) -> str:
+        return self.reason
+
+
+def check_matrix(K: FloatArray) -> KernelReport:
+    """Check the kernel of samples with one another.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weald.estimators.kernel.choice import check_matrix
+    >>> print(check_matrix(np.array([[1.0, 0.5], [0.5, 1.0]])))
+    A kernel on these 2 samples: symmetric, and the smallest eigenvalue is 0.5, not below 0.
+    >>> check_matrix(np.array([[1.0, 2.0], [2.0, 1.0]])).is_kernel
+    False
+    """
+    n = len(K)
+    asymmetry = float(np.abs(K - K.T).max(initial=0.0))
+    values = np.linalg.eigvalsh((K + K.T) / 2)
+    smallest, largest = float(values[0]), float(values[-1])
+    rounding = n * float(np.abs(K).max()) * 2.0**-50
+    if asymmetry > 1e-8 * float(np.abs(K).max()):
+        reason = f"Not a kernel: not symmetric, two samples differ by {asymmetry:.3g} in the two orders."
+        return KernelReport(False, asymmetry, smallest, largest, n, reason)
+    if smallest < -rounding:
+        reason = (
+            f"Not a kernel in the strict sense on these {n} samples: symmetric, but the smallest eigenvalue is "
+            f"{smallest:.3g}, below 0 (the largest is {largest:.3g}), so no inner product gives these values. Trees do "
+            "not need one: they only compare values."
+        )
+        return KernelReport(False, asymmetry, smallest, largest, n, reason)
+    reason = f"A kernel on these {n} samples: symmetric, and the smallest eigenvalue is {smallest:.3g}, not below 0"
+    reason += "." if smallest >= 0 else " but for rounding."
+    return KernelReport(True, asymmetry, smallest, largest, n, reason)

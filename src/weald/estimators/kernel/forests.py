@@ -1,0 +1,289 @@
+"""Kernel-induced forests: the features of a sample are its kernels with prototypes, which are training samples.
+
+KernelForestClassifier, KernelForestRegressor
+
+A cut by a column of the Gaussian kernel is a ball around a prototype, so trees draw curved borders, and samples need
+only a distance: curves, text, graphs. All else is a random forest: the table of kernel values (`kernel_table.py`) is
+coded and grown by the ordinary engines, and only prototypes that the trees use are kept.
+"""
+
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from weald.data import arguments
+from weald.data.types import FloatArray, IntArray
+from weald.engines.choose import open_engine
+from weald.engines.threads import count_threads
+from weald.errors import DataError, ExportError
+from weald.estimators import chunked_prediction
+from weald.estimators.base import unfitted_copy
+from weald.estimators.export_methods import Exportable
+from weald.estimators.forests import RandomForestClassifier, RandomForestRegressor
+from weald.estimators.kernel.choice import GRID, KernelReport, check_matrix
+from weald.estimators.kernel.kernels import count_prototypes, resolve_kernel
+from weald.estimators.kernel.params import with_kernels
+from weald.estimators.kernel.samples import Vectors
+from weald.estimators.kernel.table import KernelTable
+from weald.estimators.kernel.training import GrowsFromKernels
+from weald.forest.forest import Forest
+
+
+class KernelForest(GrowsFromKernels):
+    """What both kernel forests share: samples become a table of kernel values."""
+
+    # --------------------------------------------------------------------------------------------------- predict
+
+    def _read(self, X: Any) -> Any:
+        """Read samples, and compare them with the prototypes that the trees use."""
+        check_is_fitted(self, "forest_")
+        table = KernelTable(self._read_sight(X, reset=False), mix=self._mixes_)
+        table.compare(self.kernel_, open_engine(self.engine), self._kept_, count_threads(self.n_jobs))
+        return table.keep_raw(self._raw_columns()) if self._mixes_ else table
+
+    def _raw_columns(self) -> IntArray:
+        """Columns of X that the trees use beside the kernel."""
+        return self._columns_[self._columns_ >= self._n_prototypes_] - self._n_prototypes_
+
+    def _sum_votes_of(self, forest: Forest, rows: Any) -> FloatArray:
+        parts = [super(KernelForest, self)._sum_votes_of(forest, block) for block in rows.row_blocks()]
+        return np.concatenate(parts)
+
+    def _predict_into(self, rows: Any, out: Any, dtype: Any, *width: int) -> Any:
+        room, begin = chunked_prediction.room_for(out, (len(rows), *width), dtype), 0
+        for block in rows.row_blocks():
+            part = room[begin : begin + len(block)]
+            open_engine(self.engine).predict(self.forest_, block, self._voting(), part, self._n_threads(block), None)
+            begin += len(block)
+        return room
+
+    def _leaves(self, X: Any) -> IntArray:
+        engine, n_threads = open_engine(self.engine), count_threads(self.n_jobs)
+        blocks = self._read(X).row_blocks()
+        return np.concatenate([engine.leaves(self.forest_, block, n_threads, None) for block in blocks])
+
+    def kernel_matrix(self, X: Any) -> FloatArray:
+        """Compare samples with the prototypes that the trees use: what the trees see of them.
+
+        Parameters
+        ----------
+        X : samples, as for `predict`
+
+        Returns
+        -------
+        array of shape (n_samples, n_columns)
+            A column for each entry of `column_names_`: kernels, or differences of two, then columns of X where they
+            stand beside the kernel (`mix`). `estimators_` predict from it.
+        """
+        return np.concatenate(list(self._read(X).row_blocks()))
+
+    def plain_forest(self) -> RandomForestClassifier | RandomForestRegressor:
+        """Take the trees as a plain forest that predicts from `kernel_matrix(X)`: what leaves for other programs.
+
+        Returns
+        -------
+        RandomForestClassifier or RandomForestRegressor
+            Fitted, with the same trees.
+
+        Examples
+        --------
+        >>> import weald
+        >>> X, y = [[1.0], [2.0], [3.0], [4.0]], [0, 0, 1, 1]
+        >>> model = weald.KernelForestClassifier(5, random_state=0).fit(X, y)
+        >>> plain = model.plain_forest()
+        >>> bool((plain.predict(model.kernel_matrix(X)) == model.predict(X)).all())
+        True
+        """
+        check_is_fitted(self, "forest_")
+        kind = RandomForestClassifier if isinstance(self, RandomForestClassifier) else RandomForestRegressor
+        plain: RandomForestClassifier | RandomForestRegressor = kind()
+        shared = self.get_params(deep=False)
+        plain.set_params(**{name: shared[name] for name in plain.get_params() if name in shared})
+        learnt = ("forest_", "growth_", "seed_", "n_outputs_", "classes_", "n_classes_")
+        plain.__dict__.update({name: getattr(self, name) for name in learnt if hasattr(self, name)})
+        plain.__dict__.update({name: value for name, value in self._table_schema().items() if value is not None})
+        return plain
+
+    # ------------------------------------------------------------------------------------------------------ look
+
+    @property
+    def prototypes_(self) -> Any:
+        """The prototypes that the trees use, as samples; of a precomputed kernel, the numbers of its columns."""
+        check_is_fitted(self, "forest_")
+        kept = self._kept_
+        return kept.columns if kept.samples is None else kept.samples.given()
+
+    @property
+    def column_names_(self) -> list[str]:
+        """A name for each column that the trees use: the row of one prototype or two, or the name of a raw column."""
+        check_is_fitted(self, "forest_")
+        compared = [f"row {row}" if row >= 0 else f"prototype {i}" for i, row in enumerate(self.prototype_rows_)]
+        if self._kept_.pairs is not None:
+            pairs = self._kept_.pairs.tolist()
+            compared = [compared[i] + (f" - {compared[j]}" if j >= 0 else "") for i, j in pairs]
+        names = getattr(self, "feature_names_in_", None)
+        raw = self._raw_columns().tolist() if self._mixes_ else []
+        return compared + [f"x{f}" if names is None else str(names[f]) for f in raw]
+
+    @property
+    def prototype_importances_(self) -> FloatArray:
+        """`feature_importances_` by prototype, in the order of `prototypes_`; those of a pair have half of it each."""
+        of_columns = self.feature_importances_[: len(self._kept_)]
+        if self._kept_.pairs is None:
+            return of_columns
+        first, second = self._kept_.pairs.T
+        paired = second >= 0
+        each = np.zeros(self._kept_.n_compared)
+        np.add.at(each, first, np.where(paired, of_columns / 2, of_columns))
+        np.add.at(each, second[paired], of_columns[paired] / 2)
+        return each
+
+    def prune_prototypes(self, X: Any, y: Any, n: float, sample_weight: Any = None, **by_row: Any) -> Self:
+        """Grow a forest from the prototypes that matter most alone: it is smaller, and quicker to predict.
+
+        Parameters
+        ----------
+        X, y, sample_weight, groups, stratify
+            What `fit` was given.
+        n : int or float
+            How many prototypes to keep, by `prototype_importances_`; a float is a share.
+
+        Returns
+        -------
+        forest
+            A new estimator; this one stays as it is.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import weald
+        >>> X = np.random.default_rng(0).normal(size=(200, 2))
+        >>> model = weald.KernelForestRegressor(random_state=0).fit(X, np.hypot(*X.T))
+        >>> pruned = model.prune_prototypes(X, np.hypot(*X.T), n=20)
+        >>> len(model.prototypes_) > 100, len(pruned.prototypes_)
+        (True, 20)
+        """
+        check_is_fitted(self, "forest_")
+        arguments.check_argument("n", n, (arguments.Whole(1), arguments.Share()))
+        if not self._kept_.n_compared:
+            raise DataError("The trees look at columns of X alone and use no prototypes, so there are none to prune.")
+        best = np.argsort(-self.prototype_importances_, kind="stable")
+        best = np.sort(best[: count_prototypes(n, self._kept_.n_compared)])
+        rows, kept = self.prototype_rows_[best], replace(self._kept_, pairs=None).take(best)
+        known = np.unique(np.asarray(y)[rows], return_inverse=True)[1] if (rows >= 0).all() else np.zeros(len(rows))
+        twin = unfitted_copy(self)
+        matrix = None if kept.columns is None else np.asarray(X, dtype=np.float64)[np.ix_(rows, kept.columns)]
+        twin.prototypes = self._set_against(kept, known, self.kernel_, matrix)
+        if self.kernel == "auto":
+            twin.__dict__.update(self.choice_.words)
+        return twin.fit(X, y, sample_weight, **by_row)
+
+    def check_kernel(self, X: Any) -> KernelReport:
+        """Check whether the kernel is one in the strict sense (Mercer): symmetric and positive semi-definite.
+
+        Trees do not need it; support vector machines and Gaussian processes do.
+
+        Parameters
+        ----------
+        X : samples
+            As for `fit`. At most 1000 of them are looked at. A forest that is fitted uses its own kernel, any other
+            one the kernel that a fit to X would use.
+
+        Returns
+        -------
+        weald.estimators.kernel.choice.KernelReport
+            `is_kernel`, `asymmetry`, `smallest_eigenvalue`, and `reason` in words.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import weald
+        >>> X = np.random.default_rng(0).normal(size=(50, 3))
+        >>> weald.KernelForestClassifier().check_kernel(X).is_kernel
+        True
+        """
+        self._check_params()
+        engine, n_threads = open_engine(self.engine), count_threads(self.n_jobs)
+        samples = unfitted_copy(self)._read_sight(X, reset=True).samples  # noqa: SLF001  (of the same class)
+        if self.kernel == "precomputed" and isinstance(samples, Vectors):
+            return check_matrix(samples.matrix)
+        samples = samples.take(np.arange(min(len(samples), 1000)))
+        kernel = getattr(self, "kernel_", None)
+        if kernel is None:
+            words = {**vars(self), **(GRID[0] if self.kernel == "auto" else {})}
+            kernel = resolve_kernel(words, samples, engine, n_threads)
+        prepared = kernel.prepare(samples)
+        return check_matrix(kernel.columns(engine, prepared, prepared, n_threads))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = False
+        tags.input_tags.sparse = False
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.target_tags.multi_output = False
+        if tags.classifier_tags is not None:
+            tags.classifier_tags.multi_label = False
+        return tags
+
+
+def _refuse(name: str) -> Any:
+    """Make a method that says what to do instead."""
+
+    def refuse(self: Any, *_: Any, **__: Any) -> Any:
+        raise ExportError(
+            f"{name} knows nothing of kernels. Use model.plain_forest().{name}(...), whose rows are those of "
+            "model.kernel_matrix(X)."
+        )
+
+    refuse.__name__, refuse.__doc__ = name, f"Refuse: use `plain_forest().{name}`, which takes `kernel_matrix(X)`."
+    return refuse
+
+
+for _name in [*(name for name in vars(Exportable) if name.startswith("to_")), "compile", "report"]:
+    setattr(KernelForest, _name, _refuse(_name))
+
+
+# ----------------------------------------------------------------------------------------------------------- estimators
+
+
+@with_kernels
+class KernelForestClassifier(KernelForest, RandomForestClassifier):
+    """A random forest of kernel values that predicts classes.
+
+    The features of a sample are its kernels with the training samples, so that trees draw curved borders and samples
+    may be anything that has a kernel or a distance: vectors, curves of any length, text, graphs. All else is as in
+    `RandomForestClassifier`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weald import KernelForestClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(300, 2))
+    >>> inside = (X**2).sum(axis=1) < 1
+    >>> model = KernelForestClassifier(random_state=0).fit(X[:200], inside[:200])
+    >>> model.score(X[200:], inside[200:]) > 0.9
+    True
+    """
+
+
+@with_kernels
+class KernelForestRegressor(KernelForest, RandomForestRegressor):
+    """A random forest of kernel values that predicts numbers.
+
+    The features of a sample are its kernels with the training samples, so that trees draw curved borders and samples
+    may be anything that has a kernel or a distance: vectors, curves of any length, text, graphs. All else is as in
+    `RandomForestRegressor`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weald import KernelForestRegressor
+    >>> phase = np.linspace(0, 3, 120)
+    >>> curves = [np.sin(phase[i] + np.linspace(0, 6, 20 + i % 7)) for i in range(120)]  # of several lengths
+    >>> model = KernelForestRegressor(random_state=0).fit(curves[::2], phase[::2])
+    >>> model.score(curves[1::2], phase[1::2]) > 0.95
+    True
+    """

@@ -1,0 +1,247 @@
+"""The table that a kernel forest grows from: a column for each prototype, then the columns that `mix` keeps.
+
+KernelTable    such a table; its values are computed when they are asked for, some columns or rows at a time
+
+A forest is grown from codes of two bytes, which engines make of a few columns at once. Whoever wants all values (the
+rows outside the bags are walked by value) gets them by `np.asarray`, and they are kept.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from weald.data.types import FloatArray, IntArray
+from weald.engines.interface import Engine
+from weald.estimators.kernel.kernels import Kernel, choose_candidates, choose_nearest, choose_opposites
+from weald.estimators.kernel.samples import AnySamples, Sight, Vectors
+
+BLOCK = 2**21  # values that are computed at a time
+ALONE = 4  # of so many prototypes one stands alone, and the others are set against another one
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Prototypes:
+    """What samples are compared with: samples, or columns of a precomputed kernel.
+
+    A column of the table is the kernel with one of them or, where there are pairs, `Kernel.contrast` of two.
+    """
+
+    samples: AnySamples | None
+    columns: IntArray | None = None
+    pairs: IntArray | None = None  # columns of the table x 2, places among the prototypes; -1: none
+
+    def __len__(self) -> int:
+        """Count the columns of the table."""
+        return self.n_compared if self.pairs is None else len(self.pairs)
+
+    @property
+    def n_compared(self) -> int:
+        """Number of prototypes."""
+        return len(self.columns if self.samples is None else self.samples)  # type: ignore[arg-type]
+
+    def __repr__(self) -> str:
+        return f"<{self.n_compared} prototypes>"
+
+    def __eq__(self, other: object) -> bool:
+        """Say whether they are the same: by hash where they have some."""
+        if not isinstance(other, Prototypes) or type(self.samples) is not type(other.samples):
+            return False
+        if (self.pairs is None) != (other.pairs is None) or not np.array_equal(self.pairs, other.pairs):  # type: ignore[arg-type]
+            return False
+        if self.samples is None or other.samples is None:
+            return np.array_equal(self.columns, other.columns)  # type: ignore[arg-type]
+        one, two = self.samples.hashes(), other.samples.hashes()
+        if one is None or two is None:
+            return bool(self.samples.given() == other.samples.given())
+        return np.array_equal(one, two)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def compared_by(self, numbers: IntArray) -> IntArray:
+        """Places of the prototypes that some columns of the table need."""
+        if self.pairs is None:
+            return numbers
+        places = np.unique(self.pairs[numbers])
+        return places[places >= 0]
+
+    def set_against(
+        self, targets: npt.NDArray[Any], seed: int, apart: Callable[[IntArray], FloatArray], gap: int
+    ) -> "Prototypes":
+        """Pair three of four prototypes with the nearest one of another target, or any other where there is none.
+
+        `apart` says how far all prototypes are from some. See `choose_nearest` for `gap`.
+        """
+        hashes = None if self.samples is None else self.samples.hashes()
+        addresses = np.arange(len(targets)) if hashes is None else hashes
+        opposites = choose_opposites(addresses, targets, seed)
+        if opposites is None:
+            return self
+        if (targets != targets[0]).any():
+            candidates = choose_candidates(addresses, seed)
+            opposites = choose_nearest(apart(candidates), candidates, targets, opposites, gap)
+        places = np.arange(len(targets))
+        pairs = np.stack([places, np.where(places % ALONE == ALONE - 1, -1, opposites)], axis=1)
+        return Prototypes(self.samples, self.columns, pairs)
+
+    def take(self, numbers: IntArray) -> "Prototypes":
+        """Keep some columns of the table, and the prototypes that they need."""
+        needed = self.compared_by(numbers)
+        pairs = None
+        if self.pairs is not None:
+            pairs = self.pairs[numbers]
+            pairs = np.where(pairs < 0, -1, np.searchsorted(needed, pairs))
+        if self.samples is None:
+            assert self.columns is not None  # noqa: S101  (for the type checker: one of both is there)
+            return Prototypes(None, self.columns[needed], pairs)
+        return Prototypes(self.samples.take(needed), None, pairs)
+
+
+class KernelTable:
+    """Values of a kernel, and raw columns beside them, as a table that is not there until it is asked for."""
+
+    ndim = 2
+    dtype = np.dtype(np.float64)
+
+    def __init__(self, sight: Sight, *, mix: bool) -> None:
+        self.sight = sight
+        self.raw: FloatArray | None = None
+        if mix:
+            self.raw = np.asarray(sight.raw, dtype=np.float64)
+        self._values: FloatArray | None = None
+        self._coded: Any = None
+        self._n_kernel = 0
+        self._raw_kept: IntArray = np.arange(0 if self.raw is None else self.raw.shape[1])
+
+    def compare(self, kernel: Kernel, engine: Engine, prototypes: Prototypes, n_threads: int) -> "KernelTable":
+        """Say what samples are compared with, and how."""
+        self._kernel, self._engine, self._n_threads = kernel, engine, n_threads
+        self._prototypes, self._n_kernel, self._values = prototypes, len(prototypes), None
+        self._coded, self._places = None, np.arange(self.shape[1])
+        self._samples = sight_matrix(self.sight) if kernel.is_precomputed else kernel.prepare(self.sight.samples)
+        return self
+
+    @property
+    def is_compared(self) -> bool:
+        """Say whether it is settled what samples are compared with."""
+        return hasattr(self, "_prototypes")
+
+    def remember(self, coded: Any) -> None:
+        """Remember the codes, from which values can be read again."""
+        self._coded = coded
+
+    def keep(self, columns: IntArray) -> None:
+        """Keep some columns only."""
+        self._places = self._places[columns]
+        is_kernel = columns < self._n_kernel
+        self.keep_raw(columns[~is_kernel] - self._n_kernel)
+        self._prototypes = self._prototypes.take(columns[is_kernel])
+        self._n_kernel, self._values = len(self._prototypes), None
+
+    def keep_raw(self, columns: IntArray) -> "KernelTable":
+        """Keep some of the raw columns only."""
+        self._raw_kept = self._raw_kept[columns]
+        return self
+
+    @property
+    def prototypes(self) -> Prototypes:
+        """What samples are compared with."""
+        return self._prototypes
+
+    @property
+    def n_kernel(self) -> int:
+        """Number of columns that are a kernel's."""
+        return self._n_kernel
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return len(self.sight.samples), self._n_kernel + len(self._raw_kept)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> FloatArray:
+        if self._values is None and self._coded is not None:
+            self._values = self.decoded(np.arange(self.shape[1]))
+        if self._values is None:
+            blocks = [block for block, _ in self.blocks()]
+            self._values = np.hstack(blocks) if blocks else np.empty(self.shape)
+        return self._values if dtype in (None, np.float64) else self._values.astype(dtype)
+
+    def decoded(self, columns: IntArray) -> FloatArray:
+        """Read some columns from their codes, which were made of this table: the least value of each code."""
+        values = np.empty((len(self), len(columns)))
+        is_raw = columns >= self._n_kernel
+        for i in np.flatnonzero(~is_raw):
+            codes, lows, _ = self._engine.column(self._coded, int(self._places[columns[i]]))
+            values[:, i] = lows[codes]
+        if is_raw.any():
+            assert self.raw is not None  # noqa: S101  (for the type checker: there are raw columns)
+            values[:, is_raw] = self.raw[:, self._raw_kept[columns[is_raw] - self._n_kernel]]
+        return values
+
+    def __getitem__(self, which: Any) -> Any:
+        return np.asarray(self)[which]
+
+    def copy(self) -> FloatArray:
+        """Compute all values, to be written to."""
+        return np.asarray(self).copy()
+
+    def astype(self, dtype: Any) -> npt.NDArray[Any]:
+        """Compute all values, as another type."""
+        return np.asarray(self).astype(dtype)
+
+    def blocks(self) -> Iterator[tuple[FloatArray, range]]:
+        """Compute some columns at a time (rows x columns); also where they stand."""
+        n_rows = max(1, len(self))
+        step = max(4, BLOCK // n_rows)
+        for begin in range(0, self._n_kernel, step):
+            end = min(self._n_kernel, begin + step)
+            part = self._prototypes.take(np.arange(begin, end))
+            yield self._compute(self._samples, part), range(begin, end)
+        if len(self._raw_kept):
+            assert self.raw is not None  # noqa: S101  (for the type checker: there are raw columns)
+            yield np.asfortranarray(self.raw[:, self._raw_kept]), range(self._n_kernel, self.shape[1])
+
+    def row_blocks(self) -> Iterator[FloatArray]:
+        """Compute some rows at a time (rows x columns)."""
+        step = max(64, BLOCK // max(1, self.shape[1]))
+        for begin in range(0, len(self), step):
+            rows = np.arange(begin, min(len(self), begin + step))
+            part = self.sight.take(rows)
+            samples = sight_matrix(part) if self._kernel.is_precomputed else self._kernel.prepare(part.samples)
+            values = self._compute(samples, self._prototypes)
+            yield values if self.raw is None else np.hstack([values, self.raw[np.ix_(rows, self._raw_kept)]])
+
+    def _compute(self, samples: Any, prototypes: Prototypes) -> FloatArray:
+        """Values of some columns (rows x columns)."""
+        if len(prototypes) == 0:
+            return np.empty((len(samples), 0))
+        if prototypes.pairs is None:
+            return self._compare(samples, prototypes, self._kernel.columns).T
+        alone = prototypes.pairs[:, 1] < 0
+        values = np.empty((len(prototypes), len(samples)))
+        if alone.any():
+            singles = replace(prototypes, pairs=None).take(prototypes.pairs[alone, 0])
+            values[alone] = self._compare(samples, singles, self._kernel.columns)
+        if not alone.all():
+            pairs = prototypes.take(np.flatnonzero(~alone))
+            assert pairs.pairs is not None  # noqa: S101  (for the type checker: they were there before)
+            values[~alone] = self._kernel.contrast(self._compare(samples, pairs, self._kernel.sums), pairs.pairs)
+        return values.T
+
+    def _compare(self, samples: Any, prototypes: Prototypes, how: Callable[..., FloatArray]) -> FloatArray:
+        """Values of prototypes, one by one (prototypes x samples)."""
+        if prototypes.samples is None:
+            values: FloatArray = np.ascontiguousarray(samples[:, prototypes.columns].T)
+            return values
+        return how(self._engine, samples, self._kernel.prepare(prototypes.samples), self._n_threads)
+
+
+def sight_matrix(sight: Sight) -> FloatArray:
+    """See the samples of a precomputed kernel as its rows."""
+    assert isinstance(sight.samples, Vectors)  # noqa: S101  (for the type checker: they were read as a table)
+    return sight.samples.matrix

@@ -1,0 +1,157 @@
+"""Forests from forests: some of the trees, or the trees of several.
+
+    merge         many models of one kind -> one
+    take_trees    a model of some of the trees
+
+Trees keep their origins, so the bags of the new forest can be drawn again wherever the training data is.
+"""
+
+import copy
+from collections.abc import Iterable, Sequence
+from functools import reduce
+from typing import Any, Protocol, Self, TypeVar
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from weald.engines.params import Growth
+from weald.errors import DataError, ParameterError, warn
+from weald.estimators.multi_output import forests_of
+from weald.forest.forest import Forest
+
+# What trees of one forest must have in common, and what to call it.
+SCHEMA = {
+    "n_features_in_": "features",
+    "feature_names_in_": "names of the features",
+    "categories_": "categories",
+    "n_outputs_": "numbers of targets",
+    "classes_": "classes",
+    "_kept_": "prototypes",
+    "_columns_": "columns",
+}
+
+
+class Mergeable(Protocol):
+    """A fitted forest of any kind."""
+
+    n_estimators: int
+    n_outputs_: int
+    forest_: Forest
+    forests_: tuple[Forest, ...]
+    growth_: Growth
+
+    def _forget_out_of_bag(self) -> Self:
+        """Drop estimates that other trees have made."""
+
+
+AnyForest = TypeVar("AnyForest", bound=Mergeable)
+
+
+def merge(models: Iterable[AnyForest]) -> AnyForest:
+    """Join fitted forests into one: their trees one after the other.
+
+    The forests may come from other machines, seeds, parameters or tables, but must be of one kind and have learnt the
+    same features, classes and criterion. Parameters and seed of the result are those of the first.
+
+    Parameters
+    ----------
+    models : iterable of fitted forests
+        All of one class. `a + b` is short for `merge([a, b])`.
+
+    Returns
+    -------
+    forest
+        A new estimator; the given ones stay as they are. Out-of-bag estimates are not carried over:
+        `forest.out_of_bag(X, y)` makes them anew.
+
+    Examples
+    --------
+    >>> import weald
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> parts = [weald.RandomForestClassifier(10, random_state=seed).fit(X, y) for seed in range(3)]
+    >>> forest = weald.merge(parts)
+    >>> len(forest.estimators_), forest.forest_.n_trees
+    (30, 30)
+    >>> forest.out_of_bag(X, y).error < 0.1
+    True
+    """
+    given = list(models)
+    if not given:
+        raise ParameterError("merge was given no forests. Give at least one.")
+    for model in given:
+        check_is_fitted(model)
+    for model in given[1:]:
+        _require_same_schema(given[0], model)
+    _warn_of_twins(given)
+    of_targets = zip(*map(forests_of, given), strict=True)
+    return _with_forests(given[0], [reduce(Forest.join, forests) for forests in of_targets])
+
+
+def take_trees(model: AnyForest, trees: Sequence[int]) -> AnyForest:
+    """Make a model of some of the trees, in the order given."""
+    forests = forests_of(model)
+    if not trees:
+        raise IndexError(f"No trees are left: the forest has trees 0 to {forests[0].n_trees - 1}.")
+    return _with_forests(model, [forest.take(trees) for forest in forests])
+
+
+def _with_forests(model: AnyForest, forests: Sequence[Forest]) -> AnyForest:
+    made = copy.copy(model)
+    if made.n_outputs_ == 1:
+        (made.forest_,) = forests
+    else:
+        made.forests_ = tuple(forests)
+    made.n_estimators = forests[0].n_trees
+    return made._forget_out_of_bag()  # noqa: SLF001  (the protocol is this file's own)
+
+
+def _require_same_schema(first: Any, other: Any) -> None:
+    """Refuse forests that do not speak of the same things."""
+    if type(first) is not type(other):
+        raise ParameterError(
+            f"A {type(first).__name__} and a {type(other).__name__} cannot be merged. Give forests of one class."
+        )
+    for name, words in SCHEMA.items():
+        one, two = getattr(first, name, None), getattr(other, name, None)
+        if not same_values(one, two):
+            raise DataError(
+                f"Forests of different {words} cannot be merged: {_short(one)} and {_short(two)}. Fit them on tables "
+                "of the same columns and classes."
+            )
+    one, two = first.growth_.criterion, other.growth_.criterion
+    if one != two:
+        raise ParameterError(
+            f"Forests grown by criterion={one!r} and {two!r} cannot be merged. Give forests of one criterion."
+        )
+
+
+def same_values(one: Any, two: Any) -> bool:
+    """Say whether two arrays, or two lists of them, are the same."""
+    if isinstance(one, list) and isinstance(two, list):
+        return len(one) == len(two) and all(map(same_values, one, two))
+    return np.array_equal(np.asarray(one), np.asarray(two))
+
+
+def _short(value: Any) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, list):  # of arrays, or None where there is nothing to list
+        return "; ".join(_short(one) for one in value)
+    return f"{', '.join(map(str, value[:5]))}{' ...' if len(value) > 5 else ''}" if np.ndim(value) else str(value)
+
+
+def _warn_of_twins(models: Sequence[Mergeable]) -> None:
+    """Say it when a tree is in several forests: it would count twice."""
+    trees = [
+        (*tree, origin.data, origin.bags)
+        for model in models
+        for origin in forests_of(model)[0].origins
+        for tree in origin.trees()
+    ]
+    n_twins = len(trees) - len(set(trees))
+    if n_twins:
+        warn(
+            f"{n_twins} of {len(trees)} trees were grown from the same seed, number and data as others, and count "
+            "twice. Give each forest a random_state of its own."
+        )

@@ -1,0 +1,226 @@
+"""Models of several targets: one set of trees whose leaves speak of each.
+
+    refuse             what means nothing with several targets
+    grow               for each target a forest; all are the same but for what leaves say
+    sum_votes, average, winners    what they say of rows
+    look_out_of_bag    what they say of rows outside their bags
+
+`forests_` takes the place of `forest_`, and whoever asks for `forest_` is told so: what speaks of one target alone is
+refused, not answered for the first.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.metrics import r2_score
+
+from weald.data.table import Matrix, Reading
+from weald.data.types import FloatArray, IntArray
+from weald.engines.interface import Engine, Watch
+from weald.engines.params import Growth
+from weald.engines.threads import count_threads
+from weald.errors import ParameterError
+from weald.estimators.out_of_bag import warn_of_unseen
+from weald.forest import votes
+from weald.forest.forest import Forest
+
+# Parameters that speak of one target, and what they must be with several.
+PLAIN: dict[str, Any] = {
+    "monotonic_cst": None,
+    "ccp_alpha": 0.0,
+    "resampling": "bagging",
+}
+
+
+def one_target_only(n_targets: int) -> ParameterError:
+    """Make the error of those who ask for what speaks of one target."""
+    return ParameterError(
+        f"This model has {n_targets} targets, and what was asked for speaks of one. Ask model.of_target(0), or "
+        "another; with several, fit, predict, predict_proba, score, apply, decision_path, feature_importances_, "
+        "oob_score, out_of_bag, warm_start, slices, merge and save are there, and forests_ has a forest for each "
+        "target."
+    )
+
+
+def refuse(given: Mapping[str, Any]) -> None:
+    """Refuse parameters that mean nothing with several targets."""
+    plain = {name: value for name, value in PLAIN.items() if name in given}
+    for name, needed in plain.items():
+        if isinstance(given[name], np.ndarray) or (given[name] is not needed and given[name] != needed):
+            raise ParameterError(
+                f"{name}={given[name]!r} does not go with several targets. Set {name}={needed!r}, or fit a model for "
+                "each target."
+            )
+    if given.get("n_estimators") == "auto":
+        raise ParameterError("n_estimators='auto' does not go with several targets. Give a number of trees.")
+    if isinstance(given.get("bootstrap"), str) or isinstance(given.get("max_samples"), Mapping):
+        raise ParameterError(
+            "Bags are drawn from each class by itself (bootstrap or max_samples say so), but with several targets a "
+            "row has several classes. Give stratify to draw from strata."
+        )
+
+
+def forests_of(model: Any) -> tuple[Forest, ...]:
+    """Give the forests of a fitted model: one, or with several targets one for each."""
+    forests: tuple[Forest, ...] = vars(model).get("forests_", ())
+    return forests or (model.forest_,)
+
+
+def grow(
+    engine: Engine,
+    coded: Any,
+    reading: Reading,
+    growth: Growth,
+    seed: int,
+    first: int,
+    n_trees: int,
+    n_jobs: int | None,
+) -> Callable[[Watch | None], tuple[Forest, ...]]:
+    """Prepare to grow: for each target a forest."""
+    targets = reading.table.targets
+    assert targets is not None  # noqa: S101  (for the type checker: the caller has asked)
+    n_threads = count_threads(n_jobs)
+    return lambda watch: engine.grow_targets(coded, targets, growth, seed, first, n_trees, n_threads, watch)
+
+
+# --------------------------------------------------------------------------------------------------------- predict
+
+
+def sum_votes(
+    engine: Engine, forests: Sequence[Forest], rows: Matrix, voting: str, n_jobs: int | None
+) -> list[FloatArray]:
+    """Add up what the trees say of each row, target by target."""
+    return [engine.sum_votes(forest, rows, voting, count_threads(n_jobs), None) for forest in forests]
+
+
+def average(engine: Engine, forests: Sequence[Forest], rows: Matrix, n_jobs: int | None) -> FloatArray:
+    """Average the means that trees say (rows x targets)."""
+
+    def add_up(forest: Forest, _: int) -> tuple[FloatArray, int]:
+        return engine.sum_votes(forest, rows, "soft", count_threads(n_jobs), None), forest.n_trees
+
+    return np.column_stack([votes.average(forest, add_up) for forest in forests])
+
+
+def winners(sums: Sequence[FloatArray], classes: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    """Choose a label for each row and target (rows x targets); ties go to the first class."""
+    return label([of_target.argmax(axis=1) for of_target in sums], classes)
+
+
+def label(numbers: Sequence[IntArray], classes: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    """Put the labels of all targets side by side: in an array of objects, where their types have nothing in common."""
+    labels = [of_target[n] for n, of_target in zip(numbers, classes, strict=True)]
+    kinds = {"number" if of_target.dtype.kind in "biuf" else of_target.dtype.kind for of_target in classes}
+    if len(kinds) == 1:
+        return np.column_stack(labels)
+    together = np.empty((len(labels[0]), len(labels)), dtype=object)
+    for o, column in enumerate(labels):
+        together[:, o] = column
+    return together
+
+
+def listed(classes: Any) -> list[Any]:
+    """List the classes, or those of each target."""
+    return [of_target.tolist() for of_target in classes] if isinstance(classes, list) else list(classes.tolist())
+
+
+def score_classes(truth: npt.NDArray[Any], said: npt.NDArray[Any], weight: Any) -> float:
+    """Share of the rows, by weight, all of whose targets are right."""
+    return float(np.average((truth == said).all(axis=1), weights=weight))
+
+
+# ------------------------------------------------------------------------------------------------------ out of bag
+
+
+@dataclass(frozen=True)
+class OutOfBagOfTargets:
+    """What trees say of the rows outside their bags; rows in the order of the training data."""
+
+    averages: list[FloatArray]  # by target: shares (rows x classes) or means (rows); NaN where unknown
+    score: float  # share of rows with every target right, or the mean of R squared over targets
+    error: float  # share of rows with some target wrong, or the mean over targets of the squared error
+    share: float  # of the rows that are out of at least one bag
+
+
+def look_out_of_bag(
+    engine: Engine,
+    coded: Any,
+    reading: Reading,
+    growth: Growth,
+    forests: Sequence[Forest],
+    voting: str,
+    n_jobs: int | None,
+    metric: Callable[..., float] | None,
+) -> OutOfBagOfTargets:
+    """Let each tree speak of the rows that its bag lacks, in tree order."""
+    table, n_threads = reading.table, count_threads(n_jobs)
+    assert table.targets is not None  # noqa: S101  (for the type checker: the caller has asked)
+    n_spoken = np.zeros(table.n_rows, dtype=np.int64)
+    sums = [np.zeros((table.n_rows, max(1, forest.n_classes))) for forest in forests]
+    bags = engine.bags(coded, growth, forests[0].origins, n_threads)
+    for t, bag in enumerate(bags):
+        new = np.flatnonzero(bag == 0)
+        if not len(new):
+            continue
+        n_spoken[new] += 1
+        for forest, of_target in zip(forests, sums, strict=True):
+            said = engine.sum_votes(forest.take([t]), table.X[new], voting, n_threads, None)
+            of_target[new] += said.reshape(len(new), -1)
+    known = n_spoken > 0
+    if not known.all():
+        warn_of_unseen(int((~known).sum()), table.n_rows)
+    averages = [of_target / np.where(known, n_spoken, np.nan)[:, None] for of_target in sums]
+    score, error = _judge(table.targets.said[table.target][known], averages, known, reading, metric)
+    spread = [_for_all_rows(of_target, reading.kept) for of_target in averages]
+    return OutOfBagOfTargets(
+        [found if forest.n_classes else found[:, 0] for found, forest in zip(spread, forests, strict=True)],
+        score,
+        error,
+        float(known.mean()),
+    )
+
+
+def _judge(
+    truth: npt.NDArray[Any],
+    averages: Sequence[FloatArray],
+    known: npt.NDArray[np.bool_],
+    reading: Reading,
+    metric: Callable[..., float] | None,
+) -> tuple[float, float]:
+    """Score, and error, of the rows of which something is known."""
+    weight = None if reading.table.weight is None else reading.table.weight[known]
+    if not known.any():
+        return np.nan, np.nan
+    if reading.classes is None:
+        said = np.column_stack([of_target[known, 0] for of_target in averages])
+        error = float(np.average(((truth - said) ** 2).mean(axis=1), weights=weight))
+        if metric is not None:
+            return float(metric(truth, said)), error
+        return float(r2_score(truth, said, sample_weight=weight)), error
+    numbers = [of_target[known].argmax(axis=1) for of_target in averages]
+    right = score_classes(truth, np.column_stack(numbers), weight)
+    if metric is None:
+        return right, 1.0 - right
+    labels = label(list(truth.T), reading.classes)
+    return float(metric(labels, label(numbers, reading.classes))), 1.0 - right
+
+
+def _for_all_rows(found: FloatArray, kept: npt.NDArray[np.bool_] | None) -> FloatArray:
+    """Give rows that were left out for their zero weight a place of their own: NaN."""
+    if kept is None:
+        return found
+    spread = np.full((len(kept), *found.shape[1:]), np.nan)
+    spread[kept] = found
+    return spread
+
+
+def side_by_side(shares: Sequence[FloatArray]) -> FloatArray:
+    """Put shares into one array (rows x classes x targets); classes that a target does not have are 0."""
+    most = max(of_target.shape[1] for of_target in shares)
+    together = np.zeros((len(shares[0]), most, len(shares)))
+    for o, of_target in enumerate(shares):
+        together[:, : of_target.shape[1], o] = of_target
+    return together

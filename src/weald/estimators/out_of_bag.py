@@ -1,0 +1,454 @@
+"""Out-of-bag estimates: what the trees say of rows that they have not seen.
+
+A row is out of a tree's bag when none of its weight was drawn. The trees whose bags lack a row are a forest for which
+the row is new, so their answers estimate the error on new data at no cost.
+
+    look       let the trees speak of the rows outside their bags -> OutOfBag
+    OutOfBag   predictions, errors, scores, the curve over trees, and who was in which bag
+
+Nothing large is kept: bags are drawn again from the seed when they are asked for. A saved forest keeps its estimates
+but no training data; `forest.out_of_bag(X, y)` brings all of it back.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.metrics import r2_score
+
+from weald.data.arguments import Share, is_whole
+from weald.data.table import Reading
+from weald.data.types import FloatArray, IntArray
+from weald.engines.interface import Engine, OutOfBagVotes
+from weald.engines.params import Growth
+from weald.errors import DataError, ParameterError, warn
+from weald.estimators import metrics
+from weald.estimators.metrics import Calibration, Metric, Threshold
+from weald.forest import votes
+from weald.forest.forest import Forest, Origin
+
+BoolArray = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The out-of-bag error after each tree."""
+
+    n_trees: IntArray  # 1, 2, 3 ...
+    error: FloatArray  # share of wrong classes or mean squared error by weight; NaN: no row is out of bag yet
+    share: FloatArray  # of the rows, by weight, that are out of at least one bag
+
+
+@dataclass(frozen=True)
+class Bagged:
+    """A forest together with the table that its bags are drawn from."""
+
+    engine: Engine
+    coded: Any
+    growth: Growth
+    forest: Forest
+    voting: str
+    n_threads: int
+
+    def sum_votes(
+        self, X: npt.NDArray[Any], forest: Forest, start: OutOfBagVotes | None = None, room: int = 0
+    ) -> OutOfBagVotes:
+        """Add up what some trees say of the rows outside their bags; `start` has what earlier trees said."""
+        return self.engine.sum_votes_out_of_bag(
+            self.coded, self.growth, forest, X, self.voting, self.n_threads, None, start, room
+        )
+
+
+def look(how: Bagged, reading: Reading, found: OutOfBagVotes | None = None) -> "OutOfBag":
+    """Let the trees speak of the rows outside their bags; `found` is what they said, if they have spoken already."""
+    spoken: list[OutOfBagVotes] = [found] if found else []
+
+    def add_up(forest: Forest, room: int) -> tuple[FloatArray, IntArray]:
+        if room or not spoken:
+            spoken[:] = [how.sum_votes(reading.table.X, forest, room=room)]
+        return spoken[0].sums, spoken[0].n_trees
+
+    averages = votes.average(how.forest, add_up)
+    spoken[:] = [spoken[0]._replace(sums=averages)]  # nobody needs the sums any more: they may be large
+    result = OutOfBag(how, reading, spoken[0])
+    if result.share < 1:
+        _warn_of_unseen(result)
+    return result
+
+
+class OutOfBag:
+    """What a forest knows of rows that its trees have not seen: `forest.oob_`, or `forest.out_of_bag(X, y)`.
+
+    Rows stand in the order of the training data. A row that is in the bag of every tree is unknown: it has no
+    prediction, and no error counts it. Errors and scores weigh rows by `sample_weight`.
+
+    Attributes
+    ----------
+    n_trees : int
+        Number of trees.
+    counts : array of shape (n_rows,)
+        How many trees spoke of each row: those whose bags lack it, a little more than a third of all.
+    mask : array of bool, shape (n_rows,)
+        Which rows are out of at least one bag.
+    share : float
+        Their share.
+    predictions : array of shape (n_rows,)
+        What the trees outside say: labels (a masked array, masked where unknown), or means (NaN where unknown).
+    shares : array of shape (n_rows, n_classes)
+        Class shares, averaged over the trees outside; NaN where unknown. Classification only.
+    votes : array of shape (n_rows, n_classes)
+        The same as sums: with `voting="hard"`, the number of trees for each class. Classification only.
+    margins : array of shape (n_rows,)
+        Share of the true class less the largest share of another; below 0 where the forest is wrong. Classification
+        only.
+    error : float
+        Share of wrong classes, or mean squared error.
+    curve : Curve
+        `n_trees`, `error` and `share` after each tree.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from weald import RandomForestClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = RandomForestClassifier(n_estimators=100, oob_score=True, random_state=0).fit(X, y)
+    >>> forest.oob_
+    <out of bag: 150 rows, 100 trees, error 0.05333, 95% from 0.02727 to 0.1017>
+    >>> forest.oob_.confusion()
+    array([[50,  0,  0],
+           [ 0, 46,  4],
+           [ 0,  4, 46]])
+    >>> forest.oob_.curve.error[[0, 9, 99]].round(3)
+    array([0.088, 0.06 , 0.053])
+    """
+
+    def __init__(self, how: Bagged, reading: Reading, found: OutOfBagVotes) -> None:
+        """Take what was found; its sums have been divided by the numbers of trees."""
+        table = reading.table
+        weight = np.broadcast_to(1.0, table.n_rows) if table.weight is None else table.weight
+        self.classes = reading.classes
+        self.n_trees = how.forest.n_trees
+        self.counts: IntArray = _spread(found.n_trees, reading, 0)
+        self.mask: BoolArray = self.counts > 0
+        self.share = float(self.mask.sum() / table.n_rows)
+        self._averages: FloatArray = _spread(found.sums, reading, np.nan)
+        self._hard = how.voting == "hard"
+        self._truth: npt.NDArray[Any] | None = _spread(table.target, reading, 0)
+        self._weight: FloatArray | None = _spread(weight, reading, 0)
+        source = how.engine.bag_source(how.coded)
+        self._bags: _Bags | None = _Bags(
+            how.engine, source, how.growth, how.forest.origins, how.n_threads, reading.kept
+        )
+        self.curve = Curve(np.arange(1, self.n_trees + 1), found.errors, found.shares)
+        # Weights that are whole are copies of rows; others only say which rows matter more (Kish's effective number).
+        self._n_effective = _effective_rows(weight[found.n_trees > 0], whole=table.weights_whole)
+        self._error_spread = self._spread_of_errors()
+        self.error = self._mean_error()
+
+    # ------------------------------------------------------------------------------------------------ predictions
+
+    @property
+    def predictions(self) -> npt.NDArray[Any]:
+        """What the trees outside say of each row: labels, masked where unknown, or means, NaN where unknown."""
+        if self.classes is None:
+            return self._averages
+        return np.ma.masked_array(self.classes[self._winners()], mask=~self.mask)
+
+    @property
+    def shares(self) -> FloatArray:
+        """Class shares, averaged over the trees outside; NaN where unknown."""
+        self._require_classes("shares")
+        return self._averages
+
+    @property
+    def votes(self) -> FloatArray:
+        """Sums of what the trees outside say."""
+        self._require_classes("votes")
+        sums: FloatArray = np.nan_to_num(self._averages) * self.counts[:, None]
+        return np.rint(sums) if self._hard else sums
+
+    @property
+    def margins(self) -> FloatArray:
+        """Share of the true class less the largest share of another; NaN where unknown."""
+        self._require_classes("margins")
+        return metrics.margins(self._averages, self._known()[0])
+
+    def _winners(self) -> IntArray:
+        winners: IntArray = self._averages.argmax(axis=1)  # of a row that is unknown, all NaN: the first
+        return winners
+
+    # ----------------------------------------------------------------------------------------------------- errors
+
+    def _mean_error(self) -> float:
+        truth, weight = self._seen()
+        if not len(truth):
+            return np.nan
+        if self.classes is not None:
+            return float(np.average(self._winners()[self.mask] != truth, weights=weight))
+        return _judge_numbers(truth, self._averages[self.mask], weight)[0]
+
+    def _spread_of_errors(self) -> float:
+        """Standard deviation of the squared errors of numbers."""
+        if self.classes is not None or not self.mask.any():
+            return np.nan
+        truth, weight = self._seen()
+        with np.errstate(over="ignore", invalid="ignore"):
+            squares = (truth - self._averages[self.mask]) ** 2
+            mean = np.average(squares, weights=weight)
+            return float(np.sqrt(np.average((squares - mean) ** 2, weights=weight)))
+
+    def error_interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Bound the error on new rows from the number of rows it was found on.
+
+        For classes this is Wilson's interval of a share; for numbers the mean of the squared errors plus and minus
+        their standard error times the normal quantile. Rows are taken as independent, though they share trees. Whole
+        weights count as copies, others by Kish's effective number of rows.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            How often such an interval should hold the error.
+
+        Returns
+        -------
+        low, high : float
+        """
+        if not Share(one=False).holds(level):
+            raise ParameterError(f"level={level!r} is not allowed. Give {Share(one=False).words()[0]}.")
+        z = NormalDist().inv_cdf(0.5 + level / 2)
+        if self.classes is not None:
+            return metrics.wilson(self.error, self._n_effective, z)
+        half = z * self._error_spread / math.sqrt(self._n_effective) if self._n_effective else math.nan
+        return max(0.0, self.error - half), self.error + half
+
+    def score(self, metric: "Metric | str | None" = None, *, of: str = "predictions") -> float:
+        """Say how good the out-of-bag predictions are by any metric or loss.
+
+        Parameters
+        ----------
+        metric : callable, str or None, default=None
+            A function of (y_true, y_pred), from `sklearn.metrics` for example; it is given `sample_weight` too if there
+            are weights and it takes them. A name, "roc_auc" for example, is one of scikit-learn's scorers. None:
+            accuracy, or R squared.
+        of : {"predictions", "shares"}, default="predictions"
+            What a function is given: labels or means, or class shares (of two classes, the share of the second).
+
+        Returns
+        -------
+        float
+        """
+        truth, weight = self._seen()
+        if not len(truth):
+            return np.nan
+        weights = None if (weight == 1).all() else weight
+        if metric is None:
+            if self.classes is not None:
+                return 1.0 - self.error
+            return _judge_numbers(truth, self._averages[self.mask], weight)[1]
+        labels = truth if self.classes is None else self.classes[truth]
+        if isinstance(metric, str):
+            return metrics.ask_scorer(metric, self.classes, self._averages[self.mask], labels, weights)
+        if of not in ("predictions", "shares"):
+            raise ParameterError(f'of={of!r} is not allowed. Give "predictions" or "shares".')
+        said = (
+            metrics.second_share(self.shares[self.mask]) if of == "shares" else np.asarray(self.predictions[self.mask])
+        )
+        return metrics.ask_function(metric, labels, said, weights)
+
+    def confusion(self, *, normalize: str | None = None) -> npt.NDArray[Any]:
+        """Count what is taken for what.
+
+        Parameters
+        ----------
+        normalize : {"true", "pred", "all"} or None, default=None
+            Give shares of the true class, of the predicted class, or of all, instead of counts.
+
+        Returns
+        -------
+        array of shape (n_classes, n_classes)
+            Entry (i, j): rows of class i that the trees outside take for class j, by weight.
+        """
+        classes = self._require_classes("confusion")
+        truth, weight = self._seen()
+        return metrics.confusion(truth, self._winners()[self.mask], len(classes), weight, normalize)
+
+    def calibration(self, label: Any = None, *, n_bins: int = 10) -> Calibration:
+        """Hold shares against how often they come true.
+
+        Parameters
+        ----------
+        label : label of a class, default=None
+            The class whose shares are judged. None: of two classes the second; of more, the class that wins, whichever
+            it is.
+        n_bins : int, default=10
+            The shares from 0 to 1 are divided into so many equal parts.
+
+        Returns
+        -------
+        Calibration
+            `said`, `found` and `weight` of each part that has rows, and `brier`, the mean squared difference.
+        """
+        if not is_whole(n_bins) or n_bins < 1:
+            raise ParameterError(f"n_bins={n_bins!r} is not allowed. Give a whole number from 1.")
+        said, happened = self._event(label)
+        return metrics.calibrate(said, happened, self._seen()[1], int(n_bins))
+
+    def threshold(self, label: Any = None, *, by: str = "f1", costs: tuple[float, float] = (1.0, 1.0)) -> Threshold:
+        """Choose from which share on a row should be called by a label.
+
+        Parameters
+        ----------
+        label : label of a class, default=None
+            None: of two classes the second. With more classes a label must be given: it is told apart from the rest.
+        by : {"f1", "youden", "accuracy", "cost"}, default="f1"
+            What is to be best: the F1 score; sensitivity + specificity - 1; the share of right answers; or the mean
+            cost.
+        costs : (float, float), default=(1.0, 1.0)
+            With `by="cost"`: what it costs to call a row by the label wrongly, and to miss one.
+
+        Returns
+        -------
+        Threshold
+            `value`: rows of this share or more are called by the label; `score`: how good that is, and both for all
+            possible thresholds. Of equally good ones the one nearest to a half is taken.
+        """
+        if label is None and len(self._require_classes("threshold")) > 2:
+            raise ParameterError(f"Give the label to be told apart from the rest: one of {self._labels()}.")
+        said, happened = self._event(label)
+        return metrics.choose_threshold(said, happened, self._seen()[1], by, costs)
+
+    # ------------------------------------------------------------------------------------------------------- bags
+
+    def rows(self, tree: int) -> IntArray:
+        """List the rows outside the bag of a tree."""
+        if not is_whole(tree) or not 0 <= tree < self.n_trees:
+            raise ParameterError(f"There is no tree {tree!r}: give a number from 0 to {self.n_trees - 1}.")
+        return np.flatnonzero(self._drawn().outside(int(tree)))
+
+    def trees(self, row: int) -> IntArray:
+        """List the trees whose bags lack a row: the forest that speaks of it."""
+        if not is_whole(row) or not 0 <= row < len(self.mask):
+            raise ParameterError(f"There is no row {row!r}: give a number from 0 to {len(self.mask) - 1}.")
+        bags = self._drawn()
+        return np.array([t for t in range(self.n_trees) if bags.outside(t)[row]], dtype=np.int64)
+
+    # ------------------------------------------------------------------------------------------------------ inside
+
+    def _known(self) -> tuple[npt.NDArray[Any], FloatArray]:
+        if self._truth is None or self._weight is None:
+            raise DataError(_FORGOTTEN)
+        return self._truth, self._weight
+
+    def _seen(self) -> tuple[npt.NDArray[Any], FloatArray]:
+        """Target and weight of the rows that are out of at least one bag."""
+        truth, weight = self._known()
+        return truth[self.mask], weight[self.mask]
+
+    def _drawn(self) -> "_Bags":
+        if self._bags is None:
+            raise DataError(_FORGOTTEN)
+        return self._bags
+
+    def _require_classes(self, what: str) -> npt.NDArray[Any]:
+        if self.classes is None:
+            raise AttributeError(f"A regression forest has no {what}: it predicts numbers, not classes.")
+        classes: npt.NDArray[Any] = self.classes
+        return classes
+
+    def _labels(self) -> list[Any]:
+        return list(self._require_classes("labels").tolist())
+
+    def _event(self, label: Any) -> tuple[FloatArray, BoolArray]:
+        """Shares of a class, and whether the rows are of it; no label: the second of two, or whichever wins."""
+        labels = self._labels()
+        if label is not None and label not in labels:
+            raise ParameterError(f"label={label!r} is not a class of this forest. Its classes are {labels}.")
+        truth, shares = self._seen()[0], self.shares[self.mask]
+        if label is None and len(labels) != 2:
+            winners = shares.argmax(axis=1)
+            return shares[np.arange(len(shares)), winners], winners == truth
+        k = 1 if label is None else labels.index(label)
+        return shares[:, k], truth == k
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the training data out of pickles: targets, weights, and what bags are drawn from."""
+        return {**self.__dict__, "_truth": None, "_weight": None, "_bags": None}
+
+    def __repr__(self) -> str:
+        low, high = self.error_interval()
+        return (
+            f"<out of bag: {len(self.mask)} rows, {self.n_trees} trees, error {self.error:.4g}, "
+            f"95% from {low:.4g} to {high:.4g}>"
+        )
+
+
+_FORGOTTEN = (
+    "A saved or copied forest keeps no training data, and this needs it. Give it again: forest.out_of_bag(X, y) has "
+    "all that forest.oob_ had."
+)
+
+
+@dataclass(frozen=True)
+class _Bags:
+    """Draws bags again, one at a time."""
+
+    engine: Engine
+    source: Any
+    growth: Growth
+    origins: tuple[Origin, ...]
+    n_threads: int
+    kept: BoolArray | None
+
+    def outside(self, tree: int) -> BoolArray:
+        """Mark the rows outside the bag of a tree; rows of zero weight are in no bag, and in none are they missed."""
+        ends = np.cumsum([origin.n_trees for origin in self.origins])
+        of_run = int(np.searchsorted(ends, tree, side="right"))
+        run = self.origins[of_run]
+        number = run.first_tree + tree - int(ends[of_run]) + run.n_trees
+        origin = replace(run, first_tree=number, n_trees=1)
+        outside: BoolArray = self.engine.bags(self.source, self.growth, [origin], self.n_threads)[0] == 0
+        if self.kept is None:
+            return outside
+        spread = np.zeros(len(self.kept), dtype=bool)
+        spread[self.kept] = outside
+        return spread
+
+
+def _warn_of_unseen(out: OutOfBag) -> None:
+    n_rows = round(out.mask.sum() / out.share) if out.share else len(out.mask)
+    warn_of_unseen(n_rows - int(out.mask.sum()), n_rows)
+
+
+def warn_of_unseen(n_unseen: int, n_rows: int) -> None:
+    """Say it when some rows are in every bag."""
+    warn(
+        f"{n_unseen} of {n_rows} rows are in the bag of every tree, so nothing is known of them "
+        "out of bag. Use more trees for a reliable estimate (see oob_share_)."
+    )
+
+
+def _judge_numbers(truth: FloatArray, said: FloatArray, weight: FloatArray) -> tuple[float, float]:
+    """Compute mean squared error and R squared on a scale on which no square is too large or too small."""
+    exponent = int(np.frexp(max(np.abs(truth).max(), np.abs(said).max()))[1])
+    truth, said = np.ldexp(truth, -exponent), np.ldexp(said, -exponent)
+    error = np.average((truth - said) ** 2, weights=weight)
+    with np.errstate(over="ignore"):  # the error of huge numbers is infinite, their R squared is not
+        return float(np.ldexp(error, 2 * exponent)), float(r2_score(truth, said, sample_weight=weight))
+
+
+def _effective_rows(weight: FloatArray, *, whole: bool) -> float:
+    if whole or not len(weight):
+        return float(weight.sum())
+    return float(weight.sum() ** 2 / (weight**2).sum())
+
+
+def _spread(of_rows: npt.NDArray[Any], reading: Reading, missing: Any) -> npt.NDArray[Any]:
+    """Give rows that were left out for their zero weight a place of their own."""
+    if reading.kept is None:
+        return of_rows
+    spread = np.full((len(reading.kept), *of_rows.shape[1:]), missing, dtype=of_rows.dtype)
+    spread[reading.kept] = of_rows
+    return spread

@@ -1,0 +1,131 @@
+"""Bags that depend on earlier trees: boosting and arcing.
+
+A row that earlier trees got wrong weighs more when the next bag is drawn, so trees grow one after the other.
+
+    boosting   a tree votes by how well it does (Freund and Schapire 1997; for several classes Zhu and others 2009)
+    arcing     every tree has the same vote; a row weighs 1 + m^4 after m mistakes (Breiman 1998, arc-x4)
+
+Weights are doubles that are changed row by row and never added up as such: a line of integers is laid from them, and
+sums over it are exact. So both engines grow the same forest, and no order of rows can change it.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from weald.data.table import Table
+from weald.data.types import FloatArray
+from weald.engines.interface import Engine, Watch
+from weald.engines.reference.definition import log2
+from weald.forest.forest import Forest
+
+BAGGING, BOOSTING, ARCING = WAYS = ("bagging", "boosting", "arcing")
+
+BoolArray = npt.NDArray[np.bool_]
+Line = npt.NDArray[np.uint64]
+GrowTrees = Callable[[Any, int, int], Forest]  # coded table, number of the first tree, number of trees
+
+
+@dataclass(frozen=True)
+class Resampled:
+    """A table whose rows are weighed anew for each tree."""
+
+    engine: Engine
+    table: Table
+    n_threads: int
+
+    def grow(
+        self, way: str, coded: Any, grow_tree: GrowTrees, n_trees: int, watch: Watch | None, old: Forest | None = None
+    ) -> Forest:
+        """Grow trees one after the other, each from a bag that the mistakes of the earlier ones have changed.
+
+        `old` has the first trees: rows learn from them what they learnt when these were grown.
+        """
+        rows: Boosting | Arcing = Boosting(self.table) if way == BOOSTING else Arcing(self.table)
+        trees = [] if old is None else [replace(old.take([t]), tree_weight=np.empty(0)) for t in range(old.n_trees)]
+        for tree in trees:
+            rows.learn(self._mistakes(tree))
+        for number in range(len(trees), n_trees):
+            coded = self.engine.weigh(coded, rows.line())
+            tree = grow_tree(coded, number, 1)
+            rows.learn(self._mistakes(tree))
+            origins = tuple(replace(origin, resampling=way) for origin in tree.origins)
+            trees.append(replace(tree, origins=origins))
+            if watch:
+                watch((number + 1) / n_trees)
+        return replace(trees[0].join(*trees[1:]), tree_weight=rows.votes())
+
+    def _mistakes(self, tree: Forest) -> BoolArray:
+        """Mark the rows that a tree takes for another class."""
+        said = self.engine.sum_votes(tree, self.table.X, "hard", self.n_threads, None).argmax(axis=1)
+        wrong: BoolArray = said != self.table.target
+        return wrong
+
+
+def goes_on(way: str, old: Forest, seed: int, data: int) -> bool:
+    """Say whether trees are the first ones of a forest of this way, seed and table: no other can be grown on."""
+    numbers = [number for origin in old.origins for _, number in origin.trees()]
+    same = all(o.resampling == way and o.seed == seed and o.data == data for o in old.origins)
+    return same and numbers == list(range(old.n_trees))
+
+
+def lay_line(weight: FloatArray) -> Line:
+    """Turn weights into integers whose total stays near 2^53: lengths on the line from which bags are drawn."""
+    shift = 53 - math.frexp(float(weight.max()))[1] - len(weight).bit_length()
+    return np.maximum(1.0, np.rint(np.ldexp(weight, shift))).astype(np.uint64)
+
+
+class Arcing:
+    """A row weighs 1 + m^4 times its own weight after m mistakes; every tree has the same vote."""
+
+    def __init__(self, table: Table) -> None:
+        self.start: FloatArray = np.ones(table.n_rows) if table.weight is None else table.weight
+        self.mistakes: FloatArray = np.zeros(table.n_rows)
+
+    def line(self) -> Line:
+        """Lay the line for the next bag."""
+        square = self.mistakes * self.mistakes
+        return lay_line(self.start * (1.0 + square * square))
+
+    def learn(self, wrong: BoolArray) -> None:
+        """Count the mistakes of a tree."""
+        self.mistakes = self.mistakes + wrong
+
+    def votes(self) -> FloatArray:
+        """What the trees' votes weigh; none: the same."""
+        return np.empty(0)
+
+
+class Boosting:
+    """Mistakes multiply the weight of a row by the odds of the tree, and the tree votes by their logarithm."""
+
+    def __init__(self, table: Table) -> None:
+        self.start: FloatArray = np.ones(table.n_rows) if table.weight is None else table.weight
+        self.n_classes = table.n_classes
+        self.weight = self.start
+        self.logarithms: list[float] = []
+
+    def line(self) -> Line:
+        """Lay the line for the next bag."""
+        return lay_line(self.weight)
+
+    def learn(self, wrong: BoolArray) -> None:
+        """Weigh a tree by its mistakes, and rows by whether it mistook them."""
+        line = self.line()
+        bad, total = int(line[wrong].sum()), int(line.sum())
+        if bad * self.n_classes >= total * (self.n_classes - 1):  # no better than a guess: begin anew
+            self.logarithms.append(0.0)
+            self.weight = self.start
+            return
+        odds = float(total - bad) / float(max(1, bad)) * float(self.n_classes - 1)
+        self.logarithms.append(log2(odds))
+        weight = np.where(wrong, self.weight * odds, self.weight)
+        self.weight = np.ldexp(weight, -math.frexp(float(weight.max()))[1])
+
+    def votes(self) -> FloatArray:
+        """What the trees' votes weigh; none, if no tree is better than a guess."""
+        return np.array(self.logarithms) if any(self.logarithms) else np.empty(0)

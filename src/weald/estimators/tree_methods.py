@@ -1,0 +1,490 @@
+"""The methods by which a single tree is read and pruned. What they do stands in files of their own.
+
+inspect.py    nodes, errors
+prune.py      subtrees, pruning
+"""
+
+import copy
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import Bunch
+from sklearn.utils.validation import check_is_fitted
+
+from weald.data.arguments import NOTHING, Name, Number, Whole, check_argument
+from weald.data.result_frame import as_frame
+from weald.data.table import Matrix
+from weald.engines.choose import open_engine
+from weald.errors import DataError
+from weald.estimators.base import TreeModel
+from weald.estimators.choose_alpha import AlphaChoice, choose, judge_by_folds, judge_on_holdout
+from weald.forest import pruning
+from weald.forest.describe import nodes
+from weald.forest.describe.conditions import Names
+from weald.forest.describe.decision_path import RowExplanation, explain_row
+from weald.forest.describe.regions import Region, list_regions, list_rules
+from weald.forest.describe.text import write_text
+
+if TYPE_CHECKING:
+    from weald.inspection.explain_split import SplitExplanation
+
+METHODS = ("holdout", "cv")  # how alpha can be chosen
+
+
+class ReadableTree(TreeModel):
+    """A tree that can be read and pruned."""
+
+    tree_: Any
+    ccp_alpha: float
+
+    # ------------------------------------------------------------------------------------------------ look inside
+
+    def nodes(
+        self,
+        *,
+        frame: str = "pandas",
+        feature_names: Sequence[str] | None = None,
+        class_names: Sequence[Any] | None = None,
+    ) -> Any:
+        """List all nodes, one row each, in pre-order: a node, all below its left child, all below its right child.
+
+        Parameters
+        ----------
+        frame : {"pandas", "polars", "dict"}, default="pandas"
+            The kind of data frame; it must be installed. "dict" needs nothing: arrays and lists by name.
+        feature_names, class_names : sequence, optional
+            Names to use instead of those that the tree knows.
+
+        Returns
+        -------
+        data frame
+            ============  =========================================================================================
+            `node`        number of the node; 0 is the root
+            `depth`       0 at the root
+            `parent`      number of the parent, -1 at the root
+            `left`        number of the left child, -1 in leaves; likewise `right`
+            `split`       the condition under which rows go left, in words; None in leaves
+            `feature`     name of the feature that is cut, None in leaves
+            `threshold`   values up to this one go left; NaN in leaves, and where categories are divided
+            `categories`  the labels that `split` names, where categories are divided; else None
+            `missing`     the side to which missing values go: "left" or "right"; None in leaves
+            `samples`     number of rows: draws with repetition, copies by whole weights
+            `share`       share of the weight of all rows
+            `impurity`    by the criterion of the tree
+            `gain`        impurity less that of the children, by their shares of the node; 0 in leaves
+            `decrease`    gain times share: what the split lowers the impurity of the tree by
+            `value`       shares of the classes (an array), or the mean
+            `prediction`  what the node would say as a leaf: a label, or the mean
+            `error`       share of rows of other classes, or the mean squared error, as a leaf
+            ============  =========================================================================================
+
+        Examples
+        --------
+        >>> from weald import DecisionTreeClassifier
+        >>> model = DecisionTreeClassifier().fit([[1.0], [2.0], [4.0]], ["a", "a", "b"])
+        >>> nodes = model.nodes(frame="dict")
+        >>> nodes["split"], nodes["prediction"].tolist(), nodes["gain"].round(3).tolist()
+        (['x0 ≤ 3', None, None], ['a', 'a', 'b'], [0.444, 0.0, 0.0])
+        """
+        check_is_fitted(self, "forest_")
+        return as_frame(nodes.list_nodes(self, Names.of(self, feature_names, class_names)), frame)
+
+    def regions(
+        self, *, feature_names: Sequence[str] | None = None, class_names: Sequence[Any] | None = None
+    ) -> list[Region]:
+        """List the leaves as regions: the boxes into which the tree divides the space of features.
+
+        Parameters
+        ----------
+        feature_names, class_names : sequence, optional
+            Names to use instead of those that the tree knows.
+
+        Returns
+        -------
+        list of weald.forest.describe.regions.Region
+            Every row is in exactly one of them. A region has corners (`low`, `high`), `conditions` in words, what the
+            leaf says, and `contains(X)`. Printed, it is a rule.
+
+        Examples
+        --------
+        >>> from weald import DecisionTreeRegressor
+        >>> model = DecisionTreeRegressor(max_depth=2).fit([[1.0], [2.0], [3.0], [4.0]], [1.0, 2.0, 5.0, 6.0])
+        >>> region = model.regions()[1]
+        >>> region.low, region.high, region.prediction
+        (array([1.5]), array([2.5]), 2.0)
+        """
+        check_is_fitted(self, "forest_")
+        return list_regions(self, Names.of(self, feature_names, class_names))
+
+    def rules(
+        self, *, feature_names: Sequence[str] | None = None, class_names: Sequence[Any] | None = None
+    ) -> list[str]:
+        """Write the tree as rules, one for each leaf: if this and that, then so. Exactly one holds for a row.
+
+        Missing values go to the heavier side of a split unless the rule says otherwise.
+
+        Parameters
+        ----------
+        feature_names, class_names : sequence, optional
+            Names to use instead of those that the tree knows.
+
+        Returns
+        -------
+        list of str
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from weald import DecisionTreeClassifier
+        >>> X, y = load_iris(return_X_y=True, as_frame=True)
+        >>> for rule in DecisionTreeClassifier(max_depth=2).fit(X, y).rules():
+        ...     print(rule)
+        if petal length (cm) ≤ 2.45: 0 (50 of 50 rows)
+        if petal length (cm) > 2.45 and petal width (cm) ≤ 1.75: 1 (49 of 54 rows)
+        if petal length (cm) > 2.45 and petal width (cm) > 1.75: 2 (45 of 46 rows)
+        """
+        check_is_fitted(self, "forest_")
+        return list_rules(self, Names.of(self, feature_names, class_names))
+
+    def export_text(
+        self,
+        *,
+        max_depth: int | None = 10,
+        feature_names: Sequence[str] | None = None,
+        class_names: Sequence[Any] | None = None,
+    ) -> str:
+        """Write the tree as text.
+
+        Missing values go to the heavier side of a split unless the text says otherwise.
+
+        Parameters
+        ----------
+        max_depth : int or None, default=10
+            Nodes below this depth are left out; it is said how many. None writes all.
+        feature_names, class_names : sequence, optional
+            Names to use instead of those that the tree knows.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from weald import DecisionTreeClassifier
+        >>> iris = load_iris(as_frame=True)
+        >>> model = DecisionTreeClassifier().fit(iris.data, iris.target_names[iris.target])
+        >>> print(model.export_text(max_depth=2))
+        petal length (cm) ≤ 2.45
+        ├─ yes: setosa (50 of 50 rows)
+        └─ no: petal width (cm) ≤ 1.75
+           ├─ yes: versicolor (49 of 54 rows) … 8 nodes below
+           └─ no: virginica (45 of 46 rows) … 4 nodes below
+        """
+        check_is_fitted(self, "forest_")
+        check_argument("max_depth", max_depth, (Whole(0), NOTHING))
+        return write_text(self, Names.of(self, feature_names, class_names), max_depth)
+
+    def explain_row(
+        self, x: Any, *, feature_names: Sequence[str] | None = None, class_names: Sequence[Any] | None = None
+    ) -> RowExplanation:
+        """Say why the tree says what it says of a row: its path in words.
+
+        Parameters
+        ----------
+        x : one row
+            Its values in the order of the features, or by their names (a dict, a pandas Series), or a table of one row.
+        feature_names, class_names : sequence, optional
+            Names to use instead of those that the tree knows.
+
+        Returns
+        -------
+        weald.forest.describe.decision_path.RowExplanation
+            `steps`, `leaf`, `value` and `prediction`. Print it.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from weald import DecisionTreeClassifier
+        >>> iris = load_iris(as_frame=True)
+        >>> model = DecisionTreeClassifier(max_depth=2).fit(iris.data, iris.target_names[iris.target])
+        >>> print(model.explain_row(iris.data.iloc[60]))
+        at the root  →  setosa (50 of 150 rows)
+        petal length (cm) is 3.5, more than 2.45  →  versicolor (50 of 100 rows)
+        petal width (cm) is 1, at most 1.75  →  versicolor (49 of 54 rows)
+        """
+        check_is_fitted(self, "forest_")
+        rows = self._read_row(x)
+        leaf = open_engine(self.engine).leaves(self.forest_, rows, 1, None)[0, 0]
+        return explain_row(self, rows[0], int(leaf), Names.of(self, feature_names, class_names))
+
+    def _read_row(self, x: Any) -> Matrix:
+        """Read one row, with or without names, as a table of one row."""
+        if callable(getattr(x, "keys", None)) and np.ndim(x) < 2:
+            known = getattr(self, "feature_names_in_", None)
+            if known is None:
+                raise DataError("x has names, but the tree was fitted to a table without. Give values in their order.")
+            missing = [name for name in known if name not in x.keys()]  # noqa: SIM118  (of a Series, `in` means its index)
+            if missing:
+                raise DataError(f"x has no value of {missing[0]!r}. Give one for each feature, or NaN.")
+            x = [x[name] for name in known]
+        if np.ndim(x) < 2:
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "X does not have valid feature names")  # they are given by place
+                return self._read([list(x)])
+        rows = self._read(x)
+        if len(rows) != 1:
+            raise DataError(f"x has {len(rows)} rows, but one row is explained at a time. Give one, as in X[0].")
+        return rows
+
+    def explain_split(
+        self,
+        node: int,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        groups: Any = None,
+        stratify: Any = None,
+        feature_names: Sequence[str] | None = None,
+        class_names: Sequence[Any] | None = None,
+    ) -> "SplitExplanation":
+        """Say why a node is cut as it is: every cut that was considered, with its gain.
+
+        A tree does not keep its rows, so the training data is needed again. The definition in plain Python lists the
+        cuts; it takes seconds for a node of a million rows.
+
+        Parameters
+        ----------
+        node : int
+            Number of the node, as in `nodes`; 0 is the root.
+        X, y, sample_weight, groups, stratify
+            The table that the tree was grown from, or its forest. Rows may be in any order.
+        feature_names, class_names : sequence, optional
+            Names to use instead of those that the tree knows.
+
+        Returns
+        -------
+        weald.inspection.explain_split.SplitExplanation
+            `candidates()` lists the cuts, best first, `why` says why the best one won, or why the node is a leaf. Print
+            it.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from weald import DecisionTreeClassifier
+        >>> X, y = load_iris(return_X_y=True, as_frame=True)
+        >>> model = DecisionTreeClassifier(max_depth=2).fit(X, y)
+        >>> print(model.explain_split(2, X, y).why)
+        petal width (cm) ≤ 1.75 won: no other cut gains as much. The next, petal width (cm) ≤ 1.65, gains 0.387821.
+        """
+        check_is_fitted(self, "forest_")
+        from weald.inspection.explain_split import explain_split, read_again  # a layer above
+
+        training = read_again(self, X, y, sample_weight, groups, stratify)
+        return explain_split(training, node, Names.of(self, feature_names, class_names))
+
+    def total_impurity(self) -> float:
+        """Average the impurity of the leaves by their share of the weight.
+
+        It is the impurity of the root less the decreases of all splits. By "misclassification" and "squared_error" it
+        is the training error.
+
+        Examples
+        --------
+        >>> from weald import DecisionTreeRegressor
+        >>> model = DecisionTreeRegressor(max_depth=1).fit([[1.0], [2.0], [3.0], [4.0]], [1.0, 2.0, 5.0, 6.0])
+        >>> model.total_impurity()
+        0.25
+        """
+        check_is_fitted(self, "forest_")
+        return nodes.total_impurity(self)
+
+    def training_error(self) -> float:
+        """Compute the error on the rows that the tree was grown from, by weight: it needs no data.
+
+        Returns
+        -------
+        float
+            Share of wrong classes, or mean squared error. A tree of a bootstrap forest judges its bag; class weights
+            count. Regression trees with monotonic features do not know it.
+
+        Examples
+        --------
+        >>> from weald import DecisionTreeClassifier
+        >>> model = DecisionTreeClassifier(max_depth=1).fit([[1.0], [2.0], [3.0]], ["a", "b", "c"])
+        >>> round(model.training_error(), 3)
+        0.333
+        """
+        check_is_fitted(self, "forest_")
+        return nodes.training_error(self)
+
+    # ------------------------------------------------------------------------------------------------------ prune
+
+    def pruning_path(self, *, frame: str = "pandas") -> Any:
+        """List every tree that pruning can leave: T_alpha, the smallest subtree of least impurity + alpha * leaves.
+
+        Parameters
+        ----------
+        frame : {"pandas", "polars", "dict"}, default="pandas"
+            The kind of data frame; it must be installed. "dict" needs nothing: arrays by name.
+
+        Returns
+        -------
+        data frame
+            A row for each tree, from the largest (alpha 0) to the root alone: `alpha`, from which on it is T_alpha,
+            `leaves`, `impurity` (as `total_impurity`) and `error` (as `training_error`).
+
+        Notes
+        -----
+        alpha is a price in units of the impurity of the whole tree, as in scikit-learn. Where the cost of a leaf is
+        written as rows times impurity, alpha is n times as large, n being the number of rows.
+
+        Examples
+        --------
+        >>> from weald import DecisionTreeClassifier
+        >>> model = DecisionTreeClassifier().fit([[1.0], [2.0], [3.0], [4.0], [5.0]], ["a", "a", "b", "a", "b"])
+        >>> path = model.pruning_path(frame="dict")
+        >>> path["leaves"].tolist(), path["error"].tolist(), path["alpha"].round(3).tolist()
+        ([4, 2, 1], [0.0, 0.2, 0.4], [0.0, 0.133, 0.213])
+        """
+        check_is_fitted(self, "forest_")
+        costs = {"impurity": self.tree_.impurity, "error": nodes.errors(self)}
+        return as_frame(pruning.list_subtrees(self.forest_, costs), frame)
+
+    def prune(
+        self,
+        alpha: float | str,
+        X: Any = None,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        cv: Any = 5,
+        one_standard_error: bool = True,
+    ) -> Self:
+        """Make the smallest subtree of least impurity + alpha * leaves.
+
+        Parameters
+        ----------
+        alpha : float, "holdout" or "cv"
+            The price of a leaf, in the units of `ccp_alpha`; 0 takes away only what gains nothing. Or how to choose it:
+            see `choose_alpha`.
+        X, y, sample_weight : optional
+            For "holdout", rows that the tree has not seen. For "cv", the rows that it was grown from.
+        cv, one_standard_error
+            See `choose_alpha`.
+
+        Returns
+        -------
+        fitted tree
+            A new one; this tree stays as it is. Its `ccp_alpha` is alpha, so a fit to the same data grows it again.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from weald import DecisionTreeClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = DecisionTreeClassifier(random_state=0).fit(X, y)
+        >>> pruned = model.prune(alpha=0.02)
+        >>> model.get_n_leaves(), pruned.get_n_leaves()
+        (9, 4)
+        >>> DecisionTreeClassifier(ccp_alpha=0.02).fit(X, y).forest_.fingerprint() == pruned.forest_.fingerprint()
+        True
+        >>> model.prune("cv", X, y).get_n_leaves()
+        3
+        """
+        check_is_fitted(self, "forest_")
+        check_argument("alpha", alpha, (Number(0), Name(METHODS)))
+        if isinstance(alpha, str):
+            alpha = self.choose_alpha(
+                X, y, sample_weight, method=alpha, cv=cv, one_standard_error=one_standard_error
+            ).alpha
+        twin = copy.copy(self)
+        twin.forest_ = pruning.prune_forest(self.forest_, float(alpha))
+        twin.tree_ = type(self.tree_)(twin.forest_, self.growth_.criterion)
+        twin.ccp_alpha = max(alpha, self.ccp_alpha)
+        return twin
+
+    def choose_alpha(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        method: str = "cv",
+        cv: Any = 5,
+        one_standard_error: bool = True,
+    ) -> AlphaChoice:
+        """Judge every T_alpha on rows that are new to it, and choose one.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+        y : array of shape (n_rows,)
+        sample_weight : array of shape (n_rows,), optional
+        method : {"cv", "holdout"}, default="cv"
+            "holdout" judges this tree on rows that it has not seen. "cv" takes the rows that it was grown from, grows a
+            tree of the same parameters without each fold, and judges it on the fold.
+        cv : int, splitter of scikit-learn or iterable, default=5
+            The folds. A number of folds is drawn by the seed of the tree, classes in like shares.
+        one_standard_error : bool, default=True
+            Choose the smallest tree whose error is within one standard error of the least. False: the one of the least.
+
+        Returns
+        -------
+        weald.estimators.choose_alpha.AlphaChoice
+            `alpha`, and the errors of all trees of `pruning_path` with their standard errors.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from weald import DecisionTreeClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = DecisionTreeClassifier(random_state=0).fit(X[::2], y[::2])
+        >>> choice = model.choose_alpha(X[1::2], y[1::2], method="holdout")
+        >>> choice.leaves.tolist(), choice.errors.round(3).tolist()
+        ([6, 4, 3, 2, 1], [0.053, 0.04, 0.053, 0.333, 0.667])
+        >>> print(choice)
+        chosen: 3 leaves, error 0.05333 ± 0.026 (alpha 0.0256)
+        least:  4 leaves, error 0.04 ± 0.023 (alpha 0.0128)
+        """
+        check_is_fitted(self, "forest_")
+        check_argument("method", method, (Name(METHODS),))
+        if X is None or y is None:
+            rows = "rows that the tree has not seen" if method == "holdout" else "the rows that it was grown from"
+            raise DataError(f'"{method}" needs X and y. Give {rows}.')
+        judged = (
+            judge_by_folds(self, X, y, sample_weight, cv)
+            if method == "cv"
+            else judge_on_holdout(self, X, y, sample_weight)
+        )
+        return choose(self, judged, one_standard_error=one_standard_error)
+
+    def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
+        """Grow a tree and list what pruning can leave of it, as scikit-learn does.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+        y : array of shape (n_rows,)
+        sample_weight : array of shape (n_rows,), optional
+
+        Returns
+        -------
+        Bunch
+            `ccp_alphas`, ascending, and `impurities` of the trees that they leave. Splits that go at the same alpha are
+            one step. `pruning_path` says more, of a tree that is fitted.
+
+        Examples
+        --------
+        >>> from weald import DecisionTreeClassifier
+        >>> path = DecisionTreeClassifier().cost_complexity_pruning_path([[1.0], [2.0], [4.0]], ["a", "a", "b"])
+        >>> path.ccp_alphas.round(3), path.impurities.round(3)
+        (array([0.   , 0.444]), array([0.   , 0.444]))
+        """
+        grown = clone(self).set_params(ccp_alpha=0.0).fit(X, y, sample_weight)
+        path = grown.pruning_path(frame="dict")
+        return Bunch(ccp_alphas=path["alpha"], impurities=path["impurity"])

@@ -1,0 +1,1 @@
+"""The grown forest as immutable arrays, and everything that only reads them."""

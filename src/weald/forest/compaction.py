@@ -1,0 +1,217 @@
+"""Smaller forests: without splits that decide nothing, or with fewer trees.
+
+compact_forest   takes away splits that change no prediction
+choose_trees     how many of the first trees to keep
+Thinning         what was kept, and what it costs out of bag
+"""
+
+import dataclasses
+import itertools
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from weald.data.arguments import Number, Whole, check_argument
+from weald.data.types import FloatArray, IntArray
+from weald.errors import DataError, ParameterError
+from weald.forest.forest import CATEGORICAL, Forest
+from weald.forest.pruning import collapse, keep_sets, merge_leaves
+
+# ------------------------------------------------------------------------------------------------ splits for nothing
+
+
+def compact_forest(forest: Forest) -> Forest:
+    """Take away every split whose two sides say the same of every row.
+
+    A branch whose leaves all say the same becomes a leaf, and of two equal branches side by side one is left.
+    """
+    numbers = _number_branches(forest)
+    n_answers = max(numbers[node] for node in np.flatnonzero(forest.feature < 0).tolist()) + 1
+    decides = np.array(numbers) >= n_answers
+    smaller = collapse(forest, decides & (forest.feature >= 0))
+    return _merge_twins(smaller, [numbers[node] for node in np.flatnonzero(_is_left(forest, decides)).tolist()])
+
+
+def _is_left(forest: Forest, decides: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Find the nodes that are left when branches that say one thing are leaves."""
+    is_left = np.zeros(forest.n_nodes, dtype=np.bool_)
+    splits = np.flatnonzero(decides & (forest.feature >= 0))
+    is_left[forest.tree_start[:-1]] = is_left[splits + 1] = is_left[_right_of(forest)[splits]] = True
+    return is_left
+
+
+def _right_of(forest: Forest) -> IntArray:
+    """Right child of each node among the nodes of all trees; a leaf has its root."""
+    roots = np.repeat(forest.tree_start[:-1], np.diff(forest.tree_start))
+    right: IntArray = roots + forest.right
+    return right
+
+
+def _number_branches(forest: Forest) -> list[int]:
+    """Number the branch below each node: the same number, the same answers to every row. Leaves have the lowest."""
+    numbers = np.full(forest.n_nodes, -1)
+    numbers[forest.feature < 0] = answers = _number_answers(forest)
+    n_answers = max(answers) + 1
+    found = numbers.tolist()
+    known: dict[Any, int] = {}
+    features, flags, rights = forest.feature.tolist(), forest.flags.tolist(), _right_of(forest).tolist()
+    thresholds = forest.threshold.tolist()
+    for node in np.flatnonzero(forest.feature >= 0)[::-1].tolist():  # children come before their parents
+        left, right = found[node + 1], found[rights[node]]
+        if left == right:
+            found[node] = left
+            continue
+        by_set = flags[node] & CATEGORICAL
+        cut = tuple(forest.category_set(node).tolist()) if by_set else thresholds[node]
+        key = (features[node], cut, flags[node], left, right)
+        found[node] = known.setdefault(key, n_answers + len(known))
+    return found
+
+
+def _merge_twins(forest: Forest, numbers: list[int]) -> Forest:
+    """Take away splits both of whose sides are the same branch; what is left of it counts the rows of both."""
+    rights, is_split = _right_of(forest).tolist(), (forest.feature >= 0).tolist()
+    is_idle = [is_split[node] and numbers[node + 1] == numbers[rights[node]] for node in range(forest.n_nodes)]
+    if not any(is_idle):
+        return forest
+    owner = list(range(forest.n_nodes))  # of each node: the one that takes its place
+
+    def pass_over(node: int) -> int:
+        while is_idle[node]:
+            node += 1
+        return node
+
+    for idle in reversed([node for node, so in enumerate(is_idle) if so]):
+        pairs = [(idle + 1, rights[idle])]
+        while pairs:
+            one, other = (pass_over(node) for node in pairs.pop())
+            owner[other] = one
+            if is_split[one]:
+                pairs += [(one + 1, other + 1), (rights[one], rights[other])]
+    for node in range(forest.n_nodes):  # an owner stands before what it owns
+        owner[node] = owner[owner[node]]
+    return _owned(forest, np.array(owner), np.array(is_idle))
+
+
+def _owned(forest: Forest, owner: IntArray, is_idle: npt.NDArray[np.bool_]) -> Forest:
+    """Make the forest of the nodes that own themselves, without the idle ones."""
+    alive = (owner == np.arange(len(owner))) & ~is_idle
+    number = (np.cumsum(alive) - 1)[owner]
+    first = np.cumsum(np.append(0, alive))[forest.tree_start]
+    counted = ~is_idle
+
+    def total(of_nodes: npt.NDArray[Any]) -> FloatArray:
+        sums: Any = np.bincount(number[counted], weights=of_nodes[counted], minlength=int(alive.sum()))
+        return sums  # type: ignore[no-any-return]
+
+    weight = total(forest.weight)
+    fields: dict[str, Any] = {name: getattr(forest, name)[alive] for name in ("feature", "threshold", "flags")}
+    fields |= {"tree_start": first, "weight": weight, "decrease": total(forest.decrease)}
+    fields["size"] = total(forest.size).astype(np.uint32)
+    splits = np.flatnonzero(alive & (forest.feature >= 0))
+    right = _right_of(forest)[splits]
+    while is_idle[right].any():
+        right = np.where(is_idle[right], right + 1, right)
+    fields["right"] = np.zeros(len(weight), dtype=np.int32)
+    tree = np.repeat(np.arange(forest.n_trees), np.diff(forest.tree_start))[splits]
+    fields["right"][number[splits]] = number[right] - first[tree]
+    fields |= keep_sets(forest, splits)
+    is_categorical = fields["flags"] & CATEGORICAL != 0
+    fields["threshold"][is_categorical] = np.arange(is_categorical.sum())
+    if forest.n_classes:
+        fields |= merge_leaves(forest, number, fields["feature"])
+    if len(forest.value):
+        fields["value"] = forest.value[alive]
+    if len(forest.impurity):
+        several = np.bincount(number[counted], minlength=len(weight)) > 1
+        inner = several & (fields["feature"] >= 0)  # leaves say what they said
+        fields["value"][inner] = (total(forest.weight * forest.value) / weight)[inner]
+        off = forest.value - fields["value"][number]
+        spread = total(forest.weight * (forest.impurity + off * off)) / weight
+        fields["impurity"] = np.where(several, spread, forest.impurity[alive])
+    return dataclasses.replace(forest, **fields)
+
+
+def _number_answers(forest: Forest) -> list[int]:
+    """Number what each leaf says: the same number, the same answer to the last bit."""
+    known: dict[Any, int] = {}
+    if len(forest.value):
+        keys: list[Any] = [value.hex() for value in forest.value[forest.feature < 0].tolist()]
+    else:
+        classes, weights = forest.leaf_class.tolist(), [int(weight) for weight in forest.leaf_weight.tolist()]
+        starts = forest.leaf_start.tolist()
+        keys = [_shares(classes[a:b], weights[a:b]) if b - a > 1 else classes[a] for a, b in itertools.pairwise(starts)]
+    return [known.setdefault(key, len(known)) for key in keys]
+
+
+def _shares(classes: list[int], weights: list[int]) -> tuple[tuple[int, int], ...]:
+    """Write shares in lowest terms: where those are equal, so are the shares of both leaves together."""
+    divisor = math.gcd(*weights)
+    return tuple((k, weight // divisor) for k, weight in zip(classes, weights, strict=True))
+
+
+# ------------------------------------------------------------------------------------------------------- fewer trees
+
+
+@dataclass(frozen=True)
+class Thinning:
+    """What a forest lost with its trees. Errors are out of bag; None where they are not known."""
+
+    n_trees_before: int
+    n_trees: int
+    bytes_before: int
+    bytes: int
+    error_before: float | None
+    error: float | None
+
+    def __str__(self) -> str:
+        kept = f"{self.n_trees} of {self.n_trees_before} trees, {self.bytes:,} of {self.bytes_before:,} bytes"
+        if self.error is None or self.error_before is None:
+            return f"{kept}; the out-of-bag error is not known"
+        return f"{kept}; out-of-bag error {self.error:.4g} instead of {self.error_before:.4g}"
+
+
+def tree_bytes(forest: Forest) -> IntArray:
+    """Bytes that the arrays of each tree take."""
+    return np.array([forest.take([t]).n_bytes for t in range(forest.n_trees)], dtype=np.int64)
+
+
+def choose_trees(forest: Forest, errors: FloatArray | None, n_trees: Any, max_bytes: Any, tolerance: Any) -> Thinning:
+    """Say how many of the first trees to keep, and what it costs."""
+    given = [
+        name
+        for name, value in (("n_trees", n_trees), ("max_bytes", max_bytes), ("tolerance", tolerance))
+        if value is not None
+    ]
+    if len(given) != 1:
+        raise ParameterError(
+            f"thin() was given {' and '.join(given) or 'nothing'}. Give one of n_trees, max_bytes, tolerance."
+        )
+    sizes = np.cumsum(tree_bytes(forest))
+    if n_trees is not None:
+        check_argument("n_trees", n_trees, (Whole(1, forest.n_trees),))
+        n_kept = int(n_trees)
+    elif max_bytes is not None:
+        check_argument("max_bytes", max_bytes, (Whole(1),))
+        n_kept = int(np.searchsorted(sizes, max_bytes, side="right"))
+        if n_kept == 0:
+            raise ParameterError(f"max_bytes={max_bytes} has no room for a tree: the first has {sizes[0]} bytes.")
+    else:
+        check_argument("tolerance", tolerance, (Number(0.0),))
+        n_kept = _fewest_within(errors, tolerance)
+    cost = (None, None) if errors is None else (float(errors[-1]), float(errors[n_kept - 1]))
+    return Thinning(forest.n_trees, n_kept, int(sizes[-1]), int(sizes[n_kept - 1]), *cost)
+
+
+def _fewest_within(errors: FloatArray | None, tolerance: float) -> int:
+    """Count the trees after which the error is never again more than that share above what it is in the end."""
+    if errors is None:
+        raise DataError(
+            "thin(tolerance=...) looks at the out-of-bag error, which is not known. Fit with oob_score=True, or give "
+            "n_trees or max_bytes."
+        )
+    above = np.flatnonzero(~(errors <= errors[-1] * (1 + tolerance)))
+    return int(above[-1]) + 2 if len(above) else 1

@@ -1,0 +1,1 @@
+"""Trees as tables, text, regions and rules."""

@@ -1,0 +1,202 @@
+"""Splits in words: the one place where a cut of a node becomes a sentence.
+
+    say_number    a number, short enough to be read
+    say_labels    a set of categories, short enough to be read
+    Names         the user's names of features and classes
+    Question      what a node asks of a row; its words for both sides
+    say_answers   what nodes say of their rows
+
+Texts, rules, explanations and pictures all ask here, so they all say the same.
+
+Missing values go to the heavier side unless the words say otherwise: that is the rule where a node saw none.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from weald.data.types import IntArray
+from weald.errors import DataError
+from weald.forest.forest import CATEGORICAL, MISSING_LEFT, OTHERS_LEFT, Forest
+
+SIDES = ("left", "right")
+MOST_LABELS = 8  # of a set of categories, that are said one by one
+
+
+def say_number(number: float) -> str:
+    """Write a number with four digits or more, and never without its whole part.
+
+    Examples
+    --------
+    >>> from weald.forest.describe.conditions import say_number
+    >>> [say_number(x) for x in (0.8, 2.449999, 2015.5, 1234567.0, 0.000012345)]
+    ['0.8', '2.45', '2015.5', '1234567', '1.234e-05']
+    """
+    if number == 0 or not math.isfinite(number):
+        return "0" if number == 0 else str(number)
+    power = math.floor(math.log10(abs(number)))
+    if not -5 < power < 9:
+        return f"{number:.3e}"
+    text = f"{number:.{max(1, 3 - power)}f}"
+    return text.rstrip("0").rstrip(".")
+
+
+def say_labels(labels: Sequence[Any]) -> str:
+    """Write the labels of a set; of a long one only the first.
+
+    Examples
+    --------
+    >>> from weald.forest.describe.conditions import say_labels
+    >>> say_labels(["red", "blue"])
+    '{red, blue}'
+    >>> say_labels(range(100))
+    '{0, 1, 2, 3, 4, 5, 6, … 100 in all}'
+    """
+    if len(labels) <= MOST_LABELS:
+        return "{" + ", ".join(map(str, labels)) + "}"
+    return "{" + ", ".join(map(str, labels[: MOST_LABELS - 1])) + f", … {len(labels)} in all}}"
+
+
+@dataclass(frozen=True)
+class Names:
+    """The user's names of things."""
+
+    features: list[str]
+    classes: npt.NDArray[Any] | None  # labels by class number; None: regression
+    categories: Sequence[npt.NDArray[Any] | None] = field(default_factory=list)  # labels by feature; None: numbers
+
+    @classmethod
+    def of(cls, model: Any, features: Sequence[str] | None = None, classes: Sequence[Any] | None = None) -> Self:
+        """Take the names that are given, else those that a fitted model knows, else x0, x1 ..."""
+        n_features = model.n_features_in_
+        known = getattr(model, "feature_names_in_", None) if features is None else features
+        names = [f"x{f}" for f in range(n_features)] if known is None else [str(name) for name in known]
+        if len(names) != n_features:
+            raise DataError(f"feature_names has {len(names)} names for {n_features} features. Give one for each.")
+        n_classes = len(getattr(model, "classes_", ()))
+        labels = getattr(model, "classes_", None) if classes is None else np.asarray(classes)
+        if labels is not None and len(labels) != n_classes:
+            raise DataError(f"class_names has {len(labels)} names for {n_classes} classes. Give one for each.")
+        return cls(names, labels, model.categories_)
+
+
+class Question(NamedTuple):
+    """What a node asks of a row. Rows for which `left` is true go left."""
+
+    feature: int
+    name: str
+    threshold: float  # +inf: is there a value at all?
+    missing_left: bool
+    missing_said: bool  # missing values do not go to the heavier side: it must be said
+    labels: npt.NDArray[Any] | None = None  # of a feature of categories, by their numbers
+    listed: tuple[int, ...] | None = None  # the set of a split of categories; None: a cut of numbers
+    others_left: bool = False  # the set goes right, all others left
+
+    @property
+    def asks_for_missing(self) -> bool:
+        """Whether present values go left and missing ones right."""
+        return self.threshold == math.inf or self.listed == ()
+
+    @property
+    def named(self) -> list[Any] | None:
+        """Labels of the categories that the words name; None where no categories are divided."""
+        return None if self.listed is None or self.labels is None else self.labels[list(self.listed)].tolist()
+
+    @property
+    def words(self) -> str:
+        """What a row is asked; where missing values go is not said."""
+        return f"{self.name} is present" if self.asks_for_missing else f"{self.name} {self._condition(left=True)}"
+
+    def _condition(self, *, left: bool) -> str:
+        """Say what must hold of a value that is there."""
+        if self.listed is not None and self.labels is not None:
+            labels, inside = self.labels[list(self.listed)].tolist(), left != self.others_left
+            if len(labels) == 1:
+                return f"{'=' if inside else '≠'} {labels[0]}"
+            return f"{'in' if inside else 'not in'} {say_labels(labels)}"
+        return f"{'≤' if left else '>'} {self._say_bound()}"
+
+    def _say_bound(self) -> str:
+        """Say the last value that goes left; ordered categories are numbers from 0."""
+        if self.labels is None:
+            return say_number(self.threshold)
+        return str(self.labels[math.floor(self.threshold)])
+
+    def takes(self, category: int, *, left: bool) -> bool:
+        """Say whether a category goes to this side."""
+        return ((category in (self.listed or ())) != self.others_left) == left
+
+    @property
+    def left(self) -> str:
+        """The condition under which a row goes left, in words."""
+        return self._with_missing(self.words, here=self.missing_left)
+
+    @property
+    def right(self) -> str:
+        """The condition under which a row goes right, in words."""
+        if self.asks_for_missing:
+            return f"{self.name} is missing"
+        return self._with_missing(f"{self.name} {self._condition(left=False)}", here=not self.missing_left)
+
+    def _with_missing(self, words: str, *, here: bool) -> str:
+        return f"{words} or missing" if here and self.missing_said and not self.asks_for_missing else words
+
+    def say_value(self, value: Any, *, left: bool) -> str:
+        """Say how a row answers, and so goes left or right."""
+        if value != value:
+            return f"{self.name} is missing"
+        said = say_number(value) if self.labels is None else str(self.labels[int(value)])
+        if self.asks_for_missing:
+            return f"{self.name} is {said}, which is not missing"
+        if self.listed is not None:
+            return f"{self.name} is {said}, {self._condition(left=left)}"
+        bound = f"at most {self._say_bound()}" if left else f"more than {self._say_bound()}"
+        return f"{self.name} is {said}, {bound}"
+
+
+def questions(forest: Forest, names: Names, nodes: Sequence[int] | IntArray | None = None) -> list[Question | None]:
+    """Put the splits of a tree's nodes into words, of all or of some; None in leaves."""
+    at = np.arange(forest.n_nodes) if nodes is None else np.asarray(nodes, dtype=np.int64)
+    feature = forest.feature[at]
+    left, right = np.minimum(at + 1, forest.n_nodes - 1), forest.right[at]
+    missing_left = (forest.flags[at] & MISSING_LEFT) > 0
+    said = missing_left != (forest.weight[left] >= forest.weight[right])
+    columns = (feature.tolist(), forest.threshold[at].tolist(), missing_left.tolist(), said.tolist())
+    asked = [Question(f, names.features[f], t, m, s) if f >= 0 else None for f, t, m, s in zip(*columns, strict=True)]
+    if any(labels is not None for labels in names.categories):
+        asked = [q if q is None else _with_labels(forest, names, node, q) for node, q in zip(at, asked, strict=True)]
+    return asked
+
+
+def _with_labels(forest: Forest, names: Names, node: int, question: Question) -> Question:
+    """Let a question about categories know their labels, and its set."""
+    labels = names.categories[question.feature]
+    if not forest.flags[node] & CATEGORICAL:
+        return question._replace(labels=labels)
+    listed = tuple(forest.category_set(node).tolist())
+    others_left = bool(forest.flags[node] & OTHERS_LEFT)
+    return question._replace(threshold=math.nan, labels=labels, listed=listed, others_left=others_left)
+
+
+def say_answers(model: Any, names: Names, nodes: Sequence[int] | IntArray) -> list[str]:
+    """Put into words what nodes of a tree say, or would say as leaves, and of how many rows."""
+    forest: Forest = model.forest_
+    at = np.asarray(nodes, dtype=np.int64)
+    sizes = forest.size[at].tolist()
+    if names.classes is None:
+        means, spreads = forest.value[at].tolist(), np.sqrt(forest.impurity[at]).tolist()
+        return [_say_mean(*node) for node in zip(means, spreads, sizes, strict=True)]
+    shares = model.tree_.value[at, 0, :]
+    labels = names.classes[shares.argmax(axis=1)].tolist()
+    largest = shares.max(axis=1).tolist()
+    if np.array_equal(forest.weight, forest.size):  # else there are weights, and shares are not of rows
+        return [f"{k} ({round(p * n)} of {n} rows)" for k, p, n in zip(labels, largest, sizes, strict=True)]
+    return [f"{k} ({p:.0%} of {n} rows)" for k, p, n in zip(labels, largest, sizes, strict=True)]
+
+
+def _say_mean(mean: float, spread: float, size: int) -> str:
+    return f"{say_number(mean)} ± {say_number(spread)} ({size} rows)" if spread else f"{say_number(mean)} ({size} rows)"

@@ -1,0 +1,70 @@
+"""The path of one row through a tree, in words."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from weald.forest.describe.conditions import Names, Question, questions, say_answers
+from weald.forest.describe.nodes import parents
+from weald.forest.forest import Forest
+
+
+@dataclass(frozen=True)
+class Step:
+    """A question on the path of a row, and where its answer led."""
+
+    node: int
+    feature: str
+    value: Any  # of the row
+    words: str  # the row's answer
+    side: str  # "left" or "right"
+    to: int  # the node that it led to
+    said: str  # what that node says, in words
+
+
+@dataclass(frozen=True)
+class RowExplanation:
+    """Why a tree says what it says of a row. Printed, it is the path in words."""
+
+    start: str  # what the root says
+    steps: tuple[Step, ...]
+    leaf: int
+    value: Any  # shares of the classes, or the mean
+    prediction: Any  # the label, or the mean
+
+    def __str__(self) -> str:
+        lines = [f"{step.words}  →  {step.said}" for step in self.steps]
+        return "\n".join([f"at the root  →  {self.start}", *lines])
+
+
+def explain_row(model: Any, row: npt.NDArray[Any], leaf: int, names: Names) -> RowExplanation:
+    """Follow a row from the root to its leaf."""
+    forest: Forest = model.forest_
+    path = _path_to(forest, leaf)
+    said = say_answers(model, names, path)
+    steps = []
+    for i, question in enumerate(questions(forest, names, path)):
+        if question is not None:
+            steps.append(_step(question, row, path[i], path[i + 1], said[i + 1]))
+    value = model.tree_.value[leaf, 0]
+    if names.classes is None:
+        return RowExplanation(said[0], tuple(steps), leaf, float(value[0]), float(value[0]))
+    return RowExplanation(said[0], tuple(steps), leaf, value, names.classes[np.argmax(value)])
+
+
+def _path_to(forest: Forest, leaf: int) -> list[int]:
+    """List the nodes from the root to a leaf."""
+    above = parents(forest)
+    path = [leaf]
+    while above[path[-1]] >= 0:
+        path.append(int(above[path[-1]]))
+    return path[::-1]
+
+
+def _step(question: Question, row: npt.NDArray[Any], node: int, to: int, said: str) -> Step:
+    value = row[question.feature]
+    left = to == node + 1
+    words = question.say_value(value, left=left)
+    return Step(node, question.name, value, words, "left" if left else "right", to, said)

@@ -1,0 +1,105 @@
+"""What is inside a tree: its nodes as a table, its errors, and the methods by which a tree is asked for them.
+
+list_nodes        all nodes, one row each, as columns
+total_impurity    the impurity that is left in the leaves
+training_error    the error on the tree's own rows
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from weald.data.types import FloatArray, IntArray
+from weald.errors import ParameterError
+from weald.forest.describe.conditions import SIDES, Names, questions
+from weald.forest.forest import CATEGORICAL, MISSING_LEFT, Forest
+from weald.forest.pruning import scale_decreases
+
+NONE = -1  # no parent, no child
+
+
+def list_nodes(model: Any, names: Names) -> dict[str, Any]:
+    """List the nodes of a fitted tree in pre-order: columns by name, arrays or lists of one entry for each node."""
+    forest: Forest = model.forest_
+    cut = forest.feature >= 0
+    asked = questions(forest, names)
+    decrease, share = scale_decreases(forest, forest.decrease), forest.weight / forest.weight[0]
+    value, prediction = _say(model, names)
+    return {
+        "node": np.arange(forest.n_nodes),
+        "depth": forest.depth().astype(np.int64),
+        "parent": parents(forest),
+        "left": np.where(cut, forest.left(), NONE).astype(np.int64),
+        "right": np.where(cut, forest.right, NONE).astype(np.int64),
+        "split": [None if q is None else q.left for q in asked],
+        "feature": [None if q is None else q.name for q in asked],
+        "threshold": np.where(cut & (forest.flags & CATEGORICAL == 0), forest.threshold, np.nan),
+        "categories": [None if q is None else q.named for q in asked],
+        "missing": [SIDES[0 if m else 1] if c else None for c, m in zip(cut, forest.flags & MISSING_LEFT, strict=True)],
+        "samples": forest.size.astype(np.int64),
+        "share": share,
+        "impurity": model.tree_.impurity,
+        "gain": decrease / share,
+        "decrease": decrease,
+        "value": value,
+        "prediction": prediction,
+        "error": errors(model),
+    }
+
+
+def _say(model: Any, names: Names) -> tuple[FloatArray, npt.NDArray[Any]]:
+    """What each node says, or would say if it were a leaf: shares and class, or the mean."""
+    if names.classes is None:
+        return model.forest_.value, model.forest_.value
+    shares: FloatArray = model.tree_.value[:, 0, :]
+    prediction: npt.NDArray[Any] = names.classes[shares.argmax(axis=1)]
+    return shares, prediction
+
+
+def parents(forest: Forest) -> IntArray:
+    """Number of each node's parent inside its tree; -1 for the root. The forest has one tree."""
+    found = np.full(forest.n_nodes, NONE, dtype=np.int64)
+    split = np.flatnonzero(forest.feature >= 0)
+    found[split + 1] = split
+    found[forest.right[split]] = split
+    return found
+
+
+def errors(model: Any) -> FloatArray:
+    """The error of each node if it were a leaf: share of other classes than it says, or mean squared error.
+
+    NaN in a regression tree with monotonic features: its nodes may say something else than their means, which are not
+    kept.
+    """
+    forest: Forest = model.forest_
+    if forest.n_classes:
+        return _wrong(model) / forest.weight
+    return np.full(forest.n_nodes, np.nan) if any(model.growth_.monotonic) else forest.impurity
+
+
+def _wrong(model: Any) -> FloatArray:
+    """Weight of the rows of each node that are not of the class that it says."""
+    said = model.tree_.value[:, 0, :].argmax(axis=1)
+    wrong: FloatArray = model.forest_.weight - model.tree_.class_weights[np.arange(len(said)), said]
+    return wrong
+
+
+def total_impurity(model: Any) -> float:
+    """Average the impurity of the leaves by their share of the weight."""
+    forest: Forest = model.forest_
+    leaf = forest.feature < 0
+    return float((forest.weight[leaf] / forest.weight[0]) @ model.tree_.impurity[leaf])
+
+
+def training_error(model: Any) -> float:
+    """Share of wrong classes by weight, or mean squared error, of the rows that the tree was grown from."""
+    forest: Forest = model.forest_
+    if not forest.n_classes:
+        if any(model.growth_.monotonic):
+            raise ParameterError(
+                "A regression tree with monotonic_cst does not know its training error: its leaves may say something "
+                "else than their means, which are not kept. Give the rows: mean_squared_error(y, tree.predict(X))."
+            )
+        return total_impurity(model)
+    return float(_wrong(model)[forest.feature < 0].sum() / forest.weight[0])

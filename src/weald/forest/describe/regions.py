@@ -1,0 +1,188 @@
+"""Leaves as regions: the boxes into which a tree divides the space of features.
+
+Interval        what a path says of one feature
+Region          a leaf: its intervals, and what it says
+list_regions    the regions of all leaves
+list_rules      the same as sentences
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from weald.data.types import FloatArray
+from weald.forest.describe.conditions import Names, Question, questions, say_answers, say_labels, say_number
+from weald.forest.describe.nodes import list_nodes
+from weald.forest.forest import Forest
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Values of one feature that lead to a leaf: low < x <= high; and missing ones, or not."""
+
+    name: str
+    low: float = -math.inf
+    high: float = math.inf
+    missing: bool = True  # do missing values get here?
+    missing_said: bool = False  # they took a side that is not the heavier one
+    labels: npt.NDArray[Any] | None = None  # of categories, by their numbers
+    inside: frozenset[int] | None = None  # the categories that lead here; None: all, or numbers
+
+    def narrow(self, question: Question, *, left: bool) -> "Interval":
+        """Take one side of a question."""
+        here = self.missing and question.missing_left == left
+        said = self.missing_said or question.missing_said
+        if question.listed is not None and question.labels is not None:
+            before = range(len(question.labels)) if self.inside is None else self.inside
+            inside = frozenset(k for k in before if question.takes(k, left=left))
+            return Interval(self.name, self.low, self.high, here, said, question.labels, inside)
+        low = self.low if left else max(self.low, question.threshold)
+        high = min(self.high, question.threshold) if left else self.high
+        return Interval(self.name, low, high, here, said, question.labels, self.inside)
+
+    @cached_property
+    def words(self) -> str:
+        """Say it: once, for all the leaves below."""
+        if self.low == math.inf:
+            return f"{self.name} is missing"
+        if self.inside is not None:
+            return self._say_set()
+        if self.low == -math.inf:
+            said = f"{self.name} is present" if self.high == math.inf else f"{self.name} ≤ {self._say(self.high)}"
+        elif self.high == math.inf:
+            said = f"{self.name} > {self._say(self.low)}"
+        else:
+            said = f"{self._say(self.low)} < {self.name} ≤ {self._say(self.high)}"
+        return f"{said} or missing" if self.missing and self.missing_said else said
+
+    def _say(self, bound: float) -> str:
+        """Say a bound; ordered categories are numbers from 0."""
+        if self.labels is None or not math.isfinite(bound):
+            return say_number(bound)
+        return str(self.labels[math.floor(bound)])
+
+    def _say_set(self) -> str:
+        """Say which categories lead here."""
+        assert self.labels is not None and self.inside is not None  # noqa: S101, PT018  (for the type checker)
+        if not self.inside:
+            return f"{self.name} is missing"
+        inside = self.labels[sorted(self.inside)].tolist()
+        said = f"{self.name} = {inside[0]}" if len(inside) == 1 else f"{self.name} in {say_labels(inside)}"
+        if len(inside) == len(self.labels):
+            said = f"{self.name} is present"
+        return f"{said} or missing" if self.missing and self.missing_said else said
+
+    def contains(self, values: FloatArray) -> npt.NDArray[np.bool_]:
+        """Say which values lead here; categories are given by their numbers."""
+        if self.inside is not None:
+            return np.where(np.isnan(values), self.missing, np.isin(values, list(self.inside)))
+        inside: npt.NDArray[np.bool_] = (values > self.low) & (values <= self.high)
+        if self.low == -math.inf:
+            inside |= values == -math.inf
+        return np.where(np.isnan(values), self.missing, inside)
+
+
+@dataclass(frozen=True)
+class Region:
+    """A leaf: the rows that get there, and what it says of them.
+
+    Printed, it is a rule: if this and that, then so.
+    """
+
+    leaf: int  # number of the node
+    intervals: dict[int, Interval]  # by number of the feature; those that are not cut on the path are left out
+    samples: int
+    share: float  # of the weight of all rows
+    impurity: float
+    value: Any  # shares of the classes, or the mean
+    prediction: Any  # the label, or the mean
+    answer: str  # what the leaf says, in words
+    n_features: int
+
+    @property
+    def low(self) -> FloatArray:
+        """Lower corner of the box, by feature: values above it are inside."""
+        return self._corner("low", -np.inf)
+
+    @property
+    def high(self) -> FloatArray:
+        """Upper corner of the box, by feature: values up to it are inside."""
+        return self._corner("high", np.inf)
+
+    def _corner(self, side: str, default: float) -> FloatArray:
+        corner = np.full(self.n_features, default)
+        for feature, interval in self.intervals.items():
+            corner[feature] = getattr(interval, side)
+        return corner
+
+    @property
+    def conditions(self) -> list[str]:
+        """What must hold of a row, in words; one condition for each feature that was cut."""
+        return [interval.words for interval in self.intervals.values()]
+
+    def contains(self, X: Any) -> npt.NDArray[np.bool_]:
+        """Say which rows of an array of numbers are inside."""
+        rows = np.asarray(X, dtype=np.float64)
+        inside = np.ones(len(rows), dtype=np.bool_)
+        for feature, interval in self.intervals.items():
+            inside &= interval.contains(rows[:, feature])
+        return inside
+
+    def __str__(self) -> str:
+        return say_rule(self.intervals, self.answer)
+
+
+def say_rule(intervals: dict[int, Interval], answer: str) -> str:
+    """Say what a leaf says, and when."""
+    if not intervals:
+        return f"always: {answer}"
+    return f"if {' and '.join([interval.words for interval in intervals.values()])}: {answer}"
+
+
+SAID = ("samples", "share", "impurity", "value", "prediction")
+
+
+def _plain(value: Any) -> Any:
+    """Turn NumPy's scalars into Python's."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def walk_leaves(forest: Forest, names: Names) -> Iterator[tuple[int, dict[int, Interval]]]:
+    """Go to all leaves, in pre-order, with what their paths say of each feature."""
+    asked, right = questions(forest, names), forest.right.tolist()
+    waiting: list[tuple[int, dict[int, Interval]]] = [(0, {})]
+    while waiting:
+        node, intervals = waiting.pop()
+        question = asked[node]
+        if question is None:
+            yield node, intervals
+            continue
+        before = intervals.get(question.feature) or Interval(question.name)
+        for child, left in ((right[node], False), (node + 1, True)):
+            waiting.append((child, {**intervals, question.feature: before.narrow(question, left=left)}))
+
+
+def list_regions(model: Any, names: Names) -> list[Region]:
+    """List the regions of all leaves, in pre-order."""
+    forest: Forest = model.forest_
+    nodes, found = list_nodes(model, names), []
+    for (leaf, intervals), answer in zip(walk_leaves(forest, names), _answers(model, names), strict=True):
+        said = {name: _plain(nodes[name][leaf]) for name in SAID}
+        found.append(Region(leaf, intervals, **said, answer=answer, n_features=forest.n_features))
+    return found
+
+
+def list_rules(model: Any, names: Names) -> list[str]:
+    """Say the regions of all leaves, in pre-order."""
+    leaves = zip(walk_leaves(model.forest_, names), _answers(model, names), strict=True)
+    return [say_rule(intervals, answer) for (_, intervals), answer in leaves]
+
+
+def _answers(model: Any, names: Names) -> list[str]:
+    """What the leaves say, in pre-order."""
+    return list(say_answers(model, names, np.flatnonzero(model.forest_.feature < 0)))

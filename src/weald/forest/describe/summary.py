@@ -1,0 +1,208 @@
+"""A tree in words and numbers, ready to be drawn: what each node asks, says and gets wrong.
+
+    sketch_tree    a fitted model -> Sketch, with all nodes or with the largest
+
+Only nodes that are shown are put into words, so a tree of any size can be looked at.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+from weald.data.types import FloatArray, IntArray
+from weald.errors import ParameterError
+from weald.forest.describe.conditions import Names, questions, say_number
+from weald.forest.forest import Forest
+
+OVERVIEW = 6  # how deep a tree is shown that is too large to be shown whole
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """Some nodes of a tree, parents before children. Arrays and lists have one entry for each node shown."""
+
+    node: IntArray  # number in the tree
+    left: IntArray  # place of the child in these arrays; -1 where there is none, or none shown
+    right: IntArray
+    depth: IntArray
+    feature: IntArray  # -1 in leaves
+    threshold: FloatArray
+    size: IntArray
+    question: list[str]  # what sends rows left; empty in leaves
+    otherwise: list[str]  # what sends them right
+    answer: list[str]  # the class or mean that the node would say
+    tally: list[str]  # errors of all, or how many
+    shares: FloatArray | None  # of the classes; None in regression
+    mean: FloatArray | None  # of the target, with its standard deviation; None in classification
+    deviation: FloatArray | None
+    error: FloatArray | None  # share of the rows that are not of the node's class
+    hidden: IntArray  # how many nodes below are not shown
+
+    labels: list[str]  # of the classes
+    n_nodes: int  # of the whole tree
+    n_leaves: int
+    max_depth: int
+
+    @property
+    def is_leaf(self) -> npt.NDArray[np.bool_]:
+        """Where the tree itself ends."""
+        return self.feature < 0
+
+    @property
+    def is_open(self) -> npt.NDArray[np.bool_]:
+        """Where children are shown."""
+        return self.left >= 0
+
+
+def sketch_tree(
+    model: Any,
+    *,
+    tree: int = 0,
+    feature_names: Sequence[str] | None = None,
+    class_names: Sequence[str] | None = None,
+    max_depth: int | str | None = None,
+    max_nodes: int | None = None,
+) -> Sketch:
+    """Put a tree into words.
+
+    Parameters
+    ----------
+    model : fitted tree or forest
+    tree : int, default=0
+        Which tree of a forest.
+    feature_names, class_names : sequence of str or None, default=None
+        None: the names that the model knows.
+    max_depth : int, "auto" or None, default=None
+        Nodes below this depth are left out. "auto": `OVERVIEW` if there are more than `max_nodes`, else no limit.
+    max_nodes : int or None, default=None
+        At most so many nodes, those with the most rows.
+
+    Examples
+    --------
+    >>> from weald import DecisionTreeClassifier
+    >>> from weald.forest.describe.summary import sketch_tree
+    >>> sketch = sketch_tree(DecisionTreeClassifier().fit([[1.0], [2.0], [4.0]], ["a", "a", "b"]))
+    >>> sketch.question, sketch.answer, sketch.tally
+    (['x0 ≤ 3', '', ''], ['a', 'a', 'b'], ['1/3', '0/2', '0/1'])
+    """
+    forest = one_tree(model, tree)
+    names = Names.of(model, feature_names, class_names)
+    labels = [] if names.classes is None else [str(label) for label in names.classes]
+    depth = forest.depth()
+    if max_depth == "auto":
+        max_depth = OVERVIEW if max_nodes is not None and forest.n_nodes > max_nodes else None
+    shown, hidden = _choose_nodes(forest, depth, _whole("max_depth", max_depth), _whole("max_nodes", max_nodes))
+    place = np.full(forest.n_nodes, -1)
+    place[shown] = np.arange(len(shown))
+    opened = forest.feature[shown] >= 0
+    opened[opened] = place[shown[opened] + 1] >= 0
+    asked = questions(forest, names, shown.tolist())
+    size = forest.size[shown].astype(np.int64)
+    said = _speak_of_classes(forest, shown, labels) if forest.n_classes else _speak_of_means(forest, shown)
+    return Sketch(
+        node=shown,
+        left=np.where(opened, place[np.minimum(shown + 1, forest.n_nodes - 1)], -1),
+        right=np.where(opened, place[forest.right[shown]], -1),
+        depth=depth[shown],
+        feature=forest.feature[shown],
+        threshold=forest.threshold[shown],
+        size=size,
+        question=["" if q is None else q.left for q in asked],
+        otherwise=["" if q is None else q.right for q in asked],
+        hidden=hidden[shown],
+        labels=labels,
+        n_nodes=forest.n_nodes,
+        n_leaves=int((forest.feature < 0).sum()),
+        max_depth=int(depth.max()),
+        **said,
+    )
+
+
+def _whole(name: str, value: Any) -> int | None:
+    """Refuse limits that are no whole numbers."""
+    if value is None:
+        return None
+    if isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 0:
+        return int(value)
+    raise ParameterError(f"{name}={value!r} is not allowed. Give a whole number from 0, or None for no limit.")
+
+
+def one_tree(model: Any, tree: int) -> Forest:
+    """Take one tree of a fitted model."""
+    check_is_fitted(model, "forest_")
+    forest: Forest = model.forest_
+    if forest.n_trees == 1 and tree == 0:
+        return forest
+    if not 0 <= tree < forest.n_trees:
+        raise ParameterError(f"tree={tree} is not there: the forest has trees 0 to {forest.n_trees - 1}.")
+    return forest.take([tree])
+
+
+def _choose_nodes(
+    forest: Forest, depth: IntArray, max_depth: int | None, max_nodes: int | None
+) -> tuple[IntArray, IntArray]:
+    """Choose nodes to show; also say of each node how many of those below it are not shown.
+
+    Cuts are opened in the order of their size. A node is larger than its children, so it is opened before them.
+    """
+    cuts = np.flatnonzero(forest.feature >= 0)
+    opened = cuts if max_depth is None else cuts[depth[cuts] < max_depth]
+    if max_nodes is not None and 2 * len(opened) + 1 > max_nodes:
+        order = np.argsort(-forest.size[opened].astype(np.int64), kind="stable")
+        opened = np.sort(opened[order[: max(0, (max_nodes - 1) // 2)]])
+    shown = np.sort(np.concatenate([[0], opened + 1, forest.right[opened]]))
+    below = _count_below(forest, depth)
+    hidden = np.where(np.isin(np.arange(forest.n_nodes), opened), 0, below)
+    return shown, hidden
+
+
+def _count_below(forest: Forest, depth: IntArray) -> IntArray:
+    """Count the nodes below each node, from the deepest upward."""
+    below = np.zeros(forest.n_nodes, dtype=np.int64)
+    cuts = np.flatnonzero(forest.feature >= 0)
+    order = cuts[np.argsort(depth[cuts], kind="stable")]
+    levels = np.split(order, np.cumsum(np.bincount(depth[cuts]))[:-1]) if len(cuts) else []
+    for nodes in reversed(levels):
+        below[nodes] = 2 + below[nodes + 1] + below[forest.right[nodes]]
+    return below
+
+
+def _speak_of_classes(forest: Forest, shown: IntArray, labels: list[str]) -> dict[str, Any]:
+    """Say the class of each node, and how many rows are of another one."""
+    weights = forest.class_weights()
+    size = forest.size.astype(np.float64)
+    counted = bool((weights[0] >= 0).all() and (weights.sum(axis=1) == size).all())
+    weights, size = weights[shown], size[shown]
+    shares = weights / weights.sum(axis=1, keepdims=True)
+    winner = weights.argmax(axis=1)
+    error = 1 - shares[np.arange(len(shown)), winner]
+    if counted:
+        wrong = size - weights.max(axis=1)
+        tally = [f"{int(w)}/{int(n)}" for w, n in zip(wrong, size, strict=True)]
+    else:  # weights that are not counts: errors are a share of the weight
+        tally = [f"{e:.0%} of {int(n)}" for e, n in zip(error, size, strict=True)]
+    return {
+        "answer": [labels[k] for k in winner],
+        "tally": tally,
+        "shares": shares,
+        "error": error,
+        "mean": None,
+        "deviation": None,
+    }
+
+
+def _speak_of_means(forest: Forest, shown: IntArray) -> dict[str, Any]:
+    """Say the mean of each node and how far its rows stray from it."""
+    mean, deviation = forest.value[shown], np.sqrt(forest.impurity[shown])
+    return {
+        "answer": [say_number(m) for m in mean],
+        "tally": [f"± {say_number(d)}, {int(n)} rows" for d, n in zip(deviation, forest.size[shown], strict=True)],
+        "shares": None,
+        "error": None,
+        "mean": mean,
+        "deviation": deviation,
+    }

@@ -1,0 +1,59 @@
+"""A tree as text: a line for each node, questions with their answers below them."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from weald.data.types import IntArray
+from weald.forest.describe.conditions import Names, Question, questions, say_answers
+from weald.forest.forest import Forest
+
+BRANCHES = ("├─ ", "└─ ")
+GAPS = ("│  ", "   ")
+
+
+def write_text(model: Any, names: Names, max_depth: int | None) -> str:
+    """Write a tree down to some depth; where it goes on, say how much was left out."""
+    return "\n".join(_lines(model, names, max_depth))
+
+
+def _lines(model: Any, names: Names, max_depth: int | None) -> Iterator[str]:
+    forest: Forest = model.forest_
+    depth = forest.depth()
+    shown = np.flatnonzero(depth <= (depth.max() if max_depth is None else max_depth))
+    asked = dict(zip(shown.tolist(), questions(forest, names, shown), strict=True))
+    said = dict(zip(shown.tolist(), say_answers(model, names, shown), strict=True))
+    below = count_below(forest)
+    right = forest.right
+    waiting = [(0, "", "", "")]
+    while waiting:
+        node, lead, gap, label = waiting.pop()
+        question = asked[node]
+        if question is None:
+            yield f"{lead}{label}{said[node]}"
+        elif depth[node] == max_depth:
+            yield f"{lead}{label}{said[node]} … {below[node]} nodes below"
+        else:
+            yield f"{lead}{label}{question.words}"
+            yes, no = _labels(question)
+            waiting.append((int(right[node]), gap + BRANCHES[1], gap + GAPS[1], no))
+            waiting.append((node + 1, gap + BRANCHES[0], gap + GAPS[0], yes))
+
+
+def _labels(question: Question) -> tuple[str, str]:
+    """Name the two answers, and where missing values go if it must be said."""
+    if not question.missing_said or question.asks_for_missing:
+        return "yes: ", "no: "
+    return ("yes or missing: ", "no: ") if question.missing_left else ("yes: ", "no or missing: ")
+
+
+def count_below(forest: Forest) -> IntArray:
+    """Count the nodes below each node of a single tree: its stretch of the pre-order."""
+    end = np.arange(1, forest.n_nodes + 1)
+    rights = forest.right.tolist()
+    ends = end.tolist()
+    for node in range(forest.n_nodes - 1, -1, -1):
+        if rights[node]:
+            ends[node] = ends[rights[node]]
+    return np.array(ends) - end

@@ -1,0 +1,359 @@
+"""The grown forest: immutable flat arrays, whoever grew them.
+
+Trees stand one after the other; the nodes of a tree are in pre-order, so the left child of a node is the next one and
+only the right child needs a link. Importances, out-of-bag estimates, reports and files read these arrays.
+
+    Forest          all trees
+    Forest.tree(t)  one tree, a view with scikit-learn's names (see `weald.estimators.trees.Tree`)
+"""
+
+import dataclasses
+import hashlib
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from weald.data.types import FloatArray, IntArray
+from weald.errors import DataError
+
+CONTRACT_VERSION = 1
+MISSING_LEFT = 1  # bit of `flags`: missing values go left
+CATEGORICAL = 2  # bit of `flags`: `threshold` is the number of a set in `category_sets`
+OTHERS_LEFT = 4  # bit of `flags` of a categorical split: categories that are not in the set go left
+
+
+@dataclass(frozen=True)
+class Bags:
+    """How the bags of trees were drawn from their table."""
+
+    bootstrap: bool
+    n_draws: int  # the most that a bag can hold
+    strata: str = "none"  # what has draws of its own: "none", "class", or strata that were "given"
+    draws: tuple[int, ...] = ()  # from each stratum; empty: n_draws from all rows
+    design: int = 0  # fingerprint of groups and given strata; 0: there are none
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where trees came from: enough to recompute their bags when the training data is given again.
+
+    `data` is the fingerprint of the training table: it does not depend on the order of its rows.
+    """
+
+    seed: int
+    first_tree: int
+    n_trees: int
+    data: int
+    bags: Bags
+    resampling: str = "bagging"  # "boosting", "arcing": a bag cannot be drawn again without the trees before it
+
+    def trees(self) -> list[tuple[int, int]]:
+        """Name each tree by its seed and its number."""
+        return [(self.seed, tree) for tree in range(self.first_tree, self.first_tree + self.n_trees)]
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """A forest as flat arrays. It never changes: `take` and `join` make new ones.
+
+    Examples
+    --------
+    >>> import weald
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = weald.RandomForestClassifier(n_estimators=3, random_state=1).fit(X, y)
+    >>> forest = model.forest_
+    >>> forest.n_trees
+    3
+    >>> forest.take([0, 1]).join(forest.take([2])).fingerprint() == forest.fingerprint()
+    True
+    """
+
+    n_features: int
+    n_classes: int  # 0: regression
+    target_center: float
+    target_exponent: int
+
+    tree_start: IntArray  # int64, one more than there are trees: node number of each root
+    feature: IntArray  # int32, -1 in leaves
+    threshold: FloatArray  # x <= threshold goes left; 0 in leaves
+    right: IntArray  # int32, number of the right child inside its tree; 0 in leaves
+    flags: IntArray  # uint8, MISSING_LEFT | CATEGORICAL | OTHERS_LEFT
+    size: IntArray  # uint32, draws with repetition
+    weight: FloatArray
+    decrease: FloatArray  # of the impurity, over the root's weight, in units of 2^(-2 * target_exponent)
+
+    # Classification: the class weights of leaf i are leaf_weight[leaf_start[i]:leaf_start[i + 1]]; absent classes are
+    # left out.
+    leaf_start: IntArray  # int64
+    leaf_class: IntArray  # int32
+    leaf_weight: FloatArray
+    # Per node. Regression: mean and variance. Two classes under monotonic constraints: what the node says, as the share
+    # of the second class. Otherwise empty.
+    value: FloatArray
+    impurity: FloatArray
+
+    # Sets of categories: set i is category_sets[category_start[i]:category_start[i + 1]], ascending. It holds what the
+    # lighter child saw; all others, seen or not, go to the heavier one. Sets stand in the order of their nodes.
+    category_start: IntArray  # int64
+    category_sets: IntArray  # uint32
+
+    tree_weight: FloatArray = field(default_factory=lambda: np.empty(0))  # what votes weigh; empty: all the same
+
+    origins: tuple[Origin, ...] = ()
+
+    def __post_init__(self) -> None:
+        for array in self._arrays().values():
+            array.flags.writeable = False
+
+    def _arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """All arrays by name, in canonical order."""
+        fields = ((f.name, getattr(self, f.name)) for f in dataclasses.fields(self))
+        return {name: value for name, value in fields if isinstance(value, np.ndarray)}
+
+    def __reduce__(self) -> tuple[Any, tuple[bytes]]:
+        """Pickles carry the bytes of a file, and go through the same checks."""
+        from weald.io.files import read_forest, write_forest
+
+        return read_forest, (write_forest(self),)
+
+    def __copy__(self) -> Self:
+        """It never changes, so it is its own copy."""
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees."""
+        return len(self.tree_start) - 1
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes of all trees."""
+        return len(self.feature)
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes that the arrays take."""
+        return sum(array.nbytes for array in self._arrays().values())
+
+    def fingerprint(self) -> str:
+        """SHA-256 of the canonical arrays: equal if and only if the forests are.
+
+        Numbers are hashed little-endian, each array after its name, type and length. Where the forest came from is not
+        part of it.
+        """
+        digest = hashlib.sha256()
+        head = (CONTRACT_VERSION, self.n_features, self.n_classes, self.target_center.hex(), self.target_exponent)
+        digest.update(repr(head).encode())
+        for name, array in self._arrays().items():
+            if name == "tree_weight" and not array.size:
+                continue  # the same for all trees: nothing to tell
+            little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
+            digest.update(f"{name} {little.dtype.str} {little.size}".encode())
+            digest.update(little.data)
+        return digest.hexdigest()
+
+    def take(self, trees: Sequence[int]) -> Self:
+        """Make a forest of some of the trees, in the order given."""
+        return self._joined([self._slice(t) for t in trees])
+
+    def join(self, *others: Self) -> Self:
+        """Make a forest of these trees followed by the others'.
+
+        Decreases are brought to the coarsest of all units; the centre of the targets is that of the first forest.
+        Where the votes of some trees have weights, those of others weigh 1.
+        """
+        forests = [self, *others]
+        for name, other in itertools.product(("n_features", "n_classes"), others):
+            if getattr(self, name) != getattr(other, name):
+                msg = f"forests of different {name} cannot be joined: {getattr(self, name)} and {getattr(other, name)}"
+                raise ValueError(msg)
+        exponent = min(forest.target_exponent for forest in forests)
+        weighted = any(len(forest.tree_weight) for forest in forests)
+        if any(len(forest.value) for forest in forests):
+            forests = [forest.with_values() for forest in forests]
+        parts = [_Part(forest.in_units(exponent).with_weights(weighted), 0, forest.n_trees) for forest in forests]
+        return dataclasses.replace(self._joined(parts), target_exponent=exponent)
+
+    def with_weights(self, weighted: bool) -> Self:
+        """Write down that every vote weighs 1, where weights are wanted and there are none."""
+        if not weighted or len(self.tree_weight):
+            return self
+        return dataclasses.replace(self, tree_weight=np.ones(self.n_trees))
+
+    @property
+    def vote_total(self) -> float:
+        """What the votes of all trees weigh together: their number, or the sum of their weights in tree order."""
+        return float(np.cumsum(self.tree_weight)[-1]) if len(self.tree_weight) else self.n_trees
+
+    def with_values(self) -> Self:
+        """Say as values what nodes of two classes say by their weights, to stand beside trees that are bound."""
+        return self if len(self.value) else dataclasses.replace(self, value=self.shares()[:, 1].copy())
+
+    def in_units(self, exponent: int) -> Self:
+        """Express decreases in units of 2^(-2 * exponent)."""
+        if exponent == self.target_exponent:
+            return self
+        decrease = np.ldexp(self.decrease, 2 * (exponent - self.target_exponent))
+        return dataclasses.replace(self, decrease=decrease, target_exponent=exponent)
+
+    def next_tree(self, seed: int) -> int:
+        """Find a number from which no tree of this seed has one yet."""
+        return max((o.first_tree + o.n_trees for o in self.origins if o.seed == seed), default=0)
+
+    def _slice(self, tree: int) -> "_Part":
+        if not 0 <= tree < self.n_trees:
+            msg = f"there is no tree {tree}: the forest has trees 0 to {self.n_trees - 1}"
+            raise IndexError(msg)
+        return _Part(self, tree, tree + 1)
+
+    def _joined(self, parts: "list[_Part]") -> Self:
+        arrays = [part.arrays() for part in parts]
+        empty = _Part(self, 0, 0).arrays()
+        joined = {name: np.concatenate([empty[name], *(a[name] for a in arrays)]) for name in empty}
+        lengths = {
+            start: np.concatenate([[0], np.cumsum(joined[start])]).astype(np.int64)
+            for start in ("tree_start", "leaf_start", "category_start")
+        }
+        arrays_by_name: dict[str, Any] = {**joined, **lengths}
+        is_categorical = joined["flags"] & CATEGORICAL != 0
+        joined["threshold"][is_categorical] = np.arange(is_categorical.sum())
+        origins = [origin for part in parts for origin in part.origins()]
+        return dataclasses.replace(self, **arrays_by_name, origins=merge_origins(origins))
+
+    def as_lengths(self) -> dict[str, npt.NDArray[Any]]:
+        """Give the arrays as those that can be put behind one another: starts are replaced by lengths."""
+        return _Part(self, 0, self.n_trees).arrays()
+
+    def category_set(self, node: int) -> IntArray:
+        """Numbers of the categories in the set of a categorical split, ascending.
+
+        They go to the right child if OTHERS_LEFT is among the flags of the node, else to the left.
+        """
+        number = int(self.threshold[node])
+        found: IntArray = self.category_sets[self.category_start[number] : self.category_start[number + 1]]
+        return found
+
+    def leaf_index(self) -> IntArray:
+        """For each node the number of leaves before it: in a leaf, its own number among all leaves."""
+        is_leaf = self.feature < 0
+        return np.cumsum(is_leaf) - is_leaf
+
+    def left(self) -> IntArray:
+        """Numbers of the left children inside their trees, 0 in leaves (as `right`)."""
+        inside = np.arange(self.n_nodes) - np.repeat(self.tree_start[:-1], np.diff(self.tree_start))
+        return np.where(self.feature >= 0, inside + 1, 0).astype(np.int32)
+
+    def depth(self) -> IntArray:
+        """Depth of each node; roots are at 0."""
+        depth = np.zeros(self.n_nodes, dtype=np.int32)
+        roots = np.repeat(self.tree_start[:-1], np.diff(self.tree_start))
+        level = np.flatnonzero(self.feature >= 0)
+        level = level[level == roots[level]]
+        at = 0
+        while len(level):
+            at += 1
+            children = np.concatenate([level + 1, roots[level] + self.right[level]])
+            if np.any(children <= np.tile(level, 2)):  # only arrays that were mapped from a file could be so wrong
+                raise DataError("The arrays do not make a forest: a node is its own descendant. Save the model again.")
+            depth[children] = at
+            level = children[self.feature[children] >= 0]
+        return depth
+
+    def class_weights(self) -> FloatArray:
+        """Weights of the classes in every node (nodes x classes): exact sums over the leaves below."""
+        leaf_of_entry = np.repeat(np.flatnonzero(self.feature < 0), np.diff(self.leaf_start))
+        at_leaf = np.zeros((self.n_nodes, self.n_classes))
+        at_leaf[leaf_of_entry, self.leaf_class] = self.leaf_weight
+        return _sum_subtrees(self, at_leaf)
+
+    def shares(self) -> FloatArray:
+        """What every node says of the classes (nodes x classes): their shares, or those that it was bound to."""
+        if len(self.value):
+            return np.column_stack([1.0 - self.value, self.value])
+        weights = self.class_weights()
+        shares: FloatArray = weights / weights.sum(axis=1, keepdims=True)
+        return shares
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Some neighbouring trees of a forest, as arrays whose starts are replaced by lengths."""
+
+    forest: Forest
+    begin: int
+    end: int
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        f = self.forest
+        nodes = slice(int(f.tree_start[self.begin]), int(f.tree_start[self.end]))
+        # A tree has one leaf more than it has splits, so half of its nodes (and a half) are leaves.
+        leaves = slice((nodes.start + self.begin) // 2, (nodes.stop + self.end) // 2)
+        per_node = ("feature", "threshold", "right", "flags", "size", "weight", "decrease")
+        arrays: dict[str, npt.NDArray[Any]] = {name: getattr(f, name)[nodes] for name in per_node}
+        arrays["tree_start"] = np.diff(f.tree_start[self.begin : self.end + 1])
+        if f.n_classes:
+            entries = slice(int(f.leaf_start[leaves.start]), int(f.leaf_start[leaves.stop]))
+            arrays["leaf_start"] = np.diff(f.leaf_start[leaves.start : leaves.stop + 1])
+            arrays["leaf_class"], arrays["leaf_weight"] = f.leaf_class[entries], f.leaf_weight[entries]
+            arrays["value"] = f.value[nodes]  # empty, unless leaves are bound
+            arrays["impurity"] = f.impurity
+        else:
+            arrays["leaf_start"] = np.empty(0, dtype=np.int64)
+            arrays["leaf_class"], arrays["leaf_weight"] = f.leaf_class, f.leaf_weight
+            arrays["value"], arrays["impurity"] = f.value[nodes], f.impurity[nodes]
+        arrays["tree_weight"] = f.tree_weight[self.begin : self.end]
+        numbers = f.threshold[nodes][f.flags[nodes] & CATEGORICAL != 0]
+        first = int(numbers[0]) if len(numbers) else 0
+        sets = f.category_start[first : first + len(numbers) + 1]
+        arrays["category_start"] = np.diff(sets)
+        arrays["category_sets"] = f.category_sets[sets[0] : sets[-1]]
+        return arrays
+
+    def origins(self) -> list[Origin]:
+        found, first = [], 0
+        for origin in self.forest.origins:
+            begin, end = max(self.begin, first), min(self.end, first + origin.n_trees)
+            if begin < end:
+                place = origin.first_tree + begin - first
+                found.append(dataclasses.replace(origin, first_tree=place, n_trees=end - begin))
+            first += origin.n_trees
+        return found
+
+
+def merge_origins(origins: Sequence[Origin]) -> tuple[Origin, ...]:
+    """Write neighbouring trees of one run as one origin."""
+    merged: list[Origin] = []
+    for origin in origins:
+        last = merged[-1] if merged else None
+        following = last and dataclasses.replace(
+            last, first_tree=last.first_tree + last.n_trees, n_trees=origin.n_trees
+        )
+        if last and following == origin:
+            merged[-1] = dataclasses.replace(last, n_trees=last.n_trees + origin.n_trees)
+        else:
+            merged.append(origin)
+    return tuple(merged)
+
+
+def _sum_subtrees(forest: Forest, at_leaf: FloatArray) -> FloatArray:
+    """Add up what stands in the leaves below each node, from the deepest nodes upward.
+
+    The sums of one tree are of whole numbers up to about 2^53, so they are exact; sums over several trees would not be.
+    """
+    sums = at_leaf.copy()
+    roots = np.repeat(forest.tree_start[:-1], np.diff(forest.tree_start))
+    split = np.flatnonzero(forest.feature >= 0)
+    depth = forest.depth()[split]
+    split = split[np.argsort(depth, kind="stable")]
+    levels = np.split(split, np.cumsum(np.bincount(depth))[:-1]) if len(split) else []
+    for nodes in reversed(levels):
+        sums[nodes] = sums[nodes + 1] + sums[roots[nodes] + forest.right[nodes]]
+    return sums

@@ -1,0 +1,177 @@
+"""Cost-complexity pruning: the smallest trees of least cost, for every price of a leaf.
+
+A subtree costs its impurity plus alpha for each leaf. T_alpha is the smallest subtree of the grown tree that costs
+least; it shrinks as alpha grows, from the whole tree to its root.
+
+    link_strengths    at which alpha each split goes
+    list_subtrees     every T_alpha: its alpha, leaves, impurity and error
+    prune_forest      T_alpha of every tree
+    collapse          the forest that is left when some splits are gone
+
+A branch with k splits has k leaves more than the node that would take its place, and keeps the impurity lower by the
+sum of their decreases. So it is worth its leaves until alpha reaches the mean of its decreases: its strength. But the
+splits below may go before. Hence the walk from the leaves to the root: a split joins with the strongest group of splits
+below it as long as that group is at least as strong as its own; the mean of the group is then the strength of the
+branch. Each group is joined once, so the walk is nearly linear, however large the tree.
+"""
+
+import dataclasses
+import heapq
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from weald.data.types import FloatArray, IntArray
+from weald.forest.forest import CATEGORICAL, Forest
+
+Mask = npt.NDArray[np.bool_]
+Heap = list[tuple[int, int]]
+
+# Decreases are summed as integers, so that no order of addition matters; the largest has so many bits.
+SUM_BITS = 128
+# Two means of fewer than 2^32 integers that differ at all do so by more than 2^-64.
+MEAN_BITS = 64
+SPLIT_FIELDS = ("feature", "threshold", "right", "flags", "decrease")  # what a leaf does not have
+
+
+# ------------------------------------------------------------------------------------------------------- strengths
+
+
+def link_strengths(forest: Forest) -> FloatArray:
+    """Say at which alpha each split goes, by node and in the user's units; -inf in leaves.
+
+    T_alpha keeps the splits that are stronger than alpha. No split is stronger than one above it, so they hang
+    together, and a greater alpha keeps fewer of them: the trees are nested.
+    """
+    strengths = np.full(forest.n_nodes, -np.inf)
+    for begin, end in zip(forest.tree_start[:-1].tolist(), forest.tree_start[1:].tolist(), strict=True):
+        tree = slice(begin, end)
+        strengths[tree] = _strengths_of_tree(forest.feature[tree], forest.right[tree], forest.decrease[tree])
+    return scale_decreases(forest, strengths)
+
+
+def scale_decreases(forest: Forest, decreases: FloatArray) -> FloatArray:
+    """Bring decreases to the user's units: those of regression are kept in integers of the target."""
+    with np.errstate(over="ignore"):  # of huge targets they are infinite
+        return np.ldexp(decreases, -2 * forest.target_exponent)
+
+
+def _strengths_of_tree(feature: IntArray, right: IntArray, decrease: FloatArray) -> FloatArray:
+    strengths = np.full(len(feature), -np.inf)
+    splits = np.flatnonzero(feature >= 0).tolist()
+    if not splits:
+        return strengths
+    rights = right.tolist()
+    shift = SUM_BITS - math.frexp(float(decrease.max()))[1]
+    means = _mean_branches(splits, rights, [int(math.ldexp(d, shift)) for d in decrease.tolist()])
+    for node in splits:  # a node comes before its children
+        for child in (node + 1, rights[node]):
+            means[child] = min(means[child], means[node])  # a branch goes with the one that it is part of
+    strengths[splits] = [math.ldexp(float(means[node]), -shift - MEAN_BITS) for node in splits]
+    return strengths
+
+
+def _mean_branches(splits: list[int], rights: list[int], decreases: list[int]) -> list[int]:
+    """For each split the mean decrease, times 2^MEAN_BITS, of the branch below it at the moment when it goes."""
+    means = [-1] * len(rights)
+    totals, counts = decreases.copy(), [1] * len(rights)
+    below: dict[int, Heap] = {}  # of each group that has not been joined: the groups below it, strongest first
+    for node in reversed(splits):
+        total, count = totals[node], 1
+        heap = sorted((-means[child], child) for child in (node + 1, rights[node]) if child in below)
+        while heap and -heap[0][0] >= (total << MEAN_BITS) // count:
+            _, group = heapq.heappop(heap)
+            total, count = total + totals[group], count + counts[group]
+            heap = _meld(heap, below.pop(group))
+        totals[node], counts[node], below[node] = total, count, heap
+        means[node] = (total << MEAN_BITS) // count
+    return means
+
+
+def _meld(one: Heap, other: Heap) -> Heap:
+    """Put the smaller heap into the larger one."""
+    small, large = sorted((one, other), key=len)
+    for entry in small:
+        heapq.heappush(large, entry)
+    return large
+
+
+# -------------------------------------------------------------------------------------------------------- subtrees
+
+
+def list_subtrees(forest: Forest, costs: dict[str, FloatArray]) -> dict[str, Any]:
+    """List every T_alpha of a single tree, alpha ascending from 0.
+
+    `costs` holds, by name, what a unit of weight costs in each node if it is a leaf; each becomes a column.
+    """
+    strengths = link_strengths(forest)
+    splits = np.flatnonzero(forest.feature >= 0)
+    going = splits[np.argsort(strengths[splits], kind="stable")]
+    alphas = np.unique(np.maximum(0.0, np.append(strengths[splits], 0.0)))
+    n_gone = np.searchsorted(strengths[going], alphas, side="right")
+    subtrees: dict[str, Any] = {"alpha": alphas, "leaves": len(splits) + 1 - n_gone}
+    weight = np.ldexp(forest.weight, -np.frexp(forest.weight[0])[1])  # up to 1, and still exact
+    for name, per_weight in costs.items():
+        cost = weight * per_weight
+        raised = cost[going] - cost[going + 1] - cost[forest.right[going]]  # by taking a split away
+        at_start = cost[forest.feature < 0].sum()
+        subtrees[name] = (at_start + np.append(0.0, np.cumsum(raised))[n_gone]) / weight[0]
+    return subtrees
+
+
+def prune_forest(forest: Forest, alpha: float) -> Forest:
+    """T_alpha of every tree."""
+    return collapse(forest, link_strengths(forest) > alpha)
+
+
+def collapse(forest: Forest, kept: Mask) -> Forest:
+    """Make the forest in which only the splits `kept` are left; above a kept split all must be kept.
+
+    The nodes below a split that is gone are a stretch of the pre-order, right behind the leaf that takes its place.
+    """
+    roots = np.repeat(forest.tree_start[:-1], np.diff(forest.tree_start))
+    cuts = np.flatnonzero(kept & (forest.feature >= 0))
+    alive = np.zeros(forest.n_nodes, dtype=np.bool_)
+    alive[forest.tree_start[:-1]] = True
+    alive[cuts + 1] = True
+    alive[roots[cuts] + forest.right[cuts]] = True
+    number = np.cumsum(alive) - 1  # of a node that is alive, or of the leaf that swallows it
+    fields: dict[str, Any] = {name: np.zeros_like(getattr(forest, name)) for name in SPLIT_FIELDS}
+    fields["feature"][:] = -1
+    for name in SPLIT_FIELDS:
+        fields[name][cuts] = getattr(forest, name)[cuts]
+    fields["right"][cuts] = number[roots[cuts] + forest.right[cuts]] - number[roots[cuts]]
+    fields = {name: values[alive] for name, values in fields.items()}
+    fields |= {name: getattr(forest, name)[alive] for name in ("size", "weight")}
+    fields |= keep_sets(forest, cuts)
+    is_categorical = fields["flags"] & CATEGORICAL != 0
+    fields["threshold"][is_categorical] = np.arange(is_categorical.sum())
+    fields["tree_start"] = np.append(number[forest.tree_start[:-1]], alive.sum()).astype(np.int64)
+    if forest.n_classes:
+        fields |= merge_leaves(forest, number, fields["feature"])
+    fields |= {name: getattr(forest, name)[alive] for name in ("value", "impurity") if len(getattr(forest, name))}
+    return dataclasses.replace(forest, **fields)
+
+
+def keep_sets(forest: Forest, cuts: IntArray) -> dict[str, npt.NDArray[Any]]:
+    """Keep the sets of categories of some splits, which ascend."""
+    by_set = cuts[forest.flags[cuts] & CATEGORICAL != 0]
+    sets = [forest.category_set(node) for node in by_set]
+    return {
+        "category_start": np.append(0, np.cumsum([len(kept) for kept in sets])).astype(np.int64),
+        "category_sets": np.concatenate([forest.category_sets[:0], *sets]),
+    }
+
+
+def merge_leaves(forest: Forest, number: IntArray, feature: IntArray) -> dict[str, npt.NDArray[Any]]:
+    """Add up the class weights of the leaves that became one."""
+    owner = np.repeat(number[forest.feature < 0], np.diff(forest.leaf_start))
+    keys, entry = np.unique(owner * forest.n_classes + forest.leaf_class, return_inverse=True)
+    n_entries = np.bincount(keys // forest.n_classes, minlength=len(feature))[feature < 0]
+    return {
+        "leaf_start": np.append(0, np.cumsum(n_entries)).astype(np.int64),
+        "leaf_class": (keys % forest.n_classes).astype(np.int32),
+        "leaf_weight": np.bincount(entry, weights=forest.leaf_weight, minlength=len(keys)),
+    }

@@ -1,0 +1,1 @@
+"""What a fitted model can tell: importance, neighbors, tuning, strength, stability, selection."""

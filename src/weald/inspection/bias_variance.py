@@ -1,0 +1,125 @@
+"""Bias and variance: what part of the error would stay if we averaged over training samples, and what part would go.
+
+squared error   error = bias + variance: of the mean prediction, and about it (noise counts as bias)
+wrong classes   error = bias + unbiased variance - biased variance (Domingos 2000): of the class that is predicted
+most often, and of predictions that differ from it; where that class is wrong, to differ can help
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import is_classifier
+
+from weald.data.types import FloatArray, IntArray
+from weald.errors import DataError
+from weald.inspection.resample import fit_repeatedly, read_target
+
+
+@dataclass(frozen=True)
+class BiasVariance:
+    """An error, and the parts that it is made of."""
+
+    error: float  # mean squared error, or share of wrong classes
+    bias: float  # of the main prediction; squared, for numbers
+    variance: float  # what differing from the main prediction adds; error = bias + variance
+    unbiased_variance: float  # of classes: differing where the main prediction is right, which harms
+    biased_variance: float  # of classes: right answers where the main prediction is wrong, which help
+    main: npt.NDArray[Any]  # by row: mean prediction, or the class that is predicted most often (ties: the first)
+    counts: IntArray  # by row: how many predictions there are of it
+
+    def __repr__(self) -> str:
+        return f"<error {self.error:.4g} = bias {self.bias:.4g} + variance {self.variance:.4g}>"
+
+
+def bias_variance(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    X_test: Any = None,
+    y_test: Any = None,
+    n_repeats: int = 50,
+    random_state: int = 0,
+) -> BiasVariance:
+    """Take the error of an estimator apart, by fitting it to many samples of the training data.
+
+    Each repeat fits a clone to a bootstrap sample of the rows. It predicts the test rows, or without them the rows that
+    its sample lacks. Rows that no sample lacks are left out.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Any classifier or regressor with scikit-learn's interface.
+    X, y : the training data
+    X_test, y_test : other rows to judge by, optional
+    n_repeats : int, default=50
+        Number of samples.
+    random_state : int, default=0
+        Decides the samples, and the `random_state` of each clone.
+
+    Returns
+    -------
+    BiasVariance
+
+    Examples
+    --------
+    >>> import weald
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> tree = weald.bias_variance(weald.DecisionTreeRegressor(), X, y, n_repeats=20)
+    >>> forest = weald.bias_variance(weald.RandomForestRegressor(30), X, y, n_repeats=20)
+    >>> forest.variance < tree.variance / 2
+    True
+    """
+    target = read_target(y, X)
+    if (X_test is None) != (y_test is None):
+        raise DataError("Give X_test and y_test together, or neither of them.")
+    truth = target if y_test is None else read_target(y_test, X_test)
+    classify = is_classifier(estimator)
+    said: list[npt.NDArray[Any]] = []
+    rows: list[IntArray] = []
+    for model, unseen in fit_repeatedly(estimator, X, target, n_repeats, random_state):
+        predicted = np.asarray(model.predict(X if X_test is None else X_test))
+        judged = unseen if X_test is None else np.arange(len(truth))
+        said.append(predicted[judged])
+        rows.append(judged)
+    take_apart = _of_classes if classify else _of_numbers
+    return take_apart(np.concatenate(said), np.concatenate(rows), truth)
+
+
+def _of_numbers(said: npt.NDArray[Any], rows: IntArray, truth: npt.NDArray[Any]) -> BiasVariance:
+    counts = np.bincount(rows, minlength=len(truth))
+    seen = counts > 0
+    main = np.bincount(rows, weights=said, minlength=len(truth)) / np.where(seen, counts, np.nan)
+    spread = np.bincount(rows, weights=(said - main[rows]) ** 2, minlength=len(truth))[seen] / counts[seen]
+    bias, variance = float(np.mean((main[seen] - truth[seen]) ** 2)), float(spread.mean())
+    squares = np.bincount(rows, weights=(said - truth[rows]) ** 2, minlength=len(truth))[seen] / counts[seen]
+    return BiasVariance(float(squares.mean()), bias, variance, variance, 0.0, main, counts)
+
+
+def _of_classes(said: npt.NDArray[Any], rows: IntArray, truth: npt.NDArray[Any]) -> BiasVariance:
+    classes, numbers = np.unique(np.concatenate([truth, said]), return_inverse=True)
+    true, numbers = numbers[: len(truth)], numbers[len(truth) :]
+    votes: FloatArray = np.zeros((len(truth), len(classes)))
+    np.add.at(votes, (rows, numbers), 1.0)
+    counts = votes.sum(axis=1).astype(np.int64)
+    seen = counts > 0
+    shares = votes[seen] / counts[seen, None]
+    at = np.arange(len(shares))
+    main = votes.argmax(axis=1)
+    right = shares[at, true[seen]]
+    biased = main[seen] != true[seen]
+    differ = 1.0 - shares[at, main[seen]]
+    unbiased_variance = float(np.where(biased, 0.0, differ).mean())
+    biased_variance = float(np.where(biased, right, 0.0).mean())
+    return BiasVariance(
+        float((1.0 - right).mean()),
+        float(biased.mean()),
+        unbiased_variance - biased_variance,
+        unbiased_variance,
+        biased_variance,
+        np.ma.masked_array(classes[main], mask=~seen),
+        counts,
+    )

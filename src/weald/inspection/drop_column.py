@@ -1,0 +1,61 @@
+"""Importance by leaving out: how much worse a forest is that is grown without a feature.
+
+Both forests are judged on their out-of-bag rows, row by row. The smaller one has the same parameters and seed, and its
+nodes look at as many features. There is no p-value: two forests differ by chance, too, and rows do not tell how much.
+"""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing
+
+from weald.data.arguments import is_whole
+from weald.errors import ParameterError
+from weald.inspection.arguments import Question
+from weald.inspection.significance import OVER_ROWS, compare_rows
+from weald.inspection.training_data import read_again
+
+
+def take(X: Any, rows: Any = None, columns: list[int] | None = None) -> Any:
+    """Take some rows and columns of a table, whatever it is."""
+    table = X if hasattr(X, "shape") else np.asarray(X)
+    table = table if rows is None else _safe_indexing(table, rows, axis=0)
+    return table if columns is None else _safe_indexing(table, columns, axis=1)
+
+
+def grow_on(
+    model: Any, features: list[int], X: Any, y: Any, sample_weight: Any, *, same_draw: bool = False, **by_row: Any
+) -> tuple[Any, Any]:
+    """Grow a forest like this one on some features; return it with the columns it was grown from.
+
+    With `same_draw` a node looks at as many features as before, whatever share of them that is.
+    """
+    smaller = clone(model).set_params(random_state=model.seed_, warm_start=False, oob_score=False)
+    if same_draw or is_whole(model.max_features):
+        smaller.set_params(max_features=min(model.growth_.max_features, len(features)))
+    columns = take(X, columns=features)
+    return smaller.fit(columns, y, sample_weight, **by_row), columns
+
+
+def dropped(question: Question) -> dict[str, Any]:
+    """Mean increase of the out-of-bag loss of forests that are grown without a group."""
+    training, groups = question.training, question.groups
+    if hasattr(training.model, "kernel_"):
+        raise ParameterError(
+            'kind="drop_column" grows forests without a column of X, but those of a kernel forest are prototypes. Use '
+            "another kind, or prune_prototypes to grow a forest from the best ones."
+        )
+    table = training.reading.table
+    before = training.losses(training.averages(table.X))
+    increases = np.zeros((training.n_rows, len(groups.names)))
+    for group, members in enumerate(groups.members):
+        rest = [f for f in range(table.n_features) if f not in members]
+        if not rest:
+            raise ParameterError(f"Without {groups.names[group]!r} there is no feature left to grow a forest from.")
+        given = question.y, question.sample_weight
+        smaller, columns = grow_on(training.model, rest, question.X, *given, same_draw=True, **question.by_row)
+        without = read_again(smaller, columns, *given, **question.by_row)
+        increases[:, group] = without.losses(without.averages(without.reading.table.X)) - before
+    values, error, _ = compare_rows(increases, training.weight)
+    return {"values": values, "std_error": error, "methods": {"std_error": OVER_ROWS}}

@@ -1,0 +1,320 @@
+"""Why a node is cut as it is: every cut that was considered, with its gain.
+
+The training data is given again. The rows of the node are found by walking them down, the bag is drawn again, and the
+definition itself (`engines/reference.py`) lists the cuts. So the winner is the split of the tree, whoever grew it.
+
+    SplitExplanation    the cuts of a node, best first, and why the best one won; or why there is none
+    explain_split       from a tree, a node and the training data to an explanation
+"""
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+
+from weald.data.arguments import is_whole
+from weald.data.result_frame import as_frame
+from weald.data.table import Reading
+from weald.data.types import IntArray
+from weald.engines.bagging import read_design
+from weald.engines.interface import Engine
+from weald.engines.reference import definition
+from weald.errors import DataError, ParameterError
+from weald.estimators.base import unfitted_copy
+from weald.forest.describe.conditions import SIDES, Names, Question, say_number
+from weald.forest.describe.nodes import parents
+from weald.forest.describe.text import count_below
+from weald.forest.forest import Forest
+
+SHOWN = 8  # cuts that are printed
+
+
+@dataclass(frozen=True)
+class Training:
+    """The training data of a tree, given again."""
+
+    model: Any
+    engine: Engine
+    coded: Any
+    reading: Reading
+
+
+def read_again(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, stratify: Any) -> Training:
+    """Read the training data again, and make sure that it is what the tree was grown from."""
+    reader = unfitted_copy(model)  # reading leaves its marks on an estimator
+    reading = read_design(reader._read_table(X, y, sample_weight), groups, stratify)  # noqa: SLF001  (of the same class)
+    engine, coded = reader._code(reading)  # noqa: SLF001
+    (origin,) = model.forest_.origins
+    if (origin.data, origin.bags.design) != (coded.fingerprint, coded.design):
+        raise DataError(
+            "X, y and sample_weight (with groups and stratify, if a forest had them) are not the data that this tree "
+            "was grown from: their fingerprint is another. Give the training data; rows may be in any order."
+        )
+    return Training(model, engine, coded, replace(reading, table=reading.table.in_memory()))
+
+
+@dataclass(frozen=True)
+class SplitExplanation:
+    """The cuts of a node, best first, and why the best one won; or why the node is a leaf. Print it."""
+
+    node: int
+    samples: int
+    impurity: float
+    looked_at: tuple[str, ...]  # features that have an admissible cut, in the order in which they were drawn
+    cuts: dict[str, Any]  # columns; one entry for each admissible cut
+    why: str
+
+    def candidates(self, frame: str = "pandas") -> Any:
+        """List the admissible cuts as a data frame, best first.
+
+        Parameters
+        ----------
+        frame : {"pandas", "polars", "dict"}, default="pandas"
+
+        Returns
+        -------
+        data frame
+            `split` in words, `feature`, `threshold`, `missing` (the side of missing values; None where the node has
+            none), `samples_left`, `samples_right` and `gain` (as in `nodes`).
+        """
+        return as_frame(self.cuts, frame)
+
+    def __str__(self) -> str:
+        lines = [f"node {self.node}: {self.samples} rows, impurity {say_number(self.impurity)}"]
+        n_cuts = len(self.cuts["gain"])
+        if n_cuts:
+            lines.append(f"{n_cuts} cuts of {len(self.looked_at)} features, by their gain:")
+        best = list(zip(self.cuts["gain"], self.cuts["split"], strict=True))[:SHOWN]
+        lines += [f"{gain:12.6f}  {words}" for gain, words in best]
+        if n_cuts > SHOWN:
+            lines.append(f"{'…':>12}  {n_cuts - SHOWN} more")
+        return "\n".join([*lines, self.why])
+
+
+class Cut(NamedTuple):
+    """A cut, and all that decides whether it wins: least is best."""
+
+    # Less its noise -score, -tie score, turn of its feature, -score, unevenness, place among its cuts
+    key: tuple[float, float, int, float, int, int]
+    split: definition.Split
+    words: Question
+    gain: float
+
+
+def explain_split(training: Training, node: Any, names: Names) -> SplitExplanation:
+    """List the cuts that a node had to choose from."""
+    forest: Forest = training.model.forest_
+    if not (is_whole(node) and 0 <= node < forest.n_nodes):
+        raise ParameterError(f"node={node!r} is not there. Give a number from 0 to {forest.n_nodes - 1}.")
+    tree, grown = _grow_again(training, int(node))
+    stop = _must_stop(tree, grown)
+    cuts = [] if stop else sorted(_list_cuts(tree, grown, names), key=lambda cut: cut.key)
+    turns = {cut.key[2]: cut.words.name for cut in cuts}
+    return SplitExplanation(
+        node=int(node),
+        samples=grown.tally.size,
+        impurity=float(training.model.tree_.impurity[node]),
+        looked_at=tuple(turns[turn] for turn in sorted(turns)),
+        cuts={
+            "split": [cut.words.left for cut in cuts],
+            "feature": [cut.words.name for cut in cuts],
+            "threshold": np.array([cut.words.threshold for cut in cuts], dtype=np.float64),
+            "missing": [SIDES[0 if c.split.missing_left else 1] if c.words.missing_said else None for c in cuts],
+            "samples_left": np.array([cut.split.left.size for cut in cuts], dtype=np.int64),
+            "samples_right": np.array([cut.split.right.size for cut in cuts], dtype=np.int64),
+            "gain": np.array([cut.gain for cut in cuts], dtype=np.float64),
+        },
+        why=stop or _say_why(training, int(node), cuts),
+    )
+
+
+# ------------------------------------------------------------------------------------------------- the node, again
+
+
+class Codes:
+    """The codes of a column as the definition reads them: None is missing."""
+
+    def __init__(self, codes: IntArray) -> None:
+        self._codes = codes
+
+    def __getitem__(self, row: int) -> int | None:
+        code = int(self._codes[row])
+        return None if code == definition.MISSING else code
+
+
+def _grow_again(training: Training, node: int) -> tuple[definition.Tree, definition.Node]:
+    """Rebuild a node as it was before it was cut, in the definition's own terms. Its ranks are rows of the table."""
+    forest: Forest = training.model.forest_
+    (origin,) = forest.origins
+    ((seed, number),) = origin.trees()
+    growth = training.model.growth_.with_bags(origin.bags)
+    plain = definition.Growth(**{name: getattr(growth, name) for name in definition.Growth.__dataclass_fields__})
+    sizes = training.engine.bags(training.coded, growth, forest.origins, 1)[0]
+    coded = _as_definition(training)
+    bag = definition.weigh_bag(coded, plain, sizes.tolist())
+    target = definition.target_of(coded, plain)
+    tree = definition.Tree(coded, target, plain, bag, seed, number, decrease_unit=2 * target.exponent)
+    definition.measure_root(tree, sum(bag.weights))
+    leaves = training.engine.leaves(forest, training.reading.table.X, 1, None)[:, 0]
+    return tree, _walk_to(tree, forest, node, np.where(sizes > 0, leaves, NOWHERE))
+
+
+def _as_definition(training: Training) -> definition.Coded:
+    """Hand a coded table over to the definition, whoever coded it; rows keep the order of the table."""
+    table = training.reading.table
+    weight = np.ones(table.n_rows) if table.weight is None else table.weight
+    target, columns = table.target.tolist(), []
+    for f in range(table.n_features):
+        codes, lows, highs = training.engine.column(training.coded, f)
+        plain = cast("list[int | None]", Codes(codes))
+        columns.append(definition.Column(plain, lows.tolist(), highs.tolist(), f in table.categorical))
+    return definition.Coded(
+        columns=columns,
+        classes=target if table.n_classes else [],
+        numbers=[] if table.n_classes else target,
+        n_classes=table.n_classes,
+        weight=weight.tolist(),
+        whole=table.weights_whole,
+        line=definition.line_weights(weight.tolist(), table.weights_whole),
+        position=list(range(table.n_rows)),
+        fingerprint=0,
+        strata=[],  # the bag is drawn already
+        groups=[],
+        design=0,
+    )
+
+
+NOWHERE = -1  # where rows end that the tree has not seen
+
+
+def _walk_to(tree: definition.Tree, forest: Forest, node: int, leaves: IntArray) -> definition.Node:
+    """Make the node, and hand down to it what depends on the nodes above."""
+    ends = np.arange(forest.n_nodes) + count_below(forest)
+    above = parents(forest)
+    path = [node]
+    while above[path[0]] >= 0:
+        path.insert(0, int(above[path[0]]))
+
+    def rows_of(at: int) -> list[int]:
+        return np.flatnonzero((leaves >= at) & (leaves <= ends[at])).tolist()
+
+    rows = rows_of(0)
+    grown = definition.Node(definition.ROOT_ID, 0, rows, tree.tally(rows))
+    for parent, child in pairwise(path):
+        sides = rows_of(parent + 1), rows_of(int(forest.right[parent]))
+        split = _split_of(forest, parent, tree.tally(sides[0]), tree.tally(sides[1]))
+        grown = definition.make_children(tree, grown, split, sides)[0 if child == parent + 1 else 1]
+    return grown
+
+
+def _split_of(forest: Forest, node: int, left: definition.Tally, right: definition.Tally) -> definition.Split:
+    """Give a split of the tree to the definition: its feature and its sides, which is what nodes below depend on."""
+    return definition.Split(
+        feature=int(forest.feature[node]),
+        threshold=float(forest.threshold[node]),
+        order=(),
+        n_left=0,
+        missing_left=False,
+        score=0.0,
+        tie_score=0.0,
+        unevenness=0,
+        left=left,
+        right=right,
+    )
+
+
+# ------------------------------------------------------------------------------------------------- its cuts
+
+
+def _list_cuts(tree: definition.Tree, node: definition.Node, names: Names) -> list[Cut]:
+    """List the admissible cuts of the features that the node looked at."""
+    growth = tree.growth
+    mean = node.tally.total // node.tally.weight
+    undivided = definition.CRITERIA[growth.criterion](node.tally, mean)
+    cuts: list[Cut] = []
+    turn = 0
+    for feature in definition.draw_features(tree, node.node_id):
+        if not definition.may_meet(growth, node.path, feature):
+            continue
+        has_missing = definition.has_missing(tree, node.ranks, feature)
+        splits = list(definition.cuts_of_feature(tree, node, feature))
+        for place, split in enumerate(splits):
+            key = (-split.worth, -split.tie_score, turn, -split.score, split.unevenness, place)
+            words = _ask(tree, split, names, has_missing=has_missing)
+            gain = max(0.0, split.score - undivided) / float(node.tally.weight)
+            cuts.append(Cut(key, split, words, definition.ldexp(gain, -tree.decrease_unit)))
+        turn += bool(splits)
+        if turn == growth.max_features:
+            break
+    return cuts
+
+
+def _ask(tree: definition.Tree, split: definition.Split, names: Names, *, has_missing: bool) -> Question:
+    """Put a cut into words."""
+    labels = names.categories[split.feature]
+    name, threshold, listed, others_left = names.features[split.feature], split.threshold, None, False
+    if tree.coded.columns[split.feature].is_categorical:
+        sets = definition.categories_of(tree, split)
+        threshold, listed, others_left = np.nan, tuple(sets.of_lighter), sets.others_left
+    return Question(split.feature, name, threshold, split.missing_left, has_missing, labels, listed, others_left)
+
+
+# ------------------------------------------------------------------------------------------------- why
+
+
+def _must_stop(tree: definition.Tree, node: definition.Node) -> str | None:
+    """Say why a node may not be cut, whatever its cuts are."""
+    growth = tree.growth
+    if len({tree.target.labels[r] for r in node.ranks}) == 1:
+        return (
+            "It is a leaf: all its rows are of one class."
+            if tree.target.n_classes
+            else ("It is a leaf: all its rows have the same target.")
+        )
+    if node.tally.size < growth.min_samples_split:
+        return f"It is a leaf: it has fewer rows than min_samples_split, {growth.min_samples_split}."
+    if node.depth == growth.max_depth:
+        return f"It is a leaf: it is as deep as max_depth allows, {growth.max_depth}."
+    return None
+
+
+def _say_why(training: Training, node: int, cuts: list[Cut]) -> str:
+    """Say why the best cut won, or why it was not made."""
+    forest, growth = training.model.forest_, training.model.growth_
+    if not cuts:
+        return "It is a leaf: no cut leaves enough rows or weight on both sides."
+    if forest.feature[node] >= 0:
+        return _compare(cuts)
+    decrease = cuts[0].gain * forest.weight[node] / forest.weight[0]
+    if decrease < growth.min_impurity_decrease:
+        return (
+            f"It is a leaf: its best cut lowers the impurity of the tree by {say_number(decrease)}, less than "
+            f"min_impurity_decrease, {say_number(growth.min_impurity_decrease)}."
+        )
+    if training.model.ccp_alpha > 0:
+        return f"It is a leaf: what grew below it was pruned, ccp_alpha={say_number(training.model.ccp_alpha)}."
+    return f"It is a leaf: others gained more, and there are max_leaf_nodes, {growth.max_leaf_nodes}, already."
+
+
+def _compare(cuts: list[Cut]) -> str:
+    """Say what made the difference to the next best cut: the first thing in which they differ."""
+    best = cuts[0]
+    won = f"{best.words.left} won"
+    if len(cuts) == 1:
+        return f"{won}: it is the only cut."
+    following = cuts[1]
+    if best.split.worth > following.split.worth:
+        less = ", less what labels may gain by chance" if any(cut.split.noise for cut in cuts) else ""
+        return f"{won}: no other cut gains as much{less}. The next, {following.words.left}, gains {following.gain:.6f}."
+    n_equal = sum(cut.split.worth == best.split.worth for cut in cuts)
+    among = f"{won} among {n_equal} cuts of equal gain: "
+    reasons = (
+        "by Gini, which breaks ties, it gains most.",
+        f"{best.words.name} was looked at before {following.words.name}.",
+        "it gains most.",
+        "its sides are the most even.",
+        "it comes first: lower thresholds do, then missing values on the right.",
+    )
+    differs = [a != b for a, b in zip(best.key[1:], following.key[1:], strict=True)]
+    return among + reasons[differs.index(True)]

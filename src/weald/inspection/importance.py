@@ -1,0 +1,144 @@
+"""How much each feature matters, asked in several ways.
+
+    importance    the function that users call
+    KINDS         the ways to ask, by name
+
+`permutation.py` mixes the values of a feature among rows, `mdi.py` reads how much cuts lowered the impurity,
+`dropping.py` grows forests without a feature, `misleading.py` says where a number misleads. The answer is an
+`Importance` (`ranking.py`).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from weald.data.arguments import is_whole
+from weald.errors import ParameterError
+from weald.inspection import caveats, drop_column, mdi, permutation
+from weald.inspection.arguments import Question, group_features
+from weald.inspection.ranking import Importance, names_of
+from weald.inspection.training_data import read_again, read_rows
+
+SHARE = "share of the decrease of impurity"
+DECREASE = ("decrease of the Gini impurity on new rows", "decrease of the variance on new rows")
+INCREASE = ("increase of the share of wrong classes", "increase of the squared error")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A way to ask."""
+
+    answer: Callable[[Question], dict[str, Any]]
+    units: tuple[str, str] = INCREASE  # of classes, of numbers
+    misleads: tuple[Callable[[Question], list[str]], ...] = (caveats.correlated,)
+    rows: tuple[str, ...] = ("out_of_bag", "new")  # that it can look at
+
+
+KINDS = {
+    "permutation": Kind(permutation.by_trees),
+    "permutation_forest": Kind(permutation.by_forest),
+    "conditional": Kind(permutation.within_cells, misleads=()),
+    "local": Kind(permutation.by_rows),
+    "drop_column": Kind(drop_column.dropped, rows=("out_of_bag",)),
+    "mdi": Kind(mdi.on_training_rows, (SHARE, SHARE), (caveats.many_values,), rows=("out_of_bag",)),
+    "debiased_mdi": Kind(mdi.on_new_rows, DECREASE),
+}
+
+
+def importance(
+    forest: Any,
+    X: Any,
+    y: Any,
+    *,
+    kind: str = "permutation",
+    sample_weight: Any = None,
+    groups: Mapping[str, Sequence[Any]] | None = None,
+    names: Sequence[str] | None = None,
+    rows: str = "out_of_bag",
+    n_repeats: int = 1,
+    n_null: int = 0,
+    fit_params: Mapping[str, Any] | None = None,
+) -> Importance:
+    """Say how much each feature matters to a forest.
+
+    Parameters
+    ----------
+    forest : RandomForestClassifier or RandomForestRegressor
+        A fitted forest.
+    X, y : the training data
+        Given again, rows in any order: a forest keeps no rows. The fingerprint is checked. With `rows="new"`, any
+        other rows.
+    kind : str, default="permutation"
+        - "permutation": mix a feature's values among the out-of-bag rows of a tree; how much larger is the tree's share
+          of wrong classes, or its squared error? Averaged over trees (Breiman 2001).
+        - "permutation_forest": the same for the forest as a whole, on its out-of-bag votes.
+        - "conditional": as "permutation", but a value is mixed only among rows that are alike in the features that are
+          correlated with it (Strobl et al. 2008).
+        - "local": as "permutation", row by row: which features mattered for this case?
+        - "drop_column": grow a forest without the feature; how much larger is its out-of-bag error?
+        - "mdi": share in the mean decrease in impurity, as `feature_importances_`.
+        - "debiased_mdi": the decrease in impurity that the same cuts achieve on out-of-bag rows (Li et al. 2019).
+    sample_weight : array, optional
+        As given to `fit`.
+    groups : dict of name: features, optional
+        Features (names or numbers) that are looked at together. Those in no group are left out.
+    names : sequence of str, optional
+        Names of the features; by default those of the training table.
+    rows : {"out_of_bag", "new"}, default="out_of_bag"
+        "new": X and y are rows that no tree has seen, a test set. Not for "mdi" and "drop_column".
+    n_repeats : int, default=1
+        How often each feature is mixed; the mean counts.
+    n_null : int, default=0
+        For "mdi": how many forests to grow from mixed targets for a p-value. 0: no p-value.
+
+    fit_params : dict, optional
+        What else `fit` was given for each row: `{"groups": ..., "stratify": ...}`, from which bags were drawn.
+
+    Returns
+    -------
+    Importance
+        With `names`, `values`, `std_error`, `p_value`, how they were found (`methods`), and where they mislead
+        (`warnings`).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import weald
+    >>> X = np.random.default_rng(0).normal(size=(300, 3))
+    >>> y = X[:, 1] + 0.1 * X[:, 0]
+    >>> forest = weald.RandomForestRegressor(50, random_state=0).fit(X, y)
+    >>> weald.importance(forest, X, y, names=["a", "b", "c"]).values.argmax()
+    np.int64(1)
+    """
+    check_is_fitted(forest, "forest_")
+    _check(kind, rows, n_repeats, n_null)
+    asked = KINDS[kind]
+    named = names_of(forest, names)
+    by_row = fit_params or {}
+    if rows == "new":
+        training = read_rows(forest, X, y, sample_weight)
+    else:
+        training = read_again(forest, X, y, sample_weight, bags=kind != "mdi", **by_row)
+    grouped = group_features(groups, named)
+    question = Question(training.written_out(), grouped, n_repeats, n_null, named, X, y, sample_weight, by_row)
+    return Importance(
+        names=question.groups.names,
+        kind=kind,
+        unit=asked.units[0 if forest.forest_.n_classes else 1],
+        warnings=tuple(words for look in asked.misleads for words in look(question)),
+        **asked.answer(question),
+    )
+
+
+def _check(kind: str, rows: str, n_repeats: int, n_null: int) -> None:
+    """Refuse what cannot be asked."""
+    if kind not in KINDS:
+        raise ParameterError(f"kind={kind!r} is not allowed. Give {', '.join(map(repr, KINDS))}.")
+    if rows not in KINDS[kind].rows:
+        choices = " or ".join(map(repr, KINDS[kind].rows))
+        raise ParameterError(f"rows={rows!r} is not allowed with kind={kind!r}. Give {choices}.")
+    for name, value, least in (("n_repeats", n_repeats, 1), ("n_null", n_null, 0)):
+        if not is_whole(value) or value < least:
+            raise ParameterError(f"{name}={value!r} is not allowed. Give a whole number from {least}.")

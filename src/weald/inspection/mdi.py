@@ -1,0 +1,150 @@
+"""Importance by impurity: how much the cuts of a feature lowered it.
+
+    on_training_rows    mean decrease in impurity, as `feature_importances_`: judged by the rows that chose the cuts
+    on_new_rows         the same cuts, judged by rows that the tree has not seen ("debiased")
+
+The first favours features with many values: among many cuts one always looks good to the rows that chose it. The second
+is MDI-oob of Li, Wang, Basu, Kumbier and Yu (2019). The decrease of a cut is the covariance, over the rows of its node,
+of what they are (y) and how the cut moves the prediction (mean of the child less mean of the node). Computed from the
+training rows this is the variance that the cut removes (summed over classes: Gini); from rows that are new to the tree
+it is 0 on average for a feature that does not matter. Here y is taken less the mean of the root, which changes nothing
+for training rows and makes the estimate less noisy. (Less the mean of the node would not do: where chance has moved
+that mean, new rows pull it back, and every cut would seem to help.)
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+
+from weald.data.types import FloatArray, IntArray
+from weald.errors import DataError
+from weald.forest.describe.nodes import parents
+from weald.forest.forest import Forest
+from weald.forest.impurity_decrease import decreases_of_trees, mean_decrease
+from weald.inspection.arguments import Groups, Question
+from weald.inspection.significance import BETWEEN_ROWS, OVER_TREES, compare_rows, error_over_trees
+from weald.inspection.training_data import Training
+
+MIXED_TARGETS = (
+    "Altmann et al. (2010): the share of {n} forests, grown anew from targets that were mixed among rows, in which the "
+    "feature has at least this value; this forest counts as one of them"
+)
+
+
+def on_training_rows(question: Question) -> dict[str, Any]:
+    """Share of each group in the decrease of impurity; p-values by growing forests from mixed targets."""
+    groups, forest = question.groups, question.training.forest
+    by_tree = _in_groups(decreases_of_trees(forest), groups)
+    values = _in_groups(mean_decrease(forest)[None], groups)[0]
+    found = {
+        "values": values,
+        "std_error": error_over_trees(by_tree),
+        "by_tree": by_tree,
+        "methods": {"std_error": OVER_TREES},
+    }
+    if question.n_null:
+        n_larger = sum(_in_groups(null[None], groups)[0] >= values for null in _null_decreases(question))
+        found["p_value"] = (1 + np.asarray(n_larger)) / (1 + question.n_null)
+        found["methods"]["p_value"] = MIXED_TARGETS.format(n=question.n_null)
+    return found
+
+
+def _in_groups(by_feature: FloatArray, groups: Groups) -> FloatArray:
+    return np.column_stack([by_feature[:, list(members)].sum(axis=1) for members in groups.members])
+
+
+def _null_decreases(question: Question) -> list[FloatArray]:
+    """Grow forests from targets that were mixed among rows: what features are worth when none matters."""
+    model, reading = question.training.model, question.training.reading
+    if question.y is None:
+        raise DataError("n_null grows forests from mixed targets, and those of a code store cannot be. Give X and y.")
+    places = np.arange(reading.table.n_rows) if reading.kept is None else np.flatnonzero(reading.kept)
+    ranked = places[question.training.order()]
+    found = []
+    for i in range(question.n_null):
+        mixed = np.array(question.y)
+        mixed[ranked] = mixed[np.random.default_rng([model.seed_, i]).permutation(ranked)]
+        null = clone(model).set_params(random_state=model.seed_, warm_start=False, oob_score=False)
+        null.fit(question.X, mixed, question.sample_weight, **question.by_row)
+        found.append(mean_decrease(null.forest_))
+    return found
+
+
+def on_new_rows(question: Question) -> dict[str, Any]:
+    """Decrease of impurity that cuts achieve on rows that are new to the tree."""
+    training, groups = question.training, question.groups
+    target, weight = training.reading.table.target, training.weight * weigh_classes(training)
+    n_groups = len(groups.names)
+    group_of = groups.group_of(training.reading.table.n_features)
+    group_of[group_of < 0] = n_groups  # a column that nobody looks at
+    sums = np.zeros((training.n_rows, n_groups + 1))
+    n_trees = np.zeros(training.n_rows, dtype=np.int64)
+    by_tree = np.full((training.forest.n_trees, n_groups), np.nan)
+    for trees in training.batches(bytes_per_row=8):
+        is_new = training.out_of_bag(trees)
+        n_trees += is_new.sum(axis=0)
+        forest = training.forest.take(trees)
+        leaves = training.engine.leaves(forest, training.reading.table.X, training.n_threads, None)
+        for i, tree in enumerate(trees):
+            rows = np.flatnonzero(is_new[i])
+            if len(rows):
+                of_tree = np.zeros((len(rows), n_groups + 1))
+                add_decreases(of_tree, forest.take([i]), leaves[rows, i], target[rows], group_of)
+                by_tree[tree] = np.average(of_tree, axis=0, weights=weight[rows])[:-1]
+                sums[rows] += of_tree
+    by_row = sums[:, :-1] / np.where(n_trees > 0, n_trees, np.nan)[:, None]
+    _, _, p_value = compare_rows(by_row, weight)
+    return {
+        "values": np.nanmean(by_tree, axis=0),
+        "std_error": error_over_trees(by_tree),
+        "p_value": p_value,
+        "by_tree": by_tree,
+        "methods": {"std_error": OVER_TREES, "p_value": BETWEEN_ROWS},
+    }
+
+
+def add_decreases(
+    sums: FloatArray, tree: Forest, leaves: IntArray, target: npt.NDArray[Any], group_of: IntArray
+) -> None:
+    """Add what the cuts on each row's path are worth to it (rows x groups), from its leaf upward.
+
+    The worth of the step from a node with mean m to a child with mean c is (y - root's mean)(c - m), summed over
+    classes.
+    """
+    parent = parents(tree)
+    above = np.maximum(parent, 0)
+    means = class_shares(tree) if tree.n_classes else tree.value
+    moves = means - means[above]
+    expected = moves @ means[0] if tree.n_classes else means[0] * moves
+    at: IntArray = leaves
+    rows = np.arange(len(leaves))
+    while True:
+        below_root = parent[at] >= 0
+        at, rows = at[below_root], rows[below_root]
+        if not len(at):
+            return
+        gained = moves[at, target[rows]] if tree.n_classes else target[rows] * moves[at]
+        sums[rows, group_of[tree.feature[parent[at]]]] += gained - expected[at]
+        at = parent[at]
+
+
+def weigh_classes(training: Training) -> FloatArray:
+    """Weigh each row as its class was weighed when the trees grew; "balanced" by the table, for every tree."""
+    growth, target = training.model.growth_, training.reading.table.target
+    if growth.class_weight == "none":
+        return np.ones(training.n_rows)
+    if growth.class_weight == "given":
+        given: FloatArray = np.array(growth.class_weights)[target]
+        return given
+    counts = np.bincount(target, weights=training.weight)
+    balanced: FloatArray = (counts.sum() / (len(counts) * counts))[target]
+    return balanced
+
+
+def class_shares(tree: Forest) -> FloatArray:
+    """Shares of the classes in every node (nodes x classes)."""
+    weights = tree.class_weights()
+    shares: FloatArray = weights / weights.sum(axis=1, keepdims=True)
+    return shares

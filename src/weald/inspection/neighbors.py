@@ -1,0 +1,350 @@
+"""The forest as a weighing of neighbours.
+
+Rows that share a leaf are neighbours in the eyes of a tree. A prediction is a weighted mean of training targets, and
+how often two rows share a leaf says how alike the forest finds them.
+
+    find_neighbours  a forest and its training data -> Neighbours
+    Neighbours       what needs the training data: weights, rows of a leaf, nearest rows, proximities, outliers
+
+The engine adds up what rows have in common with the members of their leaves. Where each member counts 1, that is the
+number of trees in which two rows share a leaf; where it counts what it contributes to what the leaf says, the sums are
+the weights of a prediction. Results are sparse: a row shares leaves with few others.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from weald.data.arguments import is_whole
+from weald.data.types import FloatArray, IntArray
+from weald.engines.choose import open_engine
+from weald.engines.interface import Engine, Sharing
+from weald.engines.threads import count_threads
+from weald.errors import DataError, ParameterError
+from weald.forest.forest import Forest
+from weald.inspection.mdi import class_shares
+from weald.inspection.training_data import Training, read_again
+
+MOST_ENTRIES = 2**29  # of a sparse result: 6 GiB
+
+
+class Nearest(NamedTuple):
+    """The training rows that weigh most: numbers of rows and their weights (rows x k), largest first."""
+
+    rows: IntArray
+    weights: FloatArray
+
+
+class LeafRows(NamedTuple):
+    """The training rows that a leaf was made of."""
+
+    rows: IntArray  # numbers of rows, ascending
+    counts: FloatArray  # how often each was drawn; without bags, its weight
+    targets: npt.NDArray[Any]
+
+
+def list_members(forest: Forest, leaves: IntArray, n_members: int) -> Sharing:
+    """List which rows are in which leaf (leaves: rows x trees; -1: in none). Nobody is asked about yet."""
+    nodes = np.where(leaves < 0, -1, leaves + forest.tree_start[:-1]).ravel()
+    rows = np.repeat(np.arange(n_members, dtype=np.int32), forest.n_trees)
+    at = nodes >= 0
+    marks = np.ones(np.count_nonzero(at), dtype=np.bool_)
+    members = sparse.csr_array(sparse.coo_array((marks, (nodes[at], rows[at])), shape=(forest.n_nodes, n_members)))
+    return Sharing(leaves, forest.tree_start, n_members, members.indptr, members.indices)
+
+
+def check_k(k: Any, *, none: bool) -> None:
+    """Refuse what is not a number of neighbours."""
+    if not (none and k is None) and not (is_whole(k) and k >= 1):
+        raise ParameterError(f"k={k!r} is not allowed. Give a whole number from 1{' or None' if none else ''}.")
+
+
+def require_room(sharing: Sharing) -> None:
+    """Refuse a result that is too large to hold. A row has at least as many entries as its largest leaf has members."""
+    sizes, least = np.diff(sharing.start), np.zeros(len(sharing.leaves), dtype=np.int64)
+    for tree, leaves in zip(sharing.tree_start[:-1], sharing.leaves.T, strict=True):
+        least = np.maximum(least, np.where(leaves < 0, 0, sizes[tree + leaves]))
+    n_entries = int(least.sum())
+    if n_entries > MOST_ENTRIES:
+        raise DataError(
+            f"The result would have more than {n_entries:,} entries ({12 * n_entries / 2**30:.0f} GiB): leaves hold "
+            "many rows. Give k to keep the largest of each row, or ask about fewer rows at a time."
+        )
+
+
+def add_up(engine: Engine, sharing: Sharing, k: int | None, n_threads: int) -> sparse.csr_array:
+    """Let the engine add up what asked rows have in common with members (rows x members)."""
+    check_k(k, none=True)
+    if k is None:
+        require_room(sharing)
+    starts, members, sums = engine.add_shares(sharing, k or 0, n_threads, None)
+    return sparse.csr_array((sums, members, starts), shape=(len(sharing.leaves), sharing.n_members))
+
+
+def compare_rows(model: Any, X: Any, Y: Any = None, k: int | None = None) -> sparse.csr_array:
+    """Share of the trees in which two rows are in the same leaf (rows x others); a single tree is a forest of one."""
+    check_k(k, none=True)
+    leaves = model._leaves(X)  # noqa: SLF001  (`apply` of a single tree has another shape)
+    others = leaves if Y is None else model._leaves(Y)  # noqa: SLF001
+    sharing = replace(list_members(model.forest_, others, len(others)), leaves=leaves)
+    found = add_up(open_engine(model.engine), sharing, k, count_threads(model.n_jobs))
+    found.data /= model.forest_.n_trees
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbours:
+    """The training rows as a forest's neighbours; made by `forest.neighbours(X, y)`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import weald
+    >>> X = np.random.default_rng(0).normal(size=(100, 2))
+    >>> y = X[:, 0] ** 2
+    >>> forest = weald.RandomForestRegressor(20, random_state=0).fit(X, y)
+    >>> neighbours = forest.neighbours(X, y)
+    >>> W = neighbours.weights([[0.5, 0.5], [-1.0, 0.0]])
+    >>> bool(np.allclose(W @ y, forest.predict([[0.5, 0.5], [-1.0, 0.0]])))
+    True
+    """
+
+    training: Training
+
+    # ------------------------------------------------------------------------------------------------------ weights
+
+    def weights(self, X: Any = None, *, k: int | None = None) -> sparse.csr_array:
+        """Write each prediction as a weighted mean of training targets.
+
+        Parameters
+        ----------
+        X : array or data frame, optional
+            Rows to predict. None: the training rows, each by the trees whose bags lack it; then the weights give the
+            out-of-bag predictions.
+        k : int, optional
+            Keep only the k largest weights of each row.
+
+        Returns
+        -------
+        sparse matrix of shape (n_rows, n_training_rows)
+            Rows add up to 1. `weights @ y` is `predict(X)`; with the classes as columns of 0 and 1 it is
+            `predict_proba(X)`. A row that is in every bag has no out-of-bag weights, and its line is empty.
+        """
+        check_k(k, none=True)
+        forest = self.training.forest
+        leaves = self._out_of_bag_leaves() if X is None else self.training.model.apply(X)
+        members = self._shares_of_leaves()
+        sharing = Sharing(
+            leaves, forest.tree_start, self.training.n_rows, members.indptr, members.indices, members.data
+        )
+        found = self._add_up(sharing, k)
+        n_trees = np.maximum(1, np.count_nonzero(leaves >= 0, axis=1))
+        found.data /= np.repeat(n_trees, np.diff(found.indptr))
+        return self._for_all_columns(found, by_row=X is None)
+
+    def nearest(self, X: Any = None, k: int = 5) -> Nearest:
+        """Find the training rows that weigh most in a prediction.
+
+        Parameters
+        ----------
+        X : array or data frame, optional
+            Rows to predict; None: the training rows, out of bag.
+        k : int, default=5
+            How many training rows to find. Where there are fewer, the rest are -1, with weight 0.
+
+        Returns
+        -------
+        Nearest
+            `rows` and `weights`, each of shape (n_rows, k).
+        """
+        check_k(k, none=False)
+        found = self.weights(X, k=k)
+        lengths = np.diff(found.indptr)
+        line = np.repeat(np.arange(found.shape[0]), lengths)
+        order = np.lexsort((found.indices, -found.data, line))
+        place = np.arange(len(line)) - np.repeat(found.indptr[:-1], lengths)
+        rows = np.full((found.shape[0], k), -1, dtype=np.int64)
+        weights = np.zeros((found.shape[0], k))
+        rows[line, place] = found.indices[order]
+        weights[line, place] = found.data[order]
+        return Nearest(rows, weights)
+
+    def leaf_rows(self, tree: int, leaf: int) -> LeafRows:
+        """List the training rows that a leaf was made of.
+
+        Parameters
+        ----------
+        tree : int
+            Number of the tree.
+        leaf : int
+            Number of the leaf inside the tree, as `apply` gives it.
+
+        Returns
+        -------
+        LeafRows
+            `rows`, `counts` and `targets`.
+        """
+        forest = self.training.forest
+        if not 0 <= tree < forest.n_trees:
+            raise ParameterError(f"There is no tree {tree}: the forest has {forest.n_trees}, counted from 0.")
+        begin, end = forest.tree_start[tree : tree + 2].tolist()
+        if not 0 <= leaf < end - begin or forest.feature[begin + leaf] >= 0:
+            raise ParameterError(f"Node {leaf} of tree {tree} is not a leaf. `apply` gives the leaves of rows.")
+        counts = self._counts(range(tree, tree + 1))[0]
+        rows = np.flatnonzero((self._leaves()[:, tree] == leaf) & (counts > 0))
+        return LeafRows(self._places()[rows], counts[rows], self.training.labels()[rows])
+
+    # --------------------------------------------------------------------------------------------------- proximities
+
+    def proximity(self, X: Any = None, *, k: int | None = None, out_of_bag: bool = False) -> sparse.csr_array:
+        """Share of the trees in which rows share a leaf with training rows.
+
+        Parameters
+        ----------
+        X : array or data frame, optional
+            Rows; None: the training rows themselves.
+        k : int, optional
+            Keep only the k largest of each row. Without it, leaves that hold many rows make many entries.
+        out_of_bag : bool, default=False
+            Count only trees that have seen neither of two training rows.
+
+        Returns
+        -------
+        sparse matrix of shape (n_rows, n_training_rows)
+        """
+        check_k(k, none=True)
+        if out_of_bag and X is not None:
+            raise ParameterError("out_of_bag=True compares training rows with one another. Leave X out.")
+        found = self._add_up(self._sharing(X, out_of_bag=out_of_bag), k)
+        if not out_of_bag:
+            found.data /= self.training.forest.n_trees
+        return self._for_all_columns(found, by_row=X is None)
+
+    def outliers(self, *, out_of_bag: bool = False) -> FloatArray:
+        """Score training rows by how little they have in common with others of their class (Breiman).
+
+        The raw score of a row is the number of rows divided by the sum of its squared proximities to its class (in
+        regression, to all rows). It is given less the median of the class, in units of the median absolute deviation
+        (times 1.4826, the standard deviation of normal numbers). Above 10 a row deserves a look.
+
+        Parameters
+        ----------
+        out_of_bag : bool, default=False
+            Count only trees that have seen neither of two rows.
+
+        Returns
+        -------
+        array of shape (n_training_rows,)
+        """
+        table = self.training.reading.table
+        kind = table.target if table.n_classes else np.zeros(table.n_rows, dtype=np.int64)
+        training, sharing = self.training, self._sharing(None, out_of_bag=out_of_bag)
+        squares = training.engine.square_shares(sharing, kind, kind, training.n_threads, None)
+        n_trees = 1 if out_of_bag else training.forest.n_trees
+        with np.errstate(divide="ignore"):
+            raw = table.n_rows / (squares / n_trees**2)
+        scores = np.empty(table.n_rows)
+        for k in np.unique(kind):
+            of_class = raw[kind == k]
+            away = of_class - np.median(of_class)
+            spread = 1.4826 * np.median(np.abs(away))
+            scores[kind == k] = away / spread if spread > 0 else away
+        return self.training.for_all_rows(scores)
+
+    # ---------------------------------------------------------------------------------------------- the training data
+
+    def _leaves(self) -> IntArray:
+        """Find the leaf of each training row in each tree."""
+        t = self.training
+        return t.engine.leaves(t.forest, t.reading.table.X, t.n_threads, None)
+
+    def _is_new(self) -> npt.NDArray[np.bool_]:
+        """Say which rows are outside which bags (rows x trees)."""
+        return self.training.out_of_bag(range(self.training.forest.n_trees)).T
+
+    def _out_of_bag_leaves(self) -> IntArray:
+        """Find the leaf of each training row in each tree that has not seen it; -1 in the others."""
+        leaves: IntArray = np.where(self._is_new(), self._leaves(), -1).astype(np.int32)
+        return leaves
+
+    def _sharing(self, X: Any, *, out_of_bag: bool) -> Sharing:
+        """Say in which leaves rows are, and which training rows are in which leaf."""
+        forest, n_rows = self.training.forest, self.training.n_rows
+        if out_of_bag:
+            leaves = self._out_of_bag_leaves()
+            return replace(list_members(forest, leaves, n_rows), counting=leaves >= 0)
+        leaves = self._leaves()
+        members = list_members(forest, leaves, n_rows)
+        return members if X is None else replace(members, leaves=self.training.model.apply(X))
+
+    def _add_up(self, sharing: Sharing, k: int | None) -> sparse.csr_array:
+        return add_up(self.training.engine, sharing, k, self.training.n_threads)
+
+    def _counts(self, trees: range) -> FloatArray:
+        """How much each training row counts in some trees (trees x rows)."""
+        if self.training.with_bags:
+            return self.training.bags(trees).astype(np.float64)
+        return np.tile(self.training.weight, (len(trees), 1))
+
+    def _shares_of_leaves(self) -> sparse.csr_array:
+        """What each training row contributes to what each leaf says: nodes of all trees x training rows.
+
+        Rows of one class share what the leaf says of their class by how much they count; in regression all rows are of
+        one class. So class weights, which a leaf knows, need not be known here.
+        """
+        forest, table, leaves = self.training.forest, self.training.reading.table, self._leaves()
+        kind = table.target if table.n_classes else np.zeros(table.n_rows, dtype=np.int64)
+        n_kinds = max(1, table.n_classes)
+        data, nodes, columns = [], [], []
+        for trees in self.training.batches():
+            for tree, counts in zip(trees, self._counts(trees), strict=True):
+                rows = np.flatnonzero(counts)
+                at = leaves[rows, tree].astype(np.int64)
+                place = at * n_kinds + kind[rows]
+                share = counts[rows] / np.bincount(place, weights=counts[rows])[place]
+                if table.n_classes:
+                    share *= self._said(forest.take([tree]))[at, kind[rows]]
+                data.append(share)
+                nodes.append(at + forest.tree_start[tree])
+                columns.append(rows)
+        entries = (np.concatenate(data), (np.concatenate(nodes), np.concatenate(columns)))
+        shares = sparse.csr_array(sparse.coo_array(entries, shape=(forest.n_nodes, table.n_rows)))
+        shares.eliminate_zeros()
+        return shares
+
+    def _said(self, tree: Forest) -> FloatArray:
+        """What each node says of the classes: their shares, or with hard votes 1 for the commonest."""
+        shares = class_shares(tree)
+        if getattr(self.training.model, "voting", "soft") == "hard":
+            votes: FloatArray = np.eye(shares.shape[1])[shares.argmax(axis=1)]
+            return votes
+        return shares
+
+    def _places(self) -> IntArray:
+        """The user's numbers of the rows of the table: rows without weight are not in it."""
+        kept = self.training.reading.kept
+        return np.arange(self.training.n_rows) if kept is None else np.flatnonzero(kept)
+
+    def _for_all_columns(self, found: sparse.csr_array, *, by_row: bool) -> sparse.csr_array:
+        """Give rows that were left out for their zero weight empty columns, and empty lines where lines are rows."""
+        kept = self.training.reading.kept
+        if kept is None:
+            return found
+        lengths = np.diff(found.indptr)
+        if by_row:
+            spread = np.zeros(len(kept), dtype=lengths.dtype)
+            spread[kept] = lengths
+            lengths = spread
+        starts = np.concatenate([[0], np.cumsum(lengths)])
+        return sparse.csr_array((found.data, self._places()[found.indices], starts), shape=(len(lengths), len(kept)))
+
+
+def find_neighbours(model: Any, X: Any, y: Any, sample_weight: Any, **by_row: Any) -> Neighbours:
+    """Read the training data of a forest again; see `RandomForestClassifier.neighbours`."""
+    check_is_fitted(model, "forest_")
+    bags = any(origin.bags.bootstrap for origin in model.forest_.origins)
+    return Neighbours(read_again(model, X, y, sample_weight, bags=bags, **by_row))

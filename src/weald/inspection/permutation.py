@@ -1,0 +1,125 @@
+"""Importance by mixing: how much worse predictions become when a feature's values are shuffled among rows.
+
+    by_trees          Breiman's: each tree on its own out-of-bag rows, averaged over trees
+    by_rows           the same, row by row: which features mattered for this case
+    by_forest         the forest as a whole, on the votes of the trees that have not seen a row
+    within_cells      as by_trees, but mixing only among rows that are alike in correlated features
+
+For a feature that is independent of all others and of the target, a row's own value and another row's are
+exchangeable, so that the expected increase is 0: what the p-values ask.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from weald.data.types import FloatArray, IntArray
+from weald.engines.interface import Mixing
+from weald.inspection.arguments import Question
+from weald.inspection.conditional import Cells
+from weald.inspection.significance import BETWEEN_ROWS, OVER_ROWS, OVER_TREES, compare_rows, error_over_trees
+
+WHOLE_FOREST = 2**32 - 1  # stands for a tree's number where all trees see the same rows mixed
+
+
+@dataclass(frozen=True)
+class Increases:
+    """What mixing costs."""
+
+    by_tree: FloatArray  # trees x groups: means over the rows that are new to the tree; NaN: there are none
+    by_row: FloatArray  # rows x groups: means over the trees to which the row is new; NaN: there are none
+    squares: FloatArray  # rows x groups: sums of squares over those trees; empty: not asked for
+    n_trees: IntArray  # by row: how many those are
+
+
+def mix(question: Question, cells: Cells | None = None, *, squares: bool = False) -> Increases:
+    """Mix each group among the rows that are new to a tree, tree by tree."""
+    training, groups = question.training, question.groups
+    table, forest = training.reading.table, training.forest
+    shape = (training.n_rows, len(groups.names))
+    sums, squared = np.zeros(shape), np.zeros(shape if squares else (0, 0))
+    n_trees = np.zeros(training.n_rows, dtype=np.int64)
+    by_tree = np.zeros((forest.n_trees, len(groups.names)))
+    names, order, weight = training.names_of_trees(), training.order(), training.weight
+    for trees in training.batches(bytes_per_row=4 if cells is None else 4 * len(groups.names)):
+        is_new = training.out_of_bag(trees)
+        n_trees += is_new.sum(axis=0)
+        total = is_new @ weight
+        inside = None if cells is None else cells.of_trees(trees, is_new)
+        for repeat in range(question.n_repeats):
+            mixing = Mixing(
+                trees=trees,
+                names=[names[t] for t in trees],
+                is_new=is_new,
+                order=order,
+                target=table.target.astype(np.float64),
+                weight=weight,
+                group_of=groups.group_of(table.n_features),
+                group_id=groups.ids(),
+                repeat=repeat,
+                cells=inside,
+                sums=sums,
+                squares=squared if squares else None,
+            )
+            increase = training.engine.mix(forest, table.X, mixing, training.n_threads, None)
+            by_tree[trees.start : trees.stop] += increase / np.where(total > 0, total, np.nan)[:, None]
+    sums /= np.where(n_trees > 0, n_trees, np.nan)[:, None] * question.n_repeats
+    return Increases(by_tree / question.n_repeats, sums, squared, n_trees)
+
+
+def by_trees(question: Question) -> dict[str, Any]:
+    """Mean increase of a tree's loss on the rows that are new to it."""
+    return _summed_up(question, mix(question))
+
+
+def within_cells(question: Question) -> dict[str, Any]:
+    """The same, mixing only among rows that are alike in correlated features."""
+    return _summed_up(question, mix(question, Cells(question.training, question.groups)))
+
+
+def _summed_up(question: Question, found: Increases) -> dict[str, Any]:
+    _, _, p_value = compare_rows(found.by_row, question.training.weight)
+    return {
+        "values": np.nanmean(found.by_tree, axis=0),
+        "std_error": error_over_trees(found.by_tree),
+        "p_value": p_value,
+        "by_tree": found.by_tree,
+        "methods": {"std_error": OVER_TREES, "p_value": BETWEEN_ROWS},
+    }
+
+
+def by_rows(question: Question) -> dict[str, Any]:
+    """Mean increase of a row's loss over the trees to which it is new."""
+    found = mix(question, squares=True)
+    n = np.where(found.n_trees > 1, found.n_trees, np.nan)[:, None] * question.n_repeats
+    variance = np.maximum(found.squares - n * found.by_row**2, 0.0) / (n - 1)
+    kept = question.training.for_all_rows
+    return {
+        "values": kept(found.by_row),
+        "std_error": kept(np.sqrt(variance / (n / question.n_repeats))),
+        "methods": {"std_error": OVER_TREES},
+    }
+
+
+def by_forest(question: Question) -> dict[str, Any]:
+    """Mean increase of the forest's loss when all trees see the same rows mixed."""
+    training, groups = question.training, question.groups
+    X, order = training.reading.table.X, training.order()
+    before = training.losses(training.averages(X))
+    increases = np.zeros((training.n_rows, len(groups.names)))
+    seed = training.names_of_trees()[0][0]
+    for group, (members, group_id) in enumerate(zip(groups.members, groups.ids().tolist(), strict=True)):
+        for repeat in range(question.n_repeats):
+            sources = training.engine.shuffle(training.n_rows, seed, WHOLE_FOREST, group_id, repeat)
+            mixed = X.copy()
+            for f in members:
+                mixed[order, f] = X[order[sources], f]
+            increases[:, group] += training.losses(training.averages(mixed)) - before
+    values, error, p_value = compare_rows(increases / question.n_repeats, training.weight)
+    return {
+        "values": values,
+        "std_error": error,
+        "p_value": p_value,
+        "methods": {"std_error": OVER_ROWS, "p_value": BETWEEN_ROWS},
+    }

@@ -1,0 +1,45 @@
+"""Fitting an estimator again and again, each time on another sample of the rows."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing
+
+from weald.data.arguments import Whole, is_whole
+from weald.data.types import IntArray
+from weald.errors import DataError, ParameterError
+
+
+def fit_repeatedly(
+    estimator: Any, X: Any, y: npt.NDArray[Any], n_repeats: int, random_state: int
+) -> Iterator[tuple[Any, IntArray]]:
+    """Fit clones on bootstrap samples; yield each with the rows that it has not seen.
+
+    Samples come from NumPy's `RandomState`, whose numbers never change. A clone that has a `random_state` gets one of
+    its own.
+    """
+    if not is_whole(n_repeats) or n_repeats < 2:
+        raise ParameterError(f"n_repeats={n_repeats!r} is not allowed. Give {Whole(2).words()[0]}.")
+    if not is_whole(random_state) or not 0 <= random_state < 2**32:
+        raise ParameterError(f"random_state={random_state!r} is not allowed. Give {Whole(0, 2**32 - 1).words()[0]}.")
+    n_rows = len(y)
+    random = np.random.RandomState(random_state)
+    for _ in range(n_repeats):
+        drawn = random.randint(0, n_rows, n_rows)
+        seed = int(random.randint(0, 2**31))
+        model = clone(estimator)
+        if "random_state" in model.get_params():
+            model.set_params(random_state=seed)
+        yield model.fit(_safe_indexing(X, drawn), y[drawn]), np.setdiff1d(np.arange(n_rows), drawn)
+
+
+def read_target(y: Any, X: Any) -> npt.NDArray[Any]:
+    """Read y as an array as long as X."""
+    target = np.asarray(y)
+    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+    if target.ndim != 1 or len(target) != n_rows:
+        raise DataError(f"X has {n_rows} rows, but y has the shape {target.shape}. Give one target for each row.")
+    return target

@@ -1,0 +1,309 @@
+"""Fewer features: which of them can be left out.
+
+    select_features     the function that users call
+    FeatureSelector     the same as a transformer for pipelines
+
+After Díaz-Uriarte and Alvarez de Andrés (2006): rank the features by their importance once, then grow forests on the
+best of them, leaving out a share at each step, and take the smallest set whose out-of-bag error is within one standard
+error of the lowest. Ranking anew at each step would follow the noise.
+
+The out-of-bag error of the chosen set is too good to be true: its features were chosen by the very rows that it is
+judged on, and it is the lowest of many. So the honest error is found by doing everything again: in each of some folds,
+features are ranked and chosen without the fold's rows, and the forest of the chosen ones is judged on them.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.feature_selection import SelectorMixin
+from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
+from sklearn.utils.validation import check_is_fitted
+
+from weald.data.arguments import is_whole
+from weald.data.types import FloatArray, IntArray
+from weald.errors import ParameterError
+from weald.inspection.drop_column import grow_on, take
+from weald.inspection.importance import KINDS, importance
+from weald.inspection.ranking import Importance
+from weald.inspection.training_data import read_again
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A set of features that was tried."""
+
+    features: tuple[int, ...]  # by number, ascending
+    error: float  # out of bag: share of wrong classes, or mean squared error
+    std_error: float
+
+
+@dataclass(frozen=True)
+class Data:
+    """What a forest is grown from, as the user gave it."""
+
+    X: Any
+    y: Any
+    weight: Any
+    by_row: Mapping[str, Any]  # groups and stratify, where they are given
+
+    def fit(self, model: Any) -> Any:
+        """Grow a forest from all features."""
+        return model.fit(self.X, self.y, self.weight, **self.by_row)
+
+    def grow_on(self, model: Any, features: tuple[int, ...]) -> tuple[Any, Any]:
+        """Grow a forest like this one on some features; also the columns that it was grown from."""
+        return grow_on(model, list(features), self.X, self.y, self.weight, **self.by_row)
+
+    def take(self, rows: IntArray) -> "Data":
+        """Take some rows."""
+        weight = None if self.weight is None else np.asarray(self.weight)[rows]
+        by_row = {name: np.asarray(labels)[rows] for name, labels in self.by_row.items()}
+        return Data(take(self.X, rows), np.asarray(self.y)[rows], weight, by_row)
+
+
+class FeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
+    """Keep the features that a forest needs.
+
+    Parameters
+    ----------
+    forest : RandomForestClassifier or RandomForestRegressor
+        A forest, fitted or not; it is grown anew.
+    n_features : int or None, default=None
+        How many features to keep. None: as few as keep the out-of-bag error within one standard error of the lowest.
+    kind : str, default="permutation"
+        How features are ranked: a kind of `weald.importance`.
+    drop : float, default=0.2
+        Share of the features that is left out at each step.
+    folds : int, default=5
+        Number of folds for the honest error; 0: do not estimate it.
+
+    Attributes
+    ----------
+    support_ : array of shape (n_features,)
+        Which features are kept.
+    importance_ : Importance
+        What they were ranked by.
+    path_ : list of Trial
+        The sets that were tried, with their out-of-bag errors.
+    forest_ : RandomForestClassifier or RandomForestRegressor
+        The forest that was grown on the features that are kept.
+    oob_error_ : float
+        Its out-of-bag error: too good to be true, since the same rows chose the features.
+    honest_error_ : float
+        Error on rows that took no part in choosing, by folds; NaN when `folds=0`.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : array of shape (n_features,)
+        Their names, if X had names that are all strings.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import weald
+    >>> X = np.random.default_rng(0).normal(size=(300, 8))
+    >>> y = X[:, 2] - X[:, 5] > 0
+    >>> forest = weald.RandomForestClassifier(50, random_state=0)
+    >>> chosen = weald.select_features(forest, X, y)
+    >>> np.flatnonzero(chosen.support_)
+    array([2, 5])
+    >>> chosen.transform(X).shape
+    (300, 2)
+    """
+
+    forest_: Any
+    support_: npt.NDArray[np.bool_]
+    importance_: Importance
+    path_: list[Trial]
+    oob_error_: float
+    honest_error_: float
+    n_features_in_: int
+
+    def __init__(
+        self,
+        forest: Any,
+        *,
+        n_features: int | None = None,
+        kind: str = "permutation",
+        drop: float = 0.2,
+        folds: int = 5,
+    ) -> None:
+        self.forest = forest
+        self.n_features = n_features
+        self.kind = kind
+        self.drop = drop
+        self.folds = folds
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, stratify: Any = None) -> Self:
+        """Rank the features, try fewer and fewer, choose.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+        y : array of shape (n_rows,)
+        sample_weight : array of shape (n_rows,), optional
+        groups, stratify : arrays of shape (n_rows,), optional
+            As the forest's `fit` takes them. A fold of the honest error holds whole groups, too.
+
+        Returns
+        -------
+        self
+        """
+        self._check()
+        given = {"groups": groups, "stratify": stratify}
+        data = Data(X, y, sample_weight, {name: labels for name, labels in given.items() if labels is not None})
+        whole = data.fit(clone(self.forest))
+        self.n_features_in_ = whole.n_features_in_
+        if hasattr(whole, "feature_names_in_"):
+            self.feature_names_in_ = whole.feature_names_in_
+        if self.n_features is not None and self.n_features > whole.n_features_in_:
+            raise ParameterError(f"n_features={self.n_features} is more than the {whole.n_features_in_} of X.")
+        self.importance_, self.path_, chosen = choose(self, whole, data)
+        self.support_ = np.zeros(whole.n_features_in_, dtype=np.bool_)
+        self.support_[list(chosen.features)] = True
+        self.forest_, _ = data.grow_on(whole, chosen.features)
+        self.oob_error_ = chosen.error
+        self.honest_error_ = judge(self, data) if self.folds else float("nan")
+        return self
+
+    def _check(self) -> None:
+        """Refuse parameters that mean nothing."""
+        if hasattr(self.forest, "prune_prototypes"):
+            raise ParameterError(
+                "Features of a kernel forest are prototypes, not columns of X. Use its prune_prototypes instead."
+            )
+        if self.kind not in KINDS or self.kind == "local":
+            choices = ", ".join(repr(kind) for kind in KINDS if kind != "local")
+            raise ParameterError(f"kind={self.kind!r} is not allowed. Give {choices}.")
+        if self.n_features is not None and not (is_whole(self.n_features) and self.n_features >= 1):
+            raise ParameterError(f"n_features={self.n_features!r} is not allowed. Give a whole number from 1 or None.")
+        if not 0 < self.drop < 1:
+            raise ParameterError(f"drop={self.drop!r} is not allowed. Give a share between 0 and 1.")
+        if not is_whole(self.folds) or self.folds < 0 or self.folds == 1:
+            raise ParameterError(f"folds={self.folds!r} is not allowed. Give 0 or a whole number from 2.")
+
+    def _get_support_mask(self) -> npt.NDArray[np.bool_]:
+        """Which features are kept: scikit-learn's SelectorMixin builds on it."""
+        check_is_fitted(self, "support_")
+        return self.support_
+
+
+def choose(selector: FeatureSelector, whole: Any, data: Data) -> tuple[Importance, list[Trial], Trial]:
+    """Rank the features by one forest, grow forests on the best of them, and choose a set."""
+    ranked = importance(whole, data.X, data.y, kind=selector.kind, sample_weight=data.weight, fit_params=data.by_row)
+    order = ranked.order()
+    sizes = [selector.n_features] if selector.n_features else list(fewer(len(order), selector.drop))
+    path = [try_features(whole, order[:n], data) for n in sizes]
+    best = min(path, key=lambda step: step.error)
+    enough = [step for step in path if step.error <= best.error + best.std_error]
+    return ranked, path, min(enough, key=lambda step: len(step.features))
+
+
+def fewer(n_features: int, drop: float) -> Iterator[int]:
+    """Numbers of features that are tried: at each step a share is left out, at least one."""
+    while n_features >= 1:
+        yield n_features
+        n_features -= max(1, int(drop * n_features))
+
+
+def try_features(whole: Any, features: IntArray, data: Data) -> Trial:
+    """Grow a forest on some features and judge it on its out-of-bag rows."""
+    numbers = tuple(sorted(int(f) for f in features))
+    model, columns = data.grow_on(whole, numbers)
+    training = read_again(model, columns, data.y, data.weight, **data.by_row)
+    losses = training.losses(training.averages(training.reading.table.X))
+    error, std_error = mean_and_error(losses, training.weight)
+    return Trial(numbers, error, std_error)
+
+
+def mean_and_error(losses: FloatArray, weight: FloatArray) -> tuple[float, float]:
+    """Average losses by weight, with the standard error of the mean over rows."""
+    known = ~np.isnan(losses)
+    losses, weight = losses[known], weight[known] / weight[known].sum()
+    mean = float(weight @ losses)
+    return mean, float(np.sqrt(weight**2 @ (losses - mean) ** 2))
+
+
+def judge(selector: FeatureSelector, data: Data) -> float:
+    """Choose features without the rows of a fold, judge the forest on them; do so for each fold."""
+    target = np.asarray(data.y)
+    is_classifier = hasattr(selector.forest, "predict_proba")
+    losses = np.empty(len(target))
+    for rest, fold in divide(selector.folds, target, data.by_row.get("groups"), classes=is_classifier):
+        part = data.take(rest)
+        whole = part.fit(clone(selector.forest))
+        _, _, chosen = choose(selector, whole, part)
+        model, _ = part.grow_on(whole, chosen.features)
+        said = model.predict(take(data.X, fold, list(chosen.features)))
+        losses[fold] = said != target[fold] if is_classifier else (said - target[fold]) ** 2
+    return float(np.average(losses, weights=data.weight))
+
+
+def divide(
+    n_folds: int, target: npt.NDArray[Any], groups: Any, *, classes: bool
+) -> Iterator[tuple[IntArray, IntArray]]:
+    """Divide rows into folds, classes evenly; a group is in one fold."""
+    shuffled = {"shuffle": True, "random_state": 0}
+    if groups is None:
+        folds = StratifiedKFold(n_folds, **shuffled) if classes else KFold(n_folds, **shuffled)
+    else:
+        folds = StratifiedGroupKFold(n_folds, **shuffled) if classes else GroupKFold(n_folds)
+    found: Iterator[tuple[IntArray, IntArray]] = folds.split(np.zeros(len(target)), target, groups)
+    return found
+
+
+def select_features(
+    forest: Any,
+    X: Any,
+    y: Any,
+    *,
+    sample_weight: Any = None,
+    groups: Any = None,
+    stratify: Any = None,
+    n_features: int | None = None,
+    kind: str = "permutation",
+    drop: float = 0.2,
+    folds: int = 5,
+) -> FeatureSelector:
+    """Find the features that a forest needs.
+
+    The features are ranked by their importance, and forests are grown on fewer and fewer of the best. See
+    `FeatureSelector` for how a set is chosen, and why its out-of-bag error is too good to be true.
+
+    Parameters
+    ----------
+    forest : RandomForestClassifier or RandomForestRegressor
+        A forest, fitted or not; it is grown anew.
+    X, y : the data
+    sample_weight : array, optional
+    groups, stratify : arrays, optional
+        As the forest's `fit` takes them. A fold of the honest error holds whole groups, too.
+    n_features : int or None, default=None
+        How many features to keep. None: as few as keep the out-of-bag error within one standard error of the lowest.
+    kind : str, default="permutation"
+        How features are ranked: a kind of `weald.importance`.
+    drop : float, default=0.2
+        Share of the features that is left out at each step.
+    folds : int, default=5
+        Number of folds for the honest error; 0: do not estimate it.
+
+    Returns
+    -------
+    FeatureSelector
+        Fitted: `support_`, `forest_`, `path_`, `oob_error_`, `honest_error_`, and `transform`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import weald
+    >>> X = np.random.default_rng(0).normal(size=(200, 6))
+    >>> forest = weald.RandomForestRegressor(50, random_state=0)
+    >>> chosen = weald.select_features(forest, X, X[:, 3] ** 2, folds=3)
+    >>> np.flatnonzero(chosen.support_)
+    array([3])
+    """
+    selector = FeatureSelector(forest, n_features=n_features, kind=kind, drop=drop, folds=folds)
+    return selector.fit(X, y, sample_weight, groups=groups, stratify=stratify)

@@ -1,0 +1,104 @@
+"""Stability: how much a model changes when its training data does."""
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import is_classifier
+
+from weald.data.types import FloatArray, IntArray
+from weald.inspection.resample import fit_repeatedly, read_target
+
+N_PROBES = 200  # rows whose neighbours in the leaves are compared
+
+
+@dataclass(frozen=True)
+class Stability:
+    """How much models differ that were fitted to different samples of the same data. 0: not at all."""
+
+    change: (
+        float  # how often two of them disagree on a row; of numbers: their root mean square difference over that of y
+    )
+    structure: float  # share of row pairs that one puts into a leaf together and the other does not; NaN without leaves
+    changes: FloatArray  # by row: the same as `change`, of that row alone
+
+    def __repr__(self) -> str:
+        return f"<predictions change by {self.change:.4g}, leaves by {self.structure:.4g}>"
+
+
+def stability(
+    estimator: Any, X: Any, y: Any, *, X_test: Any = None, n_repeats: int = 20, random_state: int = 0
+) -> Stability:
+    """Measure how much an estimator changes when its training data does.
+
+    Clones are fitted to bootstrap samples of the rows and compared two by two, on all rows or on others. The change of
+    predictions is the share of rows on which two clones disagree; of numbers, the root of the mean squared difference,
+    in units of the standard deviation of y. The structure is compared by who shares a leaf with whom: with K(i, j) the
+    share of trees in which rows i and j do, it is the sum of abs(K - K') over the sum of K + K', over pairs of rows, of
+    at most 200 rows.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Any classifier or regressor with scikit-learn's interface. The structure needs `apply`, which trees and forests
+        have.
+    X, y : the training data
+    X_test : rows to compare the clones on, optional
+    n_repeats : int, default=20
+        Number of samples.
+    random_state : int, default=0
+        Decides the samples, and the `random_state` of each clone.
+
+    Returns
+    -------
+    Stability
+
+    Examples
+    --------
+    >>> import weald
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = weald.stability(weald.DecisionTreeClassifier(), X, y)
+    >>> forest = weald.stability(weald.RandomForestClassifier(50), X, y)
+    >>> forest.change < tree.change
+    True
+    """
+    target = read_target(y, X)
+    rows = X if X_test is None else X_test
+    n_rows = rows.shape[0] if hasattr(rows, "shape") else len(rows)
+    probes = np.linspace(0, n_rows - 1, min(N_PROBES, n_rows)).astype(np.int64)
+    said: list[npt.NDArray[Any]] = []
+    together: list[FloatArray] = []
+    for model, _ in fit_repeatedly(estimator, X, target, n_repeats, random_state):
+        said.append(np.asarray(model.predict(rows)))
+        if hasattr(model, "apply"):
+            together.append(_who_is_together(np.asarray(model.apply(rows)), probes))
+    pairs = list(combinations(range(n_repeats), 2))
+    changes: FloatArray = np.zeros(n_rows)
+    for i, j in pairs:
+        changes += (said[i] != said[j]) if is_classifier(estimator) else (said[i] - said[j]) ** 2
+    changes = changes / len(pairs)
+    change = float(changes.mean())
+    if not is_classifier(estimator):
+        spread = float(np.std(target)) or 1.0
+        change, changes = float(np.sqrt(change)) / spread, np.sqrt(changes) / spread
+    distances = [_distance(together[i], together[j]) for i, j in pairs] if together else [np.nan]
+    return Stability(change, float(np.mean(distances)), changes)
+
+
+def _who_is_together(leaves: IntArray, probes: IntArray) -> FloatArray:
+    """Share of trees in which two rows are in one leaf, for all pairs of the probes."""
+    of_probes = leaves.reshape(len(leaves), -1)[probes]
+    shared = np.zeros((len(probes), len(probes)))
+    for leaf in of_probes.T:
+        shared += leaf[:, None] == leaf[None, :]
+    upper = np.triu_indices(len(probes), 1)
+    pairs: FloatArray = shared[upper] / of_probes.shape[1]
+    return pairs
+
+
+def _distance(one: FloatArray, two: FloatArray) -> float:
+    total = float((one + two).sum())
+    return float(np.abs(one - two).sum()) / total if total else 0.0

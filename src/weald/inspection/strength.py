@@ -1,0 +1,147 @@
+"""Strength and correlation: why a forest is as good as it is (Breiman 2001).
+
+Trees that are right more often (strength) and that err on different rows (correlation) make a better forest: its error
+is at most `correlation * (1 - strength^2) / strength^2`. Both are estimated out of bag, from one vote for each tree.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from weald.data.types import FloatArray, IntArray
+from weald.errors import ParameterError
+from weald.estimators import metrics
+from weald.estimators.forests import RandomForestClassifier
+from weald.estimators.out_of_bag import Bagged
+from weald.forest.forest import Forest
+
+TREES_AT_ONCE = 16  # whose leaves and bags are held in memory
+
+
+@dataclass(frozen=True)
+class Strength:
+    """How strong the trees of a forest are, and how alike."""
+
+    strength: float  # mean margin of the forest
+    correlation: float  # mean correlation of the trees' raw margins
+    bound: float  # no forest of such trees has a larger error; infinite where the strength is not above 0
+    error: float  # of the forest, out of bag, one vote for each tree
+    margins: FloatArray  # by row of the table: share of votes for the true class less that for the best other
+    deviations: FloatArray  # by tree: standard deviation of its raw margin
+
+    def __repr__(self) -> str:
+        return (
+            f"<strength {self.strength:.4g}, correlation {self.correlation:.4g}: error {self.error:.4g}, "
+            f"at most {self.bound:.4g}>"
+        )
+
+
+def strength(
+    forest: RandomForestClassifier,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    *,
+    groups: Any = None,
+    stratify: Any = None,
+) -> Strength:
+    """Measure strength and correlation of a forest, and the bound that they give for its error.
+
+    With Q(x, k) the share of votes for class k among the trees whose bags lack x, the margin of a row is Q(x, y) less
+    the largest Q(x, k) of another class. The strength is the mean margin s. A tree's raw margin is 1 where it is right,
+    -1 where it says the best other class, else 0; the correlation is the variance of the margins over the square of the
+    mean standard deviation of raw margins. Rows in the bag of every tree are left out.
+
+    Parameters
+    ----------
+    forest : RandomForestClassifier
+        A fitted forest with bags.
+    X, y, sample_weight, groups, stratify
+        The table that the forest was grown from.
+
+    Returns
+    -------
+    Strength
+
+    Examples
+    --------
+    >>> import weald
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = weald.RandomForestClassifier(n_estimators=100, random_state=0).fit(X, y)
+    >>> found = weald.strength(forest, X, y)
+    >>> found.error <= found.bound
+    True
+    """
+    if not isinstance(forest, RandomForestClassifier):
+        raise ParameterError(
+            f"strength was given a {type(forest).__name__}. Give a fitted weald.RandomForestClassifier: margins are of "
+            "classes."
+        )
+    given = {"groups": groups, "stratify": stratify}
+    bagged, reading = forest._open(X, y, sample_weight, **given)  # noqa: SLF001  (the door for files beside forests.py)
+    rows, truth = reading.table.in_memory().X, reading.table.target
+    weight = np.ones(len(truth)) if reading.table.weight is None else reading.table.weight
+    votes = replace(bagged, voting="hard").sum_votes(rows, bagged.forest)
+    with np.errstate(invalid="ignore"):  # rows that are in every bag: 0 / 0
+        shares = votes.sums / votes.n_trees[:, None]
+    seen = votes.n_trees > 0
+    margins = metrics.margins(shares, truth)
+    mean = float(np.average(margins[seen], weights=weight[seen]))
+    variance = float(np.average(margins[seen] ** 2, weights=weight[seen])) - mean * mean
+    deviations = np.array([*_deviations(bagged, rows, truth, _best_others(shares, truth), weight)])
+    spread = float(np.nanmean(deviations))
+    correlation = max(0.0, variance) / spread**2 if spread > 0 else math.nan
+    error = float(np.average(shares[seen].argmax(axis=1) != truth[seen], weights=weight[seen]))
+    bound = correlation * (1 - mean * mean) / (mean * mean) if mean > 0 else math.inf
+    return Strength(mean, correlation, bound, error, _for_all_rows(margins, reading.kept), deviations)
+
+
+def _best_others(shares: FloatArray, truth: IntArray) -> IntArray:
+    """Find the class with the most votes among those that are not the true one."""
+    others = np.nan_to_num(shares)
+    others[np.arange(len(truth)), truth] = -1.0
+    best: IntArray = others.argmax(axis=1)
+    return best
+
+
+def _deviations(
+    bagged: Bagged, rows: npt.NDArray[Any], truth: IntArray, others: IntArray, weight: FloatArray
+) -> Iterator[float]:
+    """Standard deviation of each tree's raw margin over the rows outside its bag; NaN where there are none."""
+    n_trees = bagged.forest.n_trees
+    for first in range(0, n_trees, TREES_AT_ONCE):
+        some = bagged.forest.take(range(first, min(first + TREES_AT_ONCE, n_trees)))
+        leaves = bagged.engine.leaves(some, rows, bagged.n_threads, None)
+        bags = bagged.engine.bags(bagged.coded, bagged.growth, some.origins, bagged.n_threads)
+        said = _winners(some)[leaves + some.tree_start[:-1]]
+        for t in range(some.n_trees):
+            outside = weight * (bags[t] == 0)
+            if not outside.any():
+                yield math.nan
+                continue
+            right = float(np.average(said[:, t] == truth, weights=outside))
+            other = float(np.average(said[:, t] == others, weights=outside))
+            yield math.sqrt(max(0.0, right + other - (right - other) ** 2))
+
+
+def _winners(forest: Forest) -> IntArray:
+    """Commonest class of each leaf, ties to the first; 0 in other nodes."""
+    leaf_of_entry = np.repeat(np.arange(len(forest.leaf_start) - 1), np.diff(forest.leaf_start))
+    order = np.lexsort((forest.leaf_class, -forest.leaf_weight, leaf_of_entry))
+    winners = np.zeros(forest.n_nodes, dtype=np.int32)
+    winners[forest.feature < 0] = forest.leaf_class[order[forest.leaf_start[:-1]]]
+    return winners
+
+
+def _for_all_rows(margins: FloatArray, kept: npt.NDArray[np.bool_] | None) -> FloatArray:
+    """Give rows that were left out for their zero weight a place of their own: NaN."""
+    if kept is None:
+        return margins
+    spread = np.full(len(kept), np.nan)
+    spread[kept] = margins
+    return spread

@@ -1,0 +1,236 @@
+"""Choosing parameters by out-of-bag error: one forest for each candidate, and no cross-validation.
+
+The table is read and coded once. All candidates grow from the same seed, so that they differ by their parameters alone.
+"""
+
+import copy
+import itertools
+import math
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from weald.data.arguments import Whole, is_whole
+from weald.data.table import Table
+from weald.engines import params
+from weald.errors import ParameterError
+from weald.estimators.forest_base import RandomForest
+from weald.estimators.metrics import Metric
+from weald.estimators.out_of_bag import OutOfBag
+
+SEARCHES = ("one_by_one", "grid")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One candidate."""
+
+    params: dict[str, Any]
+    error: float  # what is to be lowest: the out-of-bag error, or minus the metric
+    interval: tuple[float, float]  # of the out-of-bag error, 95 percent
+    seconds: float
+    is_best: bool  # so far
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """What `tune` found."""
+
+    best_params: dict[str, Any]
+    best_error: float
+    best_estimator: Any  # fitted
+    path: tuple[Step, ...]
+
+    def table(self) -> dict[str, list[Any]]:
+        """Give the path as columns, ready for a data frame: one row for each candidate, in the order tried."""
+        columns: dict[str, list[Any]] = {
+            name: [step.params[name] for step in self.path] for name in self.path[0].params
+        }
+        columns["error"] = [step.error for step in self.path]
+        columns["low"] = [step.interval[0] for step in self.path]
+        columns["high"] = [step.interval[1] for step in self.path]
+        columns["seconds"] = [step.seconds for step in self.path]
+        columns["best"] = [step.is_best for step in self.path]
+        return columns
+
+    def __str__(self) -> str:
+        columns = {
+            name: [f"{value:.4g}" if isinstance(value, float) else str(value) for value in values]
+            for name, values in self.table().items()
+        }
+        columns["best"] = ["*" if best else "" for best in self.table()["best"]]
+        widths = {name: max(map(len, [name, *values])) for name, values in columns.items()}
+        rows = [list(columns), *zip(*columns.values(), strict=True)]
+        return "\n".join("  ".join(map(str.rjust, row, widths.values())) for row in rows)
+
+    def __repr__(self) -> str:
+        return f"<{self.best_params}: error {self.best_error:.4g}, best of {len(self.path)} forests>"
+
+
+def tune(
+    forest: RandomForest,
+    X: Any,
+    y: Any,
+    *,
+    sample_weight: Any = None,
+    groups: Any = None,
+    stratify: Any = None,
+    grid: Mapping[str, Sequence[Any]] | None = None,
+    search: str = "one_by_one",
+    metric: Metric | str | None = None,
+    budget: int | None = None,
+) -> Tuning:
+    """Choose parameters of a forest by its out-of-bag error.
+
+    "one_by_one" goes through the parameters in the order of the grid, tries all values of one while the others stay,
+    and keeps the best; it goes round until nothing changes. "grid" tries every combination. A candidate wins by a lower
+    error only: of equal ones the first stays.
+
+    Parameters
+    ----------
+    forest : RandomForestClassifier or RandomForestRegressor
+        Where the search starts; it stays as it is. Needs `bootstrap=True`.
+    X, y, sample_weight, groups, stratify
+        The training data, as `fit` takes it.
+    grid : dict of parameter: values, default=None
+        What to try. None: values of `max_features`, `min_samples_leaf`, `max_samples`, `max_depth`,
+        `min_samples_split` and `min_impurity_decrease` that suit the table, see `weald.inspection.tuning.suggest_grid`.
+    search : {"one_by_one", "grid"}, default="one_by_one"
+        How to go through the grid.
+    metric : callable, str or None, default=None
+        None: lowest out-of-bag error. A name is a scorer of scikit-learn, highest is best. A function of (y_true,
+        y_pred) is a loss, lowest is best.
+    budget : int, default=None
+        Number of forests at most. None: no limit.
+
+    Returns
+    -------
+    Tuning
+        `best_params`, `best_error`, `best_estimator` (fitted; it is one of the forests that were tried) and `path`, all
+        candidates in the order tried; `table()` gives it as columns.
+
+    Examples
+    --------
+    >>> import weald
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = weald.RandomForestClassifier(n_estimators=50, random_state=0)
+    >>> found = weald.tune(forest, X, y, grid={"max_features": [1, 2, 4], "min_samples_leaf": [1, 5]})
+    >>> len(found.path), found.best_error <= found.path[0].error
+    (4, True)
+    """
+    if search not in SEARCHES:
+        raise ParameterError(f'search={search!r} is not allowed. Give "one_by_one" or "grid".')
+    if budget is not None and not (is_whole(budget) and budget >= 1):
+        raise ParameterError(f"budget={budget!r} is not allowed. Give {Whole(1).words()[0]} or None.")
+    trial = _Trial(forest, metric, math.inf if budget is None else int(budget))
+    trial.read(X, y, sample_weight, groups=groups, stratify=stratify)
+    values = dict(grid) if grid is not None else suggest_grid(trial.table)
+    unknown = [name for name in values if name not in forest.get_params()]
+    if unknown or not values or not all(values.values()):
+        raise ParameterError(
+            f"grid={grid!r} is not allowed. Give for each of some parameters of the forest the values to try."
+        )
+    (_one_by_one if search == "one_by_one" else _whole_grid)(trial, values)
+    return trial.result(list(values))
+
+
+def suggest_grid(table: Table) -> dict[str, list[Any]]:
+    """List the values that are worth trying, most influential parameter first."""
+    n_features = table.n_features
+    some = {1, math.isqrt(n_features), n_features // 3, n_features // 2, n_features}
+    scale = 1.0 if table.n_classes else float(np.var(table.target))
+    return {
+        "max_features": sorted(m for m in some if m > 0),
+        "min_samples_leaf": [1, 2, 5, 10, 20],
+        "max_samples": [None, 0.6, 0.3],
+        "max_depth": [None, 20, 10, 5],
+        "min_samples_split": [2, 5, 10, 20],
+        "min_impurity_decrease": [0.0, 1e-5 * scale, 1e-4 * scale],
+    }
+
+
+class _Trial:
+    """Grows candidates from one coded table, and remembers them."""
+
+    def __init__(self, forest: RandomForest, metric: Metric | str | None, budget: float) -> None:
+        if not isinstance(forest, RandomForest):
+            raise ParameterError(f"tune was given a {type(forest).__name__}. Give a forest of weald.")
+        self.start = clone(forest).set_params(oob_score=True, warm_start=False)
+        self.start.set_params(random_state=params.draw_seed(forest.random_state))
+        self.start._check_params()  # noqa: SLF001  (files beside forests.py may)
+        self.metric = metric
+        self.budget = budget
+        self.errors: dict[str, float] = {}
+        self.steps: list[Step] = []
+        self.best: Any = None
+        self.best_error = math.inf
+
+    def read(self, X: Any, y: Any, sample_weight: Any, **by_row: Any) -> None:
+        """Read and code the table, once for all candidates."""
+        self.reading = self.start._read_table(X, y, sample_weight, **by_row)  # noqa: SLF001
+        self.engine, self.coded = self.start._code(self.reading)  # noqa: SLF001
+        self.table = self.reading.table
+
+    def has_budget(self) -> bool:
+        return len(self.steps) < self.budget
+
+    def error(self, chosen: Mapping[str, Any]) -> float:
+        """Grow a candidate, unless one was grown that is the same by another name."""
+        model = copy.copy(self.start).set_params(**chosen)
+        model._check_params()  # noqa: SLF001
+        key = repr((params.resolve(params.gather(model), self.table, self.reading.classes), model.n_estimators))
+        if key not in self.errors:
+            self.errors[key] = self._grow(model, dict(chosen))
+        return self.errors[key]
+
+    def _grow(self, model: Any, chosen: dict[str, Any]) -> float:
+        began = time.perf_counter()
+        model._learn_from(self.reading, self.engine, self.coded, before=model)  # noqa: SLF001
+        found: OutOfBag = model.oob_
+        error = found.error
+        if self.metric is not None:
+            error = found.score(self.metric) * (-1 if isinstance(self.metric, str) else 1)
+        better = error < self.best_error
+        if better or self.best is None:
+            self.best, self.best_error = model, error
+        step = Step(chosen, error, found.error_interval(), time.perf_counter() - began, better)
+        self.steps.append(step)
+        return error
+
+    def result(self, names: Sequence[str]) -> Tuning:
+        best = {name: getattr(self.best, name) for name in names}
+        return Tuning(best, self.best_error, self.best, tuple(self.steps))
+
+
+def _candidates(values: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
+    for combination in itertools.product(*values.values()):
+        yield dict(zip(values, combination, strict=True))
+
+
+def _whole_grid(trial: _Trial, values: Mapping[str, Sequence[Any]]) -> None:
+    for chosen in _candidates(values):
+        if not trial.has_budget():
+            return
+        trial.error(chosen)
+
+
+def _one_by_one(trial: _Trial, values: Mapping[str, Sequence[Any]]) -> None:
+    given = trial.start.get_params()
+    chosen = {name: given[name] for name in values}
+    lowest = trial.error(chosen)
+    moved = True
+    while moved:
+        moved = False
+        for name, choices in values.items():
+            for value in choices:
+                if not trial.has_budget():
+                    return
+                candidate = {**chosen, name: value}
+                error = trial.error(candidate)
+                if error < lowest:
+                    chosen, lowest, moved = candidate, error, True

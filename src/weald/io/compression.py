@@ -1,0 +1,93 @@
+"""Arrays of a file, compressed and back.
+
+The bytes of numbers are laid out by place (all first bytes, all second bytes, ...), which compresses better, and go
+through zlib. What compresses by more than MOST_TIMES is left as it is: then a reader can refuse whatever claims to be
+larger, and no small file can ask for much memory. Leaf marks stay as they are, too: they say how many nodes there are.
+"""
+
+import math
+import zlib
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from weald.engines.threads import count_threads
+from weald.errors import FormatError
+from weald.io.container import TYPES, is_numbers, require
+from weald.io.streams import AnyArray, Arrays
+
+LEVEL = 6
+MOST_TIMES = 64
+LEAST_BYTES = 256  # shorter arrays are not worth it
+LARGE_BYTES = 2**20  # are decompressed on several threads
+NEVER = ("node.leaf",)
+
+
+def zip_arrays(arrays: Arrays) -> tuple[Arrays, dict[str, Any]]:
+    """Compress what becomes shorter; beside it, type and shape of each array that was compressed."""
+    stored, zipped = dict(arrays), {}
+    for name, array in arrays.items():
+        if _plain_name(name) in NEVER or array.nbytes < LEAST_BYTES:
+            continue
+        short = zlib.compress(_by_place(array).tobytes(), LEVEL)
+        if array.nbytes / MOST_TIMES < len(short) < 0.95 * array.nbytes:
+            stored[name] = np.frombuffer(short, dtype=np.uint8)
+            zipped[name] = [array.dtype.newbyteorder("<").str, list(array.shape)]
+    return stored, zipped
+
+
+def _plain_name(name: str) -> str:
+    """Leave out the number of the target."""
+    return name.rpartition("/")[2]
+
+
+def _by_place(array: AnyArray) -> AnyArray:
+    little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
+    return np.ascontiguousarray(little.reshape(-1).view(np.uint8).reshape(-1, _width(array.dtype, array.shape)).T)
+
+
+def _width(dtype: np.dtype[Any], shape: Any) -> int:
+    """Bytes that belong together: those of a number, or those of a double that was cut short."""
+    return int(shape[1]) if dtype == np.uint8 and len(shape) == 2 else dtype.itemsize
+
+
+def unzip(arrays: Arrays, zipped: Any, limit: int) -> Arrays:
+    """Make the arrays again, if all of them together take no more than the limit."""
+    require(isinstance(zipped, dict) and zipped.keys() <= arrays.keys(), "Compressed arrays are missing.")
+    sizes = {name: _size_of(name, entry, len(arrays[name])) for name, entry in zipped.items()}
+    total = sum(sizes.values())
+    require(total <= limit, f"Its arrays take {total:,} bytes of memory; {limit:,} are allowed.")
+    if total < LARGE_BYTES:
+        return {**arrays, **{name: _unzip(arrays[name], name, zipped[name], sizes[name]) for name in zipped}}
+    with ThreadPoolExecutor(count_threads(None)) as pool:  # zlib lets others work meanwhile
+        made = pool.map(lambda name: _unzip(arrays[name], name, zipped[name], sizes[name]), zipped)
+        return {**arrays, **dict(zip(zipped, made, strict=True))}
+
+
+def _size_of(name: str, entry: Any, n_bytes: int) -> int:
+    """Check what is said of a compressed array; its size in bytes."""
+    proper = isinstance(entry, list) and len(entry) == 2 and entry[0] in TYPES.values() and is_numbers(entry[1])
+    require(
+        proper and _plain_name(name) not in NEVER and 1 <= len(entry[1]) <= 4,
+        f"The compressed array {name!r} is unclear.",
+    )
+    size: int = math.prod(entry[1]) * np.dtype(entry[0]).itemsize
+    require(0 < size < MOST_TIMES * n_bytes, f"The array {name!r} claims {size:,} bytes, compressed to {n_bytes:,}.")
+    return size
+
+
+def _unzip(short: AnyArray, name: str, entry: Any, size: int) -> AnyArray:
+    require(short.dtype == np.uint8 and short.ndim == 1, f"The compressed array {name!r} is no bytes.")
+    engine = zlib.decompressobj()
+    try:
+        found = engine.decompress(short.tobytes(), size)
+        rest = engine.decompress(engine.unconsumed_tail, 1)  # the end mark may still be there
+    except zlib.error as error:
+        raise FormatError(f"The array {name!r} cannot be decompressed: {error}.") from None
+    whole = len(found) == size and not rest and engine.eof and not engine.unused_data
+    require(whole, f"The array {name!r} is not as long as it should be.")
+    dtype = np.dtype(entry[0])
+    by_place = np.frombuffer(found, dtype=np.uint8).reshape(_width(dtype, entry[1]), -1)
+    array: AnyArray = np.ascontiguousarray(by_place.T).reshape(-1).view(dtype).reshape(entry[1])
+    return array

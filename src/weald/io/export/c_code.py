@@ -1,0 +1,418 @@
+"""A forest as one file of C99, without dependencies.
+
+    write_c         fitted model -> text of the file, checked by compiling and running it
+    C_PARTS         what stands in the file besides tables
+
+The file is tables and a short walk over them, so it compiles in time proportional to its size. Only splits are nodes
+there, of 12 bytes: what is asked, and what stands left and right, a node or an answer. Questions that are alike are
+kept once, and so are the answers of pure leaves. Sums run in tree order, in double: weald's results, bit for bit.
+"""
+
+import ctypes
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from weald.data.types import FloatArray, IntArray
+from weald.errors import ExportError, ParameterError
+from weald.forest.forest import CATEGORICAL, MISSING_LEFT, OTHERS_LEFT, Forest
+from weald.io.atomic import write_file
+from weald.io.export.leaf_values import Answers, answers_of, refuse_overflow, require_exportable
+from weald.io.export.parity import Export, Parity, answer, compare, not_compared, rows_to_compare
+
+MOST_NODES = 2**31
+COMPILERS = ("cc", "gcc", "clang")
+LOST = ("how the model was fitted", "statistics of nodes: sizes, impurities, decreases")
+
+HEAD = """\
+/* {title}
+ *
+ * Written by weald {version}. Fingerprint of the forest:
+ * {fingerprint}
+ *
+{signatures}
+ *
+ * x has {n_features} values, in the order of {name}_features; NAN is a missing value.{about_categories}
+ * All functions are pure: they may be called from many threads at once.
+ * Compile as C99 or later, or as C++17, with IEEE doubles: no -ffast-math.
+ */
+
+#include <float.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifdef __FAST_MATH__
+#error "compile this file without -ffast-math: it must know what a missing value is"
+#endif
+#if FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != 1
+#error "doubles must be computed as doubles: on 32-bit x86, compile with -msse2 -mfpmath=sse"
+#endif
+
+#ifdef __cplusplus
+extern "C" {{
+#endif
+
+enum {{ {name}_n_features = {n_features}, {name}_n_classes = {n_classes}, {name}_n_trees = {n_trees} }};
+"""
+
+WALK = """
+/* What is asked: x[feature] <= threshold? Flags: {missing_left} missing values go left, {categorical} threshold is the
+ * number of a set of categories, {others_left} categories that are not in the set go left. */
+static const struct {{ double threshold; uint32_t feature; uint32_t flags; }} {name}_questions[] = {{
+{questions}
+}};
+{sets}
+/* Three numbers a node: its question, what stands left, what stands right. Below {n_splits} this is a node, else it is
+ * {n_splits} + an answer. */
+static const uint32_t {name}_nodes[] = {{
+{nodes}
+}};
+
+static const uint32_t {name}_roots[] = {{
+{roots}
+}};
+{member}
+static int {name}_goes_left(uint32_t question, const double *x)
+{{
+    const double value = x[{name}_questions[question].feature];
+    if (value != value) return {name}_questions[question].flags & {missing_left};{by_set}
+    return value <= {name}_questions[question].threshold;
+}}
+
+/* The answer of a tree. */
+static uint32_t {name}_walk(uint32_t root, const double *x)
+{{
+    uint32_t at = root;
+    while (at < {n_splits}u) {{
+        const uint32_t *node = {name}_nodes + (size_t)3 * at;
+        at = {name}_goes_left(node[0], x) ? node[1] : node[2];
+    }}
+    return at - {n_splits}u;
+}}
+"""
+
+SETS = """
+/* Set i of categories is {name}_categories[{name}_sets[i]] up to {name}_categories[{name}_sets[i + 1]], ascending. */
+static const uint32_t {name}_sets[] = {{
+{starts}
+}};
+static const uint32_t {name}_categories[] = {{
+{categories}
+}};
+"""
+
+MEMBER = """
+static int {name}_has(uint32_t set, double category)
+{{
+    uint32_t low = {name}_sets[set], high = {name}_sets[set + 1];
+    while (low < high) {{
+        const uint32_t middle = low + (high - low) / 2;
+        if ({name}_categories[middle] < category) low = middle + 1;
+        else high = middle;
+    }}
+    return low < {name}_sets[set + 1] && {name}_categories[low] == category;
+}}
+"""
+
+BY_SET = """
+    if ({name}_questions[question].flags & {categorical}) {{
+        const int others_left = ({name}_questions[question].flags & {others_left}) != 0;
+        return others_left != {name}_has((uint32_t){name}_questions[question].threshold, value);
+    }}"""
+
+CLASSIFIER = """
+/* Answer i adds {name}_amount[j] to class {name}_class[j], for j from {name}_answers[i] up to {name}_answers[i + 1]. */
+static const uint32_t {name}_answers[] = {{
+{starts}
+}};
+static const uint{bits}_t {name}_class[] = {{
+{classes}
+}};
+static const double {name}_amount[] = {{
+{amounts}
+}};
+
+/* Shares of the classes, which add up to 1. */
+void {name}_predict_proba(const double *x, double *shares)
+{{
+    int t, k;
+    for (k = 0; k < {name}_n_classes; ++k) shares[k] = 0.0;
+    for (t = 0; t < {name}_n_trees; ++t) {{
+        const uint32_t answer = {name}_walk({name}_roots[t], x);
+        uint32_t j;
+        for (j = {name}_answers[answer]; j < {name}_answers[answer + 1]; ++j) {{
+            shares[{name}_class[j]] += {name}_amount[j];
+        }}
+    }}
+    for (k = 0; k < {name}_n_classes; ++k) shares[k] /= {divisor};
+}}
+
+/* The number of the class with the greatest share, ties to the first. */
+int {name}_predict(const double *x)
+{{
+    double shares[{name}_n_classes];
+    int k, best = 0;
+    {name}_predict_proba(x, shares);
+    for (k = 1; k < {name}_n_classes; ++k) {{
+        if (shares[k] > shares[best]) best = k;
+    }}
+    return best;
+}}
+"""
+
+REGRESSOR = """
+static const double {name}_means[] = {{
+{amounts}
+}};
+
+double {name}_predict(const double *x)
+{{
+    double sum = 0.0;
+    int t;
+    for (t = 0; t < {name}_n_trees; ++t) sum += {name}_means[{name}_walk({name}_roots[t], x)];
+    return sum / {divisor};
+}}
+"""
+
+TAIL = """
+#ifdef __cplusplus
+}
+#endif
+"""
+
+
+def write_c(model: Any, path: Any, name: str, X: Any, *, check: bool) -> Export:
+    """Write a model as C; with `check`, compile it and compare what it says."""
+    forest = require_exportable(model, "to_c")
+    _check_name(name)
+    if forest.n_nodes >= MOST_NODES:
+        raise ExportError(f"to_c takes forests of up to {MOST_NODES} nodes, and this one has {forest.n_nodes}.")
+    refuse_overflow(forest)
+    text = _text_of(model, forest, name)
+    parity = _compare(model, text, name, X) if check else not_compared(*LOST)
+    if path is not None:
+        write_file(path, [text.encode("ascii")])
+    return Export(text, parity)
+
+
+def _check_name(name: Any) -> None:
+    if not (isinstance(name, str) and re.fullmatch("[A-Za-z][A-Za-z0-9_]{0,62}", name)):
+        raise ParameterError(
+            f"name={name!r} cannot begin the names of C functions. Give letters, digits and underscores."
+        )
+
+
+# -------------------------------------------------------------------------------------------------------- the text
+
+
+def _text_of(model: Any, forest: Forest, name: str) -> str:
+    answers = answers_of(model)
+    head = _head(model, forest, name)
+    labels = _label_tables(model, name)
+    walk = _walk(forest, answers, name)
+    if forest.n_classes:
+        body = CLASSIFIER.format(
+            name=name,
+            starts=_lines(map(str, answers.start.tolist())),
+            classes=_lines(map(str, answers.which.tolist())),
+            bits=8 if answers.width <= 256 else 32,
+            amounts=_lines(map(_double, answers.amount.tolist())),
+            divisor=_double(float(answers.divisor)),
+        )
+    else:
+        amounts = _lines(map(_double, answers.amount.tolist()))
+        body = REGRESSOR.format(name=name, amounts=amounts, divisor=_double(float(answers.divisor)))
+    return f"{head}{labels}{walk}{body}{TAIL}"
+
+
+def _head(model: Any, forest: Forest, name: str) -> str:
+    from weald import __version__
+
+    signatures = {
+        f"double {name}_predict(const double *x)": "the mean",
+        f"void {name}_predict_proba(const double *x, double *shares)": f"{forest.n_classes} shares",
+        f"int {name}_predict(const double *x)": f"number of the class, in {name}_classes",
+        f"double {name}_category(int feature, const char *label)": "number of a category, or NAN",
+    }
+    offered = list(signatures.items())[1:3] if forest.n_classes else list(signatures.items())[:1]
+    has_categories = any(c is not None for c in model.schema_.categories)
+    offered += list(signatures.items())[3:] if has_categories else []
+    about = "\n * Categories are numbers, in the order of their labels; unknown ones are missing values."
+    return HEAD.format(
+        name=name,
+        title=f"{type(model).__name__}: {forest.n_trees} trees, {forest.n_nodes} nodes",
+        version=__version__,
+        fingerprint=forest.fingerprint(),
+        signatures="\n".join(f" *     {signature:<64} {what}" for signature, what in offered),
+        n_features=forest.n_features,
+        n_classes=forest.n_classes,
+        n_trees=forest.n_trees,
+        about_categories=about if has_categories else "",
+    )
+
+
+def _label_tables(model: Any, name: str) -> str:
+    """Names of the features, labels of the classes and of the categories."""
+    names = model.schema_.names or [f"x{f}" for f in range(model.n_features_in_)]
+    parts = [f"\nconst char *const {name}_features[] = {{\n{_lines(map(_string, names))}\n}};\n"]
+    if model.forest_.n_classes:
+        classes = _lines(map(_string, model.classes_.tolist()))
+        parts.append(f"\nconst char *const {name}_classes[] = {{\n{classes}\n}};\n")
+    tables = [(f, c.labels.tolist()) for f, c in enumerate(model.schema_.categories) if c is not None]
+    for f, labels in tables:  # C has no empty arrays: a column that was all missing gets one label that n = 0 hides
+        lines = _lines(map(_string, labels or [""]))
+        parts.append(f"\nstatic const char *const {name}_labels_{f}[] = {{\n{lines}\n}};\n")
+    if tables:
+        cases = "\n".join(
+            f"    case {f}: labels = {name}_labels_{f}; n = {len(labels)}; break;" for f, labels in tables
+        )
+        parts.append(
+            f"\ndouble {name}_category(int feature, const char *label)\n{{\n    const char *const *labels = 0;\n"
+            f"    int n = 0, i;\n    switch (feature) {{\n{cases}\n    default: break;\n    }}\n"
+            f"    for (i = 0; i < n; ++i) {{\n        if (strcmp(labels[i], label) == 0) return i;\n    }}\n"
+            "    return NAN;\n}\n"
+        )
+    return "".join(parts)
+
+
+def _walk(forest: Forest, answers: Answers, name: str) -> str:
+    """Questions, sets, nodes, and the walk over them."""
+    is_split = forest.feature >= 0
+    n_splits = int(is_split.sum())
+    n_places = max(1, n_splits)  # C has no empty tables: a forest of leaves has one node, which no root leads to
+    asked, questions = _distinct_questions(forest, is_split)
+    # What stands at each place: the number of a split among splits, or behind all splits that of an answer.
+    at = np.empty(forest.n_nodes, dtype=np.int64)
+    at[is_split] = np.arange(n_splits)
+    at[~is_split] = n_places + answers.number
+    split = np.flatnonzero(is_split)
+    roots = np.repeat(forest.tree_start[:-1], np.diff(forest.tree_start))
+    nodes = np.column_stack([asked, at[split + 1], at[roots[split] + forest.right[split]]])
+    has_sets = len(forest.category_start) > 1
+    flags = {"missing_left": MISSING_LEFT, "categorical": CATEGORICAL, "others_left": OTHERS_LEFT}
+    return WALK.format(
+        name=name,
+        n_splits=n_places,
+        questions=_lines(questions or ["{0.0,0,0}"]),
+        nodes=_lines(map(str, nodes.ravel().tolist() or [0, 0, 0]), 12),
+        roots=_lines(map(str, at[forest.tree_start[:-1]].tolist())),
+        sets=_sets(forest, name) if has_sets else "",
+        member=MEMBER.format(name=name) if has_sets else "",
+        by_set=BY_SET.format(name=name, **flags) if has_sets else "",
+        **flags,
+    )
+
+
+def _sets(forest: Forest, name: str) -> str:
+    starts, categories = forest.category_start.tolist(), forest.category_sets.tolist()
+    return SETS.format(name=name, starts=_lines(map(str, starts)), categories=_lines(map(str, categories or [0])))
+
+
+def _distinct_questions(forest: Forest, is_split: npt.NDArray[np.bool_]) -> tuple[IntArray, list[str]]:
+    """Write each question down once: its number at every split, and the questions."""
+    feature, flags = forest.feature[is_split], forest.flags[is_split]
+    threshold = forest.threshold[is_split] + 0.0  # -0.0 cuts like 0.0
+    order = np.lexsort([flags, threshold, feature])
+    columns = [array[order] for array in (threshold, feature, flags)]
+    is_new = np.ones(len(order), dtype=bool)
+    is_new[1:] = np.any([column[1:] != column[:-1] for column in columns], axis=0)
+    number = np.empty(len(order), dtype=np.int64)
+    number[order] = np.cumsum(is_new) - 1
+    rows = zip(*(column[is_new].tolist() for column in columns), strict=True)
+    return number, [f"{{{_double(t)},{f},{flag}}}" for t, f, flag in rows]
+
+
+def _double(value: float) -> str:
+    """Write a number exactly."""
+    if np.isinf(value):
+        return "INFINITY" if value > 0 else "-INFINITY"
+    return f"{int(value)}.0" if abs(value) < 2**31 and value == int(value) else value.hex()
+
+
+def _string(label: Any) -> str:
+    """Write text as C does, in ASCII: bytes of UTF-8 beyond it as octal numbers."""
+    plain = set(range(32, 127)) - set(b'"\\?')  # two question marks may begin a trigraph
+    written = (chr(byte) if byte in plain else f"\\{byte:03o}" for byte in str(label).encode())
+    return f'"{"".join(written)}"'
+
+
+def _lines(entries: Iterable[str], width: int = 8) -> str:
+    """Write entries several to a line."""
+    listed = list(entries)
+    return ",\n".join(",".join(listed[i : i + width]) for i in range(0, len(listed), width))
+
+
+# ------------------------------------------------------------------------------------------------------- the check
+
+
+def _compare(model: Any, text: str, name: str, X: Any) -> Parity:
+    """Compile the file and let it predict rows at the edges of leaves."""
+    compiler = find_compiler()
+    rows = rows_to_compare(model, X)
+    with tempfile.TemporaryDirectory() as folder:
+        source, library = Path(folder) / "forest.c", Path(folder) / "forest.so"
+        source.write_text(text, encoding="ascii")
+        compile_c(compiler, source, library)
+        theirs = run_c(library, name, rows, model.forest_.n_classes)
+    return compare(_version_of(compiler), _what(model.forest_), answer(model, rows), theirs, 0.0, *LOST)
+
+
+def _what(forest: Forest) -> str:
+    return "probabilities" if forest.n_classes else "predictions"
+
+
+def find_compiler() -> list[str]:
+    """Find a C compiler: what the variable CC says, or the first of the usual ones."""
+    given = shlex.split(os.environ.get("CC", ""))
+    for words in [given] if given else [[name] for name in COMPILERS]:
+        found = shutil.which(words[0])
+        if found:
+            return [found, *words[1:]]
+    raise ExportError(
+        f"to_c compiles the file to compare it with the model, but found no C compiler ({', '.join(COMPILERS)}, or "
+        "what the variable CC says). Install one, or set check=False to write the file unchecked."
+    )
+
+
+def compile_c(compiler: list[str], source: Path, library: Path) -> None:
+    """Compile a file as a shared library, as strictly as C99 has it."""
+    options = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-O1", "-fPIC", "-shared"]
+    command = [*compiler, *options, "-o", str(library), str(source)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603  (the user's compiler)
+    if done.returncode:
+        raise ExportError(f"The C compiler refuses the file: {done.stderr.strip()[:500]}")
+
+
+def run_c(library: Path, name: str, rows: FloatArray, n_classes: int) -> FloatArray:
+    """Let a compiled file predict rows."""
+    loaded = ctypes.CDLL(str(library))
+    doubles = ctypes.POINTER(ctypes.c_double)
+    x = np.ascontiguousarray(rows)
+    out = np.empty((len(x), n_classes or 1))
+    if n_classes:
+        predict = loaded[f"{name}_predict_proba"]
+        predict.argtypes, predict.restype = [doubles, doubles], None
+        for row, shares in zip(x, out, strict=True):
+            predict(row.ctypes.data_as(doubles), shares.ctypes.data_as(doubles))
+        return out
+    predict = loaded[f"{name}_predict"]
+    predict.argtypes, predict.restype = [doubles], ctypes.c_double
+    out[:, 0] = [predict(row.ctypes.data_as(doubles)) for row in x]
+    return out
+
+
+def _version_of(compiler: list[str]) -> str:
+    command = [*compiler, "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603  (the user's compiler)
+    return done.stdout.partition("\n")[0] or Path(compiler[0]).name

@@ -1,0 +1,90 @@
+"""A forest as the dictionary of arrays that shap.TreeExplainer takes.
+
+write_shap    fitted model -> dictionary, checked by shap's own walk over the trees
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from weald.data.types import FloatArray, IntArray
+from weald.errors import ExportError
+from weald.forest.forest import CATEGORICAL, MISSING_LEFT, Forest
+from weald.io.export.leaf_values import refuse_overflow, require_exportable
+from weald.io.export.packages import require
+from weald.io.export.parity import Export, Parity, answer, compare, not_compared, rows_to_compare
+
+LOST = ("how the model was fitted", "names of features and labels of classes")
+TOLERANCE = 1e-14  # relative: trees are divided by their number before they are added up, not after
+
+
+def write_shap(model: Any, X: Any, *, check: bool) -> Export:
+    """Write a model for shap; with `check`, let shap predict and compare."""
+    forest = require_exportable(model, "to_shap")
+    refuse_overflow(forest)
+    _refuse_sets(model, forest)
+    made = {
+        "trees": _trees(forest, _values(model, forest)),
+        "base_offset": 0.0,
+        "tree_output": "probability" if forest.n_classes else "raw_value",
+        "objective": "binary_crossentropy" if forest.n_classes else "squared_error",
+        "input_dtype": np.float64,
+        "internal_dtype": np.float64,
+    }
+    parity = _compare(made, model, X) if check else not_compared(*LOST)
+    return Export(made, parity)
+
+
+def _refuse_sets(model: Any, forest: Forest) -> None:
+    """Shap takes thresholds alone."""
+    by_set = forest.flags & CATEGORICAL != 0
+    if by_set.any():
+        where = model.schema_.where(int(forest.feature[np.argmax(by_set)]))
+        raise ExportError(
+            f"shap takes trees that cut numbers, but {where} is divided into sets of categories. Fit with "
+            "categorical_features=None and categories written as numbers, or as columns of 0 and 1."
+        )
+
+
+def _values(model: Any, forest: Forest) -> FloatArray:
+    """What every node says (nodes x classes, or nodes x 1), divided so that trees add up to the prediction."""
+    if not forest.n_classes:
+        return forest.value[:, np.newaxis] / forest.n_trees
+    says = forest.shares()
+    if model._voting() == "hard":  # noqa: SLF001  (a part of the estimators)
+        says = np.eye(forest.n_classes)[says.argmax(axis=1)]
+    weight = forest.tree_weight if len(forest.tree_weight) else np.ones(forest.n_trees)
+    return says * np.repeat(weight / forest.vote_total, np.diff(forest.tree_start))[:, np.newaxis]
+
+
+def _trees(forest: Forest, values: FloatArray) -> list[dict[str, Any]]:
+    is_leaf = forest.feature < 0
+    left, right = (_or_nothing(is_leaf, child) for child in (forest.left(), forest.right))
+    arrays = {
+        "children_left": left,
+        "children_right": right,
+        "children_default": np.where(forest.flags & MISSING_LEFT != 0, left, right),
+        "features": _or_nothing(is_leaf, forest.feature),
+        "thresholds": forest.threshold,
+        "values": values,
+        "node_sample_weight": forest.weight,
+    }
+    bounds = zip(forest.tree_start[:-1], forest.tree_start[1:], strict=True)
+    # Copies: shap writes into its trees where it has background data, and a forest is read-only.
+    return [{name: array[begin:end].copy() for name, array in arrays.items()} for begin, end in bounds]
+
+
+def _or_nothing(is_leaf: npt.NDArray[np.bool_], numbers: IntArray) -> IntArray:
+    """Put -1 into leaves, as shap does."""
+    found: IntArray = np.where(is_leaf, -1, numbers).astype(np.int32)
+    return found
+
+
+def _compare(made: dict[str, Any], model: Any, X: Any) -> Parity:
+    """Let shap predict rows at the edges of leaves."""
+    shap = require("shap", "to_shap", "or set check=False")
+    rows = rows_to_compare(model, X)
+    theirs = np.asarray(shap.TreeExplainer(made).model.predict(rows)).reshape(len(rows), -1)
+    what = "probabilities" if model.forest_.n_classes else "predictions"
+    return compare(f"shap {shap.__version__}", what, answer(model, rows), theirs, TOLERANCE, *LOST)

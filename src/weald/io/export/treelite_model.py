@@ -1,0 +1,100 @@
+"""A forest as a treelite model: what FIL of RAPIDS and other fast predictors load.
+
+write_treelite    fitted model -> treelite.Model, checked by treelite's own predictor (GTIL)
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from weald.data.types import FloatArray
+from weald.forest.forest import CATEGORICAL, MISSING_LEFT, OTHERS_LEFT, Forest
+from weald.io.export.leaf_values import answers_of, refuse_overflow, require_exportable
+from weald.io.export.packages import require
+from weald.io.export.parity import Export, Parity, answer, compare, not_compared, rows_to_compare
+
+LOST = ("how the model was fitted", "names of features, labels of classes and categories", "statistics of nodes")
+TOLERANCE = 1e-14  # relative: weights of votes are divided before they are added up, not after
+
+
+def write_treelite(model: Any, path: Any, X: Any, *, check: bool) -> Export:
+    """Write a model for treelite; with `check`, let treelite predict and compare."""
+    forest = require_exportable(model, "to_treelite")
+    refuse_overflow(forest)
+    treelite = require("treelite", "to_treelite")
+    made = _build(require("treelite.model_builder", "to_treelite"), model, forest)
+    parity = _compare(treelite, made, model, X) if check else not_compared(*LOST)
+    if path is not None:
+        made.serialize(str(Path(path)))
+    return Export(made, parity)
+
+
+def _build(library: Any, model: Any, forest: Forest) -> Any:
+    """Tell the builder node after node. Leaves are vectors of shares, or means; the result is their mean."""
+    n_classes = forest.n_classes
+    builder = library.ModelBuilder(
+        threshold_type="float64",
+        leaf_output_type="float64",
+        metadata=library.Metadata(
+            num_feature=forest.n_features,
+            task_type="kMultiClf" if n_classes else "kRegressor",
+            average_tree_output=True,
+            num_target=1,
+            num_class=[n_classes or 1],
+            leaf_vector_shape=(1, n_classes or 1),
+        ),
+        tree_annotation=library.TreeAnnotation(
+            num_tree=forest.n_trees, target_id=[0] * forest.n_trees, class_id=[-1 if n_classes else 0] * forest.n_trees
+        ),
+        postprocessor=library.PostProcessorFunc(name="identity_multiclass" if n_classes else "identity"),
+        base_scores=[0.0] * (n_classes or 1),
+    )
+    says = _what_leaves_say(model, forest)
+    for begin, end in zip(forest.tree_start[:-1].tolist(), forest.tree_start[1:].tolist(), strict=True):
+        builder.start_tree()
+        _add_tree(builder, forest, begin, end, says)
+        builder.end_tree()
+    return builder.commit()
+
+
+def _what_leaves_say(model: Any, forest: Forest) -> Iterator[Any]:
+    """What each leaf says, in their order. Treelite divides sums by the number of trees."""
+    answers = answers_of(model)
+    table = answers.dense()
+    if answers.divisor != forest.n_trees:
+        table *= forest.n_trees / answers.divisor
+    listed = table.tolist() if forest.n_classes else table[:, 0].tolist()
+    return (listed[number] for number in answers.number.tolist())
+
+
+def _add_tree(builder: Any, forest: Forest, begin: int, end: int, says: Iterator[Any]) -> None:
+    nodes = slice(begin, end)
+    columns = (forest.feature[nodes], forest.threshold[nodes], forest.right[nodes], forest.flags[nodes])
+    for i, (feature, threshold, right, flags) in enumerate(zip(*(c.tolist() for c in columns), strict=True)):
+        builder.start_node(i)
+        if feature < 0:
+            builder.leaf(next(says))
+            builder.end_node()
+            continue
+        ways = {"default_left": bool(flags & MISSING_LEFT), "left_child_key": i + 1, "right_child_key": right}
+        others_left = bool(flags & OTHERS_LEFT)
+        categories = forest.category_set(begin + i).tolist() if flags & CATEGORICAL else []
+        if categories:
+            builder.categorical_test(feature, category_list=categories, category_list_right_child=others_left, **ways)
+        else:
+            if flags & CATEGORICAL:  # present values against missing ones: a cut that all or none of them pass
+                threshold = np.inf if others_left else -np.inf  # noqa: PLW2901
+            builder.numerical_test(feature, threshold, opname="<=", **ways)
+        builder.end_node()
+
+
+def _compare(treelite: Any, made: Any, model: Any, X: Any) -> Parity:
+    """Let treelite predict rows at the edges of leaves."""
+    rows = rows_to_compare(model, X)
+    gtil = require("treelite.gtil", "to_treelite")
+    theirs: FloatArray = np.asarray(gtil.predict(made, rows)).reshape(len(rows), -1)
+    what = "probabilities" if model.forest_.n_classes else "predictions"
+    tolerance = TOLERANCE if len(model.forest_.tree_weight) else 0.0
+    return compare(f"treelite {treelite.__version__}", what, answer(model, rows), theirs, tolerance, *LOST)

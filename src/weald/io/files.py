@@ -1,0 +1,429 @@
+"""Model files: `.weald`.
+
+    save, load       an estimator to a file, and back
+    write, read      the same as bytes
+    write_forest     a forest alone as bytes: what pickles carry
+    read_forest
+
+A file is a safetensors container (`container.py`) with the arrays of the forest (`packing.py`), and with parameters and
+notes as JSON (`values.py`). Nothing in it is ever run. docs/files.md is the specification.
+"""
+
+import json
+import mmap as memory
+import os
+from collections.abc import Sequence
+from functools import cache, partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from weald.data.schema import Categories, Schema
+from weald.data.types import FloatArray, IntArray
+from weald.engines.params import Growth
+from weald.errors import FormatError, ParameterError
+from weald.estimators.out_of_bag import Curve, OutOfBag
+from weald.estimators.trees import SingleTree, Tree
+from weald.forest.forest import CATEGORICAL, Bags, Forest, Origin
+from weald.io import container, kernel_parts, multi_output, plain_arrays
+from weald.io.atomic import write_file
+from weald.io.compression import unzip, zip_arrays
+from weald.io.container import Buffer, Contents, require
+from weald.io.packing import BYTES_PER_NODE, Head, pack, unpack
+from weald.io.streams import Arrays
+from weald.io.values import Reader, Writer, fits
+
+FORMAT = "1.0"
+# Words that a reader must understand: each stands for something that older readers would get wrong.
+WORDS = ("estimator", "forest", "mappable", "targets", "zlib")
+
+RECORDS: dict[str, type] = {
+    kind.__name__: kind for kind in (Bags, Categories, Curve, Growth, Head, Origin, Schema, *kernel_parts.RECORDS)
+}
+
+# What a fit leaves, beside the forest, the growth and the schema, which are written by themselves.
+LEARNT: dict[str, Any] = {
+    "classes_": np.ndarray | list,  # lists where there are several targets
+    "feature_names_in_": np.ndarray,
+    "n_classes_": int | list,
+    "n_features_in_": int,
+    "n_outputs_": int,
+    "oob_error_": float,
+    "oob_score_": float,
+    "oob_share_": float,
+    "seed_": int,
+    **kernel_parts.LEARNT,
+}
+APART = ("forest_", "forests_", "growth_", "schema_", "tree_", "oob_", "oob_decision_function_", "oob_prediction_")
+OOB_OF_TARGETS = {"oob_decision_function_": np.ndarray, "oob_prediction_": np.ndarray}
+OOB_STATE: dict[str, Any] = {
+    "_averages": FloatArray,
+    "_error_spread": float,
+    "_hard": bool,
+    "_n_effective": float,
+    "classes": npt.NDArray[Any] | None,
+    "counts": IntArray,
+    "curve": Curve,
+    "error": float,
+    "mask": npt.NDArray[np.bool_],
+    "n_trees": int,
+    "share": float,
+}
+
+
+# --------------------------------------------------------------------------------------------------------------- save
+
+
+def save(model: Any, path: Any, *, compress: bool = True, mappable: bool = False) -> None:
+    """Write a fitted estimator to a file; see `estimator.save`."""
+    write_file(path, write(model, compress=compress, mappable=mappable))
+
+
+def write(model: Any, *, compress: bool = True, mappable: bool = False) -> list[Buffer]:
+    """Lay out the file of a fitted estimator as pieces to be written one after the other."""
+    name = type(model).__name__
+    if type(model) not in estimators().values():
+        raise FormatError(
+            f"A {name} cannot be written to a .weald file: it is no estimator of weald itself, and a file holds no "
+            "code. Save the estimator that it is made from."
+        )
+    model._check_params()  # noqa: SLF001  (so that a file that was saved can be loaded)
+    writer = Writer()
+    notes = {
+        "estimator": name,
+        "parameters": {key: writer.write(value) for key, value in _parameters(model).items()},
+        "learnt": {key: writer.write(value) for key, value in sorted(_learnt(model).items())},
+        "growth": writer.write(model.growth_),
+        "schema": writer.write(Schema(model.schema_.names, model.schema_.categories)),
+        "oob": _write_oob(model, writer),
+    }
+    forests = model.forests_ if _has_several(model) else (model.forest_,)
+    return _write("estimator", notes, forests, writer, compress=compress, mappable=mappable)
+
+
+def write_forest(forest: Forest) -> bytes:
+    """Write a forest alone, not compressed."""
+    return b"".join(_write("forest", {}, (forest,), Writer(), compress=False, mappable=False))
+
+
+def _write(
+    word: str, notes: dict[str, Any], forests: Sequence[Forest], writer: Writer, *, compress: bool, mappable: bool
+) -> list[Buffer]:
+    packed = [plain_arrays.pack(forest) if mappable else pack(forest) for forest in forests]
+    heads = [{"head": writer.write(p[0]), "fingerprint": f.fingerprint()} for p, f in zip(packed, forests, strict=True)]
+    arrays, shared = multi_output.gather([arrays for _, arrays in packed])
+    notes |= {**heads[0], "zipped": {}}
+    words = [word]
+    if len(forests) > 1:
+        notes["others"] = [{**head, "same": same} for head, same in zip(heads[1:], shared, strict=True)]
+        words.append("targets")
+    arrays = {**arrays, **writer.arrays}
+    if mappable:
+        words.append("mappable")
+    elif compress:
+        arrays, notes["zipped"] = zip_arrays(arrays)
+        words.append("zlib")
+    texts = {
+        "weald.format": FORMAT,
+        "weald.requires": " ".join(words),
+        "weald.writer": version("weald"),
+        "weald.notes": json.dumps(notes, separators=(",", ":"), allow_nan=False),
+    }
+    return container.write(texts, arrays)
+
+
+@cache
+def estimators() -> dict[str, type]:
+    """Estimators that can be in a file, by name."""
+    import weald
+    from weald.estimators.base import TreeModel
+
+    kinds = {name: getattr(weald, name) for name in weald.__all__}
+    return {name: kind for name, kind in kinds.items() if isinstance(kind, type) and issubclass(kind, TreeModel)}
+
+
+def _parameters(model: Any) -> dict[str, Any]:
+    """What the user said; a generator of random numbers becomes the seed that was drawn, a function becomes True."""
+    given = model.get_params(deep=False)
+    if not isinstance(given["random_state"], int | np.integer | None):
+        given["random_state"] = model.seed_
+    if callable(given.get("oob_score")):
+        given["oob_score"] = True
+    return given  # type: ignore[no-any-return]
+
+
+def _learnt(model: Any) -> dict[str, Any]:
+    known = LEARNT | OOB_OF_TARGETS if _has_several(model) else LEARNT
+    found = {name: value for name, value in vars(model).items() if name.endswith("_")}
+    found = {name: value for name, value in found.items() if name in known or name not in APART}
+    strange = [name for name, value in found.items() if name not in known or not fits(value, known[name])]
+    if strange:
+        raise FormatError(f"{strange[0]} of this model cannot be written to a .weald file. Delete it first.")
+    return found
+
+
+def _has_several(model: Any) -> bool:
+    return "forests_" in vars(model)
+
+
+def _write_oob(model: Any, writer: Writer) -> Any:
+    if not hasattr(model, "oob_"):
+        return None
+    state = {name: value for name, value in model.oob_.__getstate__().items() if name in OOB_STATE}
+    return writer.write_record("OutOfBag", state)
+
+
+# --------------------------------------------------------------------------------------------------------------- load
+
+
+def load(path: Any, *, mmap: bool = False, max_bytes: int | None = None) -> Any:
+    """Read an estimator from a `.weald` file.
+
+    No file can run code. A file that is damaged, cut short or made up is refused, before memory is taken for it.
+
+    Parameters
+    ----------
+    path : str or path
+        A file that `estimator.save` wrote.
+    mmap : bool, default=False
+        Map the file instead of reading it: this takes milliseconds whatever its size, and processes that map one file
+        share its memory. The file must have been saved with `mappable=True`, must stay as it is while the model is in
+        use, and its arrays are not checked until the first prediction; so map your own files only.
+    max_bytes : int, optional
+        Refuse a file whose forest would take more memory than this. By default half of the machine's.
+
+    Returns
+    -------
+    estimator
+        Fitted: the same forest bit for bit, with its parameters, names, categories, classes and out-of-bag results.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import weald
+    >>> X, y = [[1.0], [2.0], [3.0], [4.0]], ["a", "a", "b", "b"]
+    >>> model = weald.RandomForestClassifier(10, random_state=0).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "model.weald")
+    ...     model.save(file)
+    ...     again = weald.load(file)
+    >>> again.forest_.fingerprint() == model.forest_.fingerprint()
+    True
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} is no file.")
+    try:
+        if mmap:
+            return read(_map(path), mapped=True, max_bytes=max_bytes)
+        return read(path.read_bytes(), max_bytes=max_bytes)
+    except FormatError as error:
+        raise FormatError(f"{path} cannot be read. {error}") from None
+
+
+def _map(path: Path) -> memoryview:
+    with path.open("rb") as file:
+        if not os.fstat(file.fileno()).st_size:
+            return memoryview(b"")
+        return memoryview(memory.mmap(file.fileno(), 0, access=memory.ACCESS_READ))
+
+
+def read(buffer: Buffer, *, mapped: bool = False, max_bytes: int | None = None) -> Any:
+    """Read an estimator from the bytes of a file."""
+    contents, notes = _open(buffer, "estimator", check_data=not mapped)
+    known = {"estimator", "parameters", "learnt", "growth", "schema", "oob", *COMMON}
+    require(notes.keys() - {"others"} == known, "Notes differ.")
+    opened = _Opened(contents, notes, max_bytes)
+    reader = opened.reader
+    kind = estimators().get(notes["estimator"]) if isinstance(notes["estimator"], str) else None
+    require(kind, f"{notes['estimator']!r} is no estimator of this version of weald.")
+    model = _make(kind, _read_names(notes["parameters"], reader))
+    learnt = _read_names(notes["learnt"], reader)
+    left = LEARNT | OOB_OF_TARGETS if opened.has_several else LEARNT
+    for name, value in learnt.items():
+        require(name in left and fits(value, left[name]), f"{name} is nothing that a fit leaves.")
+    growth, schema = reader.read(notes["growth"]), reader.read(notes["schema"])
+    require(isinstance(growth, Growth) and isinstance(schema, Schema), "How it grew, or its columns, are missing.")
+    vars(model).update(learnt, growth_=growth, schema_=schema)
+    _check_model(model, opened.heads)
+    forests = opened.forests(mapped=mapped)
+    if opened.has_several:
+        multi_output.check_trees(forests)
+        model.forests_ = forests
+    else:
+        model.forest_ = forests[0]
+    if not mapped:
+        _check_sets(forests[0], schema)
+    if notes["oob"] is not None and not opened.has_several:
+        _read_oob(model, reader, notes["oob"])
+    require(not reader.arrays, "The file has arrays that belong to nothing.")
+    if isinstance(model, SingleTree):
+        model.tree_ = Tree(forests[0], growth.criterion, forests if opened.has_several else ())
+    return model
+
+
+COMMON = ("head", "fingerprint", "zipped")
+OTHERS = {"head", "fingerprint", "same"}
+
+
+def read_forest(buffer: Buffer) -> Forest:
+    """Read a forest from the bytes that `write_forest` made."""
+    contents, notes = _open(buffer, "forest", check_data=True)
+    require(notes.keys() == set(COMMON), "Notes differ.")
+    opened = _Opened(contents, notes, None)
+    (forest,) = opened.forests(mapped=False)
+    require(not opened.reader.arrays, "The file has arrays that belong to nothing.")
+    return forest
+
+
+def _open(buffer: Buffer, word: str, *, check_data: bool) -> tuple[Contents, dict[str, Any]]:
+    """Read the container, and make sure that this version understands what is in it."""
+    contents = container.read(buffer, check_data=check_data)
+    texts = contents.metadata
+    major, _, minor = texts.get("weald.format", "").partition(".")
+    require(major.isdecimal() and minor.isdecimal(), "It does not say which format it has.")
+    written_by = f"It was written by weald {texts.get('weald.writer', '?')}"
+    require(major == FORMAT[0], f"{written_by} in format {major}.{minor}; this version reads {FORMAT[0]}.x.")
+    words = texts.get("weald.requires", "").split(" ")
+    strange = [w for w in words if w not in WORDS]
+    require(
+        not strange, f"{written_by} and needs {strange[:1]}, which this version does not know. Install a later one."
+    )
+    require(word in words, f"It holds no {word}.")
+    require("mappable" in words or check_data, "Only a file that was saved with mappable=True can be mapped.")
+    notes = container.parse_json(texts.get("weald.notes", ""))
+    require("zlib" in words or notes.get("zipped") == {}, "Arrays are compressed, but the file does not say so.")
+    return contents, notes
+
+
+class _Opened:
+    """A file whose sizes were looked at, and whose arrays were decompressed."""
+
+    def __init__(self, contents: Contents, notes: dict[str, Any], max_bytes: int | None) -> None:
+        limit = _half_of_memory() if max_bytes is None else max_bytes
+        arrays = unzip(contents.arrays, notes["zipped"], limit)
+        self.reader = Reader({name: a for name, a in arrays.items() if name.startswith("meta.")}, RECORDS)
+        words = contents.metadata["weald.requires"].split(" ")
+        self.has_several, self._is_plain = "targets" in words, "mappable" in words
+        others = notes.get("others", [])
+        proper = isinstance(others, list) and all(isinstance(o, dict) and o.keys() == OTHERS for o in others)
+        require(proper and self.has_several == bool(others), "What is said of further targets is unclear.")
+        self._told = [{**notes, "same": []}, *others]
+        self.heads = [self.reader.read(told["head"]) for told in self._told]
+        require(all(isinstance(head, Head) for head in self.heads), "The numbers of the forest are missing.")
+        n_nodes = sum(head.n_nodes for head in self.heads)
+        room = n_nodes * BYTES_PER_NODE
+        require(room <= limit, f"Its {n_nodes:,} nodes may take {room:,} bytes of memory; {limit:,} are allowed.")
+        self._arrays = {name: a for name, a in arrays.items() if not name.startswith("meta.")}
+
+    def forests(self, *, mapped: bool) -> tuple[Forest, ...]:
+        """Make the forest, or one for each target, and make sure that they are those that were written."""
+        make = partial(plain_arrays.unpack, mapped=mapped) if self._is_plain else unpack
+        made = []
+        for number, (head, told) in enumerate(zip(self.heads, self._told, strict=True)):
+            arrays = multi_output.part_of(self._arrays, number, told["same"]) if number else self._first()
+            forest = make(head, arrays)
+            same = mapped or forest.fingerprint() == told["fingerprint"]
+            require(same, "The forest has not the fingerprint that the file states.")
+            made.append(forest)
+        return tuple(made)
+
+    def _first(self) -> Arrays:
+        """Take the arrays of the first target; those of others are named after their number, and each must be one."""
+        known = [f"{number}/" for number in range(1, len(self.heads))]
+        first = {name: a for name, a in self._arrays.items() if "/" not in name}
+        strange = [n for n in self._arrays if "/" in n and not n.startswith(tuple(known))]
+        require(not strange, f"The file has arrays that belong to no forest: {', '.join(strange)}.")
+        return first
+
+
+def _half_of_memory() -> int:
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+
+
+def _read_names(written: Any, reader: Reader) -> dict[str, Any]:
+    require(isinstance(written, dict), "Names and values are missing.")
+    return {name: reader.read(value) for name, value in written.items()}
+
+
+def _make(kind: Any, parameters: dict[str, Any]) -> Any:
+    """Make an estimator with its parameters; those that it has got since are at their defaults."""
+    strange = parameters.keys() - _parameters_of(kind)
+    require(not strange, f"{kind.__name__} has no parameter {min(strange, default=None)!r} in this version of weald.")
+    model = kind(**parameters)
+    try:
+        model._check_params()  # noqa: SLF001  (the same check as in fit)
+    except (ParameterError, TypeError, ValueError) as error:
+        raise FormatError(f"A parameter is not allowed: {error}") from None
+    return model
+
+
+@cache
+def _parameters_of(kind: Any) -> frozenset[str]:
+    return frozenset(kind._get_param_names())  # noqa: SLF001  (scikit-learn has no other way)
+
+
+def _read_oob(model: Any, reader: Reader, written: Any) -> None:
+    """Read the out-of-bag results."""
+    state = reader.read_record(written, "OutOfBag")
+    proper = state.keys() == OOB_STATE.keys() and all(fits(state[name], hint) for name, hint in OOB_STATE.items())
+    require(proper, "The out-of-bag results are not what they should be.")
+    forest, n_rows = model.forest_, len(state["counts"])
+    shapes = {
+        "counts": (n_rows,),
+        "mask": (n_rows,),
+        "_averages": (n_rows, *([forest.n_classes] if forest.n_classes else [])),
+    }
+    rows = all(state[name].shape == shape for name, shape in shapes.items())
+    trees = state["n_trees"] == forest.n_trees == len(state["curve"].error) == len(state["curve"].share)
+    require(rows and trees, "The out-of-bag results are not of this forest.")
+    found = OutOfBag.__new__(OutOfBag)
+    vars(found).update(state, _truth=None, _weight=None, _bags=None)
+    model.oob_ = found
+    if forest.n_classes:
+        model.oob_decision_function_ = found.shares
+    else:
+        model.oob_prediction_ = found.predictions
+
+
+def _check_sets(forest: Forest, schema: Schema) -> None:
+    """Make sure that only features of categories are cut by sets: what such a cut reads must be the number of one."""
+    by_set = np.unique(forest.feature[forest.flags & CATEGORICAL != 0])
+    require(set(by_set.tolist()) <= schema.categorical, "A feature of numbers is cut by sets of categories.")
+
+
+def _check_model(model: Any, heads: Sequence[Head]) -> None:
+    """Make sure that the parts of a model belong together."""
+    growth, schema, head = model.growth_, model.schema_, heads[0]
+    n = kernel_parts.check_parts(model, head) if kernel_parts.has_kernel(model) else head.n_features
+    needed = {"n_features_in_", "n_outputs_", "seed_", *(("classes_", "n_classes_") if head.n_classes else ())}
+    if not n:  # samples that are no rows of a table
+        needed.remove("n_features_in_")
+    missing = needed - vars(model).keys()
+    require(not missing, f"{', '.join(sorted(missing))} is missing.")
+    is_of_classes = model._task == "classification"  # noqa: SLF001  (of the estimator's kind)
+    same = all((h.n_classes > 0) == is_of_classes and h.n_features == head.n_features for h in heads)
+    require(same, "The forest is of another kind than the estimator.")
+    require(model.n_outputs_ == len(heads), "Targets differ in number.")
+    require(getattr(model, "n_features_in_", 0) == n == len(schema.categories), "Features differ in number.")
+    names = getattr(model, "feature_names_in_", None)
+    named = names is None or (names.shape == (n,) and all(isinstance(name, str) for name in names.tolist()))
+    require(named and (schema.names is None or len(schema.names) == n), "Names of features differ in number.")
+    require(all(c is None or c.labels.ndim == 1 for c in schema.categories), "Categories are not in a row.")
+    if is_of_classes:
+        classes, numbers = (
+            (model.classes_, model.n_classes_) if len(heads) > 1 else ([model.classes_], [model.n_classes_])
+        )
+        proper = all(isinstance(of_targets, list) for of_targets in (classes, numbers))
+        proper = proper and all(type(number) is int for number in numbers)
+        proper = proper and numbers == [h.n_classes for h in heads] and len(classes) == len(heads)
+        proper = proper and all(
+            isinstance(c, np.ndarray) and c.shape == (n,) for c, n in zip(classes, numbers, strict=True)
+        )
+        require(proper, "Classes differ in number.")
+    for lengths in (growth.monotonic, growth.feature_weights):
+        require(len(lengths) in (0, n), "How it grew is said of another number of features.")
+    require(not (isinstance(model, SingleTree) and head.n_trees != 1), "A single tree has several trees.")

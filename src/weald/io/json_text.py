@@ -1,0 +1,189 @@
+"""A model as JSON: all that its `.weald` file holds, as text that every language reads.
+
+    write_json    fitted model -> text, checked by reading it again
+    from_json     text or a file of it -> the estimator
+
+    {"format": "weald JSON 1.0", "texts": {...}, "notes": {...}, "arrays": {name: {"type", "shape", "values"}}}
+
+Texts, notes and arrays are those of the file (`filing/`), and so are the checks: what is read here becomes the bytes of
+a file first. Numbers that JSON does not have are "inf", "-inf" and "nan". docs/exports.md lists the arrays.
+"""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+from weald.errors import FormatError
+from weald.estimators.single_target import each_target
+from weald.io import container, files
+from weald.io.atomic import write_file
+from weald.io.container import NAMES, PACKED, TYPES, is_numbers, require
+from weald.io.export.parity import Export, Parity, answer, compare, not_compared, rows_to_compare
+
+FORMAT = "weald JSON 1.0"
+NOTES = "weald.notes"
+DIGESTS = ("weald.sha256", "weald.data")  # of the bytes of a file, which are made anew
+BEYOND = ("inf", "-inf", "nan")
+
+
+def write_json(model: Any, path: Any, X: Any, *, check: bool) -> Export:
+    """Write a model as JSON; with `check`, read it again and compare."""
+    check_is_fitted(model)
+    contents = container.read(b"".join(files.write(model, compress=False, mappable=True)))
+    arrays = {name: array for name, array in contents.arrays.items() if PACKED not in name}
+    texts = {name: text for name, text in contents.metadata.items() if name not in (*DIGESTS, NOTES)}
+    notes = _inline_texts(container.parse_json(contents.metadata[NOTES]), arrays)
+    for other in notes.get("others", []):
+        other["same"] = [name for name in other["same"] if PACKED not in name]
+    # One line for each part and for each array: two models can be compared line by line.
+    lines = [f"{_dumps(name)}:{_dumps(_write_array(array))}" for name, array in sorted(arrays.items())]
+    parts = [("format", _dumps(FORMAT)), ("texts", _dumps(texts)), ("notes", _dumps(notes))]
+    parts.append(("arrays", "{\n" + ",\n".join(lines) + "\n}"))
+    text = "{\n" + ",\n".join(f"{_dumps(name)}:{part}" for name, part in parts) + "\n}\n"
+    parity = _compare(model, text, X) if check else not_compared()
+    if path is not None:
+        write_file(path, [text.encode("ascii")])
+    return Export(text, parity)
+
+
+def _dumps(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), allow_nan=False)
+
+
+def _inline_texts(notes: Any, arrays: dict[str, npt.NDArray[Any]]) -> Any:
+    """Write long lists of texts, which a file keeps as arrays of bytes, as lists of texts."""
+    if isinstance(notes, list):
+        return [_inline_texts(note, arrays) for note in notes]
+    if not isinstance(notes, dict):
+        return notes
+    if notes.keys() != {"texts"}:
+        return {name: _inline_texts(note, arrays) for name, note in notes.items()}
+    joined, lengths = (arrays.pop(name) for name in notes["texts"])
+    ends = np.cumsum(lengths, dtype=np.int64).tolist()
+    whole = joined.tobytes()
+    pieces = zip([0, *ends], ends, strict=False)
+    return {"texts": [whole[begin:end].decode("utf-8", "surrogatepass") for begin, end in pieces]}
+
+
+def _write_array(array: npt.NDArray[Any]) -> dict[str, Any]:
+    values = array.ravel().tolist()
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        values = [value if math.isfinite(value) else str(value) for value in values]
+    return {"type": NAMES[array.dtype.newbyteorder("<")], "shape": list(array.shape), "values": values}
+
+
+# -------------------------------------------------------------------------------------------------------------- read
+
+
+def from_json(source: Any) -> Any:
+    """Read a model that `to_json` wrote.
+
+    No text can run code. One that is not what it should be is refused.
+
+    Parameters
+    ----------
+    source : str or path
+        The text, which begins with a brace, or where the file is.
+
+    Returns
+    -------
+    estimator
+        Fitted: the same forest bit for bit, with its parameters, names, categories, classes and out-of-bag results.
+
+    Raises
+    ------
+    weald.FormatError
+        The text is damaged, made up, or of a later version.
+
+    Examples
+    --------
+    >>> import weald
+    >>> model = weald.DecisionTreeRegressor().fit([[1.0], [2.0]], [3.0, 4.0])
+    >>> again = weald.from_json(model.to_json().model)
+    >>> again.forest_.fingerprint() == model.forest_.fingerprint()
+    True
+    """
+    text = source if isinstance(source, str) and source.lstrip()[:1] == "{" else _read_file(Path(source))
+    written = container.parse_json(text)
+    require(written.get("format") == FORMAT, f"It is no {FORMAT}: its format is {str(written.get('format'))[:40]!r}.")
+    require(
+        written.keys() == {"format", "texts", "notes", "arrays"}, "It has other parts than texts, notes and arrays."
+    )
+    texts, listed = written["texts"], written["arrays"]
+    is_text = isinstance(texts, dict) and all(isinstance(text, str) for text in texts.values())
+    require(is_text and not texts.keys() & {NOTES, *DIGESTS}, "Its texts are not as they should be.")
+    require(isinstance(listed, dict), "Its arrays are not as they should be.")
+    arrays = {name: _read_array(name, entry) for name, entry in listed.items()}
+    notes = _gather_texts(written["notes"], arrays)
+    texts[NOTES] = _dumps(notes)
+    return files.read(b"".join(container.write(texts, arrays)))
+
+
+def _read_file(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise FormatError(f"{path} is no text: {error}.") from None
+
+
+def _gather_texts(notes: Any, arrays: dict[str, npt.NDArray[Any]]) -> Any:
+    """Turn lists of texts into arrays of bytes, as a file keeps them."""
+    if isinstance(notes, list):
+        return [_gather_texts(note, arrays) for note in notes]
+    if not isinstance(notes, dict):
+        return notes
+    if notes.keys() != {"texts"}:
+        return {name: _gather_texts(note, arrays) for name, note in notes.items()}
+    texts = notes["texts"]
+    require(isinstance(texts, list) and all(isinstance(text, str) for text in texts), "A list of texts has others.")
+    coded = [text.encode("utf-8", "surrogatepass") for text in texts]
+    names = [f"meta.text{len(arrays)}", f"meta.length{len(arrays)}"]
+    arrays[names[0]] = np.frombuffer(b"".join(coded), dtype=np.uint8)
+    arrays[names[1]] = np.array([len(text) for text in coded], dtype=np.uint64)
+    return {"texts": names}
+
+
+def _read_array(name: str, entry: Any) -> npt.NDArray[Any]:
+    """Read numbers of the type that is stated, all of them and no others."""
+    proper = isinstance(entry, dict) and entry.keys() == {"type", "shape", "values"} and isinstance(entry["type"], str)
+    proper = proper and entry["type"] in TYPES and is_numbers(entry["shape"]) and isinstance(entry["values"], list)
+    require(proper, f"Array {name!r} has no proper type, shape and values.")
+    values, dtype = entry["values"], np.dtype(TYPES[entry["type"]])
+    require(math.prod(entry["shape"]) == len(values), f"Array {name!r} has {len(values)} values, not its shape.")
+    kinds = {type(value) for value in values}
+    if dtype.kind == "f":
+        require(kinds <= {int, float, str}, f"Array {name!r} has something that is no number.")
+        values = [_number(name, value) if type(value) is str else value for value in values] if str in kinds else values
+    else:
+        require(kinds <= {bool if dtype.kind == "b" else int}, f"Array {name!r} has something that is no {dtype}.")
+    try:
+        with np.errstate(over="raise"):
+            return np.array(values, dtype=dtype).reshape(entry["shape"])
+    except (OverflowError, FloatingPointError):
+        raise FormatError(f"Array {name!r} has a number that is too large.") from None
+
+
+def _number(name: str, text: str) -> float:
+    require(text in BEYOND, f"Array {name!r} has {text[:20]!r}, which is no number.")
+    return float(text)
+
+
+def _compare(model: Any, text: str, X: Any) -> Parity:
+    """Read the model again, and let it predict rows at the edges of leaves."""
+    from weald import __version__
+
+    again = from_json(text)
+    ours, theirs = [], []
+    for one, other in zip(each_target(model), each_target(again), strict=True):
+        same = other.forest_.fingerprint() == one.forest_.fingerprint()
+        require(same, "The forest is another when it is read again.")
+        rows = rows_to_compare(one, X)
+        ours.append(answer(one, rows))
+        theirs.append(answer(other, rows))
+    what = "probabilities" if one.forest_.n_classes else "predictions"
+    return compare(f"weald {__version__}", what, np.hstack(ours), np.hstack(theirs), 0.0)

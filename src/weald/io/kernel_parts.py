@@ -1,0 +1,95 @@
+"""What a kernel forest keeps beside its trees: the kernel and the prototypes, and how they must fit together."""
+
+from typing import Any
+
+import numpy as np
+
+from weald.engines.reference.kernels import KernelRule
+from weald.estimators.kernel.choice import Choice
+from weald.estimators.kernel.kernels import DISTANCES, Kernel
+from weald.estimators.kernel.samples import AnySamples, Curves, Grid, Things, Vectors
+from weald.estimators.kernel.table import Prototypes
+from weald.estimators.kernel.tree_mix import MixChoice
+from weald.io.container import ascends, require
+from weald.io.packing import Head
+
+RECORDS: tuple[type, ...] = (Choice, Curves, Grid, Kernel, KernelRule, MixChoice, Prototypes, Things, Vectors)
+LEARNT: dict[str, Any] = {
+    "_columns_": np.ndarray,
+    "_kept_": Prototypes,
+    "_n_columns_": int,
+    "_n_prototypes_": int,
+    "_prototype_seed_": int,
+    "choice_": Choice,
+    "kernel_": Kernel,
+    "mix_": MixChoice,
+    "prototype_rows_": np.ndarray,
+    "sample_kind_": str,
+}
+PAIRINGS, SHAPES = ("product", "distance", "warping"), ("plain", "gaussian", "power", "tanh")
+MOST_DEGREE = 64
+KINDS = {"vectors": Vectors, "curves": Curves, "things": Things}
+
+
+def has_kernel(model: Any) -> bool:
+    """Say whether a model is a kernel forest."""
+    return hasattr(model, "kernel_matrix")
+
+
+def check_parts(model: Any, head: Head) -> int:
+    """Make sure that kernel, prototypes and trees belong together; say how many columns samples have."""
+    missing = LEARNT.keys() - {"choice_", "mix_"} - vars(model).keys()
+    require(not missing, f"{', '.join(sorted(missing))} is missing.")
+    columns, kept = model._columns_, model._kept_
+    n_all, n_prototypes = model._n_columns_, model._n_prototypes_
+    proper = columns.dtype.kind == "i" and columns.shape == (head.n_features,) and 0 <= n_prototypes <= n_all
+    proper = proper and ascends(columns) and 0 <= columns[0] <= columns[-1] < n_all
+    require(proper, "The columns that the trees use are not among those that they grew from.")
+    n_kept = int((columns < n_prototypes).sum())
+    kind = KINDS.get(model.sample_kind_)
+    require(kind, "It does not say what samples are.")
+    _check_kernel(model.kernel_)
+    rows, pairs = model.prototype_rows_, kept.pairs
+    if model.kernel_.is_precomputed:
+        numbers = kept.columns
+        width = getattr(model, "n_features_in_", 0)
+        proper = kept.samples is None and numbers is not None and numbers.dtype.kind == "i" and numbers.ndim == 1
+        require(proper and all(0 <= i < width for i in numbers.tolist()), "Prototypes are no columns of the kernel.")
+    else:
+        require(kind is not None and isinstance(kept.samples, kind), "Prototypes are of another kind than samples.")
+        _check_samples(kept.samples, model)
+    if pairs is not None:
+        proper = pairs.dtype.kind == "i" and pairs.shape == (n_kept, 2)
+        proper = proper and all(0 <= i < kept.n_compared and -1 <= j < kept.n_compared for i, j in pairs.tolist())
+        require(proper, "Pairs are not of the prototypes.")
+    proper = rows.dtype.kind == "i" and rows.shape == (kept.n_compared,) and len(kept) == n_kept
+    require(proper, "Prototypes differ in number.")
+    is_table = model.sample_kind_ == "vectors" and len(model.schema_.categories) > 0
+    n_raw = len(model.schema_.categories) if model._mixes_ else 0
+    require(n_all - n_prototypes == n_raw, "Columns beside the kernel differ in number.")
+    return len(model.schema_.categories) if is_table else 0
+
+
+def _check_kernel(kernel: Kernel) -> None:
+    rule = kernel.rule
+    proper = rule.pairing in PAIRINGS and rule.shape in SHAPES and 1 <= rule.degree <= MOST_DEGREE
+    proper = proper and 0 <= rule.band <= 1 and bool(np.isfinite([rule.gamma, rule.shift]).all())
+    grid = kernel.grid
+    proper = proper and kernel.distance in ("", *DISTANCES) and (grid is None or grid.n >= 2)
+    require(proper, "The kernel is none that this version knows.")
+
+
+def _check_samples(samples: AnySamples, model: Any) -> None:
+    if isinstance(samples, Vectors):
+        matrix = samples.matrix
+        n_numbers = sum(categories is None for categories in model.schema_.categories)
+        require(matrix.dtype == np.float64 and matrix.ndim == 2, "Prototypes are no rows of numbers.")
+        require(matrix.shape[1] == n_numbers, "Prototypes have another number of columns.")
+    if isinstance(samples, Curves):
+        curves = (*samples.each, *(samples.times or ()))
+        require(all(c.dtype == np.float64 and c.ndim == 1 and len(c) for c in curves), "Prototypes are no curves.")
+        times = samples.times
+        same = times is None or [len(t) for t in times] == [len(c) for c in samples.each]
+        require(same, "Times and values of prototypes differ in number.")
+        needs_grid = times is not None or model.kernel_.rule.pairing != "warping"
+        require(not needs_grid or model.kernel_.grid is not None, "Curves are compared on no grid.")

@@ -1,0 +1,51 @@
+"""The forests of several targets in one file: they have the same trees, so what they share is written once.
+
+gather        arrays of each forest -> arrays of all, and what each shares with the first
+part_of       arrays of all -> those of one forest
+check_trees   refuse forests whose trees are not the same
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from weald.forest.forest import Forest
+from weald.io.container import require
+from weald.io.streams import Arrays
+
+OF_TREES = ("tree_start", "feature", "threshold", "right", "flags", "category_start", "category_sets")
+
+
+def gather(packed: Sequence[Arrays]) -> tuple[Arrays, list[list[str]]]:
+    """Put arrays together: those of target i are called `i/NAME`, unless the first target has the same."""
+    first, *others = packed
+    arrays, shared = dict(first), []
+    for number, mine in enumerate(others, start=1):
+        same = sorted(name for name in mine if name in first and _equal(mine[name], first[name]))
+        arrays |= {f"{number}/{name}": array for name, array in mine.items() if name not in same}
+        shared.append(same)
+    return arrays, shared
+
+
+def _equal(one: Any, other: Any) -> bool:
+    same = one.dtype == other.dtype and one.shape == other.shape
+    return same and np.array_equal(one.view(np.uint8), other.view(np.uint8))
+
+
+def part_of(arrays: Arrays, number: int, same: Any) -> Arrays:
+    """Take the arrays of a target that is not the first."""
+    listed = isinstance(same, list) and all(isinstance(name, str) for name in same)
+    require(listed and "/" not in "".join(same) and set(same) <= arrays.keys(), "What targets share is missing.")
+    prefix = f"{number}/"
+    own = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+    require(not own.keys() & set(same), "A target shares an array and has one of its own.")
+    return {**own, **{name: arrays[name] for name in same}}
+
+
+def check_trees(forests: Sequence[Forest]) -> None:
+    """Refuse forests whose trees are not the same."""
+    first, *others = forests
+    for forest in others:
+        pairs = ((getattr(first, name), getattr(forest, name)) for name in OF_TREES)
+        require(all(one is other or np.array_equal(one, other) for one, other in pairs), "Targets have other trees.")

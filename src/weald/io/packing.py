@@ -1,0 +1,230 @@
+"""A forest as few small arrays, and back, bit for bit.
+
+    pack      Forest -> head (a few numbers) and arrays
+    unpack    head and arrays -> Forest, with every number checked before it is used (core/unfold.cpp)
+
+What follows from the rest is left out: links from the leaf marks, sizes and weights of splits from the leaves, the
+decrease of impurity from the weights of the classes. Where it does not follow exactly, the difference is kept
+(`streams.py`), so nothing is lost. docs/files.md lists the arrays.
+"""
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from weald import _core
+from weald.data.types import FloatArray, IntArray
+from weald.engines.threads import count_threads
+from weald.errors import FormatError
+from weald.forest.forest import CATEGORICAL, Forest, Origin
+from weald.io import derived_values
+from weald.io.container import require
+from weald.io.derived_values import Sums
+from weald.io.streams import Arrays, narrow, pack_floats, pack_residual, shorten
+from weald.io.tree_shape import MOST_DEPTH, MOST_LEVELS, Shape, find_shape
+
+AS_THEY_ARE = "none"  # decreases are not foretold
+SQUARED_ERROR = "squared_error"
+BYTES_PER_NODE = 160  # at most, of a forest and of what reading one takes meanwhile
+
+
+@dataclass(frozen=True)
+class Head:
+    """What a reader must know of a forest before it looks at the arrays."""
+
+    n_features: int
+    n_classes: int
+    n_trees: int
+    n_nodes: int
+    target_center: float
+    target_exponent: int
+    decrease: str  # by which rule decreases are foretold
+    is_bound: bool  # nodes of two classes say what monotonic constraints let them
+    origins: tuple[Origin, ...]
+
+
+# --------------------------------------------------------------------------------------------------------------- pack
+
+
+def pack(forest: Forest) -> tuple[Head, Arrays]:
+    """Write a forest as small arrays."""
+    shape = find_shape(forest.tree_start, forest.feature < 0)
+    rule = _choose_rule(forest)
+    arrays: Arrays = {
+        "tree.nodes": narrow(np.diff(forest.tree_start)),
+        "node.leaf": np.packbits(shape.is_leaf, bitorder="little"),
+        **_pack_splits(forest, shape),
+        **(_pack_classes(forest) if forest.n_classes else _pack_means(forest, shape)),
+        **_pack_weights(forest, shape),
+        **_pack_said(forest, shape, rule),
+    }
+    if len(forest.tree_weight):
+        arrays["tree.weight"] = forest.tree_weight
+    return head_of(forest, rule), {name: array for name, array in arrays.items() if array.size}
+
+
+def head_of(forest: Forest, rule: str) -> Head:
+    """Say what a reader must know first."""
+    return Head(
+        forest.n_features, forest.n_classes, forest.n_trees, forest.n_nodes, float(forest.target_center),
+        int(forest.target_exponent), rule, bool(forest.n_classes and len(forest.value)), forest.origins,
+    )  # fmt: skip
+
+
+def _pack_splits(forest: Forest, shape: Shape) -> Arrays:
+    """Features, thresholds, flags and sets of categories."""
+    splits = shape.splits
+    feature = forest.feature[splits]
+    by_number = forest.flags[splits] & CATEGORICAL == 0
+    arrays = pack_floats("split.threshold", forest.threshold[splits][by_number], feature[by_number], forest.n_features)
+    arrays["split.feature"] = narrow(feature)
+    flags = forest.flags[splits] ^ derived_values.flags(shape, forest.weight)
+    if flags.any():
+        arrays["split.flags"] = flags
+    if not by_number.all():
+        arrays["set.length"] = narrow(np.diff(forest.category_start))
+        arrays["set.category"] = narrow(forest.category_sets)
+    return arrays
+
+
+def _pack_classes(forest: Forest) -> Arrays:
+    """Classes of leaves."""
+    arrays = {"leaf.class": narrow(forest.leaf_class), "leaf.weight": _whole_or_not(forest.leaf_weight)}
+    lengths = np.diff(forest.leaf_start)
+    if np.any(lengths != 1):
+        arrays["leaf.length"] = narrow(lengths)
+    return arrays
+
+
+def _pack_means(forest: Forest, shape: Shape) -> Arrays:
+    """Means of leaves, and their weights where sizes do not tell them."""
+    arrays = pack_floats("leaf.value", forest.value[shape.leaves])
+    weight = forest.weight[shape.leaves]
+    if not np.array_equal(weight, forest.size[shape.leaves]):
+        arrays["leaf.weight"] = _whole_or_not(weight)
+    return arrays
+
+
+def _pack_weights(forest: Forest, shape: Shape) -> Arrays:
+    """Sizes of leaves where weights do not tell them; weights and sizes of splits where those of leaves do not."""
+    of_leaves = _leaf_totals(forest) if forest.n_classes else forest.weight[shape.leaves]
+    arrays = pack_residual("node.weight", forest.weight, derived_values.weights(shape, of_leaves))
+    size = forest.size.astype(np.int64)
+    if not forest.n_classes or not np.array_equal(size[shape.leaves], derived_values.to_whole(of_leaves)):
+        arrays["leaf.size"] = narrow(size[shape.leaves])
+    if not np.array_equal(shape.sums(size[shape.leaves]), size):
+        arrays["split.size"] = narrow(size[shape.splits])
+    return arrays
+
+
+def _pack_said(forest: Forest, shape: Shape, rule: str) -> Arrays:
+    """Decreases, and what nodes say by `value` and `impurity`."""
+    splits, decrease = shape.splits, forest.decrease[shape.splits]
+    if forest.n_classes:
+        guess = _guess_class_decreases(rule, shape, forest.weight, forest)
+        arrays = pack_residual("split.decrease", decrease, guess)
+        if len(forest.value):
+            second = _guess_shares(shape, forest.weight, forest)
+            arrays |= pack_residual("node.value", forest.value, second)
+        return arrays
+    sums = Sums(shape, forest.weight, forest.value, forest.target_center, forest.target_exponent)
+    impurity = derived_values.impurities(shape, forest.weight, decrease, forest.impurity, forest.target_exponent)
+    foretold = rule != AS_THEY_ARE
+    none = np.zeros(len(splits))
+    return {
+        **pack_residual("split.decrease", decrease, sums.decreases() if foretold else none),
+        **pack_residual("split.value", forest.value[splits], sums.values()),
+        **pack_residual("split.impurity", forest.impurity[splits], impurity if foretold else none),
+        **pack_residual("leaf.impurity", forest.impurity[shape.leaves], np.zeros(len(shape.leaves))),
+    }
+
+
+def _choose_rule(forest: Forest) -> str:
+    """Find the rule that foretells decreases best, from the first tree."""
+    if not forest.n_classes:
+        return SQUARED_ERROR if int(forest.depth().max()) <= MOST_LEVELS else AS_THEY_ARE
+    if forest.n_classes > derived_values.MOST_CLASSES:
+        return AS_THEY_ARE
+    tree = forest.take([0])
+    shape = find_shape(tree.tree_start, tree.feature < 0)
+    actual = tree.decrease[shape.splits]
+
+    def misses(rule: str) -> int:
+        return int(np.count_nonzero(_guess_class_decreases(rule, shape, tree.weight, tree) != actual))
+
+    return min(derived_values.TERMS, key=misses)
+
+
+def _leaf_totals(leaves: Any) -> FloatArray:
+    """Weight of each leaf, added up from those of its classes."""
+    start, lengths = leaves.leaf_start[:-1], np.diff(leaves.leaf_start)
+    totals: FloatArray = leaves.leaf_weight[start]
+    for place in range(1, int(lengths.max())):  # class after class: NumPy's own sums have an order of their own
+        longer = np.flatnonzero(lengths > place)
+        totals[longer] += leaves.leaf_weight[start[longer] + place]
+    return totals
+
+
+def _guess_class_decreases(rule: str, shape: Shape, weight: FloatArray, leaves: Any) -> FloatArray:
+    """`leaves` has leaf_start, leaf_class and leaf_weight, as a forest has."""
+    if rule == AS_THEY_ARE:
+        return np.zeros(len(shape.splits))
+    classes = [_class_of_leaves(leaves, k) for k in range(leaves.n_classes)]
+    return derived_values.class_decreases(rule, shape, weight, classes)
+
+
+def _class_of_leaves(leaves: Any, k: int) -> IntArray:
+    """Weight of a class in each leaf."""
+    of_entry = np.repeat(np.arange(len(leaves.leaf_start) - 1), np.diff(leaves.leaf_start))
+    mine = leaves.leaf_class == k
+    found = np.zeros(len(leaves.leaf_start) - 1, dtype=np.int64)
+    found[of_entry[mine]] = derived_values.to_whole(leaves.leaf_weight[mine])
+    return found
+
+
+def _guess_shares(shape: Shape, weight: FloatArray, leaves: Any) -> FloatArray:
+    """Guess what nodes of two classes say where nothing binds them: the share of the second class."""
+    second = shape.sums(_class_of_leaves(leaves, 1)).astype(np.float64)
+    with np.errstate(all="ignore"):
+        share: FloatArray = second / weight
+    return share
+
+
+def _whole_or_not(weights: FloatArray) -> Any:
+    """Keep weights as whole numbers where they are."""
+    whole = derived_values.to_whole(weights)
+    return narrow(whole) if np.array_equal(whole, weights) and whole.min(initial=0) >= 0 else shorten(weights)
+
+
+# ------------------------------------------------------------------------------------------------------------- unpack
+
+
+def unpack(head: Head, arrays: Arrays) -> Forest:
+    """Make the forest again. All arrays are used: one that is left over belongs to no forest."""
+    check_head(head)
+    told = {f.name: getattr(head, f.name) for f in dataclasses.fields(head) if f.name != "origins"}
+    try:
+        made = _core.unfold(**told, most_depth=MOST_DEPTH, arrays=arrays, n_threads=count_threads(None))
+    except (ValueError, TypeError, RuntimeError) as error:
+        raise FormatError(str(error)) from None
+    whole = (head.n_features, head.n_classes, head.target_center, head.target_exponent)
+    return Forest(*whole, **made, origins=head.origins)
+
+
+def check_head(head: Head) -> None:
+    """Refuse numbers that no forest has."""
+    require(1 <= head.n_features < 2**30, f"{head.n_features} is no number of features.")
+    require(0 <= head.n_classes < 2**30, f"{head.n_classes} is no number of classes.")
+    require(1 <= head.n_trees <= head.n_nodes < 2**40, f"{head.n_trees} trees cannot have {head.n_nodes} nodes.")
+    require(np.isfinite(head.target_center), "The centre of the target is no number.")
+    require(abs(head.target_exponent) < 2**16, f"{head.target_exponent} is no exponent of the target.")
+    rules = (AS_THEY_ARE, *(derived_values.TERMS if head.n_classes else (SQUARED_ERROR,)))
+    require(head.decrease in rules, f"{head.decrease!r} is no rule for decreases here.")
+    many = head.n_classes > derived_values.MOST_CLASSES and head.decrease != AS_THEY_ARE
+    require(not many, f"{head.n_classes} classes are too many for the rule {head.decrease!r}.")
+    if head.origins:
+        n_trees = sum(origin.n_trees for origin in head.origins)
+        proper = n_trees == head.n_trees and all(o.n_trees > 0 <= o.first_tree for o in head.origins)
+        require(proper, f"The {head.n_trees} trees have {n_trees} origins.")

@@ -1,0 +1,93 @@
+"""Arrays in few bytes. core/folded.h has the way back, bit for bit.
+
+    narrow           whole numbers in the smallest type that holds them
+    pack_floats      doubles as they are, without what is zero in all of them, or as numbers of their distinct values
+    pack_residual    doubles as what they differ, in units of the last place, from a guess that the reader can make too
+
+A packed thing is some arrays under one name: `name`, `name.values`, `name.raw`. What is all zeros is left out.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from weald.data.types import FloatArray, IntArray
+
+AnyArray = npt.NDArray[Any]
+Arrays = dict[str, AnyArray]
+
+UNSIGNED = (np.uint8, np.uint16, np.uint32, np.uint64)
+
+
+def narrow(numbers: IntArray) -> IntArray:
+    """Keep whole numbers from 0 in the smallest unsigned type."""
+    largest = int(numbers.max()) if len(numbers) else 0
+    return numbers.astype(next(kind for kind in UNSIGNED if largest <= np.iinfo(kind).max))
+
+
+# ------------------------------------------------------------------------------------------------------------ doubles
+
+
+def order_of_bits(values: FloatArray) -> npt.NDArray[np.uint64]:
+    """Map doubles to whole numbers of the same order: -0.0 stands before 0.0."""
+    bits = values.view(np.uint64)
+    top = np.uint64(2**63)
+    return np.where(bits & top, ~bits, bits | top)
+
+
+def shorten(values: FloatArray) -> AnyArray:
+    """Write doubles as float32 where all of them are, or without the last bytes where these are zero in all of them."""
+    values = np.ascontiguousarray(values)
+    with np.errstate(all="ignore"):
+        short = values.astype(np.float32)
+    if np.array_equal(short.astype(np.float64).view(np.uint64), values.view(np.uint64)):
+        return short
+    by_byte = values.astype("<f8").view(np.uint8).reshape(-1, 8)
+    n_zero = int(np.argmax(by_byte.any(axis=0)))
+    return np.ascontiguousarray(by_byte[:, n_zero:]) if n_zero else values
+
+
+def pack_floats(name: str, values: FloatArray, group: IntArray | None = None, n_groups: int = 1) -> Arrays:
+    """Write doubles in the shortest of three ways.
+
+    Distinct values are listed by group (the thresholds of a feature, say), each list ascending, and a value is its
+    place in the list of its group.
+    """
+    plain = shorten(values)
+    of = np.zeros(len(values), dtype=np.int64) if group is None else group.astype(np.int64)
+    keys = order_of_bits(np.ascontiguousarray(values))
+    order = np.lexsort((keys, of))
+    is_new = np.ones(len(values), dtype=bool)
+    is_new[1:] = (np.diff(of[order]) != 0) | (keys[order][1:] != keys[order][:-1])
+    distinct = shorten(values[order][is_new])
+    counts = np.bincount(of[order][is_new], minlength=n_groups)
+    first = np.concatenate([[0], np.cumsum(counts)])
+    place = np.empty(len(values), dtype=np.int64)
+    place[order] = np.cumsum(is_new) - 1
+    place -= first[of]
+    listed = {name: narrow(place), f"{name}.values": distinct, f"{name}.counts": narrow(counts)}
+    return listed if sum(a.nbytes for a in listed.values()) < plain.nbytes else {name: plain}
+
+
+# ---------------------------------------------------------------------------------------------------------- residuals
+
+
+def pack_residual(name: str, values: FloatArray, guess: FloatArray) -> Arrays:
+    """Write what doubles differ from a guess: nothing, a byte or two each, or the doubles as they are."""
+    values = np.ascontiguousarray(values)
+    difference = values.view(np.int64) - _tidy(guess).view(np.int64)
+    if not difference.any():
+        return {}
+    ways: list[Arrays] = [{f"{name}.raw": values}]
+    for kind in (np.int8, np.int16):
+        least, most = np.iinfo(kind).min, np.iinfo(kind).max
+        is_far = (difference <= least) | (difference > most)
+        near = np.where(is_far, least, difference).astype(kind)
+        ways.append({name: near, f"{name}.raw": values[is_far]} if is_far.any() else {name: near})
+    return min(ways, key=lambda way: sum(array.nbytes for array in way.values()))
+
+
+def _tidy(guess: FloatArray) -> FloatArray:
+    """Make a guess of NaN 0: its bits differ from machine to machine."""
+    return np.ascontiguousarray(np.where(np.isnan(guess), 0.0, guess))

@@ -1,0 +1,294 @@
+"""Parameters and notes of a model as JSON and arrays, and back, without running anything.
+
+    Writer    Python values -> JSON; long lists and arrays go beside it, as arrays of the file
+    Reader    the way back; it makes plain values, NumPy arrays, and the few kinds of records that it was told of
+
+What is plain in JSON stands for itself (a list is a list). All else is an object with one name: {"tuple": [...]},
+{"dict": [[key, value], ...]}, {"float": "nan"}, {"scalar": [type, value]}, {"array": ...}, {"record": [kind, {...}]}.
+"""
+
+import dataclasses
+import math
+import types
+import typing
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from weald.errors import FormatError
+from weald.io.container import TYPES, is_numbers, require
+from weald.io.streams import Arrays, narrow
+
+MANY = 16  # longer lists of numbers or texts are arrays of the file
+MOST_DEPTH = 32  # of lists inside lists
+MOST_ROOM = 2**24  # characters of an array of texts, its empty places included
+NUMBERS = "biuf"
+TIMES = "mM"  # NumPy's dates and durations
+
+Record = type
+
+
+class Writer:
+    """Turns values into JSON; `arrays` grows on the way."""
+
+    def __init__(self, prefix: str = "meta") -> None:
+        self.arrays: Arrays = {}
+        self._prefix = prefix
+
+    def write(self, value: Any) -> Any:  # noqa: PLR0911  (one for each kind)
+        """Write one value."""
+        if value is None or isinstance(value, bool | str) or type(value) is int:
+            return value
+        if type(value) is float:
+            return value if math.isfinite(value) else {"float": str(value)}
+        if isinstance(value, np.generic):
+            return {"scalar": [value.dtype.str, self.write(_plain(value))]}
+        if isinstance(value, np.ndarray):
+            return {"array": self._write_array(value)}
+        if isinstance(value, Mapping):
+            return {"dict": [[self.write(k), self.write(v)] for k, v in value.items()]}
+        if isinstance(value, set | frozenset):
+            return {type(value).__name__: self._write_list(sorted(value, key=repr))}
+        if isinstance(value, list | tuple) and type(value) in (list, tuple):
+            written = self._write_list(value)
+            return written if isinstance(written, list) and type(value) is list else {type(value).__name__: written}
+        if dataclasses.is_dataclass(value) and not isinstance(value, type):
+            return self.write_record(type(value).__name__, {f.name: getattr(value, f.name) for f in _fields(value)})
+        if hasattr(value, "__array__"):
+            return self.write(np.asarray(value))
+        raise FormatError(
+            f"A {type(value).__name__} cannot be written to a .weald file, which holds numbers, texts, dates and lists "
+            "of them. Give one of these, or keep the model with pickle."
+        )
+
+    def write_record(self, kind: str, fields: dict[str, Any]) -> Any:
+        """Write named values of a kind that the reader knows."""
+        return {"record": [kind, {name: self.write(value) for name, value in fields.items()}]}
+
+    def _write_list(self, values: Any) -> Any:
+        kinds = {type(value) for value in values}
+        if len(values) > MANY and len(kinds) == 1:
+            kind = kinds.pop()
+            if kind is str:
+                return {"texts": self._add_texts(list(values))}
+            if kind is float or (kind is int and all(-(2**63) <= value < 2**63 for value in values)):
+                return {"numbers": self._add(np.array(values, dtype=np.float64 if kind is float else np.int64))}
+        return [self.write(value) for value in values]
+
+    def _write_array(self, array: npt.NDArray[Any]) -> Any:
+        kind = array.dtype.kind
+        if kind in NUMBERS and np.dtype(array.dtype).newbyteorder("<").str in TYPES.values():
+            return {"dtype": array.dtype.str, "at": self._add(array)}
+        if kind in TIMES:
+            return {"dtype": array.dtype.str, "at": self._add(array.view(np.int64))}
+        if kind == "U" and array.size * (array.dtype.itemsize // 4) > MOST_ROOM:
+            return self._write_array(array.astype(object))
+        if kind in "UO":
+            items = self._write_list(array.ravel().tolist())
+            return {"dtype": array.dtype.str if kind == "U" else "O", "shape": list(array.shape), "items": items}
+        raise FormatError(f"An array of type {array.dtype} cannot be written to a .weald file.")
+
+    def _add(self, array: npt.NDArray[Any]) -> str:
+        name = f"{self._prefix}.{len(self.arrays)}"
+        self.arrays[name] = array
+        return name
+
+    def _add_texts(self, texts: list[str]) -> list[str]:
+        coded = [text.encode("utf-8", "surrogatepass") for text in texts]
+        lengths = narrow(np.array([len(text) for text in coded], dtype=np.int64))
+        return [self._add(np.frombuffer(b"".join(coded), dtype=np.uint8)), self._add(lengths)]
+
+
+def _plain(value: Any) -> Any:
+    """Turn NumPy's scalars into Python's; dates into whole numbers."""
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return int(value.view(np.int64))
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _fields(value: Any) -> tuple[dataclasses.Field[Any], ...]:
+    return dataclasses.fields(value)
+
+
+# --------------------------------------------------------------------------------------------------------------- read
+
+
+class Reader:
+    """Turns JSON and arrays into values. Arrays that were used are taken out of `arrays`."""
+
+    def __init__(self, arrays: Arrays, records: dict[str, Record]) -> None:
+        self.arrays = arrays
+        self._records = records
+
+    def read(self, written: Any, depth: int = 0) -> Any:
+        """Read one value."""
+        require(depth < MOST_DEPTH, "Lists stand too deep inside one another.")
+        if not isinstance(written, list | dict):
+            return written
+        if isinstance(written, list):
+            return [self.read(value, depth + 1) for value in written]
+        require(len(written) == 1, "A value has not one kind.")
+        ((kind, value),) = written.items()
+        read = getattr(self, f"_read_{kind}", None) if kind in KINDS else None
+        require(read, f"{kind!r} is no kind of value.")
+        return read(value, depth + 1)  # type: ignore[misc]
+
+    def read_record(self, written: Any, kind: str) -> dict[str, Any]:
+        """Read the named values of a record of a kind."""
+        found = isinstance(written, dict) and written.get("record")
+        proper = isinstance(found, list) and len(found) == 2 and found[0] == kind and isinstance(found[1], dict)
+        require(proper, f"A record of the kind {kind!r} is missing.")
+        return {name: self.read(value) for name, value in found[1].items()}  # type: ignore[index]
+
+    def _read_list(self, value: Any, depth: int) -> list[Any]:
+        if isinstance(value, list):
+            return [self.read(item, depth) for item in value]
+        require(isinstance(value, dict) and value.keys() in ({"texts"}, {"numbers"}), "A list is not as it should be.")
+        return self._take_texts(value["texts"]) if "texts" in value else self._take(value["numbers"]).tolist()
+
+    def _read_tuple(self, value: Any, depth: int) -> tuple[Any, ...]:
+        return tuple(self._read_list(value, depth))
+
+    def _read_set(self, value: Any, depth: int) -> set[Any]:
+        return set(self._hashable(self._read_list(value, depth)))
+
+    def _read_frozenset(self, value: Any, depth: int) -> frozenset[Any]:
+        return frozenset(self._hashable(self._read_list(value, depth)))
+
+    def _read_dict(self, value: Any, depth: int) -> dict[Any, Any]:
+        pairs = self._read_list(value, depth)
+        require(all(isinstance(pair, list) and len(pair) == 2 for pair in pairs), "A dict is not made of pairs.")
+        keys = self._hashable([key for key, _ in pairs])
+        return dict(zip(keys, (item for _, item in pairs), strict=True))
+
+    def _read_float(self, value: Any, depth: int) -> float:
+        require(value in ("nan", "inf", "-inf"), f"{value!r} is no number.")
+        return float(value)
+
+    def _read_scalar(self, value: Any, depth: int) -> Any:
+        proper = isinstance(value, list) and len(value) == 2 and isinstance(value[0], str)
+        require(proper, "A number of NumPy is not as it should be.")
+        dtype = _dtype(value[0], NUMBERS + TIMES + "U")
+        item = self.read(value[1], depth)
+        require(isinstance(item, bool | int | float | str), "A number of NumPy is none.")
+        require(dtype.kind != "U" or dtype.itemsize <= 4 * max(1, len(str(item))), "A text is shorter than its type.")
+        try:
+            return np.array(item, dtype=dtype)[()] if dtype.kind not in TIMES else np.int64(item).view(dtype)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise FormatError(f"{item!r} is no {value[0]}: {error}.") from None
+
+    def _read_array(self, value: Any, depth: int) -> npt.NDArray[Any]:
+        require(isinstance(value, dict) and isinstance(value.get("dtype"), str), "An array is not as it should be.")
+        dtype = np.dtype(object) if value["dtype"] == "O" else _dtype(value["dtype"], NUMBERS + TIMES + "U")
+        if dtype.kind not in "OU":
+            found = self._take(value.get("at"))
+            stored = np.dtype(np.int64) if dtype.kind in TIMES else dtype
+            require(found.dtype == stored.newbyteorder("="), f"An array is not of its type {dtype}.")
+            return found.astype(stored).view(dtype) if dtype.kind in TIMES else found.astype(dtype)
+        items = self._read_list(value.get("items"), depth)
+        shape = value.get("shape")
+        require(is_numbers(shape) and math.prod(shape) == len(items), "An array of texts has not its shape.")
+        if dtype.kind == "U":
+            room = dtype.itemsize // 4
+            proper = all(isinstance(item, str) and len(item) <= room for item in items)
+            require(proper and len(items) * room <= MOST_ROOM, "An array of texts has something else.")
+            return np.array(items, dtype=dtype).reshape(shape)
+        array = np.empty(len(items), dtype=object)
+        array[:] = items
+        return array.reshape(shape)
+
+    def _read_record(self, value: Any, depth: int) -> Any:
+        proper = isinstance(value, list) and len(value) == 2 and isinstance(value[1], dict)
+        require(proper, "A record is not as it should be.")
+        kind, fields = value
+        record = self._records.get(kind) if isinstance(kind, str) else None
+        require(record, f"{kind!r} is no kind of record.")
+        assert record is not None  # noqa: S101  (for the type checker)
+        return make_record(record, {name: self.read(item, depth) for name, item in fields.items()})
+
+    def _take(self, name: Any) -> npt.NDArray[Any]:
+        require(isinstance(name, str) and name in self.arrays, f"The array {name!r} is missing.")
+        return self.arrays.pop(name)
+
+    def _take_texts(self, names: Any) -> list[str]:
+        require(isinstance(names, list) and len(names) == 2, "A list of texts is not as it should be.")
+        joined, lengths = self._take(names[0]), self._take(names[1])
+        proper = joined.dtype == np.uint8 and joined.ndim == lengths.ndim == 1 and lengths.dtype.kind == "u"
+        require(proper and sum(lengths.tolist()) == len(joined), "Texts are not as long as they should be.")
+        ends = np.cumsum(lengths, dtype=np.int64).tolist()
+        whole = joined.tobytes()
+        try:
+            pieces = zip([0, *ends], ends, strict=False)
+            return [whole[begin:end].decode("utf-8", "surrogatepass") for begin, end in pieces]
+        except UnicodeDecodeError as error:
+            raise FormatError(f"A text is not UTF-8: {error}.") from None
+
+    def _hashable(self, values: list[Any]) -> list[Any]:
+        proper = all(isinstance(v, str | int | float | np.generic | tuple) or v is None for v in values)
+        try:
+            require(proper and len(set(values)) == len(values), "A dict or a set has a thing twice.")
+        except TypeError:
+            raise FormatError("A dict or a set has something that cannot be one of its names.") from None
+        return values
+
+
+KINDS = ("list", "tuple", "set", "frozenset", "dict", "float", "scalar", "array", "record")
+
+
+def _dtype(code: str, kinds: str) -> np.dtype[Any]:
+    """Read a type of numbers, texts or dates."""
+    require(len(code) < 16 and code[:1] in "<>|" and code[1:2] in kinds, f"{code!r} is no type of numbers or texts.")
+    try:
+        return np.dtype(code)
+    except (TypeError, ValueError):
+        raise FormatError(f"{code!r} is no type of numbers or texts.") from None
+
+
+# ------------------------------------------------------------------------------------------------------------ records
+
+
+def make_record(kind: Record, fields: dict[str, Any]) -> Any:
+    """Make a record whose fields are of the types that it declares."""
+    hints, needed = _declared(kind)
+    known = fields.keys() <= hints.keys() and needed <= fields.keys()
+    require(known, f"A record of the kind {kind.__name__!r} has other fields.")
+    for name, value in fields.items():
+        require(fits(value, hints[name]), f"{value!r} is no {name} of a {kind.__name__}.")
+    return kind(**{name: float(value) if hints[name] is float else value for name, value in fields.items()})
+
+
+@cache
+def _declared(kind: Record) -> tuple[dict[str, Any], set[str]]:
+    """Types of a record's fields, and the fields that it must have."""
+    hints = typing.get_type_hints(kind)
+    declared = dataclasses.fields(kind)
+    return {f.name: hints[f.name] for f in declared}, {f.name for f in declared if not _has_default(f)}
+
+
+def _has_default(field: "dataclasses.Field[Any]") -> bool:
+    return field.default is not dataclasses.MISSING or field.default_factory is not dataclasses.MISSING
+
+
+def fits(value: Any, hint: Any) -> bool:  # noqa: PLR0911  (one for each kind)
+    """Say whether a value is of a declared type."""
+    while hasattr(named := typing.get_origin(hint) or hint, "__value__"):
+        hint = named.__value__  # a name for a type, as NumPy's NDArray is where Python has the type statement
+    origin, inside = typing.get_origin(hint), typing.get_args(hint)
+    if hint is Any:
+        return True
+    if origin in (typing.Union, types.UnionType):
+        return any(fits(value, one) for one in inside)
+    if origin is tuple:
+        if len(inside) == 2 and inside[1] is ...:
+            return isinstance(value, tuple) and all(fits(item, inside[0]) for item in value)
+        return isinstance(value, tuple) and len(value) == len(inside) and all(map(fits, value, inside))
+    if origin is dict:
+        return isinstance(value, dict) and all(fits(k, inside[0]) and fits(v, inside[1]) for k, v in value.items())
+    if origin is not None:
+        return isinstance(value, origin)
+    if hint in (int, float, bool):
+        return type(value) is hint or (hint is float and type(value) is int)
+    return value is None if hint in (None, type(None)) else isinstance(value, hint)
