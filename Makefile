@@ -18,7 +18,7 @@ JOBS ?= auto
 
 # What an installation depends on. Python files are read from src/ as they are (the install is editable), but a new
 # or lost one must be made known to it, hence the list of names.
-COMPILED := CMakeLists.txt pyproject.toml $(wildcard core/* bindings/*.cpp bindings/*.h bindings/*.map)
+COMPILED := CMakeLists.txt pyproject.toml $(wildcard core/*/* bindings/*.cpp bindings/*.h bindings/*.map)
 NAMES := build/names
 
 # Two builds in one folder at a time would trip over each other.
@@ -124,7 +124,7 @@ build/sanitize/stamp: build/sanitize/venv/stamp $(COMPILED) $(NAMES) $(shell fin
 
 # ---- Check
 
-CXX_FILES := $(wildcard core/*.h core/*.cpp bindings/*.h bindings/*.cpp)
+CXX_FILES := $(wildcard core/*/*.h core/*/*.cpp bindings/*.h bindings/*.cpp)
 
 .PHONY: check
 check: build ## Check format, lint, types and layers

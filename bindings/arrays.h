@@ -14,8 +14,8 @@
 #include <variant>
 #include <vector>
 
-#include "threads.h"
-#include "view.h"
+#include "base/threads.h"
+#include "base/view.h"
 
 namespace weald {
 

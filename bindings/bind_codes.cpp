@@ -18,10 +18,10 @@
 #include <vector>
 
 #include "arrays.h"
-#include "by_column.h"
-#include "codes.h"
-#include "cuts.h"
-#include "weighing.h"
+#include "base/by_column.h"
+#include "coding/codes.h"
+#include "coding/cuts.h"
+#include "coding/distinct_values.h"
 
 namespace weald {
 

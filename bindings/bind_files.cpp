@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "arrays.h"
+#include "files/decode.h"
 #include "forest_dict.h"
-#include "unfold.h"
 
 namespace weald {
 

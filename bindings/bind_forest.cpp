@@ -15,15 +15,15 @@
 #include <string>
 
 #include "arrays.h"
-#include "bag.h"
-#include "codes.h"
-#include "forest.h"
+#include "coding/codes.h"
+#include "draw/bag.h"
 #include "forest_dict.h"
-#include "grow.h"
-#include "grow_targets.h"
-#include "join_trees.h"
-#include "predict.h"
-#include "thresholds.h"
+#include "grow/grow.h"
+#include "grow/grow_multi_output.h"
+#include "predict/leaves.h"
+#include "tree/join_trees.h"
+#include "tree/thresholds.h"
+#include "tree/tree.h"
 
 namespace weald {
 

@@ -11,7 +11,7 @@
 #include <tuple>
 
 #include "arrays.h"
-#include "importance.h"
+#include "inspect/permutation.h"
 
 namespace weald {
 

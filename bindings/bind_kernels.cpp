@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "arrays.h"
-#include "kernels.h"
+#include "inspect/kernels.h"
 
 namespace weald {
 

@@ -17,11 +17,11 @@
 #include <vector>
 
 #include "arrays.h"
-#include "bag.h"
-#include "codes.h"
-#include "growth.h"
-#include "out_of_bag.h"
+#include "coding/codes.h"
+#include "draw/bag.h"
+#include "draw/tree_params.h"
 #include "packed_memory.h"
+#include "predict/out_of_bag.h"
 
 namespace weald {
 

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "arrays.h"
-#include "batch.h"
 #include "forest_dict.h"
 #include "packed_memory.h"
+#include "predict/batch.h"
 
 namespace weald {
 

@@ -12,12 +12,12 @@
 #include <vector>
 
 #include "arrays.h"
-#include "criteria.h"
-#include "feature_draw.h"
-#include "random.h"
-#include "sort_network.h"
-#include "sparse_codes.h"
-#include "weights.h"
+#include "base/random.h"
+#include "base/sort_network.h"
+#include "base/weights.h"
+#include "coding/sparse_codes.h"
+#include "draw/feature_draw.h"
+#include "score/criteria.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -9,7 +9,7 @@
 #include <tuple>
 
 #include "arrays.h"
-#include "sharing.h"
+#include "inspect/proximity.h"
 
 namespace weald {
 

@@ -11,8 +11,8 @@
 #include <tuple>
 
 #include "arrays.h"
-#include "codes.h"
-#include "ranks.h"
+#include "coding/codes.h"
+#include "coding/ranks.h"
 
 namespace weald {
 

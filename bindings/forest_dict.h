@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "arrays.h"
-#include "forest_arrays.h"
-#include "forest_view.h"
+#include "tree/forest_arrays.h"
+#include "tree/forest_view.h"
 
 namespace weald {
 

@@ -6,7 +6,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string_view.h>
 
-#include "cpu.h"
+#include "base/cpu.h"
 
 namespace nb = nanobind;
 

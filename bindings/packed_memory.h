@@ -16,9 +16,9 @@
 #include <utility>
 
 #include "arrays.h"
-#include "batch.h"
 #include "forest_dict.h"
-#include "packed.h"
+#include "predict/batch.h"
+#include "predict/packed.h"
 
 namespace weald {
 

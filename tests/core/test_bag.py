@@ -1,4 +1,4 @@
-"""core/bag.h against the definition: how often each row counts in a tree."""
+"""core/draw/bag.h against the definition: how often each row counts in a tree."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""core/codes.h against the definition: codes, their extremes, ranks and the fingerprint of the data."""
+"""core/coding/codes.h against the definition: codes, their extremes, ranks and the fingerprint of the data."""
 
 import numpy as np
 import pytest

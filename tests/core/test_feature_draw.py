@@ -1,4 +1,4 @@
-"""core/feature_draw.h against the definition: the order in which a node draws its features."""
+"""core/draw/feature_draw.h against the definition: the order in which a node draws its features."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""core/sort_network.h: codes come out sorted, equal ones in the order of their places."""
+"""core/base/sort_network.h: codes come out sorted, equal ones in the order of their places."""
 
 import random
 

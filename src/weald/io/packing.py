@@ -1,7 +1,7 @@
 """A forest as few small arrays, and back, bit for bit.
 
     pack      Forest -> head (a few numbers) and arrays
-    unpack    head and arrays -> Forest, with every number checked before it is used (core/unfold.cpp)
+    unpack    head and arrays -> Forest, with every number checked before it is used (core/files/decode.cpp)
 
 What follows from the rest is left out: links from the leaf marks, sizes and weights of splits from the leaves, the
 decrease of impurity from the weights of the classes. Where it does not follow exactly, the difference is kept

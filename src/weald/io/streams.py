@@ -1,4 +1,4 @@
-"""Arrays in few bytes. core/folded.h has the way back, bit for bit.
+"""Arrays in few bytes. core/files/encoded.h has the way back, bit for bit.
 
     narrow           whole numbers in the smallest type that holds them
     pack_floats      doubles as they are, without what is zero in all of them, or as numbers of their distinct values

@@ -1,0 +1,141 @@
+// Tasks that make tasks: a tree is one, and so is each of its subtrees where there are more threads than trees.
+//
+// The threads of a call are at work from the beginning. Where it shares seats with other calls, helpers come while
+// there are tasks and free seats. They rest for a moment when there is nothing to do, and leave when nothing comes.
+
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <new>
+#include <utility>
+
+#include "base/thread_slots.h"
+#include "base/threads.h"
+
+namespace weald {
+
+class Tasks {
+  public:
+    using Task = std::function<void(std::size_t thread)>;
+
+    // The newest is taken first: a subtree comes before the next tree, while its rows are in some cache.
+    void push(Task task) {
+        const std::scoped_lock lock(mutex_);
+        waiting_.push_back(std::move(task));
+        ++n_open_;
+        at_work_.notify_one();
+        call_helper();
+    }
+
+    // What helpers do before their first task, and after their last.
+    struct Help {
+        std::function<void(std::size_t thread)> prepare;
+        std::function<void(std::size_t thread)> clear_up;
+    };
+
+    // Runs tasks on all threads until there are none left; `share` says how much is done.
+    void run(Work& work, const std::function<double()>& share, const Help& help) {
+        work_ = &work;
+        work.run(
+            work.n_threads(),
+            [&](std::size_t, std::size_t thread) {
+                Seat seat;
+                while (const Task task = next(seat)) {
+                    carry_out(task, thread);
+                }
+            },
+            share,
+            [&](std::size_t thread) {
+                Seat seat;
+                try {
+                    help.prepare(thread);
+                } catch (const std::bad_alloc&) {  // others have memory, and go on
+                    return;
+                }
+                while (const Task task = next_of_helper(seat)) {
+                    carry_out(task, thread);
+                }
+                help.clear_up(thread);
+            });
+        work_ = nullptr;
+    }
+
+  private:
+    static constexpr auto kRest = std::chrono::milliseconds(50);
+
+    void carry_out(const Task& task, std::size_t thread) {
+        task(thread);
+        const std::scoped_lock lock(mutex_);
+        if (--n_open_ == 0) {
+            at_work_.notify_all();
+            resting_.notify_all();
+        }
+    }
+
+    // Nothing when all tasks are done; waits while those at work may still make some.
+    Task next(Seat& seat) {
+        std::unique_lock lock(mutex_);
+        while (waiting_.empty() && n_open_ != 0) {
+            seat.leave();
+            at_work_.wait_for(lock, kRest);
+            work_->check();
+        }
+        seat.take();
+        return take_newest();
+    }
+
+    // Nothing, too, when there was no task for a while, or no seat.
+    Task next_of_helper(Seat& seat) {
+        std::unique_lock lock(mutex_);
+        seat.leave_if_crowded(work_->n_seats());
+        const auto may_go_on = [&] { return !waiting_.empty() && seat.take_if_free(work_->n_seats()); };
+        for (bool rested = false; n_open_ != 0 && !may_go_on();) {
+            seat.leave();
+            if (rested) {
+                return {};
+            }
+            ++n_resting_;
+            rested = resting_.wait_for(lock, kRest) == std::cv_status::timeout;
+            --n_resting_;
+            work_->check();
+        }
+        return take_newest();
+    }
+
+    // The next two are called by those who hold the lock.
+    Task take_newest() {
+        if (waiting_.empty()) {
+            return {};
+        }
+        Task task = std::move(waiting_.back());
+        waiting_.pop_back();
+        call_helper();
+        return task;
+    }
+
+    void call_helper() {
+        if (work_ == nullptr || waiting_.empty() || work_->n_helpers() == 0 || !Seat::is_any_free(work_->n_seats())) {
+            return;
+        }
+        if (n_resting_ != 0) {
+            resting_.notify_one();
+        } else {
+            work_->start_helper();
+        }
+    }
+
+    std::mutex mutex_;
+    std::condition_variable at_work_;
+    std::condition_variable resting_;
+    std::deque<Task> waiting_;
+    std::size_t n_open_ = 0;     // tasks that wait or are at work
+    std::size_t n_resting_ = 0;  // helpers
+    Work* work_ = nullptr;       // while tasks are run
+};
+
+}  // namespace weald

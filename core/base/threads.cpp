@@ -1,0 +1,189 @@
+#include "base/threads.h"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <exception>
+#include <mutex>
+#include <new>
+#include <thread>
+#include <vector>
+
+namespace weald {
+
+namespace {
+
+constexpr auto kNap = std::chrono::milliseconds(50);  // how long the caller sleeps between two looks at signals
+constexpr std::size_t kOwnRoom = 4096;  // bytes; more than what a thread keeps of the exceptions it throws
+
+// Makes a thread able to throw. What C++ keeps for each thread of its exceptions is allocated with the first of them;
+// where that is the one that tells that memory is short, there is none to be had, and glibc ends the process. So it is
+// allocated beforehand, if there is room.
+bool prepare_to_throw() {
+    void* volatile room = std::malloc(kOwnRoom);  // volatile: or the compiler would leave both calls out
+    std::free(room);
+    return room != nullptr && std::uncaught_exceptions() >= 0;
+}
+
+// The threads at one piece of work, and what went wrong there.
+class Crew {
+  public:
+    Crew(std::size_t n_threads, std::size_t n_helpers, std::atomic<bool>& stop)
+        : n_threads_(n_threads), helpers_(n_helpers), stop_(stop) {}
+
+    // Starts work(thread) on all threads. If the system has fewer, those that started do the work.
+    template <class Labour>
+    void start(const Labour& work) {
+        threads_.reserve(n_threads_);
+        at_work_ = n_threads_;
+        try {
+            for (std::size_t i = 0; i < n_threads_; ++i) {
+                threads_.emplace_back([this, work, i] { labour([&] { work(i); }, nullptr); });
+            }
+        } catch (...) {
+            const std::scoped_lock lock(mutex_);
+            at_work_ -= n_threads_ - threads_.size();
+            if (threads_.empty()) {
+                throw;
+            }
+        }
+    }
+
+    // Starts work(helper) on one more thread, called by one that is at work; in vain if no more are to be had. A helper
+    // who has left keeps memory until it is joined, so its successor waits for its very end.
+    template <class Labour>
+    void start_helper(const Labour& work) {
+        const auto place = take_place();
+        if (place == helpers_.end()) {
+            return;
+        }
+        if (place->thread.joinable()) {
+            place->thread.join();
+        }
+        try {
+            const auto number = static_cast<std::size_t>(place - helpers_.begin());
+            place->thread = std::thread([this, work, number, at = &*place] { labour([&] { work(number); }, at); });
+        } catch (...) {
+            leave(&*place);
+        }
+    }
+
+    // Waits until all have left. Calls `poll` now and then; what it throws stops the work.
+    template <class Poll>
+    void wait(const Poll& poll) {
+        std::unique_lock lock(mutex_);
+        while (!all_left_.wait_for(lock, kNap, [&] { return at_work_ == 0; })) {
+            lock.unlock();
+            try {
+                if (!stop_.load()) {
+                    poll();
+                }
+            } catch (...) {
+                fail(std::current_exception());
+            }
+            lock.lock();
+        }
+        lock.unlock();
+        for (std::thread& thread : threads_) {
+            thread.join();
+        }
+        for (Helper& helper : helpers_) {
+            if (helper.thread.joinable()) {
+                helper.thread.join();
+            }
+        }
+    }
+
+    void rethrow() const {
+        if (failure_) {
+            std::rethrow_exception(failure_);
+        }
+    }
+
+  private:
+    struct Helper {
+        std::thread thread;
+        bool is_there = false;
+    };
+
+    template <class What>
+    void labour(const What& what, Helper* helper) {
+        try {
+            if (prepare_to_throw()) {  // a thread that is not able to leaves the work to the others
+                what();
+            }
+        } catch (const Stopped&) {
+            // Whoever stopped the work has left the reason.
+        } catch (...) {
+            fail(std::current_exception());
+        }
+        leave(helper);
+    }
+
+    void fail(std::exception_ptr error) {
+        const std::scoped_lock lock(mutex_);
+        if (!failure_) {
+            failure_ = std::move(error);
+        }
+        stop_.store(true);
+    }
+
+    // The place of a helper who is not there; the end: there is none.
+    std::vector<Helper>::iterator take_place() {
+        const std::scoped_lock lock(mutex_);
+        const auto is_free = [](const Helper& helper) { return !helper.is_there; };
+        const auto place = stop_.load() ? helpers_.end() : std::find_if(helpers_.begin(), helpers_.end(), is_free);
+        if (place != helpers_.end()) {
+            place->is_there = true;
+            ++at_work_;
+        }
+        return place;
+    }
+
+    void leave(Helper* helper) {
+        const std::scoped_lock lock(mutex_);
+        if (helper != nullptr) {
+            helper->is_there = false;
+        }
+        if (--at_work_ == 0) {
+            all_left_.notify_one();
+        }
+    }
+
+    std::size_t n_threads_;
+    std::vector<std::thread> threads_;
+    std::vector<Helper> helpers_;
+    std::mutex mutex_;
+    std::condition_variable all_left_;
+    std::size_t at_work_ = 0;
+    std::exception_ptr failure_;
+    std::atomic<bool>& stop_;
+};
+
+}  // namespace
+
+void Work::run(std::size_t n_tasks, const std::function<void(std::size_t, std::size_t)>& task,
+               const std::function<double()>& share, const std::function<void(std::size_t)>& help) {
+    std::atomic<std::size_t> next{0};
+    std::atomic<std::size_t> done{0};
+    const std::size_t n_threads = std::max<std::size_t>(1, std::min(n_threads_, n_tasks));
+    Crew crew(n_threads, help ? n_helpers() : 0, stop_);
+    if (help) {
+        start_helper_ = [&] { crew.start_helper([&](std::size_t helper) { help(n_threads_ + helper); }); };
+    }
+    crew.start([&](std::size_t thread) {
+        for (std::size_t i; !stop_.load(std::memory_order_relaxed) && (i = next.fetch_add(1)) < n_tasks;) {
+            task(i, thread);
+            done.fetch_add(1, std::memory_order_relaxed);
+        }
+    });
+    crew.wait([&] { poll_(share ? share() : static_cast<double>(done.load()) / static_cast<double>(n_tasks)); });
+    start_helper_ = {};
+    crew.rethrow();
+    if (done.load() < n_tasks && !stop_.load()) {
+        throw std::bad_alloc();  // no thread was able to begin
+    }
+}
+
+}  // namespace weald

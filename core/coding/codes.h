@@ -1,0 +1,89 @@
+// A table as small integers, its rows in rank order.
+//
+//   Codes          all columns, the target and the weights, by rank
+//   ColumnBlocks   columns that are coded a few at a time
+//   code_table     sort each column, replace values by codes, hash the rows' codes, rank the rows
+//   map_codes      the same of columns that are coded and ranked already, and lie where the caller has them
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/large_pages.h"
+#include "base/threads.h"
+#include "base/view.h"
+#include "coding/binary_features.h"
+#include "coding/column.h"
+#include "coding/design.h"
+#include "coding/ranks.h"
+#include "coding/sparse_codes.h"
+
+namespace weald {
+
+struct Codes {
+    std::uint32_t n_rows = 0;
+    std::uint32_t n_classes = 0;  // 0: regression
+    std::vector<Column> columns;
+    BinaryFeatures binary;                 // the columns of two codes, once more as bits
+    LargeVector<std::byte> rows;           // codes of the others rank by rank, where that pays; empty: it does not
+    std::size_t row_bytes = 0;             // of a rank in `rows`: its codes, and some more to make it a multiple of 16
+    std::vector<std::int32_t> classes;     // by rank
+    std::vector<double> numbers;           // by rank
+    std::vector<double> weights;           // by rank; empty: all one
+    std::vector<std::uint64_t> line;       // by rank: length on the line from which bags are drawn; empty: all one
+    std::uint64_t line_length = 0;         // sum of the line
+    bool whole = true;                     // all weights are whole
+    std::vector<std::uint32_t> positions;  // by rank: the row of the table
+    std::uint64_t fingerprint = 0;         // of the training data
+    Design design;                         // strata and groups
+    Filled filled;                         // by rank, of a sparse table: which features are not zero
+    std::optional<Matrix> source;          // the caller's table, where values of codes were left out
+    std::shared_ptr<const void> owner;     // of the source: it lives as long as somebody may look there
+
+    // Bytes of a code that any feature fits which is not kept as bits.
+    std::size_t width() const;
+
+    // Without a bag, weights count as copies of rows, or else in fixed point.
+    bool weights_are_copies() const;
+
+    // Lays another line to draw bags from: lengths by row of the table.
+    void weigh(std::span<const std::uint64_t> lengths);
+
+    // All that bags are drawn from; no trees grow from it.
+    Codes without_columns() const;
+};
+
+constexpr std::uint64_t kSampleSize = std::uint64_t{1} << 18;  // copies of rows from which quantile codes are cut
+
+// Columns that are coded a few at a time, so that the values of all need never be held. For tables of at most
+// kSampleSize copies of rows: the sample of larger ones depends on all columns.
+class ColumnBlocks {
+  public:
+    ColumnBlocks(std::span<const double> weights, bool whole, std::uint32_t max_bins);
+
+    void add(const Matrix& x, const std::vector<bool>& categorical, Work& work);
+
+    std::size_t n_rows() const { return n_rows_; }
+
+    std::vector<Column> columns;
+
+  private:
+    std::size_t n_rows_ = 0;
+    std::vector<std::uint64_t> line_;
+    std::uint32_t max_bins_;
+};
+
+// max_bins 0 keeps every distinct value. `columns`: the table's, where they are coded already; then x is only a shape.
+// `n_trees`: so many will be grown at once, their cuts the best, and then no more; 0: who knows? Values may then be
+// left out, and the table must stay as it is until the trees are grown.
+Codes code_table(const Table& table, std::uint32_t max_bins, Work& work, std::vector<Column> columns = {},
+                 std::size_t n_trees = 0);
+
+// Columns by rank; of the table, target and weights by row, and no target is -0.0. There are no strata and no groups.
+Codes map_codes(const Table& table, std::vector<Column> columns, Ranking ranking, Work& work);
+
+}  // namespace weald

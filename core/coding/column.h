@@ -1,0 +1,59 @@
+// A feature as codes, and the smallest and largest value of each code.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "coding/code_storage.h"
+
+namespace weald {
+
+// Values by code. Those of a table of floats are kept as floats: they become the same doubles. Or none is kept, because
+// they take more memory than the codes and can be looked up in the table.
+class Values {
+  public:
+    Values() = default;
+    explicit Values(std::vector<float> values) : size_(values.size()), floats_(std::move(values)) {}
+    explicit Values(std::vector<double> values) : size_(values.size()), doubles_(std::move(values)) {}
+
+    static Values left_out(std::size_t size) {
+        Values values;
+        values.size_ = size;
+        return values;
+    }
+
+    std::size_t size() const { return size_; }
+    bool are_left_out() const { return size_ != floats_.size() + doubles_.size(); }
+    double operator[](std::size_t code) const {
+        return doubles_.empty() ? static_cast<double>(floats_[code]) : doubles_[code];
+    }
+    // The value will be wanted soon.
+    void prefetch(std::size_t code) const {
+        doubles_.empty() ? __builtin_prefetch(floats_.data() + code) : __builtin_prefetch(doubles_.data() + code);
+    }
+
+  private:
+    std::size_t size_ = 0;
+    std::vector<float> floats_;  // one of the two is empty
+    std::vector<double> doubles_;
+};
+
+struct Column {
+    std::uint8_t width = 1;             // bytes of a code: 1, 2 or 4; the largest number of that width means missing
+    CodeBytes codes;                    // by rank
+    const std::byte* mapped = nullptr;  // the same where the caller has them; then there are no `codes`
+    Values lows;                        // by code
+    Values highs;                       // empty: each code has one value
+    bool is_categorical = false;
+
+    template <class Code>
+    const Code* as() const {
+        return reinterpret_cast<const Code*>(mapped ? mapped : codes.get());
+    }
+    const Values& upper() const { return highs.size() == 0 ? lows : highs; }
+};
+
+}  // namespace weald

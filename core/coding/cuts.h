@@ -1,0 +1,50 @@
+// Codes by cuts that were made elsewhere: for tables that lie in parts, of which nobody has all values.
+//
+//   hash_values     rows to hashes of their values: those of the lowest are the sample by which columns are cut
+//   cut_quantiles   distinct values, and what they weigh in all parts -> the smallest value of each code
+//   code_values     the values of a column in one part -> codes
+//   find_highs      values and codes of a column in one part -> the largest value of each code
+
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/view.h"
+
+namespace weald {
+
+// All missing values are alike, and so are -0.0 and 0.0.
+inline std::uint64_t value_bits(double x) {
+    constexpr std::uint64_t kNanBits = 0x7FF8000000000000u;
+    return std::isnan(x) ? kNanBits : std::bit_cast<std::uint64_t>(x + 0.0);
+}
+
+// Hashes the rows begin ... end - 1 by their values and the bits of their targets.
+void hash_values(const Matrix& x, std::span<const std::uint64_t> targets, std::size_t begin, std::size_t end,
+                 std::span<std::uint64_t> hashes);
+
+// Walks the values upward and closes a code when its weight times the codes left reaches the weight that was left at
+// its start. `values` are ascending and distinct.
+std::vector<double> cut_quantiles(std::span<const double> values, std::span<const std::uint64_t> weights,
+                                  std::uint32_t max_bins);
+
+// A value takes the code of the largest start that is not above it, else 0; NaN takes the largest code of the type.
+template <class Code>
+void code_values(const Matrix& x, std::size_t column, std::span<const double> starts, std::span<Code> codes);
+
+template <class Float>
+struct Highs {
+    std::vector<Float> of_code;  // the largest value of each code in these rows; minus infinity: there is none
+    Float least;                 // the smallest value of all these rows; infinity
+};
+
+// All codes but the first start at a value of the table, so their smallest values are known.
+template <class Float, class Code>
+Highs<Float> find_highs(const Matrix& x, std::size_t column, std::span<const Code> codes, std::size_t n_codes);
+
+}  // namespace weald

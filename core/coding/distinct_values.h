@@ -1,0 +1,25 @@
+// The distinct values of a column, and what they weigh: of some rows of a part, or of all parts.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/view.h"
+
+namespace weald {
+
+template <class Float>
+struct WeighedValues {
+    std::vector<Float> values;  // distinct, ascending; without missing ones
+    std::vector<std::uint64_t> weights;
+};
+
+// Adds up what equal values of some rows of a column weigh. `rows` empty: all; `lengths`, by row: empty: all one.
+template <class Float>
+WeighedValues<Float> weigh_values(const Matrix& x, std::size_t column, std::span<const std::uint32_t> rows,
+                                  std::span<const std::uint64_t> lengths);
+
+}  // namespace weald

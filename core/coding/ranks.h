@@ -1,0 +1,60 @@
+// The order of rows that does not depend on where they lie in the table: by (hash of the codes, target, position).
+//
+//   for_blocks   rows, some at a time, on all threads
+//   hash_rows    columns -> a hash for each row
+//   rank_rows    hashes, targets -> the row at each rank
+//   rank_table   both, and the fingerprint of the training data
+
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/large_pages.h"
+#include "base/threads.h"
+#include "base/view.h"
+#include "coding/column.h"
+#include "coding/cuts.h"
+
+namespace weald {
+
+inline constexpr std::size_t kRowBlock = 4096;  // rows of a task that goes through the table row by row
+
+// Calls task(block, begin, end) for blocks of rows. One block is not worth a thread.
+template <class Task>
+void for_blocks(std::size_t n_rows, std::size_t block_rows, Work& work, const Task& task) {
+    const auto run = [&](std::size_t block, std::size_t) {
+        task(block, block * block_rows, std::min(n_rows, (block + 1) * block_rows));
+    };
+    const std::size_t n = (n_rows + block_rows - 1) / block_rows;
+    if (n == 1) {
+        run(0, 0);
+    } else if (n > 1) {
+        work.run(n, run);
+    }
+}
+
+using RowHashes = LargeVector<std::uint64_t>;  // a number for each row
+
+// How a target enters hashes.
+inline std::uint64_t target_bits(const Table& table, std::size_t row) {
+    return table.n_classes ? static_cast<std::uint64_t>(table.classes[row]) : value_bits(table.numbers[row]);
+}
+
+RowHashes hash_rows(const std::vector<Column>& columns, std::size_t n_rows, Work& work);
+
+std::vector<std::uint32_t> rank_rows(const RowHashes& hashes, std::span<const std::int32_t> target, Work& work);
+std::vector<std::uint32_t> rank_rows(const RowHashes& hashes, std::span<const double> target, Work& work);
+
+struct Ranking {
+    std::vector<std::uint32_t> positions;  // by rank: the row of the table
+    std::uint64_t fingerprint = 0;         // of the training data
+};
+
+// Of a table whose columns are coded, by row. No target is -0.0.
+Ranking rank_table(const Table& table, const std::vector<Column>& columns, Work& work);
+
+}  // namespace weald

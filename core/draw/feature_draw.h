@@ -1,0 +1,215 @@
+// Which features a node may look at, and in which order.
+//
+//   FeatureSet     a set of features
+//   Interactions   which features may meet on a path
+//   ScaleLine      scales one after the other, and which of them covers a point
+//   FeatureDraw    the order in which a node draws them
+
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/random.h"
+#include "draw/bag.h"
+
+namespace weald {
+
+// A set of features. Those that cannot cut a node cannot cut its children either, so the set is handed down.
+class FeatureSet {
+  public:
+    static std::size_t n_words(std::size_t n_features) { return (n_features + 63) / 64; }
+
+    explicit FeatureSet(std::uint64_t* words) : words_(words) {}
+    bool has(std::uint32_t feature) const { return (words_[feature / 64] >> (feature % 64) & 1) != 0; }
+    void add_all_but(const FeatureSet& others, std::size_t n_words) {
+        for (std::size_t i = 0; i < n_words; ++i) {
+            words_[i] |= ~others.words_[i];
+        }
+    }
+    void add(std::uint32_t feature) { words_[feature / 64] |= std::uint64_t{1} << (feature % 64); }
+    std::uint64_t* words() { return words_; }
+
+  private:
+    std::uint64_t* words_;
+};
+
+// Groups of features that may meet on a path, and how many at most. What may not join a path may not join a longer one.
+class Interactions {
+  public:
+    Interactions(std::size_t n_features, std::span<const std::vector<std::uint32_t>> groups, std::uint32_t most)
+        : n_words_(FeatureSet::n_words(n_features)), most_(most), groups_(groups.size() * n_words_) {
+        for (std::size_t g = 0; g < groups.size(); ++g) {
+            for (const std::uint32_t feature : groups[g]) {
+                FeatureSet(groups_.data() + g * n_words_).add(feature);
+            }
+        }
+    }
+
+    bool are_free() const { return groups_.empty() && most_ == 0; }
+
+    // Adds to `dead` what may not join the features of a path.
+    void close(const std::uint64_t* path, std::uint64_t* dead) {
+        if (most_ != 0) {
+            int n_met = 0;
+            for (std::size_t i = 0; i < n_words_; ++i) {
+                n_met += std::popcount(path[i]);
+            }
+            if (n_met >= static_cast<int>(most_)) {
+                add_all_but(path, dead);
+            }
+        }
+        if (!groups_.empty()) {
+            allowed_.assign(n_words_, 0);
+            for (std::size_t begin = 0; begin < groups_.size(); begin += n_words_) {
+                add_group(groups_.data() + begin, path);
+            }
+            add_all_but(allowed_.data(), dead);
+        }
+    }
+
+  private:
+    void add_all_but(const std::uint64_t* kept, std::uint64_t* dead) const {
+        for (std::size_t i = 0; i < n_words_; ++i) {
+            dead[i] |= ~kept[i];
+        }
+    }
+    // A group counts if all of the path is inside.
+    void add_group(const std::uint64_t* group, const std::uint64_t* path) {
+        for (std::size_t i = 0; i < n_words_; ++i) {
+            if ((path[i] & ~group[i]) != 0) {
+                return;
+            }
+        }
+        for (std::size_t i = 0; i < n_words_; ++i) {
+            allowed_[i] |= group[i];
+        }
+    }
+
+    std::size_t n_words_;
+    std::uint32_t most_;
+    std::vector<std::uint64_t> groups_;  // sets of features, one after the other
+    std::vector<std::uint64_t> allowed_;
+};
+
+// Scales one after the other on a line. To find the one that covers a point takes as many steps as their number has
+// bits: sums_[i] adds up the scales before i, as many as its lowest bit says (a Fenwick tree).
+class ScaleLine {
+  public:
+    void append(std::uint64_t scale) {
+        std::uint64_t sum = scale;
+        const std::size_t i = sums_.size();
+        for (std::size_t before = i - 1; before != i - lowest_bit(i); before -= lowest_bit(before)) {
+            sum += sums_[before];
+        }
+        sums_.push_back(sum);
+    }
+    // Differences below zero wrap around, and back again.
+    void add(std::uint32_t place, std::uint64_t difference) {
+        for (std::size_t i = place + 1; i < sums_.size(); i += lowest_bit(i)) {
+            sums_[i] += difference;
+        }
+    }
+    std::uint32_t find(std::uint64_t point) const {
+        std::size_t place = 0;
+        for (std::size_t step = std::bit_floor(sums_.size()); step != 0; step /= 2) {
+            if (place + step < sums_.size() && sums_[place + step] <= point) {
+                place += step;
+                point -= sums_[place];
+            }
+        }
+        return static_cast<std::uint32_t>(place);
+    }
+
+  private:
+    static std::size_t lowest_bit(std::size_t i) { return i & (~i + 1); }
+
+    std::vector<std::uint64_t> sums_ = {0};
+};
+
+// Shuffles the features step by step and, when it ends, back again. Where all are wanted it does not shuffle.
+class FeatureDraw {
+  public:
+    // `scales` say how likely each feature is drawn, and those of 0 never are. None: all alike.
+    explicit FeatureDraw(std::uint32_t n_features, std::vector<std::uint64_t> scales = {})
+        : scales_(std::move(scales)), swapped_(n_features) {
+        for (std::uint32_t f = 0; f < n_features; ++f) {
+            if (scales_.empty() || scales_[f] != 0) {
+                features_.push_back(f);
+            }
+            if (!scales_.empty() && scales_[f] != 0) {
+                line_.append(scales_[f]);
+            }
+        }
+        scale_ = std::accumulate(scales_.begin(), scales_.end(), std::uint64_t{0});
+    }
+
+    void begin(const Address& address, std::uint32_t max_features) {
+        address_ = address;
+        in_order_ = max_features >= features_.size();
+        n_drawn_ = 0;
+        scale_left_ = scale_;
+    }
+    bool is_empty() const { return n_drawn_ == features_.size(); }
+    std::uint32_t next() {
+        const std::uint32_t v = n_drawn_++;
+        if (in_order_) {
+            return features_[v];
+        }
+        if (v % draws_.size() == 0) {
+            draws_ = draw_block(address_, v / 2);
+        }
+        const std::uint64_t bits = draws_[v % draws_.size()];
+        const auto other =
+            scales_.empty() ? v + static_cast<std::uint32_t>(below(bits, features_.size() - v)) : pick(v, bits);
+        swapped_[v] = other;
+        std::swap(features_[v], features_[other]);
+        return features_[v];
+    }
+    void end() {
+        if (in_order_) {
+            return;
+        }
+        for (std::uint32_t v = n_drawn_; v-- > 0;) {
+            if (!scales_.empty()) {
+                put_back(v, swapped_[v]);
+            }
+            std::swap(features_[v], features_[swapped_[v]]);
+        }
+    }
+
+  private:
+    // The place on the line of the scales that are left; the one that is drawn goes, and the first of them moves there.
+    std::uint32_t pick(std::uint32_t v, std::uint64_t bits) {
+        const std::uint32_t other = line_.find(below(bits, scale_left_));
+        const std::uint64_t first = scales_[features_[v]];
+        const std::uint64_t drawn = scales_[features_[other]];
+        line_.add(other, first - drawn);
+        line_.add(v, ~first + 1);
+        scale_left_ -= drawn;
+        return other;
+    }
+    void put_back(std::uint32_t v, std::uint32_t other) {
+        const std::uint64_t first = scales_[features_[other]];
+        const std::uint64_t drawn = scales_[features_[v]];
+        line_.add(v, first);
+        line_.add(other, drawn - first);
+    }
+
+    std::vector<std::uint64_t> scales_;  // by feature
+    ScaleLine line_;                     // by place in the order, those that are left
+    std::uint64_t scale_ = 0;
+    std::uint64_t scale_left_ = 0;
+    std::vector<std::uint32_t> features_;
+    std::vector<std::uint32_t> swapped_;
+    DrawBlock draws_{};
+    Address address_{};
+    bool in_order_ = false;
+    std::uint32_t n_drawn_ = 0;
+};
+
+}  // namespace weald

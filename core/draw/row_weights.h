@@ -1,0 +1,53 @@
+// What the rows of a bag weigh in the statistics.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/weights.h"
+#include "coding/codes.h"
+#include "draw/tree_params.h"
+
+namespace weald {
+
+inline bool in_fixed_point(const Codes& codes, const Growth& growth) {
+    return !growth.bootstrap && !codes.weights_are_copies();
+}
+
+inline std::uint64_t line_weight(const Codes& codes, std::size_t rank) {
+    return codes.line.empty() ? 1 : codes.line[rank];
+}
+
+// Weights of the classes as floats, or nothing where classes weigh the same.
+inline std::vector<double> class_weights(const Codes& codes, const Growth& growth,
+                                         const std::vector<std::uint32_t>& sizes) {
+    switch (growth.class_weight) {
+        case ClassWeight::none:
+            return {};
+        case ClassWeight::given:
+            return growth.class_weights;
+        default:
+            break;
+    }
+    const bool of_bag = growth.class_weight == ClassWeight::bag && growth.bootstrap;
+    std::vector<std::uint64_t> of_class(codes.n_classes);
+    for (std::size_t r = 0; r < codes.n_rows; ++r) {
+        of_class[static_cast<std::size_t>(codes.classes[r])] += of_bag ? sizes[r] : line_weight(codes, r);
+    }
+    return balanced_weights(of_class);
+}
+
+// Weights in fixed point, those of the classes included.
+inline std::vector<std::uint64_t> fixed_weights(const Codes& codes, const std::vector<double>& of_class) {
+    std::vector<double> weights = codes.weights;
+    if (!of_class.empty()) {
+        for (std::size_t r = 0; r < weights.size(); ++r) {
+            weights[r] *= of_class[static_cast<std::size_t>(codes.classes[r])];
+        }
+    }
+    return fixed_point(weights);
+}
+
+}  // namespace weald

@@ -1,0 +1,369 @@
+// The best split of a node: features are drawn and searched until enough of them could cut it.
+//
+// Several at once where that is quicker (grow/lane_split.h), one by one otherwise. Where cuts are drawn,
+// grow/random_split.h does all of it.
+
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/random.h"
+#include "base/threads.h"
+#include "coding/codes.h"
+#include "draw/feature_draw.h"
+#include "draw/tree_params.h"
+#include "grow/lane_split.h"
+#include "grow/random_split.h"
+#include "grow/split_common.h"
+#include "rows/filled_rows.h"
+#include "rows/node_codes.h"
+#include "rows/tree_rows.h"
+#include "score/monotonic.h"
+#include "search/binary.h"
+#include "search/categories.h"
+#include "search/constrained.h"
+#include "search/inherited_bins.h"
+#include "targets/targets.h"
+#include "tree/node.h"
+
+namespace weald {
+
+template <class Model>
+class SplitFinder {
+  public:
+    using Payload = typename Model::Payload;
+    using Tree = PlantedTree<Payload>;
+    using Bins = typename CarriedBins<Model>::Bins;
+
+    SplitFinder(const Codes& codes, const Growth& growth, Model model, const Work& work)
+        : parts_(codes, growth, std::move(model), work),
+          carried_(codes, growth),
+          filled_(codes),
+          interactions_(codes.columns.size(), growth.interaction_groups, growth.max_interacting),
+          n_set_words_(FeatureSet::n_words(codes.columns.size())),
+          has_categories_(std::any_of(codes.columns.begin(), codes.columns.end(),
+                                      [](const Column& column) { return column.is_categorical; })) {}
+
+    // Before a tree or a part of one is grown from a node.
+    void begin(Tree& tree, const Node& node) {
+        parts_.tree = &tree;
+        parts_.node_codes.begin(node);
+        parts_.categories.forget_sets();
+    }
+
+    Model& model() { return parts_.model; }
+    NodeCodes& node_codes() { return parts_.node_codes; }
+    CarriedBins<Model>& carried() { return carried_; }
+    CategorySearch<Model>& categories() { return parts_.categories; }
+    std::span<const ValueIndex> values() const { return random_.values(); }
+    bool is_categorical(std::uint32_t feature) const { return parts_.is_categorical(feature); }
+    int sign_of(std::uint32_t feature) const { return parts_.sign_of(feature); }
+    // The buffer that holds the codes of the split found last.
+    int kept() const { return parts_.kept; }
+
+    // What is known of features is handed down: those that are dead and, where it matters, behind them the path. What
+    // may not join the path is as good as dead.
+    std::size_t n_known_words() const { return interactions_.are_free() ? n_set_words_ : 2 * n_set_words_; }
+    std::vector<std::uint64_t> known_at_root() {
+        std::vector<std::uint64_t> known(n_known_words());
+        if (!interactions_.are_free()) {
+            interactions_.close(known.data() + n_set_words_, known.data());
+        }
+        return known;
+    }
+
+    // The model has looked at the node. Whether it is not to be divided, whatever its features.
+    bool is_leaf(const Node& node) const {
+        return parts_.model.is_pure() || parts_.model.size() < parts_.growth.min_samples_split ||
+               node.depth == parts_.growth.max_depth;
+    }
+
+    // The model has looked at the node, which may have bins that were handed down. Nothing: it is a leaf.
+    std::optional<Split> find(const Node& node, FeatureSet dead, const Bins& bins = {}) {
+        if (is_leaf(node)) {
+            return {};
+        }
+        parts_.model.begin_search(parts_.tree->payloads(node), node.n_rows(), parts_.tree->limits);
+        bins_ = &bins;
+        std::optional<Split> split = best_split(node, dead);
+        if (!split) {
+            return {};
+        }
+        split->decrease = std::max(0.0, split->cut.score - parts_.model.undivided()) / parts_.tree->root_weight;
+        if (parts_.growth.min_impurity_decrease > 0 &&
+            parts_.model.in_user_units(split->decrease) < parts_.growth.min_impurity_decrease) {
+            return {};
+        }
+        if (!filled_.are_all() || bins.are_there() ||
+            (binary_.is_counted() && parts_.codes.binary.has(split->feature))) {
+            parts_.gather(split->feature, node, parts_.kept);  // all rows, where the search saw some or none
+        }
+        place(node, *split);
+        join_path(split->feature, dead);
+        return split;
+    }
+
+    // Gathers the codes of a split that was found before other nodes were searched.
+    void gather_again(const Node& node, const Split& split) {
+        parts_.kept = 0;
+        parts_.gather(split.feature, node, parts_.kept);
+        if (is_categorical(split.feature)) {
+            const Payload* payloads = parts_.tree->payloads(node);
+            parts_.model.look_at(payloads, node.n_rows());
+            const Address address{parts_.tree->seed, node.id, parts_.tree->number, kPurposeCuts};
+            parts_.node_codes.use(split.feature, parts_.kept, [&](auto* codes) {
+                if (parts_.growth.random_cuts) {
+                    parts_.categories.cut_at_random(codes, node.n_rows(), parts_.kept,
+                                                    draw(address, 2 * split.feature));
+                } else {
+                    parts_.categories.put_in_order(parts_.model, codes, payloads, node.n_rows(), parts_.kept,
+                                                   split.order);
+                }
+            });
+        }
+    }
+
+  private:
+    void join_path(std::uint32_t feature, FeatureSet dead) {
+        if (!interactions_.are_free()) {
+            std::uint64_t* path = dead.words() + n_set_words_;
+            FeatureSet(path).add(feature);
+            interactions_.close(path, dead.words());
+        }
+    }
+
+    std::optional<Split> best_split(const Node& node, FeatureSet dead) {
+        filled_.begin_node(*parts_.tree, node, parts_.node_codes.reader(), dead);
+        binary_.begin_node();
+        if (parts_.growth.random_cuts) {
+            return random_.find(node, dead);
+        }
+        if (!has_categories_ && parts_.growth.monotonic.empty()) {
+            if (filled_.are_all() && node.n_rows() == 2) {
+                return best_split_of_two(node, dead);
+            }
+            if (!are_counted_apart()) {
+                const LaneSplit found = lanes_.find(node, dead, bins_->are_there());
+                if (found.is_found) {
+                    return found.split;
+                }
+            }
+        }
+        return best_split_one_by_one(node, dead);
+    }
+
+    // Whether there is a quicker way for some features: as bits, or by what is filled.
+    bool are_counted_apart() const {
+        return kCountsBits<Model> && !(filled_.are_all() && parts_.codes.binary.is_empty());
+    }
+
+    // Looks at the edges of all bins that were handed down. Returns the best score: what comes below it need not be
+    // found.
+    double survey(const Node& node, FeatureSet dead) {
+        double best = kNoScore;
+        if constexpr (kCarriesBins<Model>) {
+            surveys_.resize(parts_.codes.columns.size());
+            for (std::uint32_t feature = 0; feature < surveys_.size() && bins_->are_there(); ++feature) {
+                if (!dead.has(feature)) {
+                    const auto [sums, shift] = carried_.of(*bins_, feature);
+                    surveys_[feature] = parts_.model.survey(sums, shift, parts_.tree->payloads(node), node.n_rows());
+                    best = std::max(best, surveys_[feature].edges.best.score);
+                }
+            }
+        }
+        return best;
+    }
+
+    // Looks at max_features features that can cut the node, in the order of the draw.
+    std::optional<Split> best_split_one_by_one(const Node& node, FeatureSet dead) {
+        const double perfect = parts_.model.perfect(parts_.tree->payloads(node), node.n_rows());
+        const double at_edges = survey(node, dead);
+        std::optional<Split> best;
+        Candidate standing;  // its cut, as it is compared with those of other features
+        std::uint32_t n_looked_at = 0;
+        parts_.begin_draw(node);
+        while (n_looked_at < parts_.growth.max_features && !parts_.draw.is_empty()) {
+            const std::uint32_t feature = parts_.draw.next();
+            if (dead.has(feature)) {
+                continue;
+            }
+            parts_.work.check();
+            const double to_beat = std::max(at_edges, standing.score);
+            const int spare = 1 - parts_.kept;
+            const RuledCuts found = search(feature, node, dead, spare, to_beat);
+            const FeatureCuts& cuts = found.cuts;
+            if (!cuts.is_admissible) {
+                // Three categories may come in another order in a child, and some cut be admissible there.
+                const bool stays =
+                    !is_categorical(feature) || parts_.tree->limits.admit_all() || parts_.categories.n_categories() < 3;
+                if (found.is_dead && stays) {
+                    dead.add(feature);
+                }
+                continue;
+            }
+            ++n_looked_at;
+            Candidate offered = cuts.best;
+            offered.score -= is_penalised(feature) ? noise_of_labels(node) : 0;
+            if (cuts.best.score != kNoScore && (!best || offered.beats_earlier_feature(standing))) {
+                best = parts_.split_of(feature, found);
+                best->order = parts_.categories.best_order();
+                standing = offered;
+                parts_.kept = spare;  // the winner's codes will divide the rows
+            }
+            // What comes later can only tie, and would lose: two rows can be divided in one way.
+            if (node.n_rows() == 2 || standing.score >= perfect) {
+                break;
+            }
+        }
+        parts_.draw.end();
+        return best;
+    }
+
+    bool is_penalised(std::uint32_t feature) const {
+        return parts_.growth.category_penalty > 0 && is_categorical(feature);
+    }
+
+    // What a cut by the categories that were searched last may gain by chance, as far as it is not to count.
+    double noise_of_labels(const Node& node) const {
+        if (parts_.categories.n_categories() <= 2) {
+            return 0;
+        }
+        const double mixed = parts_.model.mixed(parts_.tree->payloads(node), node.n_rows());
+        const double labels = static_cast<double>(parts_.categories.n_categories() - 2);
+        return parts_.growth.category_penalty * labels * mixed / static_cast<double>(parts_.model.size() - 1);
+    }
+
+    // The same for two rows. They can be divided in one way, by the first feature that tells them apart: what comes
+    // later can only tie, and would lose.
+    std::optional<Split> best_split_of_two(const Node& node, FeatureSet dead) {
+        std::optional<Split> split;
+        parts_.begin_draw(node);
+        while (!split && !parts_.draw.is_empty()) {
+            const std::uint32_t feature = parts_.draw.next();
+            if (dead.has(feature)) {
+                continue;
+            }
+            parts_.gather(feature, node, parts_.kept);
+            split = parts_.node_codes.use(feature, parts_.kept, [&](const auto* codes) {
+                return cut_two(feature, codes, parts_.tree->payloads(node));
+            });
+            if (!split) {
+                dead.add(feature);
+            }
+        }
+        parts_.draw.end();
+        return split;
+    }
+
+    template <class Code>
+    std::optional<Split> cut_two(std::uint32_t feature, const Code* codes, const Payload* payloads) {
+        if (codes[0] == codes[1]) {
+            return {};
+        }
+        const int low = codes[0] < codes[1] ? 0 : 1;
+        const bool has_missing = codes[1 - low] == kMissing<Code>;  // which is the largest
+        auto&& left = parts_.model.nothing();
+        parts_.model.move(left, payloads[low], true);
+        const std::optional<Candidate> cut = parts_.model.judge(
+            left, has_missing ? Candidate::kPresentAgainstMissing : Candidate::order_of(codes[low], false));
+        return cut ? std::optional(Split{.feature = feature, .cut = *cut, .has_missing = has_missing}) : std::nullopt;
+    }
+
+    // Of a feature of two codes. The first of them that is drawn counts for all.
+    FeatureCuts search_binary(std::uint32_t feature, const Node& node, FeatureSet dead) {
+        if (!binary_.is_counted()) {
+            binary_.count(parts_.model, parts_.codes.binary, parts_.node_codes.reader().words(node.begin),
+                          parts_.tree->ids(node), parts_.tree->payloads(node), dead);
+        }
+        return dead.has(feature) ? FeatureCuts{} : binary_.cut(parts_.model, parts_.codes.binary.bit(feature));
+    }
+
+    RuledCuts search(std::uint32_t feature, const Node& node, FeatureSet dead, int buffer, double to_beat) {
+        if constexpr (kCountsBits<Model>) {
+            if (parts_.codes.binary.has(feature) && sign_of(feature) == 0 && !bins_->are_there()) {
+                return {.cuts = search_binary(feature, node, dead)};
+            }
+        }
+        if constexpr (FilledRows<Model>::kCountsClasses) {
+            if (const std::uint32_t n = sign_of(feature) == 0
+                                            ? filled_.gather(*parts_.tree, node, feature, parts_.node_codes, buffer)
+                                            : 0) {
+                return parts_.node_codes.use(feature, buffer, [&](const auto* codes) -> RuledCuts {
+                    return {.cuts = parts_.model.search(codes, filled_.payloads(), n, to_beat)};
+                });
+            }
+        }
+        const Payload* payloads = parts_.tree->payloads(node);
+        if constexpr (kCarriesBins<Model>) {
+            if (bins_->are_there()) {
+                if (surveys_[feature].most < parts_.model.floor_below(to_beat)) {
+                    return {.cuts = surveys_[feature].edges};
+                }
+                parts_.gather(feature, node, buffer);
+                const auto [sums, shift] = carried_.of(*bins_, feature);
+                return {.cuts = parts_.model.search_bins(sums, shift, parts_.node_codes.narrow(buffer), payloads,
+                                                         node.n_rows(), to_beat)};
+            }
+        }
+        parts_.gather(feature, node, buffer);
+        const Direction direction{sign_of(feature), node.promise};
+        return parts_.node_codes.use(feature, buffer, [&](auto* codes) -> RuledCuts {
+            using Code = std::remove_cvref_t<decltype(*codes)>;
+            const std::uint32_t n = node.n_rows();
+            if (is_categorical(feature)) {
+                const double floor = is_penalised(feature) ? kNoScore : to_beat;
+                return {.cuts = parts_.categories.run(parts_.model, codes, payloads, n, buffer, floor)};
+            }
+            if (direction.sign != 0) {
+                return ConstrainedSearch<Code, Model>(parts_.model, direction, codes, payloads, n, sorted_).run();
+            }
+            return {.cuts = parts_.model.search(codes, payloads, n, to_beat)};
+        });
+    }
+
+    // Finds the codes beside the cut, and where missing values go, from the winner's codes.
+    void place(const Node& node, Split& split) {
+        split.missing_left = split.has_missing ? split.cut.missing_left() : split.cut.left_is_heavier;
+        if (is_categorical(split.feature)) {
+            parts_.categories.keep_set(split, parts_.codes.columns[split.feature], parts_.kept);
+            return;
+        }
+        if (parts_.growth.random_cuts || split.cut.cuts_off_missing()) {
+            return;
+        }
+        parts_.node_codes.use(split.feature, parts_.kept, [&](const auto* codes) {
+            using Code = std::remove_cvref_t<decltype(*codes)>;
+            const auto cut = static_cast<Code>(split.cut.last_left());
+            Code below = 0;
+            Code above = kMissing<Code>;  // which is never the least
+            for (std::uint32_t i = 0; i < node.n_rows(); ++i) {
+                const auto goes_left = static_cast<Code>(-(codes[i] <= cut));  // all bits, or none
+                const auto low = static_cast<Code>(codes[i] & goes_left);
+                const auto high = static_cast<Code>(codes[i] | goes_left);
+                below = low > below ? low : below;
+                above = high < above ? high : above;
+            }
+            split.below = below;
+            split.above = above;
+        });
+    }
+
+    SplitParts<Model> parts_;
+    RandomSplitFinder<Model> random_{parts_};
+    LaneSplitFinder<Model> lanes_{parts_};
+    CarriedBins<Model> carried_;
+    const Bins* bins_ = nullptr;   // of the node
+    std::vector<Survey> surveys_;  // of them, by feature
+    FilledRows<Model> filled_;
+    BinarySearch binary_;
+    Interactions interactions_;
+    std::size_t n_set_words_;  // of a set of features
+    bool has_categories_;
+    std::vector<std::uint64_t> sorted_;  // rows of a node by a feature that must rise or fall
+};
+
+}  // namespace weald

@@ -1,0 +1,139 @@
+#include "grow/grow.h"
+
+#include <bit>
+#include <optional>
+#include <stdexcept>
+#include <tuple>
+#include <utility>
+
+#include "base/weights.h"
+#include "coding/target.h"
+#include "draw/row_weights.h"
+#include "grow/forest_trainer.h"
+#include "targets/targets.h"
+
+namespace weald {
+
+namespace {
+
+// `fill` gives a tree its rows and their payloads, for the sizes that its bag gives them.
+template <class Model, class Fill>
+GrownTrees grow_all(const Order& order, const Model& model, const Fill& fill) {
+    return Nursery<Model, Fill>(order, model, fill).grow();
+}
+
+template <class Model>
+GrownTrees grow_counted_classes(const Order& order, const Model& model) {
+    using Labels = typename Model::Labels;
+    const Codes& codes = order.codes;
+    return grow_all(order, model, [&](auto& model_of_tree, auto& rows, const std::vector<std::uint32_t>& sizes) {
+        const std::vector<double> of_class = class_weights(codes, order.growth, sizes);
+        model_of_tree.set_scales(of_class.empty() ? std::vector<std::uint64_t>(codes.n_classes, 1)
+                                                  : class_scales(of_class));
+        for (std::uint32_t r = 0; r < codes.n_rows; ++r) {
+            push_counted(sizes[r], Labels::kMaxCount, [&](std::uint32_t count) {
+                rows.add(r, Labels::pack(static_cast<std::uint32_t>(codes.classes[r]), count));
+            });
+        }
+    });
+}
+
+template <class Criterion>
+GrownTrees grow_classes(const Order& order) {
+    const Codes& codes = order.codes;
+    if (!in_fixed_point(codes, order.growth)) {
+        return codes.n_classes == 2
+                   ? grow_counted_classes(order, TwoClassModel<Criterion>())
+                   : grow_counted_classes(order, ManyClassModel<CountedClasses, Criterion>(codes.n_classes));
+    }
+    const ManyClassModel<WeightedClasses, Criterion> model(codes.n_classes);
+    return grow_all(order, model, [&](auto&, auto& rows, const std::vector<std::uint32_t>& sizes) {
+        const std::vector<std::uint64_t> weights = fixed_weights(codes, class_weights(codes, order.growth, sizes));
+        for (std::uint32_t r = 0; r < codes.n_rows; ++r) {
+            rows.add(r, {weights[r], static_cast<std::uint32_t>(codes.classes[r])});
+        }
+    });
+}
+
+template <class Criterion>
+GrownTrees grow_numbers(const Order& order) {
+    const Codes& codes = order.codes;
+    const bool fixed = in_fixed_point(codes, order.growth);
+    const TargetUnit unit(codes.numbers, !fixed, order.growth.n_draws);
+    GrownTrees grown;
+    if (fixed) {
+        const NumberModel<WeightedNumbers, Criterion> model({}, unit.center, unit.exponent);
+        grown = grow_all(order, model, [&](auto&, auto& rows, const std::vector<std::uint32_t>&) {
+            const std::vector<std::uint64_t> weights = fixed_weights(codes, {});
+            for (std::uint32_t r = 0; r < codes.n_rows; ++r) {
+                rows.add(r, {unit.whole(codes.numbers[r]), static_cast<std::int64_t>(weights[r])});
+            }
+        });
+    } else {
+        const CountedNumbers labels{static_cast<unsigned>(std::bit_width(order.growth.n_draws))};
+        const NumberModel<CountedNumbers, Criterion> model(labels, unit.center, unit.exponent);
+        grown = grow_all(order, model, [&](auto&, auto& rows, const std::vector<std::uint32_t>& sizes) {
+            for (std::uint32_t r = 0; r < codes.n_rows; ++r) {
+                if (sizes[r] != 0) {
+                    rows.add(r, labels.pack(unit.whole(codes.numbers[r]), sizes[r]));
+                }
+            }
+        });
+    }
+    grown.target_center = unit.center;
+    grown.target_exponent = unit.exponent;
+    return grown;
+}
+
+// Calls visit.operator()<Criterion>() for each criterion of a list.
+template <class Criteria, class Visit>
+void for_each_criterion(Visit&& visit) {
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+        (visit.template operator()<std::tuple_element_t<I, Criteria>>(), ...);
+    }(std::make_index_sequence<std::tuple_size_v<Criteria>>());
+}
+
+GrownTrees grow_order(const Order& order) {
+    const Codes& codes = order.codes;
+    const Growth& growth = order.growth;
+    std::optional<GrownTrees> grown;
+    if (codes.n_classes != 0) {
+        for_each_criterion<ClassCriteria>([&]<class Criterion>() {
+            if (growth.criterion == Criterion::name)
+                grown = grow_classes<Criterion>(order);
+        });
+    } else {
+        for_each_criterion<NumberCriteria>([&]<class Criterion>() {
+            if (growth.criterion == Criterion::name)
+                grown = grow_numbers<Criterion>(order);
+        });
+    }
+    if (!grown) {
+        throw std::invalid_argument("no criterion '" + growth.criterion + "' for this target");
+    }
+    return std::move(*grown);
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, bool>> criteria() {
+    std::vector<std::pair<std::string, bool>> names;
+    for_each_criterion<ClassCriteria>([&]<class Criterion>() { names.emplace_back(Criterion::name, true); });
+    for_each_criterion<NumberCriteria>([&]<class Criterion>() { names.emplace_back(Criterion::name, false); });
+    return names;
+}
+
+GrownTrees grow_trees(const Codes& codes, const Growth& growth, std::uint64_t seed, std::uint32_t first_tree,
+                      std::uint32_t n_trees, Work& work) {
+    return grow_order({codes, growth, seed, first_tree, n_trees, work});
+}
+
+GrownTrees grow_piece(const Codes& codes, const Growth& growth, std::uint64_t seed, std::uint32_t tree, Piece& piece,
+                      Work& work) {
+    if (growth.max_leaf_nodes != 0) {
+        throw std::invalid_argument("a tree of so many leaves cannot be grown in pieces");
+    }
+    return grow_order({codes, growth, seed, tree, 1, work, &piece});
+}
+
+}  // namespace weald

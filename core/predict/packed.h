@@ -1,0 +1,215 @@
+// A forest packed for prediction: all of it in one buffer, its nodes small and where a walk finds them.
+//
+//   key_of           a number as an unsigned integer of the same order
+//   SmallNode        8 bytes: thresholds rounded down to float, exact for rows that hold floats
+//   LargeNode        16 bytes: thresholds as they are, exact for all rows
+//   PackedForest     a view of the buffer; it owns nothing
+//   pack_forest      makes the buffer
+//   PackedPortions   some trees at a time, one after the other in the same memory
+//   check_packed     makes sure that a buffer from elsewhere leads nowhere it should not
+//
+// Siblings stand side by side, so a node keeps the place of the pair and the walk adds 1 for the right child. A node,
+// its children and the larger of its grandchildren share a line of the cache. A leaf leads back to itself: rows may be
+// moved on together until the last has arrived. It looks at a column that no table has, in which all keys are 0 (of a
+// leaf that is a left child) or the largest (of a right one), so its cut is free to number what it says.
+//
+// Columns are of three kinds, one behind the other: numbers; categories whose sets are words inside the nodes, and
+// those whose sets are elsewhere. The column of a node tells how to go on, and a feature may have columns of several
+// kinds.
+
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include "base/large_pages.h"
+#include "base/threads.h"
+#include "predict/packed_leaves.h"
+#include "tree/category_sets.h"
+#include "tree/forest_view.h"
+
+namespace weald {
+
+// Missing values have the largest key. -0.0 has that of 0.0.
+template <class Float>
+inline auto key_of(Float x) {
+    using Key = std::conditional_t<sizeof(Float) == 4, std::uint32_t, std::uint64_t>;
+    constexpr Key kSign = Key{1} << (8 * sizeof(Key) - 1);
+    const Key bits = std::bit_cast<Key>(x + Float{0});
+    const Key key = bits ^ ((Key{0} - (bits >> (8 * sizeof(Key) - 1))) | kSign);
+    return x == x ? key : ~Key{0};
+}
+
+constexpr std::uint32_t kMissingGoLeft = 1;  // bits of `link`
+constexpr std::uint32_t kIsLeaf = 2;
+constexpr std::uint32_t kLinkBits = 2;
+constexpr std::uint32_t kOwnColumns = 2;  // before those of the table: the one of zeros, and that of largest keys
+
+struct SmallNode {
+    using Float = float;
+    using Key = std::uint32_t;
+    static constexpr std::uint32_t kColumnBits = 10;
+    static constexpr std::uint32_t kColumnMask = ((1u << kColumnBits) - 1) << kLinkBits;
+    static constexpr std::uint64_t kMostColumns = (1u << kColumnBits) - kOwnColumns;
+    static constexpr std::uint64_t kMostSlots = std::uint64_t{2} << (32 - kColumnBits - kLinkBits);
+    static constexpr Key kOthersInWord = 31;
+    static constexpr Key kOthersInSets = 0xFFFFFFFE;  // no set may have it
+
+    Key cut;  // rows whose key is not above it go left; or a bit for each category that does, or the number of a set;
+              // in a leaf: the number of what it says
+    std::uint32_t link;
+
+    std::uint32_t pair() const { return link >> (kColumnBits + kLinkBits); }
+    std::uint32_t column() const { return (link & kColumnMask) >> kLinkBits; }
+    static SmallNode make(Key cut, std::uint32_t pair, std::uint32_t column, std::uint32_t bits) {
+        return {cut, pair << (kColumnBits + kLinkBits) | column << kLinkBits | bits};
+    }
+};
+
+struct LargeNode {
+    using Float = double;
+    using Key = std::uint64_t;
+    static constexpr std::uint32_t kColumnMask = ~0u << kLinkBits;
+    static constexpr std::uint64_t kMostColumns = (1u << 30) - kOwnColumns;
+    static constexpr std::uint64_t kMostSlots = std::uint64_t{1} << 32;
+    static constexpr Key kOthersInWord = 63;
+    static constexpr Key kOthersInSets = Key{1} << 32;
+
+    Key cut;
+    std::uint32_t own_pair;
+    std::uint32_t link;
+
+    std::uint32_t pair() const { return own_pair; }
+    std::uint32_t column() const { return link >> kLinkBits; }
+    static LargeNode make(Key cut, std::uint32_t pair, std::uint32_t column, std::uint32_t bits) {
+        return {cut, pair, column << kLinkBits | bits};
+    }
+};
+
+// How sums over trees become predictions.
+struct Verdict {
+    double total = 1;           // sums are divided by it
+    std::uint64_t is_hard = 0;  // 1: a leaf has one vote, for its commonest class
+
+    bool operator==(const Verdict&) const = default;
+};
+
+struct PackedHead {
+    static constexpr std::uint64_t kMark = 0x324B50444C414557;  // "WEALDPK2"; another layout needs another one
+
+    std::uint64_t mark = kMark;
+    std::uint64_t n_bytes = 0;  // of the buffer
+    std::uint32_t node_bytes = 0;
+    std::uint32_t n_features = 0;
+    std::uint32_t n_classes = 0;  // 0: regression
+    std::uint32_t n_columns = 0;  // that the trees ask for
+    std::uint32_t n_numbers = 0;  // of them: of numbers
+    std::uint32_t n_in_word = 0;  // of categories whose sets are inside the nodes
+    std::uint64_t n_trees = 0;
+    std::uint64_t n_slots = 0;
+    std::uint64_t n_values = 0;
+    std::uint64_t n_mixed = 0;
+    std::uint64_t n_weights = 0;  // 0: all trees have one vote
+    std::uint64_t n_sets = 0;
+    std::uint64_t n_words = 0;
+    std::uint64_t n_listed = 0;
+    Verdict verdict;
+
+    std::size_t width() const { return n_classes == 0 ? 1 : n_classes; }
+    bool has_categories() const { return n_numbers < n_columns; }
+};
+
+class PackedForest {
+  public:
+    // The buffer must have been packed here, or checked.
+    explicit PackedForest(std::span<const std::byte> buffer);
+
+    const PackedHead& head() const { return *head_; }
+    bool is_large() const { return head_->node_bytes == sizeof(LargeNode); }
+    std::size_t n_trees() const { return head_->n_trees; }
+    std::size_t width() const { return head_->width(); }
+
+    std::span<const std::uint32_t> columns() const { return columns_; }  // which feature each column is
+    std::span<const double> weights() const { return weights_; }         // of the trees' votes; empty: all 1
+    const CategorySetsView& sets() const { return sets_; }
+    std::span<const std::uint64_t> starts() const { return roots_; }  // of the trees among the slots
+    template <class Node>
+    std::span<const Node> tree(std::size_t t) const {
+        return {static_cast<const Node*>(nodes_) + roots_[t], roots_[t + 1] - roots_[t]};
+    }
+    template <class Node>
+    std::span<const Node> trees(std::size_t begin, std::size_t end) const {
+        return {static_cast<const Node*>(nodes_) + roots_[begin], roots_[end] - roots_[begin]};
+    }
+    std::span<const double> values() const { return values_; }           // means by leaf, or shares of the mixed leaves
+    std::span<const std::uint32_t> classes() const { return classes_; }  // of the shares
+    std::span<const MixedLeaf> mixed() const { return mixed_; }
+
+  private:
+    const PackedHead* head_;
+    std::span<const std::uint32_t> columns_;
+    std::span<const std::uint64_t> roots_;
+    const void* nodes_;
+    std::span<const double> values_;
+    std::span<const std::uint32_t> classes_;
+    std::span<const MixedLeaf> mixed_;
+    std::span<const double> weights_;
+    CategorySetsView sets_;
+};
+
+// A buffer that begins where a line of the cache does. It has no values yet: whoever makes it writes those that are
+// read.
+class PackedBuffer {
+  public:
+    explicit PackedBuffer(std::size_t n_bytes = 0) : bytes_(n_bytes) {}
+    std::span<std::byte> bytes() { return bytes_; }
+    std::span<const std::byte> bytes() const { return bytes_; }
+    // Takes the same memory for something else. What comes next may be a little longer.
+    void use_again(std::size_t n_bytes) {
+        bytes_.clear();
+        if (n_bytes > bytes_.capacity()) {
+            bytes_ = {};
+            bytes_.reserve(n_bytes + n_bytes / 8);
+        }
+        bytes_.resize(n_bytes);
+    }
+
+  private:
+    LargeVector<std::byte> bytes_;
+};
+
+// None where the forest is too large for such nodes. `weights` of the trees' votes; empty: all 1. Throws
+// std::invalid_argument where the arrays do not make a forest.
+std::optional<PackedBuffer> pack_forest(const ForestView& forest, std::span<const double> weights, bool large,
+                                        const Verdict& verdict, Work& work);
+
+// For a forest that is walked once: memory that is new has to be brought by the system, which takes longer than to
+// pack. So some trees are packed at a time, in the same memory. Nodes are small where that is exact and they can be.
+class PackedPortions {
+  public:
+    // Throws std::invalid_argument where the arrays do not make a forest. They must stay.
+    PackedPortions(const ForestView& forest, bool small_is_exact, std::size_t n_nodes);
+
+    const ForestView& forest() const { return forest_; }
+    bool small_is_exact() const { return small_is_exact_; }
+    // The end of the portion that begins with a tree: it has `n_nodes` at the most, unless a tree for each thread has
+    // more.
+    std::size_t end_from(std::size_t begin, std::size_t n_threads) const;
+    // The forest stands in `room`, instead of what was there. Its gaps hold anything: no walk comes there.
+    PackedForest pack_some(std::size_t begin, std::size_t end, PackedBuffer& room, Work& work) const;
+
+  private:
+    ForestView forest_;
+    bool small_is_exact_;
+    std::size_t n_nodes_;
+};
+
+// Throws std::invalid_argument where a walk could leave the buffer or never end.
+void check_packed(std::span<const std::byte> buffer);
+
+}  // namespace weald

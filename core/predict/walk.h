@@ -1,0 +1,203 @@
+// Walks down a tree of a packed forest, several rows in step, and what the leaves say.
+//
+//   With         what a step must think of
+//   step         from a node to the next
+//   walk_group   rows whose keys stand side by side to their leaves
+//   walk_rows    the same, rows whose keys stand here and there
+//   Speaker      what leaves say
+
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include "predict/packed.h"
+
+namespace weald {
+
+constexpr std::size_t kLanes = 8;  // rows that walk in step
+
+// What a step must think of. Most rows need but the first.
+enum class With { kNumbers, kMissing, kCategories };
+
+// How to go on from a node, by its column.
+struct Ways {
+    std::uint32_t first_in_word;  // the first column of categories
+    std::uint32_t first_in_sets;  // the first one whose sets are not inside the nodes
+    CategorySetsView sets;
+
+    explicit Ways(const PackedForest& forest)
+        : first_in_word(kOwnColumns + forest.head().n_numbers),
+          first_in_sets(first_in_word + forest.head().n_in_word),
+          sets(forest.sets()) {}
+};
+
+template <class Node>
+inline bool goes_right_by_category(const Node& node, typename Node::Key key, const Ways& ways) {
+    return node.column() < ways.first_in_sets ? (node.cut >> (key & Node::kOthersInWord) & 1) == 0
+                                              : !ways.sets.goes_left(node.cut, key);
+}
+
+// The slot of the next node: twice the pair, and 1 more where the row goes right.
+template <With kWith, class Node>
+inline std::uint64_t step(const Node& node, typename Node::Key key, const Ways& ways) {
+    bool right = node.cut < key;
+    if constexpr (kWith != With::kNumbers) {
+        const bool is_missing = key == static_cast<typename Node::Key>(~0ull);
+        if constexpr (kWith == With::kCategories) {  // a word may be as large as the key of what is missing
+            if (node.column() >= ways.first_in_word) {
+                right = is_missing || goes_right_by_category(node, key, ways);
+            }
+        }
+        right = right && !(is_missing && (node.link & kMissingGoLeft) != 0);
+    }
+    return 2 * std::uint64_t{node.pair()} + right;
+}
+
+using Slots = std::array<std::uint64_t, kLanes>;
+
+#if defined(__x86_64__) && defined(__BMI2__) && defined(__GNUC__)
+constexpr bool kHasQuickStep = true;
+
+// The step of a lane whose row holds numbers only, in as few instructions as there can be: the sum with carry doubles
+// the pair and adds the comparison. Left to itself the compiler needs half as many again. `keys` are those of a group,
+// or, of rows that stand apart, the places where each begins.
+template <std::size_t kLane, bool kLooks, bool kApart>
+inline void quick_step(const SmallNode* nodes, const void* keys, std::uint64_t& at, std::uint32_t& arrived) {
+    static_assert(kLanes == 8 && SmallNode::kColumnMask == 0xFFC && kLinkBits == 2);
+    const std::uint32_t shift = SmallNode::kColumnBits + kLinkBits;
+    std::uint64_t link;
+    std::uint64_t key;
+    asm volatile(
+        "movl 4(%[nodes],%[at],8), %k[link]\n\t"
+        "movl %k[link], %k[key]\n\t"
+        "andl $0xFFC, %k[key]\n\t"
+        ".if %c[apart]\n\t"
+        "addq %c[lane](%[keys]), %[key]\n\t"
+        "movl (%[key]), %k[key]\n\t"
+        ".else\n\t"
+        "movl %c[lane](%[keys],%[key],8), %k[key]\n\t"
+        ".endif\n\t"
+        ".if %c[looks]\n\t"
+        "andl %k[link], %[arrived]\n\t"
+        ".endif\n\t"
+        "cmpl %k[key], (%[nodes],%[at],8)\n\t"
+        "shrxl %[shift], %k[link], %k[at]\n\t"
+        "adcq %[at], %[at]"
+        : [link] "=&r"(link), [key] "=&r"(key), [at] "+r"(at), [arrived] "+r"(arrived)
+        : [nodes] "r"(nodes), [keys] "r"(keys), [shift] "r"(shift),
+          [lane] "i"(kLane * (kApart ? sizeof(const std::uint32_t*) : sizeof(std::uint32_t))), [looks] "i"(kLooks),
+          [apart] "i"(kApart)
+        : "cc", "memory");
+}
+
+template <bool kApart, std::size_t... kLane>
+inline Slots walk_quickly(const SmallNode* nodes, const void* keys, std::index_sequence<kLane...>) {
+    Slots at{};
+    for (std::uint32_t arrived = 0; arrived == 0;) {
+        (quick_step<kLane, false, kApart>(nodes, keys, at[kLane], arrived), ...);
+        arrived = kIsLeaf;
+        (quick_step<kLane, true, kApart>(nodes, keys, at[kLane], arrived), ...);
+    }
+    return at;
+}
+#else
+constexpr bool kHasQuickStep = false;
+#endif
+
+// Walks eight rows to their leaves in a tree; key_of_lane(lane, column) is a key of theirs, and `keys` where the quick
+// step finds it.
+template <With kWith, bool kApart, class Node, class KeyOfLane>
+inline Slots walk_lanes(const Node* nodes, const void* keys, const Ways& ways, KeyOfLane&& key_of_lane) {
+    if constexpr (kHasQuickStep && kWith == With::kNumbers && std::is_same_v<Node, SmallNode>) {
+        return walk_quickly<kApart>(nodes, keys, std::make_index_sequence<kLanes>());
+    }
+    Slots at{};
+    for (std::uint32_t arrived = 0; arrived == 0;) {
+        arrived = kIsLeaf;
+#pragma GCC unroll 8
+        for (std::size_t lane = 0; lane < kLanes; ++lane) {
+            const Node& node = nodes[at[lane]];
+            arrived &= node.link;
+            const std::size_t column = (node.link & Node::kColumnMask) >> kLinkBits;
+            at[lane] = step<kWith>(node, key_of_lane(lane, column), ways);
+        }
+    }
+    return at;
+}
+
+// Rows whose keys stand side by side, column by column.
+template <With kWith, class Node>
+Slots walk_group(const Node* nodes, const typename Node::Key* group, const Ways& ways) {
+    return walk_lanes<kWith, false>(
+        nodes, group, ways, [&](std::size_t lane, std::size_t column) { return group[column * kLanes + lane]; });
+}
+
+// Rows whose keys stand here and there.
+template <With kWith, class Node>
+Slots walk_rows(const Node* nodes, const std::array<const typename Node::Key*, kLanes>& rows, const Ways& ways) {
+    return walk_lanes<kWith, true>(nodes, rows.data(), ways,
+                                   [&](std::size_t lane, std::size_t column) { return rows[lane][column]; });
+}
+
+// Calls use.operator()<kWith>() with all that a step must think of.
+template <class Use>
+void with_needs(const PackedForest& forest, bool has_missing, Use&& use) {
+    if (forest.head().has_categories()) {
+        use.template operator()<With::kCategories>();
+    } else if (has_missing) {
+        use.template operator()<With::kMissing>();
+    } else {
+        use.template operator()<With::kNumbers>();
+    }
+}
+
+class Speaker {
+  public:
+    Speaker(const PackedForest& forest, bool hard)
+        : n_classes_(forest.head().n_classes),
+          hard_(hard),
+          values_(forest.values().data()),
+          classes_(forest.classes().data()),
+          mixed_(forest.mixed().data()) {}
+
+    // Asks for what the leaf of that number says.
+    void fetch(std::uint64_t number) const {
+        if (n_classes_ == 0) {
+            __builtin_prefetch(values_ + number);
+        }
+    }
+
+    // Adds what the leaf of that number says, times the weight of its tree, to the sums of a row.
+    void say(std::uint64_t number, double weight, double* sums) const {
+        if (n_classes_ == 0) {
+            sums[0] += weight * values_[number];
+        } else if (number < n_classes_) {
+            sums[number] += weight;
+        } else {
+            say_mixed(mixed_[number - n_classes_], weight, sums);
+        }
+    }
+
+  private:
+    void say_mixed(const MixedLeaf& leaf, double weight, double* sums) const {
+        if (hard_) {
+            sums[leaf.winner] += weight;
+            return;
+        }
+        for (std::uint32_t j = leaf.begin; j < leaf.end; ++j) {
+            sums[classes_[j]] += weight * values_[j];
+        }
+    }
+
+    std::uint32_t n_classes_;
+    bool hard_;
+    const double* values_;
+    const std::uint32_t* classes_;
+    const MixedLeaf* mixed_;
+};
+
+}  // namespace weald

@@ -1,0 +1,117 @@
+// The categories of a node in the order of what they say of the target: then a cut of that order is a set of
+// categories.
+//
+// With two classes, or numbers, no other set of categories scores better than the best cut of the order. With more
+// classes there is one order for the share of each class, and all are searched.
+//
+// A node's codes are first replaced by slots, numbers 0, 1, 2 ... in order of appearance: from then on all costs depend
+// on the rows of the node alone, however many categories there are.
+
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <tuple>
+#include <vector>
+
+#include "base/random.h"
+#include "rows/gather.h"
+
+namespace weald {
+
+template <class Model>
+class CategoryOrder {
+  public:
+    using Payload = typename Model::Payload;
+
+    // Replaces codes by slots; missing stays missing.
+    template <class Code>
+    void number_slots(Code* codes, std::uint32_t n) {
+        code_of_slot_.clear();
+        for (std::uint32_t i = 0; i < n; ++i) {
+            if (codes[i] == kMissing<Code>) {
+                continue;
+            }
+            if (codes[i] >= slot_of_code_.size()) {
+                slot_of_code_.resize(codes[i] + std::size_t{1}, kNone);
+            }
+            std::uint32_t& slot = slot_of_code_[codes[i]];
+            if (slot == kNone) {
+                slot = static_cast<std::uint32_t>(code_of_slot_.size());
+                code_of_slot_.push_back(codes[i]);
+            }
+            codes[i] = static_cast<Code>(slot);
+        }
+        for (const std::uint32_t code : code_of_slot_) {
+            slot_of_code_[code] = kNone;
+        }
+    }
+
+    std::uint32_t n_slots() const { return static_cast<std::uint32_t>(code_of_slot_.size()); }
+
+    // Replaces slots by places in an order of the model. `code_at` becomes the code at each place.
+    template <class Code>
+    void put_in_order(const Model& model, std::uint32_t order, const Code* slots, const Payload* payloads,
+                      std::uint32_t n, Code* places, std::vector<std::uint32_t>& code_at) {
+        tallies_.assign(n_slots(), {});
+        for (std::uint32_t i = 0; i < n; ++i) {
+            if (slots[i] != kMissing<Code>) {
+                model.add_to_share(tallies_[slots[i]], payloads[i], order);
+            }
+        }
+        entries_.resize(n_slots());
+        for (std::uint32_t slot = 0; slot < n_slots(); ++slot) {
+            entries_[slot] = {model.share(tallies_[slot]), code_of_slot_[slot], slot};
+        }
+        std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) {
+            return a.share != b.share ? a.share < b.share : a.code < b.code;
+        });
+        place_of_slot_.resize(n_slots());
+        code_at.resize(n_slots());
+        for (std::uint32_t place = 0; place < n_slots(); ++place) {
+            place_of_slot_[entries_[place].slot] = place;
+            code_at[place] = entries_[place].code;
+        }
+        for (std::uint32_t i = 0; i < n; ++i) {
+            places[i] = slots[i] == kMissing<Code> ? kMissing<Code> : static_cast<Code>(place_of_slot_[slots[i]]);
+        }
+    }
+
+    // Replaces slots by places in an order that the bits of a draw decide.
+    template <class Code>
+    void put_at_random(std::uint64_t bits, Code* slots, std::uint32_t n, std::vector<std::uint32_t>& code_at) {
+        keys_.resize(n_slots());
+        for (std::uint32_t slot = 0; slot < n_slots(); ++slot) {
+            keys_[slot] = {mix64(bits + code_of_slot_[slot] + 1), code_of_slot_[slot], slot};
+        }
+        std::sort(keys_.begin(), keys_.end());
+        place_of_slot_.resize(n_slots());
+        code_at.resize(n_slots());
+        for (std::uint32_t place = 0; place < n_slots(); ++place) {
+            const auto [key, code, slot] = keys_[place];
+            place_of_slot_[slot] = place;
+            code_at[place] = code;
+        }
+        for (std::uint32_t i = 0; i < n; ++i) {
+            slots[i] = slots[i] == kMissing<Code> ? kMissing<Code> : static_cast<Code>(place_of_slot_[slots[i]]);
+        }
+    }
+
+  private:
+    static constexpr std::uint32_t kNone = 0xFFFFFFFFu;
+
+    struct Entry {
+        double share;
+        std::uint32_t code;
+        std::uint32_t slot;
+    };
+
+    std::vector<std::uint32_t> slot_of_code_;  // kNone between two nodes
+    std::vector<std::uint32_t> code_of_slot_;
+    std::vector<typename Model::Share> tallies_;  // by slot
+    std::vector<Entry> entries_;
+    std::vector<std::tuple<std::uint64_t, std::uint32_t, std::uint32_t>> keys_;  // of a random order: code and slot
+    std::vector<std::uint32_t> place_of_slot_;
+};
+
+}  // namespace weald

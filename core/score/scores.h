@@ -1,0 +1,251 @@
+// Scores of the cuts of one node: a criterion applied to what a node holds and what goes left.
+//
+//   Limits            what both sides of a cut must have
+//   TwoClassScorer    cells of two class counts
+//   NumberScorer      cells of sums of targets
+//
+// `score` is the contract's. `near_score` and `bound` are quick and near it: what reaches `floor_below` a score may be
+// as good. So they tell which cuts are worth the exact score, and which bins are worth a look inside.
+
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "score/criteria.h"
+#include "score/labels.h"
+
+namespace weald {
+
+struct Limits {
+    std::int64_t min_size = 1;
+    std::int64_t min_weight = 0;
+
+    bool admit_all() const { return min_size <= 1 && min_weight <= 1; }
+};
+
+inline constexpr double kNoScore = -std::numeric_limits<double>::infinity();
+inline constexpr double kNearness = 0x1p-18;  // what a few roundings of float can do, eight times over
+
+template <class Criterion>
+class TwoClassScorer {
+  public:
+    using Cell = TwoClasses::Cell;
+    using Bin = TwoClasses::Bin;
+    using TieBreaker = typename Criterion::TieBreaker;
+    using Near = float;
+
+    TwoClassScorer() = default;
+    // `scales` weigh the counts of the two classes.
+    TwoClassScorer(Cell total, const std::array<std::uint64_t, 2>& scales, const Limits& limits)
+        : total_(total), scales_(scales), limits_(limits) {
+        const auto weight = static_cast<double>(weight_of(total));
+        is_small_ = weight < kExactInDouble;
+        slack_ = Criterion::magnitude(weight) * kNearness;
+        for (std::size_t k = 0; k < 2; ++k) {
+            near_scales_[k] = static_cast<float>(scales[k]);
+        }
+    }
+
+    const Limits& limits() const { return limits_; }
+    // No cut can score more than this: both sides are pure. (Only where sums are exact can nothing exceed it by
+    // rounding.)
+    double perfect() const {
+        const auto weight0 = static_cast<double>(weight_of_class(total_, 0));
+        const auto weight1 = static_cast<double>(weight_of_class(total_, 1));
+        return is_small_ ? term<Criterion>(weight0, 0.0) + term<Criterion>(0.0, weight1)
+                         : std::numeric_limits<double>::infinity();
+    }
+    double undivided() const { return term_of<Criterion>(total_); }
+    // What the node would score if all of it were of one class.
+    double pure() const {
+        const std::array<std::uint64_t, 2> one{weight_of(total_), 0};
+        return Criterion::term(ClassWeights<std::array<std::uint64_t, 2>>{one, one[0]});
+    }
+    std::int64_t mean() const { return 0; }
+    static Spread spread() { return {}; }
+    // What a near score or a bound must reach to be as good as a score.
+    float floor_below(double score) const {
+        // The slack is far greater than what is lost by rounding here.
+        return static_cast<float>(score - std::abs(score) * kNearness - slack_);
+    }
+
+    bool is_admissible(Cell left) const {
+        const auto left_size = static_cast<std::int64_t>(size_of(left));
+        const auto right_size = static_cast<std::int64_t>(size_of(total_ - left));
+        const auto left_weight = static_cast<std::int64_t>(weight_of(left));
+        const auto right_weight = static_cast<std::int64_t>(weight_of(total_ - left));
+        return (left_size >= limits_.min_size) & (right_size >= limits_.min_size) &
+               (left_weight >= limits_.min_weight) & (right_weight >= limits_.min_weight);
+    }
+    double score(Cell left) const { return term_of<Criterion>(left) + term_of<Criterion>(total_ - left); }
+    double tie_score(Cell left) const {
+        if constexpr (std::is_void_v<TieBreaker>) {
+            return 0.0;
+        } else {
+            return term_of<TieBreaker>(left) + term_of<TieBreaker>(total_ - left);
+        }
+    }
+    // Weight of the left side less that of the right.
+    std::int64_t balance(Cell left) const {
+        return static_cast<std::int64_t>(weight_of(left) - weight_of(total_ - left));
+    }
+
+    // Of a cut that leaves rows on both sides.
+    float near_score(Cell left) const {
+        const Cell right = total_ - left;  // in integers, here and in bounds: a few rows of very many must not vanish
+        return term<Criterion>(near_weight(left, 0), near_weight(left, 1)) +
+               term<Criterion>(near_weight(right, 0), near_weight(right, 1));
+    }
+    // The same, of counts of 16 bits.
+    float near_score_of_counts(std::uint32_t left) const {
+        const std::uint32_t left0 = left & 0xFFFFu;
+        const std::uint32_t left1 = left >> 16;
+        const std::uint32_t right0 = static_cast<std::uint32_t>(total_) - left0;
+        const std::uint32_t right1 = static_cast<std::uint32_t>(total_ >> 32) - left1;
+        const std::array<float, 2> left_weights{near_count(left0, 0), near_count(left1, 1)};
+        const std::array<float, 2> right_weights{near_count(right0, 0), near_count(right1, 1)};
+        if constexpr (requires { Criterion::near_terms(left_weights, right_weights); }) {
+            return Criterion::near_terms(left_weights, right_weights);
+        } else {
+            return term<Criterion>(left_weights[0], left_weights[1]) +
+                   term<Criterion>(right_weights[0], right_weights[1]);
+        }
+    }
+    // The most that a cut inside a bin can score. A score is convex in the counts, so it is greatest at a corner of the
+    // box between the counts before and after the bin; two of the corners are the bin's own edges, which are scored
+    // anyway.
+    float bound(Cell before, const Bin& bin) const {
+        const float one = corner(before + (bin & 0xFFFFFFFFu));
+        const float other = corner(before + (bin & 0xFFFFFFFF00000000u));
+        return one > other ? one : other;
+    }
+    // Whether a bin can hold a cut that its edges are not.
+    static bool has_inside(const Bin& bin) { return size_of(bin) > 1; }
+
+  private:
+    static std::uint64_t count(Cell cell, std::size_t k) { return k == 0 ? cell & 0xFFFFFFFFu : cell >> 32; }
+    static std::uint64_t size_of(Cell cell) { return count(cell, 0) + count(cell, 1); }
+    std::uint64_t weight_of_class(Cell cell, std::size_t k) const { return count(cell, k) * scales_[k]; }
+    std::uint64_t weight_of(Cell cell) const { return weight_of_class(cell, 0) + weight_of_class(cell, 1); }
+    float near_count(std::uint32_t count, std::size_t k) const {
+        return static_cast<float>(static_cast<std::int32_t>(count)) * near_scales_[k];  // counts are below 2^31
+    }
+    float near_weight(Cell cell, std::size_t k) const {
+        return near_count(static_cast<std::uint32_t>(count(cell, k)), k);
+    }
+
+    template <class C, class Number>
+    static auto term(Number weight0, Number weight1) {
+        return C::term(ClassWeights<std::array<Number, 2>>{{weight0, weight1}, weight0 + weight1});
+    }
+    template <class C>
+    double term_of(Cell cell) const {
+        const std::uint64_t weight0 = weight_of_class(cell, 0);
+        const std::uint64_t weight1 = weight_of_class(cell, 1);
+        return is_small_ ? term<C>(static_cast<double>(weight0), static_cast<double>(weight1))
+                         : term<C>(weight0, weight1);
+    }
+    float corner(Cell left) const { return near_term(left) + near_term(total_ - left); }
+    // An empty side adds nothing.
+    float near_term(Cell side) const {
+        const float value = term<Criterion>(near_weight(side, 0), near_weight(side, 1));
+        return side == 0 ? 0.0f : value;
+    }
+
+    Cell total_ = 0;
+    std::array<std::uint64_t, 2> scales_{};
+    Limits limits_;
+    bool is_small_ = true;
+    double slack_ = 0;
+    std::array<float, 2> near_scales_{};
+};
+
+template <class Labels, class Criterion>
+class NumberScorer {
+  public:
+    using Cell = typename Labels::Cell;
+    using Inside = typename Labels::Inside;
+    using Sum = typename Labels::Sum;
+    using Near = typename Labels::Near;  // float, where squares of sums fit it
+
+    NumberScorer() = default;
+    NumberScorer(const Cell& total, const Limits& limits) : total_(total), limits_(limits) {
+        Sum mean = total.sum / total.weight;
+        mean -= mean * total.weight > total.sum;  // rounded down
+        mean_ = static_cast<std::int64_t>(mean);
+        about_mean_ = total.sum - static_cast<Sum>(mean_) * total.weight;
+        spread_.mean = mean_;
+    }
+
+    const Limits& limits() const { return limits_; }
+    double undivided() const {
+        return Criterion::term(static_cast<double>(about_mean_), static_cast<double>(total_.weight));
+    }
+    std::int64_t mean() const { return mean_; }
+    const Spread& spread() const { return spread_; }
+    // Bounds are the better for it.
+    void set_reach(double distance) { spread_.reach = distance; }
+    Near floor_below(double score) const { return static_cast<Near>(score - std::abs(score) * kNearness); }
+
+    bool is_admissible(const Cell& left) const {
+        return (left.size() >= limits_.min_size) & (total_.size() - left.size() >= limits_.min_size) &
+               (left.weight >= limits_.min_weight) & (total_.weight - left.weight >= limits_.min_weight);
+    }
+    double score(const Cell& left) const { return score_as<double>(left); }
+    double tie_score(const Cell&) const { return 0.0; }
+    Cell rest(const Cell& left) const { return total_ - left; }
+    std::int64_t balance(const Cell& left) const { return 2 * left.weight - total_.weight; }
+
+    Near near_score(const Cell& left) const { return score_as<Near>(left); }
+    // A score is convex in (sum about the mean, weight), so inside a bin it is greatest at a corner of the box that the
+    // bin spans: all that lies above the mean or all that lies below it, and the least or the greatest weight.
+    // That allows for few rows that are far off. So there is another bound: the term of a whole is at most the terms of
+    // its parts together, down to single rows.
+    Near bound(const Cell& before, const Inside& bin) const {
+        static_assert(std::is_same_v<Criterion, SquaredError>, "the terms of single rows are squares");
+        const Sum a = before.sum - static_cast<Sum>(mean_) * before.weight;
+        const Sum inside = bin.cell.sum - static_cast<Sum>(mean_) * bin.cell.weight;
+        const Sum low = a + inside - bin.above;
+        const Sum high = a + bin.above;
+        const std::int64_t least = before.weight + 1;
+        const std::int64_t most = before.weight + bin.cell.weight - 1;
+        const Near corners = std::max(std::max(score_as<Near>(low, least), score_as<Near>(high, least)),
+                                      std::max(score_as<Near>(low, most), score_as<Near>(high, most)));
+        const std::int64_t after = total_.weight - before.weight - bin.cell.weight;
+        const Near parts = Criterion::term(to<Near>(a), to<Near>(before.weight + (before.weight == 0))) +
+                           Criterion::term(to<Near>(about_mean_ - a - inside), to<Near>(after + (after == 0))) +
+                           bin.squares;
+        return std::min(corners, parts);
+    }
+    static bool has_inside(const Inside& bin) { return bin.cell.weight > 1; }
+
+  private:
+    // Of a side with this sum about the node's mean and this weight, and the rest.
+    template <class Float>
+    Float score_as(Sum about_mean, std::int64_t weight) const {
+        return Criterion::term(to<Float>(about_mean), to<Float>(weight)) +
+               Criterion::term(to<Float>(about_mean_ - about_mean), to<Float>(total_.weight - weight));
+    }
+    template <class Float>
+    Float score_as(const Cell& left) const {
+        return score_as<Float>(left.sum - static_cast<Sum>(mean_) * left.weight, left.weight);
+    }
+    // By way of double: the compiler has vector code for both steps, but not for one from 64 bits to float.
+    template <class Float, class Integer>
+    static Float to(Integer x) {
+        return static_cast<Float>(static_cast<double>(x));
+    }
+
+    Cell total_{};
+    Limits limits_;
+    std::int64_t mean_ = 0;
+    Sum about_mean_ = 0;
+    Spread spread_;
+};
+
+}  // namespace weald

@@ -1,0 +1,242 @@
+// Bins that are handed down. Where every node looks at all features, the bins of a node are those of its parent less
+// those of its sibling: only the rows of the smaller child are read and added up.
+//
+// All sums are integers, so a difference is what adding up would have given. A feature is cut into the same bins in all
+// nodes. Inside a node they are coarse, and the search looks into them as into others (search/cells.h).
+//
+//   CarriedBins   how features are cut into bins, and the bins of one node after the other
+
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "coding/codes.h"
+#include "draw/tree_params.h"
+#include "rows/node_codes.h"
+#include "rows/tree_rows.h"
+#include "search/cells.h"
+
+namespace weald {
+
+// Whether a model's sums can be subtracted bin by bin.
+template <class Model>
+inline constexpr bool kCarriesBins = requires { typename Model::Labels::Carried; };
+
+template <class Model>
+struct CarriedSum {
+    using Type = std::uint64_t;
+};
+template <class Model>
+    requires kCarriesBins<Model>
+struct CarriedSum<Model> {
+    using Type = typename Model::Labels::Carried;
+};
+
+template <class Model>
+class CarriedBins {
+  public:
+    using Payload = typename Model::Payload;
+    using Sum = typename CarriedSum<Model>::Type;
+    using Tree = PlantedTree<Payload>;
+
+    // Of all features of a node; empty: it has none.
+    struct Bins {
+        std::vector<Sum> sums;
+        std::size_t level = 0;  // how coarse they are
+
+        bool are_there() const { return !sums.empty(); }
+    };
+    // Of one feature; the last is for missing values.
+    struct OfFeature {
+        std::span<const Sum> sums;
+        int shift;  // bits of a code that its bin does not tell
+    };
+
+    CarriedBins(const Codes& codes, const Growth& growth) : max_depth_(growth.max_depth) {
+        if (!kCarriesBins<Model> || !are_possible(codes, growth)) {
+            return;
+        }
+        for (std::size_t level = 0; level < kLevels; ++level) {
+            levels_.emplace_back(codes, kCoarseBins >> level);
+        }
+        const std::size_t bytes = codes.columns.size() * codes.n_rows;
+        n_most_ = 2 + (bytes + kLittle) / (levels_[0].n_sums * sizeof(Sum));
+    }
+
+    OfFeature of(const Bins& bins, std::uint32_t feature) const {
+        const Place& at = levels_[bins.level].places[feature];
+        return {std::span(bins.sums).subspan(at.begin, at.length), at.shift};
+    }
+
+    // Before a part of a tree is grown, with the bins of its root.
+    void begin(const Bins& bins) { n_held_ = bins.are_there() ? 1 : 0; }
+
+    // Gives a node bins that has none, if that will pay.
+    void prepare(Bins& bins, const Model& model, Tree& tree, const Node& node, NodeCodes& codes, FeatureSet dead) {
+        if (bins.are_there()) {
+            coarsen(bins, level_for(node));
+        } else if (is_worth_it(node)) {
+            bins = add_up(level_for(node), model, tree, node, codes, dead);
+        }
+    }
+
+    // The bins of both children, those of whom it will pay. What the parent has is used up.
+    std::pair<Bins, Bins> divide(Bins parent, const Model& model, Tree& tree, const std::pair<Node, Node>& children,
+                                 NodeCodes& codes, FeatureSet dead) {
+        const auto& [left, right] = children;
+        const bool left_is_smaller = left.n_rows() < right.n_rows();
+        const Node& smaller = left_is_smaller ? left : right;
+        const Node& larger = left_is_smaller ? right : left;
+        if (!parent.are_there() || !is_worth_it(larger)) {
+            recycle(std::move(parent));
+            return {};
+        }
+        coarsen(parent, level_for(larger));
+        Bins of_smaller = add_up(parent.level, model, tree, smaller, codes, dead);
+        for (std::size_t i = 0; i < parent.sums.size(); ++i) {
+            parent.sums[i] -= of_smaller.sums[i];
+        }
+        if (!is_worth_it(smaller) || n_held_ > n_most_) {
+            recycle(std::exchange(of_smaller, {}));
+        }
+        return left_is_smaller ? std::pair(std::move(of_smaller), std::move(parent))
+                               : std::pair(std::move(parent), std::move(of_smaller));
+    }
+
+    // Takes back bins that nobody needs.
+    void recycle(Bins bins) {
+        if (bins.are_there()) {
+            spare_.push_back(std::move(bins));
+            --n_held_;
+        }
+    }
+
+  private:
+    // Where the bins of a feature stand.
+    struct Place {
+        std::size_t begin;
+        std::size_t length;
+        int shift;
+    };
+    struct Level {
+        std::vector<Place> places;
+        std::size_t n_sums = 0;
+
+        Level(const Codes& codes, std::uint32_t most) {
+            for (const Column& column : codes.columns) {
+                const auto last = static_cast<std::uint32_t>(column.lows.size()) - 1;
+                const auto shift = static_cast<int>(std::bit_width(last / most));
+                const std::size_t length = (last >> shift) + 2;
+                places.push_back({n_sums, length, shift});
+                n_sums += length;
+            }
+        }
+    };
+
+    static constexpr std::size_t kLevels = 4;           // each has half as many bins as the one before
+    static constexpr std::uint32_t kRowsOfBin = 8;      // more, and there are more bins
+    static constexpr std::uint32_t kLeastRows = 256;    // of a node whose bins are worth it
+    static constexpr std::size_t kLittle = 4u << 20;    // bytes that may be held whatever the table takes
+    static constexpr std::uint32_t kRowsAtOnce = 2048;  // added up for one feature after the other
+
+    // All features, codes of one or two bytes, cuts by order alone.
+    static bool are_possible(const Codes& codes, const Growth& growth) {
+        return growth.max_features >= codes.columns.size() && !growth.random_cuts && growth.max_leaf_nodes == 0 &&
+               growth.monotonic.empty() && growth.feature_weights.empty() && codes.filled.is_empty() &&
+               std::all_of(codes.columns.begin(), codes.columns.end(), [](const Column& column) {
+                   return column.width <= 2 && !column.is_categorical && column.lows.size() != 0;
+               });
+    }
+
+    bool is_worth_it(const Node& node) const {
+        return !levels_.empty() && node.n_rows() >= kLeastRows && node.depth != max_depth_;
+    }
+
+    static std::size_t level_for(const Node& node) {
+        std::size_t level = 0;
+        while (level + 1 < kLevels && (kCoarseBins >> level) * kRowsOfBin > node.n_rows()) {
+            ++level;
+        }
+        return level;
+    }
+
+    // Two bins, or more, become one.
+    void coarsen(Bins& bins, std::size_t level) const {
+        if (level <= bins.level) {
+            return;
+        }
+        const Level& from = levels_[bins.level];
+        const Level& to = levels_[level];
+        for (std::size_t feature = 0; feature < to.places.size(); ++feature) {
+            const Place& fine = from.places[feature];
+            const Place& coarse = to.places[feature];
+            // In place: what is written was read before.
+            const Sum missing = bins.sums[fine.begin + fine.length - 1];
+            const int shift = coarse.shift - fine.shift;
+            for (std::size_t b = 0; b + 1 < coarse.length; ++b) {
+                Sum sum = bins.sums[fine.begin + (b << shift)];
+                for (std::size_t i = (b << shift) + 1; i < std::min((b + 1) << shift, fine.length - 1); ++i) {
+                    sum += bins.sums[fine.begin + i];
+                }
+                bins.sums[coarse.begin + b] = sum;
+            }
+            bins.sums[coarse.begin + coarse.length - 1] = missing;
+        }
+        bins.sums.resize(to.n_sums);
+        bins.level = level;
+    }
+
+    Bins add_up(std::size_t level, const Model& model, Tree& tree, const Node& node, NodeCodes& codes,
+                FeatureSet dead) {
+        Bins bins;
+        if (!spare_.empty()) {
+            bins = std::move(spare_.back());
+            spare_.pop_back();
+        }
+        ++n_held_;
+        bins.level = level;
+        bins.sums.assign(levels_[level].n_sums, Sum{});
+        if constexpr (kCarriesBins<Model>) {
+            const std::span<const std::uint32_t> ids = tree.ids(node);
+            const Payload* payloads = tree.payloads(node);
+            for (std::uint32_t begin = 0; begin < ids.size(); begin += kRowsAtOnce) {
+                const auto n = std::min<std::uint32_t>(kRowsAtOnce, node.n_rows() - begin);
+                for (std::uint32_t i = 0; i < n; ++i) {
+                    rows_[i] = model.labels().carried(payloads[begin + i]);
+                }
+                for (std::uint32_t feature = 0; feature < levels_[level].places.size(); ++feature) {
+                    if (!dead.has(feature)) {
+                        codes.reader().read(feature, node.begin, ids.subspan(begin, n), codes_.data());
+                        add_rows(bins.sums.data(), levels_[level].places[feature], n);
+                    }
+                }
+            }
+        }
+        return bins;
+    }
+
+    void add_rows(Sum* sums, const Place& at, std::uint32_t n) const {
+        Sum* bins = sums + at.begin;
+        const std::size_t missing = at.length - 1;
+        for (std::uint32_t i = 0; i < n; ++i) {
+            const std::size_t code = codes_[i];
+            bins[code == kMissing<std::uint16_t> ? missing : code >> at.shift] += rows_[i];
+        }
+    }
+
+    std::int32_t max_depth_;
+    std::vector<Level> levels_;  // empty: bins are not handed down
+    std::size_t n_most_ = 0;     // nodes that may hold bins at a time
+    std::size_t n_held_ = 0;     // that do
+    std::vector<Bins> spare_;
+    std::vector<Sum> rows_ = std::vector<Sum>(kRowsAtOnce);  // what each row adds
+    std::array<std::uint16_t, kRowsAtOnce> codes_{};
+};
+
+}  // namespace weald

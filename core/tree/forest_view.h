@@ -1,0 +1,50 @@
+// A forest as the arrays that Python keeps.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace weald {
+
+// Those that a walk needs (tree/forest_arrays.h tells their names).
+struct ForestView {
+    std::uint32_t n_features = 0;
+    std::uint32_t n_classes = 0;  // 0: regression
+    std::span<const std::int64_t> tree_start;
+    std::span<const std::int32_t> feature;
+    std::span<const double> threshold;
+    std::span<const std::int32_t> right;
+    std::span<const std::uint8_t> flags;
+    std::span<const std::int64_t> leaf_start;
+    std::span<const std::int32_t> leaf_class;
+    std::span<const double> leaf_weight;
+    std::span<const double> value;
+    std::span<const std::int64_t> category_start;
+    std::span<const std::uint32_t> category_sets;
+
+    std::size_t n_trees() const { return tree_start.size() - 1; }
+    std::size_t width() const { return n_classes == 0 ? 1 : n_classes; }
+};
+
+// Some trees of a forest. Their leaves and sets keep their numbers: those of classes and categories in the whole
+// forest.
+class SomeTrees {
+  public:
+    SomeTrees(const ForestView& forest, std::size_t begin, std::size_t end);
+    SomeTrees(const SomeTrees&) = delete;
+    SomeTrees& operator=(const SomeTrees&) = delete;
+
+    const ForestView& view() const { return view_; }
+
+  private:
+    std::vector<std::int64_t> tree_start_;
+    ForestView view_;
+};
+
+// Throws std::invalid_argument where the arrays do not make a forest.
+void check_forest(const ForestView& forest);
+
+}  // namespace weald

@@ -1,0 +1,72 @@
+// The trees of a forest, one behind the other.
+//
+//   GrownTrees    the arrays of the forest, and what makes numbers of its targets
+//   TreeJoiner    takes trees as they are grown, in any order
+//
+// A tree of a small forest is copied as soon as those before it are there, while it is in some cache; the next one
+// grows in the memory it had. So few pages must be brought that are given back at once. Those of a large forest take
+// less memory than their part of it does: they wait until all are grown, and what growing took is free again.
+
+#pragma once
+
+#include <cstddef>
+#include <mutex>
+#include <shared_mutex>
+#include <vector>
+
+#include "base/release_memory.h"
+#include "base/threads.h"
+#include "tree/forest_arrays.h"
+#include "tree/tree.h"
+
+namespace weald {
+
+struct GrownTrees {
+    ForestArrays forest;
+    double target_center = 0;
+    int target_exponent = 0;
+};
+
+class TreeJoiner {
+  public:
+    explicit TreeJoiner(std::size_t n_trees);
+
+    // Takes a tree from any thread. Returns the room of one that was copied meanwhile, if there is one.
+    TreeArrays add(std::size_t number, TreeArrays tree);
+
+    // When all trees are there.
+    ForestArrays finish(Work& work);
+
+  private:
+    // How many entries there are of each kind.
+    struct Counts {
+        std::size_t nodes = 0;
+        std::size_t values = 0;
+        std::size_t impurities = 0;
+        std::size_t leaves = 0;
+        std::size_t entries = 0;  // of leaves
+        std::size_t sets = 0;     // of categories
+        std::size_t categories = 0;
+    };
+    struct Placed {
+        TreeArrays tree;
+        Counts start;
+    };
+
+    Placed place(TreeArrays tree);
+    void make_room(std::size_t n_here);
+    void copy(Placed& placed);
+    void copy_all(Work& work);
+
+    std::mutex order_;                 // of what is not part of the forest yet
+    std::vector<TreeArrays> waiting_;  // by number
+    std::vector<bool> is_waiting_;
+    bool is_large_ = false;
+    std::size_t next_ = 0;  // tree to be placed
+    Counts placed_;         // all trees before `next_`
+    Counts room_;
+    std::shared_mutex moving_;  // the arrays move while one thread holds it alone
+    ForestArrays joined_;
+};
+
+}  // namespace weald

@@ -1,0 +1,47 @@
+// A node of a tree that grows, and how it is to be divided.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/random.h"
+#include "score/candidate.h"
+#include "score/monotonic.h"
+
+namespace weald {
+
+inline constexpr std::uint64_t kRootId = 1;
+
+inline std::uint64_t child_id(std::uint64_t id, std::uint64_t side) {
+    return mix64(2 * id + side);
+}
+
+// The rows of a node are a range of the tree's rows.
+struct Node {
+    std::uint32_t begin;
+    std::uint32_t end;
+    std::int32_t depth;
+    std::uint64_t id;
+    Promise promise = {};
+
+    std::uint32_t n_rows() const { return end - begin; }
+};
+
+struct Split {
+    std::uint32_t feature = 0;
+    Candidate cut;
+    std::uint32_t below = 0;  // the node's codes beside the cut
+    std::uint32_t above = 0;
+    double decrease = 0;
+    bool has_missing = false;  // the node has missing values of the feature
+    bool missing_left = false;
+    // Of a categorical feature: which order of the categories is cut, and where their set stands among the grower's.
+    std::uint32_t order = 0;
+    std::size_t set_begin = 0;
+    std::size_t set_end = 0;
+    double threshold = 0;  // of a cut that was drawn
+    double middle = 0;     // between the values of the sides, where their order is bound
+};
+
+}  // namespace weald
