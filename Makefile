@@ -105,8 +105,8 @@ CASES ?= 100000
 
 .PHONY: fuzz
 fuzz: build/sanitize/stamp ## Read CASES wrong model files under the sanitizers, and ten times as many wrong arrays
-	$(SANITIZED) -m tests.filing.mutate --cases $(CASES) $(ARGS)
-	$(SANITIZED) -m tests.filing.mutate --cases $(CASES)0 --arrays $(ARGS)
+	$(SANITIZED) -m tests.io.mutate --cases $(CASES) $(ARGS)
+	$(SANITIZED) -m tests.io.mutate --cases $(CASES)0 --arrays $(ARGS)
 
 # The sanitized weald lives in an environment of its own, which borrows all else from .venv: the ordinary install, and
 # whoever is using it, is not disturbed. Installed as a copy, so Python files count too.
@@ -132,7 +132,7 @@ check: build ## Check format, lint, types and layers
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/clang-format --dry-run -Werror $(CXX_FILES)
-	$(BIN)/python -m pytest -q tests/test_layers.py tests/test_stub.py
+	$(BIN)/python -m pytest -q tests/project/test_layers.py tests/project/test_stub.py
 
 .PHONY: fix
 fix: build ## Format all files, fix what the linter can, generate the stub of the core

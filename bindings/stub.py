@@ -1,7 +1,7 @@
 """Generates src/weald/_core.pyi, the types of the compiled core.
 
 nanobind knows the types of the compiled module; the names that src/weald/_core.py adds follow them. `make fix` runs
-this file, and tests/test_stub.py holds its result against the file in the tree.
+this file, and tests/project/test_stub.py holds its result against the file in the tree.
 """
 
 import ast

@@ -14,13 +14,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from weald.data.types import FloatArray
 from weald.errors import DataError
 
-Impurity = Callable[..., float | FloatArray]
+Impurity = Callable[..., float | npt.NDArray[np.float64]]
 
 
-def gini(counts: Any = None, *, labels: Any = None) -> float | FloatArray:
+def gini(counts: Any = None, *, labels: Any = None) -> float | npt.NDArray[np.float64]:
     """1 - sum p²: how often a row's class is guessed wrongly by drawing another row and naming its class.
 
     Parameters
@@ -51,7 +50,7 @@ def gini(counts: Any = None, *, labels: Any = None) -> float | FloatArray:
     return _plain(1.0 - (shares * shares).sum(axis=-1))
 
 
-def entropy(counts: Any = None, *, labels: Any = None) -> float | FloatArray:
+def entropy(counts: Any = None, *, labels: Any = None) -> float | npt.NDArray[np.float64]:
     """- sum p log2 p, in bits: the least mean length of a code of yes and no that names the class of a row.
 
     Parameters
@@ -93,7 +92,7 @@ def entropy(counts: Any = None, *, labels: Any = None) -> float | FloatArray:
     return _plain(0.0 - (shares * logs).sum(axis=-1))
 
 
-def misclassification(counts: Any = None, *, labels: Any = None) -> float | FloatArray:
+def misclassification(counts: Any = None, *, labels: Any = None) -> float | npt.NDArray[np.float64]:
     """1 - max p: the share of rows that are not of the commonest class.
 
     Parameters
@@ -182,7 +181,7 @@ def gain(left: Any, right: Any, impurity: Impurity = gini) -> float:
     return float(impurity(whole) - rest)
 
 
-def _shares(counts: Any, labels: Any) -> FloatArray:
+def _shares(counts: Any, labels: Any) -> npt.NDArray[np.float64]:
     """Turn counts, or labels, into shares that add up to 1 along the last axis."""
     if (counts is None) == (labels is None):
         raise DataError("Give either counts, the number of rows of each class, or labels, the class of each row.")
@@ -192,18 +191,18 @@ def _shares(counts: Any, labels: Any) -> FloatArray:
     totals = weights.sum(axis=-1, keepdims=True)
     if weights.shape[-1] == 0 or not (totals > 0).all():
         raise DataError("A set without rows has no impurity. Give counts of which at least one is positive.")
-    shares: FloatArray = weights / totals
+    shares: npt.NDArray[np.float64] = weights / totals
     return shares
 
 
-def _weights(counts: Any) -> FloatArray:
+def _weights(counts: Any) -> npt.NDArray[np.float64]:
     """Read numbers that may not be negative."""
-    weights: FloatArray = np.asarray(counts, dtype=np.float64)
+    weights: npt.NDArray[np.float64] = np.asarray(counts, dtype=np.float64)
     if not weights.ndim or not np.isfinite(weights).all() or (weights < 0).any():
         raise DataError(f"{counts!r} are not counts. Give finite numbers from 0, one for each class.")
     return weights
 
 
-def _plain(values: npt.NDArray[np.float64]) -> float | FloatArray:
+def _plain(values: npt.NDArray[np.float64]) -> float | npt.NDArray[np.float64]:
     """Return one number as a number."""
     return float(values) if np.ndim(values) == 0 else values

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.filing.cases import models, of_targets
+from tests.io.cases import models, of_targets
 from weald.estimators.single_target import each_target
 from weald.io.files import FORMAT
 

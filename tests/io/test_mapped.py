@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import weald
-from tests.filing.cases import models, table
-from tests.filing.mutate import Mutator, sign
+from tests.io.cases import models, table
+from tests.io.mutate import Mutator, sign
 from weald.engines.native import PACKED_SIZES, NativeEngine
 from weald.errors import FormatError
 from weald.io import container, files

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import weald
-from tests.export.models import MODELS, fitted, make_frame
+from tests.io.export.models import MODELS, fitted, make_frame
 from weald.io.export import c_code
 from weald.io.export.parity import answer, rows_to_compare
 

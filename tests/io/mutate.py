@@ -2,7 +2,7 @@
 
 Mutator      draws wrong files from a whole one
 try_to_use   loads one, and uses what was loaded in every way: nothing but FormatError may come out of it
-main         many of them: `python -m tests.filing.mutate --cases 100000 --seed 1`, under the sanitizers by `make fuzz`
+main         many of them: `python -m tests.io.mutate --cases 100000 --seed 1`, under the sanitizers by `make fuzz`
 """
 
 import argparse
@@ -258,7 +258,7 @@ def wholes(*, many: bool) -> dict[str, bytes]:
     """Files that are not wrong yet: the golden ones, which are small, or those of models of every kind."""
     if not many:
         return {file.stem: file.read_bytes() for file in sorted(GOLDEN.glob("*/*.weald"))}
-    from tests.filing.cases import models
+    from tests.io.cases import models
 
     ways = ({}, {"compress": False}, {"mappable": True})
     return {f"{name} {way}": b"".join(files.write(m, **way)) for name, (m, _) in models().items() for way in ways}

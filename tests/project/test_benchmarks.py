@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 SCRIPTS = ROOT / "benchmarks"
 # A test of a script starts many processes, one after the other.
 pytestmark = pytest.mark.slow

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_bad_inputs import SCRIPTS
+from tests.data.test_bad_inputs import SCRIPTS
 
-TESTS = Path(__file__).parent
+TESTS = Path(__file__).parents[1]
 
 # File -> fault -> test; words after "script:" name one of the scripts of test_bad_inputs.py, * is the whole file.
 FAULTS = {
-    "test_bad_inputs.py": {
+    "data/test_bad_inputs.py": {
         "a child out of range": "script:forests with a child, a feature or a class out of range",
         "an array that is declared longer than it is": "script:arrays of other lengths",
         "many more threads than there can be": "script:many more threads than there can be",
@@ -30,42 +30,42 @@ FAULTS = {
         "a table that another thread writes to": "script:a table that another thread writes to",
         "a subinterpreter": "test_a_subinterpreter_is_refused_when_weald_is_imported",
     },
-    "test_categories.py": {
+    "data/test_categories.py": {
         "the index of a set of categories out of range": "test_tampered_sets_are_refused",
     },
-    "test_interrupt.py": {
+    "engines/test_interrupt.py": {
         "an error among parallel work": "test_an_error_of_the_watcher_stops_the_fit",
         "Ctrl-C that is not heard": "test_a_fit_is_interrupted_and_leaves_the_estimator_as_it_was",
     },
-    "filing/test_safety.py": {
+    "io/test_safety.py": {
         "children that are not side by side": "test_a_wrong_file_that_is_signed_is_refused_or_harmless",
         "nodes of a model that were tampered with": "test_every_value_of_every_byte_counts",
         "a model without trees": "test_a_forest_that_claims_too_many_trees_features_or_classes_is_refused",
         "a safe reader that falls back to an unsafe one": "test_what_is_no_weald_file_is_refused_and_not_run",
     },
-    "export/test_onnx_graph.py": {
+    "io/export/test_onnx_graph.py": {
         "an exported graph with wrong ids": "*",
     },
-    "filing/test_files.py": {
+    "io/test_files.py": {
         "a pickle that was damaged": "test_a_damaged_pickle_is_refused",
     },
     "reports/test_report.py": {
         "a page that asks for something from elsewhere": "test_a_page_asks_for_nothing_from_elsewhere",
         "columns named like markup": "test_hostile_names_are_text_and_nothing_else",
     },
-    "test_dask.py": {
+    "dask/test_fit.py": {
         "a worker that is lost": "test_a_worker_that_dies_costs_nothing_but_time",
         "a cluster that waits for ever": "test_a_cluster_without_workers_is_named",
         "workers without data": "test_any_partitions_give_the_same_forest",
     },
-    "test_fork.py": {
+    "engines/test_fork.py": {
         "a fork after a fit": "test_after_a_fit_a_child_can_fit",
         "a pool that a child lacks": "test_a_fork_while_another_thread_fits_leaves_a_child_that_can_fit",
     },
-    "test_threads.py": {
+    "engines/test_threads.py": {
         "more threads than there is a share of the machine": "test_the_share_is_what_joblib_says",
     },
-    "test_beyond_32_bits.py": {
+    "engines/test_beyond_32_bits.py": {
         "more than 2**31 filled cells": "test_tables_of_more_than_2_to_the_31_cells_are_predicted",
     },
     "laws/test_sparse.py": {
@@ -77,13 +77,13 @@ FAULTS = {
     "golden/test_golden.py": {
         "ties that another Python decides otherwise": "*",
     },
-    "test_symbols.py": {
+    "project/test_symbols.py": {
         "two runtimes in one process": "test_nothing_is_shown_but_the_door_for_python",
     },
-    "test_concurrent_use.py": {
+    "estimators/test_concurrent_use.py": {
         "one estimator, several threads": "test_one_estimator_fitted_by_several_threads_is_fitted_by_one_of_them",
     },
-    "test_mapped.py": {
+    "data/test_mmap_checks.py": {
         "a map of a file that was cut short": "test_a_map_of_a_file_that_was_cut_short_is_refused_before_it_is_read",
     },
 }

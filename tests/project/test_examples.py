@@ -8,7 +8,7 @@ import pytest
 
 plt = pytest.importorskip("matplotlib.pyplot", reason="the gallery needs matplotlib, which is not installed")
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 GALLERY = ROOT / "docs" / "gallery"
 NO_PICTURES = ("demo", "gallery", "folding_page", "report_page")
 EXAMPLES = sorted(path for path in (ROOT / "examples").glob("*.py") if path.stem not in NO_PICTURES)

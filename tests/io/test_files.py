@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import weald
-from tests.filing.cases import forest_of, models, table
+from tests.io.cases import forest_of, models, table
 from weald.io import files
 from weald.io.packing import pack
 

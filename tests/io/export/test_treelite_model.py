@@ -7,7 +7,7 @@ import pytest
 import treelite
 
 import weald
-from tests.export.models import MODELS, fitted
+from tests.io.export.models import MODELS, fitted
 from weald.io.export.parity import answer, rows_to_compare
 
 

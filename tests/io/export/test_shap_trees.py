@@ -7,7 +7,7 @@ import pytest
 import shap
 
 import weald
-from tests.export.models import MODELS, fitted, has_sets, make_frame
+from tests.io.export.models import MODELS, fitted, has_sets, make_frame
 from weald.io.export.parity import answer, rows_to_compare
 
 NUMERIC = [name for name in MODELS if "categories" not in name]

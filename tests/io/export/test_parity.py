@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import weald
-from tests.export.models import MODELS, fitted
+from tests.io.export.models import MODELS, fitted
 from weald.engines.choose import open_engine
 from weald.io.export.parity import Parity, compare, edge_rows, n_categories, not_compared
 

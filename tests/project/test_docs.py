@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 import weald
-from tests.test_layers import LAYERS
+from tests.project.test_layers import LAYERS
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 RECIPE = DOCS / "add-a-criterion.md"
 README = ROOT / "README.md"

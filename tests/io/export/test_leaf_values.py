@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import weald
-from tests.export.models import make_table
+from tests.io.export.models import make_table
 
 WAYS = ("to_c", "to_onnx", "to_treelite", "to_shap")
 

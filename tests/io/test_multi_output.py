@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import weald
-from tests.filing.cases import of_targets
-from tests.filing.mutate import UNSIGNED, Mutator, sign, try_to_use, unsigned
+from tests.io.cases import of_targets
+from tests.io.mutate import UNSIGNED, Mutator, sign, try_to_use, unsigned
 from weald.errors import FormatError, ParameterError
 from weald.estimators.single_target import each_target
 from weald.io import container, files

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import weald
-from tests.filing.cases import models, table
-from tests.filing.mutate import SIGNATURES, UNSIGNED, Mutator, sign, try_to_use, unsigned
+from tests.io.cases import models, table
+from tests.io.mutate import SIGNATURES, UNSIGNED, Mutator, sign, try_to_use, unsigned
 from weald.errors import FormatError
 from weald.io import container, files
 

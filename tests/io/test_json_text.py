@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import weald
-from tests.export.models import MODELS, fitted, make_frame, make_table
+from tests.io.export.models import MODELS, fitted, make_frame, make_table
 from weald.io.export.parity import answer, rows_to_compare
 
 

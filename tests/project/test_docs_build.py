@@ -8,7 +8,7 @@ import pytest
 
 from tests.browser import needs_browser, open_page
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("docs")]
 
 

@@ -1,0 +1,239 @@
+"""A folder is a layer: it uses only the layers that its table allows. The tables below are the architecture.
+
+Imports inside functions count like all others. `EXCEPTIONS` lists the few that point upward, each with its reason; all
+other imports, of modules and of folders, form no cycle.
+"""
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "src" / "weald"
+CORE = ROOT / "core"
+
+# Packages of src/weald, lowest first, and which of the others they may import. Top-level modules other than
+# `__init__` and `__main__` import each other and nothing above them.
+LAYERS = {
+    "data": (),
+    "forest": ("data",),
+    "engines": ("forest", "data"),
+    "estimators": ("engines", "forest", "data"),
+    "inspection": ("estimators", "engines", "forest", "data"),
+    "io": ("estimators", "engines", "forest", "data"),
+    "codes": ("io", "estimators", "engines", "forest", "data"),
+    "dask": ("codes", "io", "estimators", "engines", "forest", "data"),
+    "plot": ("inspection", "estimators", "engines", "forest", "data"),
+    "reports": ("plot", "inspection", "io", "estimators", "engines", "forest", "data"),
+    "cli": ("reports", "plot", "inspection", "dask", "codes", "io", "estimators", "engines", "forest", "data"),
+}
+
+# Module -> package or module above it that it imports inside a function, and why.
+EXCEPTIONS = {
+    ("estimators.save_methods", "io"): "model.save(): a method users expect; files must know all estimators",
+    ("estimators.export_methods", "io"): "model.to_c() and the like: each exporter loads when it is called",
+    ("estimators.report_methods", "reports"): "model.report(): a page on a model loads when it is asked for",
+    ("estimators.neighbor_methods", "inspection"): "forest.neighbors(): thin methods, the work is above",
+    ("estimators.tree_methods", "inspection"): "tree.explain_split(): a thin method, the work is above",
+    ("estimators.dask_methods", "dask"): "fit and predict of Dask collections: Dask loads when it is used",
+    ("estimators.checkpoints", "io"): "a checkpoint is made of model files",
+    ("forest.forest", "io"): "a pickle of a forest carries the bytes of a file and goes through its checks",
+    ("inspection.ranking", "plot"): "ranking.plot(): a method users expect; matplotlib loads when it is used",
+}
+
+# Folders of core/, lowest first: each may include those before it.
+CORE_LAYERS = (
+    "base",
+    "coding",
+    "draw",
+    "score",
+    "tree",
+    "rows",
+    "search",
+    "targets",
+    "grow",
+    "predict",
+    "inspect",
+    "files",
+)
+
+# Packages from outside that only the files beside them may import.
+DOORS = {
+    "dask": {"dask/cluster.py"},
+    "distributed": {"dask/cluster.py"},
+    "matplotlib": {"plot/"},
+    "narwhals": {"data/frames.py"},
+    "pandas": {"data/frames.py"},
+    "polars": {"data/frames.py"},
+    "pyarrow": {"data/frames.py", "codes/sources.py", "cli/"},
+    "weald._core": {"engines/native.py", "engines/criteria.py", "cli/doctor.py", "io/packing.py"},
+    "weald._core_baseline": {"_core.py"},
+}
+
+# System headers whose names end in .h: instructions, the allocator, pages.
+SYSTEM_HEADERS = {"immintrin.h", "malloc.h", "sys/mman.h"}
+
+MOST_FILES = 30  # of a folder
+MOST_AT_THE_TOP = 20
+
+CORE_FILES = sorted(path for path in CORE.rglob("*") if path.suffix in {".h", ".cpp"})
+PYTHON_FILES = sorted(PACKAGE.rglob("*.py"))
+
+
+def module_of(path: Path) -> str:
+    """Return the name of a file's module inside weald: `data.table`; a package has its own name."""
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_of(path): path for path in PYTHON_FILES}
+
+
+def imports(path: Path) -> set[str]:
+    """Return the full names of what a Python file imports, inside functions too, but not for type checkers alone."""
+    names: set[str] = set()
+    for part in _running(ast.parse(path.read_text())):
+        if isinstance(part, ast.Import):
+            names |= {alias.name for alias in part.names}
+        if isinstance(part, ast.ImportFrom):
+            source = ".".join(filter(None, [_above(path, part.level), part.module]))
+            names |= {f"{source}.{alias.name}" for alias in part.names}
+    return names
+
+
+def _running(tree: ast.AST) -> Iterator[ast.AST]:
+    """Walk a syntax tree, all but the blocks under `if TYPE_CHECKING`."""
+    yield tree
+    for child in ast.iter_child_nodes(tree):
+        if not (isinstance(child, ast.If) and isinstance(child.test, ast.Name) and child.test.id == "TYPE_CHECKING"):
+            yield from _running(child)
+
+
+def _above(path: Path, level: int) -> str:
+    """Return the package that `level` leading dots mean in a file; no dots, no package."""
+    folders = path.relative_to(PACKAGE.parent).parts[:-1]
+    return ".".join(folders[: len(folders) + 1 - level]) if level else ""
+
+
+def uses(module: str) -> set[str]:
+    """Return the modules of weald that a module imports."""
+    ours = {name.removeprefix("weald.") for name in imports(MODULES[module]) if name.startswith("weald.")}
+    found = {name if name in MODULES else name.rpartition(".")[0] for name in ours}
+    return {name for name in found if name in MODULES and name not in {"", module}}
+
+
+def is_excepted(module: str, used: str) -> bool:
+    return any(module == one and within(used, two) for one, two in EXCEPTIONS)
+
+
+def within(name: str, outer: str) -> bool:
+    return name == outer or name.startswith(outer + ".")
+
+
+def includes(path: Path) -> list[str]:
+    """Return what a C++ file includes, as written between the quotes or brackets."""
+    return re.findall(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', path.read_text(), flags=re.MULTILINE)
+
+
+# --------------------------------------------------------------------------------------------------------- Python
+
+
+@pytest.mark.parametrize("module", sorted(MODULES.keys() - {"", "__main__"}))
+def test_a_module_imports_only_the_layers_below_it(module):
+    package = module.split(".")[0]
+    allowed = {package, *LAYERS.get(package, ())} if package in LAYERS else set()
+    packages = {used for used in uses(module) if used.split(".")[0] in LAYERS}
+    upward = {used for used in packages if used.split(".")[0] not in allowed and not is_excepted(module, used)}
+    assert not upward, f"{module} is in {package}, which may import {sorted(allowed)}"
+
+
+def test_exceptions_are_few_and_needed():
+    assert len(EXCEPTIONS) <= 10
+    for module, above in EXCEPTIONS:
+        assert any(within(used, above) for used in uses(module)), f"{module} no longer imports {above}"
+
+
+def test_modules_form_no_cycle():
+    graph = {module: {used for used in uses(module) if not is_excepted(module, used)} for module in MODULES}
+    graph[""] = set()  # `weald` itself imports public names when they are first used
+    try:
+        list(TopologicalSorter(graph).static_order())
+    except CycleError as error:
+        pytest.fail("a cycle of imports: " + " <- ".join(error.args[1]))
+
+
+def test_every_package_has_its_layer():
+    folders = {path.name for path in PACKAGE.iterdir() if path.is_dir() and path.name != "__pycache__"}
+    assert folders == set(LAYERS)
+
+
+@pytest.mark.parametrize("path", PYTHON_FILES, ids=module_of)
+def test_packages_from_outside_are_imported_in_few_places(path):
+    file = path.relative_to(PACKAGE).as_posix()
+    for name in imports(path):
+        for outer, doors in DOORS.items():
+            allowed = any(file == door or (door.endswith("/") and file.startswith(door)) for door in doors)
+            assert not within(name, outer) or allowed, f"{file} imports {name}; only {sorted(doors)} may"
+
+
+def test_the_reference_engine_needs_python_alone():
+    foreign = {
+        name
+        for name in imports(PACKAGE / "engines" / "reference" / "definition.py")
+        if name.split(".")[0] not in sys.stdlib_module_names
+    }
+    assert not foreign
+
+
+def test_imports_are_found_however_they_are_written(tmp_path, monkeypatch):
+    package = tmp_path / "weald"
+    (package / "engines").mkdir(parents=True)
+    monkeypatch.setattr(sys.modules[__name__], "PACKAGE", package)
+    file = package / "engines" / "native.py"
+    file.write_text("from weald import _core\nfrom .. import a\nfrom .b import c\ndef f():\n    import d.e\n")
+    assert imports(file) == {"weald._core", "weald.a", "weald.engines.b.c", "d.e"}
+
+
+# ------------------------------------------------------------------------------------------------------------ C++
+
+
+@pytest.mark.parametrize("path", CORE_FILES, ids=lambda path: str(path.relative_to(CORE)))
+def test_the_core_knows_no_python(path):
+    assert not [name for name in includes(path) if re.search("python|nanobind|pybind|numpy", name, re.IGNORECASE)]
+
+
+@pytest.mark.parametrize("path", CORE_FILES, ids=lambda path: str(path.relative_to(CORE)))
+def test_a_core_file_includes_only_the_layers_below_it(path):
+    ours = [name for name in includes(path) if name.endswith(".h") and name not in SYSTEM_HEADERS]
+    allowed = CORE_LAYERS[: CORE_LAYERS.index(path.parent.name) + 1]
+    assert not [name for name in ours if name.split("/")[0] not in allowed], f"{path.name} may include {allowed}"
+
+
+def test_core_files_form_no_cycle():
+    graph = {
+        str(path.relative_to(CORE)): [name for name in includes(path) if (CORE / name).is_file()] for path in CORE_FILES
+    }
+    list(TopologicalSorter(graph).static_order())
+
+
+# --------------------------------------------------------------------------------------------------------- folders
+
+
+def test_no_folder_is_crowded():
+    folders = [PACKAGE, CORE, ROOT / "tests"]
+    folders += [path for top in folders for path in top.rglob("*") if path.is_dir() and path.name != "__pycache__"]
+    for folder in folders:
+        files = [path for path in folder.iterdir() if path.suffix in {".py", ".h", ".cpp"}]
+        assert len(files) <= MOST_FILES, f"{folder.relative_to(ROOT)} has {len(files)} files"
+    entries = [path for path in PACKAGE.iterdir() if path.suffix not in {".so", ".pyd"} and path.name != "__pycache__"]
+    assert len(entries) <= MOST_AT_THE_TOP
+
+
+def test_tests_mirror_the_packages():
+    of_packages = {path.name for path in (ROOT / "tests").iterdir() if path.is_dir() and path.name != "__pycache__"}
+    assert set(LAYERS) <= of_packages
