@@ -6,7 +6,7 @@
 //   Doubles        doubles as they are, or as places in lists of distinct ones
 //   Residual       doubles as what they differ from guesses
 //
-// src/weald/filing/streams.py writes them. Numbers are little-endian, as those of the machines that weald runs on.
+// src/weald/io/streams.py writes them. Numbers are little-endian, as those of the machines that weald runs on.
 
 #pragma once
 

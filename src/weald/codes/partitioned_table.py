@@ -4,8 +4,8 @@
     settle_labels   all of them  -> Labels of the whole table
     read_parts      neighbours   -> Table, its classes and categories numbered as those of the whole table
 
-What a part tells is small. Each step is a pure function: what is lost can be worked out again. `cutting.py` goes on
-from there, then `coded_parts.py`.
+What a part tells is small. Each step is a pure function: what is lost can be worked out again. `bins.py` goes on
+from there, then `coded_partitions.py`.
 """
 
 from collections.abc import Sequence

@@ -3,7 +3,7 @@
     Recipe   how the rows are to be read and coded
     make     chunks -> a store on the disk
 
-    look     each chunk in turn -> what the columns hold (`surveying.py`)
+    look     each chunk in turn -> what the columns hold (`survey.py`)
     code     each chunk in turn -> files of codes, row by row of the table
     rank     these -> the rank of each row
     order    column by column -> files of codes by rank

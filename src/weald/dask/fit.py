@@ -1,6 +1,6 @@
 """The fit of a forest on a Dask cluster: read, resolve, code, grow, keep, all but the last done by the workers.
 
-learn          the flow of `estimator.py`, for partitions, or for a table that is here
+learn          the flow of `estimators/base.py`, for partitions, or for a table that is here
 OnCluster      out-of-bag votes that are added up by the workers
 """
 

@@ -1,6 +1,6 @@
 """Rows outside the bags: the methods by which a forest looks at them.
 
-HasOutOfBag    a model with bags; `oob.py` does the looking
+HasOutOfBag    a model with bags; `out_of_bag.py` does the looking
 """
 
 from typing import Any, Self

@@ -1,7 +1,7 @@
 """The methods by which a single tree is read and pruned. What they do stands in files of their own.
 
-inspect.py    nodes, errors
-prune.py      subtrees, pruning
+forest/describe/nodes.py    nodes, errors
+forest/pruning.py      subtrees, pruning
 """
 
 import copy

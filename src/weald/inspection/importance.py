@@ -4,7 +4,7 @@
     KINDS         the ways to ask, by name
 
 `permutation.py` mixes the values of a feature among rows, `mdi.py` reads how much cuts lowered the impurity,
-`dropping.py` grows forests without a feature, `misleading.py` says where a number misleads. The answer is an
+`drop_column.py` grows forests without a feature, `caveats.py` says where a number misleads. The answer is an
 `Importance` (`ranking.py`).
 """
 

@@ -1,13 +1,16 @@
-"""Model files: see `files.py`, which the others serve.
+"""Model files, JSON, and exports to other programs.
 
-files          estimators to files, and back
-values         parameters and notes as JSON and arrays
-several_forests   forests of several targets, which share their trees
-packing        a forest as few small arrays
-plain_arrays   a forest's arrays as they are
-zipping        arrays, compressed
-guesses        what can be foretold of a forest's numbers
-shape          the shape of trees from leaf marks
-streams        arrays in few bytes
-container      the file itself: texts and arrays
+files            estimators to `.weald` files and back
+json_text        the same contents as JSON
+container        the file itself: texts and arrays
+values           parameters and notes as JSON and arrays
+packing          a forest as few small arrays
+plain_arrays     a forest's arrays as they are, to be mapped into memory
+multi_output     forests of several targets, which share their trees
+derived_values   numbers that follow from others and are left out of a file
+tree_shape       the shape of trees from leaf marks
+streams          arrays in few bytes
+compression      arrays, compressed
+atomic           files that are written whole or not at all
+export/          C, ONNX, treelite, shap, scikit-learn
 """

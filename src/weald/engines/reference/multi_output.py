@@ -1,4 +1,4 @@
-"""Forests of several targets, defined. To be read after `reference.py`; every other engine must return the same bits.
+"""Forests of several targets, defined. To be read after `definition.py`; every other engine must return the same bits.
 
 The targets of a row are numbered together: rows that agree in all of them have the same *joint target*, 0, 1, 2 ... in
 the order of the first target, then of the second, and so on. Codes, ranks and bags know that number alone, as if it

@@ -1,7 +1,7 @@
 """Permutation importance, defined.
 
 How much worse is a tree when the values of some features are mixed among the rows that it has not seen? Plain Python,
-to be read after `reference.py`; every other engine must return the same bits.
+to be read after `definition.py`; every other engine must return the same bits.
 """
 
 from collections.abc import Sequence

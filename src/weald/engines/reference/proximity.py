@@ -1,7 +1,7 @@
 """Rows that share leaves, defined.
 
 How much does a row have in common with others? In each tree it is in one leaf, and each member of that leaf has a
-share. Plain Python, to be read after `reference.py`; every other engine must return the same bits.
+share. Plain Python, to be read after `definition.py`; every other engine must return the same bits.
 """
 
 from collections.abc import Sequence

@@ -3,7 +3,7 @@
 KernelForestClassifier, KernelForestRegressor
 
 A cut by a column of the Gaussian kernel is a ball around a prototype, so trees draw curved borders, and samples need
-only a distance: curves, text, graphs. All else is a random forest: the table of kernel values (`kernel_table.py`) is
+only a distance: curves, text, graphs. All else is a random forest: the table of kernel values (`table.py`) is
 coded and grown by the ordinary engines, and only prototypes that the trees use are kept.
 """
 

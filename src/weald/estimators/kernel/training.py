@@ -1,6 +1,6 @@
 """Growing a kernel forest: samples become a table of kernel values, and trees keep the columns that they use.
 
-GrowsFromKernels    fit, but for what predicts (`kernel_forests.py`)
+GrowsFromKernels    fit, but for what predicts (`forests.py`)
 """
 
 import copy

@@ -1,12 +1,11 @@
-"""Forests for other programs, and forests from them.
+"""Exports to other programs, and imports from them.
 
-answers          what leaves say, ready to be added up
-parity           whether another program answers as weald does
-packages         what exports need and weald does not
+leaf_values      what each leaf adds to a prediction
+parity           whether another program predicts the same
+packages         optional packages that exports need
 c_code           one file of C
-onnx_graph       a file for ONNX
-json_text        all of a model as text, and back
-treelite_model   a model of treelite
-shap_trees       what shap explains
-sklearn_trees    forests that scikit-learn grew
+onnx_graph       an ONNX model
+treelite_model   a treelite model
+shap_trees       the dictionary that shap.TreeExplainer takes
+sklearn_trees    forests that scikit-learn grew, and back
 """
