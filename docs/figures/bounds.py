@@ -1,7 +1,7 @@
 """The score of every cut of a real column, and the bounds that let whole bins be skipped.
 
-The bound is computed here as the native engine does (core/score/scores.h): a score is convex in the counts that go left, so
-inside a bin it is at most the greater of two corners. The picture has fewer bins than the engine, to be seen.
+The bound is computed here as the native engine does (core/score/scores.h): a score is convex in the counts that go
+left, so inside a bin it is at most the greater of two corners. The picture has fewer bins than the engine, to be seen.
 """
 
 from itertools import pairwise

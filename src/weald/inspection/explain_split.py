@@ -1,7 +1,8 @@
 """Why a node is cut as it is: every cut that was considered, with its gain.
 
 The training data is given again. The rows of the node are found by walking them down, the bag is drawn again, and the
-definition itself (`engines/reference/definition.py`) lists the cuts. So the winner is the split of the tree, whoever grew it.
+definition itself (`engines/reference/definition.py`) lists the cuts, so the winner is the split of the
+tree, whichever engine grew it.
 
     SplitExplanation    the cuts of a node, best first, and why the best one won; or why there is none
     explain_split       from a tree, a node and the training data to an explanation

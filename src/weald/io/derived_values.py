@@ -1,8 +1,8 @@
 """What can be foretold of a forest's numbers from the shape of its trees and from their leaves.
 
 A file keeps only what a guess lacks, so a guess need not be exact; it must be the same on every machine. So there is
-nothing here but + - * /, whole numbers, ldexp and rint of doubles. core/files/decode.cpp makes the same guesses once more, to
-read files.
+nothing here but + - * /, whole numbers, ldexp and rint of doubles. core/files/decode.cpp repeats the same guesses
+to read files.
 
     weights, flags, decreases, values, impurities
 """
