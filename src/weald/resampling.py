@@ -21,7 +21,7 @@ import numpy.typing as npt
 from weald.engines.door import Engine, Watch
 from weald.engines.reference import WHOLE_LIMIT, log2
 from weald.model import FloatArray, Forest
-from weald.table import Table
+from weald.table import Table, up_to_one
 
 BAGGING, BOOSTING, ARCING = WAYS = ("bagging", "boosting", "arcing")
 
@@ -78,13 +78,7 @@ def count_copies(table: Table) -> tuple[Line, FloatArray]:
     if table.weight is None or (table.weights_whole and table.size < WHOLE_LIMIT):
         copies = np.ones(table.n_rows) if table.weight is None else table.weight
         return copies.astype(np.uint64), np.ones(table.n_rows)
-    return np.ones(table.n_rows, dtype=np.uint64), _up_to_one(table.weight)
-
-
-def _up_to_one(weight: FloatArray) -> FloatArray:
-    """Multiply weights by a power of two, so that the largest is below 1: their products must not overflow."""
-    scaled: FloatArray = np.ldexp(weight, -math.frexp(float(weight.max()))[1])
-    return scaled
+    return np.ones(table.n_rows, dtype=np.uint64), up_to_one(table.weight)
 
 
 def lay_line(copies: Line, weight: FloatArray) -> Line:
@@ -137,7 +131,7 @@ class Boosting:
             return
         odds = float(total - bad) / float(max(1, bad)) * float(self.n_classes - 1)
         self.logarithms.append(log2(odds))
-        self.weight = _up_to_one(np.where(wrong, self.weight * odds, self.weight))
+        self.weight = up_to_one(np.where(wrong, self.weight * odds, self.weight))
 
     def votes(self) -> FloatArray:
         """What the trees' votes weigh; none, if no tree is better than a guess."""
