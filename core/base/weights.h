@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <compare>
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <vector>
 
@@ -19,14 +21,45 @@ inline int frexp_exponent(double x) {
     return exponent;
 }
 
+// A double that is not below 0, with an exponent of any size: products of weights may be beyond the doubles.
+struct WideDouble {
+    int exponent = -(1 << 28);  // that of 0 is below all others
+    double mantissa = 0;        // from 1/2 to 1, or 0
+
+    WideDouble(double x) {
+        if (x != 0) {
+            mantissa = std::frexp(x, &exponent);
+        }
+    }
+    double times_power(int k) const { return std::ldexp(mantissa, exponent + k); }
+    friend WideDouble operator*(const WideDouble& a, const WideDouble& b) {
+        WideDouble product = a.mantissa * b.mantissa;
+        product.exponent += product.mantissa == 0 ? 0 : a.exponent + b.exponent;
+        return product;
+    }
+    friend auto operator<=>(const WideDouble&, const WideDouble&) = default;
+};
+
+// Nothing that has a weight is without weight.
+inline std::uint64_t whole_weight(double x) {
+    return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::rint(x)));
+}
+
 // Weights that are not whole become integers whose total stays near 2^53.
 inline std::vector<std::uint64_t> fixed_point(std::span<const double> weights) {
     const double largest = *std::max_element(weights.begin(), weights.end());
     const int shift = 53 - frexp_exponent(largest) - static_cast<int>(std::bit_width(weights.size()));
     std::vector<std::uint64_t> fixed(weights.size());
-    std::transform(weights.begin(), weights.end(), fixed.begin(), [&](double w) {
-        return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::rint(std::ldexp(w, shift))));
-    });
+    std::transform(weights.begin(), weights.end(), fixed.begin(),
+                   [&](double w) { return whole_weight(std::ldexp(w, shift)); });
+    return fixed;
+}
+inline std::vector<std::uint64_t> fixed_point(std::span<const WideDouble> weights) {
+    const int largest = std::max_element(weights.begin(), weights.end())->exponent;
+    const int shift = 53 - largest - static_cast<int>(std::bit_width(weights.size()));
+    std::vector<std::uint64_t> fixed(weights.size());
+    std::transform(weights.begin(), weights.end(), fixed.begin(),
+                   [&](const WideDouble& w) { return whole_weight(w.times_power(shift)); });
     return fixed;
 }
 
@@ -39,11 +72,12 @@ inline std::vector<std::uint64_t> lay_line(std::span<const double> weights, bool
 }
 
 // Class weights become integers, the largest 2^20.
-inline std::vector<std::uint64_t> class_scales(std::span<const double> weights) {
-    const double largest = *std::max_element(weights.begin(), weights.end());
+inline std::vector<std::uint64_t> class_scales(std::span<const WideDouble> weights) {
+    const WideDouble largest = *std::max_element(weights.begin(), weights.end());
     std::vector<std::uint64_t> scales(weights.size());
-    std::transform(weights.begin(), weights.end(), scales.begin(), [&](double w) {
-        return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::rint(1048576.0 * w / largest)));
+    std::transform(weights.begin(), weights.end(), scales.begin(), [&](const WideDouble& w) {
+        const double quotient = w.mantissa == 0 ? 0.0 : w.mantissa / largest.mantissa;
+        return whole_weight(std::ldexp(quotient, 20 + w.exponent - largest.exponent));
     });
     return scales;
 }
@@ -53,7 +87,7 @@ inline std::vector<std::uint64_t> feature_scales(std::span<const double> weights
     if (weights.empty()) {
         return {};
     }
-    std::vector<std::uint64_t> scales = class_scales(weights);
+    std::vector<std::uint64_t> scales = class_scales(std::vector<WideDouble>(weights.begin(), weights.end()));
     for (std::size_t f = 0; f < weights.size(); ++f) {
         scales[f] = weights[f] == 0 ? 0 : scales[f];
     }
@@ -61,14 +95,15 @@ inline std::vector<std::uint64_t> feature_scales(std::span<const double> weights
 }
 
 // Weights of classes against their frequency; a class that is absent weighs nothing.
-inline std::vector<double> balanced_weights(std::span<const std::uint64_t> of_class) {
+inline std::vector<WideDouble> balanced_weights(std::span<const std::uint64_t> of_class) {
     std::uint64_t total = 0;
     for (const std::uint64_t n : of_class) {
         total += n;
     }
-    std::vector<double> weights(of_class.size());
-    std::transform(of_class.begin(), of_class.end(), weights.begin(), [&](std::uint64_t n) {
-        return n == 0 ? 0.0 : static_cast<double>(total) / static_cast<double>(of_class.size() * n);
+    std::vector<WideDouble> weights;
+    std::transform(of_class.begin(), of_class.end(), std::back_inserter(weights), [&](std::uint64_t n) {
+        const double n_classes = static_cast<double>(of_class.size());
+        return n == 0 ? 0.0 : static_cast<double>(total) / (n_classes * static_cast<double>(n));
     });
     return weights;
 }

@@ -17,10 +17,14 @@ namespace weald {
 inline constexpr int kFixedPointTargetBits =
     35;  // with weights in fixed point: sums of weight * q * q stay below 2^127
 
-// x * 2^exponent; beyond the largest double it stays at the largest double.
+// What overflows stays at the largest double.
+inline double within_doubles(double x) {
+    constexpr double kMost = std::numeric_limits<double>::max();
+    return std::clamp(x, -kMost, kMost);
+}
+
 inline double ldexp_within(double x, int exponent) {
-    const double scaled = std::ldexp(x, exponent);
-    return std::isinf(scaled) ? std::copysign(std::numeric_limits<double>::max(), scaled) : scaled;
+    return within_doubles(std::ldexp(x, exponent));
 }
 
 // 2^exponent, to multiply by as ldexp_within does: where it is a double itself, both round the same number once.
@@ -29,10 +33,7 @@ class PowerOfTwo {
     explicit PowerOfTwo(int exponent)
         : exponent_(exponent), factor_(std::ldexp(1.0, exponent)), is_double_(factor_ != 0 && !std::isinf(factor_)) {}
 
-    double times(double x) const {
-        constexpr double kMost = std::numeric_limits<double>::max();
-        return is_double_ ? std::clamp(x * factor_, -kMost, kMost) : ldexp_within(x, exponent_);
-    }
+    double times(double x) const { return is_double_ ? within_doubles(x * factor_) : ldexp_within(x, exponent_); }
 
   private:
     int exponent_;

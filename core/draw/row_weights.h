@@ -20,14 +20,14 @@ inline std::uint64_t line_weight(const Codes& codes, std::size_t rank) {
     return codes.line.empty() ? 1 : codes.line[rank];
 }
 
-// Weights of the classes as floats, or nothing where classes weigh the same.
-inline std::vector<double> class_weights(const Codes& codes, const Growth& growth,
-                                         const std::vector<std::uint32_t>& sizes) {
+// Weights of the classes, or nothing where classes weigh the same.
+inline std::vector<WideDouble> class_weights(const Codes& codes, const Growth& growth,
+                                             const std::vector<std::uint32_t>& sizes) {
     switch (growth.class_weight) {
         case ClassWeight::none:
             return {};
         case ClassWeight::given:
-            return growth.class_weights;
+            return {growth.class_weights.begin(), growth.class_weights.end()};
         default:
             break;
     }
@@ -40,14 +40,15 @@ inline std::vector<double> class_weights(const Codes& codes, const Growth& growt
 }
 
 // Weights in fixed point, those of the classes included.
-inline std::vector<std::uint64_t> fixed_weights(const Codes& codes, const std::vector<double>& of_class) {
-    std::vector<double> weights = codes.weights;
-    if (!of_class.empty()) {
-        for (std::size_t r = 0; r < weights.size(); ++r) {
-            weights[r] *= of_class[static_cast<std::size_t>(codes.classes[r])];
-        }
+inline std::vector<std::uint64_t> fixed_weights(const Codes& codes, const std::vector<WideDouble>& of_class) {
+    if (of_class.empty()) {
+        return fixed_point(std::span<const double>(codes.weights));
     }
-    return fixed_point(weights);
+    std::vector<WideDouble> weights(codes.weights.begin(), codes.weights.end());
+    for (std::size_t r = 0; r < weights.size(); ++r) {
+        weights[r] = weights[r] * of_class[static_cast<std::size_t>(codes.classes[r])];
+    }
+    return fixed_point(std::span<const WideDouble>(weights));
 }
 
 }  // namespace weald

@@ -27,7 +27,7 @@ GrownTrees grow_counted_classes(const Order& order, const Model& model) {
     using Labels = typename Model::Labels;
     const Codes& codes = order.codes;
     return grow_all(order, model, [&](auto& model_of_tree, auto& rows, const std::vector<std::uint32_t>& sizes) {
-        const std::vector<double> of_class = class_weights(codes, order.growth, sizes);
+        const std::vector<WideDouble> of_class = class_weights(codes, order.growth, sizes);
         model_of_tree.set_scales(of_class.empty() ? std::vector<std::uint64_t>(codes.n_classes, 1)
                                                   : class_scales(of_class));
         for (std::uint32_t r = 0; r < codes.n_rows; ++r) {

@@ -17,19 +17,19 @@ namespace weald {
 namespace {
 
 // Weights of joint targets: those of their classes, multiplied in the order of the targets.
-std::vector<double> joint_weights(const Codes& codes, const Targets& targets, const Growth& growth,
-                                  const std::vector<std::uint32_t>& sizes) {
+std::vector<WideDouble> joint_weights(const Codes& codes, const Targets& targets, const Growth& growth,
+                                      const std::vector<std::uint32_t>& sizes) {
     if (growth.class_weight == ClassWeight::none) {
         return {};
     }
     const bool of_bag = growth.class_weight == ClassWeight::bag && growth.bootstrap;
-    std::vector<double> weights(codes.n_classes, 1.0);
+    std::vector<WideDouble> weights(codes.n_classes, 1.0);
     auto given = growth.class_weights.begin();
     for (std::uint32_t o = 0; o < targets.n_targets; ++o) {
         const auto class_of = [&](std::size_t joint) {
             return static_cast<std::size_t>(targets.said[joint * targets.n_targets + o]);
         };
-        std::vector<double> of_class(targets.n_classes[o]);
+        std::vector<WideDouble> of_class(targets.n_classes[o], 0.0);
         if (growth.class_weight == ClassWeight::given) {
             std::copy_n(given, of_class.size(), of_class.begin());
             given += static_cast<std::ptrdiff_t>(of_class.size());
@@ -42,7 +42,7 @@ std::vector<double> joint_weights(const Codes& codes, const Targets& targets, co
             of_class = balanced_weights(counts);
         }
         for (std::size_t joint = 0; joint < weights.size(); ++joint) {
-            weights[joint] *= of_class[class_of(joint)];
+            weights[joint] = weights[joint] * of_class[class_of(joint)];
         }
     }
     return weights;
@@ -51,7 +51,7 @@ std::vector<double> joint_weights(const Codes& codes, const Targets& targets, co
 GrownTrees grow_with(const Order& order, const Targets& targets, const TargetsModel& model) {
     const Codes& codes = order.codes;
     const auto fill = [&](auto&, auto& rows, const std::vector<std::uint32_t>& sizes) {
-        const std::vector<double> of_joint = joint_weights(codes, targets, order.growth, sizes);
+        const std::vector<WideDouble> of_joint = joint_weights(codes, targets, order.growth, sizes);
         const bool fixed = in_fixed_point(codes, order.growth);
         const std::vector<std::uint64_t> of_row = fixed ? fixed_weights(codes, of_joint) : std::vector<std::uint64_t>();
         const std::vector<std::uint64_t> scales =

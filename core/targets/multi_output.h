@@ -358,7 +358,7 @@ class TargetsModel {
         const double a = static_cast<double>(node_.sums[target] - static_cast<Int128>(node_.weight) * mean);
         const double spread = (static_cast<double>(squares) - a * a / weight) / weight;
         const double value = static_cast<double>(node_.sums[target]) / weight;
-        sums_.values.push_back(numbers.center + ldexp_within(value, -numbers.exponent));
+        sums_.values.push_back(within_doubles(numbers.center + ldexp_within(value, -numbers.exponent)));
         sums_.impurities.push_back(ldexp_within(std::max(0.0, spread), -2 * numbers.exponent));
     }
 

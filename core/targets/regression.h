@@ -231,7 +231,7 @@ class NumberModel {
     static double value_of(const Cell& cell) {
         return static_cast<double>(cell.sum) / static_cast<double>(cell.weight);
     }
-    double in_user_values(double value) const { return center_ + user_unit_.times(value); }
+    double in_user_values(double value) const { return within_doubles(center_ + user_unit_.times(value)); }
 
     Int128 sum_squares(const Payload* payloads, std::uint32_t n) const {
         Int128 squares = 0;

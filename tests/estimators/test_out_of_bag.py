@@ -218,6 +218,20 @@ def test_the_curve_of_huge_numbers_is_that_of_small_ones():
     assert np.isfinite(small.curve.error).all()
 
 
+@pytest.mark.parametrize("unit", [2.0**1021, 2.0**-1074])
+@pytest.mark.parametrize("targets", [1, 2])
+def test_the_unit_of_weights_does_not_matter(targets, unit):
+    """Sums and squares of such weights are beyond all doubles."""
+    weight = np.where(np.arange(60) % 3, 1.0, 3.0)
+    for make, x, target in ((classifier, X[:60], Y[:60]), (regressor, XR, YR)):
+        y = target if targets == 1 else np.column_stack([target, target])
+        plain = make(max_samples=40, n_estimators=40).fit(x, y, sample_weight=weight / 4)
+        scaled = make(max_samples=40, n_estimators=40).fit(x, y, sample_weight=weight * unit)
+        assert (scaled.oob_error_, scaled.oob_score_) == (plain.oob_error_, plain.oob_score_)
+        if targets == 1:
+            assert scaled.oob_.error_interval() == plain.oob_.error_interval()
+
+
 @pytest.mark.parametrize("name", ["native", "reference"])
 def test_votes_go_on_from_earlier_trees(name):
     model = classifier(n_estimators=20, voting="soft", min_samples_leaf=4).fit(X, Y)

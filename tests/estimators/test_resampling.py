@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_iris, make_classification
 from sklearn.ensemble import AdaBoostClassifier
 from sklearn.tree import DecisionTreeClassifier
@@ -73,6 +75,42 @@ def test_engines_threads_and_the_order_of_rows_agree(way, voting, weight):
         native = classifier(n_jobs=n_jobs, **given).fit(X[order], Y[order], sample_weight=shuffled)
         assert native.forest_.fingerprint() == reference.forest_.fingerprint()
         np.testing.assert_array_equal(native.predict_votes(X), reference.predict_votes(X))
+
+
+@pytest.mark.parametrize("engine", ["native", "reference"])
+@pytest.mark.parametrize("way", WAYS)
+@given(seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=8)
+def test_a_weight_of_k_is_k_copies(way, engine, seed):
+    rng = np.random.default_rng(seed)
+    n_rows = int(rng.integers(4, 40))
+    x, y = np.round(rng.normal(size=(n_rows, 3)), 1), rng.integers(0, 3, n_rows)
+    weight = rng.integers(0, 6, n_rows) + (np.arange(n_rows) == 0)
+    weighted, copied = (classifier(n_estimators=6, resampling=way, engine=engine, max_depth=1) for _ in range(2))
+    weighted.fit(x, y, sample_weight=weight)
+    copied.fit(np.repeat(x, weight, axis=0), np.repeat(y, weight))
+    assert weighted.forest_.fingerprint() == copied.forest_.fingerprint()
+
+
+LARGEST = np.finfo(np.float64).max
+
+
+@pytest.mark.parametrize("unit", [2.0**1022, 5e-324, 0.25])
+@pytest.mark.parametrize("way", WAYS)
+def test_the_unit_of_weights_does_not_matter(way, unit):
+    weight = np.where(np.arange(len(X)) % 3, 1.0, 3.0)
+    expected = classifier(resampling=way, max_samples=len(X)).fit(X, Y, sample_weight=weight * 2.0**40).forest_
+    forest = classifier(resampling=way, max_samples=len(X)).fit(X, Y, sample_weight=weight * unit).forest_
+    assert forest.fingerprint() == expected.fingerprint()
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_weights_at_both_ends_of_the_doubles_make_a_forest(way):
+    weight = np.where(np.arange(len(X)) % 9, 5e-324, LARGEST)
+    models = [classifier(resampling=way, engine=engine, max_depth=1) for engine in ("native", "reference")]
+    prints = {model.fit(X, Y, sample_weight=weight).forest_.fingerprint() for model in models}
+    assert len(prints) == 1
+    assert np.isfinite(models[0].predict_proba(X)).all()
 
 
 def test_the_first_tree_is_that_of_the_forest():

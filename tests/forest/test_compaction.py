@@ -2,12 +2,14 @@
 
 import dataclasses
 import hashlib
+import pickle
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_diabetes, load_iris
+from sklearn.tree import DecisionTreeClassifier
 
 import weald
 from tests.laws.cases import CRITERIA, ENGINES, REFERENCE, cases
@@ -109,7 +111,7 @@ def branch_twice(forest, feature, threshold):
 @settings(max_examples=15)
 def test_of_equal_branches_side_by_side_one_is_left(criterion, data):
     """However they are nested, and though they hold splits: what is left is the branch, with the rows of both."""
-    case = data.draw(cases(criterion, max_rows=30))
+    case = data.draw(cases(criterion, max_rows=30, weights=("none", "whole")))  # the sums of all copies are exact
     forest = REFERENCE.grow(REFERENCE.code(case.table, case.max_bins), case.growth, case.seed, 0, case.n_trees)
     plain = compact_forest(forest)
     doubled = forest
@@ -130,6 +132,68 @@ def test_of_equal_branches_side_by_side_one_is_left(criterion, data):
     for node in np.flatnonzero(smaller.feature >= 0):
         sides = (node + 1, roots[node] + smaller.right[node])
         assert len({branch(smaller, side, roots[node]) for side in sides}) == 2
+
+
+# ------------------------------------------------------------------------------------------------------- predictions
+
+
+def draw_rows(seed):
+    """Few rows with ties, and numbers of very different sizes."""
+    rng = np.random.default_rng(seed)
+    n_rows = int(rng.integers(4, 60))
+    X = np.round(rng.normal(size=(n_rows, 2)), int(rng.integers(0, 2)))
+    widest = int(rng.choice([0, 40, 500, 1000]))
+    numbers = rng.normal(size=(n_rows, 2)) * np.exp2(rng.integers(-widest, widest + 1, (n_rows, 2)).astype(float))
+    offset = rng.choice([0.0, 0.1, 1e6])
+    return X, np.round(numbers, 1) + offset if widest == 0 else numbers, rng.integers(0, 3, (n_rows, 2)), rng
+
+
+def assert_compact_predicts_the_same(model, X):
+    before, after = model, model.compact()
+    assert after.forest_.n_nodes <= before.forest_.n_nodes
+    assert after.predict_votes(X).tobytes() == before.predict_votes(X).tobytes()
+    assert after.predict(X).tobytes() == before.predict(X).tobytes()
+    assert pickle.loads(pickle.dumps(after)).predict(X).tobytes() == before.predict(X).tobytes()  # it can be read
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=60)
+def test_compact_keeps_predictions_of_numbers_to_the_last_bit(seed):
+    X, numbers, _, rng = draw_rows(seed)
+    weight = rng.choice([1.0, 2.0, 0.3], len(X)) if seed % 2 else None
+    given = {"min_samples_leaf": int(rng.integers(1, 5)), "random_state": seed % 1000}
+    assert_compact_predicts_the_same(weald.DecisionTreeRegressor(**given).fit(X, numbers[:, 0], weight), X)
+    assert_compact_predicts_the_same(weald.ExtraTreesRegressor(3, **given).fit(X, numbers[:, 0], weight), X)
+    several = weald.RandomForestRegressor(3, **given).fit(X, numbers, weight)
+    for target in (0, 1):
+        assert_compact_predicts_the_same(several.of_target(target), X)
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=40)
+def test_compact_keeps_votes_for_classes_to_the_last_bit(seed):
+    X, _, classes, rng = draw_rows(seed)
+    weight = rng.choice([1.0, 2.0, 0.3], len(X)) if seed % 2 else None
+    given = {"min_samples_leaf": int(rng.integers(1, 5)), "random_state": seed % 1000}
+    given["voting"] = rng.choice(["soft", "hard"])
+    for boosted in ({}, {"resampling": "boosting"}):
+        model = weald.RandomForestClassifier(4, **given, **boosted).fit(X, classes[:, 0], weight)
+        assert_compact_predicts_the_same(model, X)
+    bound = weald.RandomForestClassifier(3, monotonic_cst=[1, 0], **given).fit(X, classes[:, 0] > 0, weight)
+    assert_compact_predicts_the_same(bound, X)
+    several = weald.ExtraTreesClassifier(3, **given).fit(X, classes, weight)
+    for target in (0, 1):
+        assert_compact_predicts_the_same(several.of_target(target), X)
+
+
+@pytest.mark.parametrize("unit", [1.0, 1.7, 0.3, 1e-3, 2.0**60])
+def test_compact_keeps_probabilities_of_imported_trees(unit):
+    """Class weights below 1 and between whole numbers are not truncated."""
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 3, (80, 3)).astype(float), rng.integers(0, 3, 80)
+    weight = unit * rng.integers(1, 4, 80)
+    theirs = DecisionTreeClassifier(random_state=0, max_features=1).fit(X, y, sample_weight=weight)
+    assert_compact_predicts_the_same(weald.from_sklearn(theirs), X)
 
 
 # ------------------------------------------------------------------------------------------------------------- thin

@@ -33,6 +33,20 @@ def test_means_of_huge_numbers_are_those_of_small_ones(engine, largest):
     assert np.isposinf(huge.oob_error_)
 
 
+@pytest.mark.parametrize("engine", ["native", "reference"])
+@pytest.mark.parametrize("largest", [1e308, LARGEST])
+def test_one_huge_target_changes_nothing_for_the_other(engine, largest):
+    huge, small = np.where(ALTERNATING, largest, -largest), np.cos(X[:, 0])
+    model = weald.RandomForestRegressor(30, random_state=1, oob_score=True, engine=engine)
+    expected = model.fit(X, np.column_stack([np.ldexp(huge, -100), np.ldexp(small, -100)]))
+    expected = expected.predict(X), expected.oob_prediction_, expected.oob_score_
+    model.fit(X, np.column_stack([huge, small]))
+    np.testing.assert_allclose(np.ldexp(model.predict(X), -100), expected[0], rtol=1e-14)
+    np.testing.assert_allclose(np.ldexp(model.oob_prediction_, -100), expected[1], rtol=1e-14)
+    assert model.oob_score_ == pytest.approx(expected[2])
+    assert np.isposinf(model.oob_error_)
+
+
 def test_the_mean_of_the_largest_number_is_itself():
     model = weald.RandomForestRegressor(25, random_state=1, oob_score=True).fit(X, np.full(12, LARGEST))
     assert (model.predict(X) == LARGEST).all()

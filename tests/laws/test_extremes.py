@@ -1,5 +1,7 @@
 """Tables at the edge of what a table can be: all engines grow the same forest from them, and it says finite things."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -61,6 +63,7 @@ NUMBERS = {
     "subnormals": RNG.integers(-9, 9, N) * 5e-324,
     "signed zeros": np.where(ALTERNATING == 1, 0.0, -0.0),
     "far from zero": 1e15 + RNG.integers(0, 4, N),
+    "beyond the largest when rounded": np.array([1e308, LARGEST / 2, 0.0, -LARGEST] * (N // 4)),
     "one outlier": np.where(np.arange(N) == 5, 1e300, 1e-300),
 }
 WEIGHTS = {
@@ -106,6 +109,7 @@ def hold(criterion, x, y, weight=None):
             said = native.predict(x) / 2
             assert halves.min() - slack <= said.min()
             assert said.max() <= halves.max() + slack
+        assert pickle.loads(pickle.dumps(native)).predict(x).tobytes() == native.predict(x).tobytes()
         importances = native.feature_importances_
         assert np.isfinite(importances).all()
         assert importances.sum() == pytest.approx(1) or not importances.any()
@@ -131,6 +135,95 @@ def test_odd_targets_are_targets(criterion, target):
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_odd_weights_are_weights(criterion, name):
     hold(criterion, PLAIN, ALTERNATING, WEIGHTS[name])
+
+
+@pytest.mark.parametrize("one", NUMBERS)
+@pytest.mark.parametrize("other", ["plain", "subnormals", "the largest numbers", "beyond the largest when rounded"])
+def test_odd_targets_go_together(one, other):
+    y = np.column_stack([NUMBERS[one], NUMBERS[other]])
+    for native, reference in zip(models("squared_error", "native"), models("squared_error", "reference"), strict=True):
+        native.fit(PLAIN, y)
+        reference.fit(PLAIN, y)
+        for mine, theirs in zip(native.forests_, reference.forests_, strict=True):
+            assert mine.fingerprint() == theirs.fingerprint()
+        assert np.isfinite(native.predict(PLAIN)).all()
+        assert pickle.loads(pickle.dumps(native)).predict(PLAIN).tobytes() == native.predict(PLAIN).tobytes()
+
+
+# Weights of the rows of two classes, weights of the classes, and the probability of the second class that they make.
+PRODUCTS = {
+    "beyond the doubles": (1e300, 1.0, 1e9, 1.0, 0.0),
+    "below the doubles": (1e-300, 1e-300, 1e-200, 1e-300, 0.0),
+    "both beyond": (2.0**1000, 3 * 2.0**1000, 2.0**1000, 2.0**1000, 0.75),
+    "both below": (2.0**-1074, 3 * 2.0**-1074, 2.0**-1074, 2.0**-1074, 0.75),
+    "each makes up for the other": (2.0**1000, 3 * 2.0**-1000, 2.0**-1000, 2.0**1000, 0.75),
+    "the largest and the smallest": (LARGEST, 5e-324, 5e-324, LARGEST, 0.5),
+    "a class without weight": (LARGEST, 1.0, LARGEST, 0.0, 0.0),
+}
+
+
+@pytest.mark.parametrize("engine", ["native", "reference"])
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_products_of_weights_may_be_beyond_the_doubles(name, engine):
+    first, second, of_first, of_second, expected = PRODUCTS[name]
+    x, y = np.zeros((6, 1)), np.repeat([0, 1], 3)
+    model = weald.DecisionTreeClassifier(class_weight={0: of_first, 1: of_second}, engine=engine)
+    said = model.fit(x, y, sample_weight=np.repeat([first, second], 3)).predict_proba(x[:1])[0, 1]
+    assert said == pytest.approx(expected, abs=1e-9)
+    assert (model.forest_.leaf_weight >= 1).all()
+
+
+@pytest.mark.parametrize("engine", ["native", "reference"])
+@pytest.mark.parametrize("bootstrap", [True, False])
+@pytest.mark.parametrize("unit", [2.0**-1074, 2.0**-1000, 2.0**1022])
+def test_the_unit_of_class_weights_does_not_matter(unit, bootstrap, engine):
+    given = {"random_state": 1, "bootstrap": bootstrap, "engine": engine}
+    expected, scaled = (
+        weald.RandomForestClassifier(3, class_weight={0: by, 1: 2 * by, 2: 3 * by}, **given).fit(PLAIN, ALTERNATING)
+        for by in (1.0, unit)
+    )
+    assert scaled.forest_.fingerprint() == expected.forest_.fingerprint()
+
+
+@pytest.mark.parametrize("weight", [None, np.where(ALTERNATING == 1, 5e-324, LARGEST)])
+@pytest.mark.parametrize("class_weight", ["balanced", [{0: LARGEST, 1: 1.0, 2: 5e-324}] * 2, [{0: 0}, {1: 0, 2: 0}]])
+def test_class_weights_of_several_targets_may_be_beyond_the_doubles(class_weight, weight):
+    y = np.column_stack([ALTERNATING, (ALTERNATING > 0) * np.arange(N) % 3])
+    for bootstrap in (True, False):
+        given = {"class_weight": class_weight, "random_state": 1, "bootstrap": bootstrap}
+        fitted = [
+            weald.RandomForestClassifier(3, engine=engine, **given).fit(PLAIN, y, sample_weight=weight)
+            for engine in ("native", "reference")
+        ]
+        for forests in zip(*(model.forests_ for model in fitted), strict=True):
+            assert forests[0].fingerprint() == forests[1].fingerprint()
+        for found in fitted[0].predict_proba(PLAIN):
+            np.testing.assert_allclose(found.sum(axis=1), 1)
+
+
+def test_weights_of_features_may_be_the_largest():
+    for engine in ("native", "reference"):
+        prints = {
+            weald.RandomForestClassifier(3, random_state=1, feature_weights=[3 * by, by, by], engine=engine)
+            .fit(PLAIN, ALTERNATING)
+            .forest_.fingerprint()
+            for by in (1.0, 2.0**1022, 2.0**-1074)
+        }
+        assert len(prints) == 1
+
+
+def test_many_classes_of_whole_weights_up_to_2_to_the_53_are_balanced():
+    """The weight of a class times the number of classes is beyond 64 bits."""
+    n = 2500
+    weight = np.where(np.arange(n) == 0, 2.0**53 - n, 1.0)
+    fitted = [
+        weald.DecisionTreeClassifier(class_weight="balanced", engine=engine).fit(
+            np.zeros((n, 1)), np.arange(n), sample_weight=weight
+        )
+        for engine in ("native", "reference")
+    ]
+    assert fitted[0].forest_.fingerprint() == fitted[1].forest_.fingerprint()
+    np.testing.assert_allclose(fitted[0].predict_proba([[0.0]]), 1 / n, rtol=1e-6)
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)

@@ -421,3 +421,9 @@ def _measure(weight: FloatArray | None, n_rows: int) -> tuple[bool, int]:
     total = int(weight.astype(np.int64).sum()) if whole else 0
     whole = whole and total <= LARGEST_EXACT
     return whole, total if whole else n_rows
+
+
+def up_to_one(weight: FloatArray) -> FloatArray:
+    """Multiply weights by a power of two, so that the largest is below 1: sums and squares do not overflow."""
+    scaled: FloatArray = np.ldexp(weight, -np.frexp(weight.max())[1])
+    return scaled

@@ -15,15 +15,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.metrics import r2_score
 
-from weald.data.table import Matrix, Reading
+from weald.data.table import Matrix, Reading, up_to_one
 from weald.data.types import FloatArray, IntArray
 from weald.engines.interface import Engine, Watch
 from weald.engines.params import Growth
 from weald.engines.threads import count_threads
 from weald.errors import ParameterError
-from weald.estimators.out_of_bag import warn_of_unseen
+from weald.estimators.out_of_bag import judge_numbers, warn_of_unseen
 from weald.forest import votes
 from weald.forest.forest import Forest
 
@@ -158,21 +157,24 @@ def look_out_of_bag(
     """Let each tree speak of the rows that its bag lacks, in tree order."""
     table, n_threads = reading.table, count_threads(n_jobs)
     assert table.targets is not None  # noqa: S101  (for the type checker: the caller has asked)
+    outside = [np.flatnonzero(bag == 0) for bag in engine.bags(coded, growth, forests[0].origins, n_threads)]
     n_spoken = np.zeros(table.n_rows, dtype=np.int64)
-    sums = [np.zeros((table.n_rows, max(1, forest.n_classes))) for forest in forests]
-    bags = engine.bags(coded, growth, forests[0].origins, n_threads)
-    for t, bag in enumerate(bags):
-        new = np.flatnonzero(bag == 0)
-        if not len(new):
-            continue
+    for new in outside:
         n_spoken[new] += 1
-        for forest, of_target in zip(forests, sums, strict=True):
-            said = engine.sum_votes(forest.take([t]), table.X[new], voting, n_threads, None)
-            of_target[new] += said.reshape(len(new), -1)
+
+    def add_up(forest: Forest, _: int) -> tuple[FloatArray, IntArray]:
+        sums = np.zeros((table.n_rows, max(1, forest.n_classes)))
+        with np.errstate(over="ignore"):  # then there is a second time, with room
+            for t, new in enumerate(outside):
+                if len(new):
+                    said = engine.sum_votes(forest.take([t]), table.X[new], voting, n_threads, None)
+                    sums[new] += said.reshape(len(new), -1)
+        return sums, n_spoken
+
     known = n_spoken > 0
     if not known.all():
         warn_of_unseen(int((~known).sum()), table.n_rows)
-    averages = [of_target / np.where(known, n_spoken, np.nan)[:, None] for of_target in sums]
+    averages = [votes.average(forest, add_up) for forest in forests]
     score, error = _judge(table.targets.said[table.target][known], averages, known, reading, metric)
     spread = [_for_all_rows(of_target, reading.kept) for of_target in averages]
     return OutOfBagOfTargets(
@@ -191,15 +193,14 @@ def _judge(
     metric: Callable[..., float] | None,
 ) -> tuple[float, float]:
     """Score, and error, of the rows of which something is known."""
-    weight = None if reading.table.weight is None else reading.table.weight[known]
     if not known.any():
         return np.nan, np.nan
+    weight = None if reading.table.weight is None else up_to_one(reading.table.weight[known])
     if reading.classes is None:
         said = np.column_stack([of_target[known, 0] for of_target in averages])
-        error = float(np.average(((truth - said) ** 2).mean(axis=1), weights=weight))
-        if metric is not None:
-            return float(metric(truth, said)), error
-        return float(r2_score(truth, said, sample_weight=weight)), error
+        found = [judge_numbers(y, of_target, weight) for y, of_target in zip(truth.T, said.T, strict=True)]
+        error, score = (sum(of_targets) / len(found) for of_targets in zip(*found, strict=True))
+        return score if metric is None else float(metric(truth, said)), error
     numbers = [of_target[known].argmax(axis=1) for of_target in averages]
     right = score_classes(truth, np.column_stack(numbers), weight)
     if metric is None:

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from sklearn.metrics import r2_score
 
 from weald.data.arguments import Share, is_whole
-from weald.data.table import Reading
+from weald.data.table import Reading, up_to_one
 from weald.data.types import FloatArray, IntArray
 from weald.engines.interface import Engine, OutOfBagVotes
 from weald.engines.params import Growth
@@ -187,14 +187,15 @@ class OutOfBag:
         if not len(truth):
             return np.nan
         if self.classes is not None:
-            return float(np.average(self._winners()[self.mask] != truth, weights=weight))
-        return _judge_numbers(truth, self._averages[self.mask], weight)[0]
+            return float(np.average(self._winners()[self.mask] != truth, weights=up_to_one(weight)))
+        return judge_numbers(truth, self._averages[self.mask], weight)[0]
 
     def _spread_of_errors(self) -> float:
         """Standard deviation of the squared errors of numbers."""
         if self.classes is not None or not self.mask.any():
             return np.nan
         truth, weight = self._seen()
+        weight = up_to_one(weight)
         with np.errstate(over="ignore", invalid="ignore"):
             squares = (truth - self._averages[self.mask]) ** 2
             mean = np.average(squares, weights=weight)
@@ -247,7 +248,7 @@ class OutOfBag:
         if metric is None:
             if self.classes is not None:
                 return 1.0 - self.error
-            return _judge_numbers(truth, self._averages[self.mask], weight)[1]
+            return judge_numbers(truth, self._averages[self.mask], weight)[1]
         labels = truth if self.classes is None else self.classes[truth]
         if isinstance(metric, str):
             return metrics.ask_scorer(metric, self.classes, self._averages[self.mask], labels, weights)
@@ -430,10 +431,11 @@ def warn_of_unseen(n_unseen: int, n_rows: int) -> None:
     )
 
 
-def _judge_numbers(truth: FloatArray, said: FloatArray, weight: FloatArray) -> tuple[float, float]:
+def judge_numbers(truth: FloatArray, said: FloatArray, weight: FloatArray | None) -> tuple[float, float]:
     """Compute mean squared error and R squared on a scale on which no square is too large or too small."""
     exponent = int(np.frexp(max(np.abs(truth).max(), np.abs(said).max()))[1])
     truth, said = np.ldexp(truth, -exponent), np.ldexp(said, -exponent)
+    weight = None if weight is None else up_to_one(weight)
     error = np.average((truth - said) ** 2, weights=weight)
     with np.errstate(over="ignore"):  # the error of huge numbers is infinite, their R squared is not
         return float(np.ldexp(error, 2 * exponent)), float(r2_score(truth, said, sample_weight=weight))
@@ -442,6 +444,7 @@ def _judge_numbers(truth: FloatArray, said: FloatArray, weight: FloatArray) -> t
 def _effective_rows(weight: FloatArray, *, whole: bool) -> float:
     if whole or not len(weight):
         return float(weight.sum())
+    weight = up_to_one(weight)
     return float(weight.sum() ** 2 / (weight**2).sum())
 
 

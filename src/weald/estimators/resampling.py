@@ -6,7 +6,8 @@ A row that earlier trees got wrong weighs more when the next bag is drawn, so tr
     arcing     every tree has the same vote; a row weighs 1 + m^4 after m mistakes (Breiman 1998, arc-x4)
 
 Weights are doubles that are changed row by row and never added up as such: a line of integers is laid from them, and
-sums over it are exact. So both engines grow the same forest, and no order of rows can change it.
+sums over it are exact. So both engines grow the same forest, and no order of rows can change it. Where weights are
+whole, each copy of a row has the same length, so a weight of k and k copies of the row give the same forest.
 """
 
 import math
@@ -17,10 +18,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from weald.data.table import Table
+from weald.data.table import Table, up_to_one
 from weald.data.types import FloatArray
 from weald.engines.interface import Engine, Watch
-from weald.engines.reference.definition import log2
+from weald.engines.reference.definition import WHOLE_LIMIT, log2
 from weald.forest.forest import Forest
 
 BAGGING, BOOSTING, ARCING = WAYS = ("bagging", "boosting", "arcing")
@@ -73,23 +74,31 @@ def goes_on(way: str, old: Forest, seed: int, data: int) -> bool:
     return same and numbers == list(range(old.n_trees))
 
 
-def lay_line(weight: FloatArray) -> Line:
-    """Turn weights into integers whose total stays near 2^53: lengths on the line from which bags are drawn."""
-    shift = 53 - math.frexp(float(weight.max()))[1] - len(weight).bit_length()
-    return np.maximum(1.0, np.rint(np.ldexp(weight, shift))).astype(np.uint64)
+def count_copies(table: Table) -> tuple[Line, FloatArray]:
+    """Number of copies of each row, and the weight of a copy at first: 1, unless weights are not whole."""
+    if table.weight is None or (table.weights_whole and table.size < WHOLE_LIMIT):
+        copies = np.ones(table.n_rows) if table.weight is None else table.weight
+        return copies.astype(np.uint64), np.ones(table.n_rows)
+    return np.ones(table.n_rows, dtype=np.uint64), up_to_one(table.weight)
+
+
+def lay_line(copies: Line, weight: FloatArray) -> Line:
+    """Turn weights of copies into integers whose total stays near 2^53: lengths on the line for bags."""
+    shift = 53 - math.frexp(float(weight.max()))[1] - int(copies.sum()).bit_length()
+    return copies * np.maximum(1.0, np.rint(np.ldexp(weight, shift))).astype(np.uint64)
 
 
 class Arcing:
     """A row weighs 1 + m^4 times its own weight after m mistakes; every tree has the same vote."""
 
     def __init__(self, table: Table) -> None:
-        self.start: FloatArray = np.ones(table.n_rows) if table.weight is None else table.weight
+        self.copies, self.start = count_copies(table)
         self.mistakes: FloatArray = np.zeros(table.n_rows)
 
     def line(self) -> Line:
         """Lay the line for the next bag."""
         square = self.mistakes * self.mistakes
-        return lay_line(self.start * (1.0 + square * square))
+        return lay_line(self.copies, self.start * (1.0 + square * square))
 
     def learn(self, wrong: BoolArray) -> None:
         """Count the mistakes of a tree."""
@@ -104,14 +113,14 @@ class Boosting:
     """Mistakes multiply the weight of a row by the odds of the tree, and the tree votes by their logarithm."""
 
     def __init__(self, table: Table) -> None:
-        self.start: FloatArray = np.ones(table.n_rows) if table.weight is None else table.weight
+        self.copies, self.start = count_copies(table)
         self.n_classes = table.n_classes
         self.weight = self.start
         self.logarithms: list[float] = []
 
     def line(self) -> Line:
         """Lay the line for the next bag."""
-        return lay_line(self.weight)
+        return lay_line(self.copies, self.weight)
 
     def learn(self, wrong: BoolArray) -> None:
         """Weigh a tree by its mistakes, and rows by whether it mistook them."""
@@ -123,8 +132,7 @@ class Boosting:
             return
         odds = float(total - bad) / float(max(1, bad)) * float(self.n_classes - 1)
         self.logarithms.append(log2(odds))
-        weight = np.where(wrong, self.weight * odds, self.weight)
-        self.weight = np.ldexp(weight, -math.frexp(float(weight.max()))[1])
+        self.weight = up_to_one(np.where(wrong, self.weight * odds, self.weight))
 
     def votes(self) -> FloatArray:
         """What the trees' votes weigh; none, if no tree is better than a guess."""

@@ -20,6 +20,8 @@ from weald.errors import DataError, ParameterError
 from weald.forest.forest import CATEGORICAL, Forest
 from weald.forest.pruning import collapse, keep_sets, merge_leaves
 
+LARGEST = np.finfo(np.float64).max
+
 # ------------------------------------------------------------------------------------------------ splits for nothing
 
 
@@ -31,8 +33,19 @@ def compact_forest(forest: Forest) -> Forest:
     numbers = _number_branches(forest)
     n_answers = max(numbers[node] for node in np.flatnonzero(forest.feature < 0).tolist()) + 1
     decides = np.array(numbers) >= n_answers
+    kept = np.flatnonzero(_is_left(forest, decides))
     smaller = collapse(forest, decides & (forest.feature >= 0))
-    return _merge_twins(smaller, [numbers[node] for node in np.flatnonzero(_is_left(forest, decides)).tolist()])
+    if len(forest.value):
+        value = np.where(smaller.feature < 0, _of_leaf(forest)[kept], smaller.value)
+        smaller = dataclasses.replace(smaller, value=value)
+    return _merge_twins(smaller, [numbers[node] for node in kept.tolist()])
+
+
+def _of_leaf(forest: Forest) -> FloatArray:
+    """Value of the first leaf below each node, or its own in a leaf: the mean of a branch is rounded by itself."""
+    leaves = np.flatnonzero(forest.feature < 0)
+    values: FloatArray = forest.value[leaves[np.searchsorted(leaves, np.arange(forest.n_nodes))]]
+    return values
 
 
 def _is_left(forest: Forest, decides: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
@@ -128,9 +141,11 @@ def _owned(forest: Forest, owner: IntArray, is_idle: npt.NDArray[np.bool_]) -> F
     if len(forest.impurity):
         several = np.bincount(number[counted], minlength=len(weight)) > 1
         inner = several & (fields["feature"] >= 0)  # leaves say what they said
-        fields["value"][inner] = (total(forest.weight * forest.value) / weight)[inner]
-        off = forest.value - fields["value"][number]
-        spread = total(forest.weight * (forest.impurity + off * off)) / weight
+        part = forest.weight / weight[number]
+        with np.errstate(over="ignore"):  # of huge targets
+            fields["value"][inner] = np.clip(total(part * forest.value), -LARGEST, LARGEST)[inner]
+            off = forest.value - fields["value"][number]
+            spread = np.minimum(total(part * (forest.impurity + off * off)), LARGEST)
         fields["impurity"] = np.where(several, spread, forest.impurity[alive])
     return dataclasses.replace(forest, **fields)
 
@@ -141,16 +156,27 @@ def _number_answers(forest: Forest) -> list[int]:
     if len(forest.value):
         keys: list[Any] = [value.hex() for value in forest.value[forest.feature < 0].tolist()]
     else:
-        classes, weights = forest.leaf_class.tolist(), [int(weight) for weight in forest.leaf_weight.tolist()]
-        starts = forest.leaf_start.tolist()
-        keys = [_shares(classes[a:b], weights[a:b]) if b - a > 1 else classes[a] for a, b in itertools.pairwise(starts)]
+        classes, weights = forest.leaf_class.tolist(), forest.leaf_weight.tolist()
+        starts, write = forest.leaf_start.tolist(), _shares if _adds_exactly(forest) else _alone
+        keys = [write(classes[a:b], weights[a:b]) if b - a > 1 else classes[a] for a, b in itertools.pairwise(starts)]
     return [known.setdefault(key, len(known)) for key in keys]
 
 
-def _shares(classes: list[int], weights: list[int]) -> tuple[tuple[int, int], ...]:
+def _adds_exactly(forest: Forest) -> bool:
+    """Whether sums of class weights are exact. Those of imported trees may not be."""
+    return bool((forest.leaf_weight == np.rint(forest.leaf_weight)).all() and forest.weight.max() <= 2.0**53)
+
+
+def _shares(classes: list[int], weights: list[float]) -> tuple[tuple[int, int], ...]:
     """Write shares in lowest terms: where those are equal, so are the shares of both leaves together."""
-    divisor = math.gcd(*weights)
-    return tuple((k, weight // divisor) for k, weight in zip(classes, weights, strict=True))
+    wholes = [int(weight) for weight in weights]
+    divisor = math.gcd(*wholes)
+    return tuple((k, weight // divisor) for k, weight in zip(classes, wholes, strict=True))
+
+
+def _alone(_classes: list[int], _weights: list[float]) -> object:
+    """Make a leaf equal to no other: merging two would round their probabilities once more."""
+    return object()
 
 
 # ------------------------------------------------------------------------------------------------------- fewer trees

@@ -81,15 +81,31 @@ def child_id(node_id: int, side: int) -> int:
 WHOLE_LIMIT = 2**31  # sizes stay below this
 
 
-def fixed_point(weights: Sequence[float]) -> list[int]:
+Wide = tuple[int, float]  # (k, m): m * 2^k with m from 1/2 to 1, or 0; products may be beyond the doubles
+ZERO = (-(2**28), 0.0)  # below all others
+
+
+def wide(x: float) -> Wide:
+    """Write a double that is not below 0 as exponent and mantissa."""
+    m, k = math.frexp(x)
+    return (k, m) if m else ZERO
+
+
+def multiply(a: Wide, b: Wide) -> Wide:
+    """Multiply, with one rounding, as doubles would be if their exponents had no end."""
+    k, m = wide(a[1] * b[1])
+    return (k + a[0] + b[0], m) if m else ZERO
+
+
+def fixed_point(weights: Sequence[Wide]) -> list[int]:
     """Turn weights that are not whole into integers whose total stays near 2^53."""
-    shift = 53 - math.frexp(max(weights))[1] - len(weights).bit_length()
-    return [max(1, round(math.ldexp(w, shift))) for w in weights]
+    shift = 53 - max(weights)[0] - len(weights).bit_length()
+    return [max(1, round(math.ldexp(m, k + shift))) for k, m in weights]
 
 
 def line_weights(weights: Sequence[float], whole: bool) -> list[int]:
     """Give each row its length on the line from which bags are drawn."""
-    return [int(w) for w in weights] if whole else fixed_point(weights)
+    return [int(w) for w in weights] if whole else fixed_point([wide(w) for w in weights])
 
 
 # --------------------------------------------------------------------------------------------------------- 3 codes
@@ -296,12 +312,20 @@ def target_of(coded: Coded, growth: "Growth") -> Target:
     return fix_target(coded.numbers, growth.n_draws if exact else None)
 
 
+LARGEST = 1.7976931348623157e308
+
+
+def within_doubles(x: float) -> float:
+    """Keep a sum that overflows at the largest double."""
+    return min(max(x, -LARGEST), LARGEST)
+
+
 def ldexp(x: float, exponent: int) -> float:
     """X * 2^exponent; beyond the largest double it stays at the largest double."""
     try:
         return math.ldexp(x, exponent)
     except OverflowError:
-        return math.copysign(1.7976931348623157e308, x)
+        return math.copysign(LARGEST, x)
 
 
 # ---------------------------------------------------------------------------------------------------------- 6 bags
@@ -345,19 +369,19 @@ def units_of_strata(coded: Coded, growth: "Growth", units: Sequence[int]) -> lis
     return [sorted(some) for some in members]
 
 
-def class_scales(weights: Sequence[float]) -> list[int]:
+def class_scales(weights: Sequence[Wide]) -> list[int]:
     """Turn class weights into integers: the largest is 2^20."""
-    largest = max(weights)
-    return [max(1, round(1048576.0 * w / largest)) for w in weights]
+    largest, of_largest = max(weights)
+    return [max(1, round(math.ldexp(m / of_largest, 20 + k - largest))) if m else 1 for k, m in weights]
 
 
-def balanced_weights(counts: Sequence[int], labels: Sequence[int], n_classes: int) -> list[float]:
+def balanced_weights(counts: Sequence[int], labels: Sequence[int], n_classes: int) -> list[Wide]:
     """Weigh classes against their frequency; a class that is absent weighs nothing."""
     of_class = [0] * n_classes
     for n, k in zip(counts, labels, strict=True):
         of_class[k] += n
     total = sum(of_class)
-    return [float(total) / float(n_classes * n) if n else 0.0 for n in of_class]
+    return [wide(float(total) / float(n_classes * n)) if n else ZERO for n in of_class]
 
 
 def fill_bag(coded: Coded, growth: "Growth", seed: int, tree: int) -> Bag:
@@ -379,7 +403,7 @@ def in_fixed_point(coded: Coded, growth: "Growth") -> bool:
 
 def weigh_bag(coded: Coded, growth: "Growth", sizes: list[int]) -> Bag:
     """Give the rows of a bag their weight in statistics."""
-    class_weights = growth.class_weights
+    class_weights = [wide(w) for w in growth.class_weights]
     if growth.class_weight == "table":
         class_weights = balanced_weights(coded.line, coded.classes, coded.n_classes)
     if growth.class_weight == "bag":
@@ -387,12 +411,12 @@ def weigh_bag(coded: Coded, growth: "Growth", sizes: list[int]) -> Bag:
     return weigh_rows(coded, growth, sizes, class_weights)
 
 
-def weigh_rows(coded: Coded, growth: "Growth", sizes: list[int], class_weights: Sequence[float]) -> Bag:
+def weigh_rows(coded: Coded, growth: "Growth", sizes: list[int], class_weights: Sequence[Wide]) -> Bag:
     """Weigh rows by their sizes and, where classes have weights, by those."""
     if in_fixed_point(coded, growth):
-        weights = coded.weight
+        weights = [wide(w) for w in coded.weight]
         if growth.class_weight != "none":
-            weights = [w * class_weights[k] for w, k in zip(coded.weight, coded.classes, strict=True)]
+            weights = [multiply(w, class_weights[k]) for w, k in zip(weights, coded.classes, strict=True)]
         return Bag(sizes, fixed_point(weights))
     if growth.class_weight == "none":
         return Bag(sizes, sizes)
@@ -598,7 +622,8 @@ class Tree:
             if self.growth.monotonic:
                 flat.value.append(bounded_value(node))
         else:
-            flat.value.append(self.target.center + ldexp(bounded_value(node), -self.target.exponent))
+            mean = self.target.center + ldexp(bounded_value(node), -self.target.exponent)
+            flat.value.append(within_doubles(mean))
             flat.impurity.append(variance(self, node))
 
 
@@ -606,8 +631,8 @@ def feature_scales(weights: Sequence[float], n_features: int) -> list[int]:
     """Turn weights of features into integers: the largest is 2^20, and only a weight of 0 is 0."""
     if not weights:
         return [2**20] * n_features
-    largest = max(weights)
-    return [max(1, round(1048576.0 * w / largest)) if w else 0 for w in weights]
+    scales = class_scales([wide(w) for w in weights])
+    return [scale if w else 0 for scale, w in zip(scales, weights, strict=True)]
 
 
 def draw_features(tree: Tree, node_id: int) -> Iterator[int]:
@@ -732,9 +757,6 @@ def random_candidate(tree: Tree, node: "Node", feature: int) -> Iterator[Candida
 def order_at_random(codes: Sequence[int], bits: int) -> list[int]:
     """Put the categories of a node in an order that the draw and nothing else decides."""
     return sorted(codes, key=lambda code: (mix64((bits + code + 1) & MASK64), code))
-
-
-LARGEST = 1.7976931348623157e308
 
 
 def place_at_random(a: float, b: float, bits: int) -> float:

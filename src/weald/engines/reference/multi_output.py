@@ -24,8 +24,10 @@ from weald.engines.reference.definition import (
     count_rows,
     grow,
     ldexp,
+    multiply,
     target_of,
     weigh_rows,
+    wide,
 )
 
 
@@ -111,15 +113,15 @@ def fill_bag(coded: Coded, targets: Targets, growth: Growth, seed: int, number: 
     sizes = count_rows(coded, growth, seed, number)
     if growth.class_weight == "none":
         return weigh_rows(coded, growth, sizes, ())
-    weights = [1.0] * coded.n_classes
+    weights = [wide(1.0)] * coded.n_classes
     given = iter(growth.class_weights)
     for said, table in zip(targets.said, targets.one_by_one(coded), strict=True):
         if growth.class_weight == "given":
-            of_class = [next(given) for _ in range(table.n_classes)]
+            of_class = [wide(next(given)) for _ in range(table.n_classes)]
         else:
             of_bag = growth.class_weight == "bag" and growth.bootstrap
             of_class = balanced_weights(sizes if of_bag else coded.line, table.classes, table.n_classes)
-        weights = [w * of_class[k] for w, k in zip(weights, said, strict=True)]
+        weights = [multiply(w, of_class[k]) for w, k in zip(weights, said, strict=True)]
     return weigh_rows(coded, growth, sizes, weights)
 
 

@@ -291,7 +291,8 @@ def _leaf_entries(shares: FloatArray, weight: FloatArray) -> tuple[IntArray, Int
 def _gives(weights: FloatArray, shares: FloatArray) -> npt.NDArray[np.bool_]:
     """Say in which leaves weights, divided by their sum in the order of classes, are the shares."""
     total = np.cumsum(weights, axis=1)[:, -1:] if weights.shape[1] else np.ones((len(weights), 1))
-    given: npt.NDArray[np.bool_] = (weights / total == shares).all(axis=1)
+    with np.errstate(invalid="ignore"):  # light leaves, rounded to whole numbers, weigh nothing
+        given: npt.NDArray[np.bool_] = (weights / total == shares).all(axis=1)
     return given
 
 
