@@ -34,23 +34,22 @@ help: ## List the verbs
 .PHONY: setup
 setup: $(VENV)/stamp ## Make .venv with everything that building, testing and checking needs
 
-# What pyproject.toml names: dependencies and extras, without weald itself, and without the large peers of the benchmarks.
-REQUIREMENTS := import tomllib; p = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
-	print(*p["dependencies"], *(r for e, rs in p["optional-dependencies"].items() if e != "bench" for r in rs), sep="\n")
-PEERS := import tomllib; p = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
-	print(*p["optional-dependencies"]["bench"], sep="\n")
+# Requirements by the extras of pyproject.toml; weald itself is left out.
+EXTRAS := import sys, tomllib; p = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+	print(*p["dependencies"], *(r for e in sys.argv[1:] for r in p["optional-dependencies"][e]), sep="\n")
+INSTALL = $(BIN)/python -c '$(EXTRAS)' $(1) > $@.new && $(BIN)/pip install --quiet --requirement $@.new && mv $@.new $@
 
-$(VENV)/stamp: pyproject.toml
+# What building and the demo need, and what testing and checking need besides.
+$(VENV)/build: pyproject.toml
 	[ -x $(BIN)/python ] || $(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --upgrade pip
-	$(BIN)/python -c '$(REQUIREMENTS)' > $(VENV)/requirements.txt
-	$(BIN)/pip install --quiet --requirement $(VENV)/requirements.txt
-	touch $@
+	$(call INSTALL,build)
+
+$(VENV)/stamp: $(VENV)/build
+	$(call INSTALL,build cli plot onnx dask test dev docs)
 
 $(VENV)/peers: $(VENV)/stamp
-	$(BIN)/python -c '$(PEERS)' > $@.new
-	$(BIN)/pip install --quiet --requirement $@.new
-	mv $@.new $@
+	$(call INSTALL,bench)
 
 .PHONY: build
 build: build/stamp ## Build and install weald into .venv
@@ -68,6 +67,12 @@ build/stamp: $(VENV)/stamp $(COMPILED) $(NAMES)
 	touch build/began
 	$(LOCK) $(PIP_BUILD) -C build-dir=build/release -e .
 	mv build/began $@
+
+# The demo needs the instruction set of this machine alone, unless all are there.
+build/native: $(VENV)/build $(COMPILED) $(NAMES)
+	touch build/began-native
+	$(LOCK) $(PIP_BUILD) -C build-dir=build/native-release -C cmake.define.WEALD_INSTRUCTION_SETS=native -e .
+	mv build/began-native $@
 
 # ---- Test
 
@@ -144,7 +149,7 @@ fix: build ## Format all files, fix what the linter can, generate the stub of th
 # ---- Show and ship
 
 .PHONY: demo
-demo: build ## Train a forest on a data set that ships with scikit-learn, and show what it learnt
+demo: $(if $(wildcard build/stamp),build,build/native) ## Train a forest on a data set that ships with scikit-learn, and show what it learnt
 	@$(BIN)/python examples/demo.py
 
 .PHONY: bench

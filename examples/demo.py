@@ -18,7 +18,7 @@ SHOWN = 8  # features
 
 def main() -> None:
     """Fit, then print error, importances, timing and fingerprint."""
-    cancer = load_breast_cancer(as_frame=True)
+    cancer = load_breast_cancer()
     X, y = cancer.data, cancer.target_names[cancer.target]
     forest = weald.RandomForestClassifier(n_estimators=500, oob_score=True, random_state=1)
 
@@ -36,7 +36,7 @@ def main() -> None:
     )
     print(f"  predict        {(predicted - fitted) * 1e6 / len(X):.1f} µs a row")
     print(f"  error          {forest.oob_error_:.1%} out of bag, estimated from {forest.oob_share_:.0%} of the rows\n")
-    show_importances(list(X.columns), forest.feature_importances_.tolist())
+    show_importances(list(cancer.feature_names), forest.feature_importances_.tolist())
     show_doubt(forest, list(y))
     again = clone(forest).set_params(n_jobs=1).fit(X, y)
     same = "the same" if again.forest_.fingerprint() == forest.forest_.fingerprint() else "NOT THE SAME"

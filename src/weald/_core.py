@@ -12,8 +12,6 @@ import os
 from importlib.util import find_spec
 from types import ModuleType
 
-from weald import _core_baseline  # type: ignore[attr-defined]
-
 # Fastest first: the first one that is built and that the processor can run is used.
 SETS = ("avx512", "avx2", "baseline")
 
@@ -24,8 +22,12 @@ def built() -> tuple[str, ...]:
 
 
 def supported() -> tuple[str, ...]:
-    """Return the instruction sets that are built and that this processor can run, fastest first."""
-    return tuple(name for name in built() if _core_baseline.cpu_supports(name))
+    """Return the instruction sets that are built and that this processor can run, fastest first.
+
+    A build for one machine has a single module, which need not be the baseline; every module can tell.
+    """
+    slowest = importlib.import_module(f"weald._core_{built()[-1]}")
+    return tuple(name for name in built() if slowest.cpu_supports(name))
 
 
 def load(name: str) -> ModuleType:

@@ -381,9 +381,10 @@ def test_a_damaged_store_is_refused(tmp_path):
 MAKER = """
     import json, os, pathlib, signal, sys
     import numpy as np
-    from weald import codes, storing
+    from weald import codes
+    from weald.codes import writer
 
-    storing.SAVE_EVERY = 0.0
+    writer.SAVE_EVERY = 0.0
     events, moment = 0, 0
 
     def happen():

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import weald
-from weald.codes import resident_memory, store, writer
+from weald.codes import resident_memory, writer
+from weald.codes import store as code_store
 from weald.io import container
 
 on_linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells")
@@ -59,20 +60,20 @@ def test_ranking_lets_go_of_the_codes_of_all_columns(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("keep_values", [False, True])
 def test_writing_and_checking_a_store_let_go_of_what_was_read(tmp_path, monkeypatch, keep_values):
-    rng, n_maps = np.random.default_rng(0), {writer: [], store: []}
+    rng, n_maps = np.random.default_rng(0), {writer: [], code_store: []}
     X = rng.normal(size=(2000, 4))
     monkeypatch.setattr(container, "SLICE", 1000)
     for module, seen in n_maps.items():
         monkeypatch.setattr(module, "release_many", lambda maps, seen=seen: seen.append(len(maps)))
     how = {"max_bins": 9, "keep_values": keep_values}
     weald.codes.from_chunks(lambda: [(X, X[:, 0])], folder=tmp_path, **how)
-    file = (tmp_path / store.FILE).read_bytes()
+    file = (tmp_path / code_store.FILE).read_bytes()
     n_slices = (len(file) - 8 - int.from_bytes(file[:8], "little")) // 1000  # of what follows the header
     assert set(n_maps[writer]) == {10 if keep_values else 6}  # target, ranks, codes and values
     assert len(n_maps[writer]) >= 2 * n_slices  # for the digest, and to write them
     weald.codes.load(tmp_path)
-    assert set(n_maps[store]) == {1}
-    assert len(n_maps[store]) >= n_slices
+    assert set(n_maps[code_store]) == {1}
+    assert len(n_maps[code_store]) >= n_slices
 
 
 def test_growing_lets_go_of_the_codes_and_grows_the_same_forest(tmp_path, monkeypatch):
@@ -86,7 +87,7 @@ def test_growing_lets_go_of_the_codes_and_grows_the_same_forest(tmp_path, monkey
         n_told.append(maps)
         return tell
 
-    monkeypatch.setattr(store, "watch_pages", watch_closely)
+    monkeypatch.setattr(code_store, "watch_pages", watch_closely)
     monkeypatch.setattr(resident_memory, "MAPPED_ROOM", 0)
     model = weald.RandomForestRegressor(3, random_state=0).fit(store)
     assert n_told == [[store._mapped]]

@@ -124,7 +124,7 @@ USE = """
 import numpy as np
 import weald
 from pathlib import Path
-from weald import criteria
+from weald.engines import criteria
 
 assert Path(weald.__file__).is_relative_to({copy!r}), weald.__file__
 assert "{name}" in criteria.names("classification")

@@ -72,7 +72,6 @@ DOORS = {
     "polars": {"data/frames.py"},
     "pyarrow": {"data/frames.py", "codes/sources.py", "cli/"},
     "weald._core": {"engines/native.py", "engines/criteria.py", "cli/doctor.py", "io/packing.py"},
-    "weald._core_baseline": {"_core.py"},
 }
 
 # System headers whose names end in .h: instructions, the allocator, pages.

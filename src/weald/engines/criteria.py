@@ -29,7 +29,7 @@ def names(task: str) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> from weald import criteria
+    >>> from weald.engines import criteria
     >>> "gini" in criteria.names("classification")
     True
     >>> criteria.canonical("log_loss")

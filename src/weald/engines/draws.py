@@ -24,9 +24,9 @@ def draw_many(seed: int, addresses: IntArray, tree: int, purpose: int, i: int) -
     --------
     >>> import numpy as np
     >>> from weald.engines.draws import draw_many
-    >>> from weald.engines import reference
+    >>> from weald.engines.reference import definition
     >>> many = draw_many(seed=7, addresses=np.array([3, 4]), tree=0, purpose=9, i=1)
-    >>> many.tolist() == [reference.draw(7, address, 0, 9, 1) for address in (3, 4)]
+    >>> many.tolist() == [definition.draw(7, address, 0, 9, 1) for address in (3, 4)]
     True
     """
     at = addresses.astype(np.uint64)

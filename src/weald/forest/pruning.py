@@ -18,6 +18,7 @@ branch. Each group is joined once, so the walk is nearly linear, however large t
 import dataclasses
 import heapq
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -29,8 +30,10 @@ from weald.forest.forest import CATEGORICAL, Forest
 Mask = npt.NDArray[np.bool_]
 Heap = list[tuple[int, int]]
 
-# Decreases are summed as integers, so that no order of addition matters; the largest has so many bits.
+# Decreases are summed as integers, so that no order of addition matters. The largest has this many bits, or more where
+# the smallest would lose some of its own.
 SUM_BITS = 128
+DOUBLE_BITS = 53
 # Two means of fewer than 2^32 integers that differ at all do so by more than 2^-64.
 MEAN_BITS = 64
 SPLIT_FIELDS = ("feature", "threshold", "right", "flags", "decrease")  # what a leaf does not have
@@ -64,13 +67,22 @@ def _strengths_of_tree(feature: IntArray, right: IntArray, decrease: FloatArray)
     if not splits:
         return strengths
     rights = right.tolist()
-    shift = SUM_BITS - math.frexp(float(decrease.max()))[1]
-    means = _mean_branches(splits, rights, [int(math.ldexp(d, shift)) for d in decrease.tolist()])
+    positive = decrease[decrease > 0]
+    exponents = np.frexp(positive)[1].tolist() or [0]
+    shift = max(SUM_BITS - max(exponents), DOUBLE_BITS - min(exponents))
+    means = _mean_branches(splits, rights, [_shifted(d, shift) for d in decrease.tolist()])
     for node in splits:  # a node comes before its children
         for child in (node + 1, rights[node]):
             means[child] = min(means[child], means[node])  # a branch goes with the one that it is part of
-    strengths[splits] = [math.ldexp(float(means[node]), -shift - MEAN_BITS) for node in splits]
+    one = 1 << (shift + MEAN_BITS) if shift + MEAN_BITS > 0 else Fraction(1, 1 << -(shift + MEAN_BITS))
+    strengths[splits] = [float(means[node] / one) for node in splits]  # rounded once
     return strengths
+
+
+def _shifted(number: float, shift: int) -> int:
+    """Return a number of at least 0 times 2^shift as an integer; the shift is large enough for all of its bits."""
+    mantissa, exponent = math.frexp(number)
+    return int(math.ldexp(mantissa, DOUBLE_BITS)) << (exponent + shift - DOUBLE_BITS) if number else 0
 
 
 def _mean_branches(splits: list[int], rights: list[int], decreases: list[int]) -> list[int]:
