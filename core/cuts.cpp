@@ -10,19 +10,23 @@
 
 namespace weald {
 
+void add_values(const Matrix& x, std::size_t first, std::size_t begin, std::size_t end, std::span<std::uint64_t> sums) {
+    x.dispatch([&]<class Float>() {
+        for (std::size_t f = 0; f < x.n_columns; ++f) {
+            const std::uint64_t salt = mix64(first + f + 1);
+            for (std::size_t r = begin; r < end; ++r) {
+                sums[r] += mix64(value_bits(static_cast<double>(x.at<Float>(r, f))) + salt);
+            }
+        }
+    });
+}
+
 void hash_values(const Matrix& x, std::span<const std::uint64_t> targets, std::size_t begin, std::size_t end,
                  std::span<std::uint64_t> hashes) {
     for (std::size_t r = begin; r < end; ++r) {
         hashes[r] = mix64(targets[r]);
     }
-    x.dispatch([&]<class Float>() {
-        for (std::size_t f = 0; f < x.n_columns; ++f) {
-            const std::uint64_t salt = mix64(f + 1);
-            for (std::size_t r = begin; r < end; ++r) {
-                hashes[r] += mix64(value_bits(static_cast<double>(x.at<Float>(r, f))) + salt);
-            }
-        }
-    });
+    add_values(x, 0, begin, end, hashes);
     for (std::size_t r = begin; r < end; ++r) {
         hashes[r] = mix64(hashes[r]);
     }
