@@ -190,6 +190,7 @@ class CodedTable:
             n_threads,
             strata=rows.strata,
             groups=rows.groups,
+            values=rows.values,
         )
         self.values: CodeValues | None = None  # not known yet
 

@@ -19,6 +19,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from weald import chunks, criteria, lazily, params, progress, several, votes
+from weald.bagging import read_design
 from weald.compiling import compile_forest
 from weald.decrease import mean_decrease
 from weald.draws import draw_classes
@@ -113,8 +114,9 @@ class TreeModel(Saved, Targeted, CanReport, Exportable, BaseEstimator):
     def _read_table(self, X: Any, y: Any, sample_weight: Any, **by_row: Any) -> Reading:
         """Read a training table."""
         if isinstance(X, CodeStore):
-            return X.read_for(self, y, sample_weight)
-        return read_table(self, X, y, sample_weight, classify=self._task == criteria.CLASSIFICATION)
+            return read_design(X.read_for(self, y, sample_weight), **by_row)
+        reading = read_table(self, X, y, sample_weight, classify=self._task == criteria.CLASSIFICATION)
+        return read_design(reading, **by_row)
 
     def _n_trees_at_once(self) -> int:
         """Count the trees that will be grown at once from the codes, and then no more; 0: that is not known."""

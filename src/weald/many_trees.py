@@ -10,7 +10,6 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from weald import lazily, params
-from weald.bagging import read_design
 from weald.checkpoints import Checkpoint
 from weald.errors import ParameterError
 from weald.estimator import unfitted_copy
@@ -19,7 +18,6 @@ from weald.merging import merge, take_trees
 from weald.model import IntArray
 from weald.neighbours import HasNeighbours
 from weald.shrinking import Thinning, choose_trees
-from weald.table import Reading
 
 
 class RandomForest(HasNeighbours, GrowsTrees):
@@ -90,9 +88,6 @@ class RandomForest(HasNeighbours, GrowsTrees):
     def _is_for_a_cluster(self, X: Any) -> bool:
         """Say whether a cluster is to grow the trees."""
         return self._grows_on_clusters and (self.engine == params.CLUSTER or lazily.is_lazy(X))
-
-    def _read_table(self, X: Any, y: Any, sample_weight: Any, **by_row: Any) -> Reading:
-        return read_design(super()._read_table(X, y, sample_weight), **by_row)
 
     # --------------------------------------------------------------------------------------------- other forests
 

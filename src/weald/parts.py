@@ -59,6 +59,7 @@ class Rows:
     weight: FloatArray | None
     groups: npt.NDArray[np.int32] | None = None
     strata: npt.NDArray[np.int32] | None = None
+    values: int | None = None  # fingerprint of the values of their features; None: unknown
 
     @classmethod
     def join(cls, parts: "Sequence[Rows]") -> "Rows":
@@ -68,7 +69,9 @@ class Rows:
             pieces = [getattr(part, name) for part in parts]
             return None if pieces[0] is None else np.concatenate(pieces)
 
-        return cls(*(joined(name) for name in ("target", "weight", "groups", "strata")))
+        known = [part.values for part in parts if part.values is not None]
+        values = sum(known) % 2**64 if len(known) == len(parts) else None
+        return cls(*(joined(name) for name in ("target", "weight", "groups", "strata")), values=values)
 
     def table(self, labels: "Labels") -> Table:
         """Make a table without features, for those who only ask for the rest."""

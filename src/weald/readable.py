@@ -20,12 +20,13 @@ from weald.engines.door import open_engine
 from weald.errors import DataError
 from weald.estimator import TreeModel
 from weald.explain_row import RowExplanation, explain_row
-from weald.explain_split import SplitExplanation, explain_split, read_again
+from weald.explain_split import SplitExplanation, explain_split
 from weald.params import NOTHING, Name, Number, Whole, check_argument
 from weald.regions import Region, list_regions, list_rules
 from weald.result_frame import as_frame
 from weald.table import Matrix
 from weald.text import write_text
+from weald.training import read_again
 from weald.words import Names
 
 METHODS = ("holdout", "cv")  # how alpha can be chosen
@@ -279,7 +280,7 @@ class ReadableTree(TreeModel):
         petal width (cm) ≤ 1.75 won: no other cut gains as much. The next, petal width (cm) ≤ 1.65, gains 0.387821.
         """
         check_is_fitted(self, "forest_")
-        training = read_again(self, X, y, sample_weight, groups, stratify)
+        training = read_again(self, X, y, sample_weight, bags=False, groups=groups, stratify=stratify)
         return explain_split(training, node, Names.of(self, feature_names, class_names))
 
     def total_impurity(self) -> float:

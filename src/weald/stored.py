@@ -50,13 +50,14 @@ class About:
     classes: npt.NDArray[Any] | None  # None: regression
     whole: bool  # all weights are whole
     size: int  # the total of whole weights, else the rows
-    fingerprint: int  # of the training data
+    fingerprint: int  # of the training data, as codes
     max_bins: int  # 0: every value is a code
     missing: str
     categorical_features: Any
     source: Any  # where the rows came from, as far as that is known
     prints: list[list[int]]  # of each chunk: rows and a checksum
     keep_values: bool = False  # beside codes that hold several
+    values: int | None = None  # fingerprint of the values; None: unknown, as in stores of earlier versions
 
 
 SAME = ("max_bins", "missing", "categorical_features", "source", "keep_values")  # in stores that are made in one way
@@ -194,7 +195,7 @@ class CodeStore:
         engine = StoredEngine(self._mapped)
         coded = engine.core.map_table(
             *(self.columns, *targets, table.n_classes, table.weight, table.weights_whole),
-            *(self.positions, self.fingerprint, n_threads, None),
+            *(self.positions, self.fingerprint, self._about.values, n_threads, None),
         )
         release(self._mapped)
         return engine, coded

@@ -5,6 +5,7 @@ number_target   labels or numbers    -> Target: what engines are given
 read_labels     one label for each row, of groups and strata too
 """
 
+import hashlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,6 +43,13 @@ class Targets:
     def n_targets(self) -> int:
         """Number of targets."""
         return int(self.said.shape[1])
+
+    def add_to(self, values: int | None) -> int | None:
+        """Add the values of all targets to the fingerprint of a table, which has only numbers of joint targets."""
+        if values is None:
+            return None
+        digest = hashlib.sha256(np.ascontiguousarray(self.said, dtype="<f8").data).digest()
+        return (values + int.from_bytes(digest[:8], "little")) % 2**64
 
 
 @dataclass(frozen=True)

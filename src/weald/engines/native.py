@@ -135,10 +135,16 @@ class NativeEngine:
         n_threads: int = 1,
         strata: IntArray | None = None,
         groups: IntArray | None = None,
+        values: int | None = None,
     ) -> Any:
-        """Rank the rows of a table whose columns are codes (in pieces), their smallest values, and "is categorical"."""
+        """Rank the rows of a table whose columns are codes (in pieces), their smallest values, and "is categorical".
+
+        `values` is the fingerprint of the values, which codes do not tell.
+        """
         targets = (target, None) if n_classes else (None, target)
-        return self.core.rank_table(columns, *targets, n_classes, weight, whole, n_threads, None, strata, groups)
+        return self.core.rank_table(
+            columns, *targets, n_classes, weight, whole, n_threads, None, strata, groups, values
+        )
 
     def give_values(self, coded: Any, feature: int, lows: FloatArray, highs: FloatArray) -> None:
         """Say which are the smallest and the largest value of each code of a feature."""
@@ -260,7 +266,9 @@ class NativeEngine:
             n_threads,
             watch,
         )
-        origin = Origin(seed, first_tree, n_trees, coded.fingerprint, growth.bags(coded.design))
+        origin = Origin(
+            seed, first_tree, n_trees, coded.fingerprint, growth.bags(coded.design), values=targets.add_to(coded.values)
+        )
         return tuple(
             Forest(
                 n_features=coded.n_columns,
@@ -578,7 +586,7 @@ class NativeEngine:
 
 
 def _forest_of(arrays: Any, coded: Any, growth: Growth, seed: int, first_tree: int, n_trees: int) -> Forest:
-    origin = Origin(seed, first_tree, n_trees, coded.fingerprint, growth.bags(coded.design))
+    origin = Origin(seed, first_tree, n_trees, coded.fingerprint, growth.bags(coded.design), values=coded.values)
     return Forest(n_features=coded.n_columns, n_classes=coded.n_classes, **arrays, origins=(origin,))
 
 
