@@ -27,7 +27,7 @@ from sklearn.base import clone, is_classifier
 
 import weald
 from tests.scripts import run_to_the_end
-from weald.errors import WealdError
+from weald.errors import WealdError, shown
 
 pytestmark = pytest.mark.sanitize
 
@@ -222,6 +222,21 @@ REFUSED_PARAMETERS = [
     {"class_weight": {7: 1.0}},
     {"class_weight": {0: -1.0}},
     {"class_weight": "even"},
+    {"class_weight": {0: 10**400}},
+    {"engine": np.array([1, 0, 1])},
+    {"warm_start": np.array([1, 0])},
+    {"warm_start": np.array([])},
+    {"monotonic_cst": [[0, 1], [2]]},
+    {"monotonic_cst": {0: np.array([1, 0])}},
+    {"monotonic_cst": np.array(1)},
+    {"interaction_cst": [np.array(1)]},
+    {"interaction_cst": np.array(1)},
+    {"feature_weights": [10**400, 1, 1, 1]},
+    {"feature_weights": {0: [1]}},
+    {"categorical_features": np.array(1)},
+    {"categorical_features": b"a"},
+    {"max_depth": -(10**5000)},
+    {"ccp_alpha": 10**5000},
 ]
 
 
@@ -246,7 +261,7 @@ def test_bad_weights_are_refused_by_name(make, name):
         make().fit(X, Y, sample_weight=bad)
 
 
-@pytest.mark.parametrize("given", REFUSED_PARAMETERS, ids=str)
+@pytest.mark.parametrize("given", REFUSED_PARAMETERS, ids=shown)
 def test_bad_parameters_are_refused_by_name(make, given):
     only_for(make, given)
     with pytest.raises(WealdError, match=f"{next(iter(given))}|A bag would have"):
@@ -778,3 +793,20 @@ def test_memory_does_not_grow_over_repeated_fits():
         check=False,
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("kind", [weald.KernelForestClassifier, weald.KernelForestRegressor])
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"random_state": "x"},
+        {"random_state": -1},
+        {"warm_start": np.array([1, 0])},
+        {"engine": np.array([1, 0])},
+        {"kernel": "auto", "random_state": 0.5},
+    ],
+    ids=str,
+)
+def test_bad_parameters_of_kernel_forests_are_refused_by_name(kind, given):
+    with pytest.raises(weald.ParameterError, match=list(given)[-1]):
+        kind(**given).fit(X, Y)
