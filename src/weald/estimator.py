@@ -23,7 +23,7 @@ from weald.compiling import compile_forest
 from weald.decrease import mean_decrease
 from weald.draws import draw_classes
 from weald.engines.door import Engine, Watch, open_engine
-from weald.errors import ParameterError
+from weald.errors import ParameterError, shown
 from weald.exporting import Exportable
 from weald.model import FloatArray, Forest, IntArray
 from weald.params import Growth
@@ -336,11 +336,19 @@ class TreeModel(Saved, Targeted, CanReport, Exportable, BaseEstimator):
         """
         check_is_fitted(self, "forest_")
         params.check_argument("rows", rows, (params.Whole(1),))
-        name = method or ("predict_proba" if self._task == criteria.CLASSIFICATION else "predict")
+        own = "predict_proba" if self._task == criteria.CLASSIFICATION else "predict"
+        name = method or own
         known = [way for way in chunks.METHODS if hasattr(self, way)]
         params.check_argument("method", name, (params.Name(tuple(known)),))
-        typed = {} if dtype is None else {"dtype": dtype}
-        predict_piece = partial(getattr(self, name), **typed)
+        if dtype is not None and name != own:
+            raise ParameterError(f"dtype={shown(dtype)} does not go with method={name!r}. Leave one of them out.")
+        nothing = chunks.predict_nothing(self, name)
+        nothing = nothing if dtype is None else nothing.astype(chunks.read_dtype(dtype))
+        predict_rows = getattr(self, name) if dtype is None else partial(getattr(self, name), dtype=dtype)
+
+        def predict_piece(piece: Any) -> npt.NDArray[Any]:
+            return nothing.copy() if chunks.is_empty(piece) else predict_rows(piece)
+
         return chunks.predict(predict_piece, chunks.cut(X, rows), out, n_rows or chunks.count_rows(X), verbose)
 
     # --------------------------------------------------------------------------------------------------- put to work
