@@ -428,12 +428,10 @@ def test_what_cannot_be_had_is_refused(client):
         on_cluster.RandomForestClassifier().fit(parted[COLUMNS], partitioned(table, [2, 3])["y"])
     with pytest.raises(DataError, match=r"Row .* of y .* This is partition [01], counted from 0"):
         on_cluster.RandomForestRegressor().fit(parted[COLUMNS], parted["number"])
-    text = dd.from_delayed(
-        [delayed(pd.Series([1, 2])), delayed(pd.Series(["a", "b"], dtype=object))], meta=("y", object)
-    )
     X = da.from_array(np.arange(4.0).reshape(4, 1), chunks=(2, 1))
+    y = da.from_array(np.array([1, 2, "a", "b"], dtype=object), chunks=2)
     with pytest.raises(DataTypeError, match=r"y holds numbers in partition 0, such as 1, and text in partition 1"):
-        on_cluster.RandomForestClassifier().fit(X.to_dask_dataframe(columns=["x"]), text)
+        on_cluster.RandomForestClassifier().fit(X, y)
 
 
 def find_no_client():
