@@ -15,7 +15,18 @@ import pytest
 from scipy import sparse
 
 import weald
-from weald import ClusterError, DataError, ParameterError, cluster, coding_there, cutting, dealing, portions, progress
+from weald import (
+    ClusterError,
+    DataError,
+    DataTypeError,
+    ParameterError,
+    cluster,
+    coding_there,
+    cutting,
+    dealing,
+    portions,
+    progress,
+)
 from weald import dask as on_cluster
 
 dask = pytest.importorskip("dask")
@@ -448,6 +459,10 @@ def test_what_cannot_be_had_is_refused(client):
         on_cluster.RandomForestClassifier().fit(parted[COLUMNS], partitioned(table, [2, 3])["y"])
     with pytest.raises(DataError, match=r"Row .* of y .* This is partition [01], counted from 0"):
         on_cluster.RandomForestRegressor().fit(parted[COLUMNS], parted["number"])
+    X = da.from_array(np.arange(4.0).reshape(4, 1), chunks=(2, 1))
+    y = da.from_array(np.array([1, 2, "a", "b"], dtype=object), chunks=2)
+    with pytest.raises(DataTypeError, match=r"y holds numbers in partition 0, such as 1, and text in partition 1"):
+        on_cluster.RandomForestClassifier().fit(X, y)
 
 
 def find_no_client():

@@ -24,7 +24,7 @@ from weald.compiling import compile_forest
 from weald.decrease import mean_decrease
 from weald.draws import draw_classes
 from weald.engines.door import Engine, Watch, open_engine
-from weald.errors import ParameterError
+from weald.errors import ParameterError, shown
 from weald.exporting import Exportable
 from weald.model import FloatArray, Forest, IntArray
 from weald.params import Growth
@@ -41,6 +41,43 @@ from weald.threads import count_threads
 FEW_STEPS = 16384  # rows x trees that are not worth a second thread
 MANY_CELLS = 2**18  # of a table: what its values take is no longer little beside what else a fit takes
 Grown = TypeVar("Grown")
+
+# Every attribute that a fit sets, or that is made from a fitted model and kept. A fit begins without them; what else an
+# estimator has is its parameters, and what subclasses of the user set.
+LEARNT = frozenset(
+    {
+        "n_features_in_",
+        "feature_names_in_",
+        "schema_",
+        "n_outputs_",
+        "classes_",
+        "n_classes_",
+        "growth_",
+        "seed_",
+        "forest_",
+        "forests_",
+        "tree_",
+        "thinning_",
+        "oob_",
+        "oob_score_",
+        "oob_error_",
+        "oob_share_",
+        "oob_decision_function_",
+        "oob_prediction_",
+        "kernel_",
+        "choice_",
+        "mix_",
+        "sample_kind_",
+        "prototype_rows_",
+        "_prototype_seed_",
+        "_rows_",
+        "_n_columns_",
+        "_columns_",
+        "_n_prototypes_",
+        "_kept_",
+        "_runs_",
+    }
+)
 
 
 class TreeModel(Saved, Targeted, CanReport, Exportable, BaseEstimator):
@@ -83,6 +120,7 @@ class TreeModel(Saved, Targeted, CanReport, Exportable, BaseEstimator):
         -------
         self
         """
+        self._check_params()
         learnt = unfitted_copy(self)
         learnt._learn(self, X, y, sample_weight)  # noqa: SLF001  (another of the same class)
         self.__dict__ = learnt.__dict__
@@ -90,7 +128,6 @@ class TreeModel(Saved, Targeted, CanReport, Exportable, BaseEstimator):
 
     def _learn(self, before: Self, X: Any, y: Any, sample_weight: Any, **by_row: Any) -> None:
         """Read, resolve, code, grow, keep. `by_row` is what else is given for each row."""
-        self._check_params()
         reading = self._read_table(X, y, sample_weight, **by_row)
         self._learn_from(reading, *self._code(reading, self._n_trees_at_once()), before)
 
@@ -301,11 +338,19 @@ class TreeModel(Saved, Targeted, CanReport, Exportable, BaseEstimator):
         """
         check_is_fitted(self, "forest_")
         params.check_argument("rows", rows, (params.Whole(1),))
-        name = method or ("predict_proba" if self._task == criteria.CLASSIFICATION else "predict")
+        own = "predict_proba" if self._task == criteria.CLASSIFICATION else "predict"
+        name = method or own
         known = [way for way in chunks.METHODS if hasattr(self, way)]
         params.check_argument("method", name, (params.Name(tuple(known)),))
-        typed = {} if dtype is None else {"dtype": dtype}
-        predict_piece = partial(getattr(self, name), **typed)
+        if dtype is not None and name != own:
+            raise ParameterError(f"dtype={shown(dtype)} does not go with method={name!r}. Leave one of them out.")
+        nothing = chunks.predict_nothing(self, name)
+        nothing = nothing if dtype is None else nothing.astype(chunks.read_dtype(dtype))
+        predict_rows = getattr(self, name) if dtype is None else partial(getattr(self, name), dtype=dtype)
+
+        def predict_piece(piece: Any) -> npt.NDArray[Any]:
+            return nothing.copy() if chunks.is_empty(piece) else predict_rows(piece)
+
         return chunks.predict(predict_piece, chunks.cut(X, rows), out, n_rows or chunks.count_rows(X), verbose)
 
     # --------------------------------------------------------------------------------------------------- put to work
@@ -593,9 +638,7 @@ Model = TypeVar("Model", bound=TreeModel)
 def unfitted_copy(model: Model) -> Model:
     """Copy an estimator without what it has learnt."""
     twin = copy.copy(model)
-    twin.__dict__ = {
-        name: value for name, value in vars(model).items() if not name.endswith("_") or name.startswith("__")
-    }
+    twin.__dict__ = {name: value for name, value in vars(model).items() if name not in LEARNT}
     return twin
 
 

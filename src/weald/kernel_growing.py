@@ -15,7 +15,7 @@ from weald import resampling as ways
 from weald.bagging import read_design
 from weald.engines.door import Engine, OutOfBagVotes, Watch, open_engine
 from weald.errors import DataError, DataTypeError, ParameterError
-from weald.estimator import unfitted_copy
+from weald.estimator import LEARNT, unfitted_copy
 from weald.forests import RandomForestClassifier
 from weald.kernel_choice import Choice, choose_kernel
 from weald.kernel_mix import COLUMNS, IN_TURN, MIXED, Look, MixChoice, choose_mix, list_runs, share_draws
@@ -107,7 +107,6 @@ class GrowsFromKernels(RandomForest):
 
     def _choose_kernel(self, X: Any, y: Any, sample_weight: Any, **by_row: Any) -> None:
         """Fit a forest for each kernel of the grid, and become the one of least out-of-bag error."""
-        self._check_params()
         if not self.bootstrap:
             raise ParameterError(
                 'kernel="auto" compares out-of-bag errors, but bootstrap=False has none. Name a kernel.'
@@ -123,7 +122,7 @@ class GrowsFromKernels(RandomForest):
 
         best: Self
         best, choice = choose_kernel(fit, self._warping_steps(samples), len(samples))
-        learnt = {name: value for name, value in vars(best).items() if name.endswith("_") and not name.endswith("__")}
+        learnt = {name: value for name, value in vars(best).items() if name in LEARNT}
         self.__dict__.update(learnt, choice_=choice)
         if not self.oob_score and self.n_estimators != "auto":
             self._forget_out_of_bag()

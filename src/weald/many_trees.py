@@ -68,6 +68,7 @@ class RandomForest(HasNeighbours, GrowsTrees):
         -------
         self
         """
+        self._check_params()
         learnt = unfitted_copy(self)
         learnt._checkpoint = Checkpoint.read(checkpoint, every, self)  # noqa: SLF001
         learnt._learn(self, X, y, sample_weight, groups=groups, stratify=stratify)  # noqa: SLF001  (of the same class)

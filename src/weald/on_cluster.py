@@ -28,7 +28,6 @@ TIMES_SENT = 5  # that a table is sent to workers which die with it, or with a p
 
 def learn(model: Any, before: Any, X: Any, y: Any, sample_weight: Any, **by_row: Any) -> None:
     """Fit a forest on the cluster of the client in scope."""
-    model._check_params()  # noqa: SLF001  (the first step of its fit)
     _refuse_what_has_an_order(model)
     cluster = Cluster()
     try:

@@ -20,7 +20,7 @@ import numpy as np
 from weald import constraints, criteria
 from weald.bagging import BALANCED, MAX_DRAWS, plan_bags
 from weald.constraints import Features
-from weald.errors import ParameterError
+from weald.errors import ParameterError, shown
 from weald.model import Bags
 from weald.table import Table
 
@@ -85,7 +85,7 @@ def is_whole(value: Any) -> bool:
 
 def is_list(value: Any) -> bool:
     """Lists, arrays and the like: what has a length and an order, or is a set; text is not a list here."""
-    if isinstance(value, Sequence | AbstractSet | np.ndarray):
+    if isinstance(value, Sequence | AbstractSet):
         return not isinstance(value, str | bytes)
     return hasattr(value, "__array__") and np.ndim(value) > 0  # a NumPy number is not a list
 
@@ -205,7 +205,7 @@ GROUPS = Such(is_list, ("a list of groups of features",))
 GENERATOR = Such(lambda value: callable(getattr(value, "bytes", None)), ("a NumPy Generator", "a RandomState"))
 
 FEATURES = Such(
-    lambda value: isinstance(value, Sequence | np.ndarray) and not isinstance(value, str),
+    lambda value: is_list(value) and not isinstance(value, AbstractSet),
     ("a list of names, numbers or truth values of features",),
 )
 
@@ -271,7 +271,7 @@ def check(given: Mapping[str, Any], task: str) -> None:
             choices = _either([word for kind in kinds for word in kind.words()])
             missing = name == "criterion" and NOT_YET.holds(value)
             raise ParameterError(
-                f"{name}={value!r} is not {'available yet' if missing else 'allowed'}. Give {choices}."
+                f"{name}={shown(value)} is not {'available yet' if missing else 'allowed'}. Give {choices}."
             )
     _check_resampling(given)
     if given.get("bootstrap", False):
@@ -297,7 +297,7 @@ def check_argument(name: str, value: Any, kinds: tuple[Kind, ...]) -> None:
     """Check an argument of a method, or a parameter, against what it may be."""
     if not any(kind.holds(value) for kind in kinds):
         choices = _either([word for kind in kinds for word in kind.words()])
-        raise ParameterError(f"{name}={value!r} is not allowed. Give {choices}.")
+        raise ParameterError(f"{name}={shown(value)} is not allowed. Give {choices}.")
 
 
 def _check_resampling(given: Mapping[str, Any]) -> None:
@@ -433,7 +433,7 @@ def weigh_classes(class_weight: Any, classes: Any) -> tuple[str, tuple[float, ..
             )
         if not Number(0).holds(weight):
             raise ParameterError(
-                f"class_weight[{label!r}]={weight!r} is not allowed. Give {_either(Number(0).words())}."
+                f"class_weight[{label!r}]={shown(weight)} is not allowed. Give {_either(Number(0).words())}."
             )
     weights = tuple(float(class_weight.get(label, 1.0)) for label in known)
     if not any(weights):

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from weald.errors import ExportError, ParameterError
-from weald.export.answers import Answers, answers_of, refuse_overflow, require_exportable
+from weald.export.answers import Answers, answers_of, refuse_overflow, require_exportable, utf8
 from weald.export.parity import Export, Parity, answer, compare, not_compared, rows_to_compare
 from weald.filing.atomic import write_file
 from weald.model import CATEGORICAL, MISSING_LEFT, OTHERS_LEFT, FloatArray, Forest, IntArray
@@ -342,7 +342,7 @@ def _double(value: float) -> str:
 def _string(label: Any) -> str:
     """Write text as C does, in ASCII: bytes of UTF-8 beyond it as octal numbers."""
     plain = set(range(32, 127)) - set(b'"\\?')  # two question marks may begin a trigraph
-    written = (chr(byte) if byte in plain else f"\\{byte:03o}" for byte in str(label).encode())
+    written = (chr(byte) if byte in plain else f"\\{byte:03o}" for byte in utf8(str(label), "C"))
     return f'"{"".join(written)}"'
 
 
