@@ -213,7 +213,14 @@ def unpack(head: Head, arrays: Arrays) -> Forest:
     whole = (head.n_features, head.n_classes, head.target_center, head.target_exponent)
     forest = Forest(*whole, **made, origins=head.origins)
     _check_draws(forest)
+    check_numbers(forest)
     return forest
+
+
+def check_numbers(forest: Forest) -> None:
+    """Refuse what is infinite, or no number at all, where no forest has such."""
+    for name in ("weight", "decrease", "leaf_weight", "value", "impurity", "tree_weight"):
+        require(np.isfinite(getattr(forest, name)).all(), f"A {name.replace('_', ' ')} is not finite.")
 
 
 def _check_draws(forest: Forest) -> None:
