@@ -21,7 +21,6 @@ import shutil
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -46,6 +45,7 @@ from weald.schema import Categories, Schema
 from weald.stored import FILE, FORMAT, SAME, About, CodeStore, load_store
 from weald.surveying import Sampled, Survey
 from weald.table import Table
+from weald.threads import map_on_threads
 
 SAVE_EVERY = 10.0  # seconds between two notes of what is done
 ROWS_AT_ONCE = 1 << 20  # that are put in order at a time
@@ -100,8 +100,7 @@ def code_chunk(table: Table, cuts: Cuts, labels: Labels, n_threads: int) -> Code
         ((highs, starts[0]),) = engine.find_highs(table.X, [f], [codes], [len(starts)])  # others start at a value
         return codes, (starts, highs.astype(np.float64))
 
-    with ThreadPoolExecutor(n_threads) as pool:
-        found = list(pool.map(code, range(len(cuts.starts))))
+    found = map_on_threads(code, range(len(cuts.starts)), n_threads)
     extremes = {f: of_cut for f, (_, of_cut) in enumerate(found) if of_cut is not None}
     value_print = sum_hashes(hash_values(table, n_threads), table.weight, labels)
     return CodedChunk(table.X, [codes for codes, _ in found], extremes, table.target, table.weight, value_print)

@@ -105,7 +105,7 @@ def read_table(estimator: Any, X: Any, y: Any, sample_weight: Any, *, classify: 
         estimator.schema_ = estimator.schema_.narrow(features)
     if weight is not None and (weight == 1).all():
         weight = None
-    whole, size = _measure(weight, features.shape[0])
+    whole, size = measure(weight, features.shape[0])
     found = number_target(labels, classify=classify)
     table = Table(
         features,
@@ -434,7 +434,7 @@ def _count_dimensions(given: Any) -> int:
         return 0
 
 
-def _measure(weight: FloatArray | None, n_rows: int) -> tuple[bool, int]:
+def measure(weight: FloatArray | None, n_rows: int) -> tuple[bool, int]:
     """Say whether all weights are whole, and how large the table is: the total weight if so, else the rows."""
     if weight is None:
         return True, n_rows
