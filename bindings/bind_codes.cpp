@@ -125,7 +125,7 @@ Codes bind_rank_table(const std::vector<CodedColumn>& columns, const std::option
                       const std::optional<Vector<double>>& numbers, std::uint32_t n_classes,
                       const std::optional<Vector<double>>& weights, bool weights_whole, std::size_t n_threads,
                       const nb::object& watch, const std::optional<Vector<std::int32_t>>& strata,
-                      const std::optional<Vector<std::int32_t>>& groups) {
+                      const std::optional<Vector<std::int32_t>>& groups, std::optional<std::uint64_t> values) {
     Table table{{},
                 span_or_nothing(classes),
                 span_or_nothing(numbers),
@@ -150,7 +150,9 @@ Codes bind_rank_table(const std::vector<CodedColumn>& columns, const std::option
     CodeRoom room(n_rows * sizeof(std::uint32_t), columns.size());
     work.run(columns.size(),
              [&](std::size_t f, std::size_t /*thread*/) { copied[f] = column_of(columns[f], n_rows, room); });
-    return code_table(table, 0, work, std::move(copied));
+    Codes codes = code_table(table, 0, work, {std::move(copied), {}});
+    codes.values = values;
+    return codes;
 }
 
 void bind_give_values(Codes& codes, std::size_t feature, const AnyFloats& lows, const AnyFloats& highs) {
@@ -458,9 +460,9 @@ void bind_codes(nb::module_& module) {
     module.def(
         "rank_table", &bind_rank_table, "columns"_a, "classes"_a.none(), "numbers"_a.none(), "n_classes"_a,
         "weights"_a.none(), "weights_whole"_a, "n_threads"_a, "watch"_a.none(), "strata"_a.none() = nb::none(),
-        "groups"_a.none() = nb::none(),
+        "groups"_a.none() = nb::none(), "values"_a.none() = nb::none(),
         "Rank the rows of a table whose columns are coded already: (pieces of codes by row, smallest value of each "
-        "code, whether they are categories).");
+        "code, whether they are categories). `values` is the fingerprint of its values.");
     module.def("give_values", &bind_give_values, "codes"_a, "feature"_a, "lows"_a, "highs"_a,
                "Say which are the smallest and the largest value of each code of a feature.");
     module.def("store_by_column", &bind_store_by_column, "pieces"_a, "columns"_a.noconvert(), "n_threads"_a = 1,

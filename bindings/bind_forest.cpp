@@ -59,7 +59,7 @@ Codes bind_code_table(const CodedOrNot& x, const std::optional<Vector<std::int32
     const auto* sparse = std::get_if<SparseTable>(&x);
     auto* const* blocks = std::get_if<ColumnBlocks*>(&x);
     const Matrix matrix = sparse   ? sparse->shape()
-                          : blocks ? Matrix{nullptr, (*blocks)->n_rows(), (*blocks)->columns.size(), 0, 0, true}
+                          : blocks ? Matrix{nullptr, (*blocks)->n_rows(), (*blocks)->coded.columns.size(), 0, 0, true}
                                    : matrix_of(std::get<Table2D>(x));
     const std::size_t n_targets = n_classes != 0 ? (classes ? classes->size() : 0) : (numbers ? numbers->size() : 0);
     if (matrix.n_rows == 0 || matrix.n_columns == 0 || n_targets != matrix.n_rows ||
@@ -103,8 +103,7 @@ Codes bind_code_table(const CodedOrNot& x, const std::optional<Vector<std::int32
     Codes codes;
     {
         const nb::gil_scoped_release release;
-        codes =
-            code_table(table, max_bins, work, blocks ? std::move((*blocks)->columns) : std::vector<Column>{}, n_trees);
+        codes = code_table(table, max_bins, work, blocks ? std::move((*blocks)->coded) : CodedColumns{}, n_trees);
     }
     if (codes.source) {
         codes.owner = std::make_shared<Table2D>(std::get<Table2D>(x));
@@ -117,7 +116,7 @@ void bind_add_columns(ColumnBlocks& blocks, const Table2D& x, const std::vector<
     const Matrix matrix = matrix_of(x);
     if (matrix.n_rows == 0 || matrix.n_rows > kSampleSize ||
         (!categorical.empty() && categorical.size() != matrix.n_columns) ||
-        (!blocks.columns.empty() && blocks.n_rows() != matrix.n_rows)) {
+        (!blocks.coded.columns.empty() && blocks.n_rows() != matrix.n_rows)) {
         throw std::invalid_argument("these columns cannot be coded with the others");
     }
     Work work = make_work(n_threads, watch);
@@ -252,8 +251,8 @@ Strata strata_of(const std::string& word) {
 nb::tuple bind_bag_arrays(const Codes& codes) {
     const Design& design = codes.design;
     return nb::make_tuple(to_numpy(codes.positions), codes.n_classes, to_numpy(codes.classes), to_numpy(codes.line),
-                          codes.whole, codes.fingerprint, to_numpy(design.strata), to_numpy(design.groups),
-                          design.n_groups, design.fingerprint);
+                          codes.whole, codes.fingerprint, codes.values, to_numpy(design.strata),
+                          to_numpy(design.groups), design.n_groups, design.fingerprint);
 }
 
 template <class T>
@@ -266,8 +265,9 @@ std::vector<T> by_rank(const Vector<T>& array, std::size_t n_rows) {
 
 Codes bind_bag_source(const Vector<std::uint32_t>& positions, std::uint32_t n_classes,
                       const Vector<std::int32_t>& classes, const Vector<std::uint64_t>& line, bool whole,
-                      std::uint64_t fingerprint, const Vector<std::uint32_t>& strata,
-                      const Vector<std::uint32_t>& groups, std::uint32_t n_groups, std::uint64_t design) {
+                      std::uint64_t fingerprint, std::optional<std::uint64_t> values,
+                      const Vector<std::uint32_t>& strata, const Vector<std::uint32_t>& groups, std::uint32_t n_groups,
+                      std::uint64_t design) {
     const std::size_t n_rows = positions.size();
     Codes codes;
     codes.n_rows = static_cast<std::uint32_t>(n_rows);
@@ -278,6 +278,7 @@ Codes bind_bag_source(const Vector<std::uint32_t>& positions, std::uint32_t n_cl
     codes.line_length = codes.line.empty() ? n_rows : std::accumulate(codes.line.begin(), codes.line.end(), 0ULL);
     codes.whole = whole;
     codes.fingerprint = fingerprint;
+    codes.values = values;
     codes.design = {by_rank(strata, n_rows), by_rank(groups, n_rows), n_groups, design};
     const auto is_in = [](auto limit) { return [limit](auto x) { return x >= 0 && x < limit; }; };
     const bool is_right =
@@ -336,7 +337,8 @@ void bind_forest(nb::module_& module) {
         .def_ro("line_length", &Codes::line_length)
         .def_ro("n_classes", &Codes::n_classes)
         .def_prop_ro("n_columns", [](const Codes& codes) { return codes.columns.size(); })
-        .def_ro("fingerprint", &Codes::fingerprint, "Fingerprint of the training data.")
+        .def_ro("fingerprint", &Codes::fingerprint, "Fingerprint of the training data, as codes.")
+        .def_ro("values", &Codes::values, "Fingerprint of the values of the training data; None: unknown.")
         .def_prop_ro(
             "design", [](const Codes& codes) { return codes.design.fingerprint; },
             "Fingerprint of strata and groups; 0: there are none.")
@@ -360,7 +362,7 @@ void bind_forest(nb::module_& module) {
             "Codes of a feature by row of the table (2**32 - 1: missing), and the smallest and largest value of each.");
 
     module.def("bag_source", &bind_bag_source, "positions"_a, "n_classes"_a, "classes"_a, "line"_a, "whole"_a,
-               "fingerprint"_a, "strata"_a, "groups"_a, "n_groups"_a, "design"_a,
+               "fingerprint"_a, "values"_a.none(), "strata"_a, "groups"_a, "n_groups"_a, "design"_a,
                "All that bags are drawn from, made of Codes.bag_arrays.");
 
     module.def(

@@ -107,8 +107,8 @@ nb::tuple bind_find_ranks(const std::vector<MappedColumn>& columns, const std::o
 Codes bind_map_table(const std::vector<MappedColumn>& columns, const std::optional<Vector<std::int32_t>>& classes,
                      const std::optional<Vector<double>>& numbers, std::uint32_t n_classes,
                      const std::optional<Vector<double>>& weights, bool weights_whole,
-                     const Vector<std::uint32_t>& positions, std::uint64_t fingerprint, std::size_t n_threads,
-                     const nb::object& watch) {
+                     const Vector<std::uint32_t>& positions, std::uint64_t fingerprint,
+                     std::optional<std::uint64_t> values, std::size_t n_threads, const nb::object& watch) {
     const Table table = table_of(classes, numbers, n_classes, weights, weights_whole, columns.size());
     const auto rows = span_of(positions);
     require(rows.size() == table.x.n_rows, "ranks and target differ in length");
@@ -117,7 +117,7 @@ Codes bind_map_table(const std::vector<MappedColumn>& columns, const std::option
         require(row < rows.size() && !is_there[row], "ranks are not those of the rows");
         is_there[row] = true;
     }
-    Ranking ranking{{rows.begin(), rows.end()}, fingerprint};
+    Ranking ranking{{rows.begin(), rows.end()}, fingerprint, values};
     std::vector<Column> mapped = columns_of(columns, table.x.n_rows);
     Work work = make_work(n_threads, watch);
     const nb::gil_scoped_release release;
@@ -132,7 +132,7 @@ void bind_stored(nb::module_& module) {
                "Find the row at each rank, and the fingerprint of the training data; nothing is copied.");
     module.def("map_table", &bind_map_table, nb::keep_alive<0, 1>(), "columns"_a, "classes"_a.none(),
                "numbers"_a.none(), "n_classes"_a, "weights"_a.none(), "weights_whole"_a, "positions"_a, "fingerprint"_a,
-               "n_threads"_a, "watch"_a.none(),
+               "values"_a.none(), "n_threads"_a, "watch"_a.none(),
                "Make codes of columns that are ranked already, without copying them; target and weights are by row. "
                "The list of columns must stay as it is.");
 }

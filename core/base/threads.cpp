@@ -29,12 +29,13 @@ bool prepare_to_throw() {
 // The threads at one piece of work, and what went wrong there.
 class Crew {
   public:
-    Crew(std::size_t n_threads, std::size_t n_helpers, std::atomic<bool>& stop)
-        : n_threads_(n_threads), helpers_(n_helpers), stop_(stop) {}
+    Crew(std::size_t n_threads, std::size_t n_helpers, std::atomic<Work::State>& state)
+        : n_threads_(n_threads), helpers_(n_helpers), state_(state) {}
 
-    // Starts work(thread) on all threads. If the system has fewer, those that started do the work.
+    // Starts work(thread) on all threads. If the system has fewer, those that started do the work. Returns whether any
+    // did.
     template <class Labour>
-    void start(const Labour& work) {
+    bool start(const Labour& work) {
         threads_.reserve(n_threads_);
         at_work_ = n_threads_;
         try {
@@ -44,10 +45,15 @@ class Crew {
         } catch (...) {
             const std::scoped_lock lock(mutex_);
             at_work_ -= n_threads_ - threads_.size();
-            if (threads_.empty()) {
-                throw;
-            }
         }
+        return !threads_.empty();
+    }
+
+    // Does the work on the calling thread.
+    template <class Labour>
+    void work_alone(const Labour& work) {
+        at_work_ = 1;
+        labour([&] { work(0); }, nullptr);
     }
 
     // Starts work(helper) on one more thread, called by one that is at work; in vain if no more are to be had. A helper
@@ -76,7 +82,7 @@ class Crew {
         while (!all_left_.wait_for(lock, kNap, [&] { return at_work_ == 0; })) {
             lock.unlock();
             try {
-                if (!stop_.load()) {
+                if (state_.load() != Work::State::kStopped) {
                     poll();
                 }
             } catch (...) {
@@ -126,14 +132,16 @@ class Crew {
         if (!failure_) {
             failure_ = std::move(error);
         }
-        stop_.store(true);
+        state_.store(Work::State::kStopped);
     }
 
     // The place of a helper who is not there; the end: there is none.
     std::vector<Helper>::iterator take_place() {
         const std::scoped_lock lock(mutex_);
         const auto is_free = [](const Helper& helper) { return !helper.is_there; };
-        const auto place = stop_.load() ? helpers_.end() : std::find_if(helpers_.begin(), helpers_.end(), is_free);
+        const auto place = state_.load() == Work::State::kStopped
+                               ? helpers_.end()
+                               : std::find_if(helpers_.begin(), helpers_.end(), is_free);
         if (place != helpers_.end()) {
             place->is_there = true;
             ++at_work_;
@@ -158,30 +166,55 @@ class Crew {
     std::condition_variable all_left_;
     std::size_t at_work_ = 0;
     std::exception_ptr failure_;
-    std::atomic<bool>& stop_;
+    std::atomic<Work::State>& state_;
 };
 
 }  // namespace
+
+void Work::look_around() const {
+    if (state_.load() == State::kStopped) {
+        throw Stopped{};
+    }
+    poll_now_and_then_();
+}
 
 void Work::run(std::size_t n_tasks, const std::function<void(std::size_t, std::size_t)>& task,
                const std::function<double()>& share, const std::function<void(std::size_t)>& help) {
     std::atomic<std::size_t> next{0};
     std::atomic<std::size_t> done{0};
     const std::size_t n_threads = std::max<std::size_t>(1, std::min(n_threads_, n_tasks));
-    Crew crew(n_threads, help ? n_helpers() : 0, stop_);
+    Crew crew(n_threads, help ? n_helpers() : 0, state_);
     if (help) {
         start_helper_ = [&] { crew.start_helper([&](std::size_t helper) { help(n_threads_ + helper); }); };
     }
-    crew.start([&](std::size_t thread) {
-        for (std::size_t i; !stop_.load(std::memory_order_relaxed) && (i = next.fetch_add(1)) < n_tasks;) {
+    const auto is_stopped = [&] { return state_.load(std::memory_order_relaxed) == State::kStopped; };
+    const auto poll = [&] { poll_(share ? share() : static_cast<double>(done.load()) / static_cast<double>(n_tasks)); };
+    const auto work = [&](std::size_t thread) {
+        for (std::size_t i; !is_stopped() && (i = next.fetch_add(1)) < n_tasks;) {
             task(i, thread);
             done.fetch_add(1, std::memory_order_relaxed);
+            check();
         }
-    });
-    crew.wait([&] { poll_(share ? share() : static_cast<double>(done.load()) / static_cast<double>(n_tasks)); });
+    };
+    if (!crew.start(work)) {
+        start_helper_ = [] {};  // only one thread may poll
+        poll_now_and_then_ = [&, last = std::chrono::steady_clock::now()]() mutable {
+            if (const auto now = std::chrono::steady_clock::now(); now - last >= kNap) {
+                last = now;
+                poll();
+            }
+        };
+        State running = State::kThreads;
+        state_.compare_exchange_strong(running, State::kAlone);
+        crew.work_alone(work);
+        State alone = State::kAlone;
+        state_.compare_exchange_strong(alone, State::kThreads);
+        poll_now_and_then_ = {};
+    }
+    crew.wait(poll);
     start_helper_ = {};
     crew.rethrow();
-    if (done.load() < n_tasks && !stop_.load()) {
+    if (done.load() < n_tasks && !is_stopped()) {
         throw std::bad_alloc();  // no thread was able to begin
     }
 }

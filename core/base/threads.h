@@ -2,6 +2,7 @@
 //
 // Threads are started for one piece of work and joined at its end, so that nothing is left to hang in a forked child.
 // The calling thread does no work: it wakes up now and then to look after signals and progress, and can stop the work.
+// Where the system starts no thread at all, the calling thread does the work, and polls in between.
 
 #pragma once
 
@@ -34,19 +35,24 @@ class Work {
     // Called inside a task of a run with help; if n_helpers() are there, or the system has no more threads, in vain.
     void start_helper() { start_helper_(); }
 
-    // Long tasks call this often: it throws when the work has been stopped.
+    // Long tasks call this often: it throws when the work has been stopped, or polls if the caller works itself.
     void check() const {
-        if (stop_.load(std::memory_order_relaxed)) {
-            throw Stopped{};
+        if (state_.load(std::memory_order_relaxed) != State::kThreads) {
+            look_around();
         }
     }
 
+    enum class State : unsigned char { kThreads, kAlone, kStopped };
+
   private:
+    void look_around() const;
+
     std::size_t n_threads_;
     std::size_t n_seats_;
     std::function<void(double)> poll_;
     std::function<void()> start_helper_;
-    std::atomic<bool> stop_{false};
+    std::function<void()> poll_now_and_then_;  // while the caller works itself
+    std::atomic<State> state_{State::kThreads};
 };
 
 }  // namespace weald

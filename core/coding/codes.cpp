@@ -45,13 +45,14 @@ Codes Codes::without_columns() const {
     rest.whole = whole;
     rest.positions = positions;
     rest.fingerprint = fingerprint;
+    rest.values = values;
     rest.design = design;
     return rest;
 }
 
 namespace {
 
-// ---- The rows from which quantile codes are cut
+// ---- Hashes of the values: the fingerprint of all rows, and the rows from which quantile codes are cut
 
 RowHashes bits_of_targets(const Table& table, Work& work) {
     RowHashes bits(table.x.n_rows);
@@ -64,11 +65,36 @@ RowHashes bits_of_targets(const Table& table, Work& work) {
 }
 
 RowHashes hash_raw_rows(const Table& table, const RowHashes& targets, Work& work) {
+    if (!table.by_column.is_empty()) {
+        return hash_sparse_rows(table.by_column, targets);
+    }
     RowHashes hashes(table.x.n_rows);
     for_blocks(hashes.size(), kRowBlock, work, [&](std::size_t, std::size_t begin, std::size_t end) {
         hash_values(table.x, targets, begin, end, hashes);
     });
     return hashes;
+}
+
+// The same from what the values of each row contribute.
+RowHashes hash_sums(RowHashes sums, const RowHashes& targets) {
+    for (std::size_t r = 0; r < sums.size(); ++r) {
+        sums[r] = mix64(sums[r] + mix64(targets[r]));
+    }
+    return sums;
+}
+
+// Whole weights count as copies of rows.
+template <class CopiesOf>
+std::uint64_t sum_hashes(const RowHashes& hashes, const CopiesOf& copies_of, Work& work) {
+    std::atomic<std::uint64_t> total{0};
+    for_blocks(hashes.size(), kRowBlock, work, [&](std::size_t, std::size_t begin, std::size_t end) {
+        std::uint64_t sum = 0;
+        for (std::size_t r = begin; r < end; ++r) {
+            sum += copies_of(r) * hashes[r];
+        }
+        total += sum;
+    });
+    return total;
 }
 
 // Hashes are spread evenly: the first bits of the highest are found by counting, and few rows share them.
@@ -99,17 +125,15 @@ std::uint64_t highest_of_sample(const RowHashes& hashes, const CopiesOf& copies_
 }
 
 // One flag a row; empty: all rows.
-std::vector<std::uint8_t> sample_rows(const Table& table, const RowHashes& targets,
-                                      const std::vector<std::uint64_t>& line, Work& work) {
-    const bool copies = table.weights_whole && !line.empty();
-    const std::uint64_t n_copies =
-        copies ? std::accumulate(line.begin(), line.end(), std::uint64_t{0}) : table.x.n_rows;
+template <class CopiesOf>
+std::vector<std::uint8_t> sample_rows(const RowHashes& hashes, const CopiesOf& copies_of) {
+    std::uint64_t n_copies = 0;
+    for (std::size_t r = 0; r < hashes.size(); ++r) {
+        n_copies += copies_of(r);
+    }
     if (n_copies <= kSampleSize) {
         return {};
     }
-    const RowHashes hashes =
-        table.by_column.is_empty() ? hash_raw_rows(table, targets, work) : hash_sparse_rows(table.by_column, targets);
-    const auto copies_of = [&](std::size_t r) { return copies ? line[r] : 1; };
     const std::uint64_t highest = highest_of_sample(hashes, copies_of);
     std::vector<std::uint8_t> sampled(hashes.size());
     std::transform(hashes.begin(), hashes.end(), sampled.begin(), [&](std::uint64_t h) { return h <= highest; });
@@ -220,15 +244,18 @@ ColumnBlocks::ColumnBlocks(std::span<const double> weights, bool whole, std::uin
 
 void ColumnBlocks::add(const Matrix& x, const std::vector<bool>& categorical, Work& work) {
     n_rows_ = x.n_rows;
+    coded.sums.resize(n_rows_, 0);
+    for_blocks(n_rows_, kRowBlock, work, [&](std::size_t, std::size_t begin, std::size_t end) {
+        add_values(x, coded.columns.size(), begin, end, coded.sums);
+    });
     for (Column& column : code_columns(x, {categorical, {}, line_, max_bins_}, work)) {
-        columns.push_back(std::move(column));
+        coded.columns.push_back(std::move(column));
     }
 }
 
 constexpr std::size_t kReadAndSorted = 8;  // columns' worth of memory that is freed when a table has been coded
 
-Codes code_table(const Table& table, std::uint32_t max_bins, Work& work, std::vector<Column> columns,
-                 std::size_t n_trees) {
+Codes code_table(const Table& table, std::uint32_t max_bins, Work& work, CodedColumns coded, std::size_t n_trees) {
     const std::size_t n_rows = table.x.n_rows;
     const std::vector<std::uint64_t> line = lay_line(table.weights, table.weights_whole);
     std::vector<double> numbers(table.numbers.begin(), table.numbers.end());
@@ -236,14 +263,25 @@ Codes code_table(const Table& table, std::uint32_t max_bins, Work& work, std::ve
         y += 0.0;  // -0.0 becomes 0.0
     }
     const RowHashes targets = bits_of_targets(table, work);
-    const std::vector<std::uint8_t> sampled =
-        max_bins == 0 || !columns.empty() ? std::vector<std::uint8_t>{} : sample_rows(table, targets, line, work);
-
+    const bool is_coded = !coded.columns.empty();
+    std::vector<std::uint8_t> sampled;
     Codes codes;
+    {
+        const RowHashes values =
+            is_coded ? hash_sums(std::move(coded.sums), targets) : hash_raw_rows(table, targets, work);
+        const bool are_copied = table.weights_whole && !line.empty();
+        const auto copies_of = [&](std::size_t r) { return are_copied ? line[r] : 1; };
+        if (!values.empty()) {
+            codes.values = sum_hashes(values, copies_of, work);
+        }
+        if (max_bins != 0 && !is_coded) {
+            sampled = sample_rows(values, copies_of);
+        }
+    }
     codes.n_rows = static_cast<std::uint32_t>(n_rows);
     codes.n_classes = table.n_classes;
     codes.whole = table.weights_whole;
-    codes.columns = !columns.empty() ? std::move(columns)
+    codes.columns = is_coded ? std::move(coded.columns)
                     : table.by_column.is_empty()
                         ? code_columns(table.x, {table.categorical, sampled, line, max_bins, n_trees}, work)
                         : code_sparse_columns(table.by_column, {n_rows, sampled, line, max_bins}, work);
@@ -298,6 +336,7 @@ Codes map_codes(const Table& table, std::vector<Column> columns, Ranking ranking
     codes.columns = std::move(columns);
     codes.positions = std::move(ranking.positions);
     codes.fingerprint = ranking.fingerprint;
+    codes.values = ranking.values;
     if (codes.n_rows * codes.columns.size() * sizeof(std::uint16_t) <= kFewBytes) {
         add_codes_by_row(codes, work);
     }

@@ -38,7 +38,8 @@ struct Codes {
     std::uint64_t line_length = 0;         // sum of the line
     bool whole = true;                     // all weights are whole
     std::vector<std::uint32_t> positions;  // by rank: the row of the table
-    std::uint64_t fingerprint = 0;         // of the training data
+    std::uint64_t fingerprint = 0;         // of the training data, as codes
+    std::optional<std::uint64_t> values;   // fingerprint of its values; nothing: unknown
     Design design;                         // strata and groups
     Filled filled;                         // by rank, of a sparse table: which features are not zero
     std::optional<Matrix> source;          // the caller's table, where values of codes were left out
@@ -59,6 +60,12 @@ struct Codes {
 
 constexpr std::uint64_t kSampleSize = std::uint64_t{1} << 18;  // copies of rows from which quantile codes are cut
 
+// Columns that are coded already, by row.
+struct CodedColumns {
+    std::vector<Column> columns;
+    RowHashes sums;  // what the values of each row contribute to its hash; empty: unknown
+};
+
 // Columns that are coded a few at a time, so that the values of all need never be held. For tables of at most
 // kSampleSize copies of rows: the sample of larger ones depends on all columns.
 class ColumnBlocks {
@@ -69,7 +76,7 @@ class ColumnBlocks {
 
     std::size_t n_rows() const { return n_rows_; }
 
-    std::vector<Column> columns;
+    CodedColumns coded;
 
   private:
     std::size_t n_rows_ = 0;
@@ -77,10 +84,11 @@ class ColumnBlocks {
     std::uint32_t max_bins_;
 };
 
-// max_bins 0 keeps every distinct value. `columns`: the table's, where they are coded already; then x is only a shape.
+// max_bins 0 keeps every distinct value. `coded`: the table's columns, where they are coded already; then x is only a
+// shape, and the fingerprint of the values is left to the caller if their sums are unknown.
 // `n_trees`: so many will be grown at once, their cuts the best, and then no more; 0: who knows? Values may then be
 // left out, and the table must stay as it is until the trees are grown.
-Codes code_table(const Table& table, std::uint32_t max_bins, Work& work, std::vector<Column> columns = {},
+Codes code_table(const Table& table, std::uint32_t max_bins, Work& work, CodedColumns coded = {},
                  std::size_t n_trees = 0);
 
 // Columns by rank; of the table, target and weights by row, and no target is -0.0. There are no strata and no groups.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <limits>
 #include <numeric>
 
@@ -10,19 +11,50 @@
 
 namespace weald {
 
+namespace {
+
+template <class Float>
+std::uint64_t hash_value(Float x, std::uint64_t salt) {
+    return mix64(value_bits(static_cast<double>(x)) + salt);
+}
+
+}  // namespace
+
+// Values are copied to where they lie side by side first: then many are hashed at once.
+void add_values(const Matrix& x, std::size_t first, std::size_t begin, std::size_t end, std::span<std::uint64_t> sums) {
+    std::vector<std::uint64_t> salts(x.n_columns);
+    for (std::size_t f = 0; f < x.n_columns; ++f) {
+        salts[f] = mix64(first + f + 1);
+    }
+    x.dispatch([&]<class Float>() {
+        const bool by_row = x.column_stride == sizeof(Float);
+        std::vector<Float> values(by_row ? x.n_columns : end - begin);
+        for (std::size_t r = begin; by_row && r < end; ++r) {
+            std::memcpy(values.data(), x.data + static_cast<std::ptrdiff_t>(r) * x.row_stride,
+                        x.n_columns * sizeof(Float));
+            std::uint64_t sum = 0;
+            for (std::size_t f = 0; f < values.size(); ++f) {
+                sum += hash_value(values[f], salts[f]);
+            }
+            sums[r] += sum;
+        }
+        for (std::size_t f = 0; !by_row && f < x.n_columns; ++f) {
+            for (std::size_t i = 0; i < values.size(); ++i) {
+                values[i] = x.at<Float>(begin + i, f);
+            }
+            for (std::size_t i = 0; i < values.size(); ++i) {
+                sums[begin + i] += hash_value(values[i], salts[f]);
+            }
+        }
+    });
+}
+
 void hash_values(const Matrix& x, std::span<const std::uint64_t> targets, std::size_t begin, std::size_t end,
                  std::span<std::uint64_t> hashes) {
     for (std::size_t r = begin; r < end; ++r) {
         hashes[r] = mix64(targets[r]);
     }
-    x.dispatch([&]<class Float>() {
-        for (std::size_t f = 0; f < x.n_columns; ++f) {
-            const std::uint64_t salt = mix64(f + 1);
-            for (std::size_t r = begin; r < end; ++r) {
-                hashes[r] += mix64(value_bits(static_cast<double>(x.at<Float>(r, f))) + salt);
-            }
-        }
-    });
+    add_values(x, 0, begin, end, hashes);
     for (std::size_t r = begin; r < end; ++r) {
         hashes[r] = mix64(hashes[r]);
     }

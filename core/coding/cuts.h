@@ -1,6 +1,8 @@
 // Codes by cuts that were made elsewhere: for tables that lie in parts, of which nobody has all values.
 //
-//   hash_values     rows to hashes of their values: those of the lowest are the sample by which columns are cut
+//   hash_values     rows to hashes of their values: those of the lowest are the sample by which columns are cut, and
+//                   the sum of all is the fingerprint of the values
+//   add_values      the same for tables whose columns come a few at a time
 //   cut_quantiles   distinct values, and what they weigh in all parts -> the smallest value of each code
 //   code_values     the values of a column in one part -> codes
 //   find_highs      values and codes of a column in one part -> the largest value of each code
@@ -23,6 +25,10 @@ inline std::uint64_t value_bits(double x) {
     constexpr std::uint64_t kNanBits = 0x7FF8000000000000u;
     return std::isnan(x) ? kNanBits : std::bit_cast<std::uint64_t>(x + 0.0);
 }
+
+// Adds what the values of the rows begin ... end - 1 contribute to the hashes of these rows. The first column of x is
+// the feature `first` of the table.
+void add_values(const Matrix& x, std::size_t first, std::size_t begin, std::size_t end, std::span<std::uint64_t> sums);
 
 // Hashes the rows begin ... end - 1 by their values and the bits of their targets.
 void hash_values(const Matrix& x, std::span<const std::uint64_t> targets, std::size_t begin, std::size_t end,

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -51,7 +52,8 @@ std::vector<std::uint32_t> rank_rows(const RowHashes& hashes, std::span<const do
 
 struct Ranking {
     std::vector<std::uint32_t> positions;  // by rank: the row of the table
-    std::uint64_t fingerprint = 0;         // of the training data
+    std::uint64_t fingerprint = 0;         // of the training data, as codes
+    std::optional<std::uint64_t> values;   // fingerprint of its values, where the caller knows it
 };
 
 // Of a table whose columns are coded, by row. No target is -0.0.

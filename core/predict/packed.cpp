@@ -524,10 +524,11 @@ void check_packed(std::span<const std::byte> buffer) {
     const bool large = head.node_bytes == sizeof(LargeNode);
     require(large || head.node_bytes == sizeof(SmallNode), "nodes are of no known size");
     constexpr std::uint64_t kMost = std::uint64_t{1} << 40;  // so that sums of lengths cannot overflow
+    constexpr std::uint32_t kMostClasses = 1u << 16;         // those of a fit: predictions take memory for each
     require(head.n_trees > 0 && head.n_trees < kMost && head.n_slots < kMost && head.n_values < kMost &&
                 head.n_mixed < kMost && head.n_sets < kMost && head.n_words < kMost && head.n_listed < kMost &&
-                head.n_features > 0 && head.n_columns / kKinds <= head.n_features && head.n_numbers <= head.n_columns &&
-                head.n_in_word <= head.n_columns - head.n_numbers &&
+                head.n_features > 0 && head.n_classes <= kMostClasses && head.n_columns / kKinds <= head.n_features &&
+                head.n_numbers <= head.n_columns && head.n_in_word <= head.n_columns - head.n_numbers &&
                 (head.n_weights == 0 || head.n_weights == head.n_trees) && head.verdict.is_hard <= 1,
             "lengths are out of range");
     require(head.n_bytes == buffer.size() && Parts(head).end == buffer.size(),

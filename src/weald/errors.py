@@ -55,6 +55,15 @@ class FormatError(WealdError, ValueError):
     """A model file cannot be read as it is, or a model cannot be written to one."""
 
 
+def shown(value: object, length: int = 80) -> str:
+    """Write a value into a message: briefly, and even if Python refuses to (whole numbers of 4301 digits)."""
+    try:
+        text = repr(value)
+    except Exception:  # noqa: BLE001  (the user's own class may raise anything)
+        return f"a value of type {type(value).__name__}"
+    return text if len(text) <= length else f"{text[: length - 4]} ..."
+
+
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the line outside weald that led here."""
     level, frame = 1, sys._getframe()  # noqa: SLF001  (Python has no public way to ask for the caller)

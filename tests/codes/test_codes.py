@@ -68,6 +68,7 @@ def test_a_store_gives_the_forest_of_the_table(tmp_path_factory, ends, max_bins,
     )
     whole = (table[FEATURES], table[target], None if weight is None else table[weight])
     assert fingerprint(model, store) == fingerprint(model, *whole)
+    assert model.fit(store).forest_.origins == model.fit(*whole).forest_.origins  # with both fingerprints of the data
     assert store.fingerprint == model.forest_.origins[0].data
 
 
@@ -85,6 +86,7 @@ def test_columns_cut_by_a_sample_of_the_rows(weights, classify, tmp_path):
     kind = weald.RandomForestClassifier if classify else weald.RandomForestRegressor
     model = kind(2, random_state=1, max_bins=500, max_depth=6)
     assert fingerprint(model, store) == fingerprint(model, X, y, weight)
+    assert model.fit(store).forest_.origins == model.fit(X, y, weight).forest_.origins
 
 
 def test_many_copies_of_few_rows_are_sampled_like_each_by_itself(tmp_path, monkeypatch):

@@ -63,7 +63,7 @@ def assert_same_codes(model, X, y, weight, given, max_bins, n_together=1):
     whole = unfitted_copy(model)
     reading = read_table(whole, X, y, weight, classify=labels.n_classes > 0)
     coded = NativeEngine().code(reading.table, max_bins, 1, None)
-    assert joined.fingerprint == coded.fingerprint
+    assert (joined.fingerprint, joined.values) == (coded.fingerprint, coded.values)
     assert joined.positions().tolist() == coded.positions().tolist()
     for f in range(coded.n_columns):
         for mine, theirs in zip(joined.column(f), coded.column(f), strict=True):
@@ -172,3 +172,20 @@ def test_pieces_of_a_table_are_stored_column_by_column(n_rows, types, n_threads)
 def test_pieces_that_do_not_suit_one_another_are_not_stored():
     with pytest.raises(ValueError, match="do not suit the columns"):
         NativeEngine().store_by_column([np.zeros((3, 2)), np.zeros((3, 1))])
+
+
+@pytest.mark.parametrize("name", ["y", "groups", "stratify", "column 'kind' of X"])
+def test_text_in_one_part_and_numbers_in_another_are_refused_by_name(name):
+    model = weald.RandomForestClassifier(categorical_features=["kind"])
+
+    def part(values):
+        given = {"kind": [0, 1], "y": [0, 1], "groups": [0, 1], "stratify": [0, 1]}
+        given["kind" if "kind" in name else name] = values
+        return partitioned_table.Part(
+            pd.DataFrame({"kind": given["kind"]}), given["y"], None, given["groups"], given["stratify"]
+        )
+
+    found = [partitioned_table.read_labels(model, part(values)) for values in ([1, 2], [3, 4], ["a", "b"])]
+    words = f"{name} holds numbers in partition 1, such as 3, and text in partition 3, such as 'a'"
+    with pytest.raises(weald.DataTypeError, match=words):
+        partitioned_table.settle_labels([found[0], found[1], None, found[2]])

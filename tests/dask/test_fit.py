@@ -15,7 +15,7 @@ import pytest
 from scipy import sparse
 
 import weald
-from weald import ClusterError, DataError, ParameterError
+from weald import ClusterError, DataError, DataTypeError, ParameterError
 from weald import dask as on_cluster
 from weald.codes import bins
 from weald.dask import cluster, coding, scheduler, work_split
@@ -29,6 +29,7 @@ distributed = pytest.importorskip("distributed")
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default"), pytest.mark.xdist_group("dask")]
 COLUMNS = ["number", "label", "many"]
+NUMBERS = ["number", "many"]
 
 
 def frame(n_rows=2000):
@@ -277,6 +278,36 @@ def test_warm_start_goes_on(client):
     assert model.forest_.fingerprint() == local.forest_.fingerprint()
 
 
+def test_warm_start_refuses_other_values_of_the_same_ranks(client):
+    table = frame()
+    other = table.assign(**{name: table[name] * 2 for name in NUMBERS})
+    for data in (partitioned(other, [500]), other):
+        model = on_cluster.RandomForestClassifier(n_estimators=3, random_state=0, warm_start=True)
+        model.fit(table[COLUMNS], table["y"]).set_params(n_estimators=7)
+        with pytest.raises(DataError, match="the same ranks, but other values"):
+            model.fit(data[COLUMNS], data["y"])
+        assert model.forest_.n_trees == 3
+
+
+def test_bags_of_other_partitions_are_refused(client):
+    table = frame()
+    model = on_cluster.RandomForestClassifier(n_estimators=3, random_state=0, warm_start=True)
+    model.fit(table[COLUMNS], table["y"]).set_params(n_estimators=7, oob_score=True)
+    for data in (partitioned(table[:600], [500]), table[:600]):
+        with pytest.raises(DataError, match="3 of the 7 trees were grown from other data"):
+            model.fit(data[COLUMNS], data["y"])
+
+
+def test_a_forest_of_partitions_knows_its_values(client):
+    table = frame()
+    parted = partitioned(table, [300, 500])
+    model = on_cluster.RandomForestClassifier(n_estimators=5, random_state=0).fit(
+        parted[COLUMNS], parted["y"], sample_weight=parted["w"]
+    )
+    local = weald.RandomForestClassifier(n_estimators=5, random_state=0).fit(table[COLUMNS], table["y"], table["w"])
+    assert model.forest_.origins == local.forest_.origins
+
+
 def test_the_ordinary_forest_with_a_cluster_as_its_engine(client):
     table = frame()
     kwargs = {"n_estimators": 8, "random_state": 1, "oob_score": True}
@@ -418,6 +449,10 @@ def test_what_cannot_be_had_is_refused(client):
         on_cluster.RandomForestClassifier().fit(parted[COLUMNS], partitioned(table, [2, 3])["y"])
     with pytest.raises(DataError, match=r"Row .* of y .* This is partition [01], counted from 0"):
         on_cluster.RandomForestRegressor().fit(parted[COLUMNS], parted["number"])
+    X = da.from_array(np.arange(4.0).reshape(4, 1), chunks=(2, 1))
+    y = da.from_array(np.array([1, 2, "a", "b"], dtype=object), chunks=2)
+    with pytest.raises(DataTypeError, match=r"y holds numbers in partition 0, such as 1, and text in partition 1"):
+        on_cluster.RandomForestClassifier().fit(X, y)
 
 
 def find_no_client():

@@ -6,7 +6,7 @@
 
 The reading of tables and parameters has its own tests, test_table.py and test_params.py; here the whole way is gone.
 Files that were cut short are in test_mapped.py, tables beyond 32 bits in test_beyond_32_bits.py, other libraries in the
-same process in test_symbols.py, and files of models in filing/.
+same process in test_symbols.py, and files of models in tests/io/.
 """
 
 import copy
@@ -27,7 +27,7 @@ from sklearn.base import clone, is_classifier
 
 import weald
 from tests.scripts import run_to_the_end
-from weald.errors import WealdError
+from weald.errors import WealdError, shown
 
 pytestmark = pytest.mark.sanitize
 
@@ -49,6 +49,13 @@ def replaced(array, row, value):
     changed = np.array(array, dtype=object if isinstance(value, str) else float)
     changed[row] = value
     return changed
+
+
+def objects(n_rows, value):
+    """Make a column of one object."""
+    column = np.empty((n_rows, 1), dtype=object)
+    column[:] = [[value]] * n_rows
+    return column
 
 
 def frame(**columns):
@@ -88,6 +95,20 @@ REFUSED_X = {
     "complex numbers": (X * 1j, "[Cc]omplex"),
     "dates": (np.full((N, 2), np.datetime64("2020-01-01")), "X holds datetime64"),
     "durations": (np.full((N, 2), np.timedelta64(1, "D")), "X holds timedelta64"),
+    "masked complex numbers": (np.ma.array(X * 1j), "[Cc]omplex"),
+    "masked dates": (np.ma.array(np.full((N, 2), np.datetime64("2020-01-01"))), "X holds datetime64"),
+    "masked durations": (np.ma.array(np.full((N, 2), np.timedelta64(1, "D"))), "X holds timedelta64"),
+    "masked words": (np.ma.array(np.full((N, 2), "a")), "X holds text"),
+    "complex numbers among objects": (np.array([[1.0, np.complex128(1j)]] * N, dtype=object), "Row 0 of column 1 of X"),
+    "dates among objects": (objects(N, np.datetime64("2020-01-01", "ns")), "Row 0 of column 0 of X"),
+    "durations among objects": (objects(N, np.timedelta64(1, "ns")), "Row 0 of column 0 of X"),
+    "beyond floats": (objects(N, 10**400), r"Row 0 of column 0 of X is 10* \.\.\., which float64 does not hold"),
+    "beyond what Python writes": (objects(N, 10**5000), "Row 0 of column 0 of X is a value of type int"),
+    "an Arrow table with two columns of one name": (pa.table([X[:, 0], X[:, 1]], names=["a", "a"]), "'a'"),
+    "an Arrow table with codes beyond its labels": (
+        pa.table({"b": pa.DictionaryArray.from_arrays(pa.array([0, 5] * (N // 2)), pa.array(["a", "b"]), safe=False)}),
+        "Column 'b' of X has codes",
+    ),
     "records": (np.zeros(N, dtype=[("a", float), ("b", int)]), "X"),
     "ragged lists": ([[1.0, 2.0]] * (N - 1) + [[1.0]], "X"),
     "sparse, complex": (sparse.csr_array(X * 1j), "complex"),
@@ -124,6 +145,21 @@ REFUSED_Y = {
     "words and null of polars": (pl.Series(["a", None] * (N // 2)), "[Rr]ow [01] of y"),
     "numbers and null of polars": (pl.Series([1, None] * (N // 2)), "[Rr]ow [01] of y"),
     "words and nothing": (np.array(["a", None] * (N // 2), dtype=object), "[Rr]ow .* of y"),
+    "dates and NaT": (
+        np.array(["2020-01-01", "NaT"] * (N // 2), dtype="M8[D]"),
+        "Row 1 of y is .*NaT|y holds datetime",
+    ),
+    "durations and NaT": (np.array([1, "NaT"] * (N // 2), dtype="m8[D]"), "Row 1 of y is .*NaT|y holds timedelta"),
+    "dates and NaT of pandas": (
+        pd.Series([pd.Timestamp("2020-01-01"), pd.NaT] * (N // 2)),
+        "Row 1 of y is .*NaT|y holds datetime",
+    ),
+    "NaT among objects": (np.array(["a", np.datetime64("NaT")] * (N // 2), dtype=object), "Row [01] of y"),
+    "decimals and NaN": (np.array([Decimal(1), Decimal("NaN")] * (N // 2), dtype=object), "Row 1 of y is"),
+    "small floats and NaN": (np.array([1, np.float32("nan")] * (N // 2), dtype=object), "Row 1 of y is"),
+    "masked complex numbers": (np.ma.array(Y * 1j), "y holds complex"),
+    "masked records": (np.ma.zeros(N, dtype=[("a", float)]), "y holds"),
+    "two columns of one name": (pd.DataFrame(np.c_[Y, Y], columns=["a", "a"]), "y has more than one column named 'a'"),
 }
 REFUSED_WEIGHTS = {
     "too short": (ONES[:-1], "sample_weight"),
@@ -136,6 +172,16 @@ REFUSED_WEIGHTS = {
     "words": (np.full(N, "a"), "sample_weight"),
     "complex numbers": (ONES * 1j, "sample_weight"),
     "dates": (np.full(N, np.datetime64("2020-01-01")), "sample_weight"),
+    "masked": (np.ma.array(ONES, mask=np.arange(N) == 3), "sample_weight has masked"),
+    "masked complex numbers": (np.ma.array(ONES * 1j), "sample_weight holds complex"),
+    "masked dates": (np.ma.array(np.full(N, np.datetime64("2020-01-01"))), "sample_weight holds datetime64"),
+    "one complex number": (np.complex128(1j), "sample_weight holds complex"),
+    "beyond floats": ([10**400] + [1] * (N - 1), "Row 0 of sample_weight is 10* .*float64"),
+    "one number beyond floats": (10**400, "Row 0 of sample_weight is 10* .*float64"),
+    "ragged": ([[1.0]] * (N - 1) + [[1.0, 2.0]], "sample_weight cannot be read"),
+    "a word": ("balanced", "sample_weight"),
+    "a dict": ({0: 1.0}, "sample_weight"),
+    "a set": ({1.0}, "sample_weight"),
 }
 REFUSED_PARAMETERS = [
     {"max_features": 0},
@@ -176,6 +222,21 @@ REFUSED_PARAMETERS = [
     {"class_weight": {7: 1.0}},
     {"class_weight": {0: -1.0}},
     {"class_weight": "even"},
+    {"class_weight": {0: 10**400}},
+    {"engine": np.array([1, 0, 1])},
+    {"warm_start": np.array([1, 0])},
+    {"warm_start": np.array([])},
+    {"monotonic_cst": [[0, 1], [2]]},
+    {"monotonic_cst": {0: np.array([1, 0])}},
+    {"monotonic_cst": np.array(1)},
+    {"interaction_cst": [np.array(1)]},
+    {"interaction_cst": np.array(1)},
+    {"feature_weights": [10**400, 1, 1, 1]},
+    {"feature_weights": {0: [1]}},
+    {"categorical_features": np.array(1)},
+    {"categorical_features": b"a"},
+    {"max_depth": -(10**5000)},
+    {"ccp_alpha": 10**5000},
 ]
 
 
@@ -200,7 +261,7 @@ def test_bad_weights_are_refused_by_name(make, name):
         make().fit(X, Y, sample_weight=bad)
 
 
-@pytest.mark.parametrize("given", REFUSED_PARAMETERS, ids=str)
+@pytest.mark.parametrize("given", REFUSED_PARAMETERS, ids=shown)
 def test_bad_parameters_are_refused_by_name(make, given):
     only_for(make, given)
     with pytest.raises(WealdError, match=f"{next(iter(given))}|A bag would have"):
@@ -266,6 +327,13 @@ ACCEPTED_X = {
     "tuples": tuple(map(tuple, X)),
     "objects": X.astype(object),
     "decimals": np.array([[Decimal(str(x)) for x in row] for row in X]),
+    "masked objects": np.ma.array(X.astype(object), mask=X > 1),
+    "masked words among numbers": np.ma.array(
+        [[1.0, "ab"[i % 2]] for i in range(N)], mask=[[0, 1], [1, 0]] * (N // 2), dtype=object
+    ),
+    "a frame with a dictionary of Arrow": frame(
+        kind=pd.array(["u", None, "v"] * (N // 3), dtype=pd.ArrowDtype(pa.dictionary(pa.int32(), pa.string())))
+    ),
     "None for missing": np.where(X > 1, None, X.astype(object)),
     "unsigned bytes": (X * 10).astype(np.int8).astype(np.uint8),
     "true and false": X > 0,
@@ -725,3 +793,20 @@ def test_memory_does_not_grow_over_repeated_fits():
         check=False,
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("kind", [weald.KernelForestClassifier, weald.KernelForestRegressor])
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"random_state": "x"},
+        {"random_state": -1},
+        {"warm_start": np.array([1, 0])},
+        {"engine": np.array([1, 0])},
+        {"kernel": "auto", "random_state": 0.5},
+    ],
+    ids=str,
+)
+def test_bad_parameters_of_kernel_forests_are_refused_by_name(kind, given):
+    with pytest.raises(weald.ParameterError, match=list(given)[-1]):
+        kind(**given).fit(X, Y)

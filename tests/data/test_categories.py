@@ -4,6 +4,7 @@ import copy
 import dataclasses
 import html
 import pickle
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -289,6 +290,14 @@ MISSING = {
     "NaN among objects": pd.DataFrame({"kind": pd.Series(["a", np.nan, "b", "a", np.nan, "b"], dtype=object)}),
     "NA among objects": pd.DataFrame({"kind": pd.Series(["a", pd.NA, "b", "a", pd.NA, "b"], dtype=object)}),
     "NaT among objects": pd.DataFrame({"kind": pd.Series(["a", pd.NaT, "b", "a", None, "b"], dtype=object)}),
+    "NumPy's NaT among objects": pd.DataFrame(
+        {"kind": pd.Series(["a", np.datetime64("NaT"), "b", "a", np.datetime64("NaT"), "b"], dtype=object)}
+    ),
+    "NaN of float32 among objects": np.array([["a"], [np.float32("nan")], ["b"], ["a"], [None], ["b"]], dtype=object),
+    "NaN of decimals": np.array([["a"], [Decimal("nan")], ["b"], ["a"], [None], ["b"]], dtype=object),
+    "null in an arrow dictionary": pa.table(
+        {"kind": pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 0, None, 2]), pa.array(["a", None, "b"]))}
+    ),
     "NA in strings": pd.DataFrame({"kind": pd.array(["a", pd.NA, "b", "a", pd.NA, "b"], dtype="string")}),
     "pandas category": pd.DataFrame({"kind": pd.Categorical(["a", None, "b", "a", None, "b"])}),
     "polars null": pl.DataFrame({"kind": ["a", None, "b", "a", None, "b"]}),
@@ -309,9 +318,73 @@ def test_missing_labels_of_every_kind_are_learnt(name):
     assert model.predict(MISSING[name]).tolist() == OF_MISSING
 
 
+def arrow_twins(n):
+    """A dictionary that names a value twice."""
+    codes = pa.array(np.tile([0, 1, 2, 1], n // 4))
+    return pa.DictionaryArray.from_arrays(codes, pa.array(["a", "b", "a"]))
+
+
+def in_chunks(column):
+    """Make two chunks of a column, each with a dictionary of its own."""
+    other = pa.DictionaryArray.from_arrays(pa.array([1, 0]), pa.array(["a", None]))
+    return pa.chunked_array([column, other, column])
+
+
+TWINS = {
+    "arrow": lambda: pa.table({"kind": arrow_twins(40)}),
+    "arrow in chunks": lambda: pa.table({"kind": in_chunks(arrow_twins(40))}),
+    "pandas of arrow": lambda: pd.DataFrame(
+        {"kind": pd.array(arrow_twins(40), dtype=pd.ArrowDtype(arrow_twins(4).type))}
+    ),
+    "polars of arrow": lambda: pl.DataFrame({"kind": pl.from_arrow(arrow_twins(40))}),
+    "objects": lambda: np.array([["a"], [np.str_("b")], [np.str_("a")], ["b"]] * 10, dtype=object),
+}
+
+
+@pytest.mark.parametrize("name", TWINS)
+def test_equal_labels_are_one_category(name):
+    X = TWINS[name]()
+    y = np.arange(len(X), dtype=float) % 4
+    model = weald.DecisionTreeRegressor(random_state=0).fit(X, y)
+    cells = X["kind"].to_pylist() if isinstance(X, pa.Table) else list(X["kind"] if name != "objects" else X[:, 0])
+    as_text = pd.DataFrame({"kind": pd.Series(cells, dtype=object)})
+    expected = weald.DecisionTreeRegressor(random_state=0).fit(as_text, y)
+    assert model.categories_[0].tolist() == ["a", "b"]
+    assert model.forest_.fingerprint() == expected.forest_.fingerprint()
+    assert model.predict(X).tolist() == expected.predict(as_text).tolist()
+    assert model.predict(X[:3]).tolist() == expected.predict(as_text[:3]).tolist()
+
+
+def test_equal_labels_of_an_ordered_dictionary_are_one_category():
+    codes = pa.array([0, 1, 2, 3] * 5)
+    column = pa.DictionaryArray.from_arrays(codes, pa.array(["low", "high", "low", "top"]), ordered=True)
+    model = weald.DecisionTreeRegressor(random_state=0).fit(pa.table({"grade": column}), np.arange(20) % 4)
+    assert model.categories_[0].tolist() == ["low", "high", "top"]
+    assert model.predict(pa.table({"grade": column}))[:4].tolist() == [1, 1, 1, 3]
+
+
+ZEROS = np.array([-0.0, 1.0, 0.0, 2.0] * 10)
+FRAMES_OF_ZEROS = {
+    "array": lambda values: values.reshape(-1, 1),
+    "objects": lambda values: values.astype(object).reshape(-1, 1),
+    "pandas": lambda values: pd.DataFrame({"x": values}),
+    "polars": lambda values: pl.DataFrame({"x": values}),
+    "arrow": lambda values: pa.table({"x": values}),
+    "arrow dictionary": lambda values: pa.table({"x": pa.array(values).dictionary_encode()}),
+}
+
+
+@pytest.mark.parametrize("name", FRAMES_OF_ZEROS)
+def test_zero_and_minus_zero_are_one_category(name):
+    X, y = FRAMES_OF_ZEROS[name](ZEROS), np.arange(40.0) % 4
+    model = weald.DecisionTreeRegressor(random_state=0, categorical_features=[0]).fit(X, y)
+    assert [str(label) for label in model.categories_[0].tolist()] == ["0.0", "1.0", "2.0"]
+    assert model.predict(X)[:4].tolist() == [1.0, 1.0, 1.0, 3.0]
+
+
 @pytest.mark.parametrize("name", MISSING)
 def test_missing_labels_can_be_refused(name):
-    where = "0" if name == "array" else "'kind'"
+    where = "0" if isinstance(MISSING[name], np.ndarray) else "'kind'"
     with pytest.raises(weald.errors.DataError, match=f"Row 1 of column {where} of X is missing"):
         weald.DecisionTreeClassifier(missing="error").fit(MISSING[name], OF_MISSING)
 

@@ -1,8 +1,10 @@
 """Labels become numbers in sorted order, however they are found."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
+import weald
 from weald.data.targets import number_labels
 
 EDGES = {
@@ -31,3 +33,14 @@ def test_the_smallest_and_the_largest_number_of_a_type_are_labels_too(dtype):
     classes, numbers = number_labels(labels, "y")
     assert classes.tolist() == EDGES[dtype]
     assert numbers.tolist() == [0, 1] * 3
+
+
+@pytest.mark.parametrize("zeros", [[0.0, -0.0], [-0.0, 0.0]])
+def test_zero_and_minus_zero_are_one_class(zeros):
+    model = weald.DecisionTreeClassifier().fit(np.arange(6.0).reshape(-1, 1), np.array([*zeros, 1.0] * 2))
+    assert [str(label) for label in model.classes_.tolist()] == ["0.0", "1.0"]
+
+
+def test_equal_classes_of_an_arrow_dictionary_are_one():
+    y = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 1]), pa.array(["a", "b", "a"]))
+    assert weald.DecisionTreeClassifier().fit([[1.0], [2.0], [3.0], [4.0]], y).classes_.tolist() == ["a", "b"]

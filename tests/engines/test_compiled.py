@@ -9,6 +9,7 @@ import pytest
 from sklearn.datasets import load_diabetes, load_iris
 
 import weald
+from weald.compiling import DTYPES
 from weald.errors import DataError, ParameterError
 
 
@@ -137,3 +138,43 @@ def test_a_file_that_is_something_else_is_refused(tmp_path):
 
 def test_the_same_forest_is_compiled_to_the_same_bytes():
     assert fitted()[0].compile().buffer().tobytes() == fitted()[0].compile().buffer().tobytes()
+
+
+# ------------------------------------------------------------------------------------------------------ wrong buffers
+
+
+def test_a_short_buffer_cannot_claim_many_classes():
+    """Predictions take memory for every class."""
+    buffer = fitted()[0].compile().buffer().copy()
+    at = np.flatnonzero(buffer.view(np.uint32) == 3)[0]  # the number of classes
+    buffer.view(np.uint32)[at] = 2**31 - 1
+    with pytest.raises(DataError, match="lengths are out of range"):
+        weald.open_compiled(buffer)
+
+
+def change(buffer, dice):
+    """Change some numbers of a buffer, mostly of its head, or cut it short."""
+    buffer = buffer.copy()
+    for _ in range(dice.integers(1, 4)):
+        numbers = buffer.view(dice.choice(["u4", "u8"]))
+        at = dice.integers(0, 20 if dice.random() < 0.5 else len(numbers))
+        odd = numbers.dtype.type(dice.choice(np.array([0, 1, 7, 2**16, 2**31 - 1, 2**32 - 1])))
+        numbers[at] = odd if dice.random() < 0.5 else numbers[at] ^ numbers.dtype.type(1 << dice.integers(0, 32))
+    return buffer if dice.random() < 0.95 else buffer[: dice.integers(0, len(buffer))]
+
+
+@pytest.mark.sanitize
+@pytest.mark.parametrize("kind", ["classes", "numbers"])
+def test_a_wrong_buffer_is_refused_or_walked_without_harm(kind):
+    model, X = fitted(kind, max_depth=4)
+    dice, n_refused = np.random.default_rng(0), 0
+    buffers = [np.resize(b, len(b) + -len(b) % 8) for b in (model.compile(dtype=d).buffer() for d in DTYPES)]
+    for _ in range(300):
+        try:
+            compiled = weald.open_compiled(change(buffers[dice.integers(2)], dice))
+        except DataError:
+            n_refused += 1
+            continue
+        if compiled.n_features == X.shape[1]:
+            compiled(X[:9].astype(np.float32))
+    assert 30 < n_refused < 300

@@ -1,12 +1,18 @@
 """n_jobs becomes a number of threads, and workers of joblib do not take more than their share."""
 
+import os
+import resource
+import subprocess
+import sys
+import threading
+
 import joblib
 import pytest
 from joblib import Parallel, delayed, parallel_config
 
 import weald
 from tests import scripts
-from weald.engines.threads import count_threads
+from weald.engines.threads import count_threads, map_on_threads
 from weald.errors import ParameterError
 
 CORES = joblib.cpu_count()
@@ -105,3 +111,87 @@ def test_a_fit_in_a_forked_child_does_not_hang():
         raise SystemExit(os.waitpid(child, 0)[1] or not same)
     """
     assert scripts.run(code, timeout=60).returncode == 0
+
+
+# ------------------------------------------------------------------------------------------------- too few threads
+
+WITHOUT_THREADS = """
+import sys, tempfile, threading
+import numpy as np
+
+import weald
+
+X = np.random.default_rng(0).normal(size=(3000, 5))
+y = (X[:, 0] > 0).astype(int)
+try:
+    threading.Thread(target=print).start()
+    sys.exit("a thread was started")
+except RuntimeError:
+    pass
+folder = tempfile.mkdtemp()
+told = []
+for n_jobs in (1, 3, None):
+    model = weald.RandomForestClassifier(60, n_jobs=n_jobs, oob_score=True, random_state=0).fit(X, y)
+    watched = weald.RandomForestRegressor(3, n_jobs=n_jobs, random_state=0, verbose=1).fit(X, X[:, 1])
+    weald.importance(model, X, y, kind="permutation")
+    told.append([model.forest_.fingerprint(), model.predict_proba(X).tobytes(), watched.predict(X).tobytes()])
+    for options in ({}, {"mappable": True}):
+        model.save(f"{folder}/m.weald", **options)
+        assert weald.load(f"{folder}/m.weald", mmap=bool(options)).predict(X).tobytes() == model.predict(X).tobytes()
+    assert model.compile()(X, threads=n_jobs or 2).tobytes() == model.predict_proba(X).tobytes()
+    store = weald.codes.from_chunks([(X, y)], folder=f"{folder}/{n_jobs}", n_jobs=n_jobs)
+    weald.RandomForestClassifier(2, n_jobs=n_jobs, random_state=0, max_bins=store.max_bins).fit(store)
+assert told[0] == told[1] == told[2]
+"""
+
+
+def take_all_room_for_stacks():
+    """Let no thread be started: its stack would be larger than all that can be addressed."""
+    resource.setrlimit(resource.RLIMIT_STACK, (2**47, resource.getrlimit(resource.RLIMIT_STACK)[1]))
+
+
+def run_without_threads(script):
+    return subprocess.run(
+        [sys.executable, "-c", script],
+        preexec_fn=take_all_room_for_stacks,
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+        timeout=120,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_system_that_starts_no_threads_is_enough():
+    """The calling thread does the work."""
+    done = run_without_threads(WITHOUT_THREADS)
+    assert done.returncode == 0, done.stderr
+
+
+INTERRUPTED = """
+import signal
+import numpy as np
+import weald
+
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+signal.setitimer(signal.ITIMER_REAL, 1.0)
+X = np.random.default_rng(0).normal(size=(20_000, 20))
+try:
+    weald.RandomForestRegressor(100_000, random_state=0).fit(X, X[:, 0])
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def test_the_calling_thread_can_be_interrupted_while_it_works():
+    done = run_without_threads(INTERRUPTED)
+    assert done.stdout == "interrupted\n", done.stderr
+
+
+def test_functions_are_called_here_where_threads_cannot_be_started(monkeypatch):
+    def refuse(_):
+        raise RuntimeError("can't start new thread")
+
+    assert map_on_threads(abs, [-1, 2, -3], 2) == [1, 2, 3]
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    assert map_on_threads(abs, [-1, 2, -3], 2) == [1, 2, 3]

@@ -4,7 +4,9 @@ import io
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.datasets import load_diabetes, load_iris
 
 import weald
@@ -170,3 +172,49 @@ def test_progress_is_shown_on_request(capsys):
     model, X = classifier()
     list(model.predict_chunks(X, rows=50, verbose=1))
     assert "150 of 150 rows" in capsys.readouterr().err
+
+
+NOTHING = {
+    "array": np.empty((0, 2)),
+    "frame": pd.DataFrame(np.empty((0, 2))),
+    "list": [],
+    "sparse": sparse.csr_array((0, 2)),
+}
+
+
+@pytest.mark.parametrize("empty", NOTHING.values(), ids=NOTHING)
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "predict_votes"])
+@pytest.mark.parametrize("kind", [weald.RandomForestClassifier, weald.RandomForestRegressor])
+def test_a_piece_without_rows_gives_an_array_without_rows(kind, method, empty):
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    model = kind(2, random_state=0).fit(X, (X[:, 0] > 0).astype(int))
+    if not hasattr(model, method):
+        pytest.skip("regressors predict means")
+    first, nothing, last = model.predict_chunks([X[:2], empty, X[2:5]], method=method)
+    assert nothing.shape == (0, *first.shape[1:])
+    assert nothing.dtype == first.dtype
+    assert (np.concatenate([first, nothing, last]) == getattr(model, method)(X[:5])).all()
+
+
+def test_pieces_without_rows_are_written_nowhere():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    model = weald.RandomForestRegressor(2, random_state=0).fit(X, X[:, 0])
+    out = np.full(5, np.nan, dtype=np.float32)
+    pieces = model.predict_chunks([X[:0], X[:2], X[:0], X[2:5]], out=out, dtype=np.float32)
+    assert [(len(piece), piece.dtype) for piece in pieces] == [(n, np.float32) for n in (0, 2, 0, 3)]
+    assert (out == model.predict(X[:5], dtype=np.float32)).all()
+
+
+@pytest.mark.parametrize("dtype", ["nonsense", np.int32, 3, [1]])
+def test_types_that_are_not_floats_are_refused(dtype):
+    model = weald.DecisionTreeRegressor().fit([[1.0], [2.0]], [1.0, 2.0])
+    for ask in (lambda: model.predict([[1.0]], dtype=dtype), lambda: model.predict_chunks([[[1.0]]], dtype=dtype)):
+        with pytest.raises(DataError, match="is neither float32 nor float64"):
+            ask()
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_votes"])
+def test_a_type_is_refused_where_a_method_has_one_of_its_own(method):
+    model = weald.DecisionTreeClassifier().fit([[1.0], [2.0]], [1, 2])
+    with pytest.raises(ParameterError, match=f"dtype=.* does not go with method='{method}'"):
+        model.predict_chunks([[[1.0]]], method=method, dtype=np.float32)

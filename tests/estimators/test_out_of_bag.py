@@ -287,7 +287,7 @@ def test_the_rows_may_stand_in_another_order():
 
 def test_other_data_is_refused():
     model = classifier().fit(X, Y)
-    with pytest.raises(DataError, match="Give the table that they were grown from"):
+    with pytest.raises(DataError, match="25 of the 25 trees were grown from other data"):
         model.out_of_bag(X[:-1], Y[:-1])
     with pytest.raises(DataError, match="the forest knows"):
         model.out_of_bag(X, Y + 1)

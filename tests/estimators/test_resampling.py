@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_iris, make_classification
 from sklearn.ensemble import AdaBoostClassifier
 from sklearn.tree import DecisionTreeClassifier
@@ -237,3 +238,16 @@ def test_groups_are_refused():
 def test_there_is_no_honest_row_out_of_bag(way):
     with pytest.raises(DataError, match="mistakes of earlier trees"):
         classifier(resampling=way).fit(X, Y).out_of_bag(X, Y)
+
+
+@pytest.mark.parametrize("way", ["boosting", "arcing"])
+def test_sparse_rows_are_predicted_alike_by_both_engines(way):
+    X = np.random.default_rng(0).integers(0, 3, (30, 3)).astype(float)
+    y = (X[:, 0] > 1).astype(int)
+    native, reference = (
+        weald.RandomForestClassifier(3, random_state=0, resampling=way, max_depth=1, engine=engine).fit(X, y)
+        for engine in ("native", "reference")
+    )
+    expected = native.predict_proba(X)
+    assert (reference.predict_proba(sparse.csr_array(X)) == expected).all()
+    assert (native.predict_proba(sparse.csr_array(X)) == expected).all()

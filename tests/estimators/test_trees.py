@@ -13,6 +13,7 @@ from sklearn.tree import DecisionTreeRegressor as SklearnRegressor
 
 import weald
 from weald.engines import criteria
+from weald.estimators.base import LEARNT
 
 X, Y = load_iris(return_X_y=True)
 XR, YR = (part[:80] for part in load_diabetes(return_X_y=True))
@@ -216,3 +217,50 @@ def test_a_split_by_categories_has_no_threshold():
     assert np.isnan(tree.threshold[0])
     assert tree.threshold[tree.feature == 1].tolist() == [2.0, 3.0]
     assert (tree.threshold[tree.feature < 0] == -2).all()
+
+
+# ------------------------------------------------------------------------------------------------------ subclasses
+
+
+class Counting(weald.DecisionTreeClassifier):
+    """Sets attributes of its own before a fit, as samplers of other libraries do."""
+
+    def fit(self, X, y):
+        self.n_seen_ = len(X)
+        self._state_ = "sampled"
+        return super().fit(X, y)
+
+
+def test_a_fit_keeps_what_a_subclass_has_set():
+    model = Counting().fit([[1.0], [2.0]], [0, 1])
+    assert (model.n_seen_, model._state_) == (2, "sampled")
+    assert model.fit([[1.0], [2.0], [3.0]], [0, 1, 1]).n_seen_ == 3
+
+
+def test_a_fit_forgets_what_the_last_one_has_set():
+    X, y = np.arange(12.0).reshape(6, 2), np.array([0, 1] * 3)
+    named, several = pd.DataFrame(X, columns=["a", "b"]), np.c_[y, y]
+    tree = weald.DecisionTreeClassifier().fit(named, several).fit(X, y)
+    assert not hasattr(tree, "feature_names_in_")
+    assert not hasattr(tree, "forests_")
+    forest = weald.RandomForestClassifier(20, oob_score=True, random_state=0).fit(X, y)
+    assert not [name for name in vars(forest.set_params(oob_score=False).fit(X, y)) if name.startswith("oob_e")]
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        weald.DecisionTreeRegressor(),
+        weald.RandomForestClassifier(20, oob_score=True),
+        weald.RandomForestRegressor(20, oob_score=True),
+        weald.RandomForestClassifier(2, resampling="boosting"),
+        weald.KernelForestClassifier(2, mix="auto"),
+        weald.KernelForestRegressor(20, kernel="auto"),
+    ],
+    ids=str,
+)
+def test_every_attribute_that_a_fit_sets_is_listed(model):
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    given = set(vars(model))
+    model.fit(pd.DataFrame(X, columns=["a", "b"]), (X[:, 0] > 0).astype(int))
+    assert set(vars(model)) - given <= LEARNT

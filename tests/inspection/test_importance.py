@@ -13,11 +13,11 @@ from sklearn.pipeline import make_pipeline
 
 import weald
 from weald.engines.reference import permutation
+from weald.estimators.training_data import read_again
 from weald.inspection.arguments import group_features
 from weald.inspection.conditional import Cells, rank_correlation
 from weald.inspection.importance import KINDS
 from weald.inspection.mdi import add_decreases
-from weald.inspection.training_data import read_again
 
 RNG = np.random.default_rng(6)
 N = 150
@@ -378,7 +378,7 @@ def test_what_cannot_be_asked_is_refused(given, words):
 
 def test_a_sparse_table_that_cannot_be_written_out_is_refused(monkeypatch):
     model, y = MODELS["classes"]
-    monkeypatch.setattr("weald.inspection.training_data.MOST_BYTES", 8 * X.size - 1)
+    monkeypatch.setattr("weald.estimators.training_data.MOST_BYTES", 8 * X.size - 1)
     with pytest.raises(weald.DataError, match="feature_importances_ needs no table"):
         weald.importance(model, sparse.csr_array(X), y)
 

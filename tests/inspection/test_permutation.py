@@ -7,7 +7,7 @@ import weald
 from tests.laws.cases import CORES, REFERENCE, make_growth, make_table
 from weald.engines.interface import Mixing
 from weald.engines.reference import definition, permutation
-from weald.inspection.training_data import read_again
+from weald.estimators.training_data import read_again
 
 RNG = np.random.default_rng(5)
 N = 90
@@ -163,8 +163,8 @@ def test_other_data_is_refused(fitted):
     model, y = fitted
     with pytest.raises(weald.DataError, match="fingerprint"):
         weald.importance(model, -X, y)
-    with pytest.raises(weald.DataError, match="fingerprint"):
-        weald.importance(model, 1000 * X, y)  # the same codes, but other paths
+    with pytest.raises(weald.DataError, match="the same ranks, but other values"):
+        weald.importance(model, 1000 * X, y)
 
 
 def test_bags_of_groups_need_the_groups_again():

@@ -136,3 +136,73 @@ def test_trees_that_begin_beyond_the_file_are_refused_before_a_node_is_read(star
     path.write_bytes(b"".join(container.write(texts, arrays)))
     with pytest.raises(weald.FormatError):
         weald.load(path, mmap=True).apply(X)
+
+
+# What looks at the arrays themselves, not at what is packed.
+WAYS = {
+    "apply": lambda m, X: m.apply(X),
+    "predict, not packed": lambda m, X: m.predict(X),
+    "reference": lambda m, X: m.set_params(engine="reference").predict(X[:3]),
+    "depth": lambda m, _: m.forest_.depth(),
+    "take": lambda m, _: m.forest_.take([0]),
+    "importances": lambda m, _: m.feature_importances_,
+    "compile": lambda m, _: m.compile(),
+    "save": lambda m, _: b"".join(files.write(m)),
+    "shares": lambda m, _: m.forest_.shares() if m.forest_.n_classes else None,
+}
+WRONG = {
+    "tree_start": [(1, -1), (1, 2**62), (0, 1)],
+    "feature": [(0, 99), (0, -2), (0, -1)],
+    "right": [(0, 0), (0, 1), (0, 2), (0, -1), (0, 2**31 - 1)],
+    "threshold": [(0, np.nan)],
+    "flags": [(0, 2)],
+    "leaf_start": [(1, -1), (1, 2**62), (0, 1), (-1, 2**40)],
+    "leaf_class": [(0, -1), (0, 99)],
+    "leaf_weight": [(0, np.inf)],
+    "category_start": [(0, 1)],
+    "weight": [(0, np.nan)],
+    "decrease": [(0, np.inf)],
+}
+
+
+def change_mapped(path, to, arrays) -> None:
+    """Sign a file anew whose arrays have changed, and leave out what is packed."""
+    mutator = Mutator(path.read_bytes())
+    kept = {name: array for name, array in mutator.arrays.items() if not name.startswith("packed.")}
+    to.write_bytes(sign({**mutator.texts, "weald.notes": mutator.written}, {**kept, **arrays}))
+
+
+@pytest.mark.sanitize
+@pytest.mark.parametrize("name", WRONG)
+def test_arrays_that_lead_elsewhere_are_refused_whatever_looks_at_them(file, name, tmp_path):
+    X, arrays = np.random.default_rng(1).normal(size=(9, 4)), container.read(file.read_bytes()).arrays
+    path = tmp_path / "m.weald"
+    for place, value in WRONG[name]:
+        array = arrays[f"forest.{name}"].copy()
+        array[place] = value
+        change_mapped(file, path, {f"forest.{name}": array})
+        for way, look in WAYS.items():
+            if way.startswith("predict") and name in {"weight", "decrease", "leaf_weight"}:
+                continue  # which are not looked at
+            with pytest.raises(FormatError, match="damaged"):
+                look(weald.load(path, mmap=True), X)
+
+
+def test_arrays_of_other_lengths_are_refused(file, tmp_path):
+    path = tmp_path / "m.weald"
+    for name in ("leaf_start", "leaf_class", "leaf_weight", "category_start", "value", "impurity", "tree_weight"):
+        array = container.read(file.read_bytes()).arrays[f"forest.{name}"]
+        change_mapped(
+            file, path, {f"forest.{name}": np.append(array, array[-1:] if len(array) else array.dtype.type(1))}
+        )
+        with pytest.raises(FormatError):
+            weald.load(path, mmap=True).forest_.depth()
+
+
+def test_a_mapped_forest_that_was_looked_at_is_a_forest_like_any_other(file):
+    mapped, whole = weald.load(file, mmap=True).forest_, weald.load(file).forest_
+    assert type(mapped) is not type(whole)
+    assert (mapped.n_trees, mapped.n_nodes) == (whole.n_trees, whole.n_nodes)
+    assert mapped.fingerprint() == whole.fingerprint()
+    assert type(mapped) is type(whole)
+    assert mapped.take([0, 1]).fingerprint() == whole.take([0, 1]).fingerprint()

@@ -139,6 +139,33 @@ def test_a_forest_that_claims_too_many_trees_features_or_classes_is_refused():
         refuse_cheaply(texts, notes, arrays, "[.]")
 
 
+def bags_of(notes):
+    return head_of(notes)["origins"]["tuple"][0]["record"][1]["bags"]["record"][1]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"n_draws": 2**31 - 1},  # of bags of nine
+        {"n_draws": 10},
+        {"n_draws": 8},
+        {"n_draws": 2**40},
+        {"n_draws": 0},
+        {"draws": {"tuple": [2**31, 2**40]}},
+        {"n_draws": 2**31 - 1, "draws": {"tuple": [2**31 - 1]}},
+        {"strata": "some"},
+        {"design": 2**64},
+    ],
+    ids=str,
+)
+def test_bags_that_claim_other_draws_than_their_trees_have_are_refused(wrong):
+    """Who asks for out-of-bag results would wait for all of them."""
+    texts, notes, arrays = taken_apart()
+    assert bags_of(notes)["n_draws"] == 9
+    bags_of(notes).update(wrong)
+    refuse_cheaply(texts, notes, arrays, "bag|origin")
+
+
 def test_what_unzips_to_very_much_is_refused():
     texts, notes, arrays = taken_apart()
     texts["weald.requires"] = "estimator zlib"

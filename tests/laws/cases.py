@@ -276,7 +276,7 @@ def outcome(engine, case, n_threads=1, n_at_once=0):
     forest = engine.grow(coded, case.growth, case.seed, 0, case.n_trees, n_threads, None)
     rows = probe_rows(case.table, forest)
     found = {
-        "data fingerprint": np.array([coded.fingerprint], dtype=np.uint64),
+        "data fingerprints": np.array([coded.fingerprint, coded.values], dtype=np.uint64),
         "positions": positions_of(coded),
         "target": np.array([forest.target_center, forest.target_exponent]),
         **forest._arrays(),

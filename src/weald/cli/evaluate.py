@@ -24,7 +24,7 @@ def evaluate(model: ModelFile, data: Data, target: Target, jobs: Jobs = None, js
     with quiet_warnings():  # of reading the same rows again
         is_training = _is_training_data(forest, X, y)
     if is_training:
-        has_bags = all(origin.bags.bootstrap for origin in forest.forest_.origins)
+        has_bags = all(o.bags.bootstrap and o.resampling == "bagging" for o in forest.forest_.origins)
         said.append(SEEN + (OUT_OF_BAG if has_bags else ""))
     metrics = [
         {"rows": "file", "metric": s.name, "value": s.value, "low": s.low, "high": s.high} for s in judge(answers)
@@ -63,14 +63,12 @@ def read_labelled(model: Any, data: Any, target: str) -> tuple[Any, Any, int]:
 
 
 def _is_training_data(model: Any, X: Any, y: Any) -> bool:
-    """Hold rows against the fingerprint of the training data, which a model remembers."""
+    """Compare rows with the fingerprints of the training data, which a model keeps."""
     from weald.errors import DataError
-    from weald.inspection.training_data import read_again
+    from weald.estimators.training_data import read_training_data
 
-    if any(origin.resampling != "bagging" for origin in model.forest_.origins):
-        return False  # nothing is remembered that could be drawn again
     try:
-        read_again(model, X, y, bags=False)
+        read_training_data(model, X, y)
     except DataError:
         return False
     return True

@@ -58,11 +58,11 @@ def limit_hashes(labels: Labels, times: int) -> int:
 
 
 def survey_part(table: Table, labels: Labels, max_bins: int, limit: int, n_threads: int = 1) -> Surveyed:
-    """Find the low hashes of a part."""
-    rows, nothing = Rows(table.target, table.weight, table.groups, table.strata), np.empty(0, np.uint64)
+    """Find the low hashes of a part, and add up all of them."""
+    hashes, nothing = hash_values(table, n_threads), np.empty(0, np.uint64)
+    rows = Rows(table.target, table.weight, table.groups, table.strata, sum_hashes(hashes, table.weight, labels))
     if not is_sampled(labels, max_bins):
         return Surveyed(rows, nothing, nothing)
-    hashes = hash_values(table, n_threads)
     is_low = hashes <= np.uint64(limit)
     weight = None if table.weight is None or not labels.whole else table.weight[is_low]
     return Surveyed(rows, *weigh(hashes[is_low], labels.lengths(weight, int(is_low.sum()))))
@@ -88,6 +88,12 @@ def hash_values(table: Table, n_threads: int = 1) -> Hashes:
     """Hash the rows of a part by their values: the hash that chooses the sample."""
     target = table.target.astype(np.uint64) if table.n_classes else _bits(table.target)
     return NativeEngine().hash_values(table.X, target, n_threads)
+
+
+def sum_hashes(hashes: Hashes, weight: FloatArray | None, labels: Labels) -> int:
+    """Add up the hashes of rows: what they contribute to the fingerprint of the values. Whole weights are copies."""
+    copies = labels.lengths(weight, len(hashes)) if labels.whole else np.ones(len(hashes), np.uint64)
+    return int((copies * hashes).sum(dtype=np.uint64))  # modulo 2^64
 
 
 def _bits(values: npt.NDArray[Any]) -> Hashes:

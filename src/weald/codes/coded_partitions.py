@@ -15,7 +15,6 @@ Codes are one, two or four bytes a cell. All else is small.
 import threading
 import zlib
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -30,6 +29,7 @@ from weald.codes.single_buffer import InOnePiece
 from weald.data.table import Table
 from weald.data.types import FloatArray, IntArray
 from weald.engines.native import NativeEngine
+from weald.engines.threads import map_on_threads
 
 Array = npt.NDArray[Any]
 
@@ -108,8 +108,8 @@ def code_part(table: Table, cuts: Cuts, n_threads: int = 1) -> Chunk | None:
     coded = NativeEngine().code_values(table.X, range(len(cuts.starts)), cuts.starts, n_threads)
     # Codes of a column that was cut are all as common: there is nothing to compress.
     others = [f for f in range(len(coded)) if f not in cuts.many]
-    with ThreadPoolExecutor(n_threads) as threads:  # to compress needs no lock of Python's
-        packed = dict(zip(others, threads.map(pack, [coded[f] for f in others]), strict=True))
+    # To compress needs no lock of Python's.
+    packed = dict(zip(others, map_on_threads(pack, [coded[f] for f in others], n_threads), strict=True))
     return Chunk(table.n_rows, [packed[f] if f in packed else keep(codes) for f, codes in enumerate(coded)])
 
 
@@ -190,6 +190,7 @@ class CodedTable:
             n_threads,
             strata=rows.strata,
             groups=rows.groups,
+            values=rows.values,
         )
         self.values: CodeValues | None = None  # not known yet
 

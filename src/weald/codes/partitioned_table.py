@@ -21,7 +21,7 @@ from weald.data.table import Table, read_table, require_one_target
 from weald.data.targets import read_labels as read_labels_of_rows
 from weald.data.types import FloatArray
 from weald.engines.native import NativeEngine
-from weald.errors import DataError, DataTypeError
+from weald.errors import DataError, DataTypeError, shown
 from weald.estimators.base import TreeModel, unfitted_copy
 
 LabelsOfRows = npt.NDArray[Any]
@@ -59,6 +59,7 @@ class Rows:
     weight: FloatArray | None
     groups: npt.NDArray[np.int32] | None = None
     strata: npt.NDArray[np.int32] | None = None
+    values: int | None = None  # fingerprint of the values of their features; None: unknown
 
     @classmethod
     def join(cls, parts: "Sequence[Rows]") -> "Rows":
@@ -68,7 +69,9 @@ class Rows:
             pieces = [getattr(part, name) for part in parts]
             return None if pieces[0] is None else np.concatenate(pieces)
 
-        return cls(*(joined(name) for name in ("target", "weight", "groups", "strata")))
+        known = [part.values for part in parts if part.values is not None]
+        values = sum(known) % 2**64 if len(known) == len(parts) else None
+        return cls(joined("target"), joined("weight"), joined("groups"), joined("strata"), values)
 
     def table(self, labels: "Labels") -> Table:
         """Make a table without features, for those who only ask for the rest."""
@@ -140,7 +143,7 @@ def read_labels(model: TreeModel, part: Part) -> Labels | None:
     """Find what a part has; None: it has no rows that count."""
     if part.is_empty():
         return None
-    groups, stratify = _distinct([part.labels_of("groups")]), _distinct([part.labels_of("stratify")])
+    groups, stratify = (_distinct([part.labels_of(name)], name, [""]) for name in ("groups", "stratify"))
     return replace(labels_of(*read_alone(model, part)), groups=groups, stratify=stratify)
 
 
@@ -159,38 +162,56 @@ def labels_of(table: Table, classes: npt.NDArray[Any] | None, schema: Schema) ->
     )
 
 
-def settle_labels(found: Sequence[Labels | None]) -> Labels:
-    """Put together what the parts have."""
+def settle_labels(found: Sequence[Labels | None], places: Sequence[str] | None = None) -> Labels:
+    """Put together what the parts have; `places` are their names in messages."""
+    named = places or [f"partition {number}" for number in range(len(found))]
     parts = [labels for labels in found if labels is not None]
+    places = [place for place, labels in zip(named, found, strict=True) if labels is not None]
     if not parts:
         raise DataError("X has no rows, or all of them have zero weight. Give at least one row to learn from.")
     if len({(labels.schema.names, labels.n_features) for labels in parts}) > 1:
         raise DataError("The partitions of X differ in their columns. Give all of them the same, in the same order.")
     total = sum(labels.total for labels in parts)
-    classes = None
-    if parts[0].classes is not None:
-        classes = np.unique(np.concatenate([labels.classes for labels in parts if labels.classes is not None]))
     return Labels(
-        schema=Schema(parts[0].schema.names, _join_categories([labels.schema for labels in parts])),
+        schema=Schema(parts[0].schema.names, _join_categories([labels.schema for labels in parts], places)),
         n_features=parts[0].n_features,
-        classes=classes,
+        classes=_distinct([labels.classes for labels in parts], "y", places),
         n_rows=sum(labels.n_rows for labels in parts),
         is_weighted=any(labels.is_weighted for labels in parts),
         whole=all(labels.whole for labels in parts) and total <= LARGEST_EXACT,
         total=total,
         largest=max(labels.largest for labels in parts),
-        groups=_distinct([labels.groups for labels in parts]),
-        stratify=_distinct([labels.stratify for labels in parts]),
+        groups=_distinct([labels.groups for labels in parts], "groups", places),
+        stratify=_distinct([labels.stratify for labels in parts], "stratify", places),
         by_part=tuple(0 if labels is None else labels.n_rows for labels in found),
     )
 
 
-def _distinct(found: Sequence[LabelsOfRows | None]) -> LabelsOfRows | None:
+def _distinct(found: Sequence[LabelsOfRows | None], name: str, places: Sequence[str]) -> LabelsOfRows | None:
+    """Sort the labels of all parts; None: they have none."""
     known = [labels for labels in found if labels is not None]
-    return np.unique(np.concatenate(known)) if known else None
+    if not known:
+        return None
+    _refuse_other_kinds([labels[:1].tolist() for labels in known], name, places)
+    return np.unique(np.concatenate(known))
 
 
-def _join_categories(schemas: Sequence[Schema]) -> tuple[Categories | None, ...]:
+def _refuse_other_kinds(first: Sequence[Sequence[Any]], name: str, places: Sequence[str]) -> None:
+    """Refuse text in one part and numbers in another, by the first label of each: NumPy would make text of both."""
+    kinds = {_kind_of(labels[0]): (place, labels[0]) for place, labels in zip(places, first, strict=True) if labels}
+    if len(kinds) > 1:
+        (kind, (place, label)), (other_kind, (other_place, other)) = list(kinds.items())[:2]
+        raise DataTypeError(
+            f"{name} holds {kind} in {place}, such as {shown(label)}, and {other_kind} in {other_place}, "
+            f"such as {shown(other)}. Give labels of one kind."
+        )
+
+
+def _kind_of(label: Any) -> str:
+    return "text" if isinstance(label, str) else "numbers" if isinstance(label, int | float) else type(label).__name__
+
+
+def _join_categories(schemas: Sequence[Schema], places: Sequence[str]) -> tuple[Categories | None, ...]:
     """Join the categories of each column; a part whose cells are all missing says nothing."""
     joined: list[Categories | None] = []
     for f, of_parts in enumerate(zip(*(schema.categories for schema in schemas), strict=True)):
@@ -202,6 +223,8 @@ def _join_categories(schemas: Sequence[Schema]) -> tuple[Categories | None, ...]
                 raise DataError(f"The partitions differ in the order of the categories of {schemas[0].where(f)}.")
             joined.append(known[0])
         else:
+            first = [[] if c is None else c.labels[:1].tolist() for c in of_parts]
+            _refuse_other_kinds(first, schemas[0].where(f), places)
             joined.append(Categories(label_array(sorted({x for c in known for x in c.labels.tolist()}))))
     return tuple(joined)
 

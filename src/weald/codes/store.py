@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from weald.codes.resident_memory import release, release_many, watch_pages
 from weald.data.schema import Categories, Schema, rules_of
-from weald.data.table import Reading, Table
+from weald.data.table import Reading, Table, measure
 from weald.data.types import FloatArray, IntArray
 from weald.engines.criteria import CLASSIFICATION
 from weald.engines.interface import Engine, OutOfBagVotes, Watch
@@ -52,13 +52,14 @@ class About:
     classes: npt.NDArray[Any] | None  # None: regression
     whole: bool  # all weights are whole
     size: int  # the total of whole weights, else the rows
-    fingerprint: int  # of the training data
+    fingerprint: int  # of the training data, as codes
     max_bins: int  # 0: every value is a code
     missing: str
     categorical_features: Any
     source: Any  # where the rows came from, as far as that is known
     prints: list[list[int]]  # of each chunk: rows and a checksum
     keep_values: bool = False  # beside codes that hold several
+    values: int | None = None  # fingerprint of the values; None: unknown, as in stores of earlier versions
 
 
 SAME = ("max_bins", "missing", "categorical_features", "source", "keep_values")  # in stores that are made in one way
@@ -146,6 +147,7 @@ class CodeStore(TableSource):
         """Do what reading a table does, for an estimator that fits to this store."""
         about = self._about
         self._refuse(model, y, sample_weight)
+        self._check_rows()
         model.schema_, model.n_features_in_ = Schema(about.schema.names, about.schema.categories), self.n_features
         if about.schema.names is not None:
             model.feature_names_in_ = np.array(about.schema.names, dtype=object)
@@ -158,6 +160,23 @@ class CodeStore(TableSource):
             source=self,
         )
         return Reading(table, about.classes, None)
+
+    def _check_rows(self) -> None:
+        """Refuse targets, weights and positions that no table has; the core looks at the codes."""
+        about, weight, n_rows = self._about, self.weight, self.n_rows
+        try:
+            require(0 < n_rows < 2**31, f"It has {n_rows} rows.")
+            require(about.classes is not None or np.isfinite(self.target).all(), "A target is not finite.")
+            require(
+                weight is None or (weight.min() > 0 and weight.max() < np.inf),
+                "A weight is not above 0, or not finite.",
+            )
+            is_there = np.zeros(n_rows, dtype=bool)
+            is_there[self.positions[self.positions < n_rows]] = True
+            require(is_there.all(), "Its ranks are not those of the rows.")
+            require((about.whole, about.size) == measure(weight, n_rows), "Weights are not what it says of them.")
+        except FormatError as error:
+            raise _refused(self.path, error) from None
 
     def _refuse(self, model: Any, y: Any, sample_weight: Any) -> None:
         """Refuse what does not suit the store."""
@@ -181,7 +200,7 @@ class CodeStore(TableSource):
         rules = rules_of(model)
         for name in ("missing", "categorical_features"):
             given, made = getattr(rules, name), getattr(about, name)
-            if given != made and not (name == "categorical_features" and isinstance(given, str)):
+            if _listed(given) != _listed(made) and not (name == "categorical_features" and isinstance(given, str)):
                 raise ParameterError(
                     f"{name}={given!r}, but the store was made with {name}={made!r}. Give the estimator the same."
                 )
@@ -194,10 +213,13 @@ class CodeStore(TableSource):
             raise DataError("groups and stratify cannot be given with a store. Fit to arrays or frames.")
         targets = (table.target, None) if table.n_classes else (None, table.target)
         engine = StoredEngine(self._mapped)
-        coded = engine.core.map_table(
-            *(self.columns, *targets, table.n_classes, table.weight, table.weights_whole),
-            *(self.positions, self.fingerprint, n_threads, None),
-        )
+        try:
+            coded = engine.core.map_table(
+                *(self.columns, *targets, table.n_classes, table.weight, table.weights_whole),
+                *(self.positions, self.fingerprint, self._about.values, n_threads, None),
+            )
+        except ValueError as error:
+            raise _refused(self.path, error) from None
         release(self._mapped)
         return engine, coded
 
@@ -208,7 +230,13 @@ class CodeStore(TableSource):
     def is_of(self, other: About) -> bool:
         """Say whether a store was made from the same rows in the same way, as far as can be told beforehand."""
         mine, theirs = self._about, other
-        return all(getattr(mine, name) == getattr(theirs, name) for name in SAME) and mine.prints[:1] == theirs.prints
+        same = all(_listed(getattr(mine, name)) == _listed(getattr(theirs, name)) for name in SAME)
+        return same and mine.prints[:1] == theirs.prints
+
+
+def _listed(value: Any) -> Any:
+    """See arrays, whose comparison is an array, as lists."""
+    return list(value) if isinstance(value, np.ndarray | tuple) else value
 
 
 class Values:
@@ -372,7 +400,11 @@ def load_store(folder: Any, *, check: bool = True) -> CodeStore:
     try:
         return _read(path, check=check)
     except FormatError as error:
-        raise FormatError(f"{path} cannot be read as a code store. {error}") from None
+        raise _refused(path, error) from None
+
+
+def _refused(path: Path, error: Exception) -> FormatError:
+    return FormatError(f"{path} cannot be read as a code store. {error}")
 
 
 def _is_begun(folder: Path) -> bool:
@@ -398,14 +430,29 @@ def _read(path: Path, *, check: bool) -> CodeStore:
     mine = {name: a for name, a in arrays.items() if not name.startswith("meta.")}
     optional = {"weight"} | {f"values.{f}" for f in range(n_features)}
     require(mine.keys() - optional == names | {"target", "positions"}, "Arrays are missing.")
-    _check(about, mine, n_features)
+    _check_about(about)
+    _check_arrays(about, mine, n_features)
     release(mapped)
     return CodeStore(path, about, mine, mapped)
 
 
-def _check(about: About, arrays: dict[str, npt.NDArray[Any]], n_features: int) -> None:
-    """Make sure that arrays have their types and lengths; the core looks at what they hold."""
-    n_rows = len(arrays["target"])
+def _check_about(about: About) -> None:
+    """Make sure that what it says of itself makes sense."""
+    schema, classes = about.schema, about.classes
+    n_features = len(schema.categories)
+    require(n_features > 0 and (schema.names is None or len(schema.names) == n_features), "Names of features differ.")
+    labels = [classes, *(None if c is None else c.labels for c in schema.categories)]
+    require(all(array is None or array.ndim == 1 for array in labels), "Labels are not in a row.")
+    require(classes is None or 0 < len(classes) < 2**31, "There are no classes.")
+    require(0 <= about.fingerprint < 2**64, "The fingerprint of its rows is none.")
+    listed = _listed(about.categorical_features)
+    flat = not isinstance(listed, list) or not any(isinstance(item, list | tuple | np.ndarray) for item in listed)
+    require(flat and not isinstance(about.source, np.ndarray), "It does not say how it was made.")
+
+
+def _check_arrays(about: About, arrays: dict[str, npt.NDArray[Any]], n_features: int) -> None:
+    """Make sure that arrays have their types and lengths, and codes their values; rows are looked at in a fit."""
+    n_rows = arrays["target"].size
     target = {"|u1", "<u2", "<i4"} if about.classes is not None else {"<f8"}
     kinds: dict[str, tuple[set[str], int]] = {"target": (target, n_rows), "positions": ({"<u4"}, n_rows)}
     if "weight" in arrays:
@@ -419,6 +466,21 @@ def _check(about: About, arrays: dict[str, npt.NDArray[Any]], n_features: int) -
     for name, (types, length) in kinds.items():
         array = arrays[name]
         require(array.dtype.str in types and array.shape == (length,), f"Array {name!r} is not what it should be.")
+    for f, categories in enumerate(about.schema.categories):
+        _check_values(f, categories, *(arrays[f"{kind}.{f}"] for kind in ("codes", "lows", "highs")))
+        is_kept = f"values.{f}" in arrays
+        require(not is_kept or categories is None, f"Feature {f} has categories, but values were kept of it.")
+
+
+def _check_values(f: int, categories: Categories | None, codes: IntArray, lows: FloatArray, highs: FloatArray) -> None:
+    """Make sure that the values of codes ascend, and that those of categories are their numbers."""
+    ascend = bool((lows <= highs).all() and (highs[:-1] < lows[1:]).all())
+    require(
+        ascend and len(lows) <= np.iinfo(codes.dtype).max, f"The values of feature {f} do not ascend with its codes."
+    )
+    if categories is not None and len(lows):
+        proper = lows[0] >= 0 and highs[-1] < len(categories.labels) and (lows == np.floor(lows)).all()
+        require(proper and np.array_equal(lows, highs), f"The codes of feature {f} are not those of its categories.")
 
 
 RECORDS: dict[str, type] = {kind.__name__: kind for kind in (About, Categories, Schema)}

@@ -93,7 +93,7 @@ class Survey:
     def add(self, number: int, table: Table, classes: npt.NDArray[Any] | None, schema: Schema) -> "Survey":
         """Look at the next chunk, which was read by itself."""
         own = labels_of(table, classes, schema)
-        labels = own if self.labels is None else join_labels([self.labels, own])
+        labels = own if self.labels is None else join_labels([self.labels, own], ["chunks before", f"chunk {number}"])
         known = self.distinct or (np.empty(0),) * table.n_features
         distinct = tuple(
             values if values is None else self._join(values, table.X[:, f], categorical=f in labels.schema.categorical)

@@ -21,7 +21,6 @@ import shutil
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -31,7 +30,7 @@ from typing import Any, BinaryIO, Self
 import numpy as np
 import numpy.typing as npt
 
-from weald.codes.bins import Cuts
+from weald.codes.bins import Cuts, hash_values, sum_hashes
 from weald.codes.partitioned_table import Labels, Part, read_alone, renumber
 from weald.codes.resident_memory import release_many, watch_pages
 from weald.codes.store import FILE, FORMAT, SAME, About, CodeStore, load_store
@@ -40,6 +39,7 @@ from weald.data.schema import Categories, Schema
 from weald.data.table import Table
 from weald.data.types import FloatArray
 from weald.engines.native import NativeEngine
+from weald.engines.threads import map_on_threads
 from weald.errors import DataError, FormatError
 from weald.estimators.base import TreeModel
 from weald.estimators.chunked_prediction import RowProgress
@@ -85,9 +85,10 @@ class CodedChunk:
     extremes: dict[int, tuple[FloatArray, FloatArray]]  # of codes that hold several values: smallest; largest here
     target: npt.NDArray[Any]
     weight: FloatArray | None
+    value_print: int  # what its rows contribute to the fingerprint of the values
 
 
-def code_chunk(table: Table, cuts: Cuts, n_threads: int) -> CodedChunk:
+def code_chunk(table: Table, cuts: Cuts, labels: Labels, n_threads: int) -> CodedChunk:
     """Replace the values of a chunk by codes, columns side by side."""
     engine = NativeEngine()
 
@@ -99,10 +100,10 @@ def code_chunk(table: Table, cuts: Cuts, n_threads: int) -> CodedChunk:
         ((highs, starts[0]),) = engine.find_highs(table.X, [f], [codes], [len(starts)])  # others start at a value
         return codes, (starts, highs.astype(np.float64))
 
-    with ThreadPoolExecutor(n_threads) as pool:
-        found = list(pool.map(code, range(len(cuts.starts))))
+    found = map_on_threads(code, range(len(cuts.starts)), n_threads)
     extremes = {f: of_cut for f, (_, of_cut) in enumerate(found) if of_cut is not None}
-    return CodedChunk(table.X, [codes for codes, _ in found], extremes, table.target, table.weight)
+    value_print = sum_hashes(hash_values(table, n_threads), table.weight, labels)
+    return CodedChunk(table.X, [codes for codes, _ in found], extremes, table.target, table.weight, value_print)
 
 
 @dataclass(frozen=True)
@@ -119,6 +120,7 @@ class Progressed:
     n_rows: int = 0  # coded
     lows: tuple[FloatArray, ...] = ()  # of columns that are cut, by code, so far
     highs: tuple[FloatArray, ...] = ()
+    values: int | None = None  # fingerprint of the values that are coded; None: unknown
 
 
 RECORDS: dict[str, type] = {
@@ -272,7 +274,7 @@ class Making:
         with Files(self.making, self._types(cuts), self.done.n_rows) as files:
             for number, alone in self._each("coded", self.done.n_coded, None, self.labels.n_rows):
                 if alone is not None:
-                    self._add(files, code_chunk(self._renumber(alone), cuts, self.recipe.n_threads), cuts)
+                    self._add(files, code_chunk(self._renumber(alone), cuts, self.labels, self.recipe.n_threads), cuts)
                 self.done = replace(self.done, n_coded=number + 1)
                 if time.monotonic() - self.saved_at >= SAVE_EVERY or number + 1 == n_chunks:
                     files.flush()
@@ -306,7 +308,9 @@ class Making:
         lows = (np.minimum(known, part.extremes[f][0]) for f, known in zip(many, self.done.lows, strict=True))
         highs = (np.maximum(known, part.extremes[f][1]) for f, known in zip(many, self.done.highs, strict=True))
         n_rows = self.done.n_rows + len(part.target)
-        self.done = replace(self.done, lows=tuple(lows), highs=tuple(highs), n_rows=n_rows)
+        before = 0 if self.done.n_rows == 0 else self.done.values  # notes of earlier versions do not have it
+        values = None if before is None else (before + part.value_print) % 2**64
+        self.done = replace(self.done, lows=tuple(lows), highs=tuple(highs), n_rows=n_rows, values=values)
 
     def columns(self, cuts: Cuts) -> list[tuple[FloatArray, FloatArray]]:
         """The smallest and the largest value of each code, by feature."""
@@ -364,6 +368,7 @@ class Making:
         about = replace(
             self.recipe.about([list(one) for one in self.done.prints]),
             schema=labels.schema, classes=labels.classes, whole=labels.whole, size=labels.size, fingerprint=fingerprint,
+            values=self.done.values,
         )  # fmt: skip
         writer = Writer()
         notes = json.dumps({"about": writer.write(about)}, allow_nan=False)

@@ -373,7 +373,7 @@ def send_table(cluster: Cluster, model: Any, reading: Reading, engine: Any, code
     cluster.require_memory(cluster.workers(), labels, outline.widths, count_kept(planned))
     narrow = [codes.astype(f"u{width}") for (codes, _, _), width in zip(columns, outline.widths, strict=True)]
     highs = Highs({f: light(columns[f][2]) for f in many}, {f: float(columns[f][1][0]) for f in many})
-    rows = Rows(table.target, table.weight, table.groups, table.strata)
+    rows = Rows(table.target, table.weight, table.groups, table.strata, coded.values)
     sent = [  # one by one: a chunk that was sent need not stay here
         cluster.send(Chunk(min(ROWS_SENT, table.n_rows - i), [pack(codes[i : i + ROWS_SENT]) for codes in narrow]))
         for i in range(0, table.n_rows, ROWS_SENT)

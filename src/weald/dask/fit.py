@@ -21,6 +21,7 @@ from weald.engines.native import NativeEngine
 from weald.engines.params import Growth
 from weald.errors import ParameterError, warn
 from weald.estimators import early_stopping, out_of_bag
+from weald.estimators.training_data import refuse_other_values, require_same_data
 from weald.forest.forest import Forest
 
 TIMES_SENT = 5  # that a table is sent to workers which die with it, or with a part of its values
@@ -28,7 +29,6 @@ TIMES_SENT = 5  # that a table is sent to workers which die with it, or with a p
 
 def learn(model: Any, before: Any, X: Any, y: Any, sample_weight: Any, **by_row: Any) -> None:
     """Fit a forest on the cluster of the client in scope."""
-    model._check_params()  # noqa: SLF001  (the first step of its fit)
     _refuse_what_has_an_order(model)
     cluster = Cluster()
     try:
@@ -148,14 +148,22 @@ def _grow_so_many(model: Any, dealer: Dealer, n_trees: int, old: Forest | None) 
         return found
     model.forest_ = old
     if model._lacks_trees(n_trees, old):  # noqa: SLF001
-        model.forest_ = old.join(dealer.grow(old.next_tree(model.seed_), n_trees - old.n_trees))
+        model.forest_ = old.join(_grow_more(dealer, old, old.next_tree(model.seed_), n_trees - old.n_trees))
     return dealer.look(model.forest_, None) if model.oob_score else None
+
+
+def _grow_more(dealer: Dealer, old: Forest | None, first: int, n_trees: int) -> Forest:
+    """Grow trees that are to stand beside old ones, if there are any. Only the workers know the fingerprints."""
+    grown = dealer.grow(first, n_trees)
+    if old is not None:
+        refuse_other_values(old, grown.origins[0].data, grown.origins[0].values)
+    return grown
 
 
 def _grow_until_settled(model: Any, dealer: Dealer, old: Forest | None) -> OutOfBagVotes:
     first = 0 if old is None else old.next_tree(model.seed_) - old.n_trees
     model.forest_, found, settled = early_stopping.grow_until_settled(
-        lambda number, n_trees: dealer.grow(first + number, n_trees),
+        lambda number, n_trees: _grow_more(dealer, old, first + number, n_trees),
         dealer.look,
         old,
         dealer.coded.labels.size,
@@ -189,6 +197,7 @@ def _keep_out_of_bag(model: Any, dealer: Dealer, found: OutOfBagVotes, reading: 
     if reading is None:
         reading = _read_rows(dealer.coded)
     bags = dealer.fetch_bags()
+    require_same_data(model.forest_, bags, reading)
     how = OnCluster(NativeEngine(), bags, model.growth_, model.forest_, model._voting(), 1, dealer)  # noqa: SLF001
     model._keep_out_of_bag(out_of_bag.look(how, reading, dealer.fetch(found)))  # noqa: SLF001
 

@@ -6,17 +6,15 @@ predict    a method of a fitted model and a collection -> a collection
 import uuid
 from typing import Any
 
-import numpy as np
-
 from weald.dask.cluster import import_dask
+from weald.estimators.chunked_prediction import predict_nothing
 
 
 def predict(model: Any, method: str, X: Any, **how: Any) -> Any:
     """Call a method of a model for each partition by itself. The model is sent once, not with each of them."""
     # A name of our own: to find one, Dask would pickle the model.
     there = import_dask("dask").delayed(model, name=f"weald-{uuid.uuid4().hex}", traverse=False)
-    is_label = method == "predict" and hasattr(model, "classes_")
-    nothing = model.classes_[:0] if is_label else np.empty((0, model.n_classes_) if method == "predict_proba" else 0)
+    nothing = predict_nothing(model, method)
     call = Call(method, how, nothing)
     if hasattr(X, "map_partitions"):
         return X.map_partitions(call, there, meta=_like(X._meta, nothing))  # noqa: SLF001  (Dask has no public name for it)

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from weald.errors import ParameterError
+from weald.errors import ParameterError, shown
 
 
 class Kind(Protocol):
@@ -33,7 +33,7 @@ def is_whole(value: Any) -> bool:
 
 def is_list(value: Any) -> bool:
     """Lists, arrays and the like: what has a length and an order, or is a set; text is not a list here."""
-    if isinstance(value, Sequence | AbstractSet | np.ndarray):
+    if isinstance(value, Sequence | AbstractSet):
         return not isinstance(value, str | bytes)
     return hasattr(value, "__array__") and np.ndim(value) > 0  # a NumPy number is not a list
 
@@ -142,4 +142,4 @@ def check_argument(name: str, value: Any, kinds: tuple[Kind, ...]) -> None:
     """Check an argument of a method, or a parameter, against what it may be."""
     if not any(kind.holds(value) for kind in kinds):
         choices = join_choices([word for kind in kinds for word in kind.words()])
-        raise ParameterError(f"{name}={value!r} is not allowed. Give {choices}.")
+        raise ParameterError(f"{name}={shown(value)} is not allowed. Give {choices}.")

@@ -25,16 +25,20 @@ from weald.data.schema import CATEGORIES, NUMBERS, ORDERED, Labelled
 from weald.errors import DataError, DataTypeError
 
 
-def as_frame(X: Any) -> "nw.DataFrame[Any] | None":
-    """See X as a data frame if it is one."""
+def as_frame(X: Any, name: str = "X") -> "nw.DataFrame[Any] | None":
+    """See X as a data frame if it is one; `name` is what the user calls it."""
     if type(X) is np.ndarray:  # what it is asked most, and on little data the asking counts
         return None
-    if nw.dependencies.is_pandas_dataframe(X):  # the only kind of frame that may have them
-        _refuse_twins(list(X.columns))
+    if nw.dependencies.is_pandas_dataframe(X):
+        _refuse_twins(list(X.columns), name)
+    elif nw.dependencies.is_pyarrow_table(X):
+        _refuse_twins(X.column_names, name)
     frame = nw.from_native(X, pass_through=True)
     if isinstance(frame, nw.LazyFrame):
-        message = "X is a lazy data frame, which has no values yet. Collect it: X.collect(), or X.df() in DuckDB."
-        raise DataTypeError(message)
+        raise DataTypeError(
+            f"{name} is a lazy data frame, which has no values yet. Collect it: {name}.collect(), or {name}.df() in "
+            "DuckDB."
+        )
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
@@ -60,11 +64,11 @@ def take_stream(X: Any) -> "nw.DataFrame[Any] | None":
     return frame
 
 
-def _refuse_twins(names: list[Any]) -> None:
+def _refuse_twins(names: list[Any], where: str) -> None:
     """Refuse names that say nothing: two columns of one name."""
     if len(set(names)) < len(names):
         twin = next(name for i, name in enumerate(names) if name in names[:i])
-        raise DataError(f"X has more than one column named {twin!r}. Give each column a name of its own.")
+        raise DataError(f"{where} has more than one column named {twin!r}. Give each column a name of its own.")
 
 
 def float_array(frame: "nw.DataFrame[Any]") -> npt.NDArray[Any] | None:
@@ -111,6 +115,9 @@ class FrameColumn:
     """A column of a data frame, read when it is asked for."""
 
     def __init__(self, column: "nw.Series[Any]") -> None:
+        native = column.to_native()
+        if column.implementation.is_pandas() and _is_dictionary(native.dtype):  # of Arrow, which pandas half knows
+            column = nw.from_native(native.array.__arrow_array__(), series_only=True)
         self._column = column
 
     def __len__(self) -> int:
@@ -192,9 +199,21 @@ def _labels_of_polars(column: "nw.Series[Any]") -> Labelled:
 
 def _labels_of_arrow(native: Any) -> Labelled:
     """Read an arrow column by its dictionary."""
-    is_coded = str(native.type).startswith("dictionary")
-    coded = (native if is_coded else native.dictionary_encode()).unify_dictionaries().combine_chunks()
-    return Labelled(coded.indices.cast("int64").fill_null(-1).to_numpy(), coded.dictionary.to_pylist())
+    coded = native if _is_dictionary(native.type) else native.dictionary_encode()
+    numbers: list[npt.NDArray[Any]] = [np.empty(0, dtype=np.int64)]
+    labels: list[Any] = []
+    known, first = None, 0
+    for chunk in coded.chunks:  # each may have a dictionary of its own
+        if known is None or not chunk.dictionary.equals(known):
+            known, first = chunk.dictionary, len(labels)
+            labels += known.to_pylist()
+        places = chunk.indices.cast("int64").fill_null(-1).to_numpy()
+        numbers.append(np.where(places < 0, places, places + first))
+    return Labelled(np.concatenate(numbers), labels)
+
+
+def _is_dictionary(arrow_type: Any) -> bool:
+    return str(arrow_type).startswith("dictionary")
 
 
 def split_frame(X: Any, target: str, weight: str | None, features: "Sequence[str] | None") -> tuple[Any, Any, Any]:

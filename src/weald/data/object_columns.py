@@ -3,9 +3,11 @@
 kind_of_objects      whether objects are labels or numbers
 numbers_of_objects   floats, or an error that names the first that is none
 labels_of_objects    numbers of labels; missing is -1
+merge_labels         equal labels become one
 is_null              None, NaN, or a data frame's own null
 """
 
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -13,18 +15,20 @@ import numpy.typing as npt
 
 from weald.data.schema import CATEGORIES, NUMBERS, Labelled
 from weald.data.types import FloatArray
-from weald.errors import DataError, DataTypeError, warn
+from weald.errors import DataError, DataTypeError, shown, warn
 
 LARGEST_EXACT = 2**53  # whole numbers up to here are float64 values
+
+NOT_REAL = (np.complexfloating, np.datetime64, np.timedelta64)
 
 ENCODE = 'Turn it into numbers, leave it out, or leave categorical_features at "from_dtype" to read it as categories.'
 
 
 def is_null(value: Any) -> bool:
     """Say whether an object stands for a missing value: None, NaN, or a data frame's own null."""
-    return (
-        value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
-    )
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, float | Decimal | np.generic) and bool(value != value)  # NaN and NumPy's NaT
 
 
 def kind_of_objects(column: npt.NDArray[Any], labels: tuple[type, ...]) -> str:
@@ -40,18 +44,30 @@ def kind_of_objects(column: npt.NDArray[Any], labels: tuple[type, ...]) -> str:
 
 def numbers_of_objects(column: npt.NDArray[Any], where: str) -> FloatArray:
     """Turn Python objects into numbers, or name the first that is none."""
-    try:
-        return column.astype(np.float64)
-    except (TypeError, ValueError):
-        pass
+    if not any(issubclass(kind, NOT_REAL) for kind in set(map(type, column))):
+        try:
+            return column.astype(np.float64)
+        except (TypeError, ValueError, OverflowError):
+            pass
     numbers = np.empty(len(column))
     for row, value in enumerate(column):
         try:
-            numbers[row] = np.nan if is_null(value) else float(value)
+            numbers[row] = np.nan if is_null(value) else _real(value)
+        except OverflowError:
+            raise DataError(
+                f"Row {row} of {where} is {shown(value)}, which float64 does not hold. Give numbers up to 1.8e308."
+            ) from None
         except (TypeError, ValueError) as error:
-            msg = f"Row {row} of {where} is {value!r}, which is not a number. Turn it into a number first. ({error})"
-            raise (DataTypeError if isinstance(error, TypeError) else DataError)(msg) from None
+            msg = f"Row {row} of {where} is {shown(value)}, which is not a number. Turn it into a number first."
+            raise (DataTypeError if isinstance(error, TypeError) else DataError)(f"{msg} ({error})") from None
     return numbers
+
+
+def _real(value: Any) -> float:
+    """Turn an object into a float. NumPy would drop the imaginary part of a number, and the unit of a time."""
+    if isinstance(value, NOT_REAL):
+        raise TypeError(f"it is a {type(value).__name__}")
+    return float(value)
 
 
 def labels_of_objects(column: npt.NDArray[Any], where: str) -> Labelled:
@@ -67,8 +83,35 @@ def labels_of_objects(column: npt.NDArray[Any], where: str) -> Labelled:
         try:
             numbers[row] = -1 if is_null(value) else number_of.setdefault(value, len(number_of))
         except TypeError as error:  # what cannot be hashed
-            raise DataTypeError(f"Row {row} of {where} is {value!r}, which is no label of a category.") from error
+            raise DataTypeError(f"Row {row} of {where} is {shown(value)}, which is no label of a category.") from error
     return Labelled(numbers, list(number_of))
+
+
+def merge_labels(column: Labelled, where: str) -> Labelled:
+    """Give equal labels one number, and labels that are null that of missing values.
+
+    A dictionary of Arrow may name a value twice, may hold null, and tells 0.0 from -0.0.
+    """
+    number_of: dict[Any, int] = {}
+    try:
+        places = [
+            -1 if is_null(label) else number_of.setdefault(_plain(label), len(number_of)) for label in column.labels
+        ]
+    except TypeError as error:  # what cannot be hashed
+        raise DataTypeError(f"{where[0].upper()}{where[1:]} cannot be read as categories: {error}.") from error
+    numbers = np.asarray(column.numbers)
+    if len(numbers) and not -1 <= int(numbers.min()) <= int(numbers.max()) < len(places):
+        raise DataError(
+            f"{where[0].upper()}{where[1:]} has codes that are not places in its {len(places)} categories. Build the "
+            "column anew from its labels."
+        )
+    return Labelled(np.array([*places, -1])[numbers], list(number_of))  # -1: the last
+
+
+def _plain(label: Any) -> Any:
+    """Turn NumPy's numbers and text into Python's, and -0.0 into 0.0, so that equal labels look equal."""
+    plain = label.item() if isinstance(label, np.generic) else label
+    return plain + 0.0 if isinstance(plain, float) else plain
 
 
 def warn_of_rounding(array: npt.NDArray[Any], where: str) -> None:

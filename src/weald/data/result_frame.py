@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import Any
 
-from weald.errors import ParameterError
+from weald.errors import DataError, ParameterError
 
 FRAMES = ("pandas", "polars", "dict")
 
@@ -26,4 +26,10 @@ def as_frame(columns: dict[str, Any], frame: str) -> Any:
         ) from error
     if frame == "pandas":  # its columns hold one thing in each row
         columns = {name: list(c) if getattr(c, "ndim", 1) == 2 else c for name, c in columns.items()}
-    return library.DataFrame(columns)
+    try:
+        return library.DataFrame(columns)
+    except UnicodeEncodeError as error:
+        raise DataError(
+            f"The name or label {error.object!r} has half a character (a surrogate), which {frame} cannot hold. Give "
+            'frame="dict", which holds arrays and lists by name, or replace it in the table and fit again.'
+        ) from error

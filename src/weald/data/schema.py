@@ -70,7 +70,7 @@ class Categories:
 
     def look_up(self, column: Labelled, where: str) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
         """Number a column's labels as the fit did: (numbers, which labels of the column are unknown)."""
-        given = [_plain(label) for label in column.labels]
+        given = list(column.labels)
         self._refuse_other_kinds(given, where)
         found = np.array([self._number_of.get(label, np.nan) for label in given] + [np.nan])  # -1: the last
         is_unknown = np.array([label not in self._number_of for label in given], dtype=bool)
@@ -88,14 +88,9 @@ class Categories:
             )
 
 
-def _plain(label: Any) -> Any:
-    """Turn NumPy's numbers and text into Python's, so that equal labels are equal."""
-    return label.item() if isinstance(label, np.generic) else label
-
-
 def learn_categories(column: Labelled, where: str) -> tuple[FloatArray, Categories]:
     """Number the labels that a column has, in sorted order."""
-    labels = [_plain(label) for label in column.labels]
+    labels = list(column.labels)
     is_there = np.zeros(len(labels) + 1, dtype=bool)
     is_there[column.numbers] = True
     used = [i for i in range(len(labels)) if is_there[i]]
@@ -159,7 +154,7 @@ class Schema:
         if not n_cells:
             return
         row = int(np.argmax(cells))
-        label, where = _plain(column.labels[column.numbers[row]]), self.where(feature)
+        label, where = column.labels[column.numbers[row]], self.where(feature)
         if rule == "error":
             raise DataError(
                 f"Row {row} of {where} is {label!r}, a category that no training row has. Leave such rows out, or set "

@@ -25,6 +25,7 @@ from weald.data.object_columns import (
     LARGEST_EXACT,
     kind_of_objects,
     labels_of_objects,
+    merge_labels,
     numbers_of_objects,
     warn_of_rounding,
 )
@@ -104,7 +105,7 @@ def read_table(estimator: Any, X: Any, y: Any, sample_weight: Any, *, classify: 
         estimator.schema_ = estimator.schema_.narrow(features)
     if weight is not None and (weight == 1).all():
         weight = None
-    whole, size = _measure(weight, features.shape[0])
+    whole, size = measure(weight, features.shape[0])
     found = number_target(labels, classify=classify)
     table = Table(
         features,
@@ -267,9 +268,9 @@ def _learn(columns: _Columns, rules: Rules, names: tuple[str, ...] | None) -> tu
         if kind == NUMBERS:
             X[:, f] = column.numbers(where)
         elif kind == CATEGORIES:
-            X[:, f], categories = learn_categories(column.labels(where), where)
+            X[:, f], categories = learn_categories(_labels_of(column, where), where)
         else:
-            labelled = column.labels(where)
+            labelled = _labels_of(column, where)
             categories = Categories(label_array(labelled.labels), is_ordered=True)
             X[:, f], _ = categories.look_up(labelled, where)
         _refuse_missing(X[:, f], where, rules)
@@ -288,11 +289,16 @@ def _read(columns: _Columns, rules: Rules, schema: Schema) -> npt.NDArray[Any]:
             X[:, f] = _numbers_again(column, where)
             _refuse_missing(X[:, f], where, rules)
             continue
-        labelled = column.labels(where)
+        labelled = _labels_of(column, where)
         _refuse_missing(labelled.numbers, where, rules)
         X[:, f], is_unknown = categories.look_up(labelled, where)
         schema.meet_unknown(f, labelled, is_unknown, rules.unknown_category)
     return X
+
+
+def _labels_of(column: "FrameColumn | ArrayColumn", where: str) -> Labelled:
+    """Read a column as numbers of labels, all of which differ."""
+    return merge_labels(column.labels(where), where)
 
 
 def _numbers_again(column: "FrameColumn | ArrayColumn", where: str) -> npt.NDArray[Any]:
@@ -319,7 +325,7 @@ def _refuse_missing(column: npt.NDArray[Any], where: str, rules: Rules) -> None:
 def _array_of(X: Any) -> npt.NDArray[Any]:
     """See X as an array of numbers or objects; check_array looks at the rest of its shape."""
     if isinstance(X, np.ma.MaskedArray):
-        X = np.ma.filled(X.astype(np.float64), np.nan)
+        X = _fill_masked(X)
     if isinstance(X, Mapping):
         raise DataTypeError("X is a mapping, not a table. Make a data frame of it, for example pandas.DataFrame(X).")
     if X is None or isinstance(X, str | bytes):
@@ -337,6 +343,17 @@ def _array_of(X: Any) -> npt.NDArray[Any]:
     if any(stride % array.itemsize for stride in array.strides):  # a field of records; the core counts in items
         array = array.copy()
     return array
+
+
+def _fill_masked(X: Any) -> npt.NDArray[Any]:
+    """Make missing values of masked entries."""
+    _refuse_no_table(X.data)
+    if X.dtype.kind == "O":
+        filled: npt.NDArray[Any] = X.data.copy()
+        filled[np.ma.getmaskarray(X)] = None
+        return filled
+    warn_of_rounding(X.data, "X")
+    return np.ma.filled(X.astype(np.float64), np.nan)
 
 
 def _refuse_no_table(array: npt.NDArray[Any]) -> None:
@@ -394,15 +411,15 @@ def _read_weight(sample_weight: Any, *, n_rows: int) -> FloatArray | None:
     if sample_weight is None:
         return None
     if isinstance(sample_weight, int | float | np.number):
-        sample_weight = np.full(n_rows, float(sample_weight))
-    column = np.asarray(sample_weight)
-    if column.ndim != 1:
+        sample_weight = np.full(n_rows, sample_weight)
+    if (n_dimensions := _count_dimensions(sample_weight)) > 1:
         raise DataError(
-            f"sample_weight has {column.ndim} dimensions. Give one number for each row: sample_weights must be 1D."
+            f"sample_weight has {n_dimensions} dimensions. Give one number for each row: sample_weights must be 1D."
         )
+    column = read_column(sample_weight, "sample_weight")
     if len(column) != n_rows:
         raise DataError(f"X has {n_rows} rows but sample_weight has {len(column)}. Give one weight for each row.")
-    weight = check_numbers(read_column(column, "sample_weight"), "sample_weight")
+    weight = check_numbers(column, "sample_weight")
     if (weight < 0).any():
         row = int(np.argmax(weight < 0))
         raise DataError(f"Row {row} of sample_weight is {weight[row]}. Negative weights are not allowed.")
@@ -411,7 +428,15 @@ def _read_weight(sample_weight: Any, *, n_rows: int) -> FloatArray | None:
     return weight
 
 
-def _measure(weight: FloatArray | None, n_rows: int) -> tuple[bool, int]:
+def _count_dimensions(given: Any) -> int:
+    """Count the dimensions of what may be an array; 0: it is none, which `read_column` refuses."""
+    try:
+        return np.ndim(given)
+    except ValueError:
+        return 0
+
+
+def measure(weight: FloatArray | None, n_rows: int) -> tuple[bool, int]:
     """Say whether all weights are whole, and how large the table is: the total weight if so, else the rows."""
     if weight is None:
         return True, n_rows

@@ -5,6 +5,7 @@ number_target   labels or numbers    -> Target: what engines are given
 read_labels     one label for each row, of groups and strata too
 """
 
+import hashlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,6 +44,13 @@ class Targets:
         """Number of targets."""
         return int(self.said.shape[1])
 
+    def add_to(self, values: int | None) -> int | None:
+        """Add the values of all targets to the fingerprint of a table, which has only numbers of joint targets."""
+        if values is None:
+            return None
+        digest = hashlib.sha256(np.ascontiguousarray(self.said, dtype="<f8").data).digest()
+        return (values + int.from_bytes(digest[:8], "little")) % 2**64
+
 
 @dataclass(frozen=True)
 class Target:
@@ -68,7 +76,7 @@ def read_target(y: Any, *, n_rows: int, classify: bool) -> Column:
 
 def _split_columns(y: Any) -> dict[str, Any]:
     """Take the columns of several targets apart; whatever else y may be is one column."""
-    frame = None if y is None else as_frame(y)
+    frame = None if y is None else as_frame(y, "y")
     if frame is not None and len(frame.columns) > 1:
         return {f"column {column.name!r} of y": column.to_numpy() for column in frame.iter_columns()}
     is_plain = isinstance(y, np.ndarray) and not isinstance(y, np.ma.MaskedArray)
@@ -124,7 +132,7 @@ def read_column(y: Any, name: str) -> npt.NDArray[Any]:
         raise DataError(f"This estimator requires {name} to be passed, but the target {name} is None.")
     if sparse.issparse(y):
         raise DataTypeError(f"{name} is sparse. Use {name}.toarray() to make it dense.")
-    if isinstance(y, np.ma.MaskedArray) and y.mask.any():
+    if isinstance(y, np.ma.MaskedArray) and y.dtype.kind != "V" and y.mask.any():
         raise DataError(f"{name} has masked entries. Leave those rows out, of X too.")
     try:
         array = np.asarray(y)
@@ -181,12 +189,10 @@ def check_labels(column: npt.NDArray[Any], name: str, *, of_target: bool = False
                 f"Unknown label type: continuous. Row {row} of {name} is {column[row]}; a classifier needs class "
                 "labels. Use a regressor, or cut y into classes."
             )
-    if column.dtype.kind == "O":
-        nulls = [row for row, label in enumerate(column) if is_null(label)]
-        if nulls:
-            raise DataError(
-                f"Row {nulls[0]} of {name} is {column[nulls[0]]!r}. Leave rows without a label out, of X too."
-            )
+    if column.dtype.kind in "OTMm":  # what may have nulls of its own
+        null = next((row for row, label in enumerate(column) if is_null(label)), None)
+        if null is not None:
+            raise DataError(f"Row {null} of {name} is {column[null]!r}. Leave rows without a label out, of X too.")
     return column
 
 
@@ -209,6 +215,8 @@ def number_labels(labels: npt.NDArray[Any], name: str) -> tuple[npt.NDArray[Any]
         raise DataTypeError(
             f"{name} mixes labels that cannot be sorted: {', '.join(kinds)}. Give labels of one kind."
         ) from error
+    if distinct.dtype.kind == "f":
+        distinct = distinct + distinct.dtype.type(0)  # -0.0 becomes 0.0, whichever of them came first
     return distinct, numbers.astype(np.int32, copy=False).reshape(len(labels))
 
 

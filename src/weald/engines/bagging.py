@@ -27,7 +27,7 @@ Numbers = npt.NDArray[np.int32]
 Classes = npt.NDArray[Any]
 
 
-def read_design(reading: Reading, groups: Any, stratify: Any) -> Reading:
+def read_design(reading: Reading, groups: Any = None, stratify: Any = None) -> Reading:
     """Add groups and strata to a table: one label for each row that the user gave."""
     table = reading.table
     if groups is not None:

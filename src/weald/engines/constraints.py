@@ -6,15 +6,15 @@ group_features     interaction_cst  ->  groups, or how many may meet
 weigh_features     feature_weights  ->  numbers
 """
 
-import math
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
-from weald.errors import ParameterError
+from weald.errors import ParameterError, shown
 
 Groups = tuple[tuple[int, ...], ...]
 
@@ -38,7 +38,7 @@ class Features:
         is_number = type(feature) is not bool and isinstance(feature, Integral)
         if not is_number or not 0 <= int(feature) < self.n:
             raise ParameterError(
-                f"{parameter} names the feature {feature!r}. Give a number from 0 to {self.n - 1}, or a name."
+                f"{parameter} names the feature {shown(feature)}. Give a number from 0 to {self.n - 1}, or a name."
             )
         return int(feature)
 
@@ -60,10 +60,14 @@ class Features:
             for feature, entry in given.items():
                 entries[self.number(feature, parameter)] = entry
             return entries
-        shape = np.shape(given)
+        try:
+            shape = np.shape(given)
+        except ValueError:  # rows of different lengths
+            shape = None
         if shape != (self.n,):
+            found = "holds lists of different lengths" if shape is None else f"has the shape {shape}"
             raise ParameterError(
-                f"{parameter} has the shape {shape}, but X has {self.n} features. Give one number for each feature, or "
+                f"{parameter} {found}, but X has {self.n} features. Give one number for each feature, or "
                 "a dict by name."
             )
         return list(np.asarray(given).tolist())
@@ -81,9 +85,10 @@ def bind_features(monotonic_cst: Any, features: Features, n_classes: int) -> tup
         return ()
     signs = features.spread(monotonic_cst, "monotonic_cst", 0)
     for sign in signs:
-        if sign not in (-1, 0, 1):
+        if not isinstance(sign, Real) or sign not in (-1, 0, 1):
             raise ParameterError(
-                f"monotonic_cst has the entry {sign!r}. Give 1 (rising), -1 (falling) or 0 (free) for each feature."
+                f"monotonic_cst has the entry {shown(sign)}. Give 1 (rising), -1 (falling) or 0 (free) for each "
+                "feature."
             )
     for number in features.categorical:
         if signs[number]:
@@ -110,10 +115,11 @@ def group_features(interaction_cst: Any, features: Features) -> tuple[Groups, in
         return (), {"no_interactions": 1, "pairwise": 2}[interaction_cst]
     groups = []
     for group in interaction_cst:
-        if isinstance(group, str) or not hasattr(group, "__iter__"):
+        is_single = isinstance(group, str) or (isinstance(group, np.ndarray) and group.ndim == 0)
+        if is_single or not isinstance(group, Iterable):
             raise ParameterError(
-                f"interaction_cst has the entry {group!r}, which is not a group. Give a list of groups of features, "
-                'for example [{0, 1}, {2}], "pairwise" or "no_interactions".'
+                f"interaction_cst has the entry {shown(group)}, which is not a group. Give a list of groups of "
+                'features, for example [{0, 1}, {2}], "pairwise" or "no_interactions".'
             )
         groups.append({features.number(feature, "interaction_cst") for feature in group})
     rest = set(range(features.n)).difference(*groups)
@@ -127,8 +133,10 @@ def weigh_features(feature_weights: Any, features: Features) -> tuple[float, ...
     weights = features.spread(feature_weights, "feature_weights", 1.0)
     for weight in weights:
         is_number = isinstance(weight, Real) and not isinstance(weight, bool)
-        if not is_number or not math.isfinite(weight) or weight < 0:
-            raise ParameterError(f"feature_weights has the entry {weight!r}. Give a number from 0 for each feature.")
+        if not is_number or not 0 <= weight <= sys.float_info.max:
+            raise ParameterError(
+                f"feature_weights has the entry {shown(weight)}. Give a number from 0 for each feature."
+            )
     if not any(weights):
         raise ParameterError("feature_weights is 0 for every feature. Give at least one feature a positive weight.")
     return tuple(map(float, weights)) if len(set(weights)) > 1 else ()

@@ -201,7 +201,7 @@ def sum_weighted_votes(
     if trees is None:  # kept beside the forest, and left out of pickles, as the packed form of each tree is
         equal = dataclasses.replace(forest, tree_weight=np.empty(0))
         vars(forest)["_trees"] = trees = [equal.take([t]) for t in range(forest.n_trees)]
-    sums: FloatArray = np.zeros((len(X), forest.n_classes))
+    sums: FloatArray = np.zeros((X.shape[0], forest.n_classes))
     for weight, tree in zip(forest.tree_weight, trees, strict=True):
         sums += weight * engine.sum_votes(tree, X, voting, n_threads, watch)
     return sums

@@ -3,7 +3,7 @@
 import dataclasses
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -136,10 +136,16 @@ class NativeEngine:
         n_threads: int = 1,
         strata: IntArray | None = None,
         groups: IntArray | None = None,
+        values: int | None = None,
     ) -> Any:
-        """Rank the rows of a table whose columns are codes (in pieces), their smallest values, and "is categorical"."""
+        """Rank the rows of a table whose columns are codes (in pieces), their smallest values, and "is categorical".
+
+        `values` is the fingerprint of the values, which codes do not tell.
+        """
         targets = (target, None) if n_classes else (None, target)
-        return self.core.rank_table(columns, *targets, n_classes, weight, whole, n_threads, None, strata, groups)
+        return self.core.rank_table(
+            columns, *targets, n_classes, weight, whole, n_threads, None, strata, groups, values
+        )
 
     def give_values(self, coded: Any, feature: int, lows: FloatArray, highs: FloatArray) -> None:
         """Say which are the smallest and the largest value of each code of a feature."""
@@ -261,7 +267,9 @@ class NativeEngine:
             n_threads,
             watch,
         )
-        origin = Origin(seed, first_tree, n_trees, coded.fingerprint, growth.bags(coded.design))
+        origin = Origin(
+            seed, first_tree, n_trees, coded.fingerprint, growth.bags(coded.design), values=targets.add_to(coded.values)
+        )
         return tuple(
             Forest(
                 n_features=coded.n_columns,
@@ -523,7 +531,7 @@ class NativeEngine:
             return self._packed_for(forest, X, rows, n_threads)
         knows["_walked"] = True
         small_is_exact = X.shape[0] > FEW_ROWS and self.core.fits_float(rows)
-        return self.core.Portions(forest.n_features, forest.n_classes, knows, small_is_exact, n_nodes)
+        return self._from_arrays(self.core.Portions, forest, small_is_exact, n_nodes)
 
     def _packed(self, forest: Forest, size: str, n_threads: int = 1) -> Any:
         """Pack a forest into one buffer, once; None if it is too large for small nodes."""
@@ -559,8 +567,7 @@ class NativeEngine:
         return packed
 
     def _pack(self, forest: Forest, voting: str, total: float, n_threads: int, *, large: bool) -> Any:
-        hard = voting == "hard"
-        return self.core.pack_forest(forest.n_features, forest.n_classes, vars(forest), large, total, hard, n_threads)
+        return self._from_arrays(self.core.pack_forest, forest, large, total, voting == "hard", n_threads)
 
     def _growth(self, growth: Growth) -> Any:
         return self.core.Growth(**vars(growth))
@@ -570,16 +577,16 @@ class NativeEngine:
         key = f"_predictor_{self.core.simd}"
         predictor = vars(forest).get(key)
         if predictor is None:
-            try:
-                predictor = self.core.Predictor(forest.n_features, forest.n_classes, vars(forest))
-            except ValueError as error:  # arrays of a mapped file are checked here for the first time
-                raise FormatError(f"The arrays of this forest are damaged: {error}. Save the model again.") from error
-            vars(forest)[key] = predictor
+            predictor = vars(forest)[key] = self._from_arrays(self.core.Predictor, forest)
         return predictor
+
+    def _from_arrays(self, make: Callable[..., Any], forest: Forest, *more: Any) -> Any:
+        """Let the core read the arrays of a forest. Those of a mapped file are checked when one is looked at."""
+        return make(forest.n_features, forest.n_classes, {**vars(forest), "feature": forest.feature}, *more)
 
 
 def _forest_of(arrays: Any, coded: Any, growth: Growth, seed: int, first_tree: int, n_trees: int) -> Forest:
-    origin = Origin(seed, first_tree, n_trees, coded.fingerprint, growth.bags(coded.design))
+    origin = Origin(seed, first_tree, n_trees, coded.fingerprint, growth.bags(coded.design), values=coded.values)
     return Forest(n_features=coded.n_columns, n_classes=coded.n_classes, **arrays, origins=(origin,))
 
 

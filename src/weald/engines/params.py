@@ -10,10 +10,9 @@ Past this file there is no None, no share, no name that stands for a number.
 import math
 import secrets
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any
-
-import numpy as np
 
 from weald.data.arguments import (
     FLAG,
@@ -33,7 +32,7 @@ from weald.data.table import Table
 from weald.engines import constraints, criteria
 from weald.engines.bagging import BALANCED, MAX_DRAWS, plan_bags
 from weald.engines.constraints import Features
-from weald.errors import ParameterError
+from weald.errors import ParameterError, shown
 from weald.forest.forest import Bags
 
 UNLIMITED = 2**31 - 1  # larger than any depth, size or number of leaves
@@ -94,7 +93,7 @@ GROUPS = Such(is_list, ("a list of groups of features",))
 GENERATOR = Such(lambda value: callable(getattr(value, "bytes", None)), ("a NumPy Generator", "a RandomState"))
 
 FEATURES = Such(
-    lambda value: isinstance(value, Sequence | np.ndarray) and not isinstance(value, str),
+    lambda value: is_list(value) and not isinstance(value, AbstractSet),
     ("a list of names, numbers or truth values of features",),
 )
 
@@ -160,7 +159,7 @@ def check(given: Mapping[str, Any], task: str) -> None:
             choices = join_choices([word for kind in kinds for word in kind.words()])
             missing = name == "criterion" and NOT_YET.holds(value)
             raise ParameterError(
-                f"{name}={value!r} is not {'available yet' if missing else 'allowed'}. Give {choices}."
+                f"{name}={shown(value)} is not {'available yet' if missing else 'allowed'}. Give {choices}."
             )
     _check_resampling(given)
     if given.get("bootstrap", False):
@@ -315,7 +314,7 @@ def weigh_classes(class_weight: Any, classes: Any) -> tuple[str, tuple[float, ..
             )
         if not Number(0).holds(weight):
             raise ParameterError(
-                f"class_weight[{label!r}]={weight!r} is not allowed. Give {join_choices(Number(0).words())}."
+                f"class_weight[{label!r}]={shown(weight)} is not allowed. Give {join_choices(Number(0).words())}."
             )
     weights = tuple(float(class_weight.get(label, 1.0)) for label in known)
     if not any(weights):

@@ -8,7 +8,9 @@ import functools
 import multiprocessing
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 import joblib
 from joblib.parallel import get_active_backend
@@ -16,6 +18,9 @@ from joblib.parallel import get_active_backend
 # More threads than cores help nobody, but a few more must be possible: that the forest stays the same is tested so.
 THREADS_PER_CORE = 4
 THREADS_ALWAYS = 64
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 def count_threads(n_jobs: int | None) -> int:
@@ -62,3 +67,17 @@ def _share_of_worker() -> int:
     share = os.environ.get("OMP_NUM_THREADS", "")
     in_loky = multiprocessing.current_process().name.startswith("LokyProcess")
     return max(1, min(int(share), _count_cores())) if in_loky and share.isdecimal() else 1
+
+
+def map_on_threads(function: Callable[[Item], Result], items: Iterable[Item], n_threads: int) -> list[Result]:
+    """Call a function without side effects for each item, on several threads if the system starts them."""
+    listed = list(items)
+    if n_threads > 1:
+        with ThreadPoolExecutor(n_threads) as pool:
+            try:
+                results = pool.map(function, listed)
+            except RuntimeError:  # no thread can be started, or too few
+                pool.shutdown(cancel_futures=True)
+            else:
+                return list(results)
+    return [function(item) for item in listed]

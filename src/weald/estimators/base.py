@@ -24,6 +24,7 @@ from weald.data.schema import Schema, counts_by_name
 from weald.data.table import Matrix, Reading, read_features, read_table
 from weald.data.types import FloatArray, IntArray
 from weald.engines import criteria, params, progress
+from weald.engines.bagging import read_design
 from weald.engines.choose import open_engine
 from weald.engines.compiled import compile_forest
 from weald.engines.draws import draw_classes
@@ -31,7 +32,7 @@ from weald.engines.interface import Engine, Watch
 from weald.engines.params import Growth
 from weald.engines.table_source import SourcedTable, TableSource
 from weald.engines.threads import count_threads
-from weald.errors import ParameterError
+from weald.errors import ParameterError, shown
 from weald.estimators import chunked_prediction, dask_methods, multi_output
 from weald.estimators.export_methods import Exportable
 from weald.estimators.report_methods import CanReport
@@ -46,6 +47,43 @@ from weald.forest.pruning import prune_forest
 FEW_STEPS = 16384  # rows x trees that are not worth a second thread
 MANY_CELLS = 2**18  # of a table: what its values take is no longer little beside what else a fit takes
 Grown = TypeVar("Grown")
+
+# Every attribute that a fit sets, or that is made from a fitted model and kept. A fit begins without them; what else an
+# estimator has is its parameters, and what subclasses of the user set.
+LEARNT = frozenset(
+    {
+        "n_features_in_",
+        "feature_names_in_",
+        "schema_",
+        "n_outputs_",
+        "classes_",
+        "n_classes_",
+        "growth_",
+        "seed_",
+        "forest_",
+        "forests_",
+        "tree_",
+        "thinning_",
+        "oob_",
+        "oob_score_",
+        "oob_error_",
+        "oob_share_",
+        "oob_decision_function_",
+        "oob_prediction_",
+        "kernel_",
+        "choice_",
+        "mix_",
+        "sample_kind_",
+        "prototype_rows_",
+        "_prototype_seed_",
+        "_rows_",
+        "_n_columns_",
+        "_columns_",
+        "_n_prototypes_",
+        "_kept_",
+        "_runs_",
+    }
+)
 
 
 class TreeModel(Saved, Targeted, CanReport, Exportable, BaseEstimator):
@@ -88,6 +126,7 @@ class TreeModel(Saved, Targeted, CanReport, Exportable, BaseEstimator):
         -------
         self
         """
+        self._check_params()
         learnt = unfitted_copy(self)
         learnt._learn(self, X, y, sample_weight)  # noqa: SLF001  (another of the same class)
         self.__dict__ = learnt.__dict__
@@ -95,7 +134,6 @@ class TreeModel(Saved, Targeted, CanReport, Exportable, BaseEstimator):
 
     def _learn(self, before: Self, X: Any, y: Any, sample_weight: Any, **by_row: Any) -> None:
         """Read, resolve, code, grow, keep. `by_row` is what else is given for each row."""
-        self._check_params()
         reading = self._read_table(X, y, sample_weight, **by_row)
         self._learn_from(reading, *self._code(reading, self._n_trees_at_once()), before)
 
@@ -119,8 +157,9 @@ class TreeModel(Saved, Targeted, CanReport, Exportable, BaseEstimator):
     def _read_table(self, X: Any, y: Any, sample_weight: Any, **by_row: Any) -> Reading:
         """Read a training table."""
         if isinstance(X, TableSource):
-            return X.read_for(self, y, sample_weight)
-        return read_table(self, X, y, sample_weight, classify=self._task == criteria.CLASSIFICATION)
+            return read_design(X.read_for(self, y, sample_weight), **by_row)
+        reading = read_table(self, X, y, sample_weight, classify=self._task == criteria.CLASSIFICATION)
+        return read_design(reading, **by_row)
 
     def _n_trees_at_once(self) -> int:
         """Count the trees that will be grown at once from the codes, and then no more; 0: that is not known."""
@@ -305,14 +344,21 @@ class TreeModel(Saved, Targeted, CanReport, Exportable, BaseEstimator):
         """
         check_is_fitted(self, "forest_")
         arguments.check_argument("rows", rows, (arguments.Whole(1),))
-        name = method or ("predict_proba" if self._task == criteria.CLASSIFICATION else "predict")
+        own = "predict_proba" if self._task == criteria.CLASSIFICATION else "predict"
+        name = method or own
         known = [way for way in chunked_prediction.METHODS if hasattr(self, way)]
         arguments.check_argument("method", name, (arguments.Name(tuple(known)),))
-        typed = {} if dtype is None else {"dtype": dtype}
-        predict_piece = partial(getattr(self, name), **typed)
-        return chunked_prediction.predict(
-            predict_piece, chunked_prediction.cut(X, rows), out, n_rows or chunked_prediction.count_rows(X), verbose
-        )
+        if dtype is not None and name != own:
+            raise ParameterError(f"dtype={shown(dtype)} does not go with method={name!r}. Leave one of them out.")
+        nothing = chunked_prediction.predict_nothing(self, name)
+        nothing = nothing if dtype is None else nothing.astype(chunked_prediction.read_dtype(dtype))
+        predict_rows = getattr(self, name) if dtype is None else partial(getattr(self, name), dtype=dtype)
+
+        def predict_piece(piece: Any) -> npt.NDArray[Any]:
+            return nothing.copy() if chunked_prediction.is_empty(piece) else predict_rows(piece)
+
+        pieces, n_total = chunked_prediction.cut(X, rows), n_rows or chunked_prediction.count_rows(X)
+        return chunked_prediction.predict(predict_piece, pieces, out, n_total, verbose)
 
     # --------------------------------------------------------------------------------------------------- put to work
 
@@ -599,9 +645,7 @@ Model = TypeVar("Model", bound=TreeModel)
 def unfitted_copy(model: Model) -> Model:
     """Copy an estimator without what it has learnt."""
     twin = copy.copy(model)
-    twin.__dict__ = {
-        name: value for name, value in vars(model).items() if not name.endswith("_") or name.startswith("__")
-    }
+    twin.__dict__ = {name: value for name, value in vars(model).items() if name not in LEARNT}
     return twin
 
 

@@ -100,6 +100,7 @@ def _find_difference(model: Any, coded: Any, part: Any, first: int) -> str | Non
     pairs = {
         "the estimator": (type(model), type(part)),
         "the table": (coded.fingerprint, origin.data),
+        "the fingerprint of the values of X (columns may be in other units)": (coded.values, origin.values),
         "groups or stratify": (coded.design, origin.bags.design),
         "a parameter": (model.growth_, part.growth_),
         "ccp_alpha": (model.ccp_alpha, part.ccp_alpha),

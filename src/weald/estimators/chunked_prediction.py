@@ -1,5 +1,6 @@
 """Predictions of tables that do not fit into memory, piece by piece.
 
+predict_nothing  what is said of no rows
 cut            an array, a memory map or an iterable -> pieces
 RowProgress    how far it has come, on stderr
 predict        pieces -> predictions, one piece in memory at a time
@@ -12,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from weald.engines.progress import Progress, words_of
-from weald.errors import DataError
+from weald.errors import DataError, shown
 
 METHODS = ("predict", "predict_proba", "predict_votes")
 
@@ -34,6 +35,21 @@ def cut(X: Any, rows: int) -> Iterator[Any]:
         return
     for begin in range(0, X.shape[0], rows):
         yield X[begin : begin + rows]
+
+
+def predict_nothing(model: Any, method: str) -> npt.NDArray[Any]:
+    """What a method of a fitted model says of a table without rows."""
+    if not hasattr(model, "classes_"):
+        return np.empty(0)
+    nothing: npt.NDArray[Any] = model.classes_[:0] if method == "predict" else np.empty((0, model.n_classes_))
+    return nothing
+
+
+def is_empty(piece: Any) -> bool:
+    """Say whether a table has no rows; a stream, which knows no length, has some."""
+    if hasattr(piece, "shape"):
+        return bool(piece.shape[0] == 0)
+    return hasattr(piece, "__len__") and len(piece) == 0
 
 
 def predict(
@@ -72,18 +88,28 @@ def count_rows(X: Any) -> int | None:
     return int(X.shape[0]) if hasattr(X, "shape") else None
 
 
+def read_dtype(dtype: Any) -> np.dtype[Any]:
+    """Read the type that predictions are to have."""
+    try:
+        wanted: np.dtype[Any] = np.dtype(dtype)
+    except TypeError:
+        wanted = np.dtype(object)
+    if wanted not in (np.dtype(np.float32), np.dtype(np.float64)):
+        raise DataError(f"dtype={shown(dtype)} is neither float32 nor float64.")
+    return wanted
+
+
 def room_for(out: Any, shape: tuple[int, ...], dtype: Any) -> npt.NDArray[Any]:
     """Check an array that predictions are to be written to, or make one."""
-    if dtype is not None and np.dtype(dtype) not in (np.dtype(np.float32), np.dtype(np.float64)):
-        raise DataError(f"dtype={dtype!r} is neither float32 nor float64.")
+    wanted = None if dtype is None else read_dtype(dtype)
     if out is None:
-        return np.empty(shape, dtype=np.float64 if dtype is None else dtype)
+        return np.empty(shape, dtype=wanted or np.float64)
     if not isinstance(out, np.ndarray) or out.dtype not in (np.float32, np.float64) or not out.dtype.isnative:
         raise DataError(
             f"out is {type(out).__name__} of {getattr(out, 'dtype', 'no dtype')}. Give a NumPy array of "
             "float32 or float64."
         )
-    if dtype is not None and out.dtype != np.dtype(dtype):
+    if wanted is not None and out.dtype != wanted:
         raise DataError(f"out holds {out.dtype}, but dtype={dtype!r} was asked for. Leave one of them out.")
     if out.shape != shape:
         raise DataError(f"out has shape {out.shape}, but the predictions have {shape}. Give an array of that shape.")

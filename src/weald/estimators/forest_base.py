@@ -10,10 +10,8 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from weald.data.dask_collections import is_dask_collection
-from weald.data.table import Reading
 from weald.data.types import IntArray
 from weald.engines import params
-from weald.engines.bagging import read_design
 from weald.errors import ParameterError
 from weald.estimators import dask_methods
 from weald.estimators.base import unfitted_copy
@@ -72,6 +70,7 @@ class RandomForest(NeighborMethods, GrowsTrees):
         -------
         self
         """
+        self._check_params()
         learnt = unfitted_copy(self)
         learnt._checkpoint = Checkpoint.read(checkpoint, every, self)  # noqa: SLF001
         learnt._learn(self, X, y, sample_weight, groups=groups, stratify=stratify)  # noqa: SLF001  (of the same class)
@@ -90,9 +89,6 @@ class RandomForest(NeighborMethods, GrowsTrees):
     def _is_for_a_cluster(self, X: Any) -> bool:
         """Say whether a cluster is to grow the trees."""
         return self._grows_on_clusters and (self.engine == params.CLUSTER or is_dask_collection(X))
-
-    def _read_table(self, X: Any, y: Any, sample_weight: Any, **by_row: Any) -> Reading:
-        return read_design(super()._read_table(X, y, sample_weight), **by_row)
 
     # --------------------------------------------------------------------------------------------- other forests
 

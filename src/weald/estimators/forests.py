@@ -262,14 +262,6 @@ class RandomForestClassifier(RandomForest, TreeClassifier):
         made = ways.Resampled(engine, reading.table, count_threads(self.n_jobs))
         return made.grow(self.resampling, coded, partial(self._grow_quietly, engine), n_trees, watch, old)
 
-    def _check_classes(self, reading: Reading) -> None:
-        assert reading.classes is not None  # noqa: S101  (for the type checker: a classifier's reading has classes)
-        if not same_values(reading.classes, self.classes_):
-            raise DataError(
-                f"y has the classes {multi_output.listed(reading.classes)}, but the forest knows "
-                f"{multi_output.listed(self.classes_)}. Give the y of the fit."
-            )
-
     def _keep_out_of_bag(self, found: OutOfBag) -> None:
         super()._keep_out_of_bag(found)
         self.oob_decision_function_ = found.shares

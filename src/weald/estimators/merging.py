@@ -144,7 +144,7 @@ def _short(value: Any) -> str:
 def _warn_of_twins(models: Sequence[Mergeable]) -> None:
     """Say it when a tree is in several forests: it would count twice."""
     trees = [
-        (*tree, origin.data, origin.bags)
+        (*tree, origin.data, origin.values, origin.bags)
         for model in models
         for origin in forests_of(model)[0].origins
         for tree in origin.trees()

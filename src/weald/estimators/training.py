@@ -18,6 +18,7 @@ from weald.errors import DataError, ParameterError, warn
 from weald.estimators import early_stopping, out_of_bag
 from weald.estimators.checkpoints import Checkpoint
 from weald.estimators.oob_methods import HasOutOfBag
+from weald.estimators.training_data import refuse_other_values, values_of
 from weald.forest.forest import Forest
 
 
@@ -46,6 +47,7 @@ class GrowsTrees(HasOutOfBag):
         self.seed_ = before.seed_ if goes_on else self._draw_seed()
         if goes_on:
             self._check_that_it_goes_on(before, before._shape())
+            refuse_other_values(before._shape(), coded.fingerprint, values_of(coded, reading))
         if reading.table.targets is not None:
             self._grow_all_targets(engine, coded, reading, before.forests_ if goes_on else None)
             return
@@ -119,7 +121,7 @@ class GrowsTrees(HasOutOfBag):
         X = reading.table.X
         return early_stopping.grow_and_tell(
             lambda first, n_more: self._grow_trees(engine, coded, first, n_more),
-            (lambda forest, start: self._bagged(engine, coded, forest).sum_votes(X, forest, start))
+            (lambda forest, start: self._bagged(engine, coded, reading, forest).sum_votes(X, forest, start))
             if self.bootstrap
             else None,
             n_trees,
@@ -133,7 +135,7 @@ class GrowsTrees(HasOutOfBag):
         X = reading.table.X
         self.forest_, votes, settled = early_stopping.grow_until_settled(
             lambda number, n_trees: self._grow_trees(engine, coded, first + number, n_trees),
-            lambda forest, start: self._bagged(engine, coded, forest).sum_votes(X, forest, start),
+            lambda forest, start: self._bagged(engine, coded, reading, forest).sum_votes(X, forest, start),
             old,
             reading.table.size,
             self.max_estimators,
@@ -143,7 +145,7 @@ class GrowsTrees(HasOutOfBag):
                 f"The out-of-bag error has not settled after {self.forest_.n_trees} trees. More of them may help: give "
                 f"more than max_estimators={self.max_estimators}."
             )
-        self._keep_out_of_bag(out_of_bag.look(self._bagged(engine, coded, self.forest_), reading, votes))
+        self._keep_out_of_bag(out_of_bag.look(self._bagged(engine, coded, reading, self.forest_), reading, votes))
 
     def _lacks_trees(self, n_trees: int, old: Forest) -> bool:
         """Say whether a forest lacks trees, and refuse to take some away."""

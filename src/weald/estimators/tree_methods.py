@@ -21,6 +21,7 @@ from weald.engines.choose import open_engine
 from weald.errors import DataError
 from weald.estimators.base import TreeModel
 from weald.estimators.choose_alpha import AlphaChoice, choose, judge_by_folds, judge_on_holdout
+from weald.estimators.training_data import read_again
 from weald.forest import pruning
 from weald.forest.describe import nodes
 from weald.forest.describe.conditions import Names
@@ -282,9 +283,9 @@ class ReadableTree(TreeModel):
         petal width (cm) ≤ 1.75 won: no other cut gains as much. The next, petal width (cm) ≤ 1.65, gains 0.387821.
         """
         check_is_fitted(self, "forest_")
-        from weald.inspection.explain_split import explain_split, read_again  # a layer above
+        from weald.inspection.explain_split import explain_split  # a layer above
 
-        training = read_again(self, X, y, sample_weight, groups, stratify)
+        training = read_again(self, X, y, sample_weight, bags=False, groups=groups, stratify=stratify)
         return explain_split(training, node, Names.of(self, feature_names, class_names))
 
     def total_impurity(self) -> float:

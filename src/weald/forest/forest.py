@@ -41,7 +41,8 @@ class Bags:
 class Origin:
     """Where trees came from: enough to recompute their bags when the training data is given again.
 
-    `data` is the fingerprint of the training table: it does not depend on the order of its rows.
+    `data` is the fingerprint of the training table as codes, `values` that of its values. Neither depends on the order
+    of the rows. Codes are ranks: a column in other units has the same ones.
     """
 
     seed: int
@@ -50,6 +51,7 @@ class Origin:
     data: int
     bags: Bags
     resampling: str = "bagging"  # "boosting", "arcing": a bag cannot be drawn again without the trees before it
+    values: int | None = None  # None: unknown, as in files of earlier versions
 
     def trees(self) -> list[tuple[int, int]]:
         """Name each tree by its seed and its number."""

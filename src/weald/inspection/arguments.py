@@ -13,7 +13,7 @@ import numpy as np
 from weald.data.arguments import is_whole
 from weald.data.types import IntArray
 from weald.errors import ParameterError
-from weald.inspection.training_data import Training
+from weald.estimators.training_data import Training
 
 
 @dataclass(frozen=True)

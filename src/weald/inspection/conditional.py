@@ -14,9 +14,9 @@ import numpy.typing as npt
 from scipy.stats import rankdata
 
 from weald.data.types import FloatArray, IntArray
+from weald.estimators.training_data import Training
 from weald.forest.forest import CATEGORICAL
 from weald.inspection.arguments import Groups
-from weald.inspection.training_data import Training
 
 CORRELATED = 0.5  # rank correlation from which on a feature is conditioned on
 ROWS_PER_CELL = 10

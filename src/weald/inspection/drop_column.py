@@ -12,9 +12,9 @@ from sklearn.utils import _safe_indexing
 
 from weald.data.arguments import is_whole
 from weald.errors import ParameterError
+from weald.estimators.training_data import read_again
 from weald.inspection.arguments import Question
 from weald.inspection.significance import OVER_ROWS, compare_rows
-from weald.inspection.training_data import read_again
 
 
 def take(X: Any, rows: Any = None, columns: list[int] | None = None) -> Any:

@@ -8,7 +8,7 @@ tree, whichever engine grew it.
     explain_split       from a tree, a node and the training data to an explanation
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple, cast
 
@@ -16,43 +16,16 @@ import numpy as np
 
 from weald.data.arguments import is_whole
 from weald.data.result_frame import as_frame
-from weald.data.table import Reading
 from weald.data.types import IntArray
-from weald.engines.bagging import read_design
-from weald.engines.interface import Engine
 from weald.engines.reference import definition
-from weald.errors import DataError, ParameterError
-from weald.estimators.base import unfitted_copy
+from weald.errors import ParameterError
+from weald.estimators.training_data import Training
 from weald.forest.describe.conditions import SIDES, Names, Question, say_number
 from weald.forest.describe.nodes import parents
 from weald.forest.describe.text import count_below
 from weald.forest.forest import Forest
 
 SHOWN = 8  # cuts that are printed
-
-
-@dataclass(frozen=True)
-class Training:
-    """The training data of a tree, given again."""
-
-    model: Any
-    engine: Engine
-    coded: Any
-    reading: Reading
-
-
-def read_again(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, stratify: Any) -> Training:
-    """Read the training data again, and make sure that it is what the tree was grown from."""
-    reader = unfitted_copy(model)  # reading leaves its marks on an estimator
-    reading = read_design(reader._read_table(X, y, sample_weight), groups, stratify)  # noqa: SLF001  (of the same class)
-    engine, coded = reader._code(reading)  # noqa: SLF001
-    (origin,) = model.forest_.origins
-    if (origin.data, origin.bags.design) != (coded.fingerprint, coded.design):
-        raise DataError(
-            "X, y and sample_weight (with groups and stratify, if a forest had them) are not the data that this tree "
-            "was grown from: their fingerprint is another. Give the training data; rows may be in any order."
-        )
-    return Training(model, engine, coded, replace(reading, table=reading.table.in_memory()))
 
 
 @dataclass(frozen=True)
@@ -180,6 +153,7 @@ def _as_definition(training: Training) -> definition.Coded:
         line=definition.line_weights(weight.tolist(), table.weights_whole),
         position=list(range(table.n_rows)),
         fingerprint=0,
+        values=None,
         strata=[],  # the bag is drawn already
         groups=[],
         design=0,

@@ -16,10 +16,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from weald.data.arguments import is_whole
 from weald.errors import ParameterError
+from weald.estimators.training_data import read_again, read_rows
 from weald.inspection import caveats, drop_column, mdi, permutation
 from weald.inspection.arguments import Question, group_features
 from weald.inspection.ranking import Importance, names_of
-from weald.inspection.training_data import read_again, read_rows
 
 SHARE = "share of the decrease of impurity"
 DECREASE = ("decrease of the Gini impurity on new rows", "decrease of the variance on new rows")

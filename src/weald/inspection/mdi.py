@@ -20,12 +20,12 @@ from sklearn.base import clone
 
 from weald.data.types import FloatArray, IntArray
 from weald.errors import DataError
+from weald.estimators.training_data import Training
 from weald.forest.describe.nodes import parents
 from weald.forest.forest import Forest
 from weald.forest.impurity_decrease import decreases_of_trees, mean_decrease
 from weald.inspection.arguments import Groups, Question
 from weald.inspection.significance import BETWEEN_ROWS, OVER_TREES, compare_rows, error_over_trees
-from weald.inspection.training_data import Training
 
 MIXED_TARGETS = (
     "Altmann et al. (2010): the share of {n} forests, grown anew from targets that were mixed among rows, in which the "

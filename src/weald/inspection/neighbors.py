@@ -25,9 +25,9 @@ from weald.engines.choose import open_engine
 from weald.engines.interface import Engine, Sharing
 from weald.engines.threads import count_threads
 from weald.errors import DataError, ParameterError
+from weald.estimators.training_data import Training, read_again
 from weald.forest.forest import Forest
 from weald.inspection.mdi import class_shares
-from weald.inspection.training_data import Training, read_again
 
 MOST_ENTRIES = 2**29  # of a sparse result: 6 GiB
 

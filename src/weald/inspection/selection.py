@@ -26,10 +26,10 @@ from sklearn.utils.validation import check_is_fitted
 from weald.data.arguments import is_whole
 from weald.data.types import FloatArray, IntArray
 from weald.errors import ParameterError
+from weald.estimators.training_data import read_again
 from weald.inspection.drop_column import grow_on, take
 from weald.inspection.importance import KINDS, importance
 from weald.inspection.ranking import Importance
-from weald.inspection.training_data import read_again
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,11 @@ larger, and no small file can ask for much memory. Leaf marks stay as they are, 
 
 import math
 import zlib
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
-from weald.engines.threads import count_threads
+from weald.engines.threads import count_threads, map_on_threads
 from weald.errors import FormatError
 from weald.io.container import TYPES, is_numbers, require
 from weald.io.streams import AnyArray, Arrays
@@ -58,11 +57,9 @@ def unzip(arrays: Arrays, zipped: Any, limit: int) -> Arrays:
     sizes = {name: _size_of(name, entry, len(arrays[name])) for name, entry in zipped.items()}
     total = sum(sizes.values())
     require(total <= limit, f"Its arrays take {total:,} bytes of memory; {limit:,} are allowed.")
-    if total < LARGE_BYTES:
-        return {**arrays, **{name: _unzip(arrays[name], name, zipped[name], sizes[name]) for name in zipped}}
-    with ThreadPoolExecutor(count_threads(None)) as pool:  # zlib lets others work meanwhile
-        made = pool.map(lambda name: _unzip(arrays[name], name, zipped[name], sizes[name]), zipped)
-        return {**arrays, **dict(zip(zipped, made, strict=True))}
+    n_threads = count_threads(None) if total >= LARGE_BYTES else 1  # zlib needs no lock of Python's
+    made = map_on_threads(lambda name: _unzip(arrays[name], name, zipped[name], sizes[name]), zipped, n_threads)
+    return {**arrays, **dict(zip(zipped, made, strict=True))}
 
 
 def _size_of(name: str, entry: Any, n_bytes: int) -> int:

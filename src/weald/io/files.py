@@ -390,9 +390,12 @@ def _read_oob(model: Any, reader: Reader, written: Any) -> None:
 
 
 def _check_sets(forest: Forest, schema: Schema) -> None:
-    """Make sure that only features of categories are cut by sets: what such a cut reads must be the number of one."""
-    by_set = np.unique(forest.feature[forest.flags & CATEGORICAL != 0])
-    require(set(by_set.tolist()) <= schema.categorical, "A feature of numbers is cut by sets of categories.")
+    """Make sure that only features of categories are cut by sets, and that these hold categories of their features."""
+    by_set = forest.feature[forest.flags & CATEGORICAL != 0]
+    require(set(np.unique(by_set).tolist()) <= schema.categorical, "A feature of numbers is cut by sets of categories.")
+    n_labels = np.array([0 if c is None else len(c.labels) for c in schema.categories])
+    most = np.repeat(n_labels[by_set], np.diff(forest.category_start))
+    require(np.all(forest.category_sets < most), "A set has a category that its feature has not.")
 
 
 def _check_model(model: Any, heads: Sequence[Head]) -> None:

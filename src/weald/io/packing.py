@@ -16,6 +16,7 @@ import numpy as np
 
 from weald import _core
 from weald.data.types import FloatArray, IntArray
+from weald.engines.bagging import MAX_DRAWS
 from weald.engines.threads import count_threads
 from weald.errors import FormatError
 from weald.forest.forest import CATEGORICAL, Forest, Origin
@@ -27,6 +28,7 @@ from weald.io.tree_shape import MOST_DEPTH, MOST_LEVELS, Shape, find_shape
 
 AS_THEY_ARE = "none"  # decreases are not foretold
 SQUARED_ERROR = "squared_error"
+STRATA = ("none", "class", "given")
 BYTES_PER_NODE = 160  # at most, of a forest and of what reading one takes meanwhile
 
 
@@ -210,7 +212,27 @@ def unpack(head: Head, arrays: Arrays) -> Forest:
     except (ValueError, TypeError, RuntimeError) as error:
         raise FormatError(str(error)) from None
     whole = (head.n_features, head.n_classes, head.target_center, head.target_exponent)
-    return Forest(*whole, **made, origins=head.origins)
+    forest = Forest(*whole, **made, origins=head.origins)
+    _check_draws(forest)
+    check_numbers(forest)
+    return forest
+
+
+def check_numbers(forest: Forest) -> None:
+    """Refuse what is infinite, or no number at all, where no forest has such."""
+    for name in ("weight", "decrease", "leaf_weight", "value", "impurity", "tree_weight"):
+        require(np.isfinite(getattr(forest, name)).all(), f"A {name.replace('_', ' ')} is not finite.")
+
+
+def _check_draws(forest: Forest) -> None:
+    """Make sure that bags were drawn as often as their trees say: a draw adds a row at least to the root's size."""
+    sizes, first = forest.size[forest.tree_start[:-1]], 0
+    for origin in forest.origins:
+        of_trees, bags = sizes[first : first + origin.n_trees], origin.bags
+        n_draws = sum(bags.draws) if bags.draws else bags.n_draws
+        proper = not bags.bootstrap or n_draws <= of_trees.min() <= of_trees.max() <= bags.n_draws
+        require(proper, f"Its bags have {n_draws:,} draws, but trees have bags of another size.")
+        first += origin.n_trees
 
 
 def check_head(head: Head) -> None:
@@ -228,3 +250,14 @@ def check_head(head: Head) -> None:
         n_trees = sum(origin.n_trees for origin in head.origins)
         proper = n_trees == head.n_trees and all(o.n_trees > 0 <= o.first_tree for o in head.origins)
         require(proper, f"The {head.n_trees} trees have {n_trees} origins.")
+    for origin in head.origins:
+        _check_origin(origin)
+
+
+def _check_origin(origin: Origin) -> None:
+    """Refuse bags that no fit draws."""
+    bags = origin.bags
+    numbers = (origin.seed, origin.first_tree + origin.n_trees, origin.data, bags.design)
+    require(all(0 <= number < 2**64 for number in numbers), "Trees have no origin.")
+    proper = 0 < bags.n_draws <= MAX_DRAWS and all(n >= 0 for n in bags.draws) and sum(bags.draws) <= bags.n_draws
+    require(proper and bags.strata in STRATA, f"No bag is drawn like this: {bags}.")

@@ -1,19 +1,22 @@
 """A forest's arrays as they are, so that a file of them can be mapped into memory.
 
-pack      Forest -> head and arrays
-unpack    head and arrays -> Forest; what arrays that are mapped hold is not looked at
+pack           Forest -> head and arrays
+unpack         head and arrays -> Forest
+MappedForest   a forest whose arrays are checked when one of them is first looked at
 
 Beside them stands the forest as it is walked (`packed.MARK.small`, `packed.MARK.large`), so that processes share that,
 too. MARK is the layout: a version of weald that has another one packs the forest anew.
 """
 
+import dataclasses
 from typing import Any
 
 import numpy as np
 
+from weald.data.types import IntArray
 from weald.engines.native import PACKED_SIZES, NativeEngine
 from weald.errors import FormatError
-from weald.forest.forest import Forest
+from weald.forest.forest import CATEGORICAL, Forest
 from weald.io import packing
 from weald.io.container import LINE, PACKED, ascends, require
 from weald.io.packing import AS_THEY_ARE, Head
@@ -73,28 +76,104 @@ def unpack(head: Head, arrays: Arrays, *, mapped: bool) -> Forest:
         require(proper, f"The array {PREFIX + name!r} is of another type.")
         require(name not in BY_NODE or len(array) == head.n_nodes, f"The array {PREFIX + name!r} has another length.")
     require(len(found["tree_start"]) == head.n_trees + 1, "The trees are not as many as they should be.")
-    forest = Forest(
+    require(len(found["tree_weight"]) in (0, head.n_trees), "The weights of trees are not as many as the trees.")
+    make = MappedForest if mapped else Forest
+    forest = make(
         head.n_features, head.n_classes, head.target_center, head.target_exponent, **found, origins=head.origins
     )
     if not mapped:
-        return _check(forest, head)
+        return _check(forest)
     NativeEngine().find_packed(forest, {size: arrays.get(_name_of(size)) for size in PACKED_SIZES})
     return forest
 
 
-def _check(forest: Forest, head: Head) -> Forest:
+def _check(forest: Forest) -> Forest:
     """Pack and unpack a forest: what comes out has been checked, and must be what went in."""
-    for name, length in (("tree_start", head.n_nodes), ("leaf_start", len(forest.leaf_class))):
-        start = getattr(forest, name)
-        proper = len(start) and start[0] == 0 and start[-1] == length and ascends(start)
-        require(proper or (name == "leaf_start" and not head.n_classes), f"{PREFIX + name} does not ascend.")
-    fits = np.all(forest.feature >= -1) and np.all(forest.feature < head.n_features)
-    require(fits, "A feature is out of range.")
-    shape = find_shape(forest.tree_start, forest.feature < 0)
-    require(np.array_equal(forest.right, shape.right()), "A link leads to another node than it should.")
+    check_links(forest)
     try:
         again = packing.unpack(*packing.pack(forest))
     except (IndexError, ValueError, OverflowError) as error:
         raise FormatError(f"The arrays do not make a forest: {error}") from None
     require(again.fingerprint() == forest.fingerprint(), "The arrays contradict one another.")
     return again
+
+
+def check_links(forest: Forest) -> None:
+    """Make sure that every number which leads to another node or array leads where it should."""
+    n_nodes, n_classes = forest.n_nodes, forest.n_classes
+    _check_starts(forest.tree_start, n_nodes, "tree_start")
+    proper = np.all(forest.feature >= -1) and np.all(forest.feature < forest.n_features)
+    require(proper, "A feature is out of range.")
+    require(not np.isnan(forest.threshold).any(), "A threshold is not a number.")
+    shape = find_shape(forest.tree_start, forest.feature < 0)
+    require(np.array_equal(forest.right, shape.right()), "A link leads to another node than it should.")
+    lengths = (0, n_nodes) if n_classes == 2 else (0,) if n_classes else (n_nodes,)
+    require(len(forest.value) in lengths, "Nodes have not one value each.")
+    require(len(forest.impurity) == (0 if n_classes else n_nodes), "Nodes have not one impurity each.")
+    n_leaves = len(shape.leaves) if n_classes else 0
+    require(
+        len(forest.leaf_start) == (n_leaves + 1 if n_classes else len(forest.leaf_start)), "Leaves differ in number."
+    )
+    if n_classes:
+        _check_starts(forest.leaf_start, len(forest.leaf_class), "leaf_start")
+    require(len(forest.leaf_class) == len(forest.leaf_weight), "Classes of leaves have not one weight each.")
+    proper = np.all(forest.leaf_class >= 0) and np.all(forest.leaf_class < max(1, n_classes))
+    require(proper, "A class is out of range.")
+    _check_sets(forest)
+    packing.check_numbers(forest)
+
+
+def _check_starts(start: IntArray, length: int, name: str) -> None:
+    proper = len(start) and start[0] == 0 and start[-1] == length and ascends(start)
+    require(proper, f"{PREFIX + name} does not ascend.")
+
+
+def _check_sets(forest: Forest) -> None:
+    """Make sure that sets of categories stand in the order of their nodes, and ascend."""
+    by_set = forest.flags & CATEGORICAL != 0
+    require(np.all(forest.feature[by_set] >= 0), "A leaf has a set of categories.")
+    numbers, start, sets = forest.threshold[by_set], forest.category_start, forest.category_sets
+    require(np.array_equal(numbers, np.arange(len(numbers))), "Sets of categories are not in order.")
+    proper = len(start) == len(numbers) + 1 and start[0] == 0 and start[-1] == len(sets)
+    require(proper and np.all(start[1:] >= start[:-1]), f"{PREFIX}category_start does not ascend.")
+    inside = np.ones(len(sets) + 1, dtype=bool)
+    inside[start] = False
+    require(np.all(sets[1:] > sets[:-1], where=inside[1 : len(sets)]), "The categories of a set do not ascend.")
+
+
+class MappedForest(Forest):
+    """A forest whose arrays stand in a file that is mapped.
+
+    To walk what is packed needs none of them. They are checked as soon as one is looked at, and from then on this is a
+    forest like any other.
+    """
+
+    def __post_init__(self) -> None:
+        """Look at nothing: what is mapped cannot be written to."""
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in LOOKED_AT:
+            _check_mapped(self)
+        return object.__getattribute__(self, name)
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees."""
+        return len(vars(self)["tree_start"]) - 1
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes of all trees."""
+        return len(vars(self)["feature"])
+
+
+LOOKED_AT = frozenset(BY_NODE) | frozenset(OTHERS) - {"tree_weight"}
+
+
+def _check_mapped(forest: MappedForest) -> None:
+    names = (f.name for f in dataclasses.fields(forest))
+    try:
+        check_links(Forest(**{name: vars(forest)[name] for name in names}))
+    except FormatError as error:
+        raise FormatError(f"The arrays of this forest are damaged. {error} Save the model again.") from None
+    object.__setattr__(forest, "__class__", Forest)

@@ -21,6 +21,7 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.patches import FancyBboxPatch, Patch, Rectangle
 from matplotlib.text import Text
 
+from weald.forest.describe.markup import legible
 from weald.forest.describe.summary import Sketch
 from weald.plot.palette import CLASSES, INK, LINE, PAPER, SCALE, SOFT, class_colors, tint
 
@@ -48,6 +49,10 @@ class Words:
     color: str = SOFT
     bold: bool = False
     italic: bool = False
+
+    def __post_init__(self) -> None:
+        """Let names of the user's be text that can be drawn."""
+        object.__setattr__(self, "text", legible(self.text))
 
     @property
     def width(self) -> float:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from weald.errors import DataError
+from weald.forest.describe.markup import legible
 
 
 def name_features(estimator: Any, given: Sequence[str] | None) -> list[str]:
@@ -14,7 +15,7 @@ def name_features(estimator: Any, given: Sequence[str] | None) -> list[str]:
         return [f"x{f}" for f in range(n_features)]
     if len(names) != n_features:
         raise DataError(f"feature_names has {len(names)} names for {n_features} features. Give one for each.")
-    return [str(name) for name in names]
+    return [legible(str(name)) for name in names]
 
 
 def name_classes(estimator: Any, given: Sequence[str] | None) -> list[str] | None:
@@ -25,4 +26,4 @@ def name_classes(estimator: Any, given: Sequence[str] | None) -> list[str] | Non
     names = labels if given is None else given
     if len(names) != len(labels):
         raise DataError(f"class_names has {len(names)} names for {len(labels)} classes. Give one for each.")
-    return [str(name) for name in names]
+    return [legible(str(name)) for name in names]

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from weald.errors import DataError, ParameterError
 from weald.estimators.out_of_bag import OutOfBag
+from weald.estimators.training_data import read_training_data
 from weald.forest.describe.markup import tag
 from weald.inspection.ranking import names_of
 from weald.io.atomic import write_file
@@ -165,14 +166,16 @@ def _check(model: Any, X: Any, y: Any, X_test: Any, y_test: Any, ids: Any) -> No
 
 def _look(model: Any, X: Any, y: Any, sample_weight: Any, fit_params: dict[str, Any]) -> OutOfBag | None:
     """Ask for what the trees say out of bag; a model whose trees have no bags says nothing."""
-    if X is None or not hasattr(model, "out_of_bag"):
+    if X is None:
         return getattr(model, "oob_", None)
-    if not any(origin.bags.bootstrap for origin in model.forest_.origins) or any(
-        o.resampling != "bagging" for o in model.forest_.origins
-    ):
-        return None
+    origins = model.forest_.origins
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the page says how many rows are unknown
+        has_bags = any(o.bags.bootstrap for o in origins) and all(o.resampling == "bagging" for o in origins)
+        if not (has_bags and hasattr(model, "out_of_bag")):
+            if origins:  # trees of other libraries do not know their data
+                read_training_data(model, X, y, sample_weight, **fit_params)  # other data is refused
+            return None
         found: OutOfBag = model.out_of_bag(X, y, sample_weight, **fit_params)
     return found
 

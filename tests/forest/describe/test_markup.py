@@ -1,5 +1,7 @@
 """Text stays text, whatever is in it."""
 
+from xml.etree import ElementTree as ET
+
 import pytest
 
 from weald.forest.describe.markup import Markup, join, legible, tag
@@ -36,3 +38,9 @@ def test_attributes_have_the_names_of_html():
 
 def test_signs_that_change_the_text_around_them_are_replaced():
     assert legible("a\u202eb\x00c é 漢") == "a�b�c é 漢"
+
+
+def test_every_character_makes_well_formed_markup():
+    text = "".join(map(chr, [*range(0x3000), *range(0xD7F0, 0xE010), *range(0xFDD0, 0x10010), 0x1FFFE, 0x10FFFF]))
+    read = ET.fromstring(tag("p", text, title=text))  # noqa: S314  (written here)
+    assert read.text == read.attrib["title"] == legible(text)

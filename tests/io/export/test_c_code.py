@@ -108,3 +108,10 @@ def test_a_categorical_column_that_was_all_missing_is_compiled():
     X = pd.DataFrame({"a": [1.0, 2.0, 3.0, 4.0], "k": pd.Categorical([None] * 4, categories=["x", "y"])})
     model = weald.DecisionTreeClassifier().fit(X, [0, 1, 0, 1])
     assert model.to_c(check=True).parity
+
+
+def test_half_characters_are_refused():
+    y = np.array(["\ud800", "b"] * 10, dtype=object)
+    tree = weald.DecisionTreeClassifier().fit(np.arange(20.0).reshape(-1, 1), y)
+    with pytest.raises(weald.ExportError, match=r"'\\ud800' has half a character \(a surrogate\) at 0, which C"):
+        tree.to_c()

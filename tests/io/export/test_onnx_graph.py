@@ -107,3 +107,21 @@ def test_without_onnxruntime_it_can_be_written_unchecked(monkeypatch):
     with pytest.raises(weald.ExportError, match=r"needs onnxruntime.*check=False"):
         fitted("one leaf").to_onnx()
     assert not fitted("one leaf").to_onnx(check=False).parity.is_exact
+
+
+@pytest.mark.parametrize("name", ["", "/leaves", "/numbers of kind", "/classes", "label", "X", "\ud800"])
+def test_names_that_the_model_cannot_hold_are_refused(name):
+    X = np.random.default_rng(0).normal(size=(20, 1))
+    columns = pd.Index([name, "kind"], dtype=object)
+    table = pd.DataFrame({0: X[:, 0], 1: pd.Categorical(["a", "b"] * 10)}).set_axis(columns, axis=1)
+    tree = weald.DecisionTreeClassifier().fit(table, ["u", "v"] * 10)
+    with pytest.raises(weald.ExportError, match=r"A column of X is called|half a character"):
+        tree.to_onnx(columns=True)
+    assert tree.to_onnx().parity.consumer
+
+
+def test_half_characters_are_refused():
+    y = np.array(["\ud800", "b"] * 10, dtype=object)
+    tree = weald.DecisionTreeClassifier().fit(np.arange(20.0).reshape(-1, 1), y)
+    with pytest.raises(weald.ExportError, match=r"'\\ud800' has half a character \(a surrogate\) at 0, which ONNX"):
+        tree.to_onnx()

@@ -136,18 +136,23 @@ class Column:
     is_categorical: bool = False
 
 
-def sample_rows(columns: Sequence[Sequence[float]], targets: Sequence[int], copies: Sequence[int]) -> list[int]:
-    """Choose the rows from which quantile codes are cut: all, or those of the lowest hashes."""
-    rows = range(len(targets))
-    if sum(copies) <= SAMPLE_SIZE:
-        return list(rows)
+def hash_values(columns: Sequence[Sequence[float]], targets: Sequence[int]) -> list[int]:
+    """Hash each row by its values and the bits of its target."""
     salts = [mix64(f + 1) for f in range(len(columns))]
     hashes = []
-    for r in rows:
-        total = mix64(targets[r])
+    for r, target in enumerate(targets):
+        total = mix64(target)
         for column, salt in zip(columns, salts, strict=True):
             total += mix64((float_bits(column[r]) + salt) & MASK64)
         hashes.append(mix64(total & MASK64))
+    return hashes
+
+
+def sample_rows(hashes: Sequence[int], copies: Sequence[int]) -> list[int]:
+    """Choose the rows from which quantile codes are cut: all, or those of the lowest hashes."""
+    rows = range(len(hashes))
+    if sum(copies) <= SAMPLE_SIZE:
+        return list(rows)
     seen = 0
     for r in sorted(rows, key=hashes.__getitem__):
         seen += copies[r]
@@ -207,7 +212,8 @@ class Coded:
     whole: bool
     line: list[int]
     position: list[int]
-    fingerprint: int
+    fingerprint: int  # of the codes and the target
+    values: int | None  # fingerprint of the values and the target; None: unknown
     strata: list[int]  # empty: there is but one
     groups: list[int]  # the rank of each row's group; empty: each row for itself
     design: int  # fingerprint of strata and groups; 0: there are none
@@ -230,7 +236,9 @@ def code_table(
     target: Sequence[float] = classes if n_classes else numbers
     target_bits = list(classes) if n_classes else [float_bits(y) for y in numbers]
     line = line_weights(weight, whole)
-    sample = sample_rows(columns, target_bits, line if whole else [1] * len(target))
+    copies = line if whole else [1] * len(target)
+    value_hashes = hash_values(columns, target_bits)
+    sample = sample_rows(value_hashes, copies)
     coded = [code_column(values, line, sample, 0 if f in categorical else max_bins) for f, values in enumerate(columns)]
     for f in categorical:
         coded[f].is_categorical = True
@@ -251,6 +259,7 @@ def code_table(
         line=[line[r] for r in position],
         position=position,
         fingerprint=sum(w * p for w, p in zip(line, prints, strict=True)) & MASK64,
+        values=sum(n * h for n, h in zip(copies, value_hashes, strict=True)) & MASK64,
         strata=[strata[r] for r in position] if strata else [],
         groups=[group_rank[groups[r]] for r in position] if groups else [],
         design=(of_strata + of_groups) & MASK64,

@@ -90,7 +90,7 @@ class ReferenceEngine:
         if not coded.n_classes:
             target = definition.target_of(coded, _plain(growth))
             center, exponent = target.center, target.exponent
-        origin = Origin(seed, first_tree, n_trees, coded.fingerprint, growth.bags(coded.design))
+        origin = Origin(seed, first_tree, n_trees, coded.fingerprint, growth.bags(coded.design), values=coded.values)
         return _forest_of(trees, len(coded.columns), coded.n_classes, center, exponent, origin)
 
     def grow_targets(
@@ -111,7 +111,9 @@ class ReferenceEngine:
             grown.append(each)
             if watch:
                 watch(len(grown) / n_trees)
-        origin = Origin(seed, first_tree, n_trees, coded.fingerprint, growth.bags(coded.design))
+        origin = Origin(
+            seed, first_tree, n_trees, coded.fingerprint, growth.bags(coded.design), values=targets.add_to(coded.values)
+        )
         fixed = [definition.target_of(table, _plain(growth)) for table in plain.one_by_one(coded)]
         unit = several.common_unit(fixed)
         return tuple(

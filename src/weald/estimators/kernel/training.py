@@ -22,7 +22,7 @@ from weald.engines.threads import count_threads
 from weald.errors import DataError, DataTypeError, ParameterError
 from weald.estimators import out_of_bag
 from weald.estimators import resampling as ways
-from weald.estimators.base import unfitted_copy
+from weald.estimators.base import LEARNT, unfitted_copy
 from weald.estimators.forest_base import RandomForest
 from weald.estimators.forests import RandomForestClassifier
 from weald.estimators.kernel.choice import Choice, choose_kernel
@@ -120,7 +120,6 @@ class GrowsFromKernels(RandomForest):
 
     def _choose_kernel(self, X: Any, y: Any, sample_weight: Any, **by_row: Any) -> None:
         """Fit a forest for each kernel of the grid, and become the one of least out-of-bag error."""
-        self._check_params()
         if not self.bootstrap:
             raise ParameterError(
                 'kernel="auto" compares out-of-bag errors, but bootstrap=False has none. Name a kernel.'
@@ -136,7 +135,7 @@ class GrowsFromKernels(RandomForest):
 
         best: Self
         best, choice = choose_kernel(fit, self._warping_steps(samples), len(samples))
-        learnt = {name: value for name, value in vars(best).items() if name.endswith("_") and not name.endswith("__")}
+        learnt = {name: value for name, value in vars(best).items() if name in LEARNT}
         self.__dict__.update(learnt, choice_=choice)
         if not self.oob_score and self.n_estimators != "auto":
             self._forget_out_of_bag()
@@ -273,7 +272,7 @@ class GrowsFromKernels(RandomForest):
         """Grow from all columns; then keep those that the trees use."""
         table: Any = reading.table.X
         if self.warm_start and hasattr(before, "forest_"):
-            require_same_pairs(table.prototypes, before._kept_, before._columns_)
+            require_same_samples(before.forest_, coded)
             before = copy.copy(before)
             before.forest_ = widen(before.forest_, before._columns_, before._n_columns_)
         super()._grow(engine, coded, reading, before)
@@ -304,7 +303,7 @@ class GrowsFromKernels(RandomForest):
         def open_bags(forests: list[Forest]) -> Look:
             columns = np.unique(np.concatenate([used_columns(forest) for forest in forests]))
             values = reading.table.X.decoded(columns)  # type: ignore[union-attr]
-            bagged = super(GrowsFromKernels, self)._bagged(engine, coded, forests[0])
+            bagged = super(GrowsFromKernels, self)._bagged(engine, coded, reading, forests[0])
             return lambda forest, start: bagged.sum_votes(values, narrow(forest, columns), start)
 
         grown: dict[tuple[str, int, int], Forest] = {}
@@ -335,8 +334,8 @@ class GrowsFromKernels(RandomForest):
         finally:
             self.growth_ = growth
 
-    def _bagged(self, engine: Engine, coded: Any, forest: Forest) -> out_of_bag.Bagged:
-        return NarrowBagged(**vars(super()._bagged(engine, coded, forest)))
+    def _bagged(self, engine: Engine, coded: Any, reading: Reading, forest: Forest) -> out_of_bag.Bagged:
+        return NarrowBagged(**vars(super()._bagged(engine, coded, reading, forest)))
 
 
 def has_copies(reading: Reading) -> bool:
@@ -366,10 +365,9 @@ def part_of(watch: Watch, done: float, share: float) -> Watch:
     return lambda of_part: watch(done + share * of_part)
 
 
-def require_same_pairs(prototypes: Prototypes, kept: Prototypes, columns: IntArray) -> None:
-    """Refuse to grow on where prototypes are set against others than before: y is not the same."""
-    again = prototypes.take(columns[columns < len(prototypes)])
-    if not np.array_equal(again.pairs, kept.pairs):  # type: ignore[arg-type]
+def require_same_samples(forest: Forest, coded: Any) -> None:
+    """Refuse to grow on from other samples: their prototypes would take the place of those of the trees."""
+    if any((o.data, o.values) != (coded.fingerprint, coded.values) for o in forest.origins):
         raise DataError("warm_start=True grows on from the same samples, but X or y have changed. Fit anew.")
 
 

@@ -126,10 +126,6 @@ class Question(NamedTuple):
             return say_number(self.threshold)
         return str(self.labels[math.floor(self.threshold)])
 
-    def takes(self, category: int, *, left: bool) -> bool:
-        """Say whether a category goes to this side."""
-        return ((category in (self.listed or ())) != self.others_left) == left
-
     @property
     def left(self) -> str:
         """The condition under which a row goes left, in words."""

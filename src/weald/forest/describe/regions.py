@@ -38,8 +38,9 @@ class Interval:
         here = self.missing and question.missing_left == left
         said = self.missing_said or question.missing_said
         if question.listed is not None and question.labels is not None:
-            before = range(len(question.labels)) if self.inside is None else self.inside
-            inside = frozenset(k for k in before if question.takes(k, left=left))
+            before = frozenset(range(len(question.labels))) if self.inside is None else self.inside
+            members = frozenset(question.listed)
+            inside = before & members if left != question.others_left else before - members
             return Interval(self.name, self.low, self.high, here, said, question.labels, inside)
         low = self.low if left else max(self.low, question.threshold)
         high = min(self.high, question.threshold) if left else self.high

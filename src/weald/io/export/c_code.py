@@ -26,7 +26,7 @@ from weald.data.types import FloatArray, IntArray
 from weald.errors import ExportError, ParameterError
 from weald.forest.forest import CATEGORICAL, MISSING_LEFT, OTHERS_LEFT, Forest
 from weald.io.atomic import write_file
-from weald.io.export.leaf_values import Answers, answers_of, refuse_overflow, require_exportable
+from weald.io.export.leaf_values import Answers, answers_of, refuse_overflow, require_exportable, utf8
 from weald.io.export.parity import Export, Parity, answer, compare, not_compared, rows_to_compare
 
 MOST_NODES = 2**31
@@ -343,7 +343,7 @@ def _double(value: float) -> str:
 def _string(label: Any) -> str:
     """Write text as C does, in ASCII: bytes of UTF-8 beyond it as octal numbers."""
     plain = set(range(32, 127)) - set(b'"\\?')  # two question marks may begin a trigraph
-    written = (chr(byte) if byte in plain else f"\\{byte:03o}" for byte in str(label).encode())
+    written = (chr(byte) if byte in plain else f"\\{byte:03o}" for byte in utf8(str(label), "C"))
     return f'"{"".join(written)}"'
 
 

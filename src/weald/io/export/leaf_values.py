@@ -130,3 +130,14 @@ def refuse_overflow(forest: Forest) -> None:
             "The sum over trees may leave the range of doubles: weald adds such numbers up on another scale, other "
             "programs do not. Fit the model to a smaller target, for example y / 2**64."
         )
+
+
+def utf8(text: str, program: str) -> bytes:
+    """Write text as other programs read it; half a character (a surrogate) is none to them."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise ExportError(
+            f"{text!r} has half a character (a surrogate) at {error.start}, which {program} cannot hold. Replace it in "
+            "the names and labels of the table, and fit again."
+        ) from None

@@ -23,7 +23,7 @@ from weald.data.types import IntArray
 from weald.errors import ExportError
 from weald.forest.forest import CATEGORICAL, MISSING_LEFT, OTHERS_LEFT, Forest
 from weald.io.atomic import write_file
-from weald.io.export.leaf_values import Answers, answers_of, refuse_overflow, require_exportable
+from weald.io.export.leaf_values import Answers, answers_of, refuse_overflow, require_exportable, utf8
 from weald.io.export.packages import require
 from weald.io.export.parity import Export, Parity, answer, compare, not_compared, rows_to_compare
 
@@ -64,9 +64,11 @@ def _graph_of(model: Any, forest: Forest, *, columns: bool) -> Any:
     answers = answers_of(model)
     inputs, reading = _columns(onnx, model) if columns else ([("X", double, ["rows", forest.n_features])], [])
     summing, outputs, constants = _sums(onnx, model, forest, answers)
-    _refuse_twins([name for name, *_ in inputs], [name for name, *_ in outputs])
+    nodes = [*reading, _tree_ensemble(onnx, forest, answers), *summing]
+    if columns:
+        _check_names([name for name, *_ in inputs], {*constants, *(name for node in nodes for name in node.output)})
     graph = make.make_graph(
-        [*reading, _tree_ensemble(onnx, forest, answers), *summing],
+        nodes,
         type(model).__name__,
         [make.make_tensor_value_info(*entry) for entry in inputs],
         [make.make_tensor_value_info(*entry) for entry in outputs],
@@ -106,7 +108,10 @@ def _columns(onnx: Any, model: Any) -> tuple[list[Any], list[Any]]:
 
 def column_names(model: Any) -> list[str]:
     """Names of the inputs where each column is one."""
-    return list(model.schema_.names or (f"x{f}" for f in range(model.n_features_in_)))
+    names = list(model.schema_.names or (f"x{f}" for f in range(model.n_features_in_)))
+    for name in names:
+        utf8(name, "ONNX")
+    return names
 
 
 def label_keys(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -114,17 +119,17 @@ def label_keys(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
     listed = labels.tolist()
     if all(isinstance(label, int | float) for label in listed):
         return np.array(listed, dtype=np.float64)
-    return np.array([str(label) for label in listed], dtype=object)
+    return _texts(listed)
 
 
-def _refuse_twins(inputs: list[str], outputs: list[str]) -> None:
-    """Names of columns must not be those of results."""
-    twins = sorted({*inputs} & {*outputs, "X"} - ({"X"} if inputs == ["X"] else set()))
-    if twins:
-        raise ExportError(
-            f"A column of X is called {twins[0]!r}, a name that the ONNX model needs itself. Rename the column, "
-            "or set columns=False."
-        )
+def _check_names(columns: list[str], own: set[str]) -> None:
+    """Refuse names of columns that ONNX cannot hold, or that the model needs for values of its own."""
+    for name in columns:
+        if name == "" or name in own:
+            why = "which ONNX reads as no input" if name == "" else "a name that the ONNX model needs itself"
+            raise ExportError(
+                f"A column of X is called {name!r}, {why}. Rename the column and fit again, or set columns=False."
+            )
 
 
 def _sums(onnx: Any, model: Any, forest: Forest, answers: Answers) -> tuple[list[Any], list[Any], dict[str, Any]]:
@@ -233,7 +238,15 @@ def label_tensor(classes: npt.NDArray[Any]) -> npt.NDArray[Any]:
         return classes.astype(np.int64)
     if kind == "f":
         return classes.astype(np.float64)
-    return np.array([str(label) for label in classes.tolist()], dtype=object)
+    return _texts(classes.tolist())
+
+
+def _texts(labels: list[Any]) -> npt.NDArray[Any]:
+    """Write labels as text."""
+    texts = [str(label) for label in labels]
+    for text in texts:
+        utf8(text, "ONNX")
+    return np.array(texts, dtype=object)
 
 
 def _lost_labels(model: Any) -> list[str]:

@@ -3,9 +3,11 @@
 A forest keeps neither its rows nor its bags. Whoever needs them gives the table once more: it is read and coded as in
 the fit, held against the fingerprint that every tree remembers, and the bags are drawn again from the seed.
 
-    Training        a table that the trees were grown from, and the bags they were grown from
-    read_again      from the user's X, y and weights to a Training
-    read_rows       from any X and y to a Training without bags: rows that are new to every tree
+    Training              a table that the trees were grown from, and the bags they were grown from
+    read_training_data    from the user's X, y and weights to a Training; other data is refused
+    read_again            the same for trees whose bags are to be drawn again
+    read_rows             from any X and y to a Training without bags: rows that are new to every tree
+    require_same_data     refuse codes of data that a tree was not grown from
 """
 
 from collections.abc import Iterator
@@ -17,18 +19,21 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from weald.data.schema import same_categories
 from weald.data.table import Matrix, Reading
 from weald.data.types import FloatArray, IntArray
 from weald.engines.interface import Engine
 from weald.engines.threads import count_threads
 from weald.errors import DataError, ParameterError
 from weald.estimators.base import unfitted_copy
+from weald.estimators.merging import same_values
+from weald.estimators.multi_output import forests_of, listed
+from weald.estimators.resampling import BAGGING
 from weald.forest import votes
-from weald.forest.forest import Forest
+from weald.forest.forest import Forest, Origin
 
 BATCH_BYTES = 2**27  # of bags that are held at a time
 MOST_BYTES = 2**33  # of a sparse table that is written out
-NO_DESIGN = {"groups": None, "stratify": None}  # bags are drawn from all rows alike
 
 
 @dataclass(frozen=True)
@@ -39,7 +44,7 @@ class Training:
     engine: Engine
     coded: Any
     reading: Reading
-    with_bags: bool  # else every row is new to every tree
+    with_bags: bool = False  # else every row is new to every tree
 
     @property
     def forest(self) -> Forest:
@@ -147,12 +152,12 @@ class Training:
 
 
 def read_again(model: Any, X: Any, y: Any, sample_weight: Any = None, *, bags: bool = True, **by_row: Any) -> Training:
-    """Read the training table again and make sure that it is the one. With `bags`, every tree must have had one.
+    """Read the training data again, to draw the bags of all trees. With `bags`, every tree must have had one.
 
     `by_row` is what else `fit` was given for each row: `groups`, `stratify`.
     """
     check_is_fitted(model, "forest_")
-    if any(origin.resampling != "bagging" for origin in model.forest_.origins):
+    if any(origin.resampling != BAGGING for origin in model.forest_.origins):
         raise ParameterError(
             "These trees were grown by boosting or arcing: the bag of a tree depends on the trees before it and cannot "
             'be drawn again. Fit a forest with resampling="bagging".'
@@ -162,52 +167,136 @@ def read_again(model: Any, X: Any, y: Any, sample_weight: Any = None, *, bags: b
             "This needs rows that are outside a bag, but without bootstrap every tree has seen every row. Fit a "
             "forest with bootstrap=True."
         )
-    training = _read(model, X, y, sample_weight, with_bags=bags, **by_row)
-    if any(origin.bags.design != training.coded.design for origin in training.forest.origins):
-        raise DataError(
-            "The bags of these trees were drawn with other groups or stratify. Give the same ones as to fit."
-        )
-    same = all(origin.data == training.coded.fingerprint for origin in training.forest.origins)
-    if not (same and _fits_a_tree(training)):
-        raise DataError(
-            "X, y and sample_weight are not the data that this forest was grown from: their fingerprint is another. "
-            "Give the training data (rows may be in any order)."
-        )
+    training = read_training_data(model, X, y, sample_weight, **by_row)
+    reading = replace(training.reading, table=training.reading.table.in_memory())
+    return replace(training, reading=reading, with_bags=bags)
+
+
+def read_training_data(model: Any, X: Any, y: Any, sample_weight: Any = None, **by_row: Any) -> Training:
+    """Read the training data again, and refuse data that a tree was not grown from."""
+    check_is_fitted(model)
+    training = _read(model, X, y, sample_weight, **by_row)
+    forest = forests_of(model)[0]
+    require_same_data(forest, training.coded, training.reading)
+    if not _fills_leaves(training, forest):
+        raise _other_data(forest.n_trees, forest.n_trees, OTHER_VALUES)
     return training
 
 
-def _fits_a_tree(training: Training) -> bool:
-    """Say whether the first tree's bag fills its leaves as it did when the tree grew.
+# --------------------------------------------------------------------------------------------- is it the same data?
 
-    The fingerprint is of codes: a column in another unit has the same one, but its rows take other paths.
-    """
-    tree = training.forest.take([0])
-    leaves = training.engine.leaves(tree, training.reading.table.X, training.n_threads, None)[:, 0]
-    sizes = np.bincount(leaves, weights=training.bags(range(1))[0], minlength=tree.n_nodes)
-    is_leaf = tree.feature < 0
-    return np.array_equal(sizes[is_leaf], tree.size[is_leaf])
+OTHER_DATA = "the fingerprint of X, y, sample_weight and max_bins is another"
+OTHER_DESIGN = "groups or stratify are others"
+OTHER_VALUES = "X has the same ranks, but other values; columns may be in other units"
+
+
+def require_same_data(forest: Forest, coded: Any, reading: Reading) -> None:
+    """Refuse data that a tree was not grown from, as far as fingerprints tell."""
+    if not forest.origins:
+        raise DataError(
+            "These trees were not grown by weald, so it is not known which data they were grown from. Ask the library "
+            "that grew them, evaluate them on other rows, or fit a forest of weald."
+        )
+    differences = [(origin.n_trees, _difference(origin, coded, reading)) for origin in forest.origins]
+    found = [words for _, words in differences if words]
+    if found:
+        raise _other_data(sum(n for n, words in differences if words), forest.n_trees, found[0])
+
+
+def refuse_other_values(forest: Forest, data: int, values: int | None) -> None:
+    """Refuse to add trees from data of the same ranks but other values: it can only be a mistake."""
+    same_ranks = [origin for origin in forest.origins if origin.data == data]
+    if any(_differ(origin.values, values) for origin in same_ranks):
+        raise DataError(
+            f"{OTHER_VALUES}. The trees that warm_start=True keeps have thresholds in the old ones. Give X as in the "
+            "first fit, or set warm_start=False to start anew."
+        )
+
+
+def values_of(coded: Any, reading: Reading) -> int | None:
+    """Give the fingerprint of the values of a table, with those of all its targets; None: unknown."""
+    targets = reading.table.targets
+    values: int | None = coded.values if targets is None else targets.add_to(coded.values)
+    return values
+
+
+def _difference(origin: Origin, coded: Any, reading: Reading) -> str | None:
+    """Name the first thing in which data differs from that of an origin."""
+    if origin.data != coded.fingerprint:
+        return OTHER_DATA
+    if origin.bags.design != coded.design:
+        return OTHER_DESIGN
+    return OTHER_VALUES if _differ(origin.values, values_of(coded, reading)) else None
+
+
+def _differ(one: int | None, other: int | None) -> bool:
+    return one is not None and other is not None and one != other
+
+
+def _other_data(n_strange: int, n_trees: int, words: str) -> DataError:
+    these = "This tree was" if n_trees == 1 else f"{n_strange} of the {n_trees} trees were"
+    some = " Or take the trees that were grown from this data, for example forest[:10]." * (n_strange < n_trees)
+    return DataError(
+        f"{these} grown from other data: {words}. Give X, y, sample_weight, groups and stratify as to fit, rows in any "
+        f"order.{some}"
+    )
+
+
+def _fills_leaves(training: Training, forest: Forest) -> bool:
+    """Say whether a tree's bag fills its leaves as it did when the tree grew, where a file does not tell the values."""
+    known = values_of(training.coded, training.reading) is not None
+    first = 0
+    for origin in forest.origins:
+        if not (known and origin.values is not None) and origin.resampling == BAGGING:
+            tree = forest.take([first])
+            X = training.reading.table.in_memory().X
+            leaves = training.engine.leaves(tree, X, training.n_threads, None)[:, 0]
+            bag = training.engine.bags(training.coded, training.model.growth_, tree.origins, training.n_threads)[0]
+            sizes = np.bincount(leaves, weights=bag, minlength=tree.n_nodes)
+            is_leaf = tree.feature < 0
+            if not np.array_equal(sizes[is_leaf], tree.size[is_leaf]):
+                return False
+        first += origin.n_trees
+    return True
 
 
 def read_rows(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Training:
     """Read rows that are new to every tree."""
     check_is_fitted(model, "forest_")
-    return _read(model, X, y, sample_weight, with_bags=False, new=True)
+    return _read(model, X, y, sample_weight, new=True)
 
 
-def _read(
-    model: Any, X: Any, y: Any, sample_weight: Any, *, with_bags: bool, new: bool = False, **by_row: Any
-) -> Training:
-    reading = unfitted_copy(model)._read_table(X, y, sample_weight, **{**NO_DESIGN, **by_row})  # noqa: SLF001  (reading leaves its marks)
-    if reading.classes is not None:
-        reading = _number_as_the_forest(reading, model.classes_)
-    if new:  # categories are numbered as at the fit, though these rows may lack some
+def _read(model: Any, X: Any, y: Any, sample_weight: Any, *, new: bool = False, **by_row: Any) -> Training:
+    reader = unfitted_copy(model)  # reading leaves its marks
+    reading = reader._read_table(X, y, sample_weight, **by_row)  # noqa: SLF001  (of the same class)
+    _require_same_shape(model, reader, reading)
+    if new:  # classes and categories are numbered as at the fit, though these rows may lack some
+        reading = reading if reading.classes is None else _number_as_the_forest(reading, model.classes_)
         X = model._read(X)  # noqa: SLF001  (a step of its prediction)
         reading = replace(reading, table=replace(reading.table, X=X if reading.kept is None else X[reading.kept]))
+    else:
+        _require_same_labels(model, reader, reading)
     engine, coded = model._code(reading)  # noqa: SLF001  (a step of its fit)
-    if reading.table.n_features != model.forest_.n_features:
-        known = model.forest_.n_features
-        raise DataError(f"X has {reading.table.n_features} features, but the forest knows {known}.")
-    return Training(model, engine, coded, replace(reading, table=reading.table.in_memory()), with_bags)
+    return Training(model, engine, coded, reading)
+
+
+def _require_same_shape(model: Any, reader: Any, reading: Reading) -> None:
+    n_targets = 1 if reading.table.targets is None else reading.table.targets.n_targets
+    if n_targets != model.n_outputs_:
+        raise DataError(f"y has {n_targets} targets, but the forest has {model.n_outputs_}. Give the y of the fit.")
+    found, known = (len(schema.categories) for schema in (reader.schema_, model.schema_))
+    if found != known:
+        raise DataError(f"X has {found} features, but the forest knows {known}. Give the X of the fit.")
+
+
+def _require_same_labels(model: Any, reader: Any, reading: Reading) -> None:
+    if reading.classes is not None and not same_values(reading.classes, model.classes_):
+        raise DataError(
+            f"y has the classes {listed(reading.classes)}, but the forest knows {listed(model.classes_)}. Give the y "
+            "of the fit."
+        )
+    if not same_categories(reader.schema_, model.schema_):
+        raise DataError("X has other categories than the data of the fit. Give the X of the fit.")
 
 
 def _number_as_the_forest(reading: Reading, classes: npt.NDArray[Any]) -> Reading:
