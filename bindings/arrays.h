@@ -115,7 +115,7 @@ NumpyMatrix<T> to_numpy(std::vector<T> values, std::size_t n_rows, std::size_t n
 }
 
 // Work whose caller looks after Ctrl-C and calls `watch` (None, or a function of the share done).
-inline Work make_work(std::size_t n_threads, const nb::object& watch, std::size_t n_seats = 0) {
+inline Work make_work(std::size_t n_threads, const nb::object& watch, std::size_t n_slots = 0) {
     return {n_threads,
             [watch = watch.ptr()](double share) {
                 const nb::gil_scoped_acquire gil;
@@ -127,7 +127,7 @@ inline Work make_work(std::size_t n_threads, const nb::object& watch, std::size_
                     callable(share);
                 }
             },
-            n_seats};
+            n_slots};
 }
 
 }  // namespace weald

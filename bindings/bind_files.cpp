@@ -54,11 +54,11 @@ Rule rule_of(const std::string& name) {
     return found->second;
 }
 
-nb::dict bind_unfold(std::uint32_t n_features, std::uint32_t n_classes, std::size_t n_trees, std::size_t n_nodes,
+nb::dict bind_decode(std::uint32_t n_features, std::uint32_t n_classes, std::size_t n_trees, std::size_t n_nodes,
                      double target_center, int target_exponent, const std::string& decrease, bool is_bound,
                      std::size_t most_depth, const nb::dict& arrays, std::size_t n_threads) {
-    const FoldedHead head{n_features,      n_classes,         n_trees,  n_nodes,   target_center,
-                          target_exponent, rule_of(decrease), is_bound, most_depth};
+    const EncodedHead head{n_features,      n_classes,         n_trees,  n_nodes,   target_center,
+                           target_exponent, rule_of(decrease), is_bound, most_depth};
     std::vector<AnyArray> kept;
     Columns columns;
     for (const auto [name, array] : arrays) {
@@ -66,10 +66,10 @@ nb::dict bind_unfold(std::uint32_t n_features, std::uint32_t n_classes, std::siz
         columns.add(nb::cast<std::string>(name), column_of(nb::cast<std::string>(name), kept.back()));
     }
     Work work = make_work(n_threads, nb::none());
-    Unfolded made;
+    Decoded made;
     {
         const nb::gil_scoped_release release;
-        made = unfold(head, std::move(columns), work);
+        made = decode(head, std::move(columns), work);
     }
     LargeVector<double> tree_weight = std::move(made.tree_weight);
     nb::dict found = dict_of(std::move(made));
@@ -80,7 +80,7 @@ nb::dict bind_unfold(std::uint32_t n_features, std::uint32_t n_classes, std::siz
 }  // namespace
 
 void bind_files(nb::module_& module) {
-    module.def("unfold", &bind_unfold, "n_features"_a, "n_classes"_a, "n_trees"_a, "n_nodes"_a, "target_center"_a,
+    module.def("decode", &bind_decode, "n_features"_a, "n_classes"_a, "n_trees"_a, "n_nodes"_a, "target_center"_a,
                "target_exponent"_a, "decrease"_a, "is_bound"_a, "most_depth"_a, "arrays"_a, "n_threads"_a,
                "The arrays of a forest from those of a file, every number of which is checked.");
 }

@@ -162,8 +162,8 @@ nb::dict arrays_of(GrownTrees grown) {
 }
 
 nb::dict bind_grow(const Codes& codes, const Growth& growth, std::uint64_t seed, std::uint32_t first_tree,
-                   std::uint32_t n_trees, std::size_t n_threads, const nb::object& watch, std::size_t n_seats) {
-    Work work = make_work(n_threads, watch, n_seats);
+                   std::uint32_t n_trees, std::size_t n_threads, const nb::object& watch, std::size_t n_slots) {
+    Work work = make_work(n_threads, watch, n_slots);
     GrownTrees grown;
     {
         const nb::gil_scoped_release release;
@@ -409,8 +409,8 @@ void bind_forest(nb::module_& module) {
             "interaction_groups"_a, "max_interacting"_a, "feature_weights"_a, "category_penalty"_a);
 
     module.def("grow", &bind_grow, "codes"_a, "growth"_a, "seed"_a, "first_tree"_a, "n_trees"_a, "n_threads"_a,
-               "watch"_a.none(), "n_seats"_a,
-               "Grow trees; returns their arrays by name. Of `n_seats` threads, which several calls share, those that "
+               "watch"_a.none(), "n_slots"_a,
+               "Grow trees; returns their arrays by name. Of `n_slots` threads, which several calls share, those that "
                "have nothing to do help.");
     module.def(
         "grow_piece", &bind_grow_piece, "codes"_a, "growth"_a, "seed"_a, "tree"_a, "number"_a, "n_pieces"_a,

@@ -1,7 +1,7 @@
 // Tasks that make tasks: a tree is one, and so is each of its subtrees where there are more threads than trees.
 //
-// The threads of a call are at work from the beginning. Where it shares seats with other calls, helpers come while
-// there are tasks and free seats. They rest for a moment when there is nothing to do, and leave when nothing comes.
+// The threads of a call are at work from the beginning. Where it shares slots with other calls, helpers come while
+// there are tasks and free slots. They rest for a moment when there is nothing to do, and leave when nothing comes.
 
 #pragma once
 
@@ -44,20 +44,20 @@ class Tasks {
         work.run(
             work.n_threads(),
             [&](std::size_t, std::size_t thread) {
-                Seat seat;
-                while (const Task task = next(seat)) {
+                ThreadSlot slot;
+                while (const Task task = next(slot)) {
                     carry_out(task, thread);
                 }
             },
             share,
             [&](std::size_t thread) {
-                Seat seat;
+                ThreadSlot slot;
                 try {
                     help.prepare(thread);
                 } catch (const std::bad_alloc&) {  // others have memory, and go on
                     return;
                 }
-                while (const Task task = next_of_helper(seat)) {
+                while (const Task task = next_of_helper(slot)) {
                     carry_out(task, thread);
                 }
                 help.clear_up(thread);
@@ -78,24 +78,24 @@ class Tasks {
     }
 
     // Nothing when all tasks are done; waits while those at work may still make some.
-    Task next(Seat& seat) {
+    Task next(ThreadSlot& slot) {
         std::unique_lock lock(mutex_);
         while (waiting_.empty() && n_open_ != 0) {
-            seat.leave();
+            slot.leave();
             at_work_.wait_for(lock, kRest);
             work_->check();
         }
-        seat.take();
+        slot.take();
         return take_newest();
     }
 
-    // Nothing, too, when there was no task for a while, or no seat.
-    Task next_of_helper(Seat& seat) {
+    // Nothing, too, when there was no task for a while, or no slot.
+    Task next_of_helper(ThreadSlot& slot) {
         std::unique_lock lock(mutex_);
-        seat.leave_if_crowded(work_->n_seats());
-        const auto may_go_on = [&] { return !waiting_.empty() && seat.take_if_free(work_->n_seats()); };
+        slot.leave_if_crowded(work_->n_slots());
+        const auto may_go_on = [&] { return !waiting_.empty() && slot.take_if_free(work_->n_slots()); };
         for (bool rested = false; n_open_ != 0 && !may_go_on();) {
-            seat.leave();
+            slot.leave();
             if (rested) {
                 return {};
             }
@@ -119,7 +119,8 @@ class Tasks {
     }
 
     void call_helper() {
-        if (work_ == nullptr || waiting_.empty() || work_->n_helpers() == 0 || !Seat::is_any_free(work_->n_seats())) {
+        if (work_ == nullptr || waiting_.empty() || work_->n_helpers() == 0 ||
+            !ThreadSlot::is_any_free(work_->n_slots())) {
             return;
         }
         if (n_resting_ != 0) {

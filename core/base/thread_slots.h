@@ -11,12 +11,12 @@
 namespace weald {
 
 // The place of one thread among all that are at work in this process.
-class Seat {
+class ThreadSlot {
   public:
-    Seat() = default;
-    Seat(const Seat&) = delete;
-    Seat& operator=(const Seat&) = delete;
-    ~Seat() { leave(); }
+    ThreadSlot() = default;
+    ThreadSlot(const ThreadSlot&) = delete;
+    ThreadSlot& operator=(const ThreadSlot&) = delete;
+    ~ThreadSlot() { leave(); }
 
     void take() {
         if (!taken_) {
@@ -25,19 +25,19 @@ class Seat {
         }
     }
 
-    // Says whether it is taken now: it is, or it was free, since fewer than `n_seats` are.
-    bool take_if_free(std::size_t n_seats) {
+    // Says whether it is taken now: it is, or it was free, since fewer than `n_slots` are.
+    bool take_if_free(std::size_t n_slots) {
         std::size_t n = n_taken.load();
-        while (!taken_ && n < n_seats) {
+        while (!taken_ && n < n_slots) {
             taken_ = n_taken.compare_exchange_weak(n, n + 1);
         }
         return taken_;
     }
 
-    // Where more than `n_seats` are taken: calls that begin take theirs, whoever has come to help others.
-    void leave_if_crowded(std::size_t n_seats) {
+    // Where more than `n_slots` are taken: calls that begin take theirs, whoever has come to help others.
+    void leave_if_crowded(std::size_t n_slots) {
         std::size_t n = n_taken.load();
-        while (taken_ && n > n_seats) {
+        while (taken_ && n > n_slots) {
             taken_ = !n_taken.compare_exchange_weak(n, n - 1);
         }
     }
@@ -49,7 +49,7 @@ class Seat {
         }
     }
 
-    static bool is_any_free(std::size_t n_seats) { return n_taken.load() < n_seats; }
+    static bool is_any_free(std::size_t n_slots) { return n_taken.load() < n_slots; }
 
   private:
     // A process that is forked meanwhile inherits the number, and may get less help.

@@ -18,13 +18,13 @@ struct Stopped {};
 class Work {
   public:
     // `poll` is called by the calling thread about 20 times a second with the share done; what it throws stops the
-    // work. `n_seats`: threads that may be at work in this process, where several calls share them.
-    Work(std::size_t n_threads, std::function<void(double)> poll, std::size_t n_seats = 0)
-        : n_threads_(n_threads), n_seats_(n_seats), poll_(std::move(poll)) {}
+    // work. `n_slots`: threads that may be at work in this process, where several calls share them.
+    Work(std::size_t n_threads, std::function<void(double)> poll, std::size_t n_slots = 0)
+        : n_threads_(n_threads), n_slots_(n_slots), poll_(std::move(poll)) {}
 
     std::size_t n_threads() const { return n_threads_; }
-    std::size_t n_seats() const { return n_seats_; }
-    std::size_t n_helpers() const { return n_seats_ > n_threads_ ? n_seats_ - n_threads_ : 0; }
+    std::size_t n_slots() const { return n_slots_; }
+    std::size_t n_helpers() const { return n_slots_ > n_threads_ ? n_slots_ - n_threads_ : 0; }
 
     // Runs task(i, thread) for i from 0 to n_tasks - 1, in any order; thread is below n_threads(). Rethrows what a task
     // or the poll throws. The share done is that of the tasks, unless `share` knows better. With `help`, tasks may
@@ -48,7 +48,7 @@ class Work {
     void look_around() const;
 
     std::size_t n_threads_;
-    std::size_t n_seats_;
+    std::size_t n_slots_;
     std::function<void(double)> poll_;
     std::function<void()> start_helper_;
     std::function<void()> poll_now_and_then_;  // while the caller works itself

@@ -19,12 +19,12 @@ namespace weald {
 // Where to look: the range of bits from the first start to the last is divided into buckets, and each knows the starts
 // before it. So a search goes over the few starts of one bucket.
 template <class Float>
-class Guide {
+class BucketIndex {
   public:
     static constexpr std::size_t kAtOnce = 16;  // searches side by side: while one waits for memory, the others go on
 
     // `starts` are ascending; none: all values have code 0.
-    explicit Guide(std::vector<Float> starts) : starts_(std::move(starts)) {
+    explicit BucketIndex(std::vector<Float> starts) : starts_(std::move(starts)) {
         if (starts_.empty()) {
             starts_.push_back(-std::numeric_limits<Float>::infinity());
         }

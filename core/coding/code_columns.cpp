@@ -176,7 +176,7 @@ class ColumnCoder {
         }
         std::vector<Float> highs = lows;
         Column column = make_column(values.size(), lows.size(),
-                                    [&](auto* codes) { look_up(values, Guide<Float>(lows), codes, highs); });
+                                    [&](auto* codes) { look_up(values, BucketIndex<Float>(lows), codes, highs); });
         // A code starts with a value of the sample, but the first has all that are below it.
         for (const Float value : values) {
             lows[0] = value < lows[0] ? value : lows[0];
@@ -188,14 +188,14 @@ class ColumnCoder {
     }
 
     template <class Code>
-    static void look_up(std::span<const Float> values, const Guide<Float>& guide, Code* codes,
+    static void look_up(std::span<const Float> values, const BucketIndex<Float>& index, Code* codes,
                         std::vector<Float>& highs) {
-        std::array<Float, Guide<Float>::kAtOnce> some{};
-        std::array<std::uint32_t, Guide<Float>::kAtOnce> found{};
+        std::array<Float, BucketIndex<Float>::kAtOnce> some{};
+        std::array<std::uint32_t, BucketIndex<Float>::kAtOnce> found{};
         for (std::size_t begin = 0; begin < values.size(); begin += some.size()) {
             const std::size_t n = std::min(some.size(), values.size() - begin);
             std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(begin), n, some.begin());
-            guide.search(some, found);
+            index.search(some, found);
             for (std::size_t i = 0; i < n; ++i) {
                 const bool is_present = some[i] == some[i];
                 codes[begin + i] = is_present ? static_cast<Code>(found[i]) : kMissing<Code>;

@@ -98,8 +98,8 @@ void code_values(const Matrix& x, std::size_t column, std::span<const double> st
     x.dispatch([&]<class Float>() {
         std::vector<Float> rounded(starts.size());
         std::transform(starts.begin(), starts.end(), rounded.begin(), round_up<Float>);
-        const Guide<Float> guide(std::move(rounded));
-        constexpr std::size_t kAtOnce = Guide<Float>::kAtOnce;
+        const BucketIndex<Float> index(std::move(rounded));
+        constexpr std::size_t kAtOnce = BucketIndex<Float>::kAtOnce;
         std::array<Float, kAtOnce> values{};
         std::array<std::uint32_t, kAtOnce> found{};
         for (std::size_t begin = 0; begin < codes.size(); begin += kAtOnce) {
@@ -107,7 +107,7 @@ void code_values(const Matrix& x, std::size_t column, std::span<const double> st
             for (std::size_t i = 0; i < n; ++i) {
                 values[i] = x.at<Float>(begin + i, column);
             }
-            guide.search(values, found);
+            index.search(values, found);
             for (std::size_t i = 0; i < n; ++i) {
                 codes[begin + i] = std::isnan(values[i]) ? kMissing : static_cast<Code>(found[i]);
             }

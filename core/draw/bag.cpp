@@ -14,9 +14,9 @@ Line::Line(const std::vector<std::uint64_t>& lengths)
     std::inclusive_scan(lengths.begin(), lengths.end(), ends_.begin());
     length_ = ends_.back();
     step_ = length_ / n_ + 1;
-    guide_.resize(length_ / step_ + 2, n_ - 1);
+    index_.resize(length_ / step_ + 2, n_ - 1);
     for (std::uint64_t i = 0; i * step_ < length_; ++i) {
-        guide_[i] = static_cast<std::uint32_t>(std::upper_bound(ends_.begin(), ends_.end(), i * step_) - ends_.begin());
+        index_[i] = static_cast<std::uint32_t>(std::upper_bound(ends_.begin(), ends_.end(), i * step_) - ends_.begin());
     }
 }
 
@@ -25,8 +25,8 @@ std::uint32_t Line::unit_at(std::uint64_t place) const {
         return static_cast<std::uint32_t>(place);
     }
     const std::uint64_t i = place / step_;
-    const auto begin = ends_.begin() + guide_[i];
-    const auto end = ends_.begin() + guide_[i + 1] + 1;
+    const auto begin = ends_.begin() + index_[i];
+    const auto end = ends_.begin() + index_[i + 1] + 1;
     return static_cast<std::uint32_t>(std::upper_bound(begin, end, place) - ends_.begin());
 }
 

@@ -30,7 +30,7 @@ class Line {
     std::uint32_t n_;
     std::uint64_t length_;
     std::vector<std::uint64_t> ends_;   // empty: all lengths are one
-    std::vector<std::uint32_t> guide_;  // guide_[i]: the unit at place i * step_
+    std::vector<std::uint32_t> index_;  // index_[i]: the unit at place i * step_
     std::uint64_t step_ = 1;
 };
 

@@ -52,15 +52,15 @@ class Interactions {
 
     bool are_free() const { return groups_.empty() && most_ == 0; }
 
-    // Adds to `dead` what may not join the features of a path.
-    void close(const std::uint64_t* path, std::uint64_t* dead) {
+    // Adds to `constant` what may not join the features of a path.
+    void close(const std::uint64_t* path, std::uint64_t* constant) {
         if (most_ != 0) {
             int n_met = 0;
             for (std::size_t i = 0; i < n_words_; ++i) {
                 n_met += std::popcount(path[i]);
             }
             if (n_met >= static_cast<int>(most_)) {
-                add_all_but(path, dead);
+                add_all_but(path, constant);
             }
         }
         if (!groups_.empty()) {
@@ -68,14 +68,14 @@ class Interactions {
             for (std::size_t begin = 0; begin < groups_.size(); begin += n_words_) {
                 add_group(groups_.data() + begin, path);
             }
-            add_all_but(allowed_.data(), dead);
+            add_all_but(allowed_.data(), constant);
         }
     }
 
   private:
-    void add_all_but(const std::uint64_t* kept, std::uint64_t* dead) const {
+    void add_all_but(const std::uint64_t* kept, std::uint64_t* constant) const {
         for (std::size_t i = 0; i < n_words_; ++i) {
-            dead[i] |= ~kept[i];
+            constant[i] |= ~kept[i];
         }
     }
     // A group counts if all of the path is inside.

@@ -17,7 +17,7 @@ constexpr std::int64_t kMostEntries = std::int64_t{1} << 40;
 
 // ---- Links
 
-void Unfolder::read_shape() {
+void Decoder::read_shape() {
     const Column n_nodes = take_numbers(columns_, "tree.nodes", head_.n_trees, 1ull << 31);
     made_.tree_start.reserve(head_.n_trees + 1);
     made_.tree_start.push_back(0);
@@ -44,7 +44,7 @@ void Unfolder::read_shape() {
 }
 
 // A subtree ends where it has one leaf more than splits.
-void Unfolder::read_links(const Tree& tree) {
+void Decoder::read_links(const Tree& tree) {
     const std::span<std::int32_t> right = std::span(made_.right).subspan(tree.begin, tree.n_nodes());
     std::vector<std::int32_t> end(right.size());
     for (std::size_t i = right.size(); i-- > 0;) {
@@ -77,7 +77,7 @@ void Unfolder::read_links(const Tree& tree) {
 
 // ---- Leaves, sizes and weights
 
-void Unfolder::read_leaves() {
+void Decoder::read_leaves() {
     made_.leaf_start.push_back(0);
     if (head_.n_classes == 0) {
         return;
@@ -109,7 +109,7 @@ void Unfolder::read_leaves() {
     });
 }
 
-void Unfolder::read_weights() {
+void Decoder::read_weights() {
     LargeVector<std::int64_t> of_leaves(n_leaves());
     if (head_.n_classes != 0) {
         each_tree([&](const Tree& tree) {
@@ -145,7 +145,7 @@ void Unfolder::read_weights() {
 }
 
 // Sizes of leaves of classes are their weights, unless something else is said.
-void Unfolder::read_sizes(const LargeVector<std::int64_t>& of_leaves) {
+void Decoder::read_sizes(const LargeVector<std::int64_t>& of_leaves) {
     constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
     const Column given = take_numbers_if(columns_, "leaf.size", n_leaves(), kMost + 1);
     require(given || head_.n_classes != 0, "The array 'leaf.size' is missing.");
@@ -170,7 +170,7 @@ void Unfolder::read_sizes(const LargeVector<std::int64_t>& of_leaves) {
 
 // ---- Splits
 
-void Unfolder::read_splits() {
+void Decoder::read_splits() {
     made_.feature.resize(head_.n_nodes);
     made_.threshold.resize(head_.n_nodes);
     const Column feature =
@@ -207,7 +207,7 @@ void Unfolder::read_splits() {
 }
 
 // Where no value was missing, the heavier side is for the missing ones; left on a tie.
-LargeVector<std::uint8_t> Unfolder::read_flags() {
+LargeVector<std::uint8_t> Decoder::read_flags() {
     const Column given = take_numbers_if(columns_, "split.flags", n_splits(), 8);
     LargeVector<std::uint8_t> flags(head_.n_nodes);
     each_tree([&](const Tree& tree) {
@@ -223,7 +223,7 @@ LargeVector<std::uint8_t> Unfolder::read_flags() {
 }
 
 // What a set holds ascends.
-void Unfolder::read_sets(std::size_t n_sets) {
+void Decoder::read_sets(std::size_t n_sets) {
     made_.category_start.push_back(0);
     const Column lengths = take_numbers_if(columns_, "set.length", n_sets, 1ull << 32);
     require(lengths || n_sets == 0, "The array 'set.length' is missing.");
@@ -246,7 +246,7 @@ void Unfolder::read_sets(std::size_t n_sets) {
     }
 }
 
-void Unfolder::read_tree_weights() {
+void Decoder::read_tree_weights() {
     const Column given = columns_.take("tree.weight");
     if (!given) {
         return;
@@ -262,8 +262,8 @@ void Unfolder::read_tree_weights() {
     require(is_some, "Votes weigh nothing.");
 }
 
-Unfolded unfold(const FoldedHead& head, Columns columns, Work& work) {
-    return Unfolder(head, std::move(columns), work).unfold();
+Decoded decode(const EncodedHead& head, Columns columns, Work& work) {
+    return Decoder(head, std::move(columns), work).decode();
 }
 
 }  // namespace weald

@@ -1,9 +1,10 @@
 // A forest from the small arrays of a file: what was left out there, since it follows from the rest, is computed again.
 //
-//   unfold      checks every number before it is used, and makes the arrays that Python keeps
+//   decode      checks every number before it is used, and makes the arrays that Python keeps
 //
-// docs/files.md lists the arrays and what is guessed from them. src/weald/io/derived_values.py makes the same guesses when
-// a file is written: + - * / of doubles, whole numbers modulo 2^64, ldexp and rint, so they are the same everywhere.
+// docs/files.md lists the arrays and what is guessed from them. src/weald/io/derived_values.py makes the same guesses
+// when a file is written: + - * / of doubles, whole numbers modulo 2^64, ldexp and rint, so they are the same
+// everywhere.
 
 #pragma once
 
@@ -14,6 +15,6 @@
 namespace weald {
 
 // Throws std::invalid_argument where the arrays do not make a forest.
-Unfolded unfold(const FoldedHead& head, Columns columns, Work& work);
+Decoded decode(const EncodedHead& head, Columns columns, Work& work);
 
 }  // namespace weald

@@ -57,7 +57,7 @@ double decrease_of(double left, double right, double whole, double root_weight) 
 
 }  // namespace
 
-void Unfolder::read_class_decreases() {
+void Decoder::read_class_decreases() {
     const Residual residual(columns_, "split.decrease", n_splits());
     made_.decrease.resize(head_.n_nodes);
     each_tree([&](const Tree& tree) {
@@ -90,7 +90,7 @@ void Unfolder::read_class_decreases() {
     }
 }
 
-void Unfolder::read_bound_values() {
+void Decoder::read_bound_values() {
     require(head_.n_classes == 2, "Only nodes of two classes are bound.");
     const Residual residual(columns_, "node.value", head_.n_nodes);
     made_.value.resize(head_.n_nodes);
@@ -105,7 +105,7 @@ void Unfolder::read_bound_values() {
     });
 }
 
-void Unfolder::read_means() {
+void Decoder::read_means() {
     const Doubles leaf_value(columns_, "leaf.value", n_leaves(), 1);
     const Residual leaf_impurity(columns_, "leaf.impurity", n_leaves());
     const Residual split_value(columns_, "split.value", n_splits());

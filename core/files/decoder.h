@@ -1,8 +1,8 @@
 // What a forest is made of when it is read from a file, step by step.
 //
-//   FoldedHead   what is known before the arrays are looked at
-//   Unfolded     the arrays that Python keeps
-//   Unfolder     the steps: files/decode.cpp has those of nodes, leaves and splits, files/decode_gains.cpp those of
+//   EncodedHead   what is known before the arrays are looked at
+//   Decoded     the arrays that Python keeps
+//   Decoder     the steps: files/decode.cpp has those of nodes, leaves and splits, files/decode_gains.cpp those of
 //   what they say
 
 #pragma once
@@ -23,7 +23,7 @@ namespace weald {
 enum class Rule { none, gini, entropy, misclassification, squared_error };
 
 // What is known before the arrays are looked at.
-struct FoldedHead {
+struct EncodedHead {
     std::uint32_t n_features = 0;
     std::uint32_t n_classes = 0;  // 0: regression
     std::size_t n_trees = 0;
@@ -35,7 +35,7 @@ struct FoldedHead {
     std::size_t most_depth = 0;
 };
 
-struct Unfolded : ForestArrays {
+struct Decoded : ForestArrays {
     LargeVector<double> tree_weight;
 };
 
@@ -64,12 +64,12 @@ struct Tree {
     std::size_t n_splits() const { return n_nodes() / 2; }
 };
 
-class Unfolder {
+class Decoder {
   public:
-    Unfolder(const FoldedHead& head, Columns columns, Work& work)
+    Decoder(const EncodedHead& head, Columns columns, Work& work)
         : head_(head), columns_(std::move(columns)), work_(work) {}
 
-    Unfolded unfold() {
+    Decoded decode() {
         read_shape();
         read_leaves();
         read_weights();
@@ -153,10 +153,10 @@ class Unfolder {
                    : to_whole(made_.leaf_weight[static_cast<std::size_t>(found - made_.leaf_class.begin())]);
     }
 
-    FoldedHead head_;
+    EncodedHead head_;
     Columns columns_;
     Work& work_;
-    Unfolded made_;
+    Decoded made_;
     LargeVector<std::int32_t> splits_;  // numbers of nodes inside their trees
     LargeVector<std::int32_t> leaves_;
 };

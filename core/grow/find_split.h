@@ -36,7 +36,7 @@ template <class Model>
 class SplitFinder {
   public:
     using Payload = typename Model::Payload;
-    using Tree = PlantedTree<Payload>;
+    using Tree = TreeInTraining<Payload>;
     using Bins = typename CarriedBins<Model>::Bins;
 
     SplitFinder(const Codes& codes, const Growth& growth, Model model, const Work& work)
@@ -65,8 +65,8 @@ class SplitFinder {
     // The buffer that holds the codes of the split found last.
     int kept() const { return parts_.kept; }
 
-    // What is known of features is handed down: those that are dead and, where it matters, behind them the path. What
-    // may not join the path is as good as dead.
+    // What is known of features is handed down: those that are constant and, where it matters, behind them the path.
+    // What may not join the path is as good as constant.
     std::size_t n_known_words() const { return interactions_.are_free() ? n_set_words_ : 2 * n_set_words_; }
     std::vector<std::uint64_t> known_at_root() {
         std::vector<std::uint64_t> known(n_known_words());
@@ -83,13 +83,13 @@ class SplitFinder {
     }
 
     // The model has looked at the node, which may have bins that were handed down. Nothing: it is a leaf.
-    std::optional<Split> find(const Node& node, FeatureSet dead, const Bins& bins = {}) {
+    std::optional<Split> find(const Node& node, FeatureSet constant, const Bins& bins = {}) {
         if (is_leaf(node)) {
             return {};
         }
         parts_.model.begin_search(parts_.tree->payloads(node), node.n_rows(), parts_.tree->limits);
         bins_ = &bins;
-        std::optional<Split> split = best_split(node, dead);
+        std::optional<Split> split = best_split(node, constant);
         if (!split) {
             return {};
         }
@@ -103,7 +103,7 @@ class SplitFinder {
             parts_.gather(split->feature, node, parts_.kept);  // all rows, where the search saw some or none
         }
         place(node, *split);
-        join_path(split->feature, dead);
+        join_path(split->feature, constant);
         return split;
     }
 
@@ -128,32 +128,32 @@ class SplitFinder {
     }
 
   private:
-    void join_path(std::uint32_t feature, FeatureSet dead) {
+    void join_path(std::uint32_t feature, FeatureSet constant) {
         if (!interactions_.are_free()) {
-            std::uint64_t* path = dead.words() + n_set_words_;
+            std::uint64_t* path = constant.words() + n_set_words_;
             FeatureSet(path).add(feature);
-            interactions_.close(path, dead.words());
+            interactions_.close(path, constant.words());
         }
     }
 
-    std::optional<Split> best_split(const Node& node, FeatureSet dead) {
-        filled_.begin_node(*parts_.tree, node, parts_.node_codes.reader(), dead);
+    std::optional<Split> best_split(const Node& node, FeatureSet constant) {
+        filled_.begin_node(*parts_.tree, node, parts_.node_codes.reader(), constant);
         binary_.begin_node();
         if (parts_.growth.random_cuts) {
-            return random_.find(node, dead);
+            return random_.find(node, constant);
         }
         if (!has_categories_ && parts_.growth.monotonic.empty()) {
             if (filled_.are_all() && node.n_rows() == 2) {
-                return best_split_of_two(node, dead);
+                return best_split_of_two(node, constant);
             }
             if (!are_counted_apart()) {
-                const LaneSplit found = lanes_.find(node, dead, bins_->are_there());
+                const LaneSplit found = lanes_.find(node, constant, bins_->are_there());
                 if (found.is_found) {
                     return found.split;
                 }
             }
         }
-        return best_split_one_by_one(node, dead);
+        return best_split_one_by_one(node, constant);
     }
 
     // Whether there is a quicker way for some features: as bits, or by what is filled.
@@ -163,12 +163,12 @@ class SplitFinder {
 
     // Looks at the edges of all bins that were handed down. Returns the best score: what comes below it need not be
     // found.
-    double survey(const Node& node, FeatureSet dead) {
+    double survey(const Node& node, FeatureSet constant) {
         double best = kNoScore;
         if constexpr (kCarriesBins<Model>) {
             surveys_.resize(parts_.codes.columns.size());
             for (std::uint32_t feature = 0; feature < surveys_.size() && bins_->are_there(); ++feature) {
-                if (!dead.has(feature)) {
+                if (!constant.has(feature)) {
                     const auto [sums, shift] = carried_.of(*bins_, feature);
                     surveys_[feature] = parts_.model.survey(sums, shift, parts_.tree->payloads(node), node.n_rows());
                     best = std::max(best, surveys_[feature].edges.best.score);
@@ -179,29 +179,29 @@ class SplitFinder {
     }
 
     // Looks at max_features features that can cut the node, in the order of the draw.
-    std::optional<Split> best_split_one_by_one(const Node& node, FeatureSet dead) {
+    std::optional<Split> best_split_one_by_one(const Node& node, FeatureSet constant) {
         const double perfect = parts_.model.perfect(parts_.tree->payloads(node), node.n_rows());
-        const double at_edges = survey(node, dead);
+        const double at_edges = survey(node, constant);
         std::optional<Split> best;
         Candidate standing;  // its cut, as it is compared with those of other features
         std::uint32_t n_looked_at = 0;
         parts_.begin_draw(node);
         while (n_looked_at < parts_.growth.max_features && !parts_.draw.is_empty()) {
             const std::uint32_t feature = parts_.draw.next();
-            if (dead.has(feature)) {
+            if (constant.has(feature)) {
                 continue;
             }
             parts_.work.check();
             const double to_beat = std::max(at_edges, standing.score);
             const int spare = 1 - parts_.kept;
-            const RuledCuts found = search(feature, node, dead, spare, to_beat);
+            const RuledCuts found = search(feature, node, constant, spare, to_beat);
             const FeatureCuts& cuts = found.cuts;
             if (!cuts.is_admissible) {
                 // Three categories may come in another order in a child, and some cut be admissible there.
                 const bool stays =
                     !is_categorical(feature) || parts_.tree->limits.admit_all() || parts_.categories.n_categories() < 3;
-                if (found.is_dead && stays) {
-                    dead.add(feature);
+                if (found.is_constant && stays) {
+                    constant.add(feature);
                 }
                 continue;
             }
@@ -239,12 +239,12 @@ class SplitFinder {
 
     // The same for two rows. They can be divided in one way, by the first feature that tells them apart: what comes
     // later can only tie, and would lose.
-    std::optional<Split> best_split_of_two(const Node& node, FeatureSet dead) {
+    std::optional<Split> best_split_of_two(const Node& node, FeatureSet constant) {
         std::optional<Split> split;
         parts_.begin_draw(node);
         while (!split && !parts_.draw.is_empty()) {
             const std::uint32_t feature = parts_.draw.next();
-            if (dead.has(feature)) {
+            if (constant.has(feature)) {
                 continue;
             }
             parts_.gather(feature, node, parts_.kept);
@@ -252,7 +252,7 @@ class SplitFinder {
                 return cut_two(feature, codes, parts_.tree->payloads(node));
             });
             if (!split) {
-                dead.add(feature);
+                constant.add(feature);
             }
         }
         parts_.draw.end();
@@ -274,18 +274,18 @@ class SplitFinder {
     }
 
     // Of a feature of two codes. The first of them that is drawn counts for all.
-    FeatureCuts search_binary(std::uint32_t feature, const Node& node, FeatureSet dead) {
+    FeatureCuts search_binary(std::uint32_t feature, const Node& node, FeatureSet constant) {
         if (!binary_.is_counted()) {
             binary_.count(parts_.model, parts_.codes.binary, parts_.node_codes.reader().words(node.begin),
-                          parts_.tree->ids(node), parts_.tree->payloads(node), dead);
+                          parts_.tree->ids(node), parts_.tree->payloads(node), constant);
         }
-        return dead.has(feature) ? FeatureCuts{} : binary_.cut(parts_.model, parts_.codes.binary.bit(feature));
+        return constant.has(feature) ? FeatureCuts{} : binary_.cut(parts_.model, parts_.codes.binary.bit(feature));
     }
 
-    RuledCuts search(std::uint32_t feature, const Node& node, FeatureSet dead, int buffer, double to_beat) {
+    RuledCuts search(std::uint32_t feature, const Node& node, FeatureSet constant, int buffer, double to_beat) {
         if constexpr (kCountsBits<Model>) {
             if (parts_.codes.binary.has(feature) && sign_of(feature) == 0 && !bins_->are_there()) {
-                return {.cuts = search_binary(feature, node, dead)};
+                return {.cuts = search_binary(feature, node, constant)};
             }
         }
         if constexpr (FilledRows<Model>::kCountsClasses) {
@@ -310,7 +310,7 @@ class SplitFinder {
             }
         }
         parts_.gather(feature, node, buffer);
-        const Direction direction{sign_of(feature), node.promise};
+        const Direction direction{sign_of(feature), node.bounds};
         return parts_.node_codes.use(feature, buffer, [&](auto* codes) -> RuledCuts {
             using Code = std::remove_cvref_t<decltype(*codes)>;
             const std::uint32_t n = node.n_rows();

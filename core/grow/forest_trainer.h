@@ -43,9 +43,9 @@ struct SharedTree {
 // Grows all trees. Each thread keeps one grower, and its memory, for all its trees; `fill` gives a grower's tree its
 // rows. Where threads would be done at different times, or others may help, the last trees are grown together.
 template <class Model, class Fill>
-class Nursery {
+class ForestTrainer {
   public:
-    Nursery(const Order& order, const Model& model, const Fill& fill)
+    ForestTrainer(const Order& order, const Model& model, const Fill& fill)
         : order_(order),
           model_(model),
           fill_(fill),
@@ -105,13 +105,13 @@ class Nursery {
     void grow_alone(std::size_t i, std::size_t thread) {
         TheGrower& grower = grower_of(thread);
         auto& tree = trees_of_[thread];
-        plant(i, grower, tree);
+        init_tree(i, grower, tree);
         finish(i, grower, grower.grow(tree, order_.piece));
     }
 
     void grow_together(std::size_t i, std::size_t thread) {
         auto shared = std::make_shared<SharedTree<Model>>(model_);
-        plant(i, grower_of(thread), shared->tree);
+        init_tree(i, grower_of(thread), shared->tree);
         shared->model.weigh_like(grower_of(thread).model());
         grower_of(thread).begin(shared->tree);
         grow_part(i, shared, {shared->tree.root(), grower_of(thread).known_at_root(), &shared->root}, thread);
@@ -139,7 +139,7 @@ class Nursery {
     }
 
     // Gives a tree its rows.
-    void plant(std::size_t i, TheGrower& grower, typename TheGrower::Tree& tree) {
+    void init_tree(std::size_t i, TheGrower& grower, typename TheGrower::Tree& tree) {
         tree.seed = order_.seed;
         tree.number = order_.first_tree + static_cast<std::uint32_t>(i);
         tree.rows.clear();

@@ -19,7 +19,7 @@ namespace {
 // `fill` gives a tree its rows and their payloads, for the sizes that its bag gives them.
 template <class Model, class Fill>
 GrownTrees grow_all(const Order& order, const Model& model, const Fill& fill) {
-    return Nursery<Model, Fill>(order, model, fill).grow();
+    return ForestTrainer<Model, Fill>(order, model, fill).grow();
 }
 
 template <class Model>

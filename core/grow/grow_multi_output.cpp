@@ -63,7 +63,7 @@ GrownTrees grow_with(const Order& order, const Targets& targets, const TargetsMo
             }
         }
     };
-    return Nursery<TargetsModel, decltype(fill)>(order, model, fill).grow();
+    return ForestTrainer<TargetsModel, decltype(fill)>(order, model, fill).grow();
 }
 
 GrownTargets grow_numbers(const Order& order, const Targets& targets) {

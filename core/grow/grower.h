@@ -29,13 +29,13 @@ template <class Model>
 class Grower {
   public:
     using Payload = typename Model::Payload;
-    using Tree = PlantedTree<Payload>;
+    using Tree = TreeInTraining<Payload>;
     using Part = TreePart<typename Model::Sums>;
     using Bins = typename CarriedBins<Model>::Bins;
     // A right subtree that another thread is to grow.
     struct Offer {
         Node node;
-        std::vector<std::uint64_t> dead;
+        std::vector<std::uint64_t> constant;
         Part* part;
         Bins bins = {};
     };
@@ -80,14 +80,14 @@ class Grower {
 
     // Grows the subtree of a node. Where large ones are left over, `give_away` is offered them.
     void grow_part(Tree& tree, Offer offer, const GiveAway& give_away) {
-        const auto& [node, dead, given, bins] = offer;
+        const auto& [node, constant, given, bins] = offer;
         Part& part = *given;
         tree_ = &tree;
         finder_.begin(tree, node);
         finder_.carried().begin(bins);
         writer_.begin(part, model_);
         if (growth_.max_leaf_nodes == 0) {
-            grow_depth_first(node, dead, std::move(offer.bins), part, give_away);
+            grow_depth_first(node, constant, std::move(offer.bins), part, give_away);
         } else {
             grow_best_first(node);
         }
@@ -111,7 +111,7 @@ class Grower {
     // ---- Order of growth
 
     // Left children first: nodes are written down in pre-order as they come.
-    void grow_depth_first(const Node& root, const std::vector<std::uint64_t>& dead_at_root, Bins bins_of_root,
+    void grow_depth_first(const Node& root, const std::vector<std::uint64_t>& constant_at_root, Bins bins_of_root,
                           Part& part, const GiveAway& give_away) {
         struct Waiting {
             Node node;
@@ -121,8 +121,8 @@ class Grower {
         };
         std::vector<Waiting> waiting;
         waiting.push_back({root, -1, nullptr, std::move(bins_of_root)});
-        dead_.assign(static_cast<std::size_t>(root.depth) * n_words_, 0);
-        dead_.insert(dead_.end(), dead_at_root.begin(), dead_at_root.end());
+        constant_.assign(static_cast<std::size_t>(root.depth) * n_words_, 0);
+        constant_.insert(constant_.end(), constant_at_root.begin(), constant_at_root.end());
         while (!waiting.empty()) {
             auto [node, parent, given_away, bins] = std::move(waiting.back());
             waiting.pop_back();
@@ -150,16 +150,16 @@ class Grower {
             }
             // What is known to be constant is kept by depth: a node's own level is handed to its children as a copy.
             const std::size_t level = static_cast<std::size_t>(node.depth) * n_words_;
-            if (dead_.size() < level + 2 * n_words_) {
-                dead_.resize(level + 2 * n_words_);
+            if (constant_.size() < level + 2 * n_words_) {
+                constant_.resize(level + 2 * n_words_);
             }
-            std::uint64_t* dead = dead_.data() + level + n_words_;
-            std::copy_n(dead_.data() + level, n_words_, dead);
+            std::uint64_t* constant = constant_.data() + level + n_words_;
+            std::copy_n(constant_.data() + level, n_words_, constant);
             if (!give_away || node.n_rows() < 2 * kLeastGiven) {  // rows in a block can not be given away
-                finder_.node_codes().reader().enter(node.begin, tree_->ids(node), FeatureSet(dead));
+                finder_.node_codes().reader().enter(node.begin, tree_->ids(node), FeatureSet(constant));
             }
-            finder_.carried().prepare(bins, model_, *tree_, node, finder_.node_codes(), FeatureSet(dead));
-            const std::optional<Split> split = finder_.find(node, FeatureSet(dead), bins);
+            finder_.carried().prepare(bins, model_, *tree_, node, finder_.node_codes(), FeatureSet(constant));
+            const std::optional<Split> split = finder_.find(node, FeatureSet(constant), bins);
             write_node(node, split);
             finder_.categories().forget_sets();
             if (split) {
@@ -173,12 +173,12 @@ class Grower {
                     continue;
                 }
                 auto [left_bins, right_bins] = finder_.carried().divide(std::move(bins), model_, *tree_, children,
-                                                                        finder_.node_codes(), FeatureSet(dead));
+                                                                        finder_.node_codes(), FeatureSet(constant));
                 if (give_away && std::min(left.n_rows(), right.n_rows()) >= kLeastGiven) {
                     part.given_away.push_back(std::make_unique<Part>());
                     Part* given = part.given_away.back().get();
                     waiting.push_back({right, number, given});
-                    give_away({right, {dead, dead + n_words_}, given, std::move(right_bins)});
+                    give_away({right, {constant, constant + n_words_}, given, std::move(right_bins)});
                 } else {
                     waiting.push_back({right, number, nullptr, std::move(right_bins)});
                 }
@@ -203,8 +203,9 @@ class Grower {
     bool grow_small(const Node& node) {
         if constexpr (kHasSmallSubtrees<Model>) {
             if (node.n_rows() <= SmallRows::kMost) {
-                const FeatureSet dead(dead_.data() + static_cast<std::size_t>(node.depth) * n_words_);
-                const FewNodes* nodes = small_.grow(model_.labels(), *tree_, node, finder_.node_codes().reader(), dead);
+                const FeatureSet constant(constant_.data() + static_cast<std::size_t>(node.depth) * n_words_);
+                const FewNodes* nodes =
+                    small_.grow(model_.labels(), *tree_, node, finder_.node_codes().reader(), constant);
                 if (nodes != nullptr) {
                     writer_.append(model_, *nodes);
                     return true;
@@ -217,15 +218,15 @@ class Grower {
     struct Made {
         Node node;
         std::optional<Split> split;
-        std::vector<std::uint64_t> dead;
+        std::vector<std::uint64_t> constant;
         std::uint32_t left = 0;  // 0: not divided
         std::uint32_t right = 0;
     };
 
-    Made make(const Node& node, std::vector<std::uint64_t> dead) {
-        Made made{node, {}, std::move(dead)};
+    Made make(const Node& node, std::vector<std::uint64_t> constant) {
+        Made made{node, {}, std::move(constant)};
         look_at(node);
-        made.split = finder_.find(node, FeatureSet(made.dead.data()));
+        made.split = finder_.find(node, FeatureSet(made.constant.data()));
         return made;
     }
 
@@ -238,8 +239,8 @@ class Grower {
             return decrease_a != decrease_b ? decrease_a < decrease_b : a > b;
         };
         std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, decltype(later)> waiting(later);
-        const auto add = [&](const Node& node, const std::vector<std::uint64_t>& dead) {
-            made.push_back(make(node, dead));
+        const auto add = [&](const Node& node, const std::vector<std::uint64_t>& constant) {
+            made.push_back(make(node, constant));
             const auto number = static_cast<std::uint32_t>(made.size() - 1);
             if (made.back().split) {
                 waiting.push(number);
@@ -251,12 +252,12 @@ class Grower {
             const std::uint32_t number = waiting.top();
             waiting.pop();
             const Node node = made[number].node;
-            const std::vector<std::uint64_t> dead = made[number].dead;
+            const std::vector<std::uint64_t> constant = made[number].constant;
             const Split split = *made[number].split;
             finder_.gather_again(node, split);
             const auto [left, right] = divide(node, split);
-            const std::uint32_t left_number = add(left, dead);
-            const std::uint32_t right_number = add(right, dead);
+            const std::uint32_t left_number = add(left, constant);
+            const std::uint32_t right_number = add(right, constant);
             made[number].left = left_number;
             made[number].right = right_number;
         }
@@ -290,7 +291,7 @@ class Grower {
     std::pair<Node, Node> children(const Node& node, const Split& split, std::uint32_t middle) const {
         const int sign = split.cut.cuts_off_missing() ? 0 : finder_.sign_of(split.feature);
         const auto [left, right] =
-            sign == 0 ? std::pair(node.promise, node.promise) : node.promise.divided(sign, split.middle);
+            sign == 0 ? std::pair(node.bounds, node.bounds) : node.bounds.divided(sign, split.middle);
         return {{node.begin, middle, node.depth + 1, child_id(node.id, 0), left},
                 {middle, node.end, node.depth + 1, child_id(node.id, 1), right}};
     }
@@ -316,7 +317,7 @@ class Grower {
             writer_.write_set(*split, finder_.categories().set_of(*split));
         }
         if (!growth_.monotonic.empty()) {
-            writer_.write_value(model_, node.promise);
+            writer_.write_value(model_, node.bounds);
         }
     }
 
@@ -330,9 +331,9 @@ class Grower {
     Tree* tree_ = nullptr;
     Piece* piece_ = nullptr;  // of the tree that is wanted; null: all of it
     PartitionScratch<Payload> partition_scratch_;
-    std::vector<std::uint64_t> dead_;  // features that cannot cut, level by level
-    TreeArrays spare_;                 // empty: room for the next tree
-    std::size_t n_nodes_before_ = 0;   // of the tree grown before: a guess at this one's
+    std::vector<std::uint64_t> constant_;  // features that cannot cut, level by level
+    TreeArrays spare_;                     // empty: room for the next tree
+    std::size_t n_nodes_before_ = 0;       // of the tree grown before: a guess at this one's
 };
 
 }  // namespace weald

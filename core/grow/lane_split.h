@@ -40,7 +40,7 @@ class LaneSplitFinder {
         : parts_(parts), are_narrow_(have_bytes(parts.codes, 2)), are_bytes_(have_bytes(parts.codes, 1)) {}
 
     // The features have no categories and none must rise or fall. `has_bins`: some were handed down to the node.
-    LaneSplit find(const Node& node, FeatureSet dead, bool has_bins) {
+    LaneSplit find(const Node& node, FeatureSet constant, bool has_bins) {
         if (!are_narrow_) {
             return {};
         }
@@ -50,7 +50,7 @@ class LaneSplitFinder {
         const CodeReader& reader = parts_.node_codes.reader();
         if constexpr (kHasLaneBins<Model>) {
             if (!has_bins && parts_.model.searches_lane_bins()) {
-                return find_by(node, dead, [&](Features features, double to_beat) {
+                return find_by(node, constant, [&](Features features, double to_beat) {
                     parts_.work.check();
                     return parts_.model.search_lane_bins(room_.gathered(reader, features, node.begin, ids), payloads, n,
                                                          to_beat);
@@ -59,7 +59,7 @@ class LaneSplitFinder {
         }
         if constexpr (kCountsLanes<Model>) {
             if (are_bytes_ && !has_bins && parts_.model.counts_lanes(n)) {
-                return find_by(node, dead, [&](Features features, double to_beat) {
+                return find_by(node, constant, [&](Features features, double to_beat) {
                     parts_.work.check();
                     const auto columns = LaneRoom::columns<std::uint8_t>(reader, features, node.begin, ids);
                     return parts_.model.count_lanes(*columns, payloads, static_cast<std::uint32_t>(features.size()),
@@ -69,7 +69,7 @@ class LaneSplitFinder {
         }
         if constexpr (kHasLanes<Model>) {
             if (parts_.model.searches_lanes(n)) {
-                return find_by(node, dead, [&](Features features, double to_beat) {
+                return find_by(node, constant, [&](Features features, double to_beat) {
                     return room_.use_columns(reader, features, node.begin, ids, [&](const auto& columns) {
                         return parts_.model.search_lanes(columns, payloads, n,
                                                          static_cast<std::uint32_t>(features.size()), to_beat);
@@ -90,7 +90,7 @@ class LaneSplitFinder {
 
     // Looks at max_features features that can cut the node, in the order of the draw.
     template <class Search>
-    LaneSplit find_by(const Node& node, FeatureSet dead, const Search& search_lanes) {
+    LaneSplit find_by(const Node& node, FeatureSet constant, const Search& search_lanes) {
         std::optional<Split> best;
         std::uint32_t n_looked_at = 0;
         parts_.begin_draw(node);
@@ -100,7 +100,7 @@ class LaneSplitFinder {
             while (n_lanes < std::min<std::size_t>(features.size(), parts_.growth.max_features - n_looked_at) &&
                    !parts_.draw.is_empty()) {
                 const std::uint32_t feature = parts_.draw.next();
-                if (!dead.has(feature)) {
+                if (!constant.has(feature)) {
                     features[n_lanes++] = feature;
                 }
             }
@@ -116,7 +116,7 @@ class LaneSplitFinder {
                 if (cuts.admissible >> lane & 1) {
                     ++n_looked_at;
                 } else {
-                    dead.add(features[lane]);
+                    constant.add(features[lane]);
                 }
             }
             const Candidate& cut = cuts.best.best;

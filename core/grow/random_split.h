@@ -38,14 +38,14 @@ class RandomSplitFinder {
 
     // Several features are looked at together: while the processor waits for the memory of one, it gets on with the
     // others.
-    std::optional<Split> find(const Node& node, FeatureSet dead) {
+    std::optional<Split> find(const Node& node, FeatureSet constant) {
         const double perfect = parts_.model.perfect(parts_.tree->payloads(node), node.n_rows());
         std::optional<Split> best;
         std::uint32_t n_looked_at = 0;
         parts_.begin_draw(node);
         bool is_done = false;
         while (!is_done && n_looked_at < parts_.growth.max_features && !parts_.draw.is_empty()) {
-            const std::span<const Look> looks = take_looks(node, dead, parts_.growth.max_features - n_looked_at);
+            const std::span<const Look> looks = take_looks(node, constant, parts_.growth.max_features - n_looked_at);
             std::array<std::uint32_t, kPhiloxBlock> pairs{};
             std::transform(looks.begin(), looks.end(), pairs.begin(), [](const Look& look) { return look.feature; });
             const DrawBlock draws =
@@ -70,13 +70,13 @@ class RandomSplitFinder {
 
   private:
     // Draws up to `most` features that are not constant, and gathers their codes.
-    std::span<const Look> take_looks(const Node& node, FeatureSet dead, std::uint32_t most) {
+    std::span<const Look> take_looks(const Node& node, FeatureSet constant, std::uint32_t most) {
         const std::size_t wanted = node.n_rows() <= kMostTogether ? std::min<std::size_t>(most, looks_.size()) : 1;
         std::size_t n = 0;
         int buffer = 0;
         while (n < wanted && !parts_.draw.is_empty()) {
             const std::uint32_t feature = parts_.draw.next();
-            if (dead.has(feature)) {
+            if (constant.has(feature)) {
                 continue;
             }
             buffer += buffer == parts_.kept;  // which holds the best so far
@@ -84,7 +84,7 @@ class RandomSplitFinder {
             const CodeRange range = parts_.node_codes.use(
                 feature, buffer, [&](const auto* codes) { return range_of(codes, node.n_rows()); });
             if (!Look::is_of_use(range)) {
-                dead.add(feature);
+                constant.add(feature);
                 continue;
             }
             values_[feature].prefetch(range);
@@ -94,7 +94,7 @@ class RandomSplitFinder {
     }
 
     RuledCuts search_random_of(const Look& look, const Node& node, std::uint64_t place, std::uint64_t side) {
-        const Direction direction{parts_.sign_of(look.feature), node.promise};
+        const Direction direction{parts_.sign_of(look.feature), node.bounds};
         const auto* payloads = parts_.tree->payloads(node);
         return parts_.node_codes.use(look.feature, look.buffer, [&](auto* codes) {
             using Code = std::remove_cvref_t<decltype(*codes)>;

@@ -65,8 +65,8 @@ class SmallRows {
     }
     // The same of codes; `begin` is where the rows begin among the tree's. Says whether all that matter are there.
     bool take_codes(const CodeReader& reader, std::uint32_t begin, std::span<const std::uint32_t> ids,
-                    const FeatureSet& dead) {
-        return reader.copy_by_row(begin, ids, dead, codes_.data(), kMostFeatures);
+                    const FeatureSet& constant) {
+        return reader.copy_by_row(begin, ids, constant, codes_.data(), kMostFeatures);
     }
 
     // ---- Of one row

@@ -38,7 +38,7 @@ struct NoSmallSubtree {
 class SmallSubtree {
   public:
     using Labels = SmallRows::Labels;
-    using Tree = PlantedTree<Labels::Payload>;
+    using Tree = TreeInTraining<Labels::Payload>;
 
     SmallSubtree(const Codes& codes, const Growth& growth)
         : growth_(growth),
@@ -48,18 +48,19 @@ class SmallSubtree {
           are_possible_(can_be_grown(codes, growth)),
           rows_(n_features_) {}
 
-    // Grows the subtree of a node; `dead` is what cannot cut it. Nothing: it is not fit for this.
+    // Grows the subtree of a node; `constant` is what cannot cut it. Nothing: it is not fit for this.
     const FewNodes* grow(const Labels& labels, Tree& tree, const Node& node, const CodeReader& reader,
-                         FeatureSet dead) {
+                         FeatureSet constant) {
         const std::uint32_t n = node.n_rows();
         if (!are_possible_ || n > SmallRows::kMost || !tree.limits.admit_all() ||
             !rows_.take_targets(labels, {tree.payloads(node), n}) ||
-            (n > 1 && !rows_.take_codes(reader, node.begin, tree.ids(node), dead))) {
+            (n > 1 && !rows_.take_codes(reader, node.begin, tree.ids(node), constant))) {
             return nullptr;
         }
         tree_ = &tree;
         nodes_.n = 0;
-        Waiting root{.rows = ~0u >> (32 - n), .depth = node.depth, .id = node.id, .dead = dead.words()[0], .total = {}};
+        Waiting root{
+            .rows = ~0u >> (32 - n), .depth = node.depth, .id = node.id, .constant = constant.words()[0], .total = {}};
         for (std::uint32_t i = 0; i < n; ++i) {
             root.total += rows_.cell(i);
         }
@@ -84,7 +85,7 @@ class SmallSubtree {
         std::uint32_t parent = 0;
         std::int32_t depth;
         std::uint64_t id;
-        std::uint64_t dead;
+        std::uint64_t constant;
         SmallRows::Cell total;
         FirstSteps steps = {};
     };
@@ -121,12 +122,12 @@ class SmallSubtree {
                      .parent = number,
                      .depth = node.depth + 1,
                      .id = child_id(node.id, 1),
-                     .dead = node.dead,
+                     .constant = node.constant,
                      .total = node.total - cut->left};
             node = {.rows = cut->rows_left,
                     .depth = node.depth + 1,
                     .id = child_id(node.id, 0),
-                    .dead = node.dead,
+                    .constant = node.constant,
                     .total = cut->left};
             if (!in_order_ && (is_more_than_one(node.rows) || is_more_than_one(rows_right))) {
                 const auto steps = draws_.draw(address(0), {node.id, right.id});
@@ -145,7 +146,7 @@ class SmallSubtree {
 
     // ---- One node
 
-    // Features that are found to be constant are added to node.dead. Nothing: it is a leaf.
+    // Features that are found to be constant are added to node.constant. Nothing: it is a leaf.
     std::optional<SmallCut> find(Waiting& node, const Scorer& scorer) {
         const Address at = address(node.id);
         FewDraw draw(at, node.steps, n_features_, in_order_);
@@ -159,26 +160,27 @@ class SmallSubtree {
         SmallSearch search(rows_, scorer, {node.rows, node.total.weight, squares}, scratch_);
         std::uint32_t n_looked_at = 0;
         while (n_looked_at < growth_.max_features) {
-            const LaneFeatures features = take(draw, growth_.max_features - n_looked_at, node.dead);
+            const LaneFeatures features = take(draw, growth_.max_features - n_looked_at, node.constant);
             if (features.n == 0) {
                 break;
             }
             const std::uint32_t admissible = search.look_at(features);
             n_looked_at += static_cast<std::uint32_t>(std::popcount(admissible));
             for (std::uint32_t constant = features.all() ^ admissible; constant != 0; constant &= constant - 1) {
-                node.dead |= std::uint64_t{1} << features.of(static_cast<std::uint32_t>(std::countr_zero(constant)));
+                node.constant |= std::uint64_t{1}
+                                 << features.of(static_cast<std::uint32_t>(std::countr_zero(constant)));
             }
         }
         return n_looked_at == 0 ? std::nullopt : std::optional(search.best());
     }
 
-    // The next features of a draw that are not dead.
-    static LaneFeatures take(FewDraw& draw, std::uint32_t most, std::uint64_t dead) {
+    // The next features of a draw that are not constant.
+    static LaneFeatures take(FewDraw& draw, std::uint32_t most, std::uint64_t constant) {
         const auto wanted = std::min<std::uint32_t>(lanes::kLanes, most);
         LaneFeatures features;
         while (features.n < wanted && !draw.is_empty()) {
             const std::uint32_t feature = draw.next();
-            if ((dead >> feature & 1) == 0) {
+            if ((constant >> feature & 1) == 0) {
                 features.add(feature);
             }
         }
@@ -196,7 +198,7 @@ class SmallSubtree {
             const std::uint32_t feature = draw.next();
             const std::uint32_t code = rows_.code(first, feature);
             const std::uint32_t other = rows_.code(second, feature);
-            if ((node.dead >> feature & 1) == 0 && code != other) {
+            if ((node.constant >> feature & 1) == 0 && code != other) {
                 const std::uint32_t low = code < other ? first : second;
                 const SmallRows::Cell left = rows_.cell(low);
                 return SmallCut{.score = scorer.score(left),

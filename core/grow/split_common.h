@@ -38,7 +38,7 @@ struct SplitParts {
     NodeCodes node_codes;
     CategorySearch<Model> categories;
     FeatureDraw draw;
-    PlantedTree<Payload>* tree = nullptr;
+    TreeInTraining<Payload>* tree = nullptr;
     int kept = 0;  // the buffer of the best feature so far: its codes will divide the rows
 
     bool is_categorical(std::uint32_t feature) const { return codes.columns[feature].is_categorical; }

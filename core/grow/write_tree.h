@@ -89,8 +89,8 @@ class TreeWriter {
         tree_.set_length.push_back(static_cast<std::uint32_t>(set.size()));
         tree_.category_sets.insert(tree_.category_sets.end(), set.begin(), set.end());
     }
-    // Of the node just written: what it says must keep a promise.
-    void write_value(Model& model, const Promise& promise) { model.write_value(tree_, promise); }
+    // Of the node just written: what it says must keep a bounds.
+    void write_value(Model& model, const ValueBounds& bounds) { model.write_value(tree_, bounds); }
 
   private:
     template <class T>

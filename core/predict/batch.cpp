@@ -82,7 +82,7 @@ class Batch {
         : forest_(forest),
           ways_(forest),
           reader_(x, forest),
-          speaker_(forest, verdict.is_hard != 0),
+          leaf_reader_(forest, verdict.is_hard != 0),
           total_(verdict.total),
           output_(output),
           work_(work) {}
@@ -189,10 +189,10 @@ class Batch {
             }
             walk_trees<kWith>(walks, n, keys, ways_);
             for (std::size_t lane = 0; lane < n; ++lane) {
-                speaker_.fetch(walks.numbers[lane]);
+                leaf_reader_.fetch(walks.numbers[lane]);
             }
             for (std::size_t lane = 0; lane < n; ++lane) {
-                speaker_.say(walks.numbers[lane], weight(first + lane), sums);
+                leaf_reader_.say(walks.numbers[lane], weight(first + lane), sums);
             }
         }
     }
@@ -203,7 +203,7 @@ class Batch {
             const Node* nodes = forest_.tree<Node>(t).data();
             const Slots at = walk_group<kWith>(nodes, group, ways_);
             for (std::size_t lane = 0; lane < n; ++lane) {
-                speaker_.say(nodes[at[lane]].cut, weight(t), sums + lane * forest_.width());
+                leaf_reader_.say(nodes[at[lane]].cut, weight(t), sums + lane * forest_.width());
             }
         }
     }
@@ -211,7 +211,7 @@ class Batch {
     const PackedForest& forest_;
     Ways ways_;
     KeyReader<Node> reader_;
-    Speaker speaker_;
+    LeafReader leaf_reader_;
     double total_;
     const Output& output_;
     const Work& work_;

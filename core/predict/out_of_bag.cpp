@@ -26,7 +26,7 @@ class OutOfBagWalk {
         : forest_(forest),
           ways_(forest),
           reader_(x, forest),
-          speaker_(forest, hard),
+          leaf_reader_(forest, hard),
           trees_(trees),
           out_(out),
           votes_(votes),
@@ -72,12 +72,12 @@ class OutOfBagWalk {
                 }
                 const Slots at = walk_rows<kWith>(nodes.data(), rows, ways_);
                 for (const std::uint64_t slot : at) {
-                    speaker_.fetch(nodes[slot].cut);
+                    leaf_reader_.fetch(nodes[slot].cut);
                 }
                 for (std::size_t lane = 0; lane < std::min(kLanes, n - first); ++lane) {
                     const std::size_t place = places[first + lane];
                     double* of_row = sums.data() + place * width;
-                    speaker_.say(nodes[at[lane]].cut, 1.0, of_row);
+                    leaf_reader_.say(nodes[at[lane]].cut, 1.0, of_row);
                     part.tell(place, of_row, ++n_trees[place]);
                 }
             }
@@ -109,7 +109,7 @@ class OutOfBagWalk {
     const PackedForest& forest_;
     Ways ways_;
     KeyReader<Node> reader_;
-    Speaker speaker_;
+    LeafReader leaf_reader_;
     TreeRange trees_;
     OutOfBag out_;
     OutOfBagVotes& votes_;

@@ -4,7 +4,7 @@
 //   step         from a node to the next
 //   walk_group   rows whose keys stand side by side to their leaves
 //   walk_rows    the same, rows whose keys stand here and there
-//   Speaker      what leaves say
+//   LeafReader      what leaves say
 
 #pragma once
 
@@ -155,9 +155,9 @@ void with_needs(const PackedForest& forest, bool has_missing, Use&& use) {
     }
 }
 
-class Speaker {
+class LeafReader {
   public:
-    Speaker(const PackedForest& forest, bool hard)
+    LeafReader(const PackedForest& forest, bool hard)
         : n_classes_(forest.head().n_classes),
           hard_(hard),
           values_(forest.values().data()),

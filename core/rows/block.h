@@ -104,17 +104,17 @@ class CodeReader {
     }
 
     // Copies all codes of a few rows as two bytes each, one row after the other, `length` apart. Those of features that
-    // are `dead` may become anything. Says whether all are there: where one is missing it stops.
-    bool copy_by_row(std::uint32_t begin, std::span<const std::uint32_t> ids, const FeatureSet& dead, std::uint16_t* to,
-                     std::size_t length) const {
+    // are `constant` may become anything. Says whether all are there: where one is missing it stops.
+    bool copy_by_row(std::uint32_t begin, std::span<const std::uint32_t> ids, const FeatureSet& constant,
+                     std::uint16_t* to, std::size_t length) const {
         const Block* block = block_of(begin);
         if (block && codes_.binary.is_empty()) {
-            return width_ == 1 ? copy_block_by_row<std::uint8_t>(*block, ids, dead, to, length)
-                               : copy_block_by_row<std::uint16_t>(*block, ids, dead, to, length);
+            return width_ == 1 ? copy_block_by_row<std::uint8_t>(*block, ids, constant, to, length)
+                               : copy_block_by_row<std::uint16_t>(*block, ids, constant, to, length);
         }
         std::array<std::uint16_t, kMostByRow> column;
         for (std::uint32_t feature = 0; feature < codes_.columns.size(); ++feature) {
-            if (dead.has(feature)) {
+            if (constant.has(feature)) {
                 continue;
             }
             read(feature, begin, ids, column.data());
@@ -147,15 +147,15 @@ class CodeReader {
     }
 
     // Copies the rows of a node if that will pay, and numbers them from 0: `ids` refer to the copy from then on.
-    // Features of the set `dead` are not needed any more.
-    void enter(std::uint32_t begin, std::span<std::uint32_t> ids, const FeatureSet& dead) {
+    // Features of the set `constant` are not needed any more.
+    void enter(std::uint32_t begin, std::span<std::uint32_t> ids, const FeatureSet& constant) {
         if (!codes_.filled.is_empty()) {
             filled_.enter(begin, ids);  // ids stay what they are
             return;
         }
         for (std::size_t level = 0; level < blocks_.size(); ++level) {
             if (begin >= blocks_[level].end && is_worth_copying(level, ids.size())) {
-                copy_rows(blocks_[level], begin, ids, dead);
+                copy_rows(blocks_[level], begin, ids, constant);
             }
         }
     }
@@ -231,7 +231,7 @@ class CodeReader {
                6 * max_features_ >= n_features;
     }
 
-    void copy_rows(Block& block, std::uint32_t begin, std::span<std::uint32_t> ids, const FeatureSet& dead) {
+    void copy_rows(Block& block, std::uint32_t begin, std::span<std::uint32_t> ids, const FeatureSet& constant) {
         const Block* outer = block_of(begin);
         block.column_bytes = ids.size() * width_;
         if (block.codes.size() < block.column_bytes * others_.size()) {
@@ -241,7 +241,7 @@ class CodeReader {
             width_ == 1 ? copy_from_rows<std::uint8_t>(block, ids) : copy_from_rows<std::uint16_t>(block, ids);
         } else {
             for (const std::uint32_t feature : others_) {
-                if (!dead.has(feature)) {
+                if (!constant.has(feature)) {
                     copy_column(block, feature, begin, ids);
                 }
             }
@@ -298,7 +298,7 @@ class CodeReader {
     }
 
     template <class Code>
-    bool copy_block_by_row(const Block& block, std::span<const std::uint32_t> ids, const FeatureSet& dead,
+    bool copy_block_by_row(const Block& block, std::span<const std::uint32_t> ids, const FeatureSet& constant,
                            std::uint16_t* to, std::size_t length) const {
         constexpr Code kMissingCode = std::numeric_limits<Code>::max();
         const std::size_t n_features = others_.size();
@@ -310,16 +310,16 @@ class CodeReader {
                 highest = std::max(highest, code);
                 to[feature] = code;
             }
-            if (highest == kMissingCode && is_missing(to, kMissingCode, dead)) {
+            if (highest == kMissingCode && is_missing(to, kMissingCode, constant)) {
                 return false;
             }
             to += length;
         }
         return true;
     }
-    bool is_missing(const std::uint16_t* row, std::uint16_t missing, const FeatureSet& dead) const {
+    bool is_missing(const std::uint16_t* row, std::uint16_t missing, const FeatureSet& constant) const {
         for (std::uint32_t feature = 0; feature < others_.size(); ++feature) {
-            if (row[feature] == missing && !dead.has(feature)) {
+            if (row[feature] == missing && !constant.has(feature)) {
                 return true;
             }
         }

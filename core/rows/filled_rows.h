@@ -25,7 +25,7 @@ class FilledRows {
     bool are_all() const { return codes_.filled.is_empty(); }
 
     // Before the features of a node are looked at. Those that are zero in all its rows cannot cut it.
-    void begin_node(PlantedTree<Payload>& tree, const Node& node, CodeReader& reader, FeatureSet dead) {
+    void begin_node(TreeInTraining<Payload>& tree, const Node& node, CodeReader& reader, FeatureSet constant) {
         if (are_all()) {
             return;
         }
@@ -50,12 +50,12 @@ class FilledRows {
                 seen.add(feature);
             }
         }
-        dead.add_all_but(seen, n_words);
+        constant.add_all_but(seen, n_words);
     }
 
     // The rows of a large node that are zero differ in nothing but their classes. So only the others are gathered, and
     // rows that stand for all the zero ones of a class. Returns their number; 0: that does not pay.
-    std::uint32_t gather(PlantedTree<Payload>& tree, const Node& node, std::uint32_t feature, NodeCodes& node_codes,
+    std::uint32_t gather(TreeInTraining<Payload>& tree, const Node& node, std::uint32_t feature, NodeCodes& node_codes,
                          int buffer)
         requires kCountsClasses
     {

@@ -1,7 +1,7 @@
 // What a tree grows from.
 //
 //   TreeRows      the rows of its bag, which every split puts in another order
-//   PlantedTree   these, and what else the threads share that grow it
+//   TreeInTraining   these, and what else the threads share that grow it
 
 #pragma once
 
@@ -46,7 +46,7 @@ void push_counted(std::uint32_t count, std::uint32_t most, Push&& push) {
 }
 
 template <class Payload>
-struct PlantedTree {
+struct TreeInTraining {
     std::uint64_t seed = 0;
     std::uint32_t number = 0;
     TreeRows<Payload> rows;

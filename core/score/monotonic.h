@@ -1,6 +1,6 @@
 // Monotonic constraints: which way a feature must act, and what the leaves below a node may say.
 //
-//   Promise    the range that leaves below a node keep to
+//   ValueBounds    the range that leaves below a node keep to
 //   Direction  the way that one feature must act in one node
 //   RuledCuts  what a search finds that knows of such rules, or that draws its cuts
 //
@@ -16,15 +16,15 @@
 
 namespace weald {
 
-struct Promise {
+struct ValueBounds {
     double lower = -std::numeric_limits<double>::infinity();
     double upper = std::numeric_limits<double>::infinity();
 
     double keep(double value) const { return std::min(std::max(value, lower), upper); }
-    // What the left and the right child promise: their values meet half-way.
-    std::pair<Promise, Promise> divided(int sign, double middle) const {
-        const Promise below{lower, middle};
-        const Promise above{middle, upper};
+    // The bounds of the left and the right child: their values meet half-way.
+    std::pair<ValueBounds, ValueBounds> divided(int sign, double middle) const {
+        const ValueBounds below{lower, middle};
+        const ValueBounds above{middle, upper};
         return sign > 0 ? std::pair(below, above) : std::pair(above, below);
     }
 };
@@ -39,20 +39,20 @@ struct SideValues {
 
 struct Direction {
     int sign = 0;  // 1 rising, -1 falling, 0 free
-    Promise promise;
+    ValueBounds bounds;
 
     bool admits(const SideValues& values) const {
         const double low = sign > 0 ? values.left : values.right;
         const double high = sign > 0 ? values.right : values.left;
-        return promise.lower <= low && low <= high && high <= promise.upper;
+        return bounds.lower <= low && low <= high && high <= bounds.upper;
     }
 };
 
 struct RuledCuts {
     FeatureCuts cuts;
-    double middle = 0;     // between the values of the best cut's sides
-    double threshold = 0;  // of a cut that was drawn
-    bool is_dead = true;   // the feature cannot cut the nodes below either
+    double middle = 0;        // between the values of the best cut's sides
+    double threshold = 0;     // of a cut that was drawn
+    bool is_constant = true;  // the feature cannot cut the nodes below either
 };
 
 }  // namespace weald

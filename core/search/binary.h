@@ -29,10 +29,10 @@ class BinarySearch {
     void begin_node() { is_counted_ = false; }
     bool is_counted() const { return is_counted_; }
 
-    // Counts the rows of a node, and adds features that are constant there to `dead`.
+    // Counts the rows of a node, and adds features that are constant there to `constant`.
     template <class Model>
     void count(const Model& model, const BinaryFeatures& binary, const std::uint64_t* words,
-               std::span<const std::uint32_t> ids, const typename Model::Payload* payloads, FeatureSet dead) {
+               std::span<const std::uint32_t> ids, const typename Model::Payload* payloads, FeatureSet constant) {
         ones_.assign(model.n_slots(), Ones{});
         pending_.assign(model.n_slots(), Pending{});
         std::uint64_t any = 0;
@@ -58,7 +58,7 @@ class BinarySearch {
         const std::uint64_t constant = ~any | all;
         for (std::uint32_t bit = 0; bit < binary.features().size(); ++bit) {
             if (constant >> bit & 1) {
-                dead.add(binary.features()[bit]);
+                constant.add(binary.features()[bit]);
             }
         }
         is_counted_ = true;

@@ -63,7 +63,7 @@ class ConstrainedSearch {
             }
             const std::optional<Candidate> cut = model_.judge(left, Candidate::order_of(code, missing_left));
             if (cut) {
-                found_.is_dead = false;
+                found_.is_constant = false;
                 const SideValues values = model_.values(left);
                 if (direction_.admits(values)) {
                     offer(*cut, values.middle());
@@ -78,7 +78,7 @@ class ConstrainedSearch {
             model_.move(left, payloads_[i], codes_[i] != kMissing<Code>);
         }
         if (const std::optional<Candidate> cut = model_.judge(left, Candidate::kPresentAgainstMissing)) {
-            found_.is_dead = false;
+            found_.is_constant = false;
             offer(*cut, 0);
         }
     }

@@ -43,7 +43,7 @@ class CarriedBins {
   public:
     using Payload = typename Model::Payload;
     using Sum = typename CarriedSum<Model>::Type;
-    using Tree = PlantedTree<Payload>;
+    using Tree = TreeInTraining<Payload>;
 
     // Of all features of a node; empty: it has none.
     struct Bins {
@@ -78,17 +78,17 @@ class CarriedBins {
     void begin(const Bins& bins) { n_held_ = bins.are_there() ? 1 : 0; }
 
     // Gives a node bins that has none, if that will pay.
-    void prepare(Bins& bins, const Model& model, Tree& tree, const Node& node, NodeCodes& codes, FeatureSet dead) {
+    void prepare(Bins& bins, const Model& model, Tree& tree, const Node& node, NodeCodes& codes, FeatureSet constant) {
         if (bins.are_there()) {
             coarsen(bins, level_for(node));
         } else if (is_worth_it(node)) {
-            bins = add_up(level_for(node), model, tree, node, codes, dead);
+            bins = add_up(level_for(node), model, tree, node, codes, constant);
         }
     }
 
     // The bins of both children, those of whom it will pay. What the parent has is used up.
     std::pair<Bins, Bins> divide(Bins parent, const Model& model, Tree& tree, const std::pair<Node, Node>& children,
-                                 NodeCodes& codes, FeatureSet dead) {
+                                 NodeCodes& codes, FeatureSet constant) {
         const auto& [left, right] = children;
         const bool left_is_smaller = left.n_rows() < right.n_rows();
         const Node& smaller = left_is_smaller ? left : right;
@@ -98,7 +98,7 @@ class CarriedBins {
             return {};
         }
         coarsen(parent, level_for(larger));
-        Bins of_smaller = add_up(parent.level, model, tree, smaller, codes, dead);
+        Bins of_smaller = add_up(parent.level, model, tree, smaller, codes, constant);
         for (std::size_t i = 0; i < parent.sums.size(); ++i) {
             parent.sums[i] -= of_smaller.sums[i];
         }
@@ -193,7 +193,7 @@ class CarriedBins {
     }
 
     Bins add_up(std::size_t level, const Model& model, Tree& tree, const Node& node, NodeCodes& codes,
-                FeatureSet dead) {
+                FeatureSet constant) {
         Bins bins;
         if (!spare_.empty()) {
             bins = std::move(spare_.back());
@@ -211,7 +211,7 @@ class CarriedBins {
                     rows_[i] = model.labels().carried(payloads[begin + i]);
                 }
                 for (std::uint32_t feature = 0; feature < levels_[level].places.size(); ++feature) {
-                    if (!dead.has(feature)) {
+                    if (!constant.has(feature)) {
                         codes.reader().read(feature, node.begin, ids.subspan(begin, n), codes_.data());
                         add_rows(bins.sums.data(), levels_[level].places[feature], n);
                     }

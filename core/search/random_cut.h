@@ -119,7 +119,7 @@ template <class Code, class Model>
 RuledCuts judge_drawn(Model& model, const Direction& direction, const CodeRange& range, const Code* codes,
                       const typename Model::Payload* payloads, std::uint32_t n, Code last_left, std::uint64_t side) {
     RuledCuts found;
-    found.is_dead = false;
+    found.is_constant = false;
     found.cuts.has_missing = range.n_missing != 0;
     std::uint64_t order = Candidate::kPresentAgainstMissing;
     bool missing_left = false;

@@ -221,9 +221,9 @@ class ManyClassModel {
         tree.leaf_length.push_back(static_cast<std::uint32_t>(totals_.classes.size()));
     }
     // Of two classes.
-    void write_value(TreeArrays& tree, const Promise& promise) const {
+    void write_value(TreeArrays& tree, const ValueBounds& bounds) const {
         const std::uint64_t second = totals_.classes.back() == 1 ? totals_.weights.back() : 0;
-        tree.value.push_back(promise.keep(static_cast<double>(second) / static_cast<double>(totals_.weight)));
+        tree.value.push_back(bounds.keep(static_cast<double>(second) / static_cast<double>(totals_.weight)));
     }
     static void reserve(TreeArrays& tree, std::size_t n_nodes) { reserve_leaves(tree, n_nodes); }
     NoSums take_sums() { return {}; }

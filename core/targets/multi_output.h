@@ -222,7 +222,7 @@ class TargetsModel {
     }
     // Several targets cannot be bound.
     static SideValues values(const Tally&) { return {}; }
-    static void write_value(TreeArrays&, const Promise&) {}
+    static void write_value(TreeArrays&, const ValueBounds&) {}
 
     // ---- What nodes say: entries of leaves have the classes of all targets, one after the other
 

@@ -191,8 +191,8 @@ class NumberModel {
         sums_.squares.insert(sums_.squares.end(), squares.begin(), squares.end());
     }
 
-    void write_value(TreeArrays& tree, const Promise& promise) const {
-        tree.value.back() = in_user_values(promise.keep(value_of(total_)));
+    void write_value(TreeArrays& tree, const ValueBounds& bounds) const {
+        tree.value.back() = in_user_values(bounds.keep(value_of(total_)));
     }
 
     void reserve(TreeArrays& tree, std::size_t n_nodes) {

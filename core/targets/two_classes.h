@@ -146,8 +146,8 @@ class TwoClassModel {
         }
         tree.leaf_length.push_back(n_classes);
     }
-    void write_value(TreeArrays& tree, const Promise& promise) const {
-        tree.value.push_back(promise.keep(value_of(total_)));
+    void write_value(TreeArrays& tree, const ValueBounds& bounds) const {
+        tree.value.push_back(bounds.keep(value_of(total_)));
     }
     static void reserve(TreeArrays& tree, std::size_t n_nodes) { reserve_leaves(tree, n_nodes); }
     NoSums take_sums() { return {}; }

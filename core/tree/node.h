@@ -23,7 +23,7 @@ struct Node {
     std::uint32_t end;
     std::int32_t depth;
     std::uint64_t id;
-    Promise promise = {};
+    ValueBounds bounds = {};
 
     std::uint32_t n_rows() const { return end - begin; }
 };

@@ -156,7 +156,7 @@ def find_highs(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writ
     Of some columns: the largest value of each code in these rows, and the smallest value of all of them.
     """
 
-def unfold(n_features: int, n_classes: int, n_trees: int, n_nodes: int, target_center: float, target_exponent: int, decrease: str, is_bound: bool, most_depth: int, arrays: dict, n_threads: int) -> dict:
+def decode(n_features: int, n_classes: int, n_trees: int, n_nodes: int, target_center: float, target_exponent: int, decrease: str, is_bound: bool, most_depth: int, arrays: dict, n_threads: int) -> dict:
     """
     The arrays of a forest from those of a file, every number of which is checked.
     """

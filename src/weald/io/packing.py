@@ -208,7 +208,7 @@ def unpack(head: Head, arrays: Arrays) -> Forest:
     check_head(head)
     told = {f.name: getattr(head, f.name) for f in dataclasses.fields(head) if f.name != "origins"}
     try:
-        made = _core.unfold(**told, most_depth=MOST_DEPTH, arrays=arrays, n_threads=count_threads(None))
+        made = _core.decode(**told, most_depth=MOST_DEPTH, arrays=arrays, n_threads=count_threads(None))
     except (ValueError, TypeError, RuntimeError) as error:
         raise FormatError(str(error)) from None
     whole = (head.n_features, head.n_classes, head.target_center, head.target_exponent)
