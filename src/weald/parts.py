@@ -71,7 +71,7 @@ class Rows:
 
         known = [part.values for part in parts if part.values is not None]
         values = sum(known) % 2**64 if len(known) == len(parts) else None
-        return cls(*(joined(name) for name in ("target", "weight", "groups", "strata")), values=values)
+        return cls(joined("target"), joined("weight"), joined("groups"), joined("strata"), values)
 
     def table(self, labels: "Labels") -> Table:
         """Make a table without features, for those who only ask for the rest."""
