@@ -270,7 +270,7 @@ def test_commands_take_models_of_every_kind(place, tmp_path, capsys, kind):
     assert facts["share"] == pytest.approx(model.predict_proba(features[60:61]).max())
     facts = ask(capsys, "evaluate", file, table, "-t", "y")
     assert facts["metrics"][0]["value"] == pytest.approx(model.score(features, frame["y"]))
-    assert facts["training_rows"] == (kind != "boosted")  # whose bags cannot be drawn again
+    assert facts["training_rows"]
     assert ("out of bag" in " ".join(facts["warnings"])) == (kind == "hard")
     ask(capsys, "report", file, table, "-t", "y", "-o", tmp_path / "page.html")
 

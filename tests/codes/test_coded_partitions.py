@@ -224,7 +224,7 @@ def test_what_bags_are_drawn_from_can_travel():
         (2, np.full(200, 3, dtype=np.int32)),  # classes that are not there
         (2, np.full(200, -1, dtype=np.int32)),
         (3, np.ones(199, dtype=np.uint64)),  # not one for each row
-        (7, np.full(200, 1, dtype=np.uint32)),  # groups that are not there
+        (8, np.full(200, 1, dtype=np.uint32)),  # groups that are not there
     ],
 )
 def test_what_no_bags_can_be_drawn_from_is_refused(place, wrong):

@@ -1,6 +1,7 @@
 """Data that a forest was not grown from is refused wherever training data is given again."""
 
 import copy
+import json
 import pickle
 from dataclasses import replace
 
@@ -11,6 +12,7 @@ from scipy import sparse
 
 import weald
 from weald import DataError, FormatError
+from weald.cli.main import run
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*rows are in the bag of every tree")
 
@@ -272,3 +274,28 @@ def test_a_store_of_the_table_is_the_training_data_and_another_is_not(tmp_path):
         model.out_of_bag(stores[1], None)
     grown_from_store = weald.RandomForestClassifier(10, random_state=0).fit(stores[0])
     assert grown_from_store.forest_.origins == model.forest_.origins
+
+
+def test_a_store_of_an_earlier_version_is_judged_by_leaves(tmp_path):
+    stores = []
+    for name, X in (("same", CELSIUS), ("other", CELSIUS + 273.25)):
+        made = weald.codes.from_chunks([(X, LABELS)], folder=tmp_path / name)
+        made._about = replace(made._about, values=None)
+        stores.append(made)
+    model = weald.RandomForestClassifier(10, random_state=0, oob_score=True).fit(stores[0])
+    assert model.forest_.origins[0].values is None
+    for forest in (model, grown()):
+        forest.out_of_bag(CELSIUS, LABELS)
+        forest.out_of_bag(stores[0], None)
+        with pytest.raises(DataError, match="other units"):
+            forest.out_of_bag(stores[1], None)
+
+
+def test_evaluate_does_not_take_other_units_for_the_training_rows(tmp_path, capsys):
+    names = ["a", "b", "c", "d"]
+    frame = pd.DataFrame(CELSIUS, columns=names).assign(y=LABELS)
+    weald.RandomForestClassifier(10, random_state=0).fit(frame[names], LABELS).save(tmp_path / "m.weald")
+    for shift, expected in ((0, True), (1, False)):
+        frame.assign(a=frame["a"] + shift).to_csv(tmp_path / "t.csv", index=False)
+        assert run(["evaluate", str(tmp_path / "m.weald"), str(tmp_path / "t.csv"), "-t", "y", "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["training_rows"] == expected
