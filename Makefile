@@ -149,7 +149,7 @@ fix: build ## Format all files, fix what the linter can, generate the stub of th
 # ---- Show and ship
 
 .PHONY: demo
-demo: $(if $(wildcard build/stamp),build,build/native) ## Train a forest on a data set that ships with scikit-learn, and show what it learnt
+demo: $(if $(wildcard build/stamp),build,build/native) ## Train a forest on a data set that ships with scikit-learn, and show what it learned
 	@$(BIN)/python examples/demo.py
 
 .PHONY: bench

@@ -1,4 +1,4 @@
-"""What kernel forests cost and how well they do, beside forests, nearest neighbours and support vector machines.
+"""What kernel forests cost and how well they do, beside forests, nearest neighbors and support vector machines.
 
     python benchmarks/kernels.py [--folder FOLDER] [--only accuracy,defaults,cost] [--quick] [--write]
 
@@ -82,7 +82,7 @@ def judge(model, X, y, fresh, truth):
     return error, time.perf_counter() - began
 
 
-class Neighbour:
+class Neighbor:
     """The class of the nearest training sample, by a distance of weald's."""
 
     def __init__(self, **words):
@@ -100,7 +100,7 @@ class Neighbour:
         return np.mean(self.y[self.likeness(X).argmax(axis=1)] == y)
 
 
-class Machine(Neighbour):
+class Machine(Neighbor):
     """A support vector machine with a kernel of weald's."""
 
     def fit(self, X, y):
@@ -138,10 +138,10 @@ def measure_accuracy(name, folder, n_trees, n_seeds):
             found['kernel="auto"'].append(judge(weald.KernelForestClassifier(**grown, kernel="auto"), *scaled))
         if not is_new:
             continue  # the others have no seed
-        found["1-NN, L2"].append(judge(Neighbour(), *scaled))
+        found["1-NN, L2"].append(judge(Neighbor(), *scaled))
         found["SVM, L2"].append(judge(Machine(), *scaled))
         if name in CURVES:
-            found["1-NN, DTW"].append(judge(Neighbour(distance="dtw"), *scaled))
+            found["1-NN, DTW"].append(judge(Neighbor(distance="dtw"), *scaled))
             found["SVM, DTW"].append(judge(Machine(distance="dtw"), *scaled))
         measure.say(name, seed)
     shape = f"{len(scaled[0])} + {len(scaled[2])} × {scaled[0].shape[1]}"

@@ -188,7 +188,7 @@ nb::tuple bind_grow_piece(const Codes& codes, const Growth& growth, std::uint64_
     return nb::make_tuple(arrays_of(std::move(grown)), *piece.begin, *piece.end);
 }
 
-// `said` is by joint target, then by target. Returns the arrays, and the centre of each target.
+// `said` is by joint target, then by target. Returns the arrays, and the center of each target.
 nb::tuple bind_grow_targets(const Codes& codes, const Vector<double>& said, std::uint32_t n_targets,
                             std::vector<std::uint32_t> n_classes, const Growth& growth, std::uint64_t seed,
                             std::uint32_t first_tree, std::uint32_t n_trees, std::size_t n_threads,
@@ -418,7 +418,7 @@ void bind_forest(nb::module_& module) {
         "to other pieces, and its own nodes: the first, and the one behind the last.");
     module.def("grow_targets", &bind_grow_targets, "codes"_a, "said"_a, "n_targets"_a, "n_classes"_a, "growth"_a,
                "seed"_a, "first_tree"_a, "n_trees"_a, "n_threads"_a, "watch"_a.none(),
-               "Grow trees of several targets; returns their arrays by name, and the centre of each target.");
+               "Grow trees of several targets; returns their arrays by name, and the center of each target.");
     module.def("bag", &bind_bag, "codes"_a, "growth"_a, "seed"_a, "tree"_a,
                "How often each row of the table counts in a tree.");
 

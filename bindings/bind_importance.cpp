@@ -1,4 +1,4 @@
-// What can be learnt from a grown forest by mixing its features.
+// What can be learned from a grown forest by mixing its features.
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>

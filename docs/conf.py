@@ -40,7 +40,7 @@ html_theme_options = {
 
 
 def keep_trailing_underscores(app, what, name, obj, options, lines):
-    """Escape the names of learnt attributes, `classes_`: Sphinx would take the underscore for a link and drop it."""
+    """Escape the names of learned attributes, `classes_`: Sphinx would take the underscore for a link and drop it."""
     lines[:] = [re.sub(r"^(:(?:ivar|vartype) \w+)_:", r"\1\\_:", line) for line in lines]
 
 

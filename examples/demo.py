@@ -1,4 +1,4 @@
-"""Train a forest on a data set that ships with scikit-learn, and show what it learnt.
+"""Train a forest on a data set that ships with scikit-learn, and show what it learned.
 
 Run it with `make demo`, or `python examples/demo.py` where weald is installed.
 """

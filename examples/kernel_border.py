@@ -16,7 +16,7 @@ def border(x: Array) -> Array:
 
 
 def show(ax: Axes, model: RandomForestClassifier, X: Array, y: Array, resolution: int) -> None:
-    """Draw a model, the rows that it learnt from, and the true border."""
+    """Draw a model, the rows that it learned from, and the true border."""
     BoundaryDisplay.from_estimator(model, X, y, ax=ax, resolution=resolution)
     x = np.linspace(*ax.get_xlim(), 400)
     ax.plot(x, border(x), color="white", linewidth=3.2)

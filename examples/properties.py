@@ -1,4 +1,4 @@
-"""CART, nearest neighbours, support vectors and a random forest: seven properties, measured instead of asserted.
+"""CART, nearest neighbors, support vectors and a random forest: seven properties, measured instead of asserted.
 
 Every method has the defaults of its library; times are those of one thread.
 """
@@ -115,7 +115,7 @@ def with_defaults(name: str) -> float:
 
 
 def with_scaled_columns(name: str) -> float:
-    """Accuracy when every column is scaled first, as one does for neighbours and support vectors."""
+    """Accuracy when every column is scaled first, as one does for neighbors and support vectors."""
     return over_tables(lambda X, y, _: accuracy(make_pipeline(StandardScaler(), clone(METHODS[name])), X, y))
 
 

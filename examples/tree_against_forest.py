@@ -16,7 +16,7 @@ def border(x: Array) -> Array:
 
 
 def show(ax: Axes, model: DecisionTreeClassifier | RandomForestClassifier, X: Array, y: Array) -> None:
-    """Draw a model, the rows that it learnt from, and the true border."""
+    """Draw a model, the rows that it learned from, and the true border."""
     BoundaryDisplay.from_estimator(model, X, y, ax=ax, resolution=300)
     x = np.linspace(*ax.get_xlim(), 300)
     ax.plot(x, border(x), color="white", linewidth=3.2)
@@ -24,7 +24,7 @@ def show(ax: Axes, model: DecisionTreeClassifier | RandomForestClassifier, X: Ar
 
 
 def draw(quick: bool = False) -> Figure:
-    """Draw a tree and a forest that learnt from the same rows."""
+    """Draw a tree and a forest that learned from the same rows."""
     rng = np.random.default_rng(6)
     X, fresh = rng.uniform([-2, -1.5], [2, 1.5], size=(2, 400, 2))
     y, truth = X[:, 1] > border(X[:, 0]), fresh[:, 1] > border(fresh[:, 0])

@@ -55,7 +55,7 @@ def draw(quick: bool = False) -> Figure:
     X, y = make_patients(400 if quick else 4000)
     half = len(X) // 2
     models = {
-        "nearest neighbours": with_dummies(KNeighborsClassifier(15)),
+        "nearest neighbors": with_dummies(KNeighborsClassifier(15)),
         "support vectors": with_dummies(SVC()),
         "one tree": DecisionTreeClassifier(min_samples_leaf=20),
         "forest": RandomForestClassifier(20 if quick else 300, min_samples_leaf=5, random_state=0),

@@ -1,6 +1,6 @@
 """X-ray pictures: each tree gives every class a share, and the shares are added up, not the votes.
 
-The pictures are drawn here: bright bone in grey tissue before dark air, turned, shifted and noisy.
+The pictures are drawn here: bright bone in gray tissue before dark air, turned, shifted and noisy.
 """
 
 import matplotlib.pyplot as plt

@@ -122,7 +122,7 @@ inline void sort_room(std::uint32_t* keys, std::size_t room) {
 // Keys code << 16 | label << CountBits | count of n <= kMostSorted rows, sorted; `labels` are label << 16 | count.
 // There must be room for kMostSorted of all three.
 template <unsigned CountBits>
-inline void sort_labelled(const std::uint16_t* codes, const std::uint32_t* labels, std::uint32_t n,
+inline void sort_labeled(const std::uint16_t* codes, const std::uint32_t* labels, std::uint32_t n,
                           std::uint32_t* keys) {
     using namespace vectors;
     constexpr std::uint32_t kCount = (1u << CountBits) - 1;

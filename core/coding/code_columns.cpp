@@ -295,7 +295,7 @@ class ColumnCoder {
 
 }  // namespace
 
-// Columns are read a few at a time, because neighbours share cache lines in a table that is stored row by row: as many
+// Columns are read a few at a time, because neighbors share cache lines in a table that is stored row by row: as many
 // as do if they are short, else fewer. Where threads are many, fewer too: all shall have some.
 std::size_t count_read_at_once(const Matrix& x, std::size_t n_threads) {
     constexpr std::size_t kShortColumns = std::size_t{1} << 20;  // bytes

@@ -207,7 +207,7 @@ class SplitFinder {
             }
             ++n_looked_at;
             Candidate offered = cuts.best;
-            offered.score -= is_penalised(feature) ? noise_of_labels(node) : 0;
+            offered.score -= is_penalized(feature) ? noise_of_labels(node) : 0;
             if (cuts.best.score != kNoScore && (!best || offered.beats_earlier_feature(standing))) {
                 best = parts_.split_of(feature, found);
                 best->order = parts_.categories.best_order();
@@ -223,7 +223,7 @@ class SplitFinder {
         return best;
     }
 
-    bool is_penalised(std::uint32_t feature) const {
+    bool is_penalized(std::uint32_t feature) const {
         return parts_.growth.category_penalty > 0 && is_categorical(feature);
     }
 
@@ -315,7 +315,7 @@ class SplitFinder {
             using Code = std::remove_cvref_t<decltype(*codes)>;
             const std::uint32_t n = node.n_rows();
             if (is_categorical(feature)) {
-                const double floor = is_penalised(feature) ? kNoScore : to_beat;
+                const double floor = is_penalized(feature) ? kNoScore : to_beat;
                 return {.cuts = parts_.categories.run(parts_.model, codes, payloads, n, buffer, floor)};
             }
             if (direction.sign != 0) {

@@ -36,7 +36,7 @@ class PlainCells {
         const Cell* cells;
         Cell get(std::size_t i) const { return cells[i]; }
     };
-    // Some neighbouring cells, with another added to each.
+    // Some neighboring cells, with another added to each.
     template <std::size_t N>
     struct Group {
         std::array<Cell, N> cells;

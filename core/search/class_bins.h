@@ -1,6 +1,6 @@
 // The best cut of a node of many rows and more than two classes by one feature.
 //
-// Rows are counted by bin and class. Where codes are few, each has a bin. Otherwise neighbours share one; edges of bins
+// Rows are counted by bin and class. Where codes are few, each has a bin. Otherwise neighbors share one; edges of bins
 // are scored, and only bins whose bound reaches the best cut so far are looked into, as in search/cells.h.
 
 #pragma once

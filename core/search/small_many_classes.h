@@ -39,7 +39,7 @@ class FewOfManySearch {
     }
 
     FeatureCuts run(const Rows& rows) {
-        sort_labelled<few::kCountBits>(rows.codes, rows.labels, rows.n, keys_.data());
+        sort_labeled<few::kCountBits>(rows.codes, rows.labels, rows.n, keys_.data());
         std::uint32_t n_present = rows.n;
         while (n_present > 0 && code(n_present - 1) == kMissing<std::uint16_t>) {
             --n_present;

@@ -38,7 +38,7 @@ class FewRowsSearch {
     FewRowsSearch(const Scorer& scorer, double to_beat) : scorer_(scorer), to_beat_(to_beat) {}
 
     FeatureCuts run(const Rows& rows, Cell total) {
-        sort_labelled<15>(rows.codes, rows.payloads, rows.n, keys_.data());
+        sort_labeled<15>(rows.codes, rows.payloads, rows.n, keys_.data());
         std::uint32_t n_present = rows.n;
         while (n_present > 0 && code(n_present - 1) == kMissing<std::uint16_t>) {
             --n_present;

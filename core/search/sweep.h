@@ -2,7 +2,7 @@
 // each move.
 //
 // Every criterion works with the plain Sweep, which forms its score from all classes at every cut. Where a score can be
-// kept up to date in fewer steps, a specialisation does so.
+// kept up to date in fewer steps, a specialization does so.
 
 #pragma once
 

@@ -56,7 +56,7 @@ class ManyClassModel {
         for (std::uint32_t i = 0; i < n; ++i) {
             const std::uint32_t k = labels_.class_of(payloads[i]);
             seen |= std::uint64_t{1} << (k % 64);
-            // Neighbours are added up apart: often they are of one class, and one would wait for the other.
+            // Neighbors are added up apart: often they are of one class, and one would wait for the other.
             of_class_[2 * k + i % 2] += labels_.weight(payloads[i]);
             totals_.size += labels_.size(payloads[i]);
         }

@@ -99,7 +99,7 @@ class NumberModel {
     }
     double mixed(const Payload* payloads, std::uint32_t n) const {
         const double about = static_cast<double>(total_.sum - Int128{scorer_.mean()} * total_.weight);
-        const double squares = static_cast<double>(centred(total_, sum_squares(payloads, n), scorer_.mean()));
+        const double squares = static_cast<double>(centered(total_, sum_squares(payloads, n), scorer_.mean()));
         return std::max(0.0, squares - about * about / static_cast<double>(total_.weight));
     }
     double in_user_units(double decrease) const { return user_square_.times(decrease); }
@@ -243,7 +243,7 @@ class NumberModel {
     }
     // The squares about the mean. Terms may exceed 128 bits on the way; modulo 2^128 the result, which does not, is
     // right.
-    static UInt128 centred(const Cell& total, Int128 squares, Int128 mean) {
+    static UInt128 centered(const Cell& total, Int128 squares, Int128 mean) {
         return static_cast<UInt128>(squares) - 2 * static_cast<UInt128>(mean) * static_cast<UInt128>(total.sum) +
                static_cast<UInt128>(total.weight) * static_cast<UInt128>(mean) * static_cast<UInt128>(mean);
     }
@@ -251,7 +251,7 @@ class NumberModel {
         const Int128 mean = Scorer(total, {}).mean();
         const double a = static_cast<double>(total.sum - mean * total.weight);
         const double weight = static_cast<double>(total.weight);
-        const double spread = (static_cast<double>(centred(total, squares, mean)) - a * a / weight) / weight;
+        const double spread = (static_cast<double>(centered(total, squares, mean)) - a * a / weight) / weight;
         return user_square_.times(std::max(0.0, spread));
     }
 

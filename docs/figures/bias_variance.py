@@ -12,7 +12,7 @@ GRID = np.linspace(0, 1, 300)[:, None]
 
 
 def wave(x: np.ndarray) -> np.ndarray:
-    """What is to be learnt."""
+    """What is to be learned."""
     return np.sin(2 * np.pi * x[:, 0]) + 0.5 * np.sin(6 * np.pi * x[:, 0])
 
 

@@ -7,7 +7,7 @@ left, so inside a bin it is at most the greater of two corners. The picture has 
 from itertools import pairwise
 
 import numpy as np
-from drawing import BARK, FAINT, GREY, INK, LEAF, PAPER, save
+from drawing import BARK, FAINT, GRAY, INK, LEAF, PAPER, save
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from sklearn.datasets import load_breast_cancer
@@ -47,7 +47,7 @@ def draw() -> Figure:
         bound = max(score(corner, total) - undivided for corner in corners) / n
         skipped = bound < best_edge
         n_skipped += skipped
-        look = {"facecolor": GREY, "edgecolor": PAPER} if skipped else {"facecolor": "#dcebdf", "edgecolor": LEAF}
+        look = {"facecolor": GRAY, "edgecolor": PAPER} if skipped else {"facecolor": "#dcebdf", "edgecolor": LEAF}
         axes.add_patch(Rectangle((begin - 0.5, 0), end - begin, bound, lw=0.8, **look))
     n_bins = len(edges) - 1
     axes.plot(np.arange(len(scores)), scores, color=INK, lw=1.3, label="decrease of every cut")
@@ -60,7 +60,7 @@ def draw() -> Figure:
     axes.add_patch(
         Rectangle((0, 0), 0, 0, facecolor="#dcebdf", edgecolor=LEAF, label="looked into: may hold a better cut")
     )
-    axes.add_patch(Rectangle((0, 0), 0, 0, facecolor=GREY, label=f"skipped: {n_skipped} of {n_bins} bins"))
+    axes.add_patch(Rectangle((0, 0), 0, 0, facecolor=GRAY, label=f"skipped: {n_skipped} of {n_bins} bins"))
     axes.set(
         xlim=(-1, len(values)),
         ylim=(0, 0.46),

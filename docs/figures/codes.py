@@ -38,7 +38,7 @@ def draw() -> Figure:
     axes.plot([3.5, 6.2], [y, y], color=LEAF, lw=2, solid_capstyle="round")
     threshold = place_threshold(column.highs[last_left], column.lows[last_left + 1])
     axes.text(6.3, y, f"cut after code {last_left}:\nx ≤ {threshold:g} goes left", va="center", fontsize=10, color=LEAF)
-    note(axes, 3.65, 2.35, "half-way between the neighbours that the node has")
+    note(axes, 3.65, 2.35, "half-way between the neighbors that the node has")
     return figure
 
 

@@ -1,4 +1,4 @@
-"""What the pictures of the docs share: colours, type, and how they are saved.
+"""What the pictures of the docs share: colors, type, and how they are saved.
 
 Each script of this folder computes one picture from weald itself and writes it beside the script:
 
@@ -21,7 +21,7 @@ PAPER = "#ffffff"
 LEAF = "#3f7d4f"  # what is found, what goes left
 BARK = "#b9622f"  # what stands against it
 SKY = "#3b6ea5"
-GREY = "#e8ebee"
+GRAY = "#e8ebee"
 SHADES = ("#dcebdf", "#f6e3d7", "#dce7f2", "#efe6f3", "#f4efcf", "#e3eeee")  # of things that must be told apart
 
 mpl.use("svg")

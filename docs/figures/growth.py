@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from drawing import BARK, FAINT, GREY, INK, LEAF, PAPER, SKY, save
+from drawing import BARK, FAINT, GRAY, INK, LEAF, PAPER, SKY, save
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
@@ -53,7 +53,7 @@ def draw_lines(axes: Axes, what: str) -> None:
     axes.set(xscale="log", yscale="log", xlabel=what, ylim=(min(everything) / 2, max(everything) * 6))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda size, _: f"{size:,.0f}"))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda seconds, _: f"{seconds:g} s"))
-    axes.grid(color=GREY, lw=0.8)
+    axes.grid(color=GRAY, lw=0.8)
     axes.set_axisbelow(True)
     axes.tick_params(which="both", length=0)
 

@@ -1,7 +1,7 @@
 """Noise with more distinct values: MDI believes in it more and more, the debiased one does not."""
 
 import numpy as np
-from drawing import BARK, FAINT, GREY, LEAF, save
+from drawing import BARK, FAINT, GRAY, LEAF, save
 from matplotlib.figure import Figure
 
 import weald
@@ -31,7 +31,7 @@ def draw() -> Figure:
         low, high = ax.get_ylim()
         ax.set(xlabel="distinct values of a feature that is noise", ylabel=unit, ylim=(low, high + 0.12 * (high - low)))
         ax.set_title(kind, loc="left", fontsize=10, weight="bold")
-        ax.grid(axis="y", color=GREY, lw=0.8)
+        ax.grid(axis="y", color=GRAY, lw=0.8)
     return figure
 
 

@@ -1,7 +1,7 @@
 """Twins: mixing one of them hurts, leaving one of them out does not."""
 
 import numpy as np
-from drawing import FAINT, GREY, INK, LEAF, SKY, save
+from drawing import FAINT, GRAY, INK, LEAF, SKY, save
 from matplotlib.figure import Figure
 
 import weald
@@ -31,7 +31,7 @@ def draw() -> Figure:
         ax.tick_params(axis="y", length=0)
         ax.locator_params(axis="x", nbins=5)
         ax.xaxis.set_major_formatter(lambda x, _: f"{100 * x:.0f}%")
-        ax.grid(axis="x", color=GREY, lw=0.8)
+        ax.grid(axis="x", color=GRAY, lw=0.8)
         ax.set_axisbelow(True)
     return figure
 

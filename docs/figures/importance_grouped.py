@@ -1,7 +1,7 @@
 """Three features that say nearly the same: each alone seems to matter less than all together do."""
 
 import numpy as np
-from drawing import FAINT, GREY, INK, LEAF, SKY, save
+from drawing import FAINT, GRAY, INK, LEAF, SKY, save
 from matplotlib.figure import Figure
 from sklearn.datasets import load_breast_cancer
 
@@ -39,7 +39,7 @@ def draw() -> Figure:
     ax.axvline(0, color=FAINT, lw=0.8)
     ax.spines["left"].set_visible(False)
     ax.tick_params(axis="y", length=0)
-    ax.grid(axis="x", color=GREY, lw=0.8)
+    ax.grid(axis="x", color=GRAY, lw=0.8)
     ax.set_axisbelow(True)
     ax.invert_yaxis()
     ax.set_xlabel("increase of a tree's share of wrong classes, ± 2 standard errors")

@@ -1,7 +1,7 @@
 """One table, asked in six ways: what each kind of importance says of signal, of its shadow and of noise."""
 
 import numpy as np
-from drawing import BARK, FAINT, GREY, INK, LEAF, SKY, save
+from drawing import BARK, FAINT, GRAY, INK, LEAF, SKY, save
 from matplotlib.figure import Figure
 
 import weald
@@ -46,7 +46,7 @@ def draw() -> Figure:
         ax.spines["left"].set_visible(False)
         ax.tick_params(axis="y", length=0)
         ax.locator_params(axis="x", nbins=4)
-        ax.grid(axis="x", color=GREY, lw=0.8)
+        ax.grid(axis="x", color=GRAY, lw=0.8)
         ax.set_axisbelow(True)
     return figure
 

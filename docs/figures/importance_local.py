@@ -1,7 +1,7 @@
 """Local importance: two features that matter in different places."""
 
 import numpy as np
-from drawing import BARK, FAINT, GREY, SKY, save
+from drawing import BARK, FAINT, GRAY, SKY, save
 from matplotlib.figure import Figure
 
 import weald
@@ -33,7 +33,7 @@ def draw() -> Figure:
         ylabel="increase of the squared error",
         ylim=(-0.3, 2.2),
     )
-    ax.grid(axis="y", color=GREY, lw=0.8)
+    ax.grid(axis="y", color=GRAY, lw=0.8)
     ax.set_axisbelow(True)
     return figure
 

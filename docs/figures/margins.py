@@ -1,7 +1,7 @@
 """Margins: how sure a forest is of the right class, row by row, and how a single tree compares."""
 
 import numpy as np
-from drawing import BARK, FAINT, GREY, LEAF, SHADES, SKY, save
+from drawing import BARK, FAINT, GRAY, LEAF, SHADES, SKY, save
 from matplotlib.figure import Figure
 from sklearn.datasets import load_digits
 
@@ -22,7 +22,7 @@ def draw() -> Figure:
         ax.step(margins, np.arange(1, len(margins) + 1) / len(margins), color=color, lw=1.8, where="post")
         ax.annotate(f"m = {m}", place, color=color, weight="bold")
     ax.axvline(0, color=FAINT, lw=0.8)
-    ax.grid(axis="y", color=GREY, lw=0.8)
+    ax.grid(axis="y", color=GRAY, lw=0.8)
     ax.set(xlim=(-0.7, 1.02), ylim=(0, 1.02), xlabel="margin", ylabel="rows up to this margin")
     ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f}%")
     return figure

@@ -1,4 +1,4 @@
-"""Accuracy against the share of missing cells: learnt in the splits, or filled in first.
+"""Accuracy against the share of missing cells: learned in the splits, or filled in first.
 
 `python docs/figures/missing.py` draws what stands in missing.csv; with --measure it measures anew (minutes).
 """

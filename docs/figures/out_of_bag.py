@@ -1,7 +1,7 @@
 """The rows outside the bags say whether shares are right, and from which share on to call a tumour malignant."""
 
 import numpy as np
-from drawing import BARK, FAINT, GREY, LEAF, LINE, save
+from drawing import BARK, FAINT, GRAY, LEAF, LINE, save
 from matplotlib.figure import Figure
 from sklearn.datasets import load_breast_cancer
 
@@ -32,7 +32,7 @@ def draw() -> Figure:
         ylim=(0, 2.05),
     )
     for ax in (left, right):
-        ax.grid(color=GREY, lw=0.8)
+        ax.grid(color=GRAY, lw=0.8)
         ax.set_axisbelow(True)
     return figure
 

@@ -1,7 +1,7 @@
 """Outliers: rows that have little in common with others of their class. Six labels of the iris data are wrong here."""
 
 import numpy as np
-from drawing import BARK, FAINT, GREY, INK, SKY, save
+from drawing import BARK, FAINT, GRAY, INK, SKY, save
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 from sklearn.datasets import load_iris
@@ -17,7 +17,7 @@ def draw() -> Figure:
     y = truth.copy()
     y[wrong] = (y[wrong] + rng.integers(1, 3, 6)) % 3
     forest = weald.RandomForestClassifier(n_estimators=500, random_state=0, max_features=2).fit(X, y)
-    scores = forest.neighbours(X, y).outliers(out_of_bag=True)
+    scores = forest.neighbors(X, y).outliers(out_of_bag=True)
     figure = Figure(figsize=(7.6, 3.0), layout="constrained")
     ax = figure.subplots()
     right = np.setdiff1d(np.arange(len(y)), wrong)
@@ -28,7 +28,7 @@ def draw() -> Figure:
     ax.set_yticks([-1, 0, 1, 10, 100], ["-1", "0", "1", "10", "100"])
     ax.yaxis.set_minor_locator(NullLocator())
     ax.set(xlabel="row", ylabel="outlier score", ylim=(-1.6, 150))
-    ax.grid(axis="y", color=GREY, lw=0.8)
+    ax.grid(axis="y", color=GRAY, lw=0.8)
     ax.legend(loc="upper right", bbox_to_anchor=(1, 1.16), ncols=2, fontsize=9, labelcolor=INK)
     return figure
 

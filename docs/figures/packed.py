@@ -54,7 +54,7 @@ class Walks:
 
 
 def draw_tree(axes: Axes, walks: Walks, x: float, y: float) -> None:
-    """Draw the tree; the colour of a node is that of its line."""
+    """Draw the tree; the color of a node is that of its line."""
     places, edges, next_x = [], [], [x]
 
     def place(slot: int, depth: int) -> float:
@@ -110,7 +110,7 @@ def draw() -> Figure:
     """Draw the tree above, the buffer below it on the left, the walks on the right."""
     walks = Walks()
     figure, axes = blank(7.6, 5.6)
-    title(axes, 0.3, 0.3, "A tree: one colour, one line of the cache")
+    title(axes, 0.3, 0.3, "A tree: one color, one line of the cache")
     note(axes, 0.3, 0.56, "numbers are slots; leaves have a green edge; equal pairs of leaves stand in one place")
     draw_tree(axes, walks, 0.3, 0.8)
     title(axes, 0.3, 4.12, "The buffer: 8 bytes a slot")

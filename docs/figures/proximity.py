@@ -15,7 +15,7 @@ def draw() -> Figure:
     X, y = iris.data, iris.target
     forest = weald.RandomForestClassifier(300, min_samples_leaf=3, random_state=0).fit(X, y)
     order = np.lexsort((X[:, 3], y))
-    near = forest.neighbours(X, y).proximity(out_of_bag=True).toarray()[np.ix_(order, order)]
+    near = forest.neighbors(X, y).proximity(out_of_bag=True).toarray()[np.ix_(order, order)]
     figure = Figure(figsize=(5.4, 4.3), layout="constrained")
     ax = figure.subplots()
     shades = LinearSegmentedColormap.from_list("leaf", ["#ffffff", "#bcd9c3", "#3f7d4f", "#173d22"])

@@ -1,7 +1,7 @@
 """Fewer and fewer features: the out-of-bag error of the path, what is chosen, and the honest error."""
 
 import numpy as np
-from drawing import BARK, FAINT, GREY, INK, LEAF, save
+from drawing import BARK, FAINT, GRAY, INK, LEAF, save
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullLocator, ScalarFormatter
 
@@ -37,7 +37,7 @@ def draw() -> Figure:
     ax.xaxis.set_minor_locator(NullLocator())
     ax.xaxis.set_major_formatter(ScalarFormatter())
     ax.set(xlabel="number of features", ylabel="out-of-bag error", ylim=(0.08, 0.47))
-    ax.grid(axis="y", color=GREY, lw=0.8)
+    ax.grid(axis="y", color=GRAY, lw=0.8)
     ax.tick_params(color=FAINT)
     return figure
 

@@ -99,7 +99,7 @@ def grow_piece(codes: Codes, growth: Growth, seed: int, tree: int, number: int, 
 
 def grow_targets(codes: Codes, said: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_targets: int, n_classes: Sequence[int], growth: Growth, seed: int, first_tree: int, n_trees: int, n_threads: int, watch: object | None) -> tuple:
     """
-    Grow trees of several targets; returns their arrays by name, and the centre of each target.
+    Grow trees of several targets; returns their arrays by name, and the center of each target.
     """
 
 def bag(codes: Codes, growth: Growth, seed: int, tree: int) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,))]:

@@ -185,7 +185,7 @@ def test_ctrl_c_stops_a_training_that_shows_its_progress(terminal, tmp_path):
 
 @needs_terminal
 @pytest.mark.slow
-def test_output_can_be_cut_off_by_a_pipe_and_has_no_colours(terminal):
+def test_output_can_be_cut_off_by_a_pipe_and_has_no_colors(terminal):
     terminal.type(f"{WEALD} train small.csv --target y -n 5 --json | head -n 2; echo code=$?")
     assert '"task": "classification"' in terminal.wait_for("code=0")
     terminal.type(

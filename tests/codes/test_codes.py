@@ -191,7 +191,7 @@ ASKED = {kind: lambda model, *data, kind=kind: weald.importance(model, *data, ki
 ASKED |= {
     "new rows": lambda model, *data: weald.importance(model, *data, kind="permutation").values,
     "strength": lambda model, *data: weald.strength(model, *data).strength,
-    "neighbours": lambda model, *data: model.neighbours(*data).proximity().toarray(),
+    "neighbors": lambda model, *data: model.neighbors(*data).proximity().toarray(),
     "tuning": lambda model, *data: weald.tune(model, *data, budget=3).best_params,
     "a split": lambda model, *data: model.estimators_[0].explain_split(0, *data).cuts["threshold"],
 }
@@ -292,7 +292,7 @@ def test_whole_numbers_of_a_csv_file_may_turn_into_others_later(tmp_path):
         codes.from_csv([tmp_path / "a.csv", tmp_path / "b.csv"], target="y", folder=tmp_path / "other")
 
 
-def test_floats_are_numbers_to_be_learnt_and_all_else_is_classes(tmp_path):
+def test_floats_are_numbers_to_be_learned_and_all_else_is_classes(tmp_path):
     X = np.arange(4.0)[:, np.newaxis]
     for y, classes in ((X[:, 0], None), (np.arange(4) % 2, [0, 1]), (list("abab"), ["a", "b"])):
         store = codes.from_chunks([(X, y)], folder=tmp_path / str(type(y[0])))

@@ -13,14 +13,14 @@ from weald.dask.work_split import (
     divide,
     divide_rows,
     first_helped,
-    group_neighbours,
+    group_neighbors,
     portion,
     share_threads,
 )
 
 
 @pytest.mark.parametrize(("n_things", "n_pieces"), [(20, 8), (20, 20), (7, 3), (100, 64), (3, 8), (40, 1)])
-def test_pieces_are_neighbours_and_hold_everything(n_things, n_pieces):
+def test_pieces_are_neighbors_and_hold_everything(n_things, n_pieces):
     pieces = divide(range(n_things), n_pieces)
     assert [thing for piece in pieces for thing in piece] == list(range(n_things))
     assert len(pieces) == min(n_things, n_pieces)
@@ -203,9 +203,9 @@ def test_trees_of_a_task_take_what_was_estimated_or_down_to_half_of_it(kind):
         ("aa", "b", ["01"]),  # the worker is gone
     ],
 )
-def test_neighbours_in_one_place_are_taken_together(places, seats, groups):
+def test_neighbors_in_one_place_are_taken_together(places, seats, groups):
     known = [None if place == "?" else place for place in places]
-    found = group_neighbours(known, [10] * len(places), list(seats), 1, 1000)
+    found = group_neighbors(known, [10] * len(places), list(seats), 1, 1000)
     assert found == [[int(i) for i in group] for group in groups]
 
 
@@ -214,15 +214,15 @@ def test_neighbours_in_one_place_are_taken_together(places, seats, groups):
     [(1, ["01", "23", "4"]), (5, ["012", "34"]), (6, ["01234"]), (100, ["01234"])],
 )
 def test_threads_of_a_worker_share_tables_of_many_columns(n_features, groups):
-    found = group_neighbours(["a"] * 5, [10] * 5, ["a"] * 3, n_features, 1000)
+    found = group_neighbors(["a"] * 5, [10] * 5, ["a"] * 3, n_features, 1000)
     assert found == [[int(i) for i in group] for group in groups]
 
 
 def test_of_many_rows_each_thread_takes_its_own():
     where, seats = ["a"] * 8, ["a"] * 4
-    assert group_neighbours(where, [10] * 8, seats, 100, 20) == [[0, 1, 2, 3, 4, 5, 6, 7]]
-    assert group_neighbours(where, [11] * 8, seats, 100, 20) == [[i] for i in range(8)]
-    assert group_neighbours(where, [11] * 8, seats, 100, 22) == [[0, 1, 2, 3, 4, 5, 6, 7]]
+    assert group_neighbors(where, [10] * 8, seats, 100, 20) == [[0, 1, 2, 3, 4, 5, 6, 7]]
+    assert group_neighbors(where, [11] * 8, seats, 100, 20) == [[i] for i in range(8)]
+    assert group_neighbors(where, [11] * 8, seats, 100, 22) == [[0, 1, 2, 3, 4, 5, 6, 7]]
 
 
 def test_threads_are_shared_among_tables():
@@ -235,8 +235,8 @@ def test_threads_are_shared_among_tables():
 
 
 def test_groups_have_rows_and_not_too_many():
-    assert group_neighbours(["a"] * 6, [10, 0, 15, 90, 0, 5], ["a"], 9, 30) == [[0, 2], [3], [5]]
-    assert group_neighbours([], [], [], 9, 30) == []
+    assert group_neighbors(["a"] * 6, [10, 0, 15, 90, 0, 5], ["a"], 9, 30) == [[0, 2], [3], [5]]
+    assert group_neighbors([], [], [], 9, 30) == []
 
 
 @pytest.mark.parametrize(

@@ -426,7 +426,7 @@ def test_heavy_whole_weights_warn_of_large_bags(make):
         model.fit(X, Y, sample_weight=ONES * 2**40)
 
 
-# Tables at the edge: (X, y). What they mean is plain, so they are learnt, and both engines learn the same.
+# Tables at the edge: (X, y). What they mean is plain, so they are learned, and both engines learn the same.
 EDGES = {
     "one row": (X[:1], Y[:1]),
     "one column of one row": (X[:1, :1], Y[:1]),
@@ -452,7 +452,7 @@ EDGES = {
 
 
 @pytest.mark.parametrize("name", EDGES)
-def test_tables_at_the_edge_are_learnt_alike(make, name):
+def test_tables_at_the_edge_are_learned_alike(make, name):
     features, target = EDGES[name]
     native, reference = make(), make(engine="reference")
     for model in (native, reference):
@@ -509,7 +509,7 @@ def test_a_fit_may_be_asked_for_within_a_fit():
     model = weald.RandomForestClassifier(40, oob_score=judge, random_state=0)
     model.fit(X, Y)
     assert model.oob_score_ == 1.0
-    assert not any(hasattr(twin, "forest_") for twin in copies[:2])  # nothing is learnt until all has gone well
+    assert not any(hasattr(twin, "forest_") for twin in copies[:2])  # nothing is learned until all has gone well
     assert model.forest_.fingerprint() == copies[2].forest_.fingerprint()
 
 

@@ -23,12 +23,12 @@ from weald.plot import TreeDisplay
 
 N = 240
 RNG = np.random.default_rng(4)
-COLOURS = np.array(["blue", "green", "red", "yellow", "black", "white"])
+COLORS = np.array(["blue", "green", "red", "yellow", "black", "white"])
 TOWNS = np.array([f"town {i}" for i in range(40)])
-COLOUR = COLOURS[RNG.integers(0, 6, N)]
+COLOR = COLORS[RNG.integers(0, 6, N)]
 TOWN = TOWNS[RNG.integers(0, 40, N)]
 SIZE = RNG.normal(size=N)
-SIGNAL = np.isin(COLOUR, ["red", "black"]) * 2.0 + (np.char.str_len(TOWN) == 6) * SIZE + 0.3 * RNG.normal(size=N)
+SIGNAL = np.isin(COLOR, ["red", "black"]) * 2.0 + (np.char.str_len(TOWN) == 6) * SIZE + 0.3 * RNG.normal(size=N)
 TARGETS = {
     "two classes": np.where(SIGNAL > 1, "yes", "no"),
     "three classes": np.digitize(SIGNAL, [0.3, 1.6]),
@@ -53,7 +53,7 @@ FRAMES = {
 
 
 def columns(rows=slice(None)):
-    return {"colour": COLOUR[rows], "size": SIZE[rows], "town": TOWN[rows]}
+    return {"color": COLOR[rows], "size": SIZE[rows], "town": TOWN[rows]}
 
 
 def make_forest(target, **given):
@@ -74,7 +74,7 @@ def test_every_kind_of_frame_gives_the_same_forest_in_both_engines(target, frame
         model = make_forest(target, engine=engine).fit(X, TARGETS[target])
         assert model.forest_.fingerprint() == expected.forest_.fingerprint()
         assert [None if c is None else c.tolist() for c in model.categories_] == [
-            sorted(COLOURS),
+            sorted(COLORS),
             None,
             sorted(set(TOWN)),
         ]
@@ -82,13 +82,13 @@ def test_every_kind_of_frame_gives_the_same_forest_in_both_engines(target, frame
 
 
 def test_a_tree_of_categories_says_which_go_where():
-    X = pd.DataFrame({"colour": ["red", "blue", "green", "red", "blue", "green", "green"]})
+    X = pd.DataFrame({"color": ["red", "blue", "green", "red", "blue", "green", "green"]})
     model = weald.DecisionTreeClassifier().fit(X, [1, 0, 1, 1, 0, 1, 1])
     forest = model.forest_
     assert forest.flags[0] == CATEGORICAL
     assert model.categories_[0][forest.category_set(0)].tolist() == ["blue"]  # the lighter child, on the left
     assert not forest.flags[0] & OTHERS_LEFT
-    assert model.predict(pd.DataFrame({"colour": ["green", "blue", "red"]})).tolist() == [1, 0, 1]
+    assert model.predict(pd.DataFrame({"color": ["green", "blue", "red"]})).tolist() == [1, 0, 1]
 
 
 def test_pruning_keeps_the_sets_of_the_splits_that_stay(target):
@@ -310,7 +310,7 @@ OF_MISSING = [0, 1, 2, 0, 1, 2]
 
 
 @pytest.mark.parametrize("name", MISSING)
-def test_missing_labels_of_every_kind_are_learnt(name):
+def test_missing_labels_of_every_kind_are_learned(name):
     model = weald.DecisionTreeClassifier().fit(MISSING[name], OF_MISSING)
     expected = weald.DecisionTreeClassifier().fit(MISSING["None in text"], OF_MISSING)
     assert model.categories_[0].tolist() == ["a", "b"]
@@ -461,7 +461,7 @@ def test_labels_are_matched_whatever_their_order_and_their_frame():
     rows = slice(0, 30)
     expected = model.predict(FRAMES["pandas text"](columns(rows)))
     backwards = FRAMES["pandas text"](columns(rows))
-    backwards["colour"] = pd.Categorical(backwards["colour"], categories=sorted(COLOURS)[::-1])
+    backwards["color"] = pd.Categorical(backwards["color"], categories=sorted(COLORS)[::-1])
     for frame in (
         backwards,
         *(FRAMES[name](columns(rows)) for name in FRAMES if name not in ("array of objects", "lists")),
@@ -551,7 +551,7 @@ def test_labels_that_cannot_be_sorted_are_refused():
 # -------------------------------------------------------------------------------------------------------- around it
 
 
-def test_what_is_learnt_survives_copies_and_pickles():
+def test_what_is_learned_survives_copies_and_pickles():
     model = make_forest("two classes").fit(FRAMES["polars text"](columns()), TARGETS["two classes"])
     X = FRAMES["arrow text"](columns(slice(0, 20)))
     expected = model.predict_votes(X)

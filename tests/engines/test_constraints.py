@@ -171,7 +171,7 @@ def make_rows(rng, n, missing):
 @given(data=st.data())
 @settings(max_examples=15)
 def test_what_must_rise_never_falls(kind, missing, data):
-    """Every feature is swept over all thresholds of the model and their neighbours, exactly: no tolerance."""
+    """Every feature is swept over all thresholds of the model and their neighbors, exactly: no tolerance."""
     seed = data.draw(st.integers(0, 2**32 - 1))
     rng = np.random.default_rng(seed)
     X, y = make_rows(rng, int(rng.integers(4, 120)), missing)

@@ -1,4 +1,4 @@
-"""Judgements agree with scikit-learn's, and with counting by hand."""
+"""Judgments agree with scikit-learn's, and with counting by hand."""
 
 import numpy as np
 import pytest

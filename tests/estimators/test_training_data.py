@@ -45,7 +45,7 @@ USES = {
     "out_of_bag": lambda model, X, y: model.out_of_bag(X, y).error,
     "importance": lambda model, X, y: weald.importance(model, X, y).values.tolist(),
     "mdi": lambda model, X, y: weald.importance(model, X, y, kind="mdi").values.tolist(),
-    "neighbours": lambda model, X, y: np.sort(model.neighbours(X, y).outliers()).tolist(),
+    "neighbors": lambda model, X, y: np.sort(model.neighbors(X, y).outliers()).tolist(),
     "strength": lambda model, X, y: weald.strength(model, X, y).error,
     "explain_split": explain,
     "report": lambda model, X, y: len(model.report(X, y).metrics),

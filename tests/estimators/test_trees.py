@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeRegressor as SklearnRegressor
 
 import weald
 from weald.engines import criteria
-from weald.estimators.base import LEARNT
+from weald.estimators.base import LEARNED
 
 X, Y = load_iris(return_X_y=True)
 XR, YR = (part[:80] for part in load_diabetes(return_X_y=True))
@@ -204,7 +204,7 @@ def test_limits_make_smaller_trees(tree, given):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_neighbouring_floats_are_told_apart(dtype):
+def test_neighboring_floats_are_told_apart(dtype):
     one = dtype(1)
     x = np.array([[one], [np.nextafter(one, dtype(2))]])
     model = classifier().fit(x, [0, 1])
@@ -263,4 +263,4 @@ def test_every_attribute_that_a_fit_sets_is_listed(model):
     X = np.random.default_rng(0).normal(size=(40, 2))
     given = set(vars(model))
     model.fit(pd.DataFrame(X, columns=["a", "b"]), (X[:, 0] > 0).astype(int))
-    assert set(vars(model)) - given <= LEARNT
+    assert set(vars(model)) - given <= LEARNED

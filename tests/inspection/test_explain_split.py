@@ -245,11 +245,11 @@ def test_constraints_hold_when_cuts_are_listed_again(given):
 @pytest.mark.parametrize("penalty", [0.0, 1.5])
 def test_cuts_of_categories_are_listed_again(penalty):
     rng = np.random.default_rng(1)
-    colour = rng.choice(["red", "green", "blue", "white", "black"], 200)
+    color = rng.choice(["red", "green", "blue", "white", "black"], 200)
     size = pd.Categorical(rng.choice(["s", "m", "l"], 200), ["s", "m", "l"], ordered=True)
-    frame = pd.DataFrame({"colour": pd.Categorical(colour), "size": size, "weight": rng.normal(size=200).round(1)})
-    y = 3.0 * (colour == "red") + 2.0 * (colour == "blue") + (size == "l") + rng.normal(size=200)
-    frame.loc[rng.random(200) < 0.1, "colour"] = None
+    frame = pd.DataFrame({"color": pd.Categorical(color), "size": size, "weight": rng.normal(size=200).round(1)})
+    y = 3.0 * (color == "red") + 2.0 * (color == "blue") + (size == "l") + rng.normal(size=200)
+    frame.loc[rng.random(200) < 0.1, "color"] = None
     model = weald.DecisionTreeRegressor(min_samples_leaf=5, category_penalty=penalty).fit(frame, y)
     nodes = model.nodes(frame="dict")
     assert ("by chance" in str(model.explain_split(0, frame, y))) == (penalty > 0)
@@ -259,6 +259,6 @@ def test_cuts_of_categories_are_listed_again(penalty):
         assert cuts["feature"][0] == nodes["feature"][node]
         assert cuts["split"][0].removesuffix(" or missing") == nodes["split"][node].removesuffix(" or missing")
         labels = nodes["categories"][node]
-        assert (labels is None) == (nodes["feature"][node] != "colour")
-        assert labels is None or set(labels) <= set(colour)
+        assert (labels is None) == (nodes["feature"][node] != "color")
+        assert labels is None or set(labels) <= set(color)
     assert any(labels for labels in nodes["categories"])

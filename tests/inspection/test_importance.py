@@ -278,7 +278,7 @@ def test_debiased_mdi_is_the_worth_of_cuts_to_new_rows(fitted):
     np.testing.assert_allclose(result.values, np.mean(expected, axis=0), rtol=1e-9, atol=1e-12)
 
 
-def test_debiased_mdi_does_not_favour_many_values():
+def test_debiased_mdi_does_not_favor_many_values():
     plain, debiased = [], []
     for seed in range(8):
         rng = np.random.default_rng(seed)
@@ -342,8 +342,8 @@ def test_categories_are_mixed_too():
     assert abs(found[0][0][1]) < 0.1
     chosen = weald.select_features(model, frame, y, folds=0)
     assert chosen.support_.tolist() == [True, False]
-    neighbours = model.neighbours(frame, y)
-    np.testing.assert_allclose(neighbours.weights(frame) @ np.eye(2)[y], model.predict_proba(frame), atol=1e-13)
+    neighbors = model.neighbors(frame, y)
+    np.testing.assert_allclose(neighbors.weights(frame) @ np.eye(2)[y], model.predict_proba(frame), atol=1e-13)
 
 
 def test_a_result_can_be_drawn():

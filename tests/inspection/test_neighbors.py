@@ -1,4 +1,4 @@
-"""A forest weighs neighbours: its predictions are weighted means of training targets, exactly."""
+"""A forest weighs neighbors: its predictions are weighted means of training targets, exactly."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ def test_a_mean_is_a_weighted_mean_of_training_targets(weight, bootstrap):
 def test_shares_are_weighted_means_of_classes(class_weight, voting, weight):
     weight = WEIGHTS[weight]
     forest = forest_of("classes", class_weight=class_weight, voting=voting).fit(X, CLASSES, weight)
-    found = forest.neighbours(X, CLASSES, weight).weights(NEW)
+    found = forest.neighbors(X, CLASSES, weight).weights(NEW)
     np.testing.assert_allclose(found @ np.eye(3)[CLASSES], forest.predict_proba(NEW), atol=1e-13)
 
 
@@ -51,7 +51,7 @@ def test_the_training_rows_own_weights_are_those_of_out_of_bag_predictions(weigh
     weight = WEIGHTS[weight]
     forest = forest_of("numbers").fit(X, Y, weight)
     expected = forest.out_of_bag(X, Y, weight).predictions
-    found = forest.neighbours(X, Y, weight).weights()
+    found = forest.neighbors(X, Y, weight).weights()
     known = ~np.isnan(expected)
     np.testing.assert_allclose((found @ Y)[known], expected[known], rtol=1e-12)
     assert found[np.flatnonzero(~known)].nnz == 0
@@ -70,21 +70,21 @@ def test_bags_of_groups_are_weighed_too():
 
 def test_the_order_of_training_rows_is_the_users():
     forest = forest_of("numbers").fit(X, Y)
-    turned = forest.neighbours(X[::-1], Y[::-1]).weights(NEW).toarray()
-    np.testing.assert_array_equal(turned[:, ::-1], forest.neighbours(X, Y).weights(NEW).toarray())
+    turned = forest.neighbors(X[::-1], Y[::-1]).weights(NEW).toarray()
+    np.testing.assert_array_equal(turned[:, ::-1], forest.neighbors(X, Y).weights(NEW).toarray())
 
 
 def test_nearest_rows_are_those_that_weigh_most():
-    neighbours = forest_of("numbers").fit(X, Y).neighbours(X, Y)
-    rows, weights = neighbours.nearest(NEW, k=4)
-    whole = neighbours.weights(NEW).toarray()
+    neighbors = forest_of("numbers").fit(X, Y).neighbors(X, Y)
+    rows, weights = neighbors.nearest(NEW, k=4)
+    whole = neighbors.weights(NEW).toarray()
     np.testing.assert_array_equal(rows, np.argsort(-whole, axis=1, kind="stable")[:, :4])
     np.testing.assert_array_equal(weights, np.take_along_axis(whole, rows, axis=1))
 
 
-def test_where_there_are_fewer_neighbours_the_rest_is_empty():
-    neighbours = weald.RandomForestRegressor(1, random_state=0).fit(X, Y).neighbours(X, Y)
-    rows, weights = neighbours.nearest(NEW, k=10)
+def test_where_there_are_fewer_neighbors_the_rest_is_empty():
+    neighbors = weald.RandomForestRegressor(1, random_state=0).fit(X, Y).neighbors(X, Y)
+    rows, weights = neighbors.nearest(NEW, k=10)
     assert (rows[:, -1] == -1).all()
     assert (weights[rows == -1] == 0).all()
     np.testing.assert_allclose(weights.sum(axis=1), 1)
@@ -97,10 +97,10 @@ def test_where_there_are_fewer_neighbours_the_rest_is_empty():
 def test_a_leaf_is_made_of_rows_that_its_path_leads_to(kind):
     y = Y if kind == "numbers" else CLASSES
     forest = forest_of(kind).fit(X, y)
-    neighbours = forest.neighbours(X, y)
+    neighbors = forest.neighbors(X, y)
     tree = forest.estimators_[3]
     for leaf in np.unique(tree.apply(X)):
-        found = neighbours.leaf_rows(3, leaf)
+        found = neighbors.leaf_rows(3, leaf)
         assert found.counts.sum() == tree.forest_.size[leaf]
         assert (tree.apply(X)[found.rows] == leaf).all()
         np.testing.assert_array_equal(found.targets, y[found.rows])
@@ -131,17 +131,17 @@ def brute_force(forest, out_of_bag=None):
 @pytest.fixture(scope="module")
 def classes():
     forest = forest_of("classes").fit(X, CLASSES)
-    return forest, forest.neighbours(X, CLASSES)
+    return forest, forest.neighbors(X, CLASSES)
 
 
 def test_proximity_is_the_share_of_common_leaves(classes):
-    forest, neighbours = classes
+    forest, neighbors = classes
     expected = brute_force(forest)
     np.testing.assert_allclose(forest.proximity(X).toarray(), expected, rtol=1e-15)
-    np.testing.assert_allclose(neighbours.proximity().toarray(), expected, rtol=1e-15)
+    np.testing.assert_allclose(neighbors.proximity().toarray(), expected, rtol=1e-15)
     leaves = forest.apply(NEW)[:, None] == forest.apply(X)[None]
     np.testing.assert_allclose(forest.proximity(NEW, X).toarray(), leaves.mean(axis=2), rtol=1e-15)
-    np.testing.assert_allclose(neighbours.proximity(NEW).toarray(), leaves.mean(axis=2), rtol=1e-15)
+    np.testing.assert_allclose(neighbors.proximity(NEW).toarray(), leaves.mean(axis=2), rtol=1e-15)
 
 
 def test_only_the_largest_proximities_are_kept(classes):
@@ -153,50 +153,50 @@ def test_only_the_largest_proximities_are_kept(classes):
 
 
 def test_out_of_bag_proximity_counts_trees_that_have_seen_neither(classes):
-    forest, neighbours = classes
-    is_new = neighbours.training.out_of_bag(range(15))
+    forest, neighbors = classes
+    is_new = neighbors.training.out_of_bag(range(15))
     expected = brute_force(forest, is_new)
-    np.testing.assert_allclose(neighbours.proximity(out_of_bag=True).toarray(), expected, rtol=1e-15)
+    np.testing.assert_allclose(neighbors.proximity(out_of_bag=True).toarray(), expected, rtol=1e-15)
 
 
 @pytest.mark.parametrize("out_of_bag", [False, True])
 def test_outliers_have_little_in_common_with_their_class(classes, out_of_bag):
-    forest, neighbours = classes
-    near = brute_force(forest, neighbours.training.out_of_bag(range(15)) if out_of_bag else None)
-    found = neighbours.outliers(out_of_bag=out_of_bag)
+    forest, neighbors = classes
+    near = brute_force(forest, neighbors.training.out_of_bag(range(15)) if out_of_bag else None)
+    found = neighbors.outliers(out_of_bag=out_of_bag)
     for k in range(3):
         raw = N / (near[k == CLASSES][:, k == CLASSES] ** 2).sum(axis=1)
         away = raw - np.median(raw)
         np.testing.assert_allclose(found[k == CLASSES], away / (1.4826 * np.median(np.abs(away))), rtol=1e-10)
 
 
-def test_rows_without_weight_have_no_neighbours():
+def test_rows_without_weight_have_no_neighbors():
     weight = WEIGHTS["whole"]
-    neighbours = forest_of("numbers").fit(X, Y, weight).neighbours(X, Y, weight)
-    near = neighbours.proximity()
+    neighbors = forest_of("numbers").fit(X, Y, weight).neighbors(X, Y, weight)
+    near = neighbors.proximity()
     assert near.shape == (N, N)
     assert near[np.flatnonzero(weight == 0)].nnz == 0
-    assert np.isnan(neighbours.outliers()[weight == 0]).all()
+    assert np.isnan(neighbors.outliers()[weight == 0]).all()
 
 
 def test_what_cannot_be_asked_is_refused(classes):
-    forest, neighbours = classes
+    forest, neighbors = classes
     with pytest.raises(weald.ParameterError, match="k=0"):
         forest.proximity(X, k=0)
     with pytest.raises(weald.ParameterError, match="k=None"):
-        neighbours.nearest(NEW, k=None)
+        neighbors.nearest(NEW, k=None)
     with pytest.raises(weald.ParameterError, match="Leave X out"):
-        neighbours.proximity(NEW, out_of_bag=True)
+        neighbors.proximity(NEW, out_of_bag=True)
     with pytest.raises(weald.DataError, match="fingerprint"):
-        forest.neighbours(X[:-1], CLASSES[:-1])
+        forest.neighbors(X[:-1], CLASSES[:-1])
 
 
 @pytest.mark.parametrize("kind", ["numbers", "classes"])
-def test_engines_see_the_same_neighbours(kind):
+def test_engines_see_the_same_neighbors(kind):
     y = Y if kind == "numbers" else CLASSES
     native = forest_of(kind, max_features=2).fit(X, y)
     reference = forest_of(kind, max_features=2, engine="reference").fit(X, y)
-    one, other = native.neighbours(X, y), reference.neighbours(X, y)
+    one, other = native.neighbors(X, y), reference.neighbors(X, y)
     pairs = [
         (one.weights(NEW), other.weights(NEW)),
         (one.weights(k=3), other.weights(k=3)),
@@ -209,18 +209,18 @@ def test_engines_see_the_same_neighbours(kind):
 
 
 def test_a_result_that_no_memory_could_hold_is_refused(classes, monkeypatch):
-    forest, neighbours = classes
+    forest, neighbors = classes
     monkeypatch.setattr("weald.inspection.neighbors.MOST_ENTRIES", 500)
     with pytest.raises(weald.DataError, match=r"more than [\d,]+ entries.*Give k"):
         forest.proximity(X)
     with pytest.raises(weald.DataError, match="Give k"):
-        neighbours.proximity()
+        neighbors.proximity()
     assert forest.proximity(X, k=2).nnz == 2 * N
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("noise", [0, 1], ids=["large pure leaves", "small leaves"])
-def test_100_000_rows_have_neighbours(noise):
+def test_100_000_rows_have_neighbors(noise):
     rng = np.random.default_rng(0)
     x = rng.normal(size=(100_000, 5))
     y = x[:, 0] + noise * rng.normal(size=len(x)) > 0
@@ -229,6 +229,6 @@ def test_100_000_rows_have_neighbours(noise):
     assert near.shape == (100_000, 100_000)
     assert (np.diff(near.indptr) == 5).all()
     assert (near.max(axis=1).toarray() == 1).all()
-    neighbours = forest.neighbours(x, y)
-    assert (neighbours.nearest(k=5).weights[:, 0] > 0).mean() > 0.99
-    assert len(neighbours.outliers()) == 100_000
+    neighbors = forest.neighbors(x, y)
+    assert (neighbors.nearest(k=5).weights[:, 0] > 0).mean() > 0.99
+    assert len(neighbors.outliers()) == 100_000

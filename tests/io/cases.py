@@ -29,7 +29,7 @@ def with_missing(X):
 def with_names_and_categories():
     X, _, signal = table()
     frame = pd.DataFrame(X, columns=["width", "height", "ünïcode", "<b>"])
-    frame["colour"] = pd.Categorical(np.array(["red", "green", "blue"])[np.digitize(signal, [-1, 1])])
+    frame["color"] = pd.Categorical(np.array(["red", "green", "blue"])[np.digitize(signal, [-1, 1])])
     frame["size"] = pd.Categorical(
         np.array(["S", "M", "L"])[np.arange(N_ROWS) % 3], categories=["S", "M", "L"], ordered=True
     )

@@ -21,7 +21,7 @@ NAMES = list(models())
 
 
 def same(one, other):
-    """Compare what two models have learnt."""
+    """Compare what two models have learned."""
     assert type(one) is type(other)
     assert repr(one.get_params()) == repr(other.get_params())
     assert one.forest_.fingerprint() == other.forest_.fingerprint()
@@ -125,7 +125,7 @@ def test_categories_and_names_are_kept(tmp_path):
         assert (one is None) == (other is None)
         assert one is None or one.tolist() == other.tolist()
     with pytest.warns(UserWarning, match="a category that no training row has"):
-        again.predict(X.assign(colour=pd.Categorical(["violet"] * len(X))))
+        again.predict(X.assign(color=pd.Categorical(["violet"] * len(X))))
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def is_of_classes(criterion: str) -> bool:
 
 # ------------------------------------------------------------------------------------------------------------ tables
 
-# Each makes n values from a generator; together they hold ties, constants, neighbours, extremes and infinities.
+# Each makes n values from a generator; together they hold ties, constants, neighbors, extremes and infinities.
 COLUMNS = {
     "many": lambda rng, n: rng.normal(size=n),
     "rounded": lambda rng, n: np.round(rng.normal(size=n), 1),
@@ -43,7 +43,7 @@ COLUMNS = {
     "wide": lambda rng, n: rng.normal(size=n) * np.exp2(rng.integers(-1000, 1000, n).astype(float)),
     "subnormal": lambda rng, n: rng.integers(-50, 50, n) * 5e-324,
     "infinite": lambda rng, n: rng.choice([-np.inf, -1.0, -0.0, 0.0, 1.0, np.inf], n),
-    "neighbours": lambda rng, n: 2.0**52 + rng.integers(0, 40, n),
+    "neighbors": lambda rng, n: 2.0**52 + rng.integers(0, 40, n),
     # Numbers of categories.
     "yes or no": lambda rng, n: rng.integers(0, 2, n).astype(float),
     "kinds": lambda rng, n: rng.integers(0, 9, n).astype(float),
@@ -256,7 +256,7 @@ def positions_of(coded):
 
 
 def probe_rows(table, forest, seed=0, n_rows=40):
-    """Make rows that go everywhere: values of the table, thresholds and their neighbours, categories, odd values."""
+    """Make rows that go everywhere: values of the table, thresholds and their neighbors, categories, odd values."""
     rng = np.random.default_rng(seed)
     columns = []
     for f in range(table.n_features):

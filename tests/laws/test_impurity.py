@@ -138,7 +138,7 @@ def test_class_weights_weigh_the_rows_of_a_class(criterion, engine, class_weight
 @pytest.mark.parametrize("n_copies", [1, 50])
 @both
 @each
-def test_the_xor_square_is_learnt_though_no_first_cut_gains_anything(criterion, engine, n_copies):
+def test_the_xor_square_is_learned_though_no_first_cut_gains_anything(criterion, engine, n_copies):
     x = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]).repeat(n_copies, axis=0)
     y = (x[:, 0] != x[:, 1]).astype(int)
     model = weald.DecisionTreeClassifier if is_of_classes(criterion) else weald.DecisionTreeRegressor

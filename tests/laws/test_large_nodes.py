@@ -27,7 +27,7 @@ from tests.laws.cases import (
 from weald.data.table import Table
 
 # Codes that span little, middling, and much, against the rows of a node.
-COLUMNS = ("many", "rounded", "few", "neighbours")
+COLUMNS = ("many", "rounded", "few", "neighbors")
 
 
 def classes_for(criterion):
@@ -83,7 +83,7 @@ def test_cuts_by_bins_of_several_features_at_once_are_those_of_the_definition(ma
 def test_cuts_by_counts_of_several_features_at_once_are_those_of_the_definition(criterion, missing, min_samples_leaf):
     """Codes of one byte, with and without a copy of the rows; some columns are constant, or missing but for one row."""
     for n_rows, n_noise in ((90, 0), (700, 0), (700, 90)):
-        table = make_table(n_rows, ("many", "rounded", "few", "neighbours"), 2, missing=missing, seed=n_rows)
+        table = make_table(n_rows, ("many", "rounded", "few", "neighbors"), 2, missing=missing, seed=n_rows)
         rng = np.random.default_rng(n_rows)
         rare = np.where(np.arange(n_rows) == 5, 1.0, np.nan)
         columns = [table.X, -table.X[:, :3], table.X[:, :2], np.ones(n_rows), rare, rng.normal(size=(n_rows, n_noise))]
@@ -118,7 +118,7 @@ def test_bins_of_several_features_at_once_see_little_beside_much(far):
 @pytest.mark.parametrize(("criterion", "n_classes"), FAMILIES)
 def test_cuts_of_few_rows_among_many_codes_are_those_of_the_definition(criterion, n_classes, missing, share):
     """Bags that are small against the table; sides so large that few cuts, or none, are admissible."""
-    table = make_table(4000, ("many", "wide", "neighbours"), n_classes, target="noise", missing=missing, seed=16)
+    table = make_table(4000, ("many", "wide", "neighbors"), n_classes, target="noise", missing=missing, seed=16)
     n_draws = 500
     growth = make_growth(
         table, criterion, max_features=2, max_depth=3, n_draws=n_draws, min_samples_leaf=1 + int(share * n_draws)

@@ -27,12 +27,12 @@ from tests.laws.cases import (
 )
 
 COLUMNS_OF = {
-    "numbers": ("many", "many", "rounded", "few", "binary", "wide", "neighbours"),
+    "numbers": ("many", "many", "rounded", "few", "binary", "wide", "neighbors"),
     "ties": ("few", "binary", "rounded", "constant"),
     "bits": ("binary",) * 6 + ("many",),
     "anything": tuple(COLUMNS),
 }
-# Each makes other targets of those that can be learnt.
+# Each makes other targets of those that can be learned.
 TARGETS = {
     "as they are": lambda _, y: y,
     "few": lambda rng, y: rng.integers(0, 3, len(y)).astype(float),
@@ -41,7 +41,7 @@ TARGETS = {
     "in heaps": lambda rng, y: rng.choice([0.0, 2.0**40, -(2.0**55)], len(y)) + np.round(y),
     "tiny": lambda _, y: y * 1e-300,
     "huge": lambda _, y: np.clip(y, -1, 1) * 1.7e308,
-    "neighbours": lambda rng, y: 1.0 + rng.integers(0, 5, len(y)) * 2.0**-52,
+    "neighbors": lambda rng, y: 1.0 + rng.integers(0, 5, len(y)) * 2.0**-52,
 }
 COUNTS = (1, 1, 1, 2, 3, 127, 254, 255, 256, 300, 70_000)
 

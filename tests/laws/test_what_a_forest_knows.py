@@ -1,4 +1,4 @@
-"""What is learnt from a grown forest does not depend on who grew it, nor on how its table was stored."""
+"""What is learned from a grown forest does not depend on who grew it, nor on how its table was stored."""
 
 import pickle
 import warnings
@@ -34,8 +34,8 @@ def out_of_bag(model, table, y):
     return [*found, *rest, out.score("neg_log_loss"), out.calibration().brier]
 
 
-def neighbours(model, table, y):
-    near = model.neighbours(table, y)
+def neighbors(model, table, y):
+    near = model.neighbors(table, y)
     rows, weights = near.nearest(table[:5], k=3)
     near_each_other = near.proximity(out_of_bag=True).toarray()
     return [near.weights().toarray(), model.proximity(table, k=4).toarray(), near_each_other, rows, weights]
@@ -46,7 +46,7 @@ def strength(model, table, y):
     return [found.strength, found.correlation, found.bound, found.margins]
 
 
-KNOWLEDGE = {"out_of_bag": out_of_bag, "neighbours": neighbours, "strength": strength} | {
+KNOWLEDGE = {"out_of_bag": out_of_bag, "neighbors": neighbors, "strength": strength} | {
     kind: lambda model, table, y, kind=kind: [weald.importance(model, table, y, kind=kind).values] for kind in KINDS
 }
 

@@ -40,7 +40,7 @@ def in_order(left, right):
 
 
 @given(trees())
-def test_neighbours_of_one_depth_keep_their_distance_and_order(tree):
+def test_neighbors_of_one_depth_keep_their_distance_and_order(tree):
     left, right, depth, breadth = tree
     x = place_nodes(left, right, breadth, GAP)
     for level in range(depth.max() + 1):
@@ -66,7 +66,7 @@ def test_the_mirror_of_a_tree_has_the_mirror_of_its_layout(tree):
 
 
 @given(trees())
-def test_some_neighbours_below_each_cut_touch(tree):
+def test_some_neighbors_below_each_cut_touch(tree):
     left, right, depth, breadth = tree
     x = place_nodes(left, right, breadth, GAP)
     for cut in np.flatnonzero(left >= 0):

@@ -1,4 +1,4 @@
-"""Colours of classes can be told apart, with few colours or none."""
+"""Colors of classes can be told apart, with few colors or none."""
 
 import itertools
 
@@ -48,7 +48,7 @@ def test_classes_differ_in_every_eye(eye):
     assert min(np.linalg.norm(a - b) for a, b in itertools.combinations(seen, 2)) > 10
 
 
-def test_the_first_classes_differ_in_grey():
+def test_the_first_classes_differ_in_gray():
     lightness = [lab(linear(color))[0] for color in CLASSES[:5]]
     assert min(abs(a - b) for a, b in itertools.combinations(lightness, 2)) > 8
 

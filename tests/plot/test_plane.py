@@ -26,7 +26,7 @@ def middles(edges):
 
 
 @given(arrays.arrays(np.int64, st.tuples(st.integers(1, 8), st.integers(1, 8)), elements=st.integers(0, 2)))
-def test_lines_stand_wherever_neighbours_differ_and_nowhere_else(winner):
+def test_lines_stand_wherever_neighbors_differ_and_nowhere_else(winner):
     x, y = np.arange(winner.shape[1] + 1.0), np.arange(winner.shape[0] + 1.0)
     length = sum(np.abs(end - start).sum() for start, end in lines_between(winner, x, y))
     assert length == (winner[1:] != winner[:-1]).sum() + (winner[:, 1:] != winner[:, :-1]).sum()
@@ -89,14 +89,14 @@ def test_columns_that_are_no_numbers_stand_at_their_commonest_value():
 
 
 def test_categories_stand_still_beside_the_plane_and_are_refused_in_it():
-    frame = IRIS.data.iloc[:, :2].assign(colour=pd.Categorical(np.where(np.arange(150) % 3, "blue", "red")))
+    frame = IRIS.data.iloc[:, :2].assign(color=pd.Categorical(np.where(np.arange(150) % 3, "blue", "red")))
     model = weald.RandomForestClassifier(3, random_state=0).fit(frame, IRIS.target)
     display = BoundaryDisplay.from_estimator(model, frame, IRIS.target)
-    rows = frame.iloc[: len(display.x) - 1].assign(colour="blue")
+    rows = frame.iloc[: len(display.x) - 1].assign(color="blue")
     rows.iloc[:, 0], rows.iloc[:, 1] = middles(display.x), middles(display.y)[0]
     assert (display.values[0] == model.predict_proba(rows)).all()
-    coded = frame.assign(colour=np.arange(150) % 2)
-    model = weald.RandomForestClassifier(3, categorical_features=["colour"]).fit(coded, IRIS.target)
+    coded = frame.assign(color=np.arange(150) % 2)
+    model = weald.RandomForestClassifier(3, categorical_features=["color"]).fit(coded, IRIS.target)
     with pytest.raises(weald.DataError, match="Column 2 holds categories"):
         BoundaryDisplay.from_estimator(model, coded, features=(0, 2))
 
@@ -135,9 +135,9 @@ def test_regions_hold_what_the_tree_says():
     regions = display._regions()
     leaves = np.flatnonzero(~display.sketch.is_open)
     x0, x1, y0, y1 = regions[leaves].T
-    centres = PETALS.iloc[: len(leaves)].copy()
-    centres.iloc[:, 0], centres.iloc[:, 1] = (x0 + x1) / 2, (y0 + y1) / 2
-    assert (model.apply(centres) == display.sketch.node[leaves]).all()
+    centers = PETALS.iloc[: len(leaves)].copy()
+    centers.iloc[:, 0], centers.iloc[:, 1] = (x0 + x1) / 2, (y0 + y1) / 2
+    assert (model.apply(centers) == display.sketch.node[leaves]).all()
     (a, b), (c, d) = display.limits
     assert ((x1 - x0) * (y1 - y0)).sum() == pytest.approx((b - a) * (d - c))
 

@@ -29,13 +29,13 @@ def test_points_of_the_plane_are_found_again():
 def test_classes_stand_apart_on_the_map():
     forest = weald.RandomForestClassifier(50, random_state=0).fit(X, labels)
     display = ProximityDisplay.from_estimator(forest, X, labels)
-    centres = np.array([display.points[labels == k].mean(axis=0) for k in range(3)])
-    nearest = ((display.points[:, None] - centres) ** 2).sum(axis=2).argmin(axis=1)
+    centers = np.array([display.points[labels == k].mean(axis=0) for k in range(3)])
+    nearest = ((display.points[:, None] - centers) ** 2).sum(axis=2).argmin(axis=1)
     assert (nearest == labels).mean() > 0.9
     assert 0 < display.kept <= 1
 
 
-def test_maps_of_regressors_single_trees_and_unlabelled_rows_are_drawn():
+def test_maps_of_regressors_single_trees_and_unlabeled_rows_are_drawn():
     forest = weald.RandomForestRegressor(5, random_state=0).fit(X, X[:, 0])
     assert ProximityDisplay.from_estimator(forest, X, X[:, 0]).labels is None
     assert ProximityDisplay.from_estimator(forest, X).y is None

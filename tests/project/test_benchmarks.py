@@ -216,8 +216,8 @@ def test_sparse_tables_are_measured(tmp_path, folder):
     assert len(re.findall(r"^\| (weald|scikit-learn) (\| [\d.]+ ){3}\|$", printed, re.MULTILINE)) == 2
 
 
-def test_the_cost_of_neighbours_is_measured(folder):
-    printed = run("neighbours.py", "--quick", folder=folder)
+def test_the_cost_of_neighbors_is_measured(folder):
+    printed = run("neighbors.py", "--quick", folder=folder)
     assert len(re.findall(r"^\| [\w ]+ (\| [\d.]+ s ){4}\| [\d.]+ GiB \| \d+ s \|$", printed, re.MULTILINE)) == 3
 
 

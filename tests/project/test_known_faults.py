@@ -23,7 +23,7 @@ FAULTS = {
         "weights of another shape": "test_bad_weights_are_refused_by_name",
         "memory that grows over repeated fits": "test_memory_does_not_grow_over_repeated_fits",
         "two models of one file that disturb each other": "script:two models of one file",
-        "tables at the edge": "test_tables_at_the_edge_are_learnt_alike",
+        "tables at the edge": "test_tables_at_the_edge_are_learned_alike",
         "odd types, orders and strides": "test_odd_features_are_read",
         "bad features": "test_bad_features_are_refused_by_name",
         "bad targets": "test_bad_targets_are_refused_by_name",

@@ -318,7 +318,7 @@ def test_the_page_can_be_printed(iris, tmp_path):
 
 
 def contrast(one, other):
-    """How well one colour stands out from another (WCAG)."""
+    """How well one color stands out from another (WCAG)."""
 
     def light(color):
         parts = (

@@ -5,7 +5,7 @@
     options     what several commands take
     reading     files to tables: csv, parquet, feather, JSON lines, any of them gzipped
     columns     which column is what; "did you mean"
-    modelling   options to estimators, and model files
+    modeling   options to estimators, and model files
     writing     predictions to files
     screen      words, tables and JSON for people and scripts
 

@@ -13,7 +13,7 @@ UsageError: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ i
 app = typer.Typer(
     help="Random forests from the command line: from a file and a question to an answer.",
     add_completion=False,
-    rich_markup_mode=None,  # plain help needs no colours, and is quick
+    rich_markup_mode=None,  # plain help needs no colors, and is quick
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )

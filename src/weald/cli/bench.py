@@ -94,7 +94,7 @@ def _makers(trees: int, n_threads: int, columns: int) -> dict[str, Callable[[], 
 
 
 def _measure(make: Callable[[], Any], X: Any, y: Any, X_test: Any, y_test: Any) -> dict[str, float]:
-    from weald.cli.modelling import quiet_warnings
+    from weald.cli.modeling import quiet_warnings
 
     model = make()
     with quiet_warnings():

@@ -22,7 +22,7 @@ def convert(
     Its answers are compared with those of the model.
     """
     from weald.cli.failures import UserError
-    from weald.cli.modelling import load_model
+    from weald.cli.modeling import load_model
     from weald.cli.writing import check_place
 
     check_place(out, read=[model])

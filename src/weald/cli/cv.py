@@ -31,7 +31,7 @@ def cv(
     from sklearn.model_selection import KFold, StratifiedKFold
 
     from weald.cli.failures import UserError
-    from weald.cli.modelling import make_model, quiet_warnings, read_value
+    from weald.cli.modeling import make_model, quiet_warnings, read_value
 
     if folds < 2:
         raise UserError(f"--folds {folds} is not enough. Give 2 or more.")
@@ -61,7 +61,7 @@ def read_for(
 ) -> tuple[Any, Any]:
     """Read a file and decide what its columns are."""
     from weald.cli.columns import make_plan
-    from weald.cli.modelling import take_rows
+    from weald.cli.modeling import take_rows
     from weald.cli.reading import read_table
 
     table = read_table(data)

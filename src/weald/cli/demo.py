@@ -18,7 +18,7 @@ def demo(
     from pyarrow import csv
     from sklearn.datasets import load_iris
 
-    from weald.cli.train import Asked, fit_file, show_metrics, summarise, write_report
+    from weald.cli.train import Asked, fit_file, show_metrics, summarize, write_report
 
     folder.mkdir(parents=True, exist_ok=True)
     iris = load_iris()
@@ -30,7 +30,7 @@ def demo(
     trained = fit_file(table, "species", Asked(), quiet=json)
     trained.model.save(model)
     write_report(trained, page, table.name, f"weald train {table} --target species --out {model}")
-    facts = summarise(trained) | {"data": str(table), "model": str(model), "report": str(page)}
+    facts = summarize(trained) | {"data": str(table), "model": str(model), "report": str(page)}
     if json:
         screen.show_json(facts)
         return

@@ -11,14 +11,14 @@ OUT_OF_BAG = " 'weald report' with the same file judges it out of bag."
 
 def evaluate(model: ModelFile, data: Data, target: Target, jobs: Jobs = None, json: Json = False) -> None:
     """Judge a model by the rows of a file that it has not seen."""
-    from weald.cli.modelling import load_model, quiet_warnings, say_warnings
+    from weald.cli.modeling import load_model, quiet_warnings, say_warnings
     from weald.estimators.metrics import confusion
     from weald.reports.answers import held_out
     from weald.reports.metrics import judge
 
     forest = load_model(model)
     forest.n_jobs = jobs
-    X, y, n_dropped = read_labelled(forest, data, target)
+    X, y, n_dropped = read_labeled(forest, data, target)
     with quiet_warnings() as said:
         answers = held_out(forest, X, y)
     with quiet_warnings():  # of reading the same rows again
@@ -42,13 +42,13 @@ def evaluate(model: ModelFile, data: Data, target: Target, jobs: Jobs = None, js
     say_warnings(said)
 
 
-def read_labelled(model: Any, data: Any, target: str) -> tuple[Any, Any, int]:
+def read_labeled(model: Any, data: Any, target: str) -> tuple[Any, Any, int]:
     """Read a file for a model that is there: its features, the target, and how many rows lack one."""
     import pyarrow.compute as pc
 
     from weald.cli.columns import choose, refuse_twins
     from weald.cli.failures import BadFile
-    from weald.cli.modelling import read_target, select_features, task_of, types_for
+    from weald.cli.modeling import read_target, select_features, task_of, types_for
     from weald.cli.reading import read_table
 
     table = read_table(data, types_for(model))

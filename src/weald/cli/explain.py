@@ -21,7 +21,7 @@ def explain(
     up by feature, over all trees: together with what the roots say they are the answer.
     """
     from weald.cli.failures import UserError
-    from weald.cli.modelling import load_model, quiet_warnings, select_features, types_for
+    from weald.cli.modeling import load_model, quiet_warnings, select_features, types_for
     from weald.cli.reading import read_table
 
     forest = load_model(model)

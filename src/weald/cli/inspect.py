@@ -11,7 +11,7 @@ def inspect(model: ModelFile, json: Json = False) -> None:
 
     The file is read and checked, and never run: it holds no code.
     """
-    from weald.cli.modelling import load_model, task_of
+    from weald.cli.modeling import load_model, task_of
 
     forest = load_model(model)
     facts: dict[str, Any] = {

@@ -11,7 +11,7 @@ Target = Annotated[str, typer.Option("--target", "-t", help="Column to predict")
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for scripts")]
 Task = Annotated[str | None, typer.Option(help="classification or regression; found out if not given")]
 Exclude = Annotated[list[str] | None, typer.Option("--exclude", "-x", help="Column to leave out; may be given often")]
-Id = Annotated[str | None, typer.Option("--id", help="Column with the names of rows; not learnt from")]
+Id = Annotated[str | None, typer.Option("--id", help="Column with the names of rows; not learned from")]
 Weight = Annotated[str | None, typer.Option(help="Column with the weights of rows")]
 Categorical = Annotated[list[str] | None, typer.Option(help="Text column to keep although it looks like names of rows")]
 Model = Annotated[str, typer.Option(help="forest, extra (extra-trees) or tree")]

@@ -26,7 +26,7 @@ def predict(
     """
     from weald.cli.columns import choose
     from weald.cli.failures import BadFile
-    from weald.cli.modelling import load_model, quiet_warnings, say_warnings, select_features, types_for
+    from weald.cli.modeling import load_model, quiet_warnings, say_warnings, select_features, types_for
     from weald.cli.reading import read_batches
     from weald.cli.writing import check_place, open_writer
 

@@ -24,9 +24,9 @@ def report(
 ) -> None:
     """Write one page on a model that opens in any browser."""
     import weald
-    from weald.cli.evaluate import read_labelled
+    from weald.cli.evaluate import read_labeled
     from weald.cli.failures import UserError
-    from weald.cli.modelling import load_model, quiet_warnings
+    from weald.cli.modeling import load_model, quiet_warnings
     from weald.cli.writing import check_place
 
     check_place(out, read=[model, data, test])
@@ -35,9 +35,9 @@ def report(
     forest = load_model(model)
     given = {}
     if data is not None:
-        given["X"], given["y"], _ = read_labelled(forest, data, str(target))
+        given["X"], given["y"], _ = read_labeled(forest, data, str(target))
     if test is not None:
-        given["X_test"], given["y_test"], _ = read_labelled(forest, test, str(target))
+        given["X_test"], given["y_test"], _ = read_labeled(forest, test, str(target))
     with quiet_warnings():
         made = weald.report(
             forest, **given, file=out, title=title or model.name, command="weald " + shlex.join(sys.argv[1:])

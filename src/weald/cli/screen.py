@@ -1,7 +1,7 @@
 """Words, tables and JSON for people and scripts.
 
 Names and labels from files are shown so that they cannot steer the terminal: control signs are replaced, and nothing in
-them is read as a style. Colours are left out where output is no terminal, or NO_COLOR is set.
+them is read as a style. Colors are left out where output is no terminal, or NO_COLOR is set.
 """
 
 import json

@@ -80,7 +80,7 @@ def train(
     check_place(out, report, read=[data])
     asked = Asked(task, exclude or [], id, weight, categorical or [], model, common, settings or [], seed, jobs)
     trained = fit_file(data, target, asked, holdout=holdout, quiet=json)
-    facts = summarise(trained)
+    facts = summarize(trained)
     command = "weald " + shlex.join(sys.argv[1:])
     if out is not None:
         trained.model.save(out)
@@ -97,7 +97,7 @@ def train(
 def fit_file(data: Path, target: str, asked: Asked, *, holdout: float = 0.0, quiet: bool = False) -> Trained:
     """Read a file, decide what its columns are, and grow a model."""
     from weald.cli.columns import make_plan
-    from weald.cli.modelling import make_model, quiet_warnings, read_value, take_rows
+    from weald.cli.modeling import make_model, quiet_warnings, read_value, take_rows
     from weald.cli.progress import show_growth
     from weald.cli.reading import read_table
 
@@ -138,7 +138,7 @@ def _divide(rows: Any, share: float, task: str, seed: int) -> tuple[Any, Any]:
     import numpy as np
     from sklearn.model_selection import train_test_split
 
-    from weald.cli.modelling import Rows
+    from weald.cli.modeling import Rows
 
     by = rows.y if task == "classification" and np.unique(rows.y, return_counts=True)[1].min() >= 2 else None
     try:
@@ -156,7 +156,7 @@ def _divide(rows: Any, share: float, task: str, seed: int) -> tuple[Any, Any]:
 
 def judge_model(trained: Trained) -> list[dict[str, Any]]:
     """Judge a model out of bag and by rows held out."""
-    from weald.cli.modelling import quiet_warnings
+    from weald.cli.modeling import quiet_warnings
     from weald.reports.answers import held_out, out_of_bag
     from weald.reports.metrics import judge
 
@@ -175,7 +175,7 @@ def judge_model(trained: Trained) -> list[dict[str, Any]]:
     ]
 
 
-def summarise(trained: Trained) -> dict[str, Any]:
+def summarize(trained: Trained) -> dict[str, Any]:
     """Put together what a person wants to know first."""
     model, plan = trained.model, trained.plan
     order = model.feature_importances_.argsort(kind="stable")[::-1][:10]
@@ -201,7 +201,7 @@ def summarise(trained: Trained) -> dict[str, Any]:
 def write_report(trained: Trained, file: Path, title: str, command: str) -> None:
     """Write a page on the model."""
     import weald
-    from weald.cli.modelling import quiet_warnings
+    from weald.cli.modeling import quiet_warnings
 
     rows, test = trained.rows, trained.test
     held = {} if test is None else {"X_test": test.X, "y_test": test.y}
@@ -213,7 +213,7 @@ def write_report(trained: Trained, file: Path, title: str, command: str) -> None
 
 
 def _show(facts: dict[str, Any]) -> None:
-    from weald.cli.modelling import say_warnings
+    from weald.cli.modeling import say_warnings
 
     screen.say(f"{facts['task']}: {facts['why']} (--task overrides)")
     dropped = (

@@ -36,7 +36,7 @@ def tune(
     import weald
     from weald.cli.cv import read_for
     from weald.cli.failures import UserError
-    from weald.cli.modelling import make_model, quiet_warnings, read_value
+    from weald.cli.modeling import make_model, quiet_warnings, read_value
     from weald.cli.writing import check_place
 
     check_place(out, read=[data])

@@ -24,9 +24,9 @@ def verify(
     """
     from sklearn.base import clone
 
-    from weald.cli.evaluate import read_labelled
+    from weald.cli.evaluate import read_labeled
     from weald.cli.failures import BadFile, UserError
-    from weald.cli.modelling import load_model, quiet_warnings
+    from weald.cli.modeling import load_model, quiet_warnings
 
     forest = load_model(model)
     found = forest.forest_.fingerprint()
@@ -36,7 +36,7 @@ def verify(
     if data is not None:
         if target is None:
             raise UserError("Which column is the target? Give it with --target.")
-        X, y, _ = read_labelled(forest, data, target)
+        X, y, _ = read_labeled(forest, data, target)
         plain = {"random_state": forest.seed_, "warm_start": False, "verbose": 0}
         twin = clone(forest).set_params(**{k: v for k, v in plain.items() if k in forest.get_params(deep=False)})
         with quiet_warnings():

@@ -55,7 +55,7 @@ def from_parquet(
     paths : str, path, or list of them
         The files; a `*` stands for any part of a name.
     target : str
-        The column to be learnt.
+        The column to be learned.
     folder : str or path
         Where the store is to be. If making it was cut short, the same call goes on; if it is finished, it is opened.
     features : list of str, optional
@@ -245,7 +245,7 @@ def _make(
 
 
 def _guess_task(source: Source) -> str:
-    """Take floats for numbers to be learnt, all else for labels."""
+    """Take floats for numbers to be learned, all else for labels."""
     first = next(iter(source.chunks(0)), None)
     if first is None:
         raise DataError("There are no chunks. Give at least one.")

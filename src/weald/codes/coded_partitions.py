@@ -2,7 +2,7 @@
 
     pack            an array        -> Packed: compressed where that pays
     code_part       a part          -> Chunk: its codes, if nothing is in doubt
-    join_chunks     neighbours      -> one chunk of codes
+    join_chunks     neighbors      -> one chunk of codes
     find_highs      some parts      -> Highs: the largest value of each code of columns that were cut
     join_highs      some of them    -> one
     CodeValues      cuts and highs  -> the smallest and largest value of each code

@@ -2,7 +2,7 @@
 
     read_labels     a part       -> Labels: its categories, classes and weights
     settle_labels   all of them  -> Labels of the whole table
-    read_parts      neighbours   -> Table, its classes and categories numbered as those of the whole table
+    read_parts      neighbors   -> Table, its classes and categories numbered as those of the whole table
 
 What a part tells is small. Each step is a pure function: what is lost can be worked out again. `bins.py` goes on
 from there, then `coded_partitions.py`.

@@ -244,7 +244,7 @@ class Values:
 
     Where a code holds several values, the store may have kept them. Otherwise each is the smallest value of its code:
     then a row that was not in the bag may go another way in a node whose rows do not have the code, since the cut is
-    somewhere between its neighbours.
+    somewhere between its neighbors.
     """
 
     def __init__(self, store: CodeStore) -> None:

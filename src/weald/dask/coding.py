@@ -24,7 +24,7 @@ from weald.codes.bins import ColumnCuts, Cuts, Outline, join_cuts, light
 from weald.codes.coded_partitions import Chunk, Highs, pack
 from weald.codes.partitioned_table import Labels, Part, Rows
 from weald.dask.cluster import Cluster, n_threads_here
-from weald.dask.work_split import VALUE, divide, group_neighbours, share_threads
+from weald.dask.work_split import VALUE, divide, group_neighbors, share_threads
 from weald.data.table import Reading, Table
 from weald.errors import DataError, DataTypeError
 from weald.estimators.base import unfitted_copy
@@ -175,12 +175,12 @@ class Coding:
         self._labels_there = cluster.submit(partitioned_table.settle_labels, own)
         self.labels: Labels = cluster.gather(self._labels_there)
         groups = self._group(cells)
-        neighbours = [[cells[i] for i in group] for group in groups]
+        neighbors = [[cells[i] for i in group] for group in groups]
         self._tables = cluster.submit_each(
             _read_parts,
             [
                 (plain, names, of_parts, self._labels_there, n)
-                for of_parts, n in zip(neighbours, self._n_threads, strict=True)
+                for of_parts, n in zip(neighbors, self._n_threads, strict=True)
             ],
         )
         self._kept = (
@@ -194,7 +194,7 @@ class Coding:
         n_features, places = self.labels.n_features, self._cluster.places_of(large)
         self._seats = seats = self._cluster.seats()
         most_rows = TAKEN_TOGETHER // (8 * n_features)
-        groups = group_neighbours(places, self.labels.by_part, seats, n_features, most_rows)
+        groups = group_neighbors(places, self.labels.by_part, seats, n_features, most_rows)
         self._n_rows = [sum(self.labels.by_part[i] for i in group) for group in groups]  # of each table
         n_cells = [n * n_features for n in self._n_rows]
         self._n_threads = share_threads([places[group[0]] for group in groups], n_cells, seats)

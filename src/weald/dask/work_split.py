@@ -3,8 +3,8 @@
 portion              trees -> the tasks that grow them, smaller ones towards the end
 first_helped         from which of them on threads that have nothing to do help others
 count_pieces         how many of the last trees are grown in pieces, where nobody can help
-divide               things -> pieces of neighbours
-group_neighbours     partitions -> those that one task takes
+divide               things -> pieces of neighbors
+group_neighbors     partitions -> those that one task takes
 share_threads        tables of several partitions -> how many threads work at each
 divide_rows          rows of parts -> blocks, one for each thread where they lie
 bytes_on_a_worker    how much memory a worker needs: an estimate beforehand
@@ -72,13 +72,13 @@ def _trees_that_have(rows: int, n_rows: int) -> int:
 
 
 def divide(things: Sequence[Any], n: int) -> list[Any]:
-    """Divide things into n pieces of neighbours, the longer ones first: those who take them in turns get as many."""
+    """Divide things into n pieces of neighbors, the longer ones first: those who take them in turns get as many."""
     size, n_longer = divmod(len(things), n)
     ends = [i * size + min(i, n_longer) for i in range(n + 1)]
     return [things[begin:end] for begin, end in pairwise(ends) if begin < end]
 
 
-def group_neighbours(
+def group_neighbors(
     places: Sequence[str | None], n_rows: Sequence[int], seats: Sequence[str], n_features: int, most_rows: int
 ) -> list[list[int]]:
     """Group partitions that follow one another and lie in one place: few groups, whose columns threads there share.

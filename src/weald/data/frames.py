@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from weald.data.mmap_checks import piece_of
 from weald.data.object_columns import ENCODE, kind_of_objects, labels_of_objects, numbers_of_objects, warn_of_rounding
-from weald.data.schema import CATEGORIES, NUMBERS, ORDERED, Labelled
+from weald.data.schema import CATEGORIES, NUMBERS, ORDERED, Labeled
 from weald.errors import DataError, DataTypeError
 
 
@@ -166,7 +166,7 @@ class FrameColumn:
             raise DataTypeError(f"{message} Turn dates and times into numbers first, for example days since a start.")
         raise DataTypeError(f"{message} {ENCODE}")
 
-    def labels(self, where: str) -> Labelled:
+    def labels(self, where: str) -> Labeled:
         """Read the column as numbers of labels; null is -1. Those of an ordered column come in their order."""
         column, native = self._column, self._column.to_native()
         try:
@@ -175,29 +175,29 @@ class FrameColumn:
             if column.implementation.is_pyarrow():
                 return _labels_of_arrow(native)
             if hasattr(native, "cat") and hasattr(native.cat, "codes"):
-                return Labelled(np.asarray(native.cat.codes), list(native.cat.categories))
+                return Labeled(np.asarray(native.cat.codes), list(native.cat.categories))
             if hasattr(native, "factorize"):
                 numbers, labels = native.factorize()
-                return Labelled(np.asarray(numbers), list(labels))
+                return Labeled(np.asarray(numbers), list(labels))
         except TypeError as error:  # what cannot be hashed
             raise DataTypeError(f"{where[0].upper()}{where[1:]} cannot be read as categories: {error}.") from error
         return labels_of_objects(column.to_numpy(), where)
 
 
-def _labels_of_polars(column: "nw.Series[Any]") -> Labelled:
+def _labels_of_polars(column: "nw.Series[Any]") -> Labeled:
     """Read a polars column. Its labels are numbered, but not from 0, unless they are fixed by the type."""
     if column.dtype == nw.Boolean:
-        return Labelled(column.cast(nw.Int64).fill_null(-1).to_numpy(), [False, True])
+        return Labeled(column.cast(nw.Int64).fill_null(-1).to_numpy(), [False, True])
     coded = column.cast(nw.Categorical) if column.dtype == nw.String else column
     physical = nw.from_native(coded.to_native().to_physical(), series_only=True).cast(nw.Int64).fill_null(-1).to_numpy()
     if isinstance(coded.dtype, nw.Enum):
-        return Labelled(physical, list(coded.dtype.categories))
+        return Labeled(physical, list(coded.dtype.categories))
     used, first, numbers = np.unique(physical, return_index=True, return_inverse=True)
     labels = coded[first.tolist()].to_list()
-    return Labelled(numbers - 1, labels[1:]) if len(used) and used[0] < 0 else Labelled(numbers, labels)
+    return Labeled(numbers - 1, labels[1:]) if len(used) and used[0] < 0 else Labeled(numbers, labels)
 
 
-def _labels_of_arrow(native: Any) -> Labelled:
+def _labels_of_arrow(native: Any) -> Labeled:
     """Read an arrow column by its dictionary."""
     coded = native if _is_dictionary(native.type) else native.dictionary_encode()
     numbers: list[npt.NDArray[Any]] = [np.empty(0, dtype=np.int64)]
@@ -209,7 +209,7 @@ def _labels_of_arrow(native: Any) -> Labelled:
             labels += known.to_pylist()
         places = chunk.indices.cast("int64").fill_null(-1).to_numpy()
         numbers.append(np.where(places < 0, places, places + first))
-    return Labelled(np.concatenate(numbers), labels)
+    return Labeled(np.concatenate(numbers), labels)
 
 
 def _is_dictionary(arrow_type: Any) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from weald.data.schema import CATEGORIES, NUMBERS, Labelled
+from weald.data.schema import CATEGORIES, NUMBERS, Labeled
 from weald.data.types import FloatArray
 from weald.errors import DataError, DataTypeError, shown, warn
 
@@ -70,13 +70,13 @@ def _real(value: Any) -> float:
     return float(value)
 
 
-def labels_of_objects(column: npt.NDArray[Any], where: str) -> Labelled:
+def labels_of_objects(column: npt.NDArray[Any], where: str) -> Labeled:
     """Number the labels of a column: those of numbers ascending, those of objects as they come."""
     if column.dtype.kind in "iufb":
         labels, numbers = np.unique(column, return_inverse=True)
         if len(labels) and labels[-1] != labels[-1]:  # NaN comes last
             labels, numbers = labels[:-1], np.where(numbers == len(labels) - 1, -1, numbers)
-        return Labelled(numbers, labels.tolist())
+        return Labeled(numbers, labels.tolist())
     number_of: dict[Any, int] = {}
     numbers = np.empty(len(column), dtype=np.int64)
     for row, value in enumerate(column):
@@ -84,10 +84,10 @@ def labels_of_objects(column: npt.NDArray[Any], where: str) -> Labelled:
             numbers[row] = -1 if is_null(value) else number_of.setdefault(value, len(number_of))
         except TypeError as error:  # what cannot be hashed
             raise DataTypeError(f"Row {row} of {where} is {shown(value)}, which is no label of a category.") from error
-    return Labelled(numbers, list(number_of))
+    return Labeled(numbers, list(number_of))
 
 
-def merge_labels(column: Labelled, where: str) -> Labelled:
+def merge_labels(column: Labeled, where: str) -> Labeled:
     """Give equal labels one number, and labels that are null that of missing values.
 
     A dictionary of Arrow may name a value twice, may hold null, and tells 0.0 from -0.0.
@@ -105,7 +105,7 @@ def merge_labels(column: Labelled, where: str) -> Labelled:
             f"{where[0].upper()}{where[1:]} has codes that are not places in its {len(places)} categories. Build the "
             "column anew from its labels."
         )
-    return Labelled(np.array([*places, -1])[numbers], list(number_of))  # -1: the last
+    return Labeled(np.array([*places, -1])[numbers], list(number_of))  # -1: the last
 
 
 def _plain(label: Any) -> Any:
@@ -120,6 +120,6 @@ def warn_of_rounding(array: npt.NDArray[Any], where: str) -> None:
         return
     if array.max() > LARGEST_EXACT or array.min() < -LARGEST_EXACT:
         warn(
-            f"{where} holds whole numbers beyond 2**53. They are rounded to float64, so that neighbours may "
+            f"{where} holds whole numbers beyond 2**53. They are rounded to float64, so that neighbors may "
             "become equal. If they are identifiers, leave them out."
         )

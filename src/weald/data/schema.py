@@ -1,6 +1,6 @@
 """What a fit remembers of its columns, so that predictions read theirs in the same way.
 
-    Labelled     a column of labels as it comes: numbers, and the label of each number
+    Labeled     a column of labels as it comes: numbers, and the label of each number
     Categories   the labels of a categorical feature, in the order of their numbers
     Schema       the features of a fit: their names and categories, and the unknown categories met since
 
@@ -43,7 +43,7 @@ def rules_of(estimator: Any) -> Rules:
     )
 
 
-class Labelled(NamedTuple):
+class Labeled(NamedTuple):
     """A column of labels as it comes: -1 is a missing value."""
 
     numbers: IntArray
@@ -68,7 +68,7 @@ class Categories:
         """Keep the labels; the table of their numbers is made anew."""
         return {"labels": self.labels, "is_ordered": self.is_ordered}
 
-    def look_up(self, column: Labelled, where: str) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
+    def look_up(self, column: Labeled, where: str) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
         """Number a column's labels as the fit did: (numbers, which labels of the column are unknown)."""
         given = list(column.labels)
         self._refuse_other_kinds(given, where)
@@ -88,7 +88,7 @@ class Categories:
             )
 
 
-def learn_categories(column: Labelled, where: str) -> tuple[FloatArray, Categories]:
+def learn_categories(column: Labeled, where: str) -> tuple[FloatArray, Categories]:
     """Number the labels that a column has, in sorted order."""
     labels = list(column.labels)
     is_there = np.zeros(len(labels) + 1, dtype=bool)
@@ -147,7 +147,7 @@ class Schema:
             narrowed[f] = Categories(categories.labels[used.astype(np.intp)])
         return Schema(self.names, tuple(narrowed))
 
-    def meet_unknown(self, feature: int, column: Labelled, is_unknown: npt.NDArray[np.bool_], rule: str) -> None:
+    def meet_unknown(self, feature: int, column: Labeled, is_unknown: npt.NDArray[np.bool_], rule: str) -> None:
         """Refuse unknown categories, or count them, and say so the first time."""
         cells = np.append(is_unknown, False)[column.numbers]
         n_cells = int(np.count_nonzero(cells))

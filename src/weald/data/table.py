@@ -34,7 +34,7 @@ from weald.data.schema import (
     NUMBERS,
     ORDERED,
     Categories,
-    Labelled,
+    Labeled,
     Rules,
     Schema,
     choose_features,
@@ -242,7 +242,7 @@ class ArrayColumn:
         """Read the column as floats."""
         return numbers_of_objects(self._values, where) if self._values.dtype.kind == "O" else self._values
 
-    def labels(self, where: str) -> Labelled:
+    def labels(self, where: str) -> Labeled:
         """Read the column as numbers of labels."""
         return labels_of_objects(self._values, where)
 
@@ -262,7 +262,7 @@ def _learn(columns: _Columns, rules: Rules, names: tuple[str, ...] | None) -> tu
     plain = Schema(names, (None,) * len(kinds))
     if columns.floats is not None and set(kinds) <= {NUMBERS}:
         return columns.checked_floats(rules, plain), plain
-    X, learnt = columns.empty_matrix(), []
+    X, learned = columns.empty_matrix(), []
     for f, (column, kind) in enumerate(zip(columns.each, kinds, strict=True)):
         where, categories = plain.where(f), None
         if kind == NUMBERS:
@@ -270,12 +270,12 @@ def _learn(columns: _Columns, rules: Rules, names: tuple[str, ...] | None) -> tu
         elif kind == CATEGORIES:
             X[:, f], categories = learn_categories(_labels_of(column, where), where)
         else:
-            labelled = _labels_of(column, where)
-            categories = Categories(label_array(labelled.labels), is_ordered=True)
-            X[:, f], _ = categories.look_up(labelled, where)
+            labeled = _labels_of(column, where)
+            categories = Categories(label_array(labeled.labels), is_ordered=True)
+            X[:, f], _ = categories.look_up(labeled, where)
         _refuse_missing(X[:, f], where, rules)
-        learnt.append(categories)
-    return X, Schema(names, tuple(learnt))
+        learned.append(categories)
+    return X, Schema(names, tuple(learned))
 
 
 def _read(columns: _Columns, rules: Rules, schema: Schema) -> npt.NDArray[Any]:
@@ -289,14 +289,14 @@ def _read(columns: _Columns, rules: Rules, schema: Schema) -> npt.NDArray[Any]:
             X[:, f] = _numbers_again(column, where)
             _refuse_missing(X[:, f], where, rules)
             continue
-        labelled = _labels_of(column, where)
-        _refuse_missing(labelled.numbers, where, rules)
-        X[:, f], is_unknown = categories.look_up(labelled, where)
-        schema.meet_unknown(f, labelled, is_unknown, rules.unknown_category)
+        labeled = _labels_of(column, where)
+        _refuse_missing(labeled.numbers, where, rules)
+        X[:, f], is_unknown = categories.look_up(labeled, where)
+        schema.meet_unknown(f, labeled, is_unknown, rules.unknown_category)
     return X
 
 
-def _labels_of(column: "FrameColumn | ArrayColumn", where: str) -> Labelled:
+def _labels_of(column: "FrameColumn | ArrayColumn", where: str) -> Labeled:
     """Read a column as numbers of labels, all of which differ."""
     return merge_labels(column.labels(where), where)
 

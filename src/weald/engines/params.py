@@ -235,11 +235,11 @@ def resolve(given: Mapping[str, Any], table: Table, classes: Any, names: Sequenc
         interaction_groups=groups,
         max_interacting=max_interacting,
         feature_weights=constraints.weigh_features(given.get("feature_weights"), features),
-        category_penalty=_penalise(given, table),
+        category_penalty=_penalize(given, table),
     )
 
 
-def _penalise(given: Mapping[str, Any], table: Table) -> float:
+def _penalize(given: Mapping[str, Any], table: Table) -> float:
     """Say what a category beyond two costs; refuse it where it means nothing."""
     penalty = float(given.get("category_penalty", 0.0))
     if penalty and given.get("splitter") == "random":

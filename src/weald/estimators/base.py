@@ -50,7 +50,7 @@ Grown = TypeVar("Grown")
 
 # Every attribute that a fit sets, or that is made from a fitted model and kept. A fit begins without them; what else an
 # estimator has is its parameters, and what subclasses of the user set.
-LEARNT = frozenset(
+LEARNED = frozenset(
     {
         "n_features_in_",
         "feature_names_in_",
@@ -127,9 +127,9 @@ class TreeModel(Saved, Targeted, CanReport, Exportable, BaseEstimator):
         self
         """
         self._check_params()
-        learnt = unfitted_copy(self)
-        learnt._learn(self, X, y, sample_weight)  # noqa: SLF001  (another of the same class)
-        self.__dict__ = learnt.__dict__
+        learned = unfitted_copy(self)
+        learned._learn(self, X, y, sample_weight)  # noqa: SLF001  (another of the same class)
+        self.__dict__ = learned.__dict__
         return self
 
     def _learn(self, before: Self, X: Any, y: Any, sample_weight: Any, **by_row: Any) -> None:
@@ -426,7 +426,7 @@ class TreeModel(Saved, Targeted, CanReport, Exportable, BaseEstimator):
     def feature_importances_(self) -> FloatArray:
         """Share of each feature in the decrease of impurity, averaged over trees; they add up to 1.
 
-        It favours features with many distinct values, whether or not they help on new rows.
+        It favors features with many distinct values, whether or not they help on new rows.
         """
         return mean_decrease(self._shape())
 
@@ -643,9 +643,9 @@ Model = TypeVar("Model", bound=TreeModel)
 
 
 def unfitted_copy(model: Model) -> Model:
-    """Copy an estimator without what it has learnt."""
+    """Copy an estimator without what it has learned."""
     twin = copy.copy(model)
-    twin.__dict__ = {name: value for name, value in vars(model).items() if name not in LEARNT}
+    twin.__dict__ = {name: value for name, value in vars(model).items() if name not in LEARNED}
     return twin
 
 

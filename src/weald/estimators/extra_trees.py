@@ -1,4 +1,4 @@
-"""Extremely randomised trees: each feature offers one cut at a random place, and the best of those few is taken.
+"""Extremely randomized trees: each feature offers one cut at a random place, and the best of those few is taken.
 
 ExtraTreesClassifier, ExtraTreesRegressor     forests of such trees, from all rows
 ExtraTreeClassifier, ExtraTreeRegressor       one such tree
@@ -53,7 +53,7 @@ def _with_new_defaults(defaults: dict[str, Any], shared: str) -> str:
 
 @with_defaults(splitter="random", max_features="sqrt")
 class ExtraTreeClassifier(DecisionTreeClassifier):
-    """An extremely randomised tree that predicts classes.
+    """An extremely randomized tree that predicts classes.
 
     Each feature looked at offers one cut at a random place, and the best of these is taken. One such tree is of little
     use by itself: see the forests of them.
@@ -70,7 +70,7 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
 
 @with_defaults(splitter="random", max_features=1.0)
 class ExtraTreeRegressor(DecisionTreeRegressor):
-    """An extremely randomised tree that predicts numbers.
+    """An extremely randomized tree that predicts numbers.
 
     Each feature looked at offers one cut at a random place, and the best of these is taken. One such tree is of little
     use by itself: see the forests of them.
@@ -86,7 +86,7 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
 
 @with_defaults(bootstrap=False)
 class ExtraTreesClassifier(RandomForestClassifier):
-    """A forest of extremely randomised trees that predicts classes.
+    """A forest of extremely randomized trees that predicts classes.
 
     Each tree sees all rows, each node a draw of features, and each of these offers one cut at a random place between
     the smallest and the largest value of the node. The best of them is taken. Trees are quicker to grow than those of a
@@ -108,7 +108,7 @@ class ExtraTreesClassifier(RandomForestClassifier):
 
 @with_defaults(bootstrap=False, max_features=1.0)
 class ExtraTreesRegressor(RandomForestRegressor):
-    """A forest of extremely randomised trees that predicts numbers.
+    """A forest of extremely randomized trees that predicts numbers.
 
     Each tree sees all rows, each node all features (or a draw of them), and each of these offers one cut at a random
     place between the smallest and the largest value of the node. The best of them is taken. Trees are quicker to grow

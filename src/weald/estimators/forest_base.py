@@ -71,11 +71,11 @@ class RandomForest(NeighborMethods, GrowsTrees):
         self
         """
         self._check_params()
-        learnt = unfitted_copy(self)
-        learnt._checkpoint = Checkpoint.read(checkpoint, every, self)  # noqa: SLF001
-        learnt._learn(self, X, y, sample_weight, groups=groups, stratify=stratify)  # noqa: SLF001  (of the same class)
-        del learnt._checkpoint  # noqa: SLF001  (a fitted forest has no use for it)
-        self.__dict__ = learnt.__dict__
+        learned = unfitted_copy(self)
+        learned._checkpoint = Checkpoint.read(checkpoint, every, self)  # noqa: SLF001
+        learned._learn(self, X, y, sample_weight, groups=groups, stratify=stratify)  # noqa: SLF001  (of the same class)
+        del learned._checkpoint  # noqa: SLF001  (a fitted forest has no use for it)
+        self.__dict__ = learned.__dict__
         return self
 
     def _learn(self, before: Self, X: Any, y: Any, sample_weight: Any, **by_row: Any) -> None:

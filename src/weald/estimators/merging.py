@@ -50,7 +50,7 @@ AnyForest = TypeVar("AnyForest", bound=Mergeable)
 def merge(models: Iterable[AnyForest]) -> AnyForest:
     """Join fitted forests into one: their trees one after the other.
 
-    The forests may come from other machines, seeds, parameters or tables, but must be of one kind and have learnt the
+    The forests may come from other machines, seeds, parameters or tables, but must be of one kind and have learned the
     same features, classes and criterion. Parameters and seed of the result are those of the first.
 
     Parameters

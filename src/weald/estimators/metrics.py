@@ -156,7 +156,7 @@ class Threshold:
 
     value: float
     score: float  # what was to be best; a cost is to be lowest
-    values: FloatArray  # all thresholds that make a difference: 0, between neighbouring shares, infinity
+    values: FloatArray  # all thresholds that make a difference: 0, between neighboring shares, infinity
     scores: FloatArray
 
 

@@ -7,7 +7,7 @@ from scipy import sparse
 from weald.estimators.base import TreeModel
 
 if TYPE_CHECKING:
-    from weald.inspection.neighbors import LeafRows, Neighbours
+    from weald.inspection.neighbors import LeafRows, Neighbors
 
 
 class NeighborMethods(TreeModel):
@@ -32,10 +32,10 @@ class NeighborMethods(TreeModel):
 
         return compare_rows(self, X, Y, k)
 
-    def neighbours(
+    def neighbors(
         self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, stratify: Any = None
-    ) -> "Neighbours":
-        """See the training rows as neighbours, given the training data again.
+    ) -> "Neighbors":
+        """See the training rows as neighbors, given the training data again.
 
         Parameters
         ----------
@@ -44,12 +44,12 @@ class NeighborMethods(TreeModel):
 
         Returns
         -------
-        weald.inspection.neighbors.Neighbours
+        weald.inspection.neighbors.Neighbors
             With `weights`, `nearest`, `leaf_rows`, `proximity` and `outliers`.
         """
-        from weald.inspection.neighbors import find_neighbours
+        from weald.inspection.neighbors import find_neighbors
 
-        return find_neighbours(self, X, y, sample_weight, groups=groups, stratify=stratify)
+        return find_neighbors(self, X, y, sample_weight, groups=groups, stratify=stratify)
 
     def weights(
         self,
@@ -74,7 +74,7 @@ class NeighborMethods(TreeModel):
         -------
         sparse matrix of shape (n_rows, n_training_rows)
         """
-        return self.neighbours(X_train, y_train, sample_weight, groups=groups, stratify=stratify).weights(X)
+        return self.neighbors(X_train, y_train, sample_weight, groups=groups, stratify=stratify).weights(X)
 
     def leaf_rows(
         self,
@@ -103,4 +103,4 @@ class NeighborMethods(TreeModel):
         weald.inspection.neighbors.LeafRows
             `rows`, `counts` and `targets`.
         """
-        return self.neighbours(X_train, y_train, sample_weight, groups=groups, stratify=stratify).leaf_rows(tree, leaf)
+        return self.neighbors(X_train, y_train, sample_weight, groups=groups, stratify=stratify).leaf_rows(tree, leaf)

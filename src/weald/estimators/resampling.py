@@ -44,7 +44,7 @@ class Resampled:
     ) -> Forest:
         """Grow trees one after the other, each from a bag that the mistakes of the earlier ones have changed.
 
-        `old` has the first trees: rows learn from them what they learnt when these were grown.
+        `old` has the first trees: rows learn from them what they learned when these were grown.
         """
         rows: Boosting | Arcing = Boosting(self.table) if way == BOOSTING else Arcing(self.table)
         trees = [] if old is None else [replace(old.take([t]), tree_weight=np.empty(0)) for t in range(old.n_trees)]

@@ -63,8 +63,8 @@ class Trees(Sequence[AnyTree], Generic[AnyTree]):
         if shared.get("class_weight") == "balanced_subsample":
             shared["class_weight"] = "balanced"  # a single tree has no bag but the table
         tree.set_params(**{**shared, "random_state": model.seed_})
-        learnt = ("growth_", "seed_", "n_outputs_", "classes_", "n_classes_", "n_features_in_", "feature_names_in_")
-        tree.__dict__.update({name: getattr(model, name) for name in (*learnt, "schema_") if hasattr(model, name)})
+        learned = ("growth_", "seed_", "n_outputs_", "classes_", "n_classes_", "n_features_in_", "feature_names_in_")
+        tree.__dict__.update({name: getattr(model, name) for name in (*learned, "schema_") if hasattr(model, name)})
         tree.__dict__.update(model._table_schema())  # noqa: SLF001  (its trees)
         if model._has_several():  # noqa: SLF001
             tree.forests_ = tuple(forest.take([number]) for forest in model.forests_)

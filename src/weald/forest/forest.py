@@ -169,7 +169,7 @@ class Forest:
     def join(self, *others: Self) -> Self:
         """Make a forest of these trees followed by the others'.
 
-        Decreases are brought to the coarsest of all units; the centre of the targets is that of the first forest.
+        Decreases are brought to the coarsest of all units; the center of the targets is that of the first forest.
         Where the votes of some trees have weights, those of others weigh 1.
         """
         forests = [self, *others]
@@ -287,7 +287,7 @@ class Forest:
 
 @dataclass(frozen=True)
 class _Part:
-    """Some neighbouring trees of a forest, as arrays whose starts are replaced by lengths."""
+    """Some neighboring trees of a forest, as arrays whose starts are replaced by lengths."""
 
     forest: Forest
     begin: int
@@ -331,7 +331,7 @@ class _Part:
 
 
 def merge_origins(origins: Sequence[Origin]) -> tuple[Origin, ...]:
-    """Write neighbouring trees of one run as one origin."""
+    """Write neighboring trees of one run as one origin."""
     merged: list[Origin] = []
     for origin in origins:
         last = merged[-1] if merged else None

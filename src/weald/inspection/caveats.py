@@ -1,6 +1,6 @@
 """Where an importance misleads, said in plain words.
 
-many_values    columns with many more values than others, which mean decrease in impurity favours
+many_values    columns with many more values than others, which mean decrease in impurity favors
 correlated     pairs of features that stand in for one another, which mixing or dropping one does not see
 """
 
@@ -26,7 +26,7 @@ def many_values(question: Question) -> list[str]:
     most, least = members[int(distinct.argmax())], members[int(np.where(several, distinct, distinct.max()).argmin())]
     words = (
         f"{question.names[most]} has {distinct.max()} distinct values, {question.names[least]} has "
-        f"{distinct[several].min()}. Mean decrease in impurity favours features with many values, whether or not they "
+        f"{distinct[several].min()}. Mean decrease in impurity favors features with many values, whether or not they "
         'help on new rows; kind="debiased_mdi" and kind="permutation" do not.'
     )
     return [words]

@@ -3,7 +3,7 @@
     on_training_rows    mean decrease in impurity, as `feature_importances_`: judged by the rows that chose the cuts
     on_new_rows         the same cuts, judged by rows that the tree has not seen ("debiased")
 
-The first favours features with many values: among many cuts one always looks good to the rows that chose it. The second
+The first favors features with many values: among many cuts one always looks good to the rows that chose it. The second
 is MDI-oob of Li, Wang, Basu, Kumbier and Yu (2019). The decrease of a cut is the covariance, over the rows of its node,
 of what they are (y) and how the cut moves the prediction (mean of the child less mean of the node). Computed from the
 training rows this is the variance that the cut removes (summed over classes: Gini); from rows that are new to the tree

@@ -1,10 +1,10 @@
-"""The forest as a weighing of neighbours.
+"""The forest as a weighing of neighbors.
 
-Rows that share a leaf are neighbours in the eyes of a tree. A prediction is a weighted mean of training targets, and
+Rows that share a leaf are neighbors in the eyes of a tree. A prediction is a weighted mean of training targets, and
 how often two rows share a leaf says how alike the forest finds them.
 
-    find_neighbours  a forest and its training data -> Neighbours
-    Neighbours       what needs the training data: weights, rows of a leaf, nearest rows, proximities, outliers
+    find_neighbors  a forest and its training data -> Neighbors
+    Neighbors       what needs the training data: weights, rows of a leaf, nearest rows, proximities, outliers
 
 The engine adds up what rows have in common with the members of their leaves. Where each member counts 1, that is the
 number of trees in which two rows share a leaf; where it counts what it contributes to what the leaf says, the sums are
@@ -58,7 +58,7 @@ def list_members(forest: Forest, leaves: IntArray, n_members: int) -> Sharing:
 
 
 def check_k(k: Any, *, none: bool) -> None:
-    """Refuse what is not a number of neighbours."""
+    """Refuse what is not a number of neighbors."""
     if not (none and k is None) and not (is_whole(k) and k >= 1):
         raise ParameterError(f"k={k!r} is not allowed. Give a whole number from 1{' or None' if none else ''}.")
 
@@ -97,8 +97,8 @@ def compare_rows(model: Any, X: Any, Y: Any = None, k: int | None = None) -> spa
 
 
 @dataclass(frozen=True, eq=False)
-class Neighbours:
-    """The training rows as a forest's neighbours; made by `forest.neighbours(X, y)`.
+class Neighbors:
+    """The training rows as a forest's neighbors; made by `forest.neighbors(X, y)`.
 
     Examples
     --------
@@ -107,8 +107,8 @@ class Neighbours:
     >>> X = np.random.default_rng(0).normal(size=(100, 2))
     >>> y = X[:, 0] ** 2
     >>> forest = weald.RandomForestRegressor(20, random_state=0).fit(X, y)
-    >>> neighbours = forest.neighbours(X, y)
-    >>> W = neighbours.weights([[0.5, 0.5], [-1.0, 0.0]])
+    >>> neighbors = forest.neighbors(X, y)
+    >>> W = neighbors.weights([[0.5, 0.5], [-1.0, 0.0]])
     >>> bool(np.allclose(W @ y, forest.predict([[0.5, 0.5], [-1.0, 0.0]])))
     True
     """
@@ -343,8 +343,8 @@ class Neighbours:
         return sparse.csr_array((found.data, self._places()[found.indices], starts), shape=(len(lengths), len(kept)))
 
 
-def find_neighbours(model: Any, X: Any, y: Any, sample_weight: Any, **by_row: Any) -> Neighbours:
-    """Read the training data of a forest again; see `RandomForestClassifier.neighbours`."""
+def find_neighbors(model: Any, X: Any, y: Any, sample_weight: Any, **by_row: Any) -> Neighbors:
+    """Read the training data of a forest again; see `RandomForestClassifier.neighbors`."""
     check_is_fitted(model, "forest_")
     bags = any(origin.bags.bootstrap for origin in model.forest_.origins)
-    return Neighbours(read_again(model, X, y, sample_weight, bags=bags, **by_row))
+    return Neighbors(read_again(model, X, y, sample_weight, bags=bags, **by_row))

@@ -11,7 +11,7 @@ from sklearn.base import is_classifier
 from weald.data.types import FloatArray, IntArray
 from weald.inspection.resample import fit_repeatedly, read_target
 
-N_PROBES = 200  # rows whose neighbours in the leaves are compared
+N_PROBES = 200  # rows whose neighbors in the leaves are compared
 
 
 @dataclass(frozen=True)

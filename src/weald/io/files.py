@@ -45,7 +45,7 @@ RECORDS: dict[str, type] = {
 }
 
 # What a fit leaves, beside the forest, the growth and the schema, which are written by themselves.
-LEARNT: dict[str, Any] = {
+LEARNED: dict[str, Any] = {
     "classes_": np.ndarray | list,  # lists where there are several targets
     "feature_names_in_": np.ndarray,
     "n_classes_": int | list,
@@ -55,7 +55,7 @@ LEARNT: dict[str, Any] = {
     "oob_score_": float,
     "oob_share_": float,
     "seed_": int,
-    **kernel_parts.LEARNT,
+    **kernel_parts.LEARNED,
 }
 APART = ("forest_", "forests_", "growth_", "schema_", "tree_", "oob_", "oob_decision_function_", "oob_prediction_")
 OOB_OF_TARGETS = {"oob_decision_function_": np.ndarray, "oob_prediction_": np.ndarray}
@@ -95,7 +95,7 @@ def write(model: Any, *, compress: bool = True, mappable: bool = False) -> list[
     notes = {
         "estimator": name,
         "parameters": {key: writer.write(value) for key, value in _parameters(model).items()},
-        "learnt": {key: writer.write(value) for key, value in sorted(_learnt(model).items())},
+        "learned": {key: writer.write(value) for key, value in sorted(_learned(model).items())},
         "growth": writer.write(model.growth_),
         "schema": writer.write(Schema(model.schema_.names, model.schema_.categories)),
         "oob": _write_oob(model, writer),
@@ -155,8 +155,8 @@ def _parameters(model: Any) -> dict[str, Any]:
     return given  # type: ignore[no-any-return]
 
 
-def _learnt(model: Any) -> dict[str, Any]:
-    known = LEARNT | OOB_OF_TARGETS if _has_several(model) else LEARNT
+def _learned(model: Any) -> dict[str, Any]:
+    known = LEARNED | OOB_OF_TARGETS if _has_several(model) else LEARNED
     found = {name: value for name, value in vars(model).items() if name.endswith("_")}
     found = {name: value for name, value in found.items() if name in known or name not in APART}
     strange = [name for name, value in found.items() if name not in known or not fits(value, known[name])]
@@ -234,20 +234,20 @@ def _map(path: Path) -> memoryview:
 def read(buffer: Buffer, *, mapped: bool = False, max_bytes: int | None = None) -> Any:
     """Read an estimator from the bytes of a file."""
     contents, notes = _open(buffer, "estimator", check_data=not mapped)
-    known = {"estimator", "parameters", "learnt", "growth", "schema", "oob", *COMMON}
+    known = {"estimator", "parameters", "learned", "growth", "schema", "oob", *COMMON}
     require(notes.keys() - {"others"} == known, "Notes differ.")
     opened = _Opened(contents, notes, max_bytes)
     reader = opened.reader
     kind = estimators().get(notes["estimator"]) if isinstance(notes["estimator"], str) else None
     require(kind, f"{notes['estimator']!r} is no estimator of this version of weald.")
     model = _make(kind, _read_names(notes["parameters"], reader))
-    learnt = _read_names(notes["learnt"], reader)
-    left = LEARNT | OOB_OF_TARGETS if opened.has_several else LEARNT
-    for name, value in learnt.items():
+    learned = _read_names(notes["learned"], reader)
+    left = LEARNED | OOB_OF_TARGETS if opened.has_several else LEARNED
+    for name, value in learned.items():
         require(name in left and fits(value, left[name]), f"{name} is nothing that a fit leaves.")
     growth, schema = reader.read(notes["growth"]), reader.read(notes["schema"])
     require(isinstance(growth, Growth) and isinstance(schema, Schema), "How it grew, or its columns, are missing.")
-    vars(model).update(learnt, growth_=growth, schema_=schema)
+    vars(model).update(learned, growth_=growth, schema_=schema)
     _check_model(model, opened.heads)
     forests = opened.forests(mapped=mapped)
     if opened.has_several:

@@ -14,7 +14,7 @@ from weald.io.container import ascends, require
 from weald.io.packing import Head
 
 RECORDS: tuple[type, ...] = (Choice, Curves, Grid, Kernel, KernelRule, MixChoice, Prototypes, Things, Vectors)
-LEARNT: dict[str, Any] = {
+LEARNED: dict[str, Any] = {
     "_columns_": np.ndarray,
     "_kept_": Prototypes,
     "_n_columns_": int,
@@ -38,7 +38,7 @@ def has_kernel(model: Any) -> bool:
 
 def check_parts(model: Any, head: Head) -> int:
     """Make sure that kernel, prototypes and trees belong together; say how many columns samples have."""
-    missing = LEARNT.keys() - {"choice_", "mix_"} - vars(model).keys()
+    missing = LEARNED.keys() - {"choice_", "mix_"} - vars(model).keys()
     require(not missing, f"{', '.join(sorted(missing))} is missing.")
     columns, kept = model._columns_, model._kept_
     n_all, n_prototypes = model._n_columns_, model._n_prototypes_

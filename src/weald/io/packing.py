@@ -240,7 +240,7 @@ def check_head(head: Head) -> None:
     require(1 <= head.n_features < 2**30, f"{head.n_features} is no number of features.")
     require(0 <= head.n_classes < 2**30, f"{head.n_classes} is no number of classes.")
     require(1 <= head.n_trees <= head.n_nodes < 2**40, f"{head.n_trees} trees cannot have {head.n_nodes} nodes.")
-    require(np.isfinite(head.target_center), "The centre of the target is no number.")
+    require(np.isfinite(head.target_center), "The center of the target is no number.")
     require(abs(head.target_exponent) < 2**16, f"{head.target_exponent} is no exponent of the target.")
     rules = (AS_THEY_ARE, *(derived_values.TERMS if head.n_classes else (SQUARED_ERROR,)))
     require(head.decrease in rules, f"{head.decrease!r} is no rule for decreases here.")

@@ -29,7 +29,7 @@ from weald.plot.plane import (
     set_plane,
 )
 
-STRENGTH = 0.45  # of the colours of classes, where the model is sure
+STRENGTH = 0.45  # of the colors of classes, where the model is sure
 
 Floats = npt.NDArray[np.float64]
 
@@ -37,7 +37,7 @@ Floats = npt.NDArray[np.float64]
 class BoundaryDisplay:
     """Which class a model says where, or which number.
 
-    Make it with `from_estimator`. Colours of classes are mixed by the shares that the model gives them, so doubt is
+    Make it with `from_estimator`. Colors of classes are mixed by the shares that the model gives them, so doubt is
     pale; lines divide the classes that it would say. Trees and forests are constant between thresholds: their picture
     is computed cell by cell between the thresholds themselves and is exact, up to `resolution` thresholds a feature.
     Any other classifier or regressor of scikit-learn's kind is drawn on a regular grid. With rows drawn,
@@ -157,7 +157,7 @@ class BoundaryDisplay:
         self.ax_ = ax or new_axes(4.6, 4.2)
         self.figure_ = figure_of(self.ax_)
         set_plane(self.ax_, ((self.x[0], self.x[-1]), (self.y[0], self.y[-1])), self.names)
-        # Areas of one colour are kept as pixels: as many small squares they would be slow, and seams would show.
+        # Areas of one color are kept as pixels: as many small squares they would be slow, and seams would show.
         look: dict[str, Any] = {"rasterized": True, "zorder": 0}
         if self.labels is None:
             filled = self.ax_.pcolormesh(self.x, self.y, self.values, cmap=SCALE, **look)

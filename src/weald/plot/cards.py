@@ -3,7 +3,7 @@
     write_cards    what stands on each card, and so how much room it needs
     Pen            draws cards, bars and text on axes whose unit is a point
 
-A card of a cut asks its question and says below what it would answer; a card of a leaf has the colour of its answer. A
+A card of a cut asks its question and says below what it would answer; a card of a leaf has the color of its answer. A
 thin bar shows the shares of the classes, or where the mean lies in the range of the target, with one standard deviation
 to either side.
 """
@@ -179,7 +179,7 @@ class Pen:
         self._patches[1].append(_rounded(x, y, width, height, fill, edge))
 
     def _look(self, i: int) -> tuple[str, str]:
-        """Choose the colours of a card: those of its answer where the drawing ends."""
+        """Choose the colors of a card: those of its answer where the drawing ends."""
         if self.sketch.is_open[i]:
             return PAPER, LINE
         color = self._answer_color(i)

@@ -24,7 +24,7 @@ Floats = npt.NDArray[np.float64]
 class ImportanceDisplay:
     """Importances as bars, the greatest first, with two standard errors to either side.
 
-    `from_estimator` draws how much features lowered the impurity. That favours features with many distinct values,
+    `from_estimator` draws how much features lowered the impurity. That favors features with many distinct values,
     whether or not they help on new rows; `from_importance` draws what other methods found.
 
     Parameters

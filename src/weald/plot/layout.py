@@ -37,7 +37,7 @@ def place_nodes(left: Ints, right: Ints, breadth: Floats, gap: float) -> Floats:
     breadth : array of shape (n_nodes,)
         Room that each node needs across.
     gap : float
-        Room between neighbours of one depth.
+        Room between neighbors of one depth.
 
     Returns
     -------

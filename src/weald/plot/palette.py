@@ -1,6 +1,6 @@
-"""Colours, markers and the look of axes that all pictures share.
+"""Colors, markers and the look of axes that all pictures share.
 
-Neighbouring classes differ in hue and in lightness, so that they can be told apart by readers who see few colours, and
+Neighboring classes differ in hue and in lightness, so that they can be told apart by readers who see few colors, and
 in print without any; points carry a marker of their own besides.
 """
 
@@ -20,7 +20,7 @@ PAPER = "#ffffff"
 CLASSES = ("#33649a", "#f0b54d", "#3c9880", "#842b48", "#c795c9", "#a8d4ee", "#7d6b35", "#2a2a2a")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "p")
 
-# From low to high: pale to deep, in one hue, so that it reads the same in grey.
+# From low to high: pale to deep, in one hue, so that it reads the same in gray.
 SCALE = LinearSegmentedColormap.from_list("weald", ["#f3f7f2", "#b9d8c0", "#5f9f86", "#2d6a73", "#1d3f5e"])
 
 FIRST, SECOND, THIRD = CLASSES[0], "#c77c1e", CLASSES[2]  # lines: amber must be darker on white than as an area
@@ -29,7 +29,7 @@ Color = npt.NDArray[np.float64]
 
 
 def class_colors(n_classes: int) -> list[str]:
-    """Give each class a colour; beyond the list they come again, paler.
+    """Give each class a color; beyond the list they come again, paler.
 
     Examples
     --------
@@ -48,19 +48,19 @@ def class_markers(n_classes: int) -> list[str]:
 
 
 def tint(color: str, strength: float) -> str:
-    """Mix a colour with white: 1 is the colour itself, 0 is white."""
+    """Mix a color with white: 1 is the color itself, 0 is white."""
     red, green, blue = (1 - strength * (1 - part) for part in to_rgb(color))
     return to_hex((red, green, blue))
 
 
 def mix(colors: list[str], shares: npt.NDArray[np.float64]) -> Color:
-    """Mix colours by shares (rows x colours): one colour for each row, as red, green and blue up to 1."""
+    """Mix colors by shares (rows x colors): one color for each row, as red, green and blue up to 1."""
     mixed: Color = shares @ np.array([to_rgb(color) for color in colors])
     return mixed.clip(0, 1)
 
 
 def is_dark(color: str) -> bool:
-    """Say whether white text reads better than black on a colour."""
+    """Say whether white text reads better than black on a color."""
     red, green, blue = to_rgb(color)
     return 0.299 * red + 0.587 * green + 0.114 * blue < 0.55
 

@@ -200,7 +200,7 @@ class PartitionDisplay:
         return regions
 
     def _fill(self, regions: Floats, cut: set[int]) -> None:
-        """Fill what is not cut further with the colour of its answer."""
+        """Fill what is not cut further with the color of its answer."""
         shown = {0}
         for node in sorted(cut):
             shown |= {int(self.sketch.left[node]), int(self.sketch.right[node])}
@@ -218,7 +218,7 @@ class PartitionDisplay:
         return SCALE((self.sketch.mean[node] - low) / ((high - low) or 1.0))
 
     def _span(self) -> tuple[float, float]:
-        """Say from where to where colours of numbers go: the targets that are drawn, else the means."""
+        """Say from where to where colors of numbers go: the targets that are drawn, else the means."""
         numbers = self.sketch.mean if self.y is None else np.asarray(self.y, dtype=np.float64)
         assert numbers is not None  # noqa: S101  (for the type checker)
         return float(numbers.min()), float(numbers.max())

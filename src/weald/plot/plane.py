@@ -2,7 +2,7 @@
 
 limits_of       how far the plane reaches
 draw_points     rows of a table
-lines_between   where neighbouring cells of a grid differ
+lines_between   where neighboring cells of a grid differ
 """
 
 from typing import Any
@@ -100,7 +100,7 @@ def draw_points(
 
 
 def lines_between(winner: npt.NDArray[np.integer[Any]], x: Floats, y: Floats) -> list[Floats]:
-    """Find the lines along which neighbouring cells of a grid differ.
+    """Find the lines along which neighboring cells of a grid differ.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def lines_between(winner: npt.NDArray[np.integer[Any]], x: Floats, y: Floats) ->
     Returns
     -------
     list of arrays of shape (2, 2)
-        Both ends of each line. Neighbouring pieces of one line are joined.
+        Both ends of each line. Neighboring pieces of one line are joined.
 
     Examples
     --------

@@ -77,7 +77,7 @@ class ProximityDisplay:
         X : array or data frame of shape (n_rows, n_features)
             At most 2,000 rows.
         y : array of shape (n_rows,) or None, default=None
-            Their targets, for colours.
+            Their targets, for colors.
         class_names : sequence of str or None, default=None
             None: the labels.
         ax : matplotlib Axes or None, default=None
@@ -131,12 +131,12 @@ def scale_classically(squares: Floats) -> tuple[Floats, float]:
     >>> abs(points[:, 0] - points[0, 0]).round(6), round(kept, 6)
     (array([0., 1., 3.]), 1.0)
     """
-    centred = squares - squares.mean(axis=0) - squares.mean(axis=1, keepdims=True) + squares.mean()
+    centered = squares - squares.mean(axis=0) - squares.mean(axis=1, keepdims=True) + squares.mean()
     n_rows = len(squares)
     first = max(n_rows - 2, 0)
-    spreads, axes = linalg.eigh(-centred / 2, subset_by_index=[first, n_rows - 1])
+    spreads, axes = linalg.eigh(-centered / 2, subset_by_index=[first, n_rows - 1])
     spreads = spreads.clip(0)
     points: Floats = (axes * np.sqrt(spreads))[:, ::-1]
     points *= np.where(points[np.abs(points).argmax(axis=0), range(points.shape[1])] < 0, -1, 1)  # one of two mirrors
-    total = float(np.trace(-centred / 2))
+    total = float(np.trace(-centered / 2))
     return points, float(spreads.sum() / total) if total > 0 else 1.0

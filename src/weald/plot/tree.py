@@ -20,7 +20,7 @@ from weald.plot.cards import Card, FittedText, Pen, Words, write_cards
 from weald.plot.layout import place_levels, place_nodes
 from weald.plot.palette import LINE
 
-GAP_BESIDE = {"down": 12.0, "right": 6.0}  # points between neighbours
+GAP_BESIDE = {"down": 12.0, "right": 6.0}  # points between neighbors
 GAP_LEVELS = {"down": 30.0, "right": 34.0}
 MARGIN = 8.0
 WIDEST = 15 * 72.0  # a tree that grows down becomes one that grows to the right when it is wider
@@ -33,7 +33,7 @@ class TreeDisplay:
     """A tree: each node a card with its question, its class and errors, and a bar of the class shares.
 
     Make it with `from_estimator`. A card of a cut shows the question and, below, the class that the node would say with
-    "errors/rows"; rows for which the question holds go left (or up). A leaf has the colour of its class. In regression
+    "errors/rows"; rows for which the question holds go left (or up). A leaf has the color of its class. In regression
     the mean stands for the class, and the bar shows where it lies, with one standard deviation to either side. Lines
     are as thick as the rows that pass.
 

@@ -1,4 +1,4 @@
-"""A forest on one page that opens in any browser: what it learnt from, how good it is, and why it says what it says.
+"""A forest on one page that opens in any browser: what it learned from, how good it is, and why it says what it says.
 
     report       the function that users call              writing.py
     answers      what the forest says of rows, and what is true

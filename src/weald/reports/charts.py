@@ -1,6 +1,6 @@
 """The charts of the page: lines, bars, a histogram, points, a small histogram for a line of a table.
 
-Each takes numbers and words and returns a picture. Colours are classes of the page's style: s0, s1 ... for series.
+Each takes numbers and words and returns a picture. Colors are classes of the page's style: s0, s1 ... for series.
 """
 
 from collections.abc import Sequence
@@ -67,7 +67,7 @@ def lines(
 
 
 def key(words: Sequence[str]) -> Markup:
-    """List series with their colours."""
+    """List series with their colors."""
     items = (
         tag("li", tag("i", class_=f"swatch b{k % N_COLORS}"), tag("bdi", shorten(w, 40))) for k, w in enumerate(words)
     )

@@ -48,7 +48,7 @@ def known_alone(model: Any) -> list[Importance]:
     """Take what a forest knows without its training data."""
     names = names_of(model, None)
     words = (
-        "Computed from the rows that chose the cuts: it favours features with many values, whether or not they help "
+        "Computed from the rows that chose the cuts: it favors features with many values, whether or not they help "
         "on new rows."
     )
     return [

@@ -1,6 +1,6 @@
-"""How the page looks and what it does: page.css, narrow.css and page.js, with the colours and the lines of trees.
+"""How the page looks and what it does: page.css, narrow.css and page.js, with the colors and the lines of trees.
 
-Colours that carry words have a contrast of at least 4.5 in light and in dark. Paper is always light.
+Colors that carry words have a contrast of at least 4.5 in light and in dark. Paper is always light.
 """
 
 from importlib.resources import files

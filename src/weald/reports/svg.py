@@ -1,4 +1,4 @@
-"""Pictures as SVG: scales, axes, and the frame that charts are drawn in. Colours are those of the page's style."""
+"""Pictures as SVG: scales, axes, and the frame that charts are drawn in. Colors are those of the page's style."""
 
 import math
 from collections.abc import Sequence

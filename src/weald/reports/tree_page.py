@@ -181,7 +181,7 @@ def heads(sketch: Sketch) -> str:
 
 
 def key(sketch: Sketch) -> str:
-    """List the classes with their colours."""
+    """List the classes with their colors."""
     if sketch.mean is not None:
         low, high = (say_number(float(end)) for end in (sketch.mean.min(), sketch.mean.max()))
         return f"<p>The rule spans means from {low} to {high}; the band is one standard deviation to either side.</p>"

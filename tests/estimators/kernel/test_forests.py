@@ -365,7 +365,7 @@ def test_the_training_data_given_again():
     assert np.array_equal(again.shares, model.oob_.shares[order], equal_nan=True)
     found = weald.importance(model, X, y)
     assert list(found.names) == model.column_names_
-    assert model.neighbours(X, y).proximity().shape == (90, 90)
+    assert model.neighbors(X, y).proximity().shape == (90, 90)
     assert model.proximity(X[:5], X[:7]).shape == (5, 7)
     with pytest.raises(DataError, match="other data"):
         model.out_of_bag(X + 1, y)

@@ -62,12 +62,12 @@ def test_gains_are_what_the_children_lack(criterion):
 
 def test_splits_are_in_words_and_in_numbers():
     model, _ = grow("gini", max_depth=3)
-    nodes = model.nodes(frame="dict", feature_names=["height", "colour"], class_names=["ash", "beech", "elm"])
+    nodes = model.nodes(frame="dict", feature_names=["height", "color"], class_names=["ash", "beech", "elm"])
     for node, words in enumerate(nodes["split"]):
         if words is not None:
             assert words.startswith(nodes["feature"][node])
             assert nodes["missing"][node] == ("left" if model.tree_.missing_go_to_left[node] else "right")
-    assert set(nodes["feature"]) <= {"height", "colour", None}
+    assert set(nodes["feature"]) <= {"height", "color", None}
     assert set(nodes["prediction"]) <= {"ash", "beech", "elm"}
     np.testing.assert_array_equal(nodes["left"], model.tree_.children_left)
     np.testing.assert_array_equal(nodes["right"], model.tree_.children_right)

@@ -8,7 +8,7 @@ import pytest
 
 import weald
 from tests.laws.cases import CRITERIA, is_of_classes, make_table
-from weald.data.schema import Labelled
+from weald.data.schema import Labeled
 from weald.forest.describe.regions import Interval
 
 each = pytest.mark.parametrize("criterion", CRITERIA)
@@ -91,5 +91,5 @@ def test_rules_of_many_categories_take_time_in_proportion():
     begin = time.process_time()
     regions = tree.regions()
     assert time.process_time() - begin < 3  # a fifth of a second; it took 10 when every label looked through the set
-    rows = tree.schema_.categories[0].look_up(Labelled(labels, X["kind"].cat.categories), "X")[0][:, None]
+    rows = tree.schema_.categories[0].look_up(Labeled(labels, X["kind"].cat.categories), "X")[0][:, None]
     assert (sum(region.contains(rows) for region in regions) == 1).all()

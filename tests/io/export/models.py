@@ -17,7 +17,7 @@ def make_table(n_rows=400, n_classes=3, missing=0.05, seed=0):
     X = rng.normal(size=(n_rows, 6))
     X[:, 1] = np.round(X[:, 1], 1)
     X[:, 2] = rng.integers(0, 2, n_rows)
-    X[:, 3] = 2.0**52 + rng.integers(0, 40, n_rows)  # neighbours among doubles
+    X[:, 3] = 2.0**52 + rng.integers(0, 40, n_rows)  # neighbors among doubles
     X[:, 4] *= 1e-310
     signal = X[:, 0] + X[:, 1] * X[:, 2] + 0.5 * np.sin(X[:, 3]) + 0.3 * rng.normal(size=n_rows)
     X[rng.random(X.shape) < missing] = np.nan

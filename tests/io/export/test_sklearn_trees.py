@@ -68,7 +68,7 @@ def test_leaves_whose_weights_are_rounded_differ_in_the_last_bit_at_most(name):
     assert (ours.predict(X) == theirs.predict(X)).all()
 
 
-def test_doubles_are_cut_as_their_float32_neighbours_would_be():
+def test_doubles_are_cut_as_their_float32_neighbors_would_be():
     rng = np.random.default_rng(0)
     base = np.concatenate(
         [rng.normal(size=300), rng.normal(size=100) * 1e-40, rng.normal(size=100) * 8e37, [0.0, -0.0, 1.0, 3.4e38]]

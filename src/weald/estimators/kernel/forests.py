@@ -101,8 +101,8 @@ class KernelForest(GrowsFromKernels):
         plain: RandomForestClassifier | RandomForestRegressor = kind()
         shared = self.get_params(deep=False)
         plain.set_params(**{name: shared[name] for name in plain.get_params() if name in shared})
-        learnt = ("forest_", "growth_", "seed_", "n_outputs_", "classes_", "n_classes_")
-        plain.__dict__.update({name: getattr(self, name) for name in learnt if hasattr(self, name)})
+        learned = ("forest_", "growth_", "seed_", "n_outputs_", "classes_", "n_classes_")
+        plain.__dict__.update({name: getattr(self, name) for name in learned if hasattr(self, name)})
         plain.__dict__.update({name: value for name, value in self._table_schema().items() if value is not None})
         return plain
 

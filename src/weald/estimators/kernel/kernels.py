@@ -106,18 +106,18 @@ class Kernel:
 def transform(matrix: FloatArray, distance: str) -> FloatArray:
     """Make rows whose plain distance is the one that is wanted.
 
-    "derivative": differences of neighbours. "correlation": mean 0 and length 1, so that the squared distance is
+    "derivative": differences of neighbors. "correlation": mean 0 and length 1, so that the squared distance is
     2·(1 - correlation); a level curve becomes 0.
     """
     if distance == "derivative":
         return np.diff(matrix, axis=1) if matrix.shape[1] > 1 else np.zeros_like(matrix)
     if distance != "correlation":
         return matrix
-    centred = matrix - (_sum_places(matrix) / matrix.shape[1])[:, np.newaxis]
-    length = np.sqrt(_sum_places(centred * centred))
+    centered = matrix - (_sum_places(matrix) / matrix.shape[1])[:, np.newaxis]
+    length = np.sqrt(_sum_places(centered * centered))
     scale = np.abs(matrix).max(axis=1) * matrix.shape[1] * 2.0**-52  # what is left of a level curve is rounding
     level = length <= scale
-    normal: FloatArray = np.where(level[:, np.newaxis], 0.0, centred / np.where(level, 1.0, length)[:, np.newaxis])
+    normal: FloatArray = np.where(level[:, np.newaxis], 0.0, centered / np.where(level, 1.0, length)[:, np.newaxis])
     return normal
 
 

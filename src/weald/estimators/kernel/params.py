@@ -40,7 +40,7 @@ ADDED: dict[str, tuple[Any, str]] = {
     "distance": (
         "l2",
         """distance : str or function, default="l2"
-        Of the Gaussian kernel. "l2" of vectors and curves, "derivative" of the differences of neighbouring values,
+        Of the Gaussian kernel. "l2" of vectors and curves, "derivative" of the differences of neighboring values,
         "dtw" dynamic time warping, "correlation" of shape alone: curves brought to mean 0 and length 1. Or a function
         of two samples that gives a number.""",
     ),

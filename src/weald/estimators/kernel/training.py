@@ -22,7 +22,7 @@ from weald.engines.threads import count_threads
 from weald.errors import DataError, DataTypeError, ParameterError
 from weald.estimators import out_of_bag
 from weald.estimators import resampling as ways
-from weald.estimators.base import LEARNT, unfitted_copy
+from weald.estimators.base import LEARNED, unfitted_copy
 from weald.estimators.forest_base import RandomForest
 from weald.estimators.forests import RandomForestClassifier
 from weald.estimators.kernel.choice import Choice, choose_kernel
@@ -135,8 +135,8 @@ class GrowsFromKernels(RandomForest):
 
         best: Self
         best, choice = choose_kernel(fit, self._warping_steps(samples), len(samples))
-        learnt = {name: value for name, value in vars(best).items() if name in LEARNT}
-        self.__dict__.update(learnt, choice_=choice)
+        learned = {name: value for name, value in vars(best).items() if name in LEARNED}
+        self.__dict__.update(learned, choice_=choice)
         if not self.oob_score and self.n_estimators != "auto":
             self._forget_out_of_bag()
 

@@ -134,7 +134,7 @@ def edge_rows(forest: Forest, n_labels: list[int], n_rows: int = N_ROWS, seed: i
 
     Half of them are corners of leaves: each value lies exactly on the last threshold that bounds the leaf from above,
     or is the next double above the one that bounds it from below, so that one wrong comparison leads elsewhere. The
-    others mix thresholds, their neighbours, infinities, zeros of both signs, missing values and
+    others mix thresholds, their neighbors, infinities, zeros of both signs, missing values and
     categories.
     """
     n_rows = max(64, min(n_rows, MOST_CELLS // forest.n_features))

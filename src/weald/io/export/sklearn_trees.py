@@ -1,7 +1,7 @@
 """Forests that scikit-learn grew, as weald's: the same predictions for every input.
 
     from_sklearn      a fitted tree or forest of scikit-learn -> weald's estimator of the same name
-    cut_at            the threshold that cuts doubles as scikit-learn's cuts their float32 neighbours
+    cut_at            the threshold that cuts doubles as scikit-learn's cuts their float32 neighbors
 
 scikit-learn rounds X to float32 and compares that with a double threshold t. Let a be the largest float32 up to t, and
 b the next one. A double is rounded to a or less exactly when it is at most the middle of a and b, or below it where the

@@ -1,6 +1,6 @@
-"""Seconds and memory that it takes to find neighbours among 100,000 rows.
+"""Seconds and memory that it takes to find neighbors among 100,000 rows.
 
-    python benchmarks/neighbours.py [--rows 100000] [--trees 100] [--repeats 1] [--write]
+    python benchmarks/neighbors.py [--rows 100000] [--trees 100] [--repeats 1] [--write]
 
 Three forests: labels with noise, whose leaves are small; labels without, whose leaves are large and pure; and trees of
 depth 3, whose leaves are as large as can be. All cores. Memory is the most that the process held. The last column is
@@ -22,15 +22,15 @@ def make(name, n_rows):
     return X, X[:, 0] + X[:, 1] * X[:, 2] + (name == "noisy labels") * rng.normal(size=n_rows) > 0
 
 
-def find_neighbours(name, n_rows, n_trees, n_jobs):
+def find_neighbors(name, n_rows, n_trees, n_jobs):
     """Seconds of a fit and of three questions, and gigabytes."""
     import weald
 
     X, y = make(name, n_rows)
     forest = weald.RandomForestClassifier(n_trees, random_state=0, n_jobs=n_jobs, **FORESTS[name])
     seconds = [measure.clock(lambda: forest.fit(X, y))]
-    neighbours = forest.neighbours(X, y)
-    questions = (lambda: forest.proximity(X, k=10), lambda: neighbours.nearest(k=10), neighbours.outliers)
+    neighbors = forest.neighbors(X, y)
+    questions = (lambda: forest.proximity(X, k=10), lambda: neighbors.nearest(k=10), neighbors.outliers)
     seconds += [measure.clock(question) for question in questions]
     held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     return [*seconds, held, multiply(forest, X)]
@@ -54,7 +54,7 @@ def row(name, runs):
 
 
 def main():
-    parser = measure.options(__doc__, measure.ROOT / "docs" / "neighbours.md")
+    parser = measure.options(__doc__, measure.ROOT / "docs" / "neighbors.md")
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--trees", type=int, default=100)
     given = parser.parse_args()
@@ -63,12 +63,12 @@ def main():
     runs = {name: [] for name in FORESTS}
     for _ in range(given.repeats):
         for name, found in runs.items():
-            found.append(measure.afresh(find_neighbours, name, given.rows, given.trees, given.jobs))
+            found.append(measure.afresh(find_neighbors, name, given.rows, given.trees, given.jobs))
             measure.say(name, found[-1])
     header = [f"{given.rows:,} rows, {given.trees} trees", "fit", "proximity, k = 10", "nearest, k = 10", "outliers"]
     text = measure.markdown([*header, "memory", "SciPy"], [row(name, found) for name, found in runs.items()])
     text += f"\n\n{measure.best_of(given)}. {measure.describe_machine('weald', 'scipy')}."
-    measure.publish(given, "neighbours", text)
+    measure.publish(given, "neighbors", text)
 
 
 if __name__ == "__main__":
