@@ -210,7 +210,7 @@ def test_a_full_disk_leaves_the_old_file_whole(tmp_path):
         "    sys.exit(7)\n"
     )
     assert resource.RLIM_INFINITY == -1
-    assert subprocess.run([sys.executable, "-c", code, str(file)], check=False).returncode == 7
+    assert subprocess.run([sys.executable, "-c", code, str(file)], check=False, timeout=240).returncode == 7
     assert file.read_bytes() == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["large.weald", "m.weald"]
 
