@@ -6,7 +6,7 @@ group_features     interaction_cst  ->  groups, or how many may meet
 weigh_features     feature_weights  ->  numbers
 """
 
-import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -17,6 +17,10 @@ import numpy as np
 from weald.errors import ParameterError
 
 Groups = tuple[tuple[int, ...], ...]
+
+LARGEST = sys.float_info.max
+MOST_SCALED = 2.0**1000  # weight of a feature that engines can scale
+SMALLEST = 2.0**-1074  # above 0
 
 
 @dataclass(frozen=True)
@@ -127,8 +131,13 @@ def weigh_features(feature_weights: Any, features: Features) -> tuple[float, ...
     weights = features.spread(feature_weights, "feature_weights", 1.0)
     for weight in weights:
         is_number = isinstance(weight, Real) and not isinstance(weight, bool)
-        if not is_number or not math.isfinite(weight) or weight < 0:
+        if not is_number or not 0 <= weight <= LARGEST:
             raise ParameterError(f"feature_weights has the entry {weight!r}. Give a number from 0 for each feature.")
     if not any(weights):
         raise ParameterError("feature_weights is 0 for every feature. Give at least one feature a positive weight.")
-    return tuple(map(float, weights)) if len(set(weights)) > 1 else ()
+    if len(set(weights)) == 1:
+        return ()
+    largest = float(max(weights))
+    if largest > MOST_SCALED:  # engines multiply by 2^20
+        return tuple(max(SMALLEST, float(weight) / largest) if weight else 0.0 for weight in weights)
+    return tuple(map(float, weights))

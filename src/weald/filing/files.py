@@ -33,6 +33,7 @@ from weald.model import CATEGORICAL, Bags, FloatArray, Forest, IntArray, Origin
 from weald.oob import Curve, OutOfBag
 from weald.params import Growth
 from weald.schema import Categories, Schema
+from weald.shrinking import Thinning
 from weald.trees import SingleTree, Tree
 
 FORMAT = "1.0"
@@ -40,7 +41,8 @@ FORMAT = "1.0"
 WORDS = ("estimator", "forest", "mappable", "targets", "zlib")
 
 RECORDS: dict[str, type] = {
-    kind.__name__: kind for kind in (Bags, Categories, Curve, Growth, Head, Origin, Schema, *kernel_parts.RECORDS)
+    kind.__name__: kind
+    for kind in (Bags, Categories, Curve, Growth, Head, Origin, Schema, Thinning, *kernel_parts.RECORDS)
 }
 
 # What a fit leaves, beside the forest, the growth and the schema, which are written by themselves.
@@ -54,6 +56,7 @@ LEARNT: dict[str, Any] = {
     "oob_score_": float,
     "oob_share_": float,
     "seed_": int,
+    "thinning_": Thinning,
     **kernel_parts.LEARNT,
 }
 APART = ("forest_", "forests_", "growth_", "schema_", "tree_", "oob_", "oob_decision_function_", "oob_prediction_")

@@ -38,8 +38,8 @@ def has_kernel(model: Any) -> bool:
 
 
 def table_schema(model: Any) -> Schema:
-    """The columns that the trees of a model cut: those of X, or those of a kernel with some of X."""
-    schema: Schema = model._table_schema()["schema_"] if has_kernel(model) else model.schema_
+    """Describe the columns that the trees of a model cut: those of X, or those of a kernel and some of X."""
+    schema: Schema = model._table_schema()["schema_"] if has_kernel(model) else model.schema_  # noqa: SLF001
     return schema
 
 

@@ -46,14 +46,8 @@ class Writer:
 
     def write(self, value: Any) -> Any:  # noqa: PLR0911  (one for each kind)
         """Write one value."""
-        if value is None or isinstance(value, bool):
-            return value
-        if isinstance(value, str):
-            return _refuse_pairs(value)
-        if type(value) is int:
-            return value if -LONG < value < LONG else {"int": _write_long(value)}
-        if type(value) is float:
-            return value if math.isfinite(value) else {"float": str(value)}
+        if value is None or isinstance(value, bool | str) or type(value) in (int, float):
+            return _write_plain(value)
         if isinstance(value, np.generic) and not isinstance(plain := _plain(value), np.generic):
             return {"scalar": [value.dtype.str, self.write(plain)]}
         if isinstance(value, np.ndarray):
@@ -70,8 +64,8 @@ class Writer:
         if hasattr(value, "__array__"):
             return self.write(np.asarray(value))
         raise FormatError(
-            f"A {type(value).__name__} cannot be written to a .weald file, which holds numbers, texts, dates and lists "
-            "of them. Give one of these, or keep the model with pickle."
+            f"A {type(value).__name__} cannot be written to a .weald file, which holds numbers, texts, NumPy's dates "
+            "and lists of them. Give one of these, or keep the model with pickle."
         )
 
     def write_record(self, kind: str, fields: dict[str, Any]) -> Any:
@@ -120,6 +114,17 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.datetime64 | np.timedelta64):
         return int(value.view(np.int64))
     return value.item() if isinstance(value, np.generic) else value
+
+
+def _write_plain(value: Any) -> Any:
+    """Write what JSON has: numbers, texts, true, false and null."""
+    if isinstance(value, str):
+        return _refuse_pairs(value)
+    if type(value) is int:
+        return value if -LONG < value < LONG else {"int": _write_long(value)}
+    if type(value) is float and not math.isfinite(value):
+        return {"float": str(value)}
+    return value
 
 
 def _write_long(number: int) -> str:
