@@ -12,6 +12,7 @@ from weald.kernel_mix import MixChoice
 from weald.kernel_table import Prototypes
 from weald.kernels import DISTANCES, Kernel
 from weald.samples import AnySamples, Curves, Grid, Things, Vectors
+from weald.schema import Schema
 
 RECORDS: tuple[type, ...] = (Choice, Curves, Grid, Kernel, KernelRule, MixChoice, Prototypes, Things, Vectors)
 LEARNT: dict[str, Any] = {
@@ -34,6 +35,12 @@ KINDS = {"vectors": Vectors, "curves": Curves, "things": Things}
 def has_kernel(model: Any) -> bool:
     """Say whether a model is a kernel forest."""
     return hasattr(model, "kernel_matrix")
+
+
+def table_schema(model: Any) -> Schema:
+    """Describe the columns that the trees of a model cut: those of X, or those of a kernel and some of X."""
+    schema: Schema = model._table_schema()["schema_"] if has_kernel(model) else model.schema_  # noqa: SLF001
+    return schema
 
 
 def check_parts(model: Any, head: Head) -> int:
