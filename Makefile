@@ -76,8 +76,10 @@ build/native: $(VENV)/build $(COMPILED) $(NAMES)
 
 # ---- Test
 
-# Tests of one xdist_group share something costly or fragile and run in one process.
-PYTEST := -m pytest -n $(JOBS) --dist loadgroup
+PYTEST := -m pytest -n $(JOBS) --dist worksteal
+# Slow tests of one xdist_group share something costly or fragile and run in one process. pytest-xdist 3.8 that replaces
+# a process of groups waits for it forever, so after a crash or a timeout the run ends.
+GROUPED := --dist loadgroup --max-worker-restart 0
 ifdef SANITIZE
 TESTS := test-sanitize
 else
@@ -91,7 +93,7 @@ test-plain: build
 	$(BIN)/python $(PYTEST) -m "not slow" $(ARGS)
 
 test-all: build ## Run every test
-	$(BIN)/python $(PYTEST) $(ARGS)
+	$(BIN)/python $(PYTEST) $(GROUPED) $(ARGS)
 
 # The sanitizers' runtime must be in the process before Python is, and libstdc++ with it, or it cannot see exceptions.
 # Python never frees everything, so leaks are not looked for.

@@ -1,10 +1,15 @@
 """How generated tests run: always the same examples, so that a failure can be repeated and CI is never a lottery.
 
 `HYPOTHESIS_PROFILE=search` looks for new ones, twenty times as many.
+
+No test and no process of tests may hang: what takes too long shows the stacks of all threads and ends.
 """
 
+import faulthandler
 import os
+import sys
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
@@ -21,4 +26,20 @@ settings.register_profile(
     database=None,
     suppress_health_check=SLOW_IS_FINE,
 )
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
+PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "same")
+settings.load_profile(PROFILE)
+
+SLOW_LIMIT = 1800  # seconds for a test that is slow, or made slow
+EXIT_LIMIT = 120  # seconds for a process to end after its last test: threads and children that hang would keep it
+
+
+def pytest_collection_modifyitems(items):
+    """Give slow tests more time."""
+    for item in items:
+        is_slow = item.get_closest_marker("slow") or UNDER_SANITIZERS or PROFILE == "search"
+        if is_slow and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(SLOW_LIMIT))
+
+
+def pytest_unconfigure():
+    faulthandler.dump_traceback_later(EXIT_LIMIT, exit=True, file=sys.__stderr__)

@@ -25,7 +25,7 @@ class Done(NamedTuple):
     stderr: str
 
 
-def run(source, *words, timeout=300):
+def run(source, *words, timeout=240):
     """Run a script; sys.argv has the words. The returncode is None where it takes too long."""
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder, name) for name in ("stdout", "stderr")]
@@ -40,7 +40,7 @@ def run(source, *words, timeout=300):
         return Done(returncode, *(path.read_text() for path in paths))
 
 
-def run_to_the_end(source, timeout=300):
+def run_to_the_end(source, timeout=240):
     """Run a script, which must come to its last line without an error."""
     done = run(source + "\nprint('all well')\n", timeout=timeout)
     assert done.returncode == 0, (done.returncode, done.stderr[-3000:])

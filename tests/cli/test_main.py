@@ -34,7 +34,7 @@ COMMANDS = [
 
 
 def start(*arguments, **given):
-    return subprocess.run([WEALD, *arguments], capture_output=True, text=True, check=False, **given)
+    return subprocess.run([WEALD, *arguments], capture_output=True, text=True, check=False, timeout=240, **given)
 
 
 def write_large(file):
@@ -69,14 +69,14 @@ def test_help_needs_nothing_heavy():
         "heavy = ('numpy', 'sklearn', 'pyarrow', 'rich', 'pydantic', 'importlib.metadata', 'weald.estimators'); "
         "sys.exit(' '.join(name for name in heavy if name in sys.modules))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=240)
     assert done.stderr.strip() == ""
     assert all(name in done.stdout for name in COMMANDS)
 
 
 def test_a_program_without_its_extras_says_what_to_install():
     code = "import sys; sys.modules['typer'] = None; from weald.cli.main import run; sys.exit(run(['--help']))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=240)
     assert done.returncode == 1
     assert "pip install 'weald[cli]'" in done.stderr
 
@@ -105,7 +105,10 @@ def test_an_interrupted_process_is_code_130_and_leaves_nothing(tmp_path):
     with subprocess.Popen(arguments, stderr=subprocess.PIPE, stdout=subprocess.PIPE, **given) as going:
         assert going.stderr.readline().startswith("weald")  # a tenth of the trees has grown
         going.send_signal(signal.SIGINT)
-        out, err = going.communicate(timeout=120)
+        try:
+            out, err = going.communicate(timeout=120)
+        finally:
+            going.kill()  # or leaving the block would wait for it
     assert (going.returncode, out) == (130, "")
     assert "Traceback" not in err
     assert [file.name for file in tmp_path.iterdir()] == ["large.csv"]
@@ -141,7 +144,7 @@ class Terminal:
 
     def __call__(self, *arguments):
         command = ["tmux", "-S", self.socket, "-f", "/dev/null", *arguments]
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
 
     def type(self, words):
         self("send-keys", words, "Enter")

@@ -42,7 +42,9 @@ print(pages())
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other allocators are told nothing")
 def test_memory_is_kept_inside_or_beside_and_given_back_afterwards():
     told = {**os.environ, "MALLOC_TRIM_THRESHOLD_": "65536"}
-    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True, env=told)
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True, env=told, timeout=240
+    )
     before, inside, still, after, beside, gone = map(int, done.stdout.split())
     assert before >= 50 * 256  # 1 MiB is 256 pages, and they are new each time
     assert max(inside, still, beside) < before / 10

@@ -646,7 +646,7 @@ def scheduler_by_itself(folder):
         while not (folder / "scheduler.json").exists() and time.monotonic() < deadline:
             time.sleep(0.05)
         with distributed.Client(scheduler_file=file[1], timeout=60) as client:
-            client.wait_for_workers(1)
+            client.wait_for_workers(1, timeout=60)
             yield scheduler
     finally:
         for process in (scheduler, worker):

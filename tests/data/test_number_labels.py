@@ -44,3 +44,27 @@ def test_zero_and_minus_zero_are_one_class(zeros):
 def test_equal_classes_of_an_arrow_dictionary_are_one():
     y = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 1]), pa.array(["a", "b", "a"]))
     assert weald.DecisionTreeClassifier().fit([[1.0], [2.0], [3.0], [4.0]], y).classes_.tolist() == ["a", "b"]
+
+
+class Changing(np.ndarray):
+    """Labels that another thread changes after they were looked at: in the first pass, or in the second."""
+
+    def __getitem__(self, key):
+        part = np.array(np.ndarray.__getitem__(self, key))
+        if isinstance(key, slice):
+            self.reads = getattr(self, "reads", 0) + 1
+            if self.reads == self.change_at:
+                part[0] = self.becomes
+        return part
+
+
+@pytest.mark.parametrize("change_at", [1, 2])
+@pytest.mark.parametrize("becomes", [-1, 10**6, 3])
+def test_labels_that_change_while_they_are_read_are_refused_by_name(change_at, becomes):
+    labels = np.array([2, 2, 5, 9] * 10).view(Changing)
+    labels.change_at, labels.becomes = change_at, becomes
+    if (change_at, becomes) == (1, 3):
+        assert number_labels(labels, "y")[0].tolist() == [2, 3, 5, 9]
+        return
+    with pytest.raises(weald.DataError, match="y changed while it was read"):
+        number_labels(labels, "y")

@@ -114,7 +114,7 @@ def test_processes_share_one_file(tmp_path):
     path = tmp_path / "forest"
     model.compile().buffer().tofile(path)
     with multiprocessing.get_context("spawn").Pool(1) as pool:
-        assert pool.apply(predict_from, (path, X)).tobytes() == model.predict_proba(X).tobytes()
+        assert pool.apply_async(predict_from, (path, X)).get(60).tobytes() == model.predict_proba(X).tobytes()
 
 
 def test_a_compiled_forest_is_found_in_memory_and_pickled():

@@ -105,6 +105,7 @@ def test_bad_interactions_are_refused(given, words):
         ([2, 2, 2, 2], ()),
         ([0, 1, 2, 0.5], (0.0, 1.0, 2.0, 0.5)),
         ({"b": 3}, (1.0, 3.0, 1.0, 1.0)),
+        ([2.0**1010, 2.0**1009, 0, 5e-324], (1.0, 0.5, 0.0, 5e-324)),  # engines multiply them by 2^20
     ],
 )
 def test_feature_weights_are_numbers_by_feature(given, expected):
@@ -118,6 +119,7 @@ def test_feature_weights_are_numbers_by_feature(given, expected):
         ([1, 2, -1, 0], "entry -1"),
         ([1, 2, np.nan, 0], "entry nan"),
         ([1, 2, np.inf, 0], "entry inf"),
+        ([1, 2, 10**400, 0], "entry 1000"),
         ({"a": "1"}, "entry '1'"),
         ({"a": True}, "entry True"),
         ([0, 0, 0, 0], "0 for every feature"),
@@ -126,6 +128,19 @@ def test_feature_weights_are_numbers_by_feature(given, expected):
 def test_bad_feature_weights_are_refused(given, words):
     with pytest.raises(ParameterError, match=words):
         weigh_features(given, FOUR)
+
+
+@pytest.mark.parametrize("engine", ["native", "reference"])
+def test_only_ratios_of_feature_weights_count(engine):
+    X = np.random.default_rng(0).normal(size=(60, 4))
+    given = {"max_features": 1, "random_state": 0, "engine": engine}
+    plain, huge = (
+        weald.RandomForestRegressor(5, feature_weights=np.array([1, 0.5, 0, 0.25]) * scale, **given).fit(
+            X, X.sum(axis=1)
+        )
+        for scale in (1.0, 2.0**1020)
+    )
+    assert huge.forest_.fingerprint() == plain.forest_.fingerprint()
 
 
 # ------------------------------------------------------------------------------------------------------ monotonic

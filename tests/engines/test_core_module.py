@@ -12,7 +12,8 @@ from weald import _core
 def ask(simd: str) -> subprocess.CompletedProcess[str]:
     """Import the core in a fresh process with WEALD_SIMD set, and print the set in use."""
     command = [sys.executable, "-c", "from weald import _core; print(_core.simd)"]
-    return subprocess.run(command, env=os.environ | {"WEALD_SIMD": simd}, capture_output=True, text=True, check=False)
+    told = os.environ | {"WEALD_SIMD": simd}
+    return subprocess.run(command, env=told, capture_output=True, text=True, check=False, timeout=240)
 
 
 def test_the_fastest_set_that_runs_here_is_used():

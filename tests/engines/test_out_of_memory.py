@@ -124,13 +124,13 @@ for kind in (weald.RandomForestRegressor, weald.RandomForestClassifier):
 def test_where_memory_ends_a_fit_says_so(tmp_path, script):
     source, library = tmp_path / "memory.c", tmp_path / "memory.so"
     source.write_text(MALLOC)
-    subprocess.run([CC, "-O1", "-shared", "-fPIC", "-o", library, source], check=True)
+    subprocess.run([CC, "-O1", "-shared", "-fPIC", "-o", library, source], check=True, timeout=120)
     done = subprocess.run(
         [sys.executable, "-c", START + script, library],
         env=os.environ | {"LD_PRELOAD": str(library)},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=240,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]

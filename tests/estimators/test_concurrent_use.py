@@ -1,5 +1,6 @@
 """Several threads of one program use weald at once: nobody waits for a fit, and nobody gets another's results."""
 
+import contextlib
 import pickle
 import threading
 import time
@@ -88,3 +89,47 @@ def test_one_estimator_fitted_by_several_threads_is_fitted_by_one_of_them():
             pickle.dumps(model)
             assert model.predict(X[:5]).shape == (5,)
     assert model.forest_.fingerprint() in prints
+
+
+@pytest.mark.parametrize("kind", [weald.DecisionTreeClassifier, weald.DecisionTreeRegressor])
+def test_a_table_that_becomes_missing_before_trees_are_grown_is_named(kind):
+    table = np.round(RNG.normal(size=(90_000, 3)), 4)  # so large that values are looked up in it again
+    y = (table[:, 0] > 0).astype(int)
+    model = kind(max_depth=3)
+    reading = model._read_table(table, y, None)
+    engine, coded = model._code(reading, model._n_trees_at_once())
+    table[:] = np.nan
+    with pytest.raises(weald.DataError, match="X changed while the trees were grown"):
+        model._learn_from(reading, engine, coded, model)
+
+
+ODD = (np.nan, np.inf, -np.inf, 1e300, -7.5, 0.0)
+
+
+@pytest.mark.filterwarnings("ignore:.*bag|.*weight")
+@pytest.mark.parametrize("name", ["X", "y", "sample_weight"])
+@pytest.mark.parametrize("kind", [weald.RandomForestClassifier, weald.RandomForestRegressor])
+def test_what_another_thread_writes_during_a_fit_raises_no_other_errors(name, kind):
+    table = {
+        "X": np.round(RNG.normal(size=(90_000, 3)), 4),
+        "y": RNG.integers(0, 4, 90_000) if kind is weald.RandomForestClassifier else RNG.normal(size=90_000),
+        "sample_weight": RNG.integers(1, 4, 90_000).astype(float),
+    }
+    written, stop = table[name], threading.Event()
+
+    def write():
+        rng = np.random.default_rng(1)
+        while not stop.is_set():
+            value = rng.choice([-5, 70_000, 2**40, 3]) if written.dtype.kind == "i" else rng.choice(ODD)
+            written[rng.integers(0, len(written), 100)] = value
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    try:
+        for max_bins in (None, 255, 65_535) * 2:
+            with contextlib.suppress(weald.WealdError):
+                model = kind(2, max_depth=4, max_bins=max_bins, n_jobs=2, oob_score=True).fit(**table)
+                assert model.predict(table["X"]).shape == (90_000,)
+    finally:
+        stop.set()
+        thread.join()

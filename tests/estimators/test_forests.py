@@ -241,6 +241,18 @@ def test_class_weights_shift_shares_but_not_bags(class_weight):
     np.testing.assert_array_equal(plain.forest_.size[roots], weighed.forest_.size[roots])
 
 
+@pytest.mark.parametrize("engine", ["native", "reference"])
+@pytest.mark.parametrize("weight", [None, np.linspace(0.1, 0.9, 75)], ids=["rows", "weights"])
+def test_only_ratios_of_class_weights_count(engine, weight):
+    x, y = X[50:125], Y[50:125] == 2
+    given = {"max_depth": 2, "bootstrap": False, "engine": engine}
+    prints = {
+        classifier(3, class_weight={False: scale, True: 3 * scale}, **given).fit(x, y, weight).forest_.fingerprint()
+        for scale in (1.0, 2.0**60, 2.0**1020, 2.0**-1020)
+    }
+    assert len(prints) == 1
+
+
 # ---------------------------------------------------------------------------------------------------- ecosystem
 
 

@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import multiprocessing
 import os
 import re
 from pathlib import Path
@@ -11,6 +10,7 @@ import numpy as np
 import pytest
 
 import weald
+from tests import scripts
 from tests.io.cases import models, table
 from tests.io.mutate import Mutator, sign
 from weald.engines.native import PACKED_SIZES, NativeEngine
@@ -95,11 +95,11 @@ def predict_and_wait(path, ready, done, told):
     X = table()[0]
     model = weald.load(path, mmap=True)
     model.set_params(n_jobs=1).predict(X)
-    ready.wait()
+    ready.wait(60)
     blocks = re.findall(rf"{re.escape(str(path))}\n(.*?)VmFlags", Path("/proc/self/smaps").read_text(), re.DOTALL)
     sums = {key: sum(int(re.search(rf"^{key}: *(\d+)", b, re.MULTILINE)[1]) for b in blocks) for key in KINDS}
     told.put(sums)
-    done.wait()
+    done.wait(60)
 
 
 KINDS = ("Rss", "Pss", "Private_Dirty")  # in kilobytes
@@ -108,12 +108,13 @@ KINDS = ("Rss", "Pss", "Private_Dirty")  # in kilobytes
 @pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="needs Linux")
 def test_processes_share_one_copy(file):
     """All of them together hold as much memory of the file as one of them sees."""
-    context = multiprocessing.get_context("fork")
+    context = scripts.SERVER  # what is forked from here may wait for locks that other threads have
     ready, done, told = context.Barrier(N_PROCESSES), context.Barrier(N_PROCESSES), context.Queue()
-    workers = [context.Process(target=predict_and_wait, args=(file, ready, done, told)) for _ in range(N_PROCESSES)]
+    how = {"target": predict_and_wait, "args": (file, ready, done, told), "daemon": True}  # none is waited for at exit
+    workers = [context.Process(**how) for _ in range(N_PROCESSES)]
     for worker in workers:
         worker.start()
-    found = [told.get(timeout=60) for _ in workers]
+    found = [told.get(timeout=90) for _ in workers]
     for worker in workers:
         worker.join(timeout=60)
         assert worker.exitcode == os.EX_OK

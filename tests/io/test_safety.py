@@ -97,7 +97,7 @@ def test_numbers_of_classes_are_a_list_of_whole_numbers(numbers):
     model = weald.RandomForestClassifier(2, max_depth=2, random_state=0).fit(X, np.column_stack([y, y]))
     mutator = Mutator(b"".join(files.write(model)))
     notes = mutator.notes
-    notes["learned"]["n_classes_"] = numbers
+    notes["learnt"]["n_classes_"] = numbers
     with pytest.raises(FormatError, match=r"Classes differ in number|nothing that a fit leaves"):
         files.read(sign({**mutator.texts, "weald.notes": json.dumps(notes)}, mutator.arrays))
 

@@ -17,7 +17,7 @@ elf = pytest.mark.skipif(
 
 
 def ask(*command):
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
 
 
 @elf

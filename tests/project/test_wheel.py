@@ -11,7 +11,7 @@ import pytest
 from weald import _core
 
 # One wheel for all tests here.
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("wheel")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600), pytest.mark.xdist_group("wheel")]
 
 ROOT = Path(__file__).parents[2]
 FIT = """

@@ -209,7 +209,7 @@ def _number_classes(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDA
 def number_labels(labels: npt.NDArray[Any], name: str) -> tuple[npt.NDArray[Any], npt.NDArray[np.int32]]:
     """Replace labels by their numbers in sorted order."""
     try:
-        distinct, numbers = _number_whole(labels) or _number_few(labels) or np.unique(labels, return_inverse=True)
+        distinct, numbers = _number_whole(labels, name) or _number_few(labels) or np.unique(labels, return_inverse=True)
     except TypeError as error:
         kinds = sorted({type(label).__name__ for label in labels})
         raise DataTypeError(
@@ -220,7 +220,7 @@ def number_labels(labels: npt.NDArray[Any], name: str) -> tuple[npt.NDArray[Any]
     return distinct, numbers.astype(np.int32, copy=False).reshape(len(labels))
 
 
-def _number_whole(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.int32]] | None:
+def _number_whole(labels: npt.NDArray[Any], name: str) -> tuple[npt.NDArray[Any], npt.NDArray[np.int32]] | None:
     """Do the same where labels are whole numbers near one another; None: they are not.
 
     Nothing is sorted, and rows are looked at some at a time: little memory is needed beside the numbers.
@@ -233,12 +233,27 @@ def _number_whole(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArr
     parts = [slice(begin, begin + PART_ROWS) for begin in range(0, len(labels), PART_ROWS)]
     is_there = np.zeros(high - low + 1, dtype=bool)
     for part in parts:
-        is_there[labels[part].astype(np.int64) - low] = True
+        is_there[_places(labels[part], low, high, name)] = True
     number_of = np.cumsum(is_there, dtype=np.int32) - np.int32(1)
     numbers = np.empty(len(labels), dtype=np.int32)
     for part in parts:
-        numbers[part] = number_of[labels[part].astype(np.int64) - low]
+        places = _places(labels[part], low, high, name)
+        if not is_there[places].all():
+            raise _changed(name)
+        numbers[part] = number_of[places]
     return (np.flatnonzero(is_there) + low).astype(labels.dtype), numbers
+
+
+def _places(labels: npt.NDArray[Any], low: int, high: int, name: str) -> npt.NDArray[np.int64]:
+    """Count labels from the lowest. They are read once more, and another thread may have written to them."""
+    places = labels.astype(np.int64) - low
+    if len(places) and not 0 <= places.min() <= places.max() <= high - low:
+        raise _changed(name)
+    return places
+
+
+def _changed(name: str) -> DataError:
+    return DataError(f"{name} changed while it was read. Do not write to it during a fit, or fit to a copy.")
 
 
 def _number_few(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp]] | None:

@@ -17,7 +17,7 @@ from weald.data.types import FloatArray, IntArray
 from weald.engines.interface import Block, Mixing, OutOfBagVotes, Sharing, Watch
 from weald.engines.params import Growth
 from weald.engines.reference import kernels
-from weald.errors import FormatError
+from weald.errors import DataError, FormatError
 from weald.forest.forest import Forest, Origin
 
 PACKED_SIZES = ("small", "large")  # of nodes
@@ -267,6 +267,7 @@ class NativeEngine:
             n_threads,
             watch,
         )
+        _refuse_changed(arrays)
         origin = Origin(
             seed, first_tree, n_trees, coded.fingerprint, growth.bags(coded.design), values=targets.add_to(coded.values)
         )
@@ -586,8 +587,18 @@ class NativeEngine:
 
 
 def _forest_of(arrays: Any, coded: Any, growth: Growth, seed: int, first_tree: int, n_trees: int) -> Forest:
+    _refuse_changed(arrays)
     origin = Origin(seed, first_tree, n_trees, coded.fingerprint, growth.bags(coded.design), values=coded.values)
     return Forest(n_features=coded.n_columns, n_classes=coded.n_classes, **arrays, origins=(origin,))
+
+
+def _refuse_changed(arrays: Any) -> None:
+    """Refuse thresholds that are NaN. Some are looked up in X when the trees are grown: another thread wrote there."""
+    if np.isnan(arrays["threshold"]).any():
+        raise DataError(
+            "X changed while the trees were grown: a value of the table became NaN. Do not write to X during a fit, or "
+            "fit to a copy: X.copy()."
+        )
 
 
 def row_blocks(X: Any) -> list[tuple[int, int]]:

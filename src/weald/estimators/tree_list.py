@@ -64,8 +64,9 @@ class Trees(Sequence[AnyTree], Generic[AnyTree]):
             shared["class_weight"] = "balanced"  # a single tree has no bag but the table
         tree.set_params(**{**shared, "random_state": model.seed_})
         learned = ("growth_", "seed_", "n_outputs_", "classes_", "n_classes_", "n_features_in_", "feature_names_in_")
-        tree.__dict__.update({name: getattr(model, name) for name in (*learned, "schema_") if hasattr(model, name)})
-        tree.__dict__.update(model._table_schema())  # noqa: SLF001  (its trees)
+        known = {name: getattr(model, name) for name in (*learned, "schema_") if hasattr(model, name)}
+        known |= model._table_schema()  # noqa: SLF001  (its trees)
+        tree.__dict__.update({name: value for name, value in known.items() if value is not None})
         if model._has_several():  # noqa: SLF001
             tree.forests_ = tuple(forest.take([number]) for forest in model.forests_)
             tree.tree_ = Tree(tree.forests_[0], model.growth_.criterion, tree.forests_)

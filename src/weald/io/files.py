@@ -27,6 +27,7 @@ from weald.engines.params import Growth
 from weald.errors import FormatError, ParameterError
 from weald.estimators.out_of_bag import Curve, OutOfBag
 from weald.estimators.trees import SingleTree, Tree
+from weald.forest.compaction import Thinning
 from weald.forest.forest import CATEGORICAL, Bags, Forest, Origin
 from weald.io import container, kernel_parts, multi_output, plain_arrays
 from weald.io.atomic import write_file
@@ -41,7 +42,8 @@ FORMAT = "1.0"
 WORDS = ("estimator", "forest", "mappable", "targets", "zlib")
 
 RECORDS: dict[str, type] = {
-    kind.__name__: kind for kind in (Bags, Categories, Curve, Growth, Head, Origin, Schema, *kernel_parts.RECORDS)
+    kind.__name__: kind
+    for kind in (Bags, Categories, Curve, Growth, Head, Origin, Schema, Thinning, *kernel_parts.RECORDS)
 }
 
 # What a fit leaves, beside the forest, the growth and the schema, which are written by themselves.
@@ -55,6 +57,7 @@ LEARNED: dict[str, Any] = {
     "oob_score_": float,
     "oob_share_": float,
     "seed_": int,
+    "thinning_": Thinning,
     **kernel_parts.LEARNED,
 }
 APART = ("forest_", "forests_", "growth_", "schema_", "tree_", "oob_", "oob_decision_function_", "oob_prediction_")
@@ -95,13 +98,28 @@ def write(model: Any, *, compress: bool = True, mappable: bool = False) -> list[
     notes = {
         "estimator": name,
         "parameters": {key: writer.write(value) for key, value in _parameters(model).items()},
-        "learned": {key: writer.write(value) for key, value in sorted(_learned(model).items())},
+        "learnt": {key: writer.write(value) for key, value in sorted(_learned(model).items())},
         "growth": writer.write(model.growth_),
         "schema": writer.write(Schema(model.schema_.names, model.schema_.categories)),
         "oob": _write_oob(model, writer),
     }
     forests = model.forests_ if _has_several(model) else (model.forest_,)
-    return _write("estimator", notes, forests, writer, compress=compress, mappable=mappable)
+    pieces = _write("estimator", notes, forests, writer, compress=compress, mappable=mappable)
+    _check_notes(notes, forests, writer)
+    return pieces
+
+
+def _check_notes(notes: dict[str, Any], forests: tuple[Forest, ...], writer: Writer) -> None:
+    """Read all but the arrays of the forest again: a file that cannot be loaded must not be written."""
+    try:
+        notes = container.parse_json(_dumps(notes))
+        reader = Reader(dict(writer.arrays), RECORDS)
+        heads = [reader.read(told["head"]) for told in (notes, *notes.get("others", []))]
+        again = _read_model(notes, reader, heads)
+        _put_forests(again, forests, is_checked=True)
+        _read_oob(again, reader, notes["oob"])
+    except FormatError as error:
+        raise FormatError(f"This model cannot be saved, since its file could not be loaded. {error}") from None
 
 
 def write_forest(forest: Forest) -> bytes:
@@ -130,9 +148,13 @@ def _write(
         "weald.format": FORMAT,
         "weald.requires": " ".join(words),
         "weald.writer": version("weald"),
-        "weald.notes": json.dumps(notes, separators=(",", ":"), allow_nan=False),
+        "weald.notes": _dumps(notes),
     }
     return container.write(texts, arrays)
+
+
+def _dumps(notes: dict[str, Any]) -> str:
+    return json.dumps(notes, separators=(",", ":"), allow_nan=False)
 
 
 @cache
@@ -234,35 +256,43 @@ def _map(path: Path) -> memoryview:
 def read(buffer: Buffer, *, mapped: bool = False, max_bytes: int | None = None) -> Any:
     """Read an estimator from the bytes of a file."""
     contents, notes = _open(buffer, "estimator", check_data=not mapped)
-    known = {"estimator", "parameters", "learned", "growth", "schema", "oob", *COMMON}
+    known = {"estimator", "parameters", "learnt", "growth", "schema", "oob", *COMMON}
     require(notes.keys() - {"others"} == known, "Notes differ.")
     opened = _Opened(contents, notes, max_bytes)
-    reader = opened.reader
+    model = _read_model(notes, opened.reader, opened.heads)
+    _put_forests(model, opened.forests(mapped=mapped), is_checked=not mapped)
+    _read_oob(model, opened.reader, notes["oob"])
+    require(not opened.reader.arrays, "The file has arrays that belong to nothing.")
+    return model
+
+
+def _read_model(notes: dict[str, Any], reader: Reader, heads: Sequence[Head]) -> Any:
+    """Read an estimator without its forest."""
     kind = estimators().get(notes["estimator"]) if isinstance(notes["estimator"], str) else None
     require(kind, f"{notes['estimator']!r} is no estimator of this version of weald.")
     model = _make(kind, _read_names(notes["parameters"], reader))
-    learned = _read_names(notes["learned"], reader)
-    left = LEARNED | OOB_OF_TARGETS if opened.has_several else LEARNED
+    learned = _read_names(notes["learnt"], reader)
+    left = LEARNED | OOB_OF_TARGETS if len(heads) > 1 else LEARNED
     for name, value in learned.items():
         require(name in left and fits(value, left[name]), f"{name} is nothing that a fit leaves.")
     growth, schema = reader.read(notes["growth"]), reader.read(notes["schema"])
     require(isinstance(growth, Growth) and isinstance(schema, Schema), "How it grew, or its columns, are missing.")
     vars(model).update(learned, growth_=growth, schema_=schema)
-    _check_model(model, opened.heads)
-    forests = opened.forests(mapped=mapped)
-    if opened.has_several:
+    _check_model(model, heads)
+    return model
+
+
+def _put_forests(model: Any, forests: tuple[Forest, ...], *, is_checked: bool) -> None:
+    """Give an estimator its forest, or one for each target."""
+    if len(forests) > 1:
         multi_output.check_trees(forests)
         model.forests_ = forests
     else:
         model.forest_ = forests[0]
-    if not mapped:
-        _check_sets(forests[0], schema)
-    if notes["oob"] is not None and not opened.has_several:
-        _read_oob(model, reader, notes["oob"])
-    require(not reader.arrays, "The file has arrays that belong to nothing.")
+    if is_checked:
+        _check_sets(forests[0], kernel_parts.table_schema(model))
     if isinstance(model, SingleTree):
-        model.tree_ = Tree(forests[0], growth.criterion, forests if opened.has_several else ())
-    return model
+        model.tree_ = Tree(forests[0], model.growth_.criterion, forests if len(forests) > 1 else ())
 
 
 COMMON = ("head", "fingerprint", "zipped")
@@ -367,7 +397,9 @@ def _parameters_of(kind: Any) -> frozenset[str]:
 
 
 def _read_oob(model: Any, reader: Reader, written: Any) -> None:
-    """Read the out-of-bag results."""
+    """Read the out-of-bag results; those of several targets are among what was learnt."""
+    if written is None or _has_several(model):
+        return
     state = reader.read_record(written, "OutOfBag")
     proper = state.keys() == OOB_STATE.keys() and all(fits(state[name], hint) for name, hint in OOB_STATE.items())
     require(proper, "The out-of-bag results are not what they should be.")

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from weald.data.schema import Schema
 from weald.engines.reference.kernels import KernelRule
 from weald.estimators.kernel.choice import Choice
 from weald.estimators.kernel.kernels import DISTANCES, Kernel
@@ -34,6 +35,12 @@ KINDS = {"vectors": Vectors, "curves": Curves, "things": Things}
 def has_kernel(model: Any) -> bool:
     """Say whether a model is a kernel forest."""
     return hasattr(model, "kernel_matrix")
+
+
+def table_schema(model: Any) -> Schema:
+    """Describe the columns that the trees of a model cut: those of X, or those of a kernel and some of X."""
+    schema: Schema = model._table_schema()["schema_"] if has_kernel(model) else model.schema_  # noqa: SLF001
+    return schema
 
 
 def check_parts(model: Any, head: Head) -> int:

@@ -29,6 +29,8 @@ from weald.io.tree_shape import MOST_DEPTH, MOST_LEVELS, Shape, find_shape
 AS_THEY_ARE = "none"  # decreases are not foretold
 SQUARED_ERROR = "squared_error"
 STRATA = ("none", "class", "given")
+LARGEST_WHOLE = 2**53  # weight that is kept as a whole number
+TINY, HUGE = 5e-324, float(np.finfo(np.float64).max)  # the ends of what is positive and finite
 BYTES_PER_NODE = 160  # at most, of a forest and of what reading one takes meanwhile
 
 
@@ -52,6 +54,7 @@ class Head:
 
 def pack(forest: Forest) -> tuple[Head, Arrays]:
     """Write a forest as small arrays."""
+    check_forest(forest)
     shape = find_shape(forest.tree_start, forest.feature < 0)
     rule = _choose_rule(forest)
     arrays: Arrays = {
@@ -73,6 +76,49 @@ def head_of(forest: Forest, rule: str) -> Head:
         forest.n_features, forest.n_classes, forest.n_trees, forest.n_nodes, float(forest.target_center),
         int(forest.target_exponent), rule, bool(forest.n_classes and len(forest.value)), forest.origins,
     )  # fmt: skip
+
+
+def check_forest(forest: Forest) -> None:
+    """Refuse a forest that `unpack` would refuse. All numbers are looked at; a NaN is neither above nor below any."""
+    check_head(head_of(forest, AS_THEY_ARE))
+    n_nodes = np.diff(forest.tree_start)
+    require(_all_within(n_nodes, 1, 2**31 - 1), "A tree has too many nodes, or none.")
+    deep = n_nodes.max() > 2 * MOST_DEPTH and int(forest.depth().max()) > MOST_DEPTH
+    require(not deep, f"A tree is deeper than {MOST_DEPTH}.")
+    require(_all_within(forest.feature, -1, forest.n_features - 1), "A feature is out of range.")
+    require(_all_within(forest.threshold, -np.inf, np.inf), "A threshold is no number.")
+    by_number = forest.flags & CATEGORICAL == 0
+    require(_all_within(forest.flags, 0, 7) and np.all(forest.flags[by_number] < 2), "A split has unknown flags.")
+    require(_ascends_inside(forest.category_sets, forest.category_start), "The categories of a set do not ascend.")
+    require(_all_within(forest.weight, TINY, HUGE), "A node has a weight that is not above 0, or not finite.")
+    require(_all_within(forest.decrease, 0, np.inf), "A split does not lower the impurity.")
+    if forest.n_classes:
+        _check_classes(forest)
+    else:
+        proper = _all_within(forest.value, -HUGE, HUGE) and _all_within(forest.impurity, 0, np.inf)
+        require(proper, "A node has a mean or an impurity that is none.")
+    votes = forest.tree_weight
+    proper = _all_within(votes, 0, HUGE) and len(votes) in (0, forest.n_trees) and (not len(votes) or votes.any())
+    require(proper, "The weights of votes are not numbers from 0 for each tree, or all of them are 0.")
+
+
+def _check_classes(forest: Forest) -> None:
+    require(_all_within(np.diff(forest.leaf_start), 1, forest.n_classes), "A leaf has no class.")
+    require(_all_within(forest.leaf_class, 0, forest.n_classes - 1), "A leaf has a class that is none.")
+    require(_ascends_inside(forest.leaf_class, forest.leaf_start), "The classes of a leaf do not ascend.")
+    require(_all_within(forest.leaf_weight, TINY, HUGE), "A leaf has a weight that is not above 0, or not finite.")
+    proper = not len(forest.value) or (forest.n_classes == 2 and _all_within(forest.value, 0, 1))
+    require(proper, "A node predicts a probability that is none.")
+
+
+def _all_within(values: Any, low: float, high: float) -> bool:
+    return not len(values) or bool(values.min() >= low and values.max() <= high)
+
+
+def _ascends_inside(numbers: IntArray, start: IntArray) -> bool:
+    """Whether numbers ascend inside each list; list i begins at start[i]."""
+    falls = np.flatnonzero(numbers[1:] <= numbers[:-1]) + 1
+    return bool(np.isin(falls, start).all()) if len(falls) else True
 
 
 def _pack_splits(forest: Forest, shape: Shape) -> Arrays:
@@ -195,9 +241,10 @@ def _guess_shares(shape: Shape, weight: FloatArray, leaves: Any) -> FloatArray:
 
 
 def _whole_or_not(weights: FloatArray) -> Any:
-    """Keep weights as whole numbers where they are."""
+    """Keep weights as whole numbers where they are, up to the largest that a reader takes."""
     whole = derived_values.to_whole(weights)
-    return narrow(whole) if np.array_equal(whole, weights) and whole.min(initial=0) >= 0 else shorten(weights)
+    fits = np.array_equal(whole, weights) and whole.min(initial=0) >= 0 and whole.max(initial=0) <= LARGEST_WHOLE
+    return narrow(whole) if fits else shorten(weights)
 
 
 # ------------------------------------------------------------------------------------------------------------- unpack

@@ -48,6 +48,7 @@ OTHERS = {
 
 def pack(forest: Forest) -> tuple[Head, Arrays]:
     """Take the arrays as they are."""
+    packing.check_forest(forest)
     arrays = {PREFIX + name: getattr(forest, name) for name in (*BY_NODE, *OTHERS)}
     return packing.head_of(forest, AS_THEY_ARE), arrays | _walked(forest)
 

@@ -4,14 +4,16 @@
     Reader    the way back; it makes plain values, NumPy arrays, and the few kinds of records that it was told of
 
 What is plain in JSON stands for itself (a list is a list). All else is an object with one name: {"tuple": [...]},
-{"dict": [[key, value], ...]}, {"float": "nan"}, {"scalar": [type, value]}, {"array": ...}, {"record": [kind, {...}]}.
+{"dict": [[key, value], ...]}, {"float": "nan"}, {"int": "0x..."}, {"scalar": [type, value]}, {"array": ...},
+{"record": [kind, {...}]}.
 """
 
 import dataclasses
 import math
+import re
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -19,12 +21,16 @@ import numpy as np
 import numpy.typing as npt
 
 from weald.errors import FormatError
-from weald.io.container import TYPES, is_numbers, require
+from weald.io.container import MOST_DIGITS, TYPES, is_numbers, require
 from weald.io.streams import Arrays, narrow
 
 MANY = 16  # longer lists of numbers or texts are arrays of the file
 MOST_DEPTH = 32  # of lists inside lists
 MOST_ROOM = 2**24  # characters of an array of texts, its empty places included
+MOST_BITS = 2**13  # of a whole number: Python prints none that has many more
+LONG = 10 ** (MOST_DIGITS - 1)  # whole numbers from here on, and their negatives, are not written in decimal digits
+PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")  # that JSON reads as one character
+HEX = re.compile("-?0x[0-9a-f]+")
 NUMBERS = "biuf"
 TIMES = "mM"  # NumPy's dates and durations
 
@@ -40,28 +46,26 @@ class Writer:
 
     def write(self, value: Any) -> Any:  # noqa: PLR0911  (one for each kind)
         """Write one value."""
-        if value is None or isinstance(value, bool | str) or type(value) is int:
-            return value
-        if type(value) is float:
-            return value if math.isfinite(value) else {"float": str(value)}
-        if isinstance(value, np.generic):
-            return {"scalar": [value.dtype.str, self.write(_plain(value))]}
+        if value is None or isinstance(value, bool | str) or type(value) in (int, float):
+            return _write_plain(value)
+        if isinstance(value, np.generic) and not isinstance(plain := _plain(value), np.generic):
+            return {"scalar": [value.dtype.str, self.write(plain)]}
         if isinstance(value, np.ndarray):
             return {"array": self._write_array(value)}
         if isinstance(value, Mapping):
             return {"dict": [[self.write(k), self.write(v)] for k, v in value.items()]}
         if isinstance(value, set | frozenset):
             return {type(value).__name__: self._write_list(sorted(value, key=repr))}
-        if isinstance(value, list | tuple) and type(value) in (list, tuple):
-            written = self._write_list(value)
-            return written if isinstance(written, list) and type(value) is list else {type(value).__name__: written}
+        if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray | memoryview):
+            kind, written = ("tuple" if type(value) is tuple else "list"), self._write_list(value)
+            return written if isinstance(written, list) and kind == "list" else {kind: written}
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
             return self.write_record(type(value).__name__, {f.name: getattr(value, f.name) for f in _fields(value)})
         if hasattr(value, "__array__"):
             return self.write(np.asarray(value))
         raise FormatError(
-            f"A {type(value).__name__} cannot be written to a .weald file, which holds numbers, texts, dates and lists "
-            "of them. Give one of these, or keep the model with pickle."
+            f"A {type(value).__name__} cannot be written to a .weald file, which holds numbers, texts, NumPy's dates "
+            "and lists of them. Give one of these, or keep the model with pickle."
         )
 
     def write_record(self, kind: str, fields: dict[str, Any]) -> Any:
@@ -89,15 +93,18 @@ class Writer:
         if kind in "UO":
             items = self._write_list(array.ravel().tolist())
             return {"dtype": array.dtype.str if kind == "U" else "O", "shape": list(array.shape), "items": items}
-        raise FormatError(f"An array of type {array.dtype} cannot be written to a .weald file.")
+        raise FormatError(
+            f"An array of type {array.dtype} cannot be written to a .weald file. Give numbers of up to 64 bits, texts "
+            "or dates, or keep the model with pickle."
+        )
 
     def _add(self, array: npt.NDArray[Any]) -> str:
         name = f"{self._prefix}.{len(self.arrays)}"
-        self.arrays[name] = array
+        self.arrays[name] = array.astype(array.dtype.newbyteorder("<"), copy=False)  # as a file has it
         return name
 
     def _add_texts(self, texts: list[str]) -> list[str]:
-        coded = [text.encode("utf-8", "surrogatepass") for text in texts]
+        coded = [_refuse_pairs(text).encode("utf-8", "surrogatepass") for text in texts]
         lengths = narrow(np.array([len(text) for text in coded], dtype=np.int64))
         return [self._add(np.frombuffer(b"".join(coded), dtype=np.uint8)), self._add(lengths)]
 
@@ -107,6 +114,37 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.datetime64 | np.timedelta64):
         return int(value.view(np.int64))
     return value.item() if isinstance(value, np.generic) else value
+
+
+def _write_plain(value: Any) -> Any:
+    """Write what JSON has: numbers, texts, true, false and null."""
+    if isinstance(value, str):
+        return _refuse_pairs(value)
+    if type(value) is int:
+        return value if -LONG < value < LONG else {"int": _write_long(value)}
+    if type(value) is float and not math.isfinite(value):
+        return {"float": str(value)}
+    return value
+
+
+def _write_long(number: int) -> str:
+    """Write a whole number that is too long for decimal digits."""
+    if number.bit_length() > MOST_BITS:
+        raise FormatError(
+            f"A whole number of {number.bit_length():,} bits cannot be written to a .weald file, which holds up to "
+            f"{MOST_BITS:,}. Give a smaller one, or keep the model with pickle."
+        )
+    return hex(number)
+
+
+def _refuse_pairs(text: str) -> str:
+    """Refuse two surrogates in a row: JSON has no way to tell them from the character that they stand for."""
+    if PAIR.search(text):
+        raise FormatError(
+            f"The text {text!a} has a pair of surrogates, which cannot be written to a .weald file. Replace it by its "
+            "character: text.encode('utf-16', 'surrogatepass').decode('utf-16')."
+        )
+    return text
 
 
 def _fields(value: Any) -> tuple[dataclasses.Field[Any], ...]:
@@ -168,6 +206,11 @@ class Reader:
         require(value in ("nan", "inf", "-inf"), f"{value!r} is no number.")
         return float(value)
 
+    def _read_int(self, value: Any, depth: int) -> int:
+        proper = isinstance(value, str) and len(value) <= 3 + MOST_BITS // 4 and HEX.fullmatch(value)
+        require(proper, "A whole number is not as it should be.")
+        return int(value, 16)
+
     def _read_scalar(self, value: Any, depth: int) -> Any:
         proper = isinstance(value, list) and len(value) == 2 and isinstance(value[0], str)
         require(proper, "A number of NumPy is not as it should be.")
@@ -196,9 +239,7 @@ class Reader:
             proper = all(isinstance(item, str) and len(item) <= room for item in items)
             require(proper and len(items) * room <= MOST_ROOM, "An array of texts has something else.")
             return np.array(items, dtype=dtype).reshape(shape)
-        array = np.empty(len(items), dtype=object)
-        array[:] = items
-        return array.reshape(shape)
+        return np.fromiter(items, dtype=object, count=len(items)).reshape(shape)
 
     def _read_record(self, value: Any, depth: int) -> Any:
         proper = isinstance(value, list) and len(value) == 2 and isinstance(value[1], dict)
@@ -235,7 +276,7 @@ class Reader:
         return values
 
 
-KINDS = ("list", "tuple", "set", "frozenset", "dict", "float", "scalar", "array", "record")
+KINDS = ("list", "tuple", "set", "frozenset", "dict", "float", "int", "scalar", "array", "record")
 
 
 def _dtype(code: str, kinds: str) -> np.dtype[Any]:

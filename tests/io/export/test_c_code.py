@@ -70,8 +70,8 @@ def test_several_forests_can_live_in_one_program(tmp_path):
     main += "int main(void){double x[6]={0};return one_predict(x)!=two_predict(x);}"
     (tmp_path / "main.c").write_text(main)
     files = [str(tmp_path / f"{name}.c") for name in ("one", "two", "main")]
-    subprocess.run([shutil.which("cc"), "-std=c99", *files, "-o", str(tmp_path / "main")], check=True)
-    assert subprocess.run([str(tmp_path / "main")], check=False).returncode == 0
+    subprocess.run([shutil.which("cc"), "-std=c99", *files, "-o", str(tmp_path / "main")], check=True, timeout=120)
+    assert subprocess.run([str(tmp_path / "main")], check=False, timeout=120).returncode == 0
 
 
 def test_rows_that_are_given_are_compared_too():

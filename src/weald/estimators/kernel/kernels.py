@@ -150,7 +150,7 @@ def _number(value: Any, function: Function) -> float:
         )
     try:
         number = float(value)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise DataTypeError(f"{_called(function)} gave {value!r} for two samples. It must give one number.") from error
     if not math.isfinite(number):
         raise DataError(f"{_called(function)} gave {number} for two samples. It must give a finite number (no NaN).")

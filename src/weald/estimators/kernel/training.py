@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from weald.data import arguments
-from weald.data.schema import Schema
+from weald.data.schema import Categories, Schema
 from weald.data.table import Reading, read_table, require_one_target
 from weald.data.types import FloatArray, IntArray
 from weald.engines import criteria, params
@@ -115,8 +115,14 @@ class GrowsFromKernels(RandomForest):
             self._choose_kernel(X, y, sample_weight, **by_row)
             return
         else:
-            self._prototype_seed_ = params.draw_seed(self.random_state)
+            self._draw_seed()
         super()._learn(before, X, y, sample_weight, **by_row)
+
+    def _draw_seed(self) -> int:
+        """Draw once: the seed that chooses the prototypes grows the trees, so a file that keeps one seed has both."""
+        if not hasattr(self, "_prototype_seed_"):
+            self._prototype_seed_ = super()._draw_seed()
+        return self._prototype_seed_
 
     def _choose_kernel(self, X: Any, y: Any, sample_weight: Any, **by_row: Any) -> None:
         """Fit a forest for each kernel of the grid, and become the one of least out-of-bag error."""
@@ -185,8 +191,7 @@ class GrowsFromKernels(RandomForest):
             categorical = frozenset(i for i, f in raw_kept if f in self.schema_.categorical)
             return super()._code(replace(reading, table=replace(reading.table, X=table[:], categorical=categorical)))
         samples = table.sight.samples
-        if not hasattr(self, "_prototype_seed_"):
-            self._prototype_seed_ = params.draw_seed(self.random_state)
+        self._draw_seed()  # if it was not drawn yet
         kernel = getattr(self, "kernel_", None) or self._resolve_kernel(samples, engine, n_threads)
         check_function(kernel, kernel.prepare(samples.take(np.arange(min(len(samples), 40)))))
         rows, prototypes = self._choose(kernel, reading)
@@ -264,7 +269,7 @@ class GrowsFromKernels(RandomForest):
         return self._n_columns_
 
     def _table_schema(self) -> dict[str, Any]:
-        raw = tuple(self.schema_.categories[f] for f in self._raw_columns()) if self._mixes_ else ()
+        raw = tuple(numbered(self.schema_.categories[f]) for f in self._raw_columns()) if self._mixes_ else ()
         schema = Schema(None, (None,) * len(self._kept_) + raw)
         return {"n_features_in_": len(self._columns_), "feature_names_in_": None, "schema_": schema}
 
@@ -336,6 +341,11 @@ class GrowsFromKernels(RandomForest):
 
     def _bagged(self, engine: Engine, coded: Any, reading: Reading, forest: Forest) -> out_of_bag.Bagged:
         return NarrowBagged(**vars(super()._bagged(engine, coded, reading, forest)))
+
+
+def numbered(categories: Categories | None) -> Categories | None:
+    """Let the labels of categories be their numbers, which is what stands in a table of kernel values."""
+    return None if categories is None else replace(categories, labels=np.arange(len(categories.labels)))
 
 
 def has_copies(reading: Reading) -> bool:
