@@ -55,9 +55,9 @@ class BinarySearch {
             add(pending_[model.slot_of(payloads[i])], word, static_cast<Count>(count));
         }
         settle();
-        const std::uint64_t constant = ~any | all;
+        const std::uint64_t same = ~any | all;
         for (std::uint32_t bit = 0; bit < binary.features().size(); ++bit) {
-            if (constant >> bit & 1) {
+            if (same >> bit & 1) {
                 constant.add(binary.features()[bit]);
             }
         }
