@@ -212,7 +212,7 @@ def load(path: Any, *, mmap: bool = False, max_bytes: int | None = None) -> Any:
     mmap : bool, default=False
         Map the file instead of reading it: this takes milliseconds whatever its size, and processes that map one file
         share its memory. The file must have been saved with `mappable=True`, must stay as it is while the model is in
-        use, and its arrays are not checked until the first prediction; so map your own files only.
+        use, and its arrays are not checked before they are used; so map your own files only.
     max_bytes : int, optional
         Refuse a file whose forest would take more memory than this. By default half of the machine's.
 
