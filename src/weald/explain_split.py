@@ -16,7 +16,7 @@ import numpy as np
 from weald.bagging import read_design
 from weald.engines import reference
 from weald.engines.door import Engine
-from weald.errors import DataError, ParameterError
+from weald.errors import DataError, ParameterError, shown
 from weald.estimator import unfitted_copy
 from weald.inspect import parents
 from weald.model import Forest, IntArray
@@ -105,7 +105,7 @@ def explain_split(training: Training, node: Any, names: Names) -> SplitExplanati
     """List the cuts that a node had to choose from."""
     forest: Forest = training.model.forest_
     if not (is_whole(node) and 0 <= node < forest.n_nodes):
-        raise ParameterError(f"node={node!r} is not there. Give a number from 0 to {forest.n_nodes - 1}.")
+        raise ParameterError(f"node={shown(node)} is not there. Give a number from 0 to {forest.n_nodes - 1}.")
     tree, grown = _grow_again(training, int(node))
     stop = _must_stop(tree, grown)
     cuts = [] if stop else sorted(_list_cuts(tree, grown, names), key=lambda cut: cut.key)

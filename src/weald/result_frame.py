@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import Any
 
-from weald.errors import DataError, ParameterError
+from weald.errors import DataError, ParameterError, shown
 
 FRAMES = ("pandas", "polars", "dict")
 
@@ -13,8 +13,8 @@ def as_frame(columns: dict[str, Any], frame: str) -> Any:
 
     No library of data frames is needed to use weald, so which one is wanted must be said.
     """
-    if frame not in FRAMES:
-        raise ParameterError(f"frame={frame!r} is not allowed. Give {', '.join(map(repr, FRAMES))}.")
+    if not isinstance(frame, str) or frame not in FRAMES:
+        raise ParameterError(f"frame={shown(frame)} is not allowed. Give {', '.join(map(repr, FRAMES))}.")
     if frame == "dict":
         return columns
     try:
