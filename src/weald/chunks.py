@@ -107,7 +107,7 @@ def count_rows(X: Any) -> int | None:
 def read_dtype(dtype: Any) -> np.dtype[Any]:
     """Read the type that predictions are to have."""
     try:
-        wanted = np.dtype(dtype)
+        wanted: np.dtype[Any] = np.dtype(dtype)
     except (TypeError, ValueError):
         wanted = np.dtype(object)
     if wanted not in (np.dtype(np.float32), np.dtype(np.float64)):

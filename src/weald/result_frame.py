@@ -8,7 +8,7 @@ from weald.errors import DataError, ParameterError, shown
 FRAMES = ("pandas", "polars", "dict")
 
 
-def as_frame(columns: dict[str, Any], frame: str) -> Any:
+def as_frame(columns: dict[str, Any], frame: Any) -> Any:
     """Make a data frame of columns by name (arrays or lists); "dict" leaves them as they are.
 
     No library of data frames is needed to use weald, so which one is wanted must be said.

@@ -349,7 +349,9 @@ def _fill_masked(X: Any) -> npt.NDArray[Any]:
     """Make missing values of masked entries."""
     _refuse_no_table(X.data)
     if X.dtype.kind == "O":
-        return np.where(np.ma.getmaskarray(X), None, X.data)
+        objects: npt.NDArray[Any] = X.data.copy()
+        objects[np.ma.getmaskarray(X)] = None
+        return objects
     warn_of_rounding(X.data, "X")
     return np.ma.filled(X.astype(np.float64), np.nan)
 
