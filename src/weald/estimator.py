@@ -338,8 +338,11 @@ class TreeModel(Saved, Targeted, CanReport, Exportable, BaseEstimator):
         """
         check_is_fitted(self, "forest_")
         params.check_argument("rows", rows, (params.Whole(1),))
+        params.check_argument("n_rows", n_rows, (params.Whole(0), params.NOTHING))
+        chunks.check_table(X)
+        chunks.check_out(out)
         own = "predict_proba" if self._task == criteria.CLASSIFICATION else "predict"
-        name = method or own
+        name = own if method is None else method
         known = [way for way in chunks.METHODS if hasattr(self, way)]
         params.check_argument("method", name, (params.Name(tuple(known)),))
         if dtype is not None and name != own:

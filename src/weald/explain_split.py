@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from weald.engines import reference
-from weald.errors import ParameterError
+from weald.errors import ParameterError, shown
 from weald.inspect import parents
 from weald.model import Forest, IntArray
 from weald.params import is_whole
@@ -78,7 +78,7 @@ def explain_split(training: Training, node: Any, names: Names) -> SplitExplanati
     """List the cuts that a node had to choose from."""
     forest: Forest = training.model.forest_
     if not (is_whole(node) and 0 <= node < forest.n_nodes):
-        raise ParameterError(f"node={node!r} is not there. Give a number from 0 to {forest.n_nodes - 1}.")
+        raise ParameterError(f"node={shown(node)} is not there. Give a number from 0 to {forest.n_nodes - 1}.")
     tree, grown = _grow_again(training, int(node))
     stop = _must_stop(tree, grown)
     cuts = [] if stop else sorted(_list_cuts(tree, grown, names), key=lambda cut: cut.key)

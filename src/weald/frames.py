@@ -200,7 +200,8 @@ def _labels_of_polars(column: "nw.Series[Any]") -> Labelled:
 def _labels_of_arrow(native: Any) -> Labelled:
     """Read an arrow column by its dictionary."""
     coded = native if _is_dictionary(native.type) else native.dictionary_encode()
-    numbers, labels, known, first = [np.empty(0, dtype=np.int64)], [], None, 0
+    labels: list[Any] = []
+    numbers, known, first = [np.empty(0, dtype=np.int64)], None, 0
     for chunk in coded.chunks:  # each may have a dictionary of its own
         if known is None or not chunk.dictionary.equals(known):
             known, first = chunk.dictionary, len(labels)

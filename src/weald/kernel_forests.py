@@ -29,6 +29,7 @@ from weald.kernels import (
 )
 from weald.model import FloatArray, Forest, IntArray
 from weald.samples import Vectors
+from weald.targets import read_column
 from weald.threads import count_threads
 
 
@@ -173,7 +174,10 @@ class KernelForest(GrowsFromKernels):
         best = np.argsort(-self.prototype_importances_, kind="stable")
         best = np.sort(best[: count_prototypes(n, self._kept_.n_compared)])
         rows, kept = self.prototype_rows_[best], replace(self._kept_, pairs=None).take(best)
-        known = np.unique(np.asarray(y)[rows], return_inverse=True)[1] if (rows >= 0).all() else np.zeros(len(rows))
+        targets = read_column(y, "y")
+        if rows.max() >= len(targets):
+            raise DataError(f"y has {len(targets)} rows, but the fit had more. Give what `fit` was given.")
+        known = np.unique(targets[rows], return_inverse=True)[1] if (rows >= 0).all() else np.zeros(len(rows))
         twin = unfitted_copy(self)
         matrix = None if kept.columns is None else np.asarray(X, dtype=np.float64)[np.ix_(rows, kept.columns)]
         twin.prototypes = self._set_against(kept, known, self.kernel_, matrix)

@@ -24,7 +24,7 @@ from weald.errors import DataError, ParameterError
 from weald.estimator import TreeModel
 from weald.mdi import class_shares
 from weald.model import FloatArray, Forest, IntArray
-from weald.params import is_whole
+from weald.params import NOTHING, UNLIMITED, Whole, check_argument
 from weald.threads import count_threads
 from weald.training import Training, read_again
 
@@ -58,8 +58,7 @@ def list_members(forest: Forest, leaves: IntArray, n_members: int) -> Sharing:
 
 def check_k(k: Any, *, none: bool) -> None:
     """Refuse what is not a number of neighbours."""
-    if not (none and k is None) and not (is_whole(k) and k >= 1):
-        raise ParameterError(f"k={k!r} is not allowed. Give a whole number from 1{' or None' if none else ''}.")
+    check_argument("k", k, (Whole(1, UNLIMITED), NOTHING) if none else (Whole(1, UNLIMITED),))
 
 
 def require_room(sharing: Sharing) -> None:

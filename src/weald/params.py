@@ -284,8 +284,8 @@ def check(given: Mapping[str, Any], task: str) -> None:
         )
     if given.get("max_samples") is not None:
         raise ParameterError(
-            f"max_samples={given['max_samples']!r} is the number of draws of a bag, but bootstrap=False draws none. "
-            "Set bootstrap=True or max_samples=None."
+            f"max_samples={shown(given['max_samples'])} is the number of draws of a bag, but bootstrap=False draws "
+            "none. Set bootstrap=True or max_samples=None."
         )
     if given.get("oob_score", False):
         raise ParameterError(
@@ -299,6 +299,12 @@ def check_argument(name: str, value: Any, kinds: tuple[Kind, ...]) -> None:
     if not any(kind.holds(value) for kind in kinds):
         choices = _either([word for kind in kinds for word in kind.words()])
         raise ParameterError(f"{name}={shown(value)} is not allowed. Give {choices}.")
+
+
+def check_flags(**flags: Any) -> None:
+    """Check arguments that are True or False."""
+    for name, value in flags.items():
+        check_argument(name, value, (FLAG,))
 
 
 def _check_resampling(given: Mapping[str, Any]) -> None:

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from weald.errors import ExportError, ParameterError
+from weald.errors import ExportError, ParameterError, shown
 from weald.export.answers import Answers, answers_of, refuse_overflow, require_exportable, utf8
 from weald.export.parity import Export, Parity, answer, compare, not_compared, rows_to_compare
 from weald.filing.atomic import write_file
@@ -208,7 +208,7 @@ def write_c(model: Any, path: Any, name: str, X: Any, *, check: bool) -> Export:
 def _check_name(name: Any) -> None:
     if not (isinstance(name, str) and re.fullmatch("[A-Za-z][A-Za-z0-9_]{0,62}", name)):
         raise ParameterError(
-            f"name={name!r} cannot begin the names of C functions. Give letters, digits and underscores."
+            f"name={shown(name)} cannot begin the names of C functions. Give letters, digits and underscores."
         )
 
 
