@@ -262,7 +262,7 @@ def is_too_odd(model):
     odd = odd or any(
         isinstance(c, bytes | date | timedelta) or c in ("\ud800\udc00", -(10**4000))
         for one in each
-        for c in (one if one.dtype == object else ())
+        for c in (one if one.dtype.kind in "OU" else ())
     )
     return odd or has_functions(model) or any(type(value) is np.longdouble for value in model.get_params().values())
 
