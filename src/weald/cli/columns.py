@@ -134,6 +134,8 @@ def _find_task(column: Any, target: str, wanted: str | None) -> tuple[str, str]:
         raise UserError(
             f"The target {target!r} holds {kind}, not numbers. Leave --task out, or give --task classification."
         )
+    if kinds.is_nested(kind):
+        raise UserError(f"The target {target!r} holds {kind}, but a target is one number or label for each row.")
     if kinds.is_temporal(kind):
         raise UserError(f"The target {target!r} holds dates or times. Turn it into numbers, or into names of classes.")
     n_distinct = pc.count_distinct(column, mode="only_valid").as_py()
