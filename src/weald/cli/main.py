@@ -7,7 +7,6 @@
 130 Ctrl-C
 """
 
-import json
 import os
 import sys
 
@@ -80,6 +79,8 @@ def _drop_output() -> None:
 
 
 def _fail(message: str, code: int, arguments: list[str]) -> int:
+    import json
+
     from weald.cli import screen
 
     words = " ".join(message.splitlines())

@@ -4,6 +4,7 @@ import codecs
 import os
 import signal
 import sys
+import warnings
 from contextlib import suppress
 from typing import Any, NoReturn
 
@@ -21,6 +22,7 @@ def set_up() -> None:
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
             stream.reconfigure(errors="weald.ascii")  # type: ignore[union-attr]
+    warnings.showwarning = _show_warning
 
 
 def leave(code: int) -> NoReturn:
@@ -40,6 +42,7 @@ def _hear_ctrl_c() -> None:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is ignored, as behind nohup
         signal.signal(signal.SIGALRM, _interrupt_again)
         signal.signal(signal.SIGINT, _interrupt)
+        sys.unraisablehook = _drop_interrupt
 
 
 def _interrupt(*_: Any) -> NoReturn:
@@ -48,14 +51,29 @@ def _interrupt(*_: Any) -> NoReturn:
     raise KeyboardInterrupt
 
 
-def _interrupt_again(*_: Any) -> None:
+def _interrupt_again(_: int, frame: Any) -> None:
     """Raise the interrupt again if it was swallowed, as by imports of compiled modules, and not while it is handled."""
-    handled = sys.exc_info()[1]
-    while handled is not None and not isinstance(handled, KeyboardInterrupt):
-        handled = handled.__context__
-    if handled is None:
+    if _is_handled(sys.exc_info()[1], frame):
+        signal.setitimer(signal.ITIMER_REAL, AGAIN)
+    else:
         _interrupt()
-    signal.setitimer(signal.ITIMER_REAL, AGAIN)
+
+
+def _is_handled(error: BaseException | None, frame: Any) -> bool:
+    """Tell whether a function below handles the interrupt. Compiled modules may forget that they have handled it."""
+    running = set()
+    while frame is not None:
+        running.add(frame)
+        frame = frame.f_back
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    return error is not None and error.__traceback__ is not None and error.__traceback__.tb_frame in running
+
+
+def _drop_interrupt(error: Any) -> None:
+    """Be silent about an interrupt that Python cannot raise where it came; it is raised again."""
+    if not issubclass(error.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(error)
 
 
 def was_interrupted() -> bool:
@@ -84,3 +102,9 @@ def _in_ascii(error: UnicodeError) -> tuple[str, int]:
         raise error
     text = error.object[error.start : error.end].translate(IN_ASCII)
     return "".join(c if c.isascii() else "?" for c in text), error.end
+
+
+def _show_warning(message: Any, *_: Any, **__: Any) -> None:
+    from weald.cli import screen
+
+    screen.note(f"note: {message}")

@@ -83,7 +83,20 @@ def read_batches(path: Path, types: Mapping[str, Any] | None = None, *, rows: in
     if path.stat().st_size == 0:
         raise BadFile(f"{path.name} is empty.")
     with _blame(path):
-        yield from _OPEN[kind](path, zipped, dict(types or {}), rows)
+        yield from map(_plain, _OPEN[kind](path, zipped, dict(types or {}), rows))
+
+
+def _plain(batch: Any) -> Any:
+    """Turn rare encodings of Arrow, which few functions take, into common ones."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for i, field in enumerate(batch.schema):
+        if pa.types.is_run_end_encoded(field.type):
+            batch = batch.set_column(i, field.name, pc.run_end_decode(batch.column(i)))
+        if str(batch.schema.field(i).type) == "string_view":
+            batch = batch.set_column(i, field.name, batch.column(i).cast(pa.string()))
+    return batch
 
 
 def _csv(path: Path, zipped: bool, types: dict[str, Any], rows: int | None) -> Iterator[Any]:

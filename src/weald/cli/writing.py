@@ -94,13 +94,16 @@ class _Sink:
         if self.kind == "json":
             self._write_lines(table)
             return
-        if self.writer is None:
-            self.schema, self.writer = table.schema, self._open(table.schema)
         try:
-            table = table.cast(self.schema)
+            if self.writer is None:
+                self.schema, self.writer = table.schema, self._open(table.schema)
+            self.writer.write_table(table.cast(self.schema))
         except pa.ArrowException as error:
-            raise BadFile(f"Later rows hold something else than the first ones: {error}.") from error
-        self.writer.write_table(table)
+            if self.schema not in (None, table.schema):
+                raise BadFile(f"Later rows hold something else than the first ones: {error}.") from error
+            raise UserError(
+                f"A column cannot be written as {self.kind}: {error}. Name another --id, or a .jsonl file."
+            ) from error
 
     def _open(self, schema: Any) -> Any:
         from pyarrow import csv, ipc, parquet
