@@ -11,8 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from weald.cli import process
-
 WEALD = str(Path(sys.executable).with_name("weald"))
 ROWS = "x,color,y\n" + "".join(f"{i * 7 % 40},{'red' if i % 3 else 'blue'},{'ab'[i % 2]}\n" for i in range(60))
 DEFAULT = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}  # tests in the background ignore Ctrl-C
@@ -146,23 +144,6 @@ def test_an_interrupt_does_not_interrupt_what_cleans_up_after_it():
             print("clean")
     """)
     assert (code, out, err) == (130, "clean\n", "weald: interrupted\n")
-
-
-def test_an_interrupt_is_handled_by_a_function_that_runs():
-    def stop():
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt) as caught:
-        stop()
-    error, here = caught.value, sys._getframe()
-    later = OSError()
-    later.__context__ = error
-    assert process._is_handled(error, here)
-    assert process._is_handled(later, here)
-    assert not process._is_handled(ValueError(), here)
-    error.__traceback__ = error.__traceback__.tb_next  # as if a compiled function had caught it
-    assert not process._is_handled(error, here)
-    assert not process._is_handled(later, here)
 
 
 def test_an_interrupt_within_a_callback_is_raised_again_without_a_word():

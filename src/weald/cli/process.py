@@ -51,23 +51,14 @@ def _interrupt(*_: Any) -> NoReturn:
     raise KeyboardInterrupt
 
 
-def _interrupt_again(_: int, frame: Any) -> None:
+def _interrupt_again(*_: Any) -> None:
     """Raise the interrupt again if it was swallowed, as by imports of compiled modules, and not while it is handled."""
-    if _is_handled(sys.exc_info()[1], frame):
-        signal.setitimer(signal.ITIMER_REAL, AGAIN)
-    else:
+    handled = sys.exc_info()[1]
+    while handled is not None and not isinstance(handled, KeyboardInterrupt):
+        handled = handled.__context__
+    if handled is None:
         _interrupt()
-
-
-def _is_handled(error: BaseException | None, frame: Any) -> bool:
-    """Tell whether a function below handles the interrupt. Compiled modules may forget that they have handled it."""
-    running = set()
-    while frame is not None:
-        running.add(frame)
-        frame = frame.f_back
-    while error is not None and not isinstance(error, KeyboardInterrupt):
-        error = error.__context__
-    return error is not None and error.__traceback__ is not None and error.__traceback__.tb_frame in running
+    signal.setitimer(signal.ITIMER_REAL, AGAIN)
 
 
 def _drop_interrupt(error: Any) -> None:

@@ -6,9 +6,11 @@ whose tables weald reads as they are. What is wrong with a file becomes a `BadFi
 
 import re
 from collections.abc import Iterator, Mapping
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from json import loads
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 from weald.cli.failures import BadFile, UserError
@@ -105,12 +107,28 @@ def _csv(path: Path, zipped: bool, types: dict[str, Any], rows: int | None) -> I
     _check_header(path, zipped)
     is_tabs = [s.lower() for s in path.suffixes if s.lower() != ".gz"][-1:] == [".tsv"]
     parse = csv.ParseOptions(delimiter="\t" if is_tabs else ",")
-    with _stream(path, zipped) as stream:
-        if rows is None:
-            table = csv.read_csv(stream, _serially(csv), parse, _as_types(csv, types))
-            yield from table.to_batches() or [_empty(table)]
-        else:
-            yield from _sliced(_csv_pieces(stream, path, parse, types), rows)
+    if rows is None:
+        table = _apart(csv.read_csv, _stream(path, zipped), _serially(csv), parse, _as_types(csv, types))
+        yield from table.to_batches() or [_empty(table)]
+    else:
+        yield from _sliced(_csv_pieces(_stream(path, zipped), path, parse, types), rows)
+
+
+def _apart(read: Any, *given: Any) -> Any:
+    """Read on a thread of its own. On the main one Arrow listens for Ctrl-C itself, and loses it if it ends just then.
+
+    Whatever is read there cannot be stopped, but the main thread can go on to the end of the process.
+    """
+    found: Future[Any] = Future()
+
+    def work() -> None:
+        try:
+            found.set_result(read(*given))
+        except Exception as error:  # noqa: BLE001  (it is raised on the main thread)
+            found.set_exception(error)
+
+    Thread(target=work, daemon=True).start()
+    return found.result()
 
 
 def _serially(reader: Any, **given: Any) -> Any:
@@ -131,12 +149,12 @@ def _csv_pieces(stream: Any, path: Path, parse: Any, types: dict[str, Any]) -> I
     for lines in _lines(stream, path):
         if not names:
             header = pa.BufferReader(lines.partition(b"\n")[0] + b"\n")
-            found = csv.read_csv(header, _serially(csv), parse).column_names
+            found = _apart(csv.read_csv, header, _serially(csv), parse).column_names
             convert = _as_types(
                 csv, dict.fromkeys(found, pa.string()) | {n: k for n, k in types.items() if k is not None}
             )
         read = _serially(csv, column_names=names)  # none: they are in the first line
-        yield from csv.read_csv(pa.BufferReader(lines), read, parse, convert).to_batches()
+        yield from _apart(csv.read_csv, pa.BufferReader(lines), read, parse, convert).to_batches()
         names = found
 
 
@@ -200,12 +218,12 @@ def _json(path: Path, zipped: bool, types: dict[str, Any], rows: int | None) -> 
     parse = json.ParseOptions(
         explicit_schema=pa.schema(list(kept.items())), unexpected_field_behavior="infer" if rows is None else "ignore"
     )
-    with _stream(path, zipped) as stream:
-        for block in [stream] if rows is None else map(pa.BufferReader, _lines(stream, path)):
-            found = json.read_json(block, _serially(json), parse)
-            for name in beside if rows is not None else ():
-                found = found.append_column(name, pa.nulls(found.num_rows))
-            yield from _sliced(found.combine_chunks().to_batches(), rows)
+    stream = _stream(path, zipped)
+    for block in [stream] if rows is None else map(pa.BufferReader, _lines(stream, path)):
+        found = _apart(json.read_json, block, _serially(json), parse)
+        for name in beside if rows is not None else ():
+            found = found.append_column(name, pa.nulls(found.num_rows))
+        yield from _sliced(found.combine_chunks().to_batches(), rows)
 
 
 def _first_values(path: Path, zipped: bool) -> dict[str, Any]:
