@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import os
+import threading
 
 import numpy as np
 import pyarrow as pa
@@ -192,3 +194,154 @@ def test_a_long_cell_and_a_long_header_are_read(tmp_path):
     wide.write_text(",".join(names) + "\n" + (",".join(["0.123456789012345"] * len(names)) + "\n") * 2)
     assert read_table(cell).num_rows == 101
     assert read_table(wide).shape == (2, 80_000)
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_line_that_is_too_long_is_named_by_every_command(name, tmp_path, capsys, monkeypatch):
+    file, model, out = tmp_path / name, tmp_path / "m.weald", tmp_path / "p.csv"
+    (tmp_path / "good.csv").write_text(GOOD)
+    assert run(["train", str(tmp_path / "good.csv"), "-t", "y", "-n", "2", "-o", str(model)]) == 0
+    rows = [{"a": i, "b": "x" * (3000 if i == 30 else 1), "y": "no" if i % 4 else "yes"} for i in range(40)]
+    text = "a,b,y\n" + "".join(f"{r['a']},{r['b']},{r['y']}\n" for r in rows)
+    text = text if "csv" in name else "".join(json.dumps(r) + "\n" for r in rows)
+    file.write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
+    predict = ["predict", str(model), str(file), "--out", str(out)]
+    commands = (predict, ["train", str(file), "-t", "y", "-n", "2"], ["cv", str(file), "-t", "y", "-n", "2"])
+    monkeypatch.setattr(reading, "BLOCK", 200)
+    monkeypatch.setattr(reading, "LONGEST_LINE", 1000)
+    for words in commands:
+        capsys.readouterr()
+        assert run(words) == 2
+        assert f"{name} has a line of more than 1,000 bytes" in capsys.readouterr().err
+    assert not out.exists()
+    monkeypatch.setattr(reading, "LONGEST_LINE", 2**25)  # longer than a block is no fault
+    assert [run(words) for words in commands] == [0, 0, 0]
+    assert out.read_text().count("\n") == 41
+
+
+def test_two_outputs_of_one_name_are_refused_before_any_work(tmp_path, capsys):
+    (tmp_path / "other").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "one.out")
+    for report in ("one.out", "other/../one.out", "link"):
+        words = ["train", "not_there.csv", "-t", "y", "-o", tmp_path / "one.out", "--report", tmp_path / report]
+        assert run([str(word) for word in words]) == 1
+        assert "would be written twice" in capsys.readouterr().err
+    assert run(["train", "not_there.csv", "-t", "y", "-o", "/dev/null", "--report", "/dev/null"]) == 2
+    assert "is not there" in capsys.readouterr().err
+
+
+def test_a_demonstration_keeps_files_of_others(tmp_path, capsys):
+    (tmp_path / "iris.html").write_text("mine")
+    assert run(["demo", str(tmp_path)]) == 1
+    assert "iris.html is there already" in capsys.readouterr().err
+    (tmp_path / "iris.csv").write_text(GOOD)
+    assert run(["demo", str(tmp_path)]) == 1
+    assert "iris.csv is there already" in capsys.readouterr().err
+    assert (tmp_path / "iris.html").read_text() == "mine"
+    assert run(["demo", str(tmp_path / "iris.csv")]) == 1
+    assert [run(["demo", str(tmp_path / "new")]) for _ in range(2)] == [0, 0]
+
+
+NESTED = {
+    "list": pa.array([[1]] * 40),
+    "struct": pa.array([{"k": 1}] * 40),
+    "map": pa.array([[("k", 1)]] * 40, pa.map_(pa.string(), pa.int64())),
+    "bytes": pa.array([b"\xff", b"\xfe"] * 20),
+}
+
+
+@pytest.mark.parametrize("kind", NESTED)
+def test_columns_that_are_no_numbers_or_labels_are_refused_in_words(kind, tmp_path, capsys):
+    good, file, model = tmp_path / "good.csv", tmp_path / "t.parquet", tmp_path / "m.weald"
+    good.write_text(GOOD)
+    assert run(["train", str(good), "-t", "y", "-n", "2", "-o", str(model)]) == 0
+    table = read_table(good).append_column("v", NESTED[kind])
+    parquet.write_table(table, file)
+    assert run(["train", str(file), "-t", "y", "-n", "2"]) == 0  # as a feature it is left out
+    for command in ("train", "cv", "tune"):
+        assert run([command, str(file), "-t", "v", "-n", "2"]) == 1
+    assert run(["evaluate", str(model), str(file), "-t", "v"]) == 1
+    assert run(["predict", str(model), str(file), "--id", "v", "-o", str(tmp_path / "p.csv")]) == 1
+    assert run(["predict", str(model), str(file), "--id", "v", "-o", str(tmp_path / "p.jsonl")]) == 0
+    parquet.write_table(table.drop_columns("b").append_column("b", NESTED[kind]), file)
+    for words in (["predict"], ["explain"], ["evaluate", "-t", "y"], ["report", "-t", "y"]):
+        capsys.readouterr()
+        assert run([words[0], str(model), str(file), *words[1:]]) == 2
+        assert "but the model needs numbers or text" in capsys.readouterr().err
+    assert not (tmp_path / "p.csv").exists()
+
+
+ENCODED = {
+    "dictionary": pa.array(["no", "yes"] * 20).dictionary_encode(),
+    "numbers by code": pa.array([1, 2] * 20).dictionary_encode(),
+    "half floats": pa.array(np.array([0, 1] * 20, dtype=np.float16)),
+    "run ends": pa.RunEndEncodedArray.from_arrays(pa.array([20, 40], pa.int32()), pa.array(["no", "yes"])),
+}
+
+
+@pytest.mark.parametrize("kind", ENCODED)
+def test_targets_in_encodings_of_arrow_are_read(kind, tmp_path, capsys):
+    (tmp_path / "good.csv").write_text(GOOD)
+    file = tmp_path / "t.feather"
+    feather.write_feather(read_table(tmp_path / "good.csv").append_column("v", ENCODED[kind]), file, "uncompressed")
+    assert run(["train", str(file), "-t", "v", "-n", "2", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert (facts["task"], facts["rows"]) == ("classification", 40)
+
+
+def test_deeply_nested_json_is_refused(tmp_path, capsys):
+    file = tmp_path / "deep.jsonl"
+    file.write_text('{"x": ' + "[" * 5000 + "]" * 5000 + ', "y": "a"}\n')
+    assert run(["train", str(file), "-t", "y"]) == 2
+    assert "nested too deeply" in capsys.readouterr().err
+
+
+ODD = ["9" * 20, "9" * 5000, "-" * 3000 + "1", "[" * 300 + "]" * 300, "[" * 100_000, "'", "(", "\x1b[2J", "b'a'", "1j"]
+
+
+@pytest.mark.parametrize("value", ODD, ids=range(len(ODD)))
+def test_odd_values_of_options_are_refused_in_one_line(value, tmp_path, capsys):
+    file = tmp_path / "good.csv"
+    file.write_text(GOOD)
+    train = ["train", str(file), "-t", "y"]
+    for words in (["-n", value], ["--max-features", value], ["--set", f"criterion={value}"], ["--set", value]):
+        given = [f"{words[0]}={words[1]}"] if value.startswith("-") else words
+        assert run([*train, *given]) == 1
+        said = capsys.readouterr().err
+        assert len(said.splitlines()) == 1
+        assert "\x1b" not in said
+    for name in ("--id", "--weight", "--exclude"):
+        assert run([*train, name, ""]) == 1
+        assert "There is no column ''" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["p.csv", "p.csv.gz", "p.jsonl", "p.parquet", "p.feather"])
+def test_predictions_keep_links_and_modes_and_an_old_file_until_the_end(name, tmp_path, capsys):
+    good, bad, model, out = (tmp_path / file for file in ("good.csv", "bad.csv", "m.weald", name))
+    good.write_text(GOOD)
+    bad.write_text(GOOD + "1,x\n")
+    assert run(["train", str(good), "-t", "y", "-n", "2", "-o", str(model)]) == 0
+    real = tmp_path / "real"
+    real.write_text("old")
+    real.chmod(0o600)
+    out.symlink_to(real)
+    assert run(["predict", str(model), str(bad), "-o", str(out)]) == 2
+    assert real.read_text() == "old"
+    assert run(["predict", str(model), str(good), "-o", str(out)]) == 0
+    assert out.is_symlink()
+    assert real.stat().st_mode & 0o777 == 0o600
+    assert read_table(out).num_rows == 40
+    assert len([*tmp_path.iterdir()]) == 5
+
+
+def test_predictions_go_into_a_named_pipe(tmp_path):
+    good, model, pipe, got = tmp_path / "good.csv", tmp_path / "m.weald", tmp_path / "pipe.csv", []
+    good.write_text(GOOD)
+    assert run(["train", str(good), "-t", "y", "-n", "2", "-o", str(model)]) == 0
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: got.append(pipe.read_text()), daemon=True)
+    reader.start()
+    assert run(["predict", str(model), str(good), "-o", str(pipe)]) == 0
+    reader.join(30)
+    assert got[0].count("\n") == 41
+    assert pipe.is_fifo()

@@ -810,3 +810,63 @@ def test_memory_does_not_grow_over_repeated_fits():
 def test_bad_parameters_of_kernel_forests_are_refused_by_name(kind, given):
     with pytest.raises(weald.ParameterError, match=list(given)[-1]):
         kind(**given).fit(X, Y)
+
+
+# ---------------------------------------------------------------------------------------------- arguments of methods
+
+TREE = weald.DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, Y)
+FOREST = weald.RandomForestClassifier(3, random_state=0).fit(X, Y)
+ARRAY = np.array([1, 2])
+REFUSED_ARGUMENTS = {
+    "choose_alpha, cv as text": (lambda: TREE.choose_alpha(X, Y, cv="x"), "cv='x'"),
+    "choose_alpha, cv below 0": (lambda: TREE.choose_alpha(X, Y, cv=-1), "cv=-1"),
+    "choose_alpha, no folds": (lambda: TREE.choose_alpha(X, Y, cv=[]), "cv="),
+    "choose_alpha, folds of floats": (lambda: TREE.choose_alpha(X, Y, cv=np.zeros((2, 2))), "cv="),
+    "choose_alpha, one_standard_error": (
+        lambda: TREE.choose_alpha(X, Y, one_standard_error=ARRAY),
+        "one_standard_error=",
+    ),
+    "explain_row, nothing": (lambda: TREE.explain_row(None), "x is None"),
+    "explain_row, a number": (lambda: TREE.explain_row(np.array(1.0)), "x is array"),
+    "explain_row, ragged": (lambda: TREE.explain_row([[1.0], [1.0, 2.0]]), "x cannot be read"),
+    "explain_split, node": (lambda: TREE.explain_split(10**5000, X, Y), "node="),
+    "nodes, frame": (lambda: TREE.nodes(frame=ARRAY), "frame=array"),
+    "nodes, feature_names": (lambda: TREE.nodes(feature_names=3), "feature_names is 3"),
+    "nodes, class_names as text": (lambda: TREE.nodes(class_names="ab"), "class_names is 'ab'"),
+    "nodes, class_names of lists": (lambda: TREE.nodes(class_names=[[1], [1, 2]]), "class_names"),
+    "predict_chunks, nothing": (lambda: TREE.predict_chunks(None), "X is None"),
+    "predict_chunks, a number": (lambda: TREE.predict_chunks(np.float64(1.0)), "X is np.float64"),
+    "predict_chunks, method": (lambda: TREE.predict_chunks(X, method=ARRAY), "method="),
+    "predict_chunks, out": (lambda: TREE.predict_chunks(X, out="x"), "out is 'x'"),
+    "predict_chunks, n_rows": (lambda: TREE.predict_chunks([X], n_rows=ARRAY), "n_rows="),
+    "predict_chunks, dtype": (lambda: TREE.predict_chunks(X, dtype="\ud800"), "dtype="),
+    "to_c, name": (lambda: TREE.to_c(name=10**5000), "name=a value of type int"),
+    "to_c, check": (lambda: TREE.to_c(check=ARRAY), "check="),
+    "to_json, check": (lambda: TREE.to_json(check=ARRAY), "check="),
+    "to_onnx, columns": (lambda: TREE.to_onnx(columns=ARRAY), "columns="),
+    "to_onnx, check": (lambda: TREE.to_onnx(check=ARRAY), "check="),
+    "to_shap, check": (lambda: TREE.to_shap(check=ARRAY), "check="),
+    "to_treelite, check": (lambda: TREE.to_treelite(check=ARRAY), "check="),
+    "max_samples": (lambda: weald.RandomForestClassifier(max_samples=10**5000).fit(X, Y), "draws"),
+    "a metric without a number": (
+        lambda: weald.RandomForestClassifier(30, oob_score=lambda *_: None, random_state=0).fit(X, Y),
+        "metric <lambda> returned None",
+    ),
+    "proximity, k": (lambda: FOREST.proximity(X, k=10**400), "k="),
+    "prune_prototypes, y": (
+        lambda: weald.KernelForestClassifier(3, random_state=0).fit(X, Y).prune_prototypes(X, None, 2),
+        "y",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED_ARGUMENTS)
+def test_bad_arguments_of_methods_are_refused_by_name(name):
+    ask, words = REFUSED_ARGUMENTS[name]
+    with pytest.raises(WealdError, match=words):
+        ask()
+
+
+def test_names_of_classes_say_nothing_in_a_regressor():
+    tree = weald.DecisionTreeRegressor().fit(X, Y)
+    assert tree.export_text(class_names=[]) == tree.export_text()

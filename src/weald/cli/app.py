@@ -1,6 +1,5 @@
 """The list of commands. Each has a file of its own, which imports what it needs when it runs."""
 
-import sys
 from typing import Annotated
 
 import typer
@@ -9,6 +8,7 @@ from weald.cli import bench, convert, cv, demo, doctor, evaluate, explain, inspe
 
 # What the parser raises when options are wrong, wherever this version of typer keeps it.
 UsageError: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
+Exit = typer.Exit
 
 app = typer.Typer(
     help="Random forests from the command line: from a file and a question to an answer.",
@@ -26,7 +26,7 @@ def _show_version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version
 
-        sys.stdout.write(f"weald {version('weald')}\n")
+        typer.echo(f"weald {version('weald')}")
         raise typer.Exit
 
 
@@ -37,3 +37,6 @@ def start(
     ] = False,
 ) -> None:
     """Random forests from the command line: from a file and a question to an answer."""
+
+
+command = typer.main.get_command(app)

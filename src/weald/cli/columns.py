@@ -52,6 +52,22 @@ def is_number(kind: Any) -> bool:
     return bool(kinds.is_floating(kind) or kinds.is_integer(kind) or kinds.is_decimal(kind))
 
 
+def decoded(column: Any) -> Any:
+    """Turn a column of codes of labels into one of labels."""
+    import pyarrow.types as kinds
+
+    return column.cast(column.type.value_type) if kinds.is_dictionary(column.type) else column
+
+
+def is_usable(kind: Any) -> bool:
+    """Say whether a type of Arrow is one number, one label or nothing for each row."""
+    import pyarrow.types as kinds
+
+    plain = kind.value_type if kinds.is_dictionary(kind) else kind
+    tests = (is_number, kinds.is_boolean, kinds.is_string, kinds.is_large_string, kinds.is_temporal, kinds.is_null)
+    return any(test(plain) for test in tests)
+
+
 def refuse_twins(names: Sequence[str], where: str) -> None:
     """Refuse columns of one name."""
     seen: set[str] = set()
@@ -76,13 +92,13 @@ def make_plan(
     names = list(table.column_names)
     refuse_twins(names, where)
     choose(target, names)
-    for one in (*exclude, *categorical, *(n for n in (id, weight) if n)):
+    for one in (*exclude, *categorical, *(n for n in (id, weight) if n is not None)):
         if choose(one, names) == target:
             raise UserError(f"{one!r} is the target, and cannot be anything else.")
     task, reason = _find_task(table.column(target), target, task)
     plan = Plan(target, task, reason, id=id, weight=weight)
     said = {target: "target", **dict.fromkeys(exclude, "left out, as you said")}
-    said |= {n: what for n, what in ((id, "name of the row"), (weight, "weight of the row")) if n}
+    said |= {n: what for n, what in ((id, "name of the row"), (weight, "weight of the row")) if n is not None}
     for name in names:
         holds, doing = _look(table.column(name), forced=name in categorical)
         if name in categorical and doing != "categories":
@@ -111,7 +127,7 @@ def _look(column: Any, *, forced: bool) -> tuple[str, str]:
         return f"numbers{missing}", "numbers"
     if kinds.is_boolean(kind):
         return f"yes or no{missing}", "categories"
-    if kinds.is_string(kind) or kinds.is_large_string(kind) or str(kind) == "string_view":
+    if kinds.is_string(kind) or kinds.is_large_string(kind):
         n_labels = len(column.unique()) - bool(n_missing)
         holds = f"text, {n_labels:,} different{missing}"
         if not forced and n_labels > MANY and n_labels > NAMES_OF_ROWS * (n_rows - n_missing):
@@ -126,7 +142,8 @@ def _find_task(column: Any, target: str, wanted: str | None) -> tuple[str, str]:
     import pyarrow.compute as pc
     import pyarrow.types as kinds
 
-    kind = column.type.value_type if kinds.is_dictionary(column.type) else column.type
+    column = decoded(column)
+    kind = column.type
     numbers = is_number(kind)
     if len(column) == column.null_count:
         raise BadFile(f"The target {target!r} has no values.")
@@ -134,6 +151,8 @@ def _find_task(column: Any, target: str, wanted: str | None) -> tuple[str, str]:
         raise UserError(
             f"The target {target!r} holds {kind}, not numbers. Leave --task out, or give --task classification."
         )
+    if not is_usable(kind):
+        raise UserError(f"The target {target!r} holds {kind}, but a target is one number or label for each row.")
     if kinds.is_temporal(kind):
         raise UserError(f"The target {target!r} holds dates or times. Turn it into numbers, or into names of classes.")
     n_distinct = pc.count_distinct(column, mode="only_valid").as_py()
@@ -142,7 +161,7 @@ def _find_task(column: Any, target: str, wanted: str | None) -> tuple[str, str]:
     elif not numbers:
         found = "classification", f"the target has {n_distinct:,} labels"
     else:
-        whole = kinds.is_integer(kind) or bool(pc.all(pc.equal(pc.floor(column), column)).as_py())
+        whole = kinds.is_integer(kind) or _is_whole(column)
         if whole and n_distinct <= FEW:
             found = "classification", f"the target has {n_distinct} different whole numbers"
         else:
@@ -155,3 +174,11 @@ def _find_task(column: Any, target: str, wanted: str | None) -> tuple[str, str]:
             "Give another --target, or --task regression if it is a number."
         )
     return found
+
+
+def _is_whole(column: Any) -> bool:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    numbers = column.cast(pa.float64())  # not all types of numbers can be rounded
+    return bool(pc.all(pc.equal(pc.floor(numbers), numbers)).as_py())

@@ -1,11 +1,12 @@
 """`weald demo`: a first look, with data that scikit-learn brings."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from weald.cli import screen
+from weald.cli.failures import UserError
 from weald.cli.options import Json
 
 
@@ -14,19 +15,22 @@ def demo(
     json: Json = False,
 ) -> None:
     """Train on a small table, and say what to try next."""
-    import pyarrow as pa
-    from pyarrow import csv
     from sklearn.datasets import load_iris
 
     from weald.cli.train import Asked, fit_file, show_metrics, summarize, write_report
+    from weald.cli.writing import open_writer
 
+    if folder.exists() and not folder.is_dir():
+        raise UserError(f"{folder} is a file. Name a folder.")
     folder.mkdir(parents=True, exist_ok=True)
     iris = load_iris()
     names = [name.removesuffix(" (cm)").replace(" ", "_") for name in iris.feature_names]
     columns = {name: iris.data[:, f] for f, name in enumerate(names)}
     columns["species"] = iris.target_names[iris.target].tolist()
     table, model, page = folder / "iris.csv", folder / "iris.weald", folder / "iris.html"
-    csv.write_csv(pa.table(columns), table)
+    _refuse_files_of_others(columns, table, model, page)
+    with open_writer(table) as write:
+        write(columns)
     trained = fit_file(table, "species", Asked(), quiet=json)
     trained.model.save(model)
     write_report(trained, page, table.name, f"weald train {table} --target species --out {model}")
@@ -44,3 +48,16 @@ def demo(
         f"weald inspect {model}",
     ):
         screen.say(f"  {words}")
+
+
+def _refuse_files_of_others(columns: dict[str, Any], table: Path, *made: Path) -> None:
+    """Refuse to write over files that are not of an earlier demonstration."""
+    from weald.cli.reading import read_table
+
+    if table.exists():
+        is_ours = read_table(table).to_pydict() == {name: list(column) for name, column in columns.items()}
+        lost = None if is_ours else table
+    else:
+        lost = next((file for file in made if file.exists()), None)
+    if lost is not None:
+        raise UserError(f"{lost} is there already, and would be lost. Name another folder: weald demo FOLDER.")

@@ -3,62 +3,89 @@
 0   done
 1   what was asked for cannot be done: an unknown option, column or parameter
 2   a file cannot be used: it is empty, broken, or not what it should be
+3   a fault of weald itself
 130 Ctrl-C
 """
 
-import json
 import os
 import sys
 
+from weald.cli import process
 from weald.cli.failures import BadFile, UserError
 
 MISSING = "The command line needs packages that are not installed ({}). Install them: pip install 'weald[cli]'"
+FAULT = "This is a fault of weald, not yours: {}. Please report it with what WEALD_TRACEBACK=1 shows."
 
 
 def main() -> None:
     """Run `weald` with the arguments of this process."""
-    sys.exit(run(sys.argv[1:]))
+    process.set_up()
+    process.leave(run(sys.argv[1:]))
 
 
 def run(arguments: list[str]) -> int:
     """Run a command and return its exit code."""
     try:
-        from weald.cli.app import UsageError, app
-    except ModuleNotFoundError as error:
-        return _fail(MISSING.format(error.name), 1, arguments)
-    try:
-        return int(app(arguments or ["--help"], standalone_mode=False, prog_name="weald") or 0)
-    except UsageError as error:
-        return _fail(f"{getattr(error, 'format_message', error.__str__)()} See 'weald --help'.", 1, arguments)
-    except KeyboardInterrupt:
-        return _fail("interrupted", 130, arguments)
-    except BrokenPipeError:  # whoever read the output has enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except (UserError, BadFile) as error:
-        return _fail(str(error), error.code, arguments)
-    except ModuleNotFoundError as error:
-        return _fail(MISSING.format(error.name), 1, arguments)
-    except OSError as error:
-        return _fail(f"{error.strerror or error}: {error.filename or ''}".rstrip(": "), 2, arguments)
-    except Exception as error:
-        code = _code_of(error)
-        if code is None:
+        return _run(arguments)
+    except (Exception, KeyboardInterrupt) as error:
+        if process.was_interrupted() or isinstance(error, KeyboardInterrupt):
+            return _fail("interrupted", 130, arguments)  # an interrupted import may raise anything
+        if isinstance(error, BrokenPipeError) and error.filename is None:
+            _drop_output()  # `weald ... | head` has read enough
+            return 0
+        words, code = _word(error)
+        if code == 3 and os.environ.get("WEALD_TRACEBACK"):
             raise
-        return _fail(str(error), code, arguments)
+        return _fail(words, code, arguments)
 
 
-def _code_of(error: Exception) -> int | None:
-    """Tell what weald refuses from what is a mistake of ours."""
+def _run(arguments: list[str]) -> int:
+    """Run a command without the error handling of typer, which would turn Ctrl-C and closed pipes into exits."""
+    from weald.cli.app import Exit, command
+
+    try:
+        with command.make_context("weald", arguments or ["--help"]) as context:
+            command.invoke(context)
+    except Exit as end:
+        return int(end.exit_code)
+    if sys.stdout is not None:
+        sys.stdout.flush()  # here a full disk can still be reported
+    return 0
+
+
+def _word(error: Exception | KeyboardInterrupt) -> tuple[str, int]:
+    """Say what is wrong, and choose the exit code."""
+    if isinstance(error, UserError | BadFile):
+        return str(error), error.code
+    if isinstance(error, ModuleNotFoundError):
+        return MISSING.format(error.name), 1
+    if isinstance(error, OSError):
+        return f"{error.strerror or error}: {error.filename or ''}".rstrip(": "), 2
+    if isinstance(error, MemoryError):
+        return f"There is not enough memory{f': {error}' if str(error) else ''}.", 2
     from weald.errors import ExportError, ParameterError, WealdError
 
-    return 1 if isinstance(error, ParameterError | ExportError) else 2 if isinstance(error, WealdError) else None
+    if isinstance(error, WealdError):
+        return str(error), 1 if isinstance(error, ParameterError | ExportError) else 2
+    from weald.cli.app import UsageError
+
+    if isinstance(error, UsageError):
+        return f"{getattr(error, 'format_message', error.__str__)()} See 'weald --help'.", 1
+    return FAULT.format(f"{type(error).__name__}: {error}"), 3
+
+
+def _drop_output() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _fail(message: str, code: int, arguments: list[str]) -> int:
-    from weald.forest.describe.markup import legible
+    import json
 
-    words = " ".join(legible(line) for line in message.splitlines())
-    shown = json.dumps({"error": words, "code": code}) if "--json" in arguments else f"weald: {words}"
-    print(shown, file=sys.stderr)  # noqa: T201  (the screen is its purpose)
+    from weald.cli import screen
+
+    words = " ".join(message.splitlines())
+    if "--json" in arguments:
+        screen.write_error(json.dumps({"error": words, "code": code}))
+    else:
+        screen.write_error(f"weald: {words}")
     return code

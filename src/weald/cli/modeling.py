@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from weald.cli import screen
-from weald.cli.columns import Plan, choose, is_number, refuse_twins
+from weald.cli.columns import Plan, choose, decoded, is_number, is_usable, refuse_twins
 from weald.cli.failures import BadFile, UserError
 
 MODELS = {"forest": "RandomForest", "extra": "ExtraTrees", "tree": "DecisionTree"}
@@ -44,13 +44,18 @@ def take_rows(table: Any, plan: Plan) -> Rows:
 
 def read_target(column: Any, task: str) -> Any:
     """Read the target as an array."""
-    return _numbers(column, "The target") if task == "regression" else np.array(column.to_numpy().tolist())
+    if task == "regression":
+        return _numbers(column, "The target")
+    if not is_usable(column.type):
+        raise UserError(f"The target holds {column.type}, neither numbers nor text. Name another column.")
+    return np.array(column.to_numpy().tolist())
 
 
 def _numbers(column: Any, what: str) -> Any:
-    if not is_number(column.type):
-        raise UserError(f"{what} holds {column.type}, not numbers. Name another column.")
-    return np.asarray(column.to_numpy(), dtype=np.float64)
+    plain = decoded(column)
+    if not is_number(plain.type):
+        raise UserError(f"{what} holds {plain.type}, not numbers. Name another column.")
+    return np.asarray(plain.to_numpy(), dtype=np.float64)
 
 
 def make_model(kind: str, task: str, settings: Sequence[str], given: dict[str, Any]) -> Any:
@@ -74,7 +79,7 @@ def read_value(text: str) -> Any:
     """Read a value as Python would; what is no number, list or the like is a word."""
     try:
         return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):  # whatever the text is nested like
         return text
 
 
@@ -124,6 +129,10 @@ def select_features(table: Any, model: Any, where: str) -> Any:
             raise BadFile(
                 f"{where} lacks {len(lacking)} of the {len(names)} columns that the model needs. {error}"
             ) from None
+    for name in names:
+        kind = table.schema.field(name).type
+        if not is_usable(kind):
+            raise BadFile(f"{where}: column {name!r} holds {kind}, but the model needs numbers or text.")
     return table.select(names)
 
 

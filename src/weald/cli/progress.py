@@ -10,16 +10,21 @@ from weald.engines.progress import Growing, listening
 @contextmanager
 def show_growth(*, quiet: bool) -> Iterator[None]:
     """Show how far a fit has come, if there is a terminal to show it on."""
-    if quiet or not sys.stderr.isatty():
+    from weald.cli.screen import console, is_terminal
+
+    if quiet or not is_terminal(sys.stderr):
         yield
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    from weald.cli.screen import console
-
     said, left = TextColumn("{task.fields[said]}"), (TimeRemainingColumn(), TextColumn("left"))
     with Progress(
-        TextColumn("{task.description}"), BarColumn(), said, *left, console=console(errors=True), transient=True
+        TextColumn("{task.description}"),
+        BarColumn(),
+        said,
+        *left,
+        console=console(sys.stderr, sys.stderr),
+        transient=True,
     ) as bar:
         task = bar.add_task("growing trees", total=1.0, said="")
 

@@ -6,9 +6,11 @@ whose tables weald reads as they are. What is wrong with a file becomes a `BadFi
 
 import re
 from collections.abc import Iterator, Mapping
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from json import loads
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 from weald.cli.failures import BadFile, UserError
@@ -25,8 +27,8 @@ KINDS = {
     ".ndjson": "json",
     ".json": "json",
 }
-BLOCK = 2**20  # bytes of a text file that are parsed at a time; of a csv file, Arrow reads 32 of them ahead
-WHOLE_BLOCK = 2**25  # the same where all of a csv file is read: no line may be longer
+BLOCK = 2**22  # bytes of a text file that are parsed at a time
+LONGEST_LINE = 2**25  # bytes of a line of a text file
 COLUMN_BLOCK = 2**16  # bytes of a column of a parquet file that are read at a time
 
 
@@ -83,28 +85,77 @@ def read_batches(path: Path, types: Mapping[str, Any] | None = None, *, rows: in
     if path.stat().st_size == 0:
         raise BadFile(f"{path.name} is empty.")
     with _blame(path):
-        yield from _OPEN[kind](path, zipped, dict(types or {}), rows)
+        yield from map(_plain, _OPEN[kind](path, zipped, dict(types or {}), rows))
+
+
+def _plain(batch: Any) -> Any:
+    """Turn rare encodings of Arrow, which few functions take, into common ones."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for i, field in enumerate(batch.schema):
+        if pa.types.is_run_end_encoded(field.type):
+            batch = batch.set_column(i, field.name, pc.run_end_decode(batch.column(i)))
+        if str(batch.schema.field(i).type) == "string_view":
+            batch = batch.set_column(i, field.name, batch.column(i).cast(pa.string()))
+    return batch
 
 
 def _csv(path: Path, zipped: bool, types: dict[str, Any], rows: int | None) -> Iterator[Any]:
+    from pyarrow import csv
+
+    _check_header(path, zipped)
+    is_tabs = [s.lower() for s in path.suffixes if s.lower() != ".gz"][-1:] == [".tsv"]
+    parse = csv.ParseOptions(delimiter="\t" if is_tabs else ",")
+    if rows is None:
+        table = _apart(csv.read_csv, _stream(path, zipped), _serially(csv), parse, _as_types(csv, types))
+        yield from table.to_batches() or [_empty(table)]
+    else:
+        yield from _sliced(_csv_pieces(_stream(path, zipped), path, parse, types), rows)
+
+
+def _apart(read: Any, *given: Any) -> Any:
+    """Read on a thread of its own. On the main one Arrow listens for Ctrl-C itself, and loses it if it ends just then.
+
+    Whatever is read there cannot be stopped, but the main thread can go on to the end of the process.
+    """
+    found: Future[Any] = Future()
+
+    def work() -> None:
+        try:
+            found.set_result(read(*given))
+        except Exception as error:  # noqa: BLE001  (it is raised on the main thread)
+            found.set_exception(error)
+
+    Thread(target=work, daemon=True).start()
+    return found.result()
+
+
+def _serially(reader: Any, **given: Any) -> Any:
+    """Read on one thread: after an error, conversions that wait for a thread keep the process from ending."""
+    return reader.ReadOptions(use_threads=False, block_size=LONGEST_LINE, **given)
+
+
+def _as_types(csv: Any, types: dict[str, Any]) -> Any:
+    return csv.ConvertOptions(column_types=types, strings_can_be_null=True)
+
+
+def _csv_pieces(stream: Any, path: Path, parse: Any, types: dict[str, Any]) -> Iterator[Any]:
+    """Read some lines at a time. The columns of the first lines are those of all."""
     import pyarrow as pa
     from pyarrow import csv
 
-    line = _check_header(path, zipped)
-    is_tabs = [s.lower() for s in path.suffixes if s.lower() != ".gz"][-1:] == [".tsv"]
-    parse = csv.ParseOptions(delimiter="\t" if is_tabs else ",")
-    if rows is not None:
-        names = csv.read_csv(pa.BufferReader(f"{line}\n".encode()), parse_options=parse).column_names
-        types = dict.fromkeys(names, pa.string()) | {name: kind for name, kind in types.items() if kind is not None}
-    convert = csv.ConvertOptions(column_types=types, strings_can_be_null=True)
-    with _stream(path, zipped) as stream:
-        block = WHOLE_BLOCK if rows is None else BLOCK
-        read = csv.ReadOptions(block_size=max(block, 16 * len(line)))  # a line must fit
-        if rows is None:
-            table = csv.read_csv(stream, read, parse, convert)
-            yield from table.to_batches() or [_empty(table)]
-        else:
-            yield from _sliced(csv.open_csv(stream, read, parse, convert), rows)
+    names: list[str] = []
+    for lines in _lines(stream, path):
+        if not names:
+            header = pa.BufferReader(lines.partition(b"\n")[0] + b"\n")
+            found = _apart(csv.read_csv, header, _serially(csv), parse).column_names
+            convert = _as_types(
+                csv, dict.fromkeys(found, pa.string()) | {n: k for n, k in types.items() if k is not None}
+            )
+        read = _serially(csv, column_names=names)  # none: they are in the first line
+        yield from _apart(csv.read_csv, pa.BufferReader(lines), read, parse, convert).to_batches()
+        names = found
 
 
 def _empty(table: Any) -> Any:
@@ -126,7 +177,7 @@ def _stream(path: Path, zipped: bool) -> Any:
     return pa.input_stream(str(path), compression="gzip" if zipped else None)
 
 
-def _check_header(path: Path, zipped: bool) -> str:
+def _check_header(path: Path, zipped: bool) -> None:
     """Look at the first line by itself: it must be text and hold names."""
     with _stream(path, zipped) as stream:
         head = stream.read(2**22)
@@ -139,7 +190,6 @@ def _check_header(path: Path, zipped: bool) -> str:
         raise BadFile(f"{path.name} is not UTF-8: byte {error.start} of its first line. Save it as UTF-8.") from error
     if not words.strip():
         raise BadFile(f"{path.name} has no header: its first line is blank. Put the names of the columns there.")
-    return words
 
 
 def _parquet(path: Path, zipped: bool, types: dict[str, Any], rows: int | None) -> Iterator[Any]:
@@ -168,12 +218,12 @@ def _json(path: Path, zipped: bool, types: dict[str, Any], rows: int | None) -> 
     parse = json.ParseOptions(
         explicit_schema=pa.schema(list(kept.items())), unexpected_field_behavior="infer" if rows is None else "ignore"
     )
-    with _stream(path, zipped) as stream:
-        for block in [stream] if rows is None else map(pa.BufferReader, _lines(stream)):
-            found = json.read_json(block, parse_options=parse)
-            for name in beside if rows is not None else ():
-                found = found.append_column(name, pa.nulls(found.num_rows))
-            yield from _sliced(found.combine_chunks().to_batches(), rows)
+    stream = _stream(path, zipped)
+    for block in [stream] if rows is None else map(pa.BufferReader, _lines(stream, path)):
+        found = _apart(json.read_json, block, _serially(json), parse)
+        for name in beside if rows is not None else ():
+            found = found.append_column(name, pa.nulls(found.num_rows))
+        yield from _sliced(found.combine_chunks().to_batches(), rows)
 
 
 def _first_values(path: Path, zipped: bool) -> dict[str, Any]:
@@ -195,16 +245,18 @@ def _kind(value: Any, kind: Any) -> Any:
     return kind if kind is not None else pa.string() if value is None else pa.scalar(value).type
 
 
-def _lines(stream: Any) -> Iterator[bytes]:
+def _lines(stream: Any, path: Path) -> Iterator[bytes]:
     """Read whole lines, many at a time."""
     rest = b""
-    while block := stream.read(4 * BLOCK):
+    while block := stream.read(BLOCK):
         lines, end, after = block.rpartition(b"\n")
+        rest += lines + end
         if end:
-            yield rest + lines
-            rest = after
-        else:
-            rest += block
+            yield rest
+            rest = b""
+        rest += after
+        if len(rest) > LONGEST_LINE:
+            raise BadFile(_too_long(path))
     if rest.strip():
         yield rest
 
@@ -221,13 +273,24 @@ def _blame(path: Path) -> Iterator[None]:
         yield
     except pa.ArrowInvalid as error:
         raise BadFile(_word(path, str(error))) from error
+    except RecursionError as error:
+        raise BadFile(f"{path.name} cannot be read: its values are nested too deeply.") from error
     except (pa.ArrowException, EOFError, OSError) as error:
         if isinstance(error, OSError) and not isinstance(error, pa.ArrowException) and error.filename:
             raise
         raise BadFile(f"{path.name} cannot be read: {_short(str(error))}") from error
 
 
+def _too_long(path: Path) -> str:
+    return (
+        f"{path.name} has a line of more than {LONGEST_LINE:,} bytes, the most that is read. Leave the long text out, "
+        "or save the table as parquet."
+    )
+
+
 def _word(path: Path, found: str) -> str:
+    if "straddl" in found:
+        return _too_long(path)
     ragged = re.search(r"Expected (\d+) columns, got (\d+): (.*)", found, re.DOTALL)
     if ragged:
         columns, there, text = ragged.groups()

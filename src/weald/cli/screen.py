@@ -4,10 +4,12 @@ Names and labels from files are shown so that they cannot steer the terminal: co
 them is read as a style. Colors are left out where output is no terminal, or NO_COLOR is set.
 """
 
+import io
 import json
 import math
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from weald.forest.describe.markup import legible
@@ -16,8 +18,13 @@ WIDTH_OF_A_PIPE = 160
 
 
 def show_json(facts: Any) -> None:
-    """Print facts for scripts; what is no number is null."""
-    print(json.dumps(_plain(facts), indent=2, ensure_ascii=False))  # noqa: T201  (the screen is its purpose)
+    """Print facts for scripts; what is no number is null. What cannot be printed is escaped."""
+    text = json.dumps(_plain(facts), indent=2, ensure_ascii=not _has_unicode())
+    _write("".join(c if c == "\n" or c.isprintable() else json.dumps(c)[1:-1] for c in text) + "\n")
+
+
+def _has_unicode() -> bool:
+    return str(getattr(sys.stdout, "encoding", "")).lower().replace("-", "") == "utf8"
 
 
 def _plain(value: Any) -> Any:
@@ -32,23 +39,53 @@ def _plain(value: Any) -> Any:
     return value if value is None or isinstance(value, str | bool | int | float) else str(value)
 
 
-def console(*, errors: bool = False) -> Any:
-    """Open the screen."""
+def is_terminal(stream: Any) -> bool:
+    """Tell whether a stream is a terminal; a closed one is None."""
+    return stream is not None and stream.isatty()
+
+
+def console(file: Any, stream: Any) -> Any:
+    """Make a console of rich that draws into a file for a stream."""
     from rich.console import Console
 
-    stream = sys.stderr if errors else sys.stdout
-    width = None if stream.isatty() else WIDTH_OF_A_PIPE
-    return Console(file=stream, width=width, markup=False, highlight=False, emoji=False)
+    on_terminal = is_terminal(stream)
+    width = None if on_terminal else WIDTH_OF_A_PIPE
+    return Console(file=file, force_terminal=on_terminal, width=width, markup=False, highlight=False, emoji=False)
+
+
+def _write(text: str) -> None:
+    if sys.stdout is not None:
+        sys.stdout.write(text)
+
+
+def write_error(text: str) -> None:
+    """Print a line on stderr."""
+    _write_beside(legible(text) + "\n")
+
+
+def _write_beside(text: str) -> None:
+    """Write to stderr. If it is closed or full, the work is done all the same."""
+    if sys.stderr is not None:
+        with suppress(OSError, ValueError):
+            sys.stderr.write(text)
+            sys.stderr.flush()
+
+
+def _render(shown: Any, stream: Any, **how: Any) -> str:
+    """Draw something for a stream. rich does not write it: it would end the process where a pipe is closed."""
+    drawn = io.StringIO()
+    console(drawn, stream).print(shown, **how)
+    return drawn.getvalue()
 
 
 def say(words: str = "") -> None:
     """Print a line, or several."""
-    console().print("\n".join(map(legible, words.split("\n"))), soft_wrap=True)
+    _write(_render("\n".join(map(legible, words.split("\n"))), sys.stdout, soft_wrap=True))
 
 
 def note(words: str) -> None:
     """Print a line for people beside what is printed for pipes."""
-    console(errors=True).print(legible(words), soft_wrap=True, style="dim")
+    _write_beside(_render(legible(words), sys.stderr, soft_wrap=True, style="dim"))
 
 
 def show_table(heads: Sequence[str], rows: Sequence[Sequence[Any]], *, numeric: Sequence[int] = ()) -> None:
@@ -58,10 +95,10 @@ def show_table(heads: Sequence[str], rows: Sequence[Sequence[Any]], *, numeric: 
 
     made = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for i, head in enumerate(heads):
-        made.add_column(head, justify="right" if i in numeric else "left", overflow="fold")
+        made.add_column(Text(legible(head)), justify="right" if i in numeric else "left", overflow="fold")
     for row in rows:
         made.add_row(*(Text(legible(str(cell))) for cell in row))
-    console().print(made)
+    _write(_render(made, sys.stdout))
 
 
 def number(value: float, digits: int = 4) -> str:

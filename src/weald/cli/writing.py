@@ -1,54 +1,73 @@
 """Predictions to files, piece by piece. A file appears when all of it is written, or not at all."""
 
+import io
 import os
-import secrets
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Self
 
 from weald.cli.failures import BadFile, UserError
 from weald.cli.reading import kind_of
+from weald.cli.screen import is_terminal
+from weald.forest.describe.markup import legible
 
 Write = Callable[[dict[str, Any]], None]
 
 
 def check_place(*places: Path | None, read: Sequence[Path | None] = ()) -> None:
-    """Refuse places where no file can be written, or where one stands that is read, before any work is done."""
-    for place in places:
-        if place is not None and not place.parent.is_dir():
+    """Refuse places where no file can be written, or where one stands that is needed, before any work is done."""
+    written: list[Path] = []
+    for place in filter(None, places):
+        if not place.parent.is_dir():
             raise UserError(f"There is no folder {place.parent} to write {place.name} to.")
-        if place is not None and place.is_dir():
+        if place.is_dir():
             raise UserError(f"{place} is a folder. Give the name of a file.")
-        if any(_is_same(place, file) for file in read):
+        if any(_is_same(place, file) for file in filter(None, read)):
             raise UserError(f"{place} is the file to be read, and would be lost. Give another name.")
+        if any(_is_same(place, other) for other in written):
+            raise UserError(f"{place} would be written twice, and the first content be lost. Give two names.")
+        written.append(place)
 
 
-def _is_same(one: Path | None, other: Path | None) -> bool:
-    return one is not None and other is not None and one.exists() and other.exists() and one.samefile(other)
+def _is_same(one: Path, other: Path) -> bool:
+    if one.exists() and other.exists():
+        return one.samefile(other) and one.is_file()  # the null device may be given twice
+    return os.path.realpath(one) == os.path.realpath(other)
 
 
 @contextmanager
 def open_writer(path: Path | None) -> Iterator[Write]:
     """Open a file for columns by name; None is stdout, as csv."""
     if path is None:
-        with _Sink("csv", sys.stdout.buffer) as sink:
+        if sys.stdout is None:
+            raise UserError("Nothing can be printed: stdout is closed. Give a file with --out.")
+        with _Sink("csv", _Screen() if is_terminal(sys.stdout) else sys.stdout.buffer) as sink:
             yield sink.write
         return
-    kind, zipped = kind_of(path)
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        import pyarrow as pa
+    from gzip import GzipFile
 
-        with (
-            pa.output_stream(str(draft), compression="gzip" if zipped else None) as stream,
-            _Sink(kind, stream) as sink,
-        ):
-            yield sink.write
-        os.replace(draft, path)  # noqa: PTH105  (it says what it does)
-    finally:
-        draft.unlink(missing_ok=True)
+    from weald.io.atomic import open_new
+
+    kind, zipped = kind_of(path)
+    with (
+        open_new(path) as file,
+        GzipFile("", "wb", 6, file) if zipped else nullcontext(file) as stream,
+        _Sink(kind, stream) as sink,
+    ):
+        yield sink.write
+
+
+class _Screen(io.RawIOBase):
+    """The terminal as a file: labels and names of rows must not steer it."""
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: Any) -> int:
+        sys.stdout.write("\n".join(map(legible, str(text, "utf-8").split("\n"))))
+        return len(text)
 
 
 class _Sink:
@@ -75,13 +94,16 @@ class _Sink:
         if self.kind == "json":
             self._write_lines(table)
             return
-        if self.writer is None:
-            self.schema, self.writer = table.schema, self._open(table.schema)
         try:
-            table = table.cast(self.schema)
+            if self.writer is None:
+                self.schema, self.writer = table.schema, self._open(table.schema)
+            self.writer.write_table(table.cast(self.schema))
         except pa.ArrowException as error:
-            raise BadFile(f"Later rows hold something else than the first ones: {error}.") from error
-        self.writer.write_table(table)
+            if self.schema not in (None, table.schema):
+                raise BadFile(f"Later rows hold something else than the first ones: {error}.") from error
+            raise UserError(
+                f"A column cannot be written as {self.kind}: {error}. Name another --id, or a .jsonl file."
+            ) from error
 
     def _open(self, schema: Any) -> Any:
         from pyarrow import csv, ipc, parquet

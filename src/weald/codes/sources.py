@@ -8,6 +8,7 @@ Apache Arrow (pyarrow) reads the files.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from glob import glob
 from importlib import import_module
@@ -137,25 +138,31 @@ def csv_chunks(paths: Any, columns: Columns, types: Mapping[str, Any] | None, se
         name: arrow.type_for_alias(kind) if isinstance(kind, str) else kind for name, kind in (types or {}).items()
     }
     convert = csv.ConvertOptions(column_types=known, strings_can_be_null=True, include_columns=columns.names())
-    with csv.open_csv(files[0], parse_options=parse, convert_options=convert) as reader:
+    block = csv.ReadOptions(block_size=8 * CELLS)
+    with _naming(files[0]), csv.open_csv(files[0], block, parse, convert) as reader:
         settled = {field.name: _settle(arrow, field, known, columns) for field in reader.schema}
     convert = csv.ConvertOptions(column_types=settled, strings_can_be_null=True, include_columns=columns.names())
-    block = csv.ReadOptions(block_size=8 * CELLS)
 
     def read_all() -> Iterator[Part]:
         for path in files:
-            try:
-                with csv.open_csv(path, block, parse, convert) as reader:
-                    for batch in reader:
-                        yield columns.split(arrow.Table.from_batches([batch]))
-            except arrow.ArrowInvalid as error:
-                raise DataError(
-                    f"{path} cannot be read: {error}. If a column is text where it seemed to be numbers at first, say "
-                    'so: types={"name": "string"}.'
-                ) from error
+            with _naming(path), csv.open_csv(path, block, parse, convert) as reader:
+                for batch in reader:
+                    yield columns.split(arrow.Table.from_batches([batch]))
 
     about = _about(files, columns, types={name: str(kind) for name, kind in settled.items()}, separator=separator)
     return Source(lambda first: islice(read_all(), first, None), about)
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Name the file that Arrow cannot read."""
+    try:
+        yield
+    except _arrow("pyarrow").ArrowInvalid as error:
+        raise DataError(
+            f"{path} cannot be read: {error}. If a column is text where it seemed to be numbers at first, say "
+            'so: types={"name": "string"}.'
+        ) from error
 
 
 def _settle(arrow: Any, field: Any, known: Mapping[str, Any], columns: Columns) -> Any:

@@ -143,3 +143,9 @@ def check_argument(name: str, value: Any, kinds: tuple[Kind, ...]) -> None:
     if not any(kind.holds(value) for kind in kinds):
         choices = join_choices([word for kind in kinds for word in kind.words()])
         raise ParameterError(f"{name}={shown(value)} is not allowed. Give {choices}.")
+
+
+def check_flags(**flags: Any) -> None:
+    """Check arguments that are True or False."""
+    for name, value in flags.items():
+        check_argument(name, value, (FLAG,))

@@ -3,18 +3,18 @@
 from importlib import import_module
 from typing import Any
 
-from weald.errors import DataError, ParameterError
+from weald.errors import DataError, ParameterError, shown
 
 FRAMES = ("pandas", "polars", "dict")
 
 
-def as_frame(columns: dict[str, Any], frame: str) -> Any:
+def as_frame(columns: dict[str, Any], frame: Any) -> Any:
     """Make a data frame of columns by name (arrays or lists); "dict" leaves them as they are.
 
     No library of data frames is needed to use weald, so which one is wanted must be said.
     """
-    if frame not in FRAMES:
-        raise ParameterError(f"frame={frame!r} is not allowed. Give {', '.join(map(repr, FRAMES))}.")
+    if not isinstance(frame, str) or frame not in FRAMES:
+        raise ParameterError(f"frame={shown(frame)} is not allowed. Give {', '.join(map(repr, FRAMES))}.")
     if frame == "dict":
         return columns
     try:

@@ -412,11 +412,12 @@ def _read_weight(sample_weight: Any, *, n_rows: int) -> FloatArray | None:
         return None
     if isinstance(sample_weight, int | float | np.number):
         sample_weight = np.full(n_rows, sample_weight)
-    if (n_dimensions := _count_dimensions(sample_weight)) > 1:
+    weights = sample_weight if isinstance(sample_weight, np.ma.MaskedArray) else _see_array(sample_weight)
+    if weights.ndim > 1:
         raise DataError(
-            f"sample_weight has {n_dimensions} dimensions. Give one number for each row: sample_weights must be 1D."
+            f"sample_weight has {weights.ndim} dimensions. Give one number for each row: sample_weights must be 1D."
         )
-    column = read_column(sample_weight, "sample_weight")
+    column = read_column(weights, "sample_weight")
     if len(column) != n_rows:
         raise DataError(f"X has {n_rows} rows but sample_weight has {len(column)}. Give one weight for each row.")
     weight = check_numbers(column, "sample_weight")
@@ -428,12 +429,11 @@ def _read_weight(sample_weight: Any, *, n_rows: int) -> FloatArray | None:
     return weight
 
 
-def _count_dimensions(given: Any) -> int:
-    """Count the dimensions of what may be an array; 0: it is none, which `read_column` refuses."""
+def _see_array(sample_weight: Any) -> npt.NDArray[Any]:
     try:
-        return np.ndim(given)
-    except ValueError:
-        return 0
+        return np.asarray(sample_weight)
+    except (ValueError, TypeError) as error:
+        raise DataError(f"sample_weight cannot be read as a column: {error}") from error
 
 
 def measure(weight: FloatArray | None, n_rows: int) -> tuple[bool, int]:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from weald.data.table import Reading, Table
 from weald.data.targets import number_labels, read_labels
-from weald.errors import DataError, ParameterError, warn
+from weald.errors import DataError, ParameterError, shown, warn
 from weald.forest.forest import Bags
 
 MAX_DRAWS = 2**31 - 1
@@ -155,7 +155,7 @@ def _most(n_draws: int, table: Table) -> int:
         most *= int(np.bincount(table.groups, weights=table.weight).max())
     if most > MAX_DRAWS:
         raise ParameterError(
-            f"A bag would have {'up to ' if most > n_draws else ''}{most} draws; fewer than 2**31 are possible. Give "
-            f"max_samples, for example max_samples={table.n_rows}."
+            f"A bag would have {'up to ' if most > n_draws else ''}{shown(most)} draws; fewer than 2**31 are "
+            f"possible. Give max_samples, for example max_samples={table.n_rows}."
         )
     return most

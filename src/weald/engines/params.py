@@ -172,8 +172,8 @@ def check(given: Mapping[str, Any], task: str) -> None:
         )
     if given.get("max_samples") is not None:
         raise ParameterError(
-            f"max_samples={given['max_samples']!r} is the number of draws of a bag, but bootstrap=False draws none. "
-            "Set bootstrap=True or max_samples=None."
+            f"max_samples={shown(given['max_samples'])} is the number of draws of a bag, but bootstrap=False draws "
+            "none. Set bootstrap=True or max_samples=None."
         )
     if given.get("oob_score", False):
         raise ParameterError(

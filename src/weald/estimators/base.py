@@ -344,8 +344,11 @@ class TreeModel(Saved, Targeted, CanReport, Exportable, BaseEstimator):
         """
         check_is_fitted(self, "forest_")
         arguments.check_argument("rows", rows, (arguments.Whole(1),))
+        arguments.check_argument("n_rows", n_rows, (arguments.Whole(0), arguments.NOTHING))
+        chunked_prediction.check_table(X)
+        chunked_prediction.check_out(out)
         own = "predict_proba" if self._task == criteria.CLASSIFICATION else "predict"
-        name = method or own
+        name = own if method is None else method
         known = [way for way in chunked_prediction.METHODS if hasattr(self, way)]
         arguments.check_argument("method", name, (arguments.Name(tuple(known)),))
         if dtype is not None and name != own:

@@ -18,6 +18,7 @@ from sklearn.utils import _safe_indexing
 
 from weald.data.arguments import is_whole
 from weald.data.types import FloatArray, IntArray
+from weald.errors import ParameterError, shown
 from weald.forest.describe.nodes import parents
 from weald.forest.forest import Forest
 from weald.forest.pruning import link_strengths
@@ -91,7 +92,7 @@ def judge_by_folds(model: Any, X: Any, y: Any, sample_weight: Any, cv: Any) -> L
             tree, between, _safe_indexing(X, new), _safe_indexing(y, new), None if weight is None else weight[new]
         )
         losses = of_fold if losses is None else losses.plus(of_fold)
-    assert losses is not None  # noqa: S101  (for the type checker: there are two folds or more)
+    assert losses is not None  # noqa: S101  (for the type checker: there is a fold)
     return losses
 
 
@@ -142,12 +143,29 @@ def _loss(model: Any, target: npt.NDArray[Any], node: IntArray) -> FloatArray:
 def _split(model: Any, X: Any, y: Any, cv: Any) -> Any:
     """Divide the rows into folds: a number of folds is drawn by the seed, classes in like shares."""
     classify = model.forest_.n_classes > 0
-    if is_whole(cv):
-        folds = StratifiedKFold if classify else KFold
-        splitter = folds(int(cv), shuffle=True, random_state=model.seed_ % 2**32)
-    else:
-        splitter = check_cv(cv, y, classifier=classify)
-    return splitter.split(X, y)
+    try:
+        if is_whole(cv):
+            folds = StratifiedKFold if classify else KFold
+            splitter = folds(int(cv), shuffle=True, random_state=model.seed_ % 2**32)
+        else:
+            splitter = check_cv(cv, y, classifier=classify)
+        splits = [(_places(seen), _places(new)) for seen, new in splitter.split(X, y)]
+    except (TypeError, ValueError) as error:
+        raise ParameterError(
+            f"cv={shown(cv)} does not divide the rows: {error} Give a number of folds from 2, or a splitter of "
+            "scikit-learn."
+        ) from error
+    if not splits:
+        raise ParameterError(f"cv={shown(cv)} has no folds. Give a number of folds from 2.")
+    return splits
+
+
+def _places(rows: Any) -> IntArray:
+    """Read the rows of a fold: by number, or as a mask."""
+    places = np.asarray(rows)
+    if places.ndim != 1 or places.dtype.kind not in "iub":
+        raise ValueError("rows of a fold are no numbers of rows.")
+    return np.flatnonzero(places) if places.dtype.kind == "b" else places
 
 
 def choose(model: Any, losses: Losses, *, one_standard_error: bool) -> AlphaChoice:

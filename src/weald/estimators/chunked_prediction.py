@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from weald.engines.progress import Progress, words_of
-from weald.errors import DataError, shown
+from weald.errors import DataError, DataTypeError, shown
 
 METHODS = ("predict", "predict_proba", "predict_votes")
 
@@ -26,6 +26,22 @@ class RowProgress(Progress):
         left = f", {words_of(seconds / share - seconds)} left" if 0 < share < 1 else ""
         n_done = round(share * self.n_trees)
         return f"weald {share:4.0%}  {n_done:,} of {self.n_trees:,} rows  {words_of(seconds)}{left}"
+
+
+def check_table(X: Any) -> None:
+    """Refuse what is neither a table nor an iterable of tables."""
+    if (
+        getattr(X, "shape", None) == ()
+        or isinstance(X, str | bytes)
+        or not (hasattr(X, "shape") or isinstance(X, Iterable))
+    ):
+        raise DataTypeError(f"X is {shown(X)}, not a table. Give an array, or an iterable of tables.")
+
+
+def check_out(out: Any) -> None:
+    """Refuse what predictions cannot be written to; whether it is large enough is seen piece by piece."""
+    if out is not None and not (isinstance(out, np.ndarray) and out.ndim):
+        raise DataError(f"out is {shown(out)}. Give a NumPy array with a place for every row.")
 
 
 def cut(X: Any, rows: int) -> Iterator[Any]:
@@ -92,7 +108,7 @@ def read_dtype(dtype: Any) -> np.dtype[Any]:
     """Read the type that predictions are to have."""
     try:
         wanted: np.dtype[Any] = np.dtype(dtype)
-    except TypeError:
+    except (TypeError, ValueError):
         wanted = np.dtype(object)
     if wanted not in (np.dtype(np.float32), np.dtype(np.float64)):
         raise DataError(f"dtype={shown(dtype)} is neither float32 nor float64.")

@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
+from weald.data.arguments import check_flags
+
 if TYPE_CHECKING:
     from weald.io.export.parity import Export
 
@@ -38,6 +40,7 @@ class Exportable:
         """
         from weald.io.export.c_code import write_c
 
+        check_flags(check=check)
         return write_c(self, path, name, X, check=check)
 
     def to_onnx(self, path: Any = None, *, columns: bool = False, X: Any = None, check: bool = True) -> "Export":
@@ -72,6 +75,7 @@ class Exportable:
         """
         from weald.io.export.onnx_graph import write_onnx
 
+        check_flags(columns=columns, check=check)
         return write_onnx(self, path, X, columns=columns, check=check)
 
     def to_json(self, path: Any = None, *, X: Any = None, check: bool = True) -> "Export":
@@ -101,6 +105,7 @@ class Exportable:
         """
         from weald.io.json_text import write_json
 
+        check_flags(check=check)
         return write_json(self, path, X, check=check)
 
     def to_treelite(self, path: Any = None, *, X: Any = None, check: bool = True) -> "Export":
@@ -129,6 +134,7 @@ class Exportable:
         """
         from weald.io.export.treelite_model import write_treelite
 
+        check_flags(check=check)
         return write_treelite(self, path, X, check=check)
 
     def to_shap(self, *, X: Any = None, check: bool = True) -> "Export":
@@ -158,4 +164,5 @@ class Exportable:
         """
         from weald.io.export.shap_trees import write_shap
 
+        check_flags(check=check)
         return write_shap(self, X, check=check)

@@ -23,7 +23,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import confusion_matrix, get_scorer
 
 from weald.data.types import FloatArray, IntArray
-from weald.errors import ParameterError
+from weald.errors import ParameterError, shown
 
 Metric = Callable[..., float]
 BoolArray = npt.NDArray[np.bool_]
@@ -49,9 +49,16 @@ def wilson(share: float, n: float, z: float) -> tuple[float, float]:
 
 def ask_function(metric: Metric, truth: npt.NDArray[Any], said: npt.NDArray[Any], weight: FloatArray | None) -> float:
     """Call a metric or loss; with weights, if there are any and it takes them."""
-    if weight is not None and "sample_weight" in inspect.signature(metric).parameters:
-        return float(metric(truth, said, sample_weight=weight))
-    return float(metric(truth, said))
+    weighted = weight is not None and "sample_weight" in inspect.signature(metric).parameters
+    found = metric(truth, said, sample_weight=weight) if weighted else metric(truth, said)
+    try:
+        return float(found)
+    except (TypeError, ValueError) as error:
+        name = getattr(metric, "__name__", type(metric).__name__)
+        raise ParameterError(
+            f"The metric {name} returned {shown(found)} for (y_true, y_pred), which is not a number. Give a function "
+            "that returns one number."
+        ) from error
 
 
 class _SaysClasses(ClassifierMixin, BaseEstimator):

@@ -6,7 +6,7 @@ forest/pruning.py      subtrees, pruning
 
 import copy
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -14,11 +14,11 @@ from sklearn.base import clone
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
-from weald.data.arguments import NOTHING, Name, Number, Whole, check_argument
+from weald.data.arguments import FLAG, NOTHING, Name, Number, Whole, check_argument
 from weald.data.result_frame import as_frame
 from weald.data.table import Matrix
 from weald.engines.choose import open_engine
-from weald.errors import DataError
+from weald.errors import DataError, DataTypeError, shown
 from weald.estimators.base import TreeModel
 from weald.estimators.choose_alpha import AlphaChoice, choose, judge_by_folds, judge_on_holdout
 from weald.estimators.training_data import read_again
@@ -232,7 +232,17 @@ class ReadableTree(TreeModel):
             if missing:
                 raise DataError(f"x has no value of {missing[0]!r}. Give one for each feature, or NaN.")
             x = [x[name] for name in known]
-        if np.ndim(x) < 2:
+        shape = getattr(x, "shape", None)
+        is_list = isinstance(x, Iterable) and not isinstance(x, str | bytes)
+        if shape == () or (shape is None and not is_list):
+            raise DataTypeError(f"x is {shown(x)}, not a row. Give a value for each feature, as in X[0].")
+        try:
+            is_row = np.ndim(x) < 2
+        except ValueError as error:  # lists of different lengths
+            raise DataError(
+                f"x cannot be read as a row: {error}. Give a value for each feature, as in X[0]."
+            ) from error
+        if is_row:
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", "X does not have valid feature names")  # they are given by place
                 return self._read([list(x)])
@@ -453,6 +463,7 @@ class ReadableTree(TreeModel):
         least:  4 leaves, error 0.04 ± 0.023 (alpha 0.0128)
         """
         check_is_fitted(self, "forest_")
+        check_argument("one_standard_error", one_standard_error, (FLAG,))
         check_argument("method", method, (Name(METHODS),))
         if X is None or y is None:
             rows = "rows that the tree has not seen" if method == "holdout" else "the rows that it was grown from"

@@ -18,7 +18,7 @@ from weald.data.arguments import is_whole
 from weald.data.result_frame import as_frame
 from weald.data.types import IntArray
 from weald.engines.reference import definition
-from weald.errors import ParameterError
+from weald.errors import ParameterError, shown
 from weald.estimators.training_data import Training
 from weald.forest.describe.conditions import SIDES, Names, Question, say_number
 from weald.forest.describe.nodes import parents
@@ -80,7 +80,7 @@ def explain_split(training: Training, node: Any, names: Names) -> SplitExplanati
     """List the cuts that a node had to choose from."""
     forest: Forest = training.model.forest_
     if not (is_whole(node) and 0 <= node < forest.n_nodes):
-        raise ParameterError(f"node={node!r} is not there. Give a number from 0 to {forest.n_nodes - 1}.")
+        raise ParameterError(f"node={shown(node)} is not there. Give a number from 0 to {forest.n_nodes - 1}.")
     tree, grown = _grow_again(training, int(node))
     stop = _must_stop(tree, grown)
     cuts = [] if stop else sorted(_list_cuts(tree, grown, names), key=lambda cut: cut.key)

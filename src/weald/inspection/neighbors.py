@@ -19,10 +19,11 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from weald.data.arguments import is_whole
+from weald.data.arguments import NOTHING, Whole, check_argument
 from weald.data.types import FloatArray, IntArray
 from weald.engines.choose import open_engine
 from weald.engines.interface import Engine, Sharing
+from weald.engines.params import UNLIMITED
 from weald.engines.threads import count_threads
 from weald.errors import DataError, ParameterError
 from weald.estimators.training_data import Training, read_again
@@ -59,8 +60,7 @@ def list_members(forest: Forest, leaves: IntArray, n_members: int) -> Sharing:
 
 def check_k(k: Any, *, none: bool) -> None:
     """Refuse what is not a number of neighbors."""
-    if not (none and k is None) and not (is_whole(k) and k >= 1):
-        raise ParameterError(f"k={k!r} is not allowed. Give a whole number from 1{' or None' if none else ''}.")
+    check_argument("k", k, (Whole(1, UNLIMITED), NOTHING) if none else (Whole(1, UNLIMITED),))
 
 
 def require_room(sharing: Sharing) -> None:

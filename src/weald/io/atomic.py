@@ -1,12 +1,12 @@
-"""Files that are written whole or not at all. Every writer of weald uses `write_file`."""
+"""Files that are written whole or not at all. Every writer of weald uses `write_file` or `open_new`."""
 
 import os
 import re
 import secrets
 import stat
 import time
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -14,14 +14,21 @@ ABANDONED_AFTER = 3600.0  # seconds: a shared folder may hold files of processes
 
 
 def write_file(path: Any, pieces: Iterable[Any]) -> None:
-    """Write pieces (bytes, views, arrays) to a file in one step: until all of it is on the disk, the old file stays.
+    """Write pieces (bytes, views, arrays) to a file in one step: until all of it is on the disk, the old file stays."""
+    with open_new(path) as file:
+        file.writelines(pieces)
+
+
+@contextmanager
+def open_new(path: Any) -> Iterator[BinaryIO]:
+    """Open a file that takes the place of the old one at the end, if nothing failed.
 
     The new file keeps the mode of the old one. A symbolic link is followed. A device or a pipe is written to.
     """
     given = Path(path)
     if given.exists() and not given.is_file() and not given.is_dir():
-        with given.open("wb") as device:
-            device.writelines(pieces)
+        with _named(given), given.open("wb") as device:
+            yield device
         return
     target = Path(os.path.realpath(given))
     _remove_abandoned(target)
@@ -29,7 +36,7 @@ def write_file(path: Any, pieces: Iterable[Any]) -> None:
     try:
         with unfinished.open("xb") as file:
             _keep_mode(target, file)
-            file.writelines(pieces)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         unfinished.replace(target)
@@ -37,6 +44,15 @@ def write_file(path: Any, pieces: Iterable[Any]) -> None:
         unfinished.unlink(missing_ok=True)
         raise
     _sync_folder(target.parent)
+
+
+@contextmanager
+def _named(pipe: Path) -> Iterator[None]:
+    """Name the pipe in the error: it may be mistaken for that of stdout."""
+    try:
+        yield
+    except BrokenPipeError as error:
+        raise BrokenPipeError(error.errno, error.strerror, str(pipe)) from error
 
 
 def _keep_mode(target: Path, file: BinaryIO) -> None:

@@ -213,7 +213,7 @@ def load(path: Any, *, mmap: bool = False, max_bytes: int | None = None) -> Any:
     mmap : bool, default=False
         Map the file instead of reading it: this takes milliseconds whatever its size, and processes that map one file
         share its memory. The file must have been saved with `mappable=True`, must stay as it is while the model is in
-        use, and its arrays are not checked until the first prediction; so map your own files only.
+        use, and its arrays are not checked before they are used; so map your own files only.
     max_bytes : int, optional
         Refuse a file whose forest would take more memory than this. By default half of the machine's.
 
@@ -397,7 +397,7 @@ def _parameters_of(kind: Any) -> frozenset[str]:
 
 
 def _read_oob(model: Any, reader: Reader, written: Any) -> None:
-    """Read the out-of-bag results; those of several targets are among what was learnt."""
+    """Read the out-of-bag results; those of several targets are among what was learned."""
     if written is None or _has_several(model):
         return
     state = reader.read_record(written, "OutOfBag")

@@ -589,21 +589,30 @@ def test_a_function_is_not_written_to_a_file(tmp_path):
         model.save(tmp_path / "model.weald")
 
 
-def test_a_file_with_pairs_of_prototypes_that_are_not_there_is_refused(tmp_path):
+def is_refused(model, file, monkeypatch):
+    """Make sure that a model is neither saved nor, where it was saved without a check, loaded."""
+    with pytest.raises(weald.WealdError, match="cannot be saved"):
+        model.save(file)
+    assert not file.exists()
+    with monkeypatch.context() as patch:
+        patch.setattr("weald.filing.files._check_notes", lambda *_: None)
+        model.save(file)
+    with pytest.raises(weald.WealdError, match="cannot be read"):
+        weald.load(file)
+    file.unlink()
+
+
+def test_a_file_with_pairs_of_prototypes_that_are_not_there_is_refused(tmp_path, monkeypatch):
     model = weald.KernelForestClassifier(**FEW, mix=True).fit(X, y)
     for wrong in (model._kept_.pairs + 1, model._kept_.pairs[:, :1], model._kept_.pairs[1:], np.zeros(())):
         model._kept_ = replace(model._kept_, pairs=wrong)
-        model.save(tmp_path / "model.weald")
-        with pytest.raises(weald.WealdError, match="cannot be read"):
-            weald.load(tmp_path / "model.weald")
+        is_refused(model, tmp_path / "model.weald", monkeypatch)
 
 
 @pytest.mark.parametrize("spoil", ["_columns_", "_kept_", "kernel_", "prototype_rows_", "sample_kind_", "_n_columns_"])
-def test_a_file_whose_parts_do_not_fit_is_refused(spoil, tmp_path):
+def test_a_file_whose_parts_do_not_fit_is_refused(spoil, tmp_path, monkeypatch):
     model = weald.KernelForestClassifier(**FEW).fit(X, y)
     other = weald.KernelForestClassifier(**FEW, n_prototypes=9).fit(X, y)
     wrong = {"sample_kind_": "curves", "kernel_": replace(model.kernel_, distance="l3")}
     setattr(model, spoil, wrong.get(spoil, getattr(other, spoil)))
-    model.save(tmp_path / "model.weald")
-    with pytest.raises(weald.WealdError, match="cannot be read"):
-        weald.load(tmp_path / "model.weald")
+    is_refused(model, tmp_path / "model.weald", monkeypatch)

@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from weald.data import arguments
+from weald.data.targets import read_column
 from weald.data.types import FloatArray, IntArray
 from weald.engines.choose import open_engine
 from weald.engines.threads import count_threads
@@ -172,7 +173,10 @@ class KernelForest(GrowsFromKernels):
         best = np.argsort(-self.prototype_importances_, kind="stable")
         best = np.sort(best[: count_prototypes(n, self._kept_.n_compared)])
         rows, kept = self.prototype_rows_[best], replace(self._kept_, pairs=None).take(best)
-        known = np.unique(np.asarray(y)[rows], return_inverse=True)[1] if (rows >= 0).all() else np.zeros(len(rows))
+        targets = read_column(y, "y")
+        if rows.max() >= len(targets):
+            raise DataError(f"y has {len(targets)} rows, but the fit had more. Give what `fit` was given.")
+        known = np.unique(targets[rows], return_inverse=True)[1] if (rows >= 0).all() else np.zeros(len(rows))
         twin = unfitted_copy(self)
         matrix = None if kept.columns is None else np.asarray(X, dtype=np.float64)[np.ix_(rows, kept.columns)]
         twin.prototypes = self._set_against(kept, known, self.kernel_, matrix)

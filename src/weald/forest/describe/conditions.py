@@ -12,7 +12,7 @@ Missing values go to the heavier side unless the words say otherwise: that is th
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
 
@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from weald.data.types import IntArray
-from weald.errors import DataError
+from weald.errors import DataError, shown
 from weald.forest.forest import CATEGORICAL, MISSING_LEFT, OTHERS_LEFT, Forest
 
 SIDES = ("left", "right")
@@ -73,15 +73,30 @@ class Names:
     def of(cls, model: Any, features: Sequence[str] | None = None, classes: Sequence[Any] | None = None) -> Self:
         """Take the names that are given, else those that a fitted model knows, else x0, x1 ..."""
         n_features = model.n_features_in_
-        known = getattr(model, "feature_names_in_", None) if features is None else features
+        known = getattr(model, "feature_names_in_", None)
         names = [f"x{f}" for f in range(n_features)] if known is None else [str(name) for name in known]
-        if len(names) != n_features:
-            raise DataError(f"feature_names has {len(names)} names for {n_features} features. Give one for each.")
-        n_classes = len(getattr(model, "classes_", ()))
-        labels = getattr(model, "classes_", None) if classes is None else np.asarray(classes)
-        if labels is not None and len(labels) != n_classes:
-            raise DataError(f"class_names has {len(labels)} names for {n_classes} classes. Give one for each.")
+        if features is not None:
+            names = [str(name) for name in _list_names(features, "feature_names", n_features, "features")]
+        labels = getattr(model, "classes_", None)
+        if classes is not None:
+            n_classes = len(getattr(model, "classes_", ()))
+            given = _list_names(classes, "class_names", n_classes, "classes")
+            labels = np.asarray(given) if n_classes else None
         return cls(names, labels, model.categories_)
+
+
+def _list_names(given: Any, parameter: str, n: int, things: str) -> list[Any]:
+    """Read names that the user gives."""
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable) or getattr(given, "ndim", 1) != 1:
+        raise DataError(f"{parameter} is {shown(given)}, not a list. Give a name for each of the {n} {things}.")
+    names = list(given)
+    if any(isinstance(name, list | tuple | dict | np.ndarray) for name in names):
+        raise DataError(
+            f"{parameter} is {shown(given)}, which holds lists. Give one name for each of the {n} {things}."
+        )
+    if len(names) != n:
+        raise DataError(f"{parameter} has {len(names)} names for {n} {things}. Give one for each.")
+    return names
 
 
 class Question(NamedTuple):

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from weald.data.types import FloatArray, IntArray
-from weald.errors import ExportError, ParameterError
+from weald.errors import ExportError, ParameterError, shown
 from weald.forest.forest import CATEGORICAL, MISSING_LEFT, OTHERS_LEFT, Forest
 from weald.io.atomic import write_file
 from weald.io.export.leaf_values import Answers, answers_of, refuse_overflow, require_exportable, utf8
@@ -209,7 +209,7 @@ def write_c(model: Any, path: Any, name: str, X: Any, *, check: bool) -> Export:
 def _check_name(name: Any) -> None:
     if not (isinstance(name, str) and re.fullmatch("[A-Za-z][A-Za-z0-9_]{0,62}", name)):
         raise ParameterError(
-            f"name={name!r} cannot begin the names of C functions. Give letters, digits and underscores."
+            f"name={shown(name)} cannot begin the names of C functions. Give letters, digits and underscores."
         )
 
 
