@@ -97,7 +97,7 @@ def check_forest(forest: Forest) -> None:
         proper = _all_within(forest.value, -HUGE, HUGE) and _all_within(forest.impurity, 0, np.inf)
         require(proper, "A node has a mean or an impurity that is none.")
     votes = forest.tree_weight
-    proper = _all_within(votes, 0, HUGE) and len(votes) in (0, forest.n_trees) and (not len(votes) or votes.any())
+    proper = _all_within(votes, 0, HUGE) and len(votes) in (0, forest.n_trees) and (not len(votes) or bool(votes.any()))
     require(proper, "The weights of votes are not numbers from 0 for each tree, or all of them are 0.")
 
 
