@@ -189,7 +189,7 @@ def test_ctrl_c_is_heard_while_packages_are_imported(folder):
                 out, err = going.communicate(timeout=20)
             finally:
                 going.kill()
-        if "site" in err or "importlib" in err or going.returncode == -signal.SIGINT:
+        if going.returncode in (1, -signal.SIGINT) and "in run" not in err:
             continue  # the signal came before the first line of weald
         assert (going.returncode, out, err) == (130, "", "weald: interrupted\n"), hundredths
     assert not list(folder.glob("*never*"))

@@ -476,3 +476,12 @@ def test_progress_is_shown_if_it_is_asked_for(tmp_path, capsys):
     assert "90 rows" in capsys.readouterr().err
     codes.from_chunks(chunks, folder=tmp_path / "c", target="y", features=FEATURES)
     assert capsys.readouterr().err == ""
+
+
+def test_a_csv_file_with_lines_longer_than_a_megabyte_is_read_and_an_error_names_the_file(tmp_path):
+    wide, broken = tmp_path / "wide.csv", tmp_path / "broken.csv"
+    wide.write_text("x,text,y\n" + "".join(f"{i},{'r' * 1_500_000 * (i == 3)},{i % 2}\n" for i in range(9)))
+    assert codes.from_csv(wide, target="y", folder=tmp_path / "store").n_rows == 9
+    broken.write_text("x,y\n1,2,3\n")
+    with pytest.raises(DataError, match=r"broken\.csv cannot be read"):
+        codes.from_csv(broken, target="y", folder=tmp_path / "other")

@@ -447,3 +447,13 @@ def test_the_seed_that_a_generator_gave_grows_the_same_forest(kind, random_state
     model = kind(4, random_state=random_state(0), **few).fit(X, classes)
     model.save(tmp_path / "m.weald")
     assert weald.load(tmp_path / "m.weald").fit(X, classes).forest_.fingerprint() == model.forest_.fingerprint()
+
+
+def test_a_pickle_is_read_whatever_memory_its_forest_takes(monkeypatch, tmp_path):
+    model, _ = models()["RandomForestClassifier"]
+    model.save(tmp_path / "m.weald")
+    monkeypatch.setattr(files, "_half_of_memory", lambda: 10_000)
+    assert same(model, pickle.loads(pickle.dumps(model)))
+    with pytest.raises(weald.FormatError, match="Set max_bytes"):
+        weald.load(tmp_path / "m.weald")
+    assert same(model, weald.load(tmp_path / "m.weald", max_bytes=10**9))

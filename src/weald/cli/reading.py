@@ -85,7 +85,8 @@ def read_batches(path: Path, types: Mapping[str, Any] | None = None, *, rows: in
     if path.stat().st_size == 0:
         raise BadFile(f"{path.name} is empty.")
     with _blame(path):
-        yield from map(_plain, _OPEN[kind](path, zipped, dict(types or {}), rows))
+        batches = _OPEN[kind](path, zipped, dict(types or {}), rows)
+        yield from map(_plain, batches) if kind in ("parquet", "feather") else batches
 
 
 def _plain(batch: Any) -> Any:

@@ -20,7 +20,12 @@ WIDTH_OF_A_PIPE = 160
 def show_json(facts: Any) -> None:
     """Print facts for scripts; what is no number is null. What cannot be printed is escaped."""
     text = json.dumps(_plain(facts), indent=2, ensure_ascii=not _has_unicode())
-    _write("".join(c if c == "\n" or c.isprintable() else json.dumps(c)[1:-1] for c in text) + "\n")
+    _write("".join(_escaped(line) + "\n" for line in text.split("\n")))
+
+
+def _escaped(line: str) -> str:
+    """Escape what json does not: control characters above ASCII, marks that turn text around, half characters."""
+    return line if line.isprintable() else "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in line)
 
 
 def _has_unicode() -> bool:

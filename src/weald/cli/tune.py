@@ -67,8 +67,10 @@ def tune(
         screen.show_json(facts)
         return
     names = list(found.best_params)
-    lines = [[*(str(step.params.get(n, "")) for n in names), screen.number(step.error)] for step in found.path]
-    screen.show_table([*names, "out-of-bag error"], lines, numeric=[len(names)])
+    tried = {n: [str(step.params.get(n, "")) for step in found.path] for n in names}
+    shown = [n for n in names if len(set(tried[n])) > 1]  # all of them are wider than a terminal
+    lines = zip(*(tried[n] for n in shown), [screen.number(step.error) for step in found.path], strict=True)
+    screen.show_table([*shown, "out-of-bag error"], [*lines], numeric=[len(shown)])
     settings = [word for n in names for word in ("--set", f"{n}={found.best_params[n]}")]
     command = shlex.join(["weald", "train", str(data), "--target", target, *settings])
     screen.say(f"\nbest: {screen.number(found.best_error)}, to train it: {command}")

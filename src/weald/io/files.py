@@ -12,6 +12,7 @@ notes as JSON (`values.py`). Nothing in it is ever run. docs/files.md is the spe
 import json
 import mmap as memory
 import os
+import sys
 from collections.abc import Sequence
 from functools import cache, partial
 from importlib.metadata import version
@@ -300,10 +301,10 @@ OTHERS = {"head", "fingerprint", "same"}
 
 
 def read_forest(buffer: Buffer) -> Forest:
-    """Read a forest from the bytes that `write_forest` made."""
+    """Read a forest from the bytes that `write_forest` made. It may take any memory: it was pickled, and is trusted."""
     contents, notes = _open(buffer, "forest", check_data=True)
     require(notes.keys() == set(COMMON), "Notes differ.")
-    opened = _Opened(contents, notes, None)
+    opened = _Opened(contents, notes, sys.maxsize)
     (forest,) = opened.forests(mapped=False)
     require(not opened.reader.arrays, "The file has arrays that belong to nothing.")
     return forest
@@ -346,7 +347,10 @@ class _Opened:
         require(all(isinstance(head, Head) for head in self.heads), "The numbers of the forest are missing.")
         n_nodes = sum(head.n_nodes for head in self.heads)
         room = n_nodes * BYTES_PER_NODE
-        require(room <= limit, f"Its {n_nodes:,} nodes may take {room:,} bytes of memory; {limit:,} are allowed.")
+        message = (
+            f"Its {n_nodes:,} nodes may take {room:,} bytes of memory; {limit:,} are allowed. Set max_bytes of load."
+        )
+        require(room <= limit, message)
         self._arrays = {name: a for name, a in arrays.items() if not name.startswith("meta.")}
 
     def forests(self, *, mapped: bool) -> tuple[Forest, ...]:
