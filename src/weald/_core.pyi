@@ -87,9 +87,9 @@ class Growth:
 
     def __init__(self, criterion: str, max_features: int, max_depth: int, min_samples_split: int, min_samples_leaf: int, min_weight_fraction_leaf: float, min_impurity_decrease: float, max_leaf_nodes: int, bootstrap: bool, n_draws: int, class_weight: str, class_weights: Sequence[float], strata: str, draws: Sequence[int], random_cuts: bool, monotonic: Sequence[int], interaction_groups: Sequence[Sequence[int]], max_interacting: int, feature_weights: Sequence[float], category_penalty: float) -> None: ...
 
-def grow(codes: Codes, growth: Growth, seed: int, first_tree: int, n_trees: int, n_threads: int, watch: object | None, n_seats: int) -> dict:
+def grow(codes: Codes, growth: Growth, seed: int, first_tree: int, n_trees: int, n_threads: int, watch: object | None, n_slots: int) -> dict:
     """
-    Grow trees; returns their arrays by name. Of `n_seats` threads, which several calls share, those that have nothing to do help.
+    Grow trees; returns their arrays by name. Of `n_slots` threads, which several calls share, those that have nothing to do help.
     """
 
 def grow_piece(codes: Codes, growth: Growth, seed: int, tree: int, number: int, n_pieces: int) -> tuple:
@@ -297,7 +297,10 @@ def built() -> tuple[str, ...]:
     """Return the instruction sets that this installation has a module for, fastest first."""
 
 def supported() -> tuple[str, ...]:
-    """Return the instruction sets that are built and that this processor can run, fastest first."""
+    """Return the instruction sets that are built and that this processor can run, fastest first.
+
+    A build for one machine has a single module, which need not be the baseline; every module can tell.
+    """
 
 def load(name: str) -> ModuleType:
     """Return the compiled module of one instruction set."""

@@ -91,17 +91,17 @@ def test_columns_are_found_by_name_in_any_order_and_a_lack_is_named(place, tmp_p
     out = tmp_path / "p.csv"
     ask(capsys, "predict", folder / "m.weald", turned, "-o", out)
     assert pd.read_csv(out)["prediction"].tolist() == forest.predict(features).tolist()
-    frame.rename(columns={"color": "color"}).to_csv(turned, index=False)
+    frame.rename(columns={"color": "colour"}).to_csv(turned, index=False)
     assert run(["predict", str(folder / "m.weald"), str(turned), "-o", str(tmp_path / "q.csv")]) == 2
     said = capsys.readouterr().err
     assert "lacks 1 of the 5 columns" in said
-    assert "Did you mean 'color'?" in said
+    assert "Did you mean 'colour'?" in said
     assert not list(tmp_path.glob("*q.csv*"))
     lines = tmp_path / "turned.jsonl"
-    frame.rename(columns={"color": "color"}).to_json(lines, orient="records", lines=True)
+    frame.rename(columns={"color": "colour"}).to_json(lines, orient="records", lines=True)
     for words in (["predict"], ["evaluate", "-t", "y"]):
         assert run([words[0], str(folder / "m.weald"), str(lines), *words[1:]]) == 2
-        assert "Did you mean 'color'?" in capsys.readouterr().err
+        assert "Did you mean 'colour'?" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("column", ["name", "nr"])

@@ -9,7 +9,7 @@ import pytest
 from sklearn.datasets import load_diabetes, load_iris
 
 import weald
-from weald.compiling import DTYPES
+from weald.engines.compiled import DTYPES
 from weald.errors import DataError, ParameterError
 
 

@@ -222,7 +222,7 @@ def test_a_kernel_forest_refuses_other_values(mix, engine):
 def test_kernel_columns_have_the_same_fingerprint_in_blocks_and_at_once(monkeypatch):
     X = np.nan_to_num(CELSIUS)
     whole = weald.KernelForestClassifier(4, random_state=0).fit(X, LABELS)
-    monkeypatch.setattr("weald.kernel_table.BLOCK", 1)  # a few columns at a time
+    monkeypatch.setattr("weald.estimators.kernel.table.BLOCK", 1)  # a few columns at a time
     parts = weald.KernelForestClassifier(4, random_state=0).fit(X, LABELS)
     assert parts.forest_.origins == whole.forest_.origins
     again = weald.KernelForestClassifier(4, random_state=0, engine="reference").fit(X, LABELS)

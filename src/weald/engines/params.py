@@ -37,7 +37,6 @@ from weald.forest.forest import Bags
 
 UNLIMITED = 2**31 - 1  # larger than any depth, size or number of leaves
 MAX_BINS = 65_535
-FAR = 64  # from 1, in powers of two: class weights beyond are scaled
 CLUSTER = "dask"  # forests are grown on the cluster of the client in scope; all else is done here
 ENGINES = ("auto", "native", "reference", CLUSTER)
 
@@ -320,16 +319,7 @@ def weigh_classes(class_weight: Any, classes: Any) -> tuple[str, tuple[float, ..
     weights = tuple(float(class_weight.get(label, 1.0)) for label in known)
     if not any(weights):
         raise ParameterError("class_weight is zero for every class. Give at least one class a positive weight.")
-    return "given", _near_one(weights)
-
-
-def _near_one(weights: tuple[float, ...]) -> tuple[float, ...]:
-    """Scale class weights by a power of two where the largest is far from 1: products with them must stay finite.
-
-    Only their ratios count. A weight that becomes 0 is too small to count beside the largest.
-    """
-    exponent = math.frexp(max(weights))[1]
-    return weights if abs(exponent) <= FAR else tuple(math.ldexp(weight, -exponent) for weight in weights)
+    return "given", weights
 
 
 def count_bins(max_bins: Any) -> int:

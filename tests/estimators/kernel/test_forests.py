@@ -595,7 +595,7 @@ def is_refused(model, file, monkeypatch):
         model.save(file)
     assert not file.exists()
     with monkeypatch.context() as patch:
-        patch.setattr("weald.filing.files._check_notes", lambda *_: None)
+        patch.setattr("weald.io.files._check_notes", lambda *_: None)
         model.save(file)
     with pytest.raises(weald.WealdError, match="cannot be read"):
         weald.load(file)
