@@ -123,7 +123,7 @@ inline void sort_room(std::uint32_t* keys, std::size_t room) {
 // There must be room for kMostSorted of all three.
 template <unsigned CountBits>
 inline void sort_labeled(const std::uint16_t* codes, const std::uint32_t* labels, std::uint32_t n,
-                          std::uint32_t* keys) {
+                         std::uint32_t* keys) {
     using namespace vectors;
     constexpr std::uint32_t kCount = (1u << CountBits) - 1;
     const std::size_t room = std::max<std::size_t>(16, std::bit_ceil(n));
