@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from weald.codes.single_buffer import ALIGNED, InOnePiece
+from weald.codes.single_buffer import ALIGNED, SingleBuffer
 
 
 @dataclass(frozen=True)
-class Things(InOnePiece):
+class Things(SingleBuffer):
     name: str
     arrays: dict[str, np.ndarray]
     empty: np.ndarray = field(default_factory=lambda: np.empty(0, np.float32))

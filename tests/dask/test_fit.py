@@ -143,8 +143,8 @@ def test_any_number_of_workers_and_threads_gives_the_same_forest(local, monkeypa
 def test_the_last_tree_may_be_grown_in_pieces(client, monkeypatch, kind, target, kwargs):
     monkeypatch.setattr(work_split, "ROWS_PER_PIECE", 100)
     dealt = []
-    grow_piece = scheduler.Crop._grow_piece
-    monkeypatch.setattr(scheduler.Crop, "_grow_piece", lambda *a: dealt.append(a[1:4]) or grow_piece(*a))
+    grow_piece = scheduler.TreeJobs._grow_piece
+    monkeypatch.setattr(scheduler.TreeJobs, "_grow_piece", lambda *a: dealt.append(a[1:4]) or grow_piece(*a))
     table = frame()
     given = {"n_estimators": 5, "random_state": 1, **kwargs}
     parts = partitioned(table, [700, 900])
@@ -522,7 +522,7 @@ def test_a_worker_that_dies_while_a_forest_settles_costs_nothing_but_time(monkey
     table, looks = frame(3000), []
     how = {"n_estimators": "auto", "max_estimators": 96, "random_state": 0, "max_bins": 8}
     expected = weald.RandomForestClassifier(**how).fit(table[COLUMNS], table["y"])
-    look = scheduler.Dealer.look
+    look = scheduler.Scheduler.look
     with start(2) as local, distributed.Client(local):
 
         def look_and_kill(*args, **kwargs):
@@ -531,7 +531,7 @@ def test_a_worker_that_dies_while_a_forest_settles_costs_nothing_but_time(monkey
                 kill_one_after(local, 0).join()
             return looks[-1]
 
-        monkeypatch.setattr(scheduler.Dealer, "look", look_and_kill)
+        monkeypatch.setattr(scheduler.Scheduler, "look", look_and_kill)
         parted = partitioned(table, [900, 1700])
         model = on_cluster.RandomForestClassifier(**how).fit(parted[COLUMNS], parted["y"])
     assert len(looks) > 2

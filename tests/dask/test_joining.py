@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import weald
-from weald.dask.joining import Joining, Trees, join
+from weald.dask.joining import Joining, TreeArrays, join
 
 
 def forest_of(kind, n_trees=9):
@@ -23,7 +23,7 @@ def test_parts_in_any_order_make_the_forest(kind, order, n_threads):
     parts = [forest.take(trees) for trees in ([0, 1], [2, 3, 4], [5], [6, 7, 8])]
     joining = Joining(forest.n_trees, n_threads)
     for number in order:
-        joining.add(number, Trees.of(parts[number]))
+        joining.add(number, TreeArrays.of(parts[number]))
     joined = joining.forest()
     joining.close()
     assert joined.fingerprint() == forest.fingerprint()
@@ -36,16 +36,16 @@ def test_more_nodes_than_expected_find_room(n_threads):
     forest = forest_of("RandomForestClassifier")
     small = forest.take([int(np.argmin(np.diff(forest.tree_start)))])
     joining = Joining(2, n_threads)
-    joining.add(0, Trees.of(small))
+    joining.add(0, TreeArrays.of(small))
     for number in range(9):
-        joining.add(1 + number, Trees.of(forest.take([number])))
+        joining.add(1 + number, TreeArrays.of(forest.take([number])))
     assert joining.forest().fingerprint() == small.join(forest).fingerprint()
     joining.close()
 
 
 def test_what_goes_wrong_on_a_thread_is_told():
     forest = forest_of("RandomForestClassifier")
-    broken = Trees.of(forest.take([0]))
+    broken = TreeArrays.of(forest.take([0]))
     broken.arrays["threshold"] = broken.arrays["threshold"][:-1]
     joining = Joining(1, 2)
     joining.add(0, broken)
@@ -78,7 +78,7 @@ def small_forest(**how):
 )
 def test_nothing_is_lost_on_the_way(how):
     forest = small_forest(**how)
-    joined = join([Trees.of(forest.take([t])) for t in range(forest.n_trees)])
+    joined = join([TreeArrays.of(forest.take([t])) for t in range(forest.n_trees)])
     assert joined.fingerprint() == forest.fingerprint()
     for name, array in joined._arrays().items():
         assert array.dtype == getattr(forest, name).dtype
@@ -86,10 +86,12 @@ def test_nothing_is_lost_on_the_way(how):
 
 def test_trees_of_several_fits_keep_their_origins():
     forest = forest_of("RandomForestClassifier").take([0, 4, 2])
-    assert join([Trees.of(forest), Trees.of(forest.take([1]))]).origins == forest.join(forest.take([1])).origins
+    assert (
+        join([TreeArrays.of(forest), TreeArrays.of(forest.take([1]))]).origins == forest.join(forest.take([1])).origins
+    )
 
 
 def test_trees_on_their_way_are_half_as_large_or_less():
     rng = np.random.default_rng(0)
     model = weald.RandomForestClassifier(1, random_state=0).fit(rng.normal(size=(5000, 4)), rng.integers(0, 2, 5000))
-    assert Trees.of(model.forest_).__sizeof__() < model.forest_.n_bytes / 2
+    assert TreeArrays.of(model.forest_).__sizeof__() < model.forest_.n_bytes / 2

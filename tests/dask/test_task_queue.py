@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from weald.dask import task_queue
-from weald.dask.task_queue import Turns
+from weald.dask.task_queue import TaskQueue
 
 
 class Task:
@@ -61,7 +61,7 @@ def fail(error):
 
 def simulate(seconds, n_jobs):
     clock, done = Clock(seconds), []
-    tasks = Turns(list(seconds), [clock.job(i) for i in range(n_jobs)], fail)
+    tasks = TaskQueue(list(seconds), [clock.job(i) for i in range(n_jobs)], fail)
     tasks.begin()
     tasks.fill()
     clock.run(done)
@@ -87,7 +87,7 @@ def test_fewer_wait_the_less_is_left_and_none_in_the_end():
 
 def test_threads_of_one_worker_are_seats_of_their_own():
     given = []
-    tasks = Turns(["a", "b", "a"], [lambda seat: given.append(seat) or Task(seat)] * 50, fail)
+    tasks = TaskQueue(["a", "b", "a"], [lambda seat: given.append(seat) or Task(seat)] * 50, fail)
     tasks.begin()
     assert Counter(given) == {"a": 2, "b": 1}
     tasks.begin()
@@ -98,14 +98,14 @@ def test_threads_of_one_worker_are_seats_of_their_own():
 
 def test_where_nobody_is_there_all_is_handed_in():
     given = []
-    Turns([], [lambda seat: given.append(seat) or Task(seat)] * 5, fail).begin()
+    TaskQueue([], [lambda seat: given.append(seat) or Task(seat)] * 5, fail).begin()
     assert given == [None] * 5
 
 
 def test_workers_that_come_later_take_part_and_those_that_go_do_not(monkeypatch):
     monkeypatch.setattr(task_queue, "LOOK_EVERY", 0.0)
     given = []
-    tasks = Turns(["a"], [lambda seat: given.append(Task(seat)) or given[-1]] * 30, fail)
+    tasks = TaskQueue(["a"], [lambda seat: given.append(Task(seat)) or given[-1]] * 30, fail)
     tasks.begin()
     tasks.look(lambda: ["a", "b", "b"])
     assert Counter(task.seat for task in given) == {"a": 2, "b": 4}
@@ -121,7 +121,7 @@ def test_workers_that_come_later_take_part_and_those_that_go_do_not(monkeypatch)
 
 def test_things_go_on_where_nobody_calls():
     given = []
-    tasks = Turns(["a"], [lambda seat: given.append(Task(seat)) or given[-1]] * 3, fail)
+    tasks = TaskQueue(["a"], [lambda seat: given.append(Task(seat)) or given[-1]] * 3, fail)
     tasks.begin()
     given[0].status = "finished"  # and the thread that should tell it is busy
     tasks.look(lambda: ["a"])
@@ -135,7 +135,7 @@ def test_what_is_said_of_a_fit_is_said_of_all_its_tasks():
     heard, given = [], []
     job = lambda seat: heard.append(said.get()) or given.append(Task(seat)) or given[-1]  # noqa: E731
     reset = said.set("this")
-    tasks = Turns(["a"], [job, job], fail)
+    tasks = TaskQueue(["a"], [job, job], fail)
     said.reset(reset)
     tasks.begin()
     given[0].finish()
@@ -143,13 +143,13 @@ def test_what_is_said_of_a_fit_is_said_of_all_its_tasks():
 
 
 def test_they_are_not_looked_for_all_the_time():
-    tasks = Turns(["a"], [Task] * 50, fail)
+    tasks = TaskQueue(["a"], [Task] * 50, fail)
     tasks.look(lambda: pytest.fail("too early"))
 
 
 def test_nothing_is_handed_in_any_more():
     given = []
-    tasks = Turns(["a"], [lambda seat: given.append(Task(seat)) or given[-1]] * 5, fail)
+    tasks = TaskQueue(["a"], [lambda seat: given.append(Task(seat)) or given[-1]] * 5, fail)
     tasks.begin()
     tasks.close()
     given[0].finish()
@@ -163,7 +163,7 @@ def test_who_waits_hears_of_what_went_wrong():
         raise OSError("no scheduler")
 
     first = Task("a")
-    tasks = Turns(["a"], [lambda _: first, broken], told.append)
+    tasks = TaskQueue(["a"], [lambda _: first, broken], told.append)
     tasks.begin()
     first.finish()
     assert [str(error) for error in told] == ["no scheduler"]

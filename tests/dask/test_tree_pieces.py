@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import weald
-from weald.dask.joining import Trees
+from weald.dask.joining import TreeArrays
 from weald.dask.tree_pieces import Piece, make_tree
 from weald.engines import params
 from weald.engines.native import NativeEngine
@@ -54,7 +54,7 @@ def coded_table(engine, task, X, number):
 
 def grow_in_pieces(coded, growth, tree, n_pieces):
     grown = [NativeEngine().grow_piece(coded, growth, 5, tree, i, n_pieces) for i in range(n_pieces)]
-    return make_tree([Piece(Trees.of(forest), begin, end) for forest, begin, end in grown])
+    return make_tree([Piece(TreeArrays.of(forest), begin, end) for forest, begin, end in grown])
 
 
 @pytest.mark.parametrize("n_pieces", [1, 2, 3, 16])

@@ -14,9 +14,9 @@ from sklearn.pipeline import make_pipeline
 import weald
 from weald.engines.reference import permutation
 from weald.estimators.training_data import read_again
-from weald.inspection.arguments import group_features
 from weald.inspection.conditional import Cells, rank_correlation
 from weald.inspection.importance import KINDS
+from weald.inspection.importance_request import group_features
 from weald.inspection.mdi import add_decreases
 
 RNG = np.random.default_rng(6)

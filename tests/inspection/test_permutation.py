@@ -5,7 +5,7 @@ import pytest
 
 import weald
 from tests.laws.cases import CORES, REFERENCE, make_growth, make_table
-from weald.engines.interface import Mixing
+from weald.engines.interface import PermutationTask
 from weald.engines.reference import definition, permutation
 from weald.estimators.training_data import read_again
 
@@ -108,7 +108,7 @@ def mix_with(engine, table, criterion, groups, cells, n_threads=1):
     sums, squares = np.zeros(shape), np.zeros(shape)
     if cells:
         cells = np.random.default_rng(0).integers(0, cells, (5, shape[1], table.n_rows)).astype(np.int32)
-    question = Mixing(
+    question = PermutationTask(
         trees=range(5),
         names=forest.origins[0].trees(),
         is_new=is_new,

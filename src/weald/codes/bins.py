@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from weald.codes.partitioned_table import Labels, Rows, count_bytes
-from weald.codes.single_buffer import InOnePiece
+from weald.codes.single_buffer import SingleBuffer
 from weald.data.table import Table
 from weald.data.types import FloatArray
 from weald.engines.native import NativeEngine, Weighed
@@ -105,7 +105,7 @@ def _bits(values: npt.NDArray[Any]) -> Hashes:
 
 
 @dataclass(frozen=True)
-class Sampled(InOnePiece):
+class SampledColumns(SingleBuffer):
     """The sampled values of a part: of each column the distinct ones, ascending, and what they weigh."""
 
     columns: list[Weighed]
@@ -114,7 +114,7 @@ class Sampled(InOnePiece):
         return sum(count_bytes(*column) for column in self.columns)
 
 
-def sample_values(table: Table, labels: Labels, highest: int | None, n_threads: int = 1) -> Sampled:
+def sample_values(table: Table, labels: Labels, highest: int | None, n_threads: int = 1) -> SampledColumns:
     """Take the sampled values of all columns that are numbers; none of them if the sample is not known yet."""
     sampled = None
     if highest is None:
@@ -127,7 +127,7 @@ def sample_values(table: Table, labels: Labels, highest: int | None, n_threads: 
     weighed = NativeEngine().weigh_values(table.X, numbers, sampled, lengths, n_threads)
     for f, (values, weights) in zip(numbers, weighed, strict=True):
         found[f] = light(values), weights
-    return Sampled(found)
+    return SampledColumns(found)
 
 
 def weigh(values: npt.NDArray[Any], lengths: Hashes) -> tuple[Any, Hashes]:
@@ -156,7 +156,7 @@ def light(values: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class Cuts(InOnePiece):
+class Cuts(SingleBuffer):
     """How values become codes: the smallest value of each code, by feature."""
 
     starts: list[FloatArray]
@@ -190,7 +190,7 @@ class Outline:
 
 
 @dataclass(frozen=True)
-class ColumnCuts(InOnePiece):
+class ColumnCuts(SingleBuffer):
     """The same of some columns, one by one: starts; whether codes hold several values; whether that is in doubt."""
 
     columns: list[tuple[FloatArray, bool, bool]]
@@ -200,7 +200,7 @@ class ColumnCuts(InOnePiece):
 
 
 def cut_columns(
-    found: Sequence[Sampled], columns: Sequence[int], labels: Labels, max_bins: int, n_threads: int = 1
+    found: Sequence[SampledColumns], columns: Sequence[int], labels: Labels, max_bins: int, n_threads: int = 1
 ) -> ColumnCuts:
     """Cut some columns that have more distinct values than there may be codes."""
     sampled = is_sampled(labels, max_bins)

@@ -25,7 +25,7 @@ import numpy.typing as npt
 from weald.codes.bins import Cuts, light
 from weald.codes.malloc_tuning import keep_memory_beside
 from weald.codes.partitioned_table import Labels, Rows, count_bytes
-from weald.codes.single_buffer import InOnePiece
+from weald.codes.single_buffer import SingleBuffer
 from weald.data.table import Table
 from weald.data.types import FloatArray, IntArray
 from weald.engines.native import NativeEngine
@@ -86,7 +86,7 @@ def _planes(array: Array) -> bytes:
 
 
 @dataclass
-class Chunk(InOnePiece):
+class Chunk(SingleBuffer):
     """The codes of some rows that follow one another, feature by feature."""
 
     n_rows: int
@@ -127,7 +127,7 @@ def join_chunks(chunks: Sequence[Chunk]) -> Chunk:
 
 
 @dataclass(frozen=True)
-class Highs(InOnePiece):
+class Highs(SingleBuffer):
     """The largest value of each code, and the smallest of all, of features that were cut; in some parts."""
 
     highs: dict[int, FloatArray]

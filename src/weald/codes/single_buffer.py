@@ -14,7 +14,7 @@ import numpy.typing as npt
 ALIGNED = 64  # bytes of which each array takes a multiple
 
 
-class InOnePiece:
+class SingleBuffer:
     """Something whose arrays lie behind one another from the moment when it is sent, here and where it arrives."""
 
     def __getstate__(self) -> dict[str, Any]:
@@ -43,14 +43,14 @@ def _put_together(state: dict[str, Any]) -> tuple[bytes, npt.NDArray[np.uint8], 
     return rest, piece, sizes
 
 
-def _take_apart(thing: InOnePiece, rest: bytes, piece: npt.NDArray[np.uint8], sizes: Sequence[int]) -> None:
+def _take_apart(thing: SingleBuffer, rest: bytes, piece: npt.NDArray[np.uint8], sizes: Sequence[int]) -> None:
     """Let the arrays of a thing be those of the piece. It is kept: others may want to have it from here."""
     buffers = [piece[start : start + size] for start, size in zip(_edges(sizes), sizes, strict=False)]
     state = pickle.loads(rest, buffers=buffers)  # noqa: S301  (this is called by those who unpickle)
     vars(thing).update(state, _sent=(rest, piece, sizes))
 
 
-def _arrive(kind: type[InOnePiece], *sent: Any) -> InOnePiece:
+def _arrive(kind: type[SingleBuffer], *sent: Any) -> SingleBuffer:
     thing = kind.__new__(kind)
     _take_apart(thing, *sent)
     return thing

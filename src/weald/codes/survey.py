@@ -1,6 +1,6 @@
 """The first look at a table that comes in chunks: what its columns hold, and how their values become codes.
 
-    Sampled   the rows of lowest hashes so far, from which columns of many values are cut
+    SampledRows   the rows of lowest hashes so far, from which columns of many values are cut
     Survey    labels, distinct values and sample so far; each chunk adds to it
     cuts      a survey of all chunks -> Cuts
 
@@ -24,7 +24,7 @@ from weald.engines.native import NativeEngine
 
 
 @dataclass(frozen=True)
-class Sampled:
+class SampledRows:
     """Rows with the lowest hashes; equal ones are counted."""
 
     hashes: Hashes  # ascending
@@ -33,17 +33,17 @@ class Sampled:
     count: npt.NDArray[np.int64]
 
     @classmethod
-    def nothing(cls, n_features: int) -> "Sampled":
+    def nothing(cls, n_features: int) -> "SampledRows":
         """Begin with no rows."""
         return cls(np.empty(0, np.uint64), np.empty((0, n_features)), np.empty(0), np.empty(0, np.int64))
 
-    def add(self, table: Table) -> "Sampled":
+    def add(self, table: Table) -> "SampledRows":
         """Add the rows of a chunk, as far as they are low enough."""
         hashes = hash_values(table)
         low = np.flatnonzero(hashes <= self._highest())
         weight = np.ones(len(low)) if table.weight is None else table.weight[low]
         rows = np.asarray(table.X[low], dtype=np.float64) + 0.0
-        both = Sampled(
+        both = SampledRows(
             np.concatenate([self.hashes, hashes[low]]),
             np.concatenate([self.rows, rows]),
             np.concatenate([self.weight, weight]),
@@ -56,7 +56,7 @@ class Sampled:
         enough = int(np.searchsorted(np.cumsum(self.count), SAMPLE_SIZE))
         return self.hashes[enough] if enough < len(self.hashes) else np.uint64(2**64 - 1)
 
-    def _shortened(self) -> "Sampled":
+    def _shortened(self) -> "SampledRows":
         """Count equal rows together, and leave out those that are too high."""
         order = np.lexsort((self.weight, self.hashes))
         hashes, rows, weight, count = self.hashes[order], self.rows[order], self.weight[order], self.count[order]
@@ -64,9 +64,9 @@ class Sampled:
         is_copy &= (rows[1:].view(np.uint64) == rows[:-1].view(np.uint64)).all(axis=1)
         first = np.flatnonzero(np.append(True, ~is_copy)[: len(hashes)])
         counts = np.add.reduceat(count, first) if len(first) else count
-        found = Sampled(hashes[first], rows[first], weight[first], counts)
+        found = SampledRows(hashes[first], rows[first], weight[first], counts)
         low = found.hashes <= found._highest()
-        return Sampled(found.hashes[low], found.rows[low], found.weight[low], found.count[low])
+        return SampledRows(found.hashes[low], found.rows[low], found.weight[low], found.count[low])
 
     def take(self, labels: Labels) -> tuple[FloatArray, Hashes]:
         """Choose the sample of the contract: rows, and what all copies of each weigh together."""
@@ -87,7 +87,7 @@ class Survey:
     max_bins: int
     labels: Labels | None = None
     distinct: tuple[FloatArray | None, ...] = ()  # by feature; None: more than there may be codes
-    sampled: Sampled | None = None  # None: nothing is cut
+    sampled: SampledRows | None = None  # None: nothing is cut
     again: int = 0  # chunks before this one were sampled by other numbers
 
     def add(self, number: int, table: Table, classes: npt.NDArray[Any] | None, schema: Schema) -> "Survey":
@@ -102,9 +102,9 @@ class Survey:
         survey = replace(self, labels=labels, distinct=distinct)
         if self.max_bins == 0:
             return survey
-        sampled, again = self.sampled or Sampled.nothing(table.n_features), self.again
+        sampled, again = self.sampled or SampledRows.nothing(table.n_features), self.again
         if self.labels is not None and not _keeps_numbers(self.labels, labels):
-            sampled, again = Sampled.nothing(table.n_features), number
+            sampled, again = SampledRows.nothing(table.n_features), number
         return replace(survey, sampled=sampled.add(renumber(table, classes, schema, labels)), again=again)
 
     def sample_again(self, table: Table, classes: npt.NDArray[Any] | None, schema: Schema) -> "Survey":
@@ -123,7 +123,7 @@ class Survey:
         assert self.labels is not None  # noqa: S101  (for the type checker: there was a chunk)
         starts: list[FloatArray] = []
         many = frozenset(f for f, values in enumerate(self.distinct) if values is None)
-        rows, lengths = (self.sampled or Sampled.nothing(0)).take(self.labels)
+        rows, lengths = (self.sampled or SampledRows.nothing(0)).take(self.labels)
         for f, values in enumerate(self.distinct):
             categories = self.labels.schema.categories[f]
             if categories is not None and not categories.is_ordered:

@@ -34,7 +34,7 @@ from weald.codes.bins import Cuts, hash_values, sum_hashes
 from weald.codes.partitioned_table import Labels, Part, read_alone, renumber
 from weald.codes.resident_memory import release_many, watch_pages
 from weald.codes.store import FILE, FORMAT, SAME, About, CodeStore, load_store
-from weald.codes.survey import Sampled, Survey
+from weald.codes.survey import SampledRows, Survey
 from weald.data.schema import Categories, Schema
 from weald.data.table import Table
 from weald.data.types import FloatArray
@@ -124,7 +124,7 @@ class Progressed:
 
 
 RECORDS: dict[str, type] = {
-    kind.__name__: kind for kind in (About, Categories, Labels, Progressed, Sampled, Schema, Survey)
+    kind.__name__: kind for kind in (About, Categories, Labels, Progressed, SampledRows, Schema, Survey)
 }
 
 

@@ -1,7 +1,7 @@
 """A Dask cluster, asked with patience: a fit that cannot go on says so, and never waits for ever.
 
     Cluster          the client in scope: hands tasks in, waits for results
-    Awaited          results that are to come, of tasks that are handed in or will be
+    PendingTasks          results that are to come, of tasks that are handed in or will be
     import_dask      a part of Dask, which is needed for nothing else
     n_threads_here   threads of the worker at which a task runs
 
@@ -171,12 +171,14 @@ class Cluster:
 
     def each(self, futures: Sequence[Any]) -> Iterator[tuple[int, Any]]:
         """Yield results with their numbers, as they come. If this is left early, what is under way is cancelled."""
-        awaited = Awaited(len(futures))
+        awaited = PendingTasks(len(futures))
         for i, future in enumerate(futures):
             awaited.add(i, future)
         return self.results(awaited)
 
-    def results(self, awaited: "Awaited", meanwhile: Callable[[], None] = lambda: None) -> Iterator[tuple[int, Any]]:
+    def results(
+        self, awaited: "PendingTasks", meanwhile: Callable[[], None] = lambda: None
+    ) -> Iterator[tuple[int, Any]]:
         """Do the same of futures some of which may be handed in while others are waited for."""
         alone, last_look = 0.0, time.monotonic()
         try:
@@ -265,7 +267,7 @@ class Cluster:
                     raise
 
 
-class Awaited:
+class PendingTasks:
     """Results that are waited for, by their numbers. Some may still have to be handed in, by any thread.
 
     Each future notes its number when it is done. To wait for the first of all that are left, again and again, would

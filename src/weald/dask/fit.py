@@ -13,7 +13,7 @@ import numpy as np
 from weald.codes.partitioned_table import Labels, Rows
 from weald.dask.cluster import Cluster, LostCodesError
 from weald.dask.coding import CodedOnCluster, Coding, is_collection, partitions, send_table
-from weald.dask.scheduler import Dealer
+from weald.dask.scheduler import Scheduler
 from weald.data.table import Reading, Table
 from weald.engines import params
 from weald.engines.interface import OutOfBagVotes
@@ -52,7 +52,7 @@ def _learn_from_here(model: Any, before: Any, cluster: Cluster, reading: Reading
     for times_left in reversed(range(TIMES_SENT)):
         try:
             there = send_table(cluster, model, reading, engine, coded)
-            _grow(model, before, Dealer(there, model, engine.bag_source(coded)), reading)
+            _grow(model, before, Scheduler(there, model, engine.bag_source(coded)), reading)
         except LostCodesError:
             cluster.let_go()
             if not times_left:
@@ -82,7 +82,7 @@ def _learn_from_partitions(model: Any, before: Any, cluster: Cluster, **given: A
     for message in told:
         warn(message)
     model._keep_schema(Reading(BareTable(labels), labels.classes, None))  # noqa: SLF001
-    _grow(model, before, Dealer(coded, model), None)
+    _grow(model, before, Scheduler(coded, model), None)
 
 
 class BareTable(Table):
@@ -126,7 +126,7 @@ def resolve_there(given: dict[str, Any], rows: Rows, labels: Labels) -> tuple[Gr
 # -------------------------------------------------------------------------------------------------------------- grow
 
 
-def _grow(model: Any, before: Any, dealer: Dealer, reading: Reading | None) -> None:
+def _grow(model: Any, before: Any, dealer: Scheduler, reading: Reading | None) -> None:
     """Grow the trees, or those that are still missing; then keep what was said of rows outside the bags."""
     goes_on = model.warm_start and before._is_fitted()  # noqa: SLF001
     model.seed_ = before.seed_ if goes_on else params.draw_seed(model.random_state)
@@ -142,7 +142,7 @@ def _grow(model: Any, before: Any, dealer: Dealer, reading: Reading | None) -> N
         _keep_out_of_bag(model, dealer, found, reading)
 
 
-def _grow_so_many(model: Any, dealer: Dealer, n_trees: int, old: Forest | None) -> OutOfBagVotes | None:
+def _grow_so_many(model: Any, dealer: Scheduler, n_trees: int, old: Forest | None) -> OutOfBagVotes | None:
     if old is None:
         model.forest_, found = dealer.grow_and_look(0, n_trees, judged=bool(model.oob_score))
         return found
@@ -152,7 +152,7 @@ def _grow_so_many(model: Any, dealer: Dealer, n_trees: int, old: Forest | None) 
     return dealer.look(model.forest_, None) if model.oob_score else None
 
 
-def _grow_more(dealer: Dealer, old: Forest | None, first: int, n_trees: int) -> Forest:
+def _grow_more(dealer: Scheduler, old: Forest | None, first: int, n_trees: int) -> Forest:
     """Grow trees that are to stand beside old ones, if there are any. Only the workers know the fingerprints."""
     grown = dealer.grow(first, n_trees)
     if old is not None:
@@ -160,7 +160,7 @@ def _grow_more(dealer: Dealer, old: Forest | None, first: int, n_trees: int) -> 
     return grown
 
 
-def _grow_until_settled(model: Any, dealer: Dealer, old: Forest | None) -> OutOfBagVotes:
+def _grow_until_settled(model: Any, dealer: Scheduler, old: Forest | None) -> OutOfBagVotes:
     first = 0 if old is None else old.next_tree(model.seed_) - old.n_trees
     model.forest_, found, settled = early_stopping.grow_until_settled(
         lambda number, n_trees: _grow_more(dealer, old, first + number, n_trees),
@@ -184,7 +184,7 @@ def _grow_until_settled(model: Any, dealer: Dealer, old: Forest | None) -> OutOf
 class OnCluster(out_of_bag.Bagged):
     """A forest whose training table is on a cluster."""
 
-    dealer: Dealer | None = None
+    dealer: Scheduler | None = None
 
     def sum_votes(self, X: Any, forest: Forest, start: OutOfBagVotes | None = None, room: int = 0) -> OutOfBagVotes:
         """Let the workers add up what trees say."""
@@ -192,7 +192,7 @@ class OnCluster(out_of_bag.Bagged):
         return self.dealer.fetch(self.dealer.look(forest, start, room))
 
 
-def _keep_out_of_bag(model: Any, dealer: Dealer, found: OutOfBagVotes, reading: Reading | None) -> None:
+def _keep_out_of_bag(model: Any, dealer: Scheduler, found: OutOfBagVotes, reading: Reading | None) -> None:
     """Bring what trees said of each row here, with the targets to judge it by."""
     if reading is None:
         reading = _read_rows(dealer.coded)

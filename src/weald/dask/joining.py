@@ -1,6 +1,6 @@
 """Trees that travel, and are put into the arrays of one forest as they come.
 
-    Trees      some trees on their way: a third of what they take in a forest
+    TreeArrays      some trees on their way: a third of what they take in a forest
     Joining    the forest that they become
 
 To pack trees as a file does makes them smaller still, but takes longer than to move them. A forest has its arrays in
@@ -32,7 +32,7 @@ WHOLE = ("feature", "right", "size", "leaf_class", "category_sets", *STARTS)
 
 
 @dataclass(frozen=True)
-class Trees:
+class TreeArrays:
     """Trees on their way: what leaves have in common is left out, and numbers are as narrow as they allow."""
 
     head: dict[str, Any]  # all of a forest that is no array
@@ -95,9 +95,9 @@ class Joining:
         self._rooms: Arrays = {}
         self._filled: dict[str, int] = {}
         self._origins: list[Origin] = []
-        self._early: dict[int, Trees] = {}
+        self._early: dict[int, TreeArrays] = {}
 
-    def add(self, number: int, trees: Trees) -> None:
+    def add(self, number: int, trees: TreeArrays) -> None:
         """Take a part of the forest; parts may come in any order."""
         self._early[number] = trees
         while self._n_parts in self._early:
@@ -117,7 +117,7 @@ class Joining:
         if self._pool:
             self._pool.shutdown(cancel_futures=True)
 
-    def _append(self, trees: Trees) -> None:
+    def _append(self, trees: TreeArrays) -> None:
         self._head = self._head or trees.head
         self._n_trees += trees.n_trees
         self._origins += trees.head["origins"]
@@ -150,7 +150,7 @@ class Joining:
         return room[begin : end + first]
 
 
-def _fill(trees: Trees, places: Arrays, before: dict[str, int]) -> None:
+def _fill(trees: TreeArrays, places: Arrays, before: dict[str, int]) -> None:
     """Write trees to their places in a forest; `before` says how much of each array is before them."""
     splits = trees.splits()
     for name, there in places.items():
@@ -173,7 +173,7 @@ def _zeros(length: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
     return np.frombuffer(mmap.mmap(-1, max(1, length * dtype.itemsize), **own), dtype, length)
 
 
-def join(parts: Sequence[Trees]) -> Forest:
+def join(parts: Sequence[TreeArrays]) -> Forest:
     """Put trees behind one another."""
     joining = Joining(sum(trees.n_trees for trees in parts))
     for number, trees in enumerate(parts):

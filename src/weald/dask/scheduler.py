@@ -1,8 +1,8 @@
 """Trees dealt out over a cluster, joined by their numbers, and judged by rows outside their bags.
 
     Judged    what is known of the error so far
-    Dealer    lets all of it be done, and tells how far the forest has come
-    Crop      the trees of one call: hands them in as workers have done others
+    Scheduler    lets all of it be done, and tells how far the forest has come
+    TreeJobs      the trees of one call: hands them in as workers have done others
 
 Sums over trees run in tree order, so rows are divided among the workers, and each block of rows hears the trees one
 after the other. Errors are integers: those of all blocks add up to what one machine finds.
@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from weald.dask.cluster import Awaited
+from weald.dask.cluster import PendingTasks
 from weald.dask.coding import CodedOnCluster
-from weald.dask.joining import Joining, Trees, join
-from weald.dask.task_queue import Job, Turns
+from weald.dask.joining import Joining, TreeArrays, join
+from weald.dask.task_queue import Job, TaskQueue
 from weald.dask.tree_tasks import (
     Run,
     draw_outside,
@@ -81,7 +81,7 @@ class Judged:
         return len(self.errors) * self._n_blocks == self._n_told
 
 
-class Dealer:
+class Scheduler:
     """Deals out the trees of a model."""
 
     def __init__(self, coded: CodedOnCluster, model: Any, bags: Any = None) -> None:
@@ -93,21 +93,21 @@ class Dealer:
 
     def grow(self, first: int, n_trees: int) -> Forest:
         """Grow trees `first`, `first + 1` ... all over the cluster."""
-        with closing(Crop(self, first, n_trees).results()) as results:
+        with closing(TreeJobs(self, first, n_trees).results()) as results:
             found = dict(results)
         return join([found[i] for i in range(len(found))])
 
     def look(self, forest: Forest, before: OutOfBagVotes | None, room: int = 0) -> OutOfBagVotes:
         """Let trees speak of all rows outside their bags. What they say stays on the workers: `sums` are its names."""
         named = [(origin.bags, *tree) for origin in forest.origins for tree in origin.trees()]
-        self._sent.append(self.cluster.send(Trees.of(forest)))  # what is sent cannot be worked out again
+        self._sent.append(self.cluster.send(TreeArrays.of(forest)))  # what is sent cannot be worked out again
         said = self.vote(self._sent[-1:], self.draw(named), None if before is None else before.sums, room)
         errors = reduce(Errors.add, self.cluster.gather_all([self.cluster.submit(errors_of, block) for block in said]))
         return self._with_curve(said, [errors])
 
     def grow_and_look(self, first: int, n_trees: int, *, judged: bool) -> tuple[Forest, OutOfBagVotes | None]:
         """Grow trees and, if wanted, let them speak as they come; tell those who watch."""
-        crop = Crop(self, first, n_trees, judged=judged)
+        crop = TreeJobs(self, first, n_trees, judged=judged)
         forest, errors = self._watch(crop, n_trees)
         return forest, None if crop.said is None else self._with_curve(crop.said, errors)
 
@@ -154,7 +154,7 @@ class Dealer:
 
     # ------------------------------------------------------------------------------------------------------ inside
 
-    def _watch(self, crop: "Crop", n_trees: int) -> tuple[Forest, list[Errors]]:
+    def _watch(self, crop: "TreeJobs", n_trees: int) -> tuple[Forest, list[Errors]]:
         """Wait for trees and the errors of sets of them, and tell how far it is."""
         watch, listener = progress.watch_fit(self.model.verbose, n_trees), progress.listener()
         joining = Joining(n_trees, min(count_threads(None), JOINERS))
@@ -191,10 +191,10 @@ class Dealer:
         return found
 
 
-class Crop:
+class TreeJobs:
     """Trees that grow, task by task, and what they are to say of rows outside their bags, set by set."""
 
-    def __init__(self, dealer: Dealer, first: int, n_trees: int, *, judged: bool = False) -> None:
+    def __init__(self, dealer: Scheduler, first: int, n_trees: int, *, judged: bool = False) -> None:
         """Divide the trees into tasks."""
         self._dealer, self._coded, self._cluster = dealer, dealer.coded, dealer.cluster
         n_tasks = dealer.n_threads * TASKS_PER_THREAD
@@ -206,9 +206,9 @@ class Crop:
         self._portions, self._n_speaking = portions, 0  # sets that were told to
         self.said: Any = None  # names of what trees have said, block by block
         self.n_told = len(self._sets) * len(dealer.blocks)
-        self._awaited = Awaited(self.n_tasks + self.n_told)
+        self._awaited = PendingTasks(self.n_tasks + self.n_told)
         seats = self._cluster.seats()
-        self._turns = Turns(seats, self._jobs(seats), self._awaited.fail)
+        self._turns = TaskQueue(seats, self._jobs(seats), self._awaited.fail)
 
     def results(self) -> Generator[tuple[int, Any], None, None]:
         """Yield trees by the number of their task, and errors by numbers that follow. Workers need not keep either.

@@ -1,6 +1,6 @@
 """Tasks that are handed in one after the other, as workers have done those before.
 
-    Turns    who is next
+    TaskQueue    who is next
 
 Dask decides where a task runs when it is handed in, and looks once a second whether others have nothing to do. Were all
 tasks handed in at once, a worker on a slow processor would have as many of them as one on a quick processor, and its
@@ -25,7 +25,7 @@ LOOK_EVERY = 1.0  # seconds between two looks for workers that have come or gone
 
 
 @dataclass(eq=False)
-class Seat:
+class WorkerSlot:
     """A thread of a worker."""
 
     worker: str | None
@@ -33,14 +33,14 @@ class Seat:
     is_there: bool = True
 
 
-class Turns:
+class TaskQueue:
     """Jobs, the first of which are done first, and seats of which each does one after the other."""
 
     def __init__(self, seats: Sequence[str], jobs: Sequence[Job], fail: Callable[[Exception], None]) -> None:
         """Take all there is to do. What goes wrong while others wait is told to `fail`."""
         self._jobs, self._fail = deque(jobs), fail
         # Where nobody is there yet, all are handed in: who comes divides them.
-        self._seats = [Seat(name) for name in seats] or [Seat(None) for _ in jobs]
+        self._seats = [WorkerSlot(name) for name in seats] or [WorkerSlot(None) for _ in jobs]
         self._lock, self._is_open, self._last_look = threading.Lock(), True, time.monotonic()
         self._context = contextvars.copy_context()  # what the user has said of tasks of this fit
 
@@ -82,9 +82,9 @@ class Turns:
             seat.is_there = seat.worker is not None and left[seat.worker] > 0
             left[seat.worker or ""] -= seat.is_there
         with self._lock:
-            self._seats += map(Seat, left.elements())
+            self._seats += map(WorkerSlot, left.elements())
 
-    def _hand_in(self, seat: Seat) -> bool:
+    def _hand_in(self, seat: WorkerSlot) -> bool:
         with self._lock:
             if not (self._is_open and self._jobs and seat.is_there and len(seat.tasks) < self._most()):
                 return False
@@ -93,7 +93,7 @@ class Turns:
         task.add_done_callback(lambda _: self._next(seat, task))
         return True
 
-    def _next(self, seat: Seat, task: Any) -> None:
+    def _next(self, seat: WorkerSlot, task: Any) -> None:
         """Hand in what follows a task, once. This may run in a thread of Dask's."""
         with self._lock:
             if task not in seat.tasks:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from weald.dask.joining import Arrays, Trees, join
+from weald.dask.joining import Arrays, TreeArrays, join
 from weald.data.types import IntArray
 from weald.forest.forest import CATEGORICAL, Forest
 
@@ -27,7 +27,7 @@ OF_NODES = ("feature", "threshold", "right", "flags", "size", "weight", "decreas
 class Piece:
     """The nodes from `begin` to the one before `end` of a tree."""
 
-    tree: Trees
+    tree: TreeArrays
     begin: int
     end: int
 

@@ -23,7 +23,7 @@ from weald.codes.bins import ColumnCuts, join_cuts
 from weald.codes.coded_partitions import Chunk, CodedTable, Highs, open_table, read_block
 from weald.codes.partitioned_table import Labels, Rows
 from weald.dask.cluster import n_threads_here
-from weald.dask.joining import Trees, join
+from weald.dask.joining import TreeArrays, join
 from weald.dask.tree_pieces import Piece, make_tree
 from weald.data.types import IntArray
 from weald.engines.interface import OutOfBagVotes
@@ -44,7 +44,7 @@ def open_here(codes: Codes) -> CodedTable:
 
 def grow_trees(
     codes: Codes, growth: Growth, seed: int, first: int, n_trees: int, ccp_alpha: float, helped: bool
-) -> Trees:
+) -> TreeArrays:
     """Grow some trees on a thread of the worker. If they may be helped, so do its threads that have no task left."""
     n_seats = n_threads_here() if helped else 1
     forest = NativeEngine().grow_with_help(open_here(codes).ranked, growth, seed, first, n_trees, n_seats)
@@ -54,16 +54,16 @@ def grow_trees(
 def grow_piece(codes: Codes, growth: Growth, seed: int, tree: int, number: int, n_pieces: int) -> Piece:
     """Grow one of the pieces of a tree."""
     forest, *nodes = NativeEngine().grow_piece(open_here(codes).ranked, growth, seed, tree, number, n_pieces)
-    return Piece(Trees.of(forest), *nodes)
+    return Piece(TreeArrays.of(forest), *nodes)
 
 
-def join_pieces(found: Sequence[Piece], ccp_alpha: float) -> Trees:
+def join_pieces(found: Sequence[Piece], ccp_alpha: float) -> TreeArrays:
     """Make a tree of all its pieces."""
     return _sent(make_tree(found), ccp_alpha)
 
 
-def _sent(forest: Forest, ccp_alpha: float) -> Trees:
-    return Trees.of(prune_forest(forest, ccp_alpha) if ccp_alpha > 0 else forest)
+def _sent(forest: Forest, ccp_alpha: float) -> TreeArrays:
+    return TreeArrays.of(prune_forest(forest, ccp_alpha) if ccp_alpha > 0 else forest)
 
 
 def send_bags(codes: Codes) -> tuple[Any, ...]:
@@ -94,7 +94,7 @@ class Said:
 def vote(
     codes: Codes,
     growth: Growth,
-    trees: Sequence[Trees],
+    trees: Sequence[TreeArrays],
     outside: Sequence[IntArray],
     voting: str,
     runs: Sequence[Run],

@@ -2,8 +2,8 @@
 
 Engine                what every engine can do
 OutOfBagVotes         sums of out-of-bag votes
-Mixing                which features to permute among which rows
-Sharing               which rows are in which leaves
+PermutationTask                which features to permute among which rows
+LeafMembership               which rows are in which leaves
 sum_weighted_votes    votes of trees that weigh differently
 """
 
@@ -30,7 +30,7 @@ Watch = Callable[[float], None]
 
 
 @dataclass(frozen=True)
-class Mixing:
+class PermutationTask:
     """Which features to mix among which rows, and where what rows lose is added up."""
 
     trees: range  # of the forest
@@ -48,7 +48,7 @@ class Mixing:
 
 
 @dataclass(frozen=True)
-class Sharing:
+class LeafMembership:
     """Which rows are in which leaves, and who the members of leaves are."""
 
     leaves: IntArray  # asked rows x trees: node of the tree; -1: the tree does not count
@@ -137,7 +137,7 @@ class Engine(Protocol):
         """Say which rank each of some ranks takes its values from, by the draws of a tree and a group."""
 
     def mix(
-        self, forest: Forest, X: npt.NDArray[Any], mixing: Mixing, n_threads: int, watch: Watch | None
+        self, forest: Forest, X: npt.NDArray[Any], mixing: PermutationTask, n_threads: int, watch: Watch | None
     ) -> FloatArray:
         """Say how much more trees lose when features are mixed (trees x groups): sums by weight over their new rows.
 
@@ -146,7 +146,7 @@ class Engine(Protocol):
         """
 
     def add_shares(
-        self, sharing: Sharing, k: int, n_threads: int, watch: Watch | None
+        self, sharing: LeafMembership, k: int, n_threads: int, watch: Watch | None
     ) -> tuple[IntArray, IntArray, FloatArray]:
         """Say what rows have in common with the members of their leaves: where rows start, members, and sums.
 
@@ -155,7 +155,7 @@ class Engine(Protocol):
         """
 
     def square_shares(
-        self, sharing: Sharing, of_rows: IntArray, of_members: IntArray, n_threads: int, watch: Watch | None
+        self, sharing: LeafMembership, of_rows: IntArray, of_members: IntArray, n_threads: int, watch: Watch | None
     ) -> FloatArray:
         """Add up, for each row, the squares of what it has in common with members of its kind."""
 

@@ -14,7 +14,7 @@ from weald import _core
 from weald.data.table import Table
 from weald.data.targets import Targets
 from weald.data.types import FloatArray, IntArray
-from weald.engines.interface import Block, Mixing, OutOfBagVotes, Sharing, Watch
+from weald.engines.interface import Block, LeafMembership, OutOfBagVotes, PermutationTask, Watch
 from weald.engines.params import Growth
 from weald.engines.reference import kernels
 from weald.errors import DataError, FormatError
@@ -343,7 +343,12 @@ class NativeEngine:
         return sources
 
     def mix(
-        self, forest: Forest, X: npt.NDArray[Any], mixing: Mixing, n_threads: int = 1, watch: Watch | None = None
+        self,
+        forest: Forest,
+        X: npt.NDArray[Any],
+        mixing: PermutationTask,
+        n_threads: int = 1,
+        watch: Watch | None = None,
     ) -> FloatArray:
         """Mix features, trees in parallel."""
         cells = np.empty(0, dtype=np.int32) if mixing.cells is None else mixing.cells
@@ -367,7 +372,7 @@ class NativeEngine:
         return of_trees
 
     def add_shares(
-        self, sharing: Sharing, k: int, n_threads: int = 1, watch: Watch | None = None
+        self, sharing: LeafMembership, k: int, n_threads: int = 1, watch: Watch | None = None
     ) -> tuple[IntArray, IntArray, FloatArray]:
         """Add up shares, many rows at once."""
         found: tuple[IntArray, IntArray, FloatArray] = self.core.add_shares(*_arrays_of(sharing), k, n_threads, watch)
@@ -375,7 +380,7 @@ class NativeEngine:
 
     def square_shares(
         self,
-        sharing: Sharing,
+        sharing: LeafMembership,
         of_rows: IntArray,
         of_members: IntArray,
         n_threads: int = 1,
@@ -611,7 +616,7 @@ def row_blocks(X: Any) -> list[tuple[int, int]]:
     return list(itertools.pairwise(cuts))
 
 
-def _arrays_of(sharing: Sharing) -> tuple[Any, ...]:
+def _arrays_of(sharing: LeafMembership) -> tuple[Any, ...]:
     """Hand over who is in which leaf; what is not there is empty."""
     return (
         np.ascontiguousarray(sharing.leaves, dtype=np.int32),

@@ -34,10 +34,10 @@ from weald.engines.table_source import SourcedTable, TableSource
 from weald.engines.threads import count_threads
 from weald.errors import ParameterError, shown
 from weald.estimators import chunked_prediction, dask_methods, multi_output
-from weald.estimators.export_methods import Exportable
-from weald.estimators.report_methods import CanReport
-from weald.estimators.save_methods import Saved
-from weald.estimators.single_target import Targeted
+from weald.estimators.export_methods import ExportMethods
+from weald.estimators.report_methods import ReportMethods
+from weald.estimators.save_methods import SaveMethods
+from weald.estimators.single_target import SingleTargetMethods
 from weald.forest import votes
 from weald.forest.compaction import compact_forest
 from weald.forest.forest import Forest
@@ -86,7 +86,7 @@ LEARNED = frozenset(
 )
 
 
-class TreeModel(Saved, Targeted, CanReport, Exportable, BaseEstimator):
+class TreeModel(SaveMethods, SingleTargetMethods, ReportMethods, ExportMethods, BaseEstimator):
     """A model made of trees. `forest_` is all it knows; a single tree is a forest of one."""
 
     _task: ClassVar[str]

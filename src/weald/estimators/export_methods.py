@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from weald.io.export.parity import Export
 
 
-class Exportable:
+class ExportMethods:
     """A model that can be taken to other programs. Each way is imported when it is asked for."""
 
     def to_c(self, path: Any = None, *, name: str = "forest", X: Any = None, check: bool = True) -> "Export":

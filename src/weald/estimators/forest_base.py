@@ -18,11 +18,11 @@ from weald.estimators.base import unfitted_copy
 from weald.estimators.checkpoints import Checkpoint
 from weald.estimators.merging import merge, take_trees
 from weald.estimators.neighbor_methods import NeighborMethods
-from weald.estimators.training import GrowsTrees
+from weald.estimators.training import TreeEnsemble
 from weald.forest.compaction import Thinning, choose_trees
 
 
-class RandomForest(NeighborMethods, GrowsTrees):
+class RandomForest(NeighborMethods, TreeEnsemble):
     """What both forests share: many trees, bags, growing on."""
 
     _grows_on_clusters = True

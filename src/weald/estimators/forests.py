@@ -21,7 +21,7 @@ from weald.estimators.base import TreeClassifier, TreeRegressor
 from weald.estimators.forest_base import RandomForest
 from weald.estimators.merging import same_values
 from weald.estimators.out_of_bag import OutOfBag
-from weald.estimators.tree_list import Trees
+from weald.estimators.tree_list import TreeList
 from weald.estimators.trees import DecisionTreeClassifier, DecisionTreeRegressor
 from weald.forest.forest import Forest
 
@@ -270,10 +270,10 @@ class RandomForestClassifier(RandomForest, TreeClassifier):
         self.oob_decision_function_ = multi_output.side_by_side(averages)
 
     @property
-    def estimators_(self) -> Trees[DecisionTreeClassifier]:
+    def estimators_(self) -> TreeList[DecisionTreeClassifier]:
         """The trees as fitted estimators, made when they are asked for."""
         self._shape()
-        return Trees(self, self._kind_of_tree)
+        return TreeList(self, self._kind_of_tree)
 
 
 class RandomForestRegressor(RandomForest, TreeRegressor):
@@ -465,7 +465,7 @@ class RandomForestRegressor(RandomForest, TreeRegressor):
         self.oob_prediction_ = np.column_stack(averages)
 
     @property
-    def estimators_(self) -> Trees[DecisionTreeRegressor]:
+    def estimators_(self) -> TreeList[DecisionTreeRegressor]:
         """The trees as fitted estimators, made when they are asked for."""
         self._shape()
-        return Trees(self, self._kind_of_tree)
+        return TreeList(self, self._kind_of_tree)

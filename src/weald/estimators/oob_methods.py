@@ -1,6 +1,6 @@
 """Rows outside the bags: the methods by which a forest looks at them.
 
-HasOutOfBag    a model with bags; `out_of_bag.py` does the looking
+OutOfBagMethods    a model with bags; `out_of_bag.py` does the looking
 """
 
 from typing import Any, Self
@@ -19,7 +19,7 @@ from weald.estimators.training_data import read_training_data, require_same_data
 from weald.forest.forest import Forest
 
 
-class HasOutOfBag(TreeModel):
+class OutOfBagMethods(TreeModel):
     """A model whose trees have bags, so that each row is new to some of them."""
 
     oob_score: Any

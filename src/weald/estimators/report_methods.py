@@ -3,7 +3,7 @@
 from typing import Any
 
 
-class CanReport:
+class ReportMethods:
     """A model on which a page can be written."""
 
     def report(self, X: Any = None, y: Any = None, **given: Any) -> Any:

@@ -3,7 +3,7 @@
 from typing import Any
 
 
-class Saved:
+class SaveMethods:
     """What can be saved."""
 
     _shape: Any

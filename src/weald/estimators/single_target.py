@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 from weald.data.arguments import Whole, check_argument
 
 
-class Targeted:
+class SingleTargetMethods:
     """What may have several targets."""
 
     n_outputs_: int

@@ -1,6 +1,6 @@
 """How many trees are grown: so many, until the error has settled, or those that are still missing.
 
-GrowsTrees    a model of many trees
+TreeEnsemble    a model of many trees
 """
 
 from functools import partial
@@ -17,12 +17,12 @@ from weald.engines.threads import count_threads
 from weald.errors import DataError, ParameterError, warn
 from weald.estimators import early_stopping, out_of_bag
 from weald.estimators.checkpoints import Checkpoint
-from weald.estimators.oob_methods import HasOutOfBag
+from weald.estimators.oob_methods import OutOfBagMethods
 from weald.estimators.training_data import refuse_other_values, values_of
 from weald.forest.forest import Forest
 
 
-class GrowsTrees(HasOutOfBag):
+class TreeEnsemble(OutOfBagMethods):
     """A model of many trees, which may grow on."""
 
     n_estimators: int | str

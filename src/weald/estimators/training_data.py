@@ -3,7 +3,7 @@
 A forest keeps neither its rows nor its bags. Whoever needs them gives the table once more: it is read and coded as in
 the fit, held against the fingerprint that every tree remembers, and the bags are drawn again from the seed.
 
-    Training              a table that the trees were grown from, and the bags they were grown from
+    TrainingData              a table that the trees were grown from, and the bags they were grown from
     read_training_data    from the user's X, y and weights to a Training; other data is refused
     read_again            the same for trees whose bags are to be drawn again
     read_rows             from any X and y to a Training without bags: rows that are new to every tree
@@ -37,7 +37,7 @@ MOST_BYTES = 2**33  # of a sparse table that is written out
 
 
 @dataclass(frozen=True)
-class Training:
+class TrainingData:
     """A table, how its rows are ranked, and for which trees each row is new."""
 
     model: Any
@@ -96,7 +96,7 @@ class Training:
         for begin in range(0, n_trees, step):
             yield range(begin, min(n_trees, begin + step))
 
-    def written_out(self) -> "Training":
+    def written_out(self) -> "TrainingData":
         """The same with all cells of a sparse table written out: mixing features reads them one by one."""
         table = self.reading.table
         if not sparse.issparse(table.X):
@@ -151,7 +151,9 @@ class Training:
         return spread
 
 
-def read_again(model: Any, X: Any, y: Any, sample_weight: Any = None, *, bags: bool = True, **by_row: Any) -> Training:
+def read_again(
+    model: Any, X: Any, y: Any, sample_weight: Any = None, *, bags: bool = True, **by_row: Any
+) -> TrainingData:
     """Read the training data again, to draw the bags of all trees. With `bags`, every tree must have had one.
 
     `by_row` is what else `fit` was given for each row: `groups`, `stratify`.
@@ -172,7 +174,7 @@ def read_again(model: Any, X: Any, y: Any, sample_weight: Any = None, *, bags: b
     return replace(training, reading=reading, with_bags=bags)
 
 
-def read_training_data(model: Any, X: Any, y: Any, sample_weight: Any = None, **by_row: Any) -> Training:
+def read_training_data(model: Any, X: Any, y: Any, sample_weight: Any = None, **by_row: Any) -> TrainingData:
     """Read the training data again, and refuse data that a tree was not grown from."""
     check_is_fitted(model)
     training = _read(model, X, y, sample_weight, **by_row)
@@ -242,7 +244,7 @@ def _other_data(n_strange: int, n_trees: int, words: str) -> DataError:
     )
 
 
-def _fills_leaves(training: Training, forest: Forest) -> bool:
+def _fills_leaves(training: TrainingData, forest: Forest) -> bool:
     """Say whether a tree's bag fills its leaves as it did when the tree grew, where a file does not tell the values."""
     known = values_of(training.coded, training.reading) is not None
     first = 0
@@ -260,13 +262,13 @@ def _fills_leaves(training: Training, forest: Forest) -> bool:
     return True
 
 
-def read_rows(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Training:
+def read_rows(model: Any, X: Any, y: Any, sample_weight: Any = None) -> TrainingData:
     """Read rows that are new to every tree."""
     check_is_fitted(model, "forest_")
     return _read(model, X, y, sample_weight, new=True)
 
 
-def _read(model: Any, X: Any, y: Any, sample_weight: Any, *, new: bool = False, **by_row: Any) -> Training:
+def _read(model: Any, X: Any, y: Any, sample_weight: Any, *, new: bool = False, **by_row: Any) -> TrainingData:
     reader = unfitted_copy(model)  # reading leaves its marks
     reading = reader._read_table(X, y, sample_weight, **by_row)  # noqa: SLF001  (of the same class)
     _require_same_shape(model, reader, reading)
@@ -277,7 +279,7 @@ def _read(model: Any, X: Any, y: Any, sample_weight: Any, *, new: bool = False, 
     else:
         _require_same_labels(model, reader, reading)
     engine, coded = model._code(reading)  # noqa: SLF001  (a step of its fit)
-    return Training(model, engine, coded, reading)
+    return TrainingData(model, engine, coded, reading)
 
 
 def _require_same_shape(model: Any, reader: Any, reading: Reading) -> None:

@@ -1,6 +1,6 @@
 """The trees of a forest, one by one.
 
-Trees    `estimators_`: the trees of a forest, as a list of fitted estimators
+TreeList    `estimators_`: the trees of a forest, as a list of fitted estimators
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,13 +10,13 @@ from typing import Generic, TypeVar, overload
 import numpy as np
 
 from weald.engines import params
-from weald.estimators.training import GrowsTrees
+from weald.estimators.training import TreeEnsemble
 from weald.estimators.trees import SingleTree, Tree
 
 AnyTree = TypeVar("AnyTree", bound=SingleTree)
 
 
-class Trees(Sequence[AnyTree], Generic[AnyTree]):
+class TreeList(Sequence[AnyTree], Generic[AnyTree]):
     """The trees of a forest as fitted estimators, made when they are asked for.
 
     Examples
@@ -30,7 +30,7 @@ class Trees(Sequence[AnyTree], Generic[AnyTree]):
     array([ True])
     """
 
-    def __init__(self, model: GrowsTrees, kind: type[AnyTree]) -> None:
+    def __init__(self, model: TreeEnsemble, kind: type[AnyTree]) -> None:
         self._model = model
         self._kind = kind
 

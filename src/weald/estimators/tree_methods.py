@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 METHODS = ("holdout", "cv")  # how alpha can be chosen
 
 
-class ReadableTree(TreeModel):
+class TreeMethods(TreeModel):
     """A tree that can be read and pruned."""
 
     tree_: Any

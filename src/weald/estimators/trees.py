@@ -17,7 +17,7 @@ from weald.data.types import FloatArray, IntArray
 from weald.engines import criteria
 from weald.engines.interface import Engine
 from weald.estimators.base import TreeClassifier, TreeRegressor
-from weald.estimators.tree_methods import ReadableTree
+from weald.estimators.tree_methods import TreeMethods
 from weald.forest.forest import CATEGORICAL, MISSING_LEFT, Forest
 
 NO_CHILD = -1  # scikit-learn's marks of a leaf
@@ -169,7 +169,7 @@ class Tree:
             return np.ldexp(total, -2 * self._forest.target_exponent)
 
 
-class SingleTree(ReadableTree):
+class SingleTree(TreeMethods):
     """What both single trees share."""
 
     tree_: Tree

@@ -6,15 +6,15 @@ correlated     pairs of features that stand in for one another, which mixing or 
 
 import numpy as np
 
-from weald.inspection.arguments import Question
 from weald.inspection.conditional import rank_correlation
+from weald.inspection.importance_request import ImportanceRequest
 
 MANY = 10  # times as many distinct values as the feature with the fewest
 STRONG = 0.8  # rank correlation of features that stand in for one another
 NAMED = 3  # pairs that are named
 
 
-def many_values(question: Question) -> list[str]:
+def many_values(question: ImportanceRequest) -> list[str]:
     """Compare the numbers of distinct values of the features."""
     training, groups = question.training, question.groups
     X = training.reading.table.X
@@ -32,7 +32,7 @@ def many_values(question: Question) -> list[str]:
     return [words]
 
 
-def correlated(question: Question) -> list[str]:
+def correlated(question: ImportanceRequest) -> list[str]:
     """Find pairs of features, not of one group, whose rank correlation is strong."""
     training, groups = question.training, question.groups
     group_of = groups.group_of(training.reading.table.n_features)

@@ -14,9 +14,9 @@ import numpy.typing as npt
 from scipy.stats import rankdata
 
 from weald.data.types import FloatArray, IntArray
-from weald.estimators.training_data import Training
+from weald.estimators.training_data import TrainingData
 from weald.forest.forest import CATEGORICAL
-from weald.inspection.arguments import Groups
+from weald.inspection.importance_request import Groups
 
 CORRELATED = 0.5  # rank correlation from which on a feature is conditioned on
 ROWS_PER_CELL = 10
@@ -24,7 +24,7 @@ MOST_CUTS = 256
 MOST_ROWS = 10_000  # that correlations are computed from
 
 
-def rank_correlation(training: Training) -> FloatArray:
+def rank_correlation(training: TrainingData) -> FloatArray:
     """Spearman's rank correlation of all pairs of features; a missing value has the mean rank.
 
     A constant and a categorical feature are correlated with nothing.
@@ -46,7 +46,7 @@ def rank_correlation(training: Training) -> FloatArray:
 class Cells:
     """Cells of rows that are alike in the features that go with a group."""
 
-    def __init__(self, training: Training, groups: Groups) -> None:
+    def __init__(self, training: TrainingData, groups: Groups) -> None:
         self.training = training
         together = np.abs(rank_correlation(training)) >= CORRELATED
         self.partners = []  # of each group: the features that are correlated with it, and not in it

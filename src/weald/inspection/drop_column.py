@@ -13,7 +13,7 @@ from sklearn.utils import _safe_indexing
 from weald.data.arguments import is_whole
 from weald.errors import ParameterError
 from weald.estimators.training_data import read_again
-from weald.inspection.arguments import Question
+from weald.inspection.importance_request import ImportanceRequest
 from weald.inspection.significance import OVER_ROWS, compare_rows
 
 
@@ -38,7 +38,7 @@ def grow_on(
     return smaller.fit(columns, y, sample_weight, **by_row), columns
 
 
-def dropped(question: Question) -> dict[str, Any]:
+def dropped(question: ImportanceRequest) -> dict[str, Any]:
     """Mean increase of the out-of-bag loss of forests that are grown without a group."""
     training, groups = question.training, question.groups
     if hasattr(training.model, "kernel_"):

@@ -19,8 +19,8 @@ from weald.data.result_frame import as_frame
 from weald.data.types import IntArray
 from weald.engines.reference import definition
 from weald.errors import ParameterError, shown
-from weald.estimators.training_data import Training
-from weald.forest.describe.conditions import SIDES, Names, Question, say_number
+from weald.estimators.training_data import TrainingData
+from weald.forest.describe.conditions import SIDES, Names, SplitCondition, say_number
 from weald.forest.describe.nodes import parents
 from weald.forest.describe.text import count_below
 from weald.forest.forest import Forest
@@ -72,11 +72,11 @@ class Cut(NamedTuple):
     # Less its noise -score, -tie score, turn of its feature, -score, unevenness, place among its cuts
     key: tuple[float, float, int, float, int, int]
     split: definition.Split
-    words: Question
+    words: SplitCondition
     gain: float
 
 
-def explain_split(training: Training, node: Any, names: Names) -> SplitExplanation:
+def explain_split(training: TrainingData, node: Any, names: Names) -> SplitExplanation:
     """List the cuts that a node had to choose from."""
     forest: Forest = training.model.forest_
     if not (is_whole(node) and 0 <= node < forest.n_nodes):
@@ -117,7 +117,7 @@ class Codes:
         return None if code == definition.MISSING else code
 
 
-def _grow_again(training: Training, node: int) -> tuple[definition.Tree, definition.Node]:
+def _grow_again(training: TrainingData, node: int) -> tuple[definition.Tree, definition.Node]:
     """Rebuild a node as it was before it was cut, in the definition's own terms. Its ranks are rows of the table."""
     forest: Forest = training.model.forest_
     (origin,) = forest.origins
@@ -134,7 +134,7 @@ def _grow_again(training: Training, node: int) -> tuple[definition.Tree, definit
     return tree, _walk_to(tree, forest, node, np.where(sizes > 0, leaves, NOWHERE))
 
 
-def _as_definition(training: Training) -> definition.Coded:
+def _as_definition(training: TrainingData) -> definition.Coded:
     """Hand a coded table over to the definition, whoever coded it; rows keep the order of the table."""
     table = training.reading.table
     weight = np.ones(table.n_rows) if table.weight is None else table.weight
@@ -225,14 +225,14 @@ def _list_cuts(tree: definition.Tree, node: definition.Node, names: Names) -> li
     return cuts
 
 
-def _ask(tree: definition.Tree, split: definition.Split, names: Names, *, has_missing: bool) -> Question:
+def _ask(tree: definition.Tree, split: definition.Split, names: Names, *, has_missing: bool) -> SplitCondition:
     """Put a cut into words."""
     labels = names.categories[split.feature]
     name, threshold, listed, others_left = names.features[split.feature], split.threshold, None, False
     if tree.coded.columns[split.feature].is_categorical:
         sets = definition.categories_of(tree, split)
         threshold, listed, others_left = np.nan, tuple(sets.of_lighter), sets.others_left
-    return Question(split.feature, name, threshold, split.missing_left, has_missing, labels, listed, others_left)
+    return SplitCondition(split.feature, name, threshold, split.missing_left, has_missing, labels, listed, others_left)
 
 
 # ------------------------------------------------------------------------------------------------- why
@@ -254,7 +254,7 @@ def _must_stop(tree: definition.Tree, node: definition.Node) -> str | None:
     return None
 
 
-def _say_why(training: Training, node: int, cuts: list[Cut]) -> str:
+def _say_why(training: TrainingData, node: int, cuts: list[Cut]) -> str:
     """Say why the best cut won, or why it was not made."""
     forest, growth = training.model.forest_, training.model.growth_
     if not cuts:

@@ -18,7 +18,7 @@ from weald.data.arguments import is_whole
 from weald.errors import ParameterError
 from weald.estimators.training_data import read_again, read_rows
 from weald.inspection import caveats, drop_column, mdi, permutation
-from weald.inspection.arguments import Question, group_features
+from weald.inspection.importance_request import ImportanceRequest, group_features
 from weald.inspection.ranking import Importance, names_of
 
 SHARE = "share of the decrease of impurity"
@@ -27,23 +27,23 @@ INCREASE = ("increase of the share of wrong classes", "increase of the squared e
 
 
 @dataclass(frozen=True)
-class Kind:
+class ImportanceKind:
     """A way to ask."""
 
-    answer: Callable[[Question], dict[str, Any]]
+    answer: Callable[[ImportanceRequest], dict[str, Any]]
     units: tuple[str, str] = INCREASE  # of classes, of numbers
-    misleads: tuple[Callable[[Question], list[str]], ...] = (caveats.correlated,)
+    misleads: tuple[Callable[[ImportanceRequest], list[str]], ...] = (caveats.correlated,)
     rows: tuple[str, ...] = ("out_of_bag", "new")  # that it can look at
 
 
 KINDS = {
-    "permutation": Kind(permutation.by_trees),
-    "permutation_forest": Kind(permutation.by_forest),
-    "conditional": Kind(permutation.within_cells, misleads=()),
-    "local": Kind(permutation.by_rows),
-    "drop_column": Kind(drop_column.dropped, rows=("out_of_bag",)),
-    "mdi": Kind(mdi.on_training_rows, (SHARE, SHARE), (caveats.many_values,), rows=("out_of_bag",)),
-    "debiased_mdi": Kind(mdi.on_new_rows, DECREASE),
+    "permutation": ImportanceKind(permutation.by_trees),
+    "permutation_forest": ImportanceKind(permutation.by_forest),
+    "conditional": ImportanceKind(permutation.within_cells, misleads=()),
+    "local": ImportanceKind(permutation.by_rows),
+    "drop_column": ImportanceKind(drop_column.dropped, rows=("out_of_bag",)),
+    "mdi": ImportanceKind(mdi.on_training_rows, (SHARE, SHARE), (caveats.many_values,), rows=("out_of_bag",)),
+    "debiased_mdi": ImportanceKind(mdi.on_new_rows, DECREASE),
 }
 
 
@@ -122,7 +122,7 @@ def importance(
     else:
         training = read_again(forest, X, y, sample_weight, bags=kind != "mdi", **by_row)
     grouped = group_features(groups, named)
-    question = Question(training.written_out(), grouped, n_repeats, n_null, named, X, y, sample_weight, by_row)
+    question = ImportanceRequest(training.written_out(), grouped, n_repeats, n_null, named, X, y, sample_weight, by_row)
     return Importance(
         names=question.groups.names,
         kind=kind,

@@ -20,11 +20,11 @@ from sklearn.base import clone
 
 from weald.data.types import FloatArray, IntArray
 from weald.errors import DataError
-from weald.estimators.training_data import Training
+from weald.estimators.training_data import TrainingData
 from weald.forest.describe.nodes import parents
 from weald.forest.forest import Forest
 from weald.forest.impurity_decrease import decreases_of_trees, mean_decrease
-from weald.inspection.arguments import Groups, Question
+from weald.inspection.importance_request import Groups, ImportanceRequest
 from weald.inspection.significance import BETWEEN_ROWS, OVER_TREES, compare_rows, error_over_trees
 
 MIXED_TARGETS = (
@@ -33,7 +33,7 @@ MIXED_TARGETS = (
 )
 
 
-def on_training_rows(question: Question) -> dict[str, Any]:
+def on_training_rows(question: ImportanceRequest) -> dict[str, Any]:
     """Share of each group in the decrease of impurity; p-values by growing forests from mixed targets."""
     groups, forest = question.groups, question.training.forest
     by_tree = _in_groups(decreases_of_trees(forest), groups)
@@ -55,7 +55,7 @@ def _in_groups(by_feature: FloatArray, groups: Groups) -> FloatArray:
     return np.column_stack([by_feature[:, list(members)].sum(axis=1) for members in groups.members])
 
 
-def _null_decreases(question: Question) -> list[FloatArray]:
+def _null_decreases(question: ImportanceRequest) -> list[FloatArray]:
     """Grow forests from targets that were mixed among rows: what features are worth when none matters."""
     model, reading = question.training.model, question.training.reading
     if question.y is None:
@@ -72,7 +72,7 @@ def _null_decreases(question: Question) -> list[FloatArray]:
     return found
 
 
-def on_new_rows(question: Question) -> dict[str, Any]:
+def on_new_rows(question: ImportanceRequest) -> dict[str, Any]:
     """Decrease of impurity that cuts achieve on rows that are new to the tree."""
     training, groups = question.training, question.groups
     target, weight = training.reading.table.target, training.weight * weigh_classes(training)
@@ -130,7 +130,7 @@ def add_decreases(
         at = parent[at]
 
 
-def weigh_classes(training: Training) -> FloatArray:
+def weigh_classes(training: TrainingData) -> FloatArray:
     """Weigh each row as its class was weighed when the trees grew; "balanced" by the table, for every tree."""
     growth, target = training.model.growth_, training.reading.table.target
     if growth.class_weight == "none":

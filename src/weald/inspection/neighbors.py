@@ -22,11 +22,11 @@ from sklearn.utils.validation import check_is_fitted
 from weald.data.arguments import NOTHING, Whole, check_argument
 from weald.data.types import FloatArray, IntArray
 from weald.engines.choose import open_engine
-from weald.engines.interface import Engine, Sharing
+from weald.engines.interface import Engine, LeafMembership
 from weald.engines.params import UNLIMITED
 from weald.engines.threads import count_threads
 from weald.errors import DataError, ParameterError
-from weald.estimators.training_data import Training, read_again
+from weald.estimators.training_data import TrainingData, read_again
 from weald.forest.forest import Forest
 from weald.inspection.mdi import class_shares
 
@@ -48,14 +48,14 @@ class LeafRows(NamedTuple):
     targets: npt.NDArray[Any]
 
 
-def list_members(forest: Forest, leaves: IntArray, n_members: int) -> Sharing:
+def list_members(forest: Forest, leaves: IntArray, n_members: int) -> LeafMembership:
     """List which rows are in which leaf (leaves: rows x trees; -1: in none). Nobody is asked about yet."""
     nodes = np.where(leaves < 0, -1, leaves + forest.tree_start[:-1]).ravel()
     rows = np.repeat(np.arange(n_members, dtype=np.int32), forest.n_trees)
     at = nodes >= 0
     marks = np.ones(np.count_nonzero(at), dtype=np.bool_)
     members = sparse.csr_array(sparse.coo_array((marks, (nodes[at], rows[at])), shape=(forest.n_nodes, n_members)))
-    return Sharing(leaves, forest.tree_start, n_members, members.indptr, members.indices)
+    return LeafMembership(leaves, forest.tree_start, n_members, members.indptr, members.indices)
 
 
 def check_k(k: Any, *, none: bool) -> None:
@@ -63,7 +63,7 @@ def check_k(k: Any, *, none: bool) -> None:
     check_argument("k", k, (Whole(1, UNLIMITED), NOTHING) if none else (Whole(1, UNLIMITED),))
 
 
-def require_room(sharing: Sharing) -> None:
+def require_room(sharing: LeafMembership) -> None:
     """Refuse a result that is too large to hold. A row has at least as many entries as its largest leaf has members."""
     sizes, least = np.diff(sharing.start), np.zeros(len(sharing.leaves), dtype=np.int64)
     for tree, leaves in zip(sharing.tree_start[:-1], sharing.leaves.T, strict=True):
@@ -76,7 +76,7 @@ def require_room(sharing: Sharing) -> None:
         )
 
 
-def add_up(engine: Engine, sharing: Sharing, k: int | None, n_threads: int) -> sparse.csr_array:
+def add_up(engine: Engine, sharing: LeafMembership, k: int | None, n_threads: int) -> sparse.csr_array:
     """Let the engine add up what asked rows have in common with members (rows x members)."""
     check_k(k, none=True)
     if k is None:
@@ -113,7 +113,7 @@ class Neighbors:
     True
     """
 
-    training: Training
+    training: TrainingData
 
     # ------------------------------------------------------------------------------------------------------ weights
 
@@ -138,7 +138,7 @@ class Neighbors:
         forest = self.training.forest
         leaves = self._out_of_bag_leaves() if X is None else self.training.model.apply(X)
         members = self._shares_of_leaves()
-        sharing = Sharing(
+        sharing = LeafMembership(
             leaves, forest.tree_start, self.training.n_rows, members.indptr, members.indices, members.data
         )
         found = self._add_up(sharing, k)
@@ -271,7 +271,7 @@ class Neighbors:
         leaves: IntArray = np.where(self._is_new(), self._leaves(), -1).astype(np.int32)
         return leaves
 
-    def _sharing(self, X: Any, *, out_of_bag: bool) -> Sharing:
+    def _sharing(self, X: Any, *, out_of_bag: bool) -> LeafMembership:
         """Say in which leaves rows are, and which training rows are in which leaf."""
         forest, n_rows = self.training.forest, self.training.n_rows
         if out_of_bag:
@@ -281,7 +281,7 @@ class Neighbors:
         members = list_members(forest, leaves, n_rows)
         return members if X is None else replace(members, leaves=self.training.model.apply(X))
 
-    def _add_up(self, sharing: Sharing, k: int | None) -> sparse.csr_array:
+    def _add_up(self, sharing: LeafMembership, k: int | None) -> sparse.csr_array:
         return add_up(self.training.engine, sharing, k, self.training.n_threads)
 
     def _counts(self, trees: range) -> FloatArray:

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from weald.data.types import FloatArray, IntArray
-from weald.engines.interface import Mixing
-from weald.inspection.arguments import Question
+from weald.engines.interface import PermutationTask
 from weald.inspection.conditional import Cells
+from weald.inspection.importance_request import ImportanceRequest
 from weald.inspection.significance import BETWEEN_ROWS, OVER_ROWS, OVER_TREES, compare_rows, error_over_trees
 
 WHOLE_FOREST = 2**32 - 1  # stands for a tree's number where all trees see the same rows mixed
@@ -33,7 +33,7 @@ class Increases:
     n_trees: IntArray  # by row: how many those are
 
 
-def mix(question: Question, cells: Cells | None = None, *, squares: bool = False) -> Increases:
+def mix(question: ImportanceRequest, cells: Cells | None = None, *, squares: bool = False) -> Increases:
     """Mix each group among the rows that are new to a tree, tree by tree."""
     training, groups = question.training, question.groups
     table, forest = training.reading.table, training.forest
@@ -48,7 +48,7 @@ def mix(question: Question, cells: Cells | None = None, *, squares: bool = False
         total = is_new @ weight
         inside = None if cells is None else cells.of_trees(trees, is_new)
         for repeat in range(question.n_repeats):
-            mixing = Mixing(
+            mixing = PermutationTask(
                 trees=trees,
                 names=[names[t] for t in trees],
                 is_new=is_new,
@@ -68,17 +68,17 @@ def mix(question: Question, cells: Cells | None = None, *, squares: bool = False
     return Increases(by_tree / question.n_repeats, sums, squared, n_trees)
 
 
-def by_trees(question: Question) -> dict[str, Any]:
+def by_trees(question: ImportanceRequest) -> dict[str, Any]:
     """Mean increase of a tree's loss on the rows that are new to it."""
     return _summed_up(question, mix(question))
 
 
-def within_cells(question: Question) -> dict[str, Any]:
+def within_cells(question: ImportanceRequest) -> dict[str, Any]:
     """The same, mixing only among rows that are alike in correlated features."""
     return _summed_up(question, mix(question, Cells(question.training, question.groups)))
 
 
-def _summed_up(question: Question, found: Increases) -> dict[str, Any]:
+def _summed_up(question: ImportanceRequest, found: Increases) -> dict[str, Any]:
     _, _, p_value = compare_rows(found.by_row, question.training.weight)
     return {
         "values": np.nanmean(found.by_tree, axis=0),
@@ -89,7 +89,7 @@ def _summed_up(question: Question, found: Increases) -> dict[str, Any]:
     }
 
 
-def by_rows(question: Question) -> dict[str, Any]:
+def by_rows(question: ImportanceRequest) -> dict[str, Any]:
     """Mean increase of a row's loss over the trees to which it is new."""
     found = mix(question, squares=True)
     n = np.where(found.n_trees > 1, found.n_trees, np.nan)[:, None] * question.n_repeats
@@ -102,7 +102,7 @@ def by_rows(question: Question) -> dict[str, Any]:
     }
 
 
-def by_forest(question: Question) -> dict[str, Any]:
+def by_forest(question: ImportanceRequest) -> dict[str, Any]:
     """Mean increase of the forest's loss when all trees see the same rows mixed."""
     training, groups = question.training, question.groups
     X, order = training.reading.table.X, training.order()

@@ -26,7 +26,7 @@ SEARCHES = ("one_by_one", "grid")
 
 
 @dataclass(frozen=True)
-class Step:
+class TuningStep:
     """One candidate."""
 
     params: dict[str, Any]
@@ -43,7 +43,7 @@ class Tuning:
     best_params: dict[str, Any]
     best_error: float
     best_estimator: Any  # fitted
-    path: tuple[Step, ...]
+    path: tuple[TuningStep, ...]
 
     def table(self) -> dict[str, list[Any]]:
         """Give the path as columns, ready for a data frame: one row for each candidate, in the order tried."""
@@ -166,7 +166,7 @@ class _Trial:
         self.metric = metric
         self.budget = budget
         self.errors: dict[str, float] = {}
-        self.steps: list[Step] = []
+        self.steps: list[TuningStep] = []
         self.best: Any = None
         self.best_error = math.inf
 
@@ -198,7 +198,7 @@ class _Trial:
         better = error < self.best_error
         if better or self.best is None:
             self.best, self.best_error = model, error
-        step = Step(chosen, error, found.error_interval(), time.perf_counter() - began, better)
+        step = TuningStep(chosen, error, found.error_interval(), time.perf_counter() - began, better)
         self.steps.append(step)
         return error
 

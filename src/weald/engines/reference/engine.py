@@ -11,7 +11,7 @@ from scipy import sparse
 from weald.data.table import Table
 from weald.data.targets import Targets
 from weald.data.types import FloatArray, IntArray
-from weald.engines.interface import Block, Mixing, OutOfBagVotes, Sharing, Watch, sum_weighted_votes
+from weald.engines.interface import Block, LeafMembership, OutOfBagVotes, PermutationTask, Watch, sum_weighted_votes
 from weald.engines.params import Growth
 from weald.engines.reference import definition, kernels
 from weald.engines.reference import multi_output as several
@@ -166,7 +166,12 @@ class ReferenceEngine:
         return np.array(mix.shuffle_rows([0] * n_rows, seed, tree, group_id, repeat), dtype=np.uint32)
 
     def mix(
-        self, forest: Forest, X: npt.NDArray[Any], mixing: Mixing, n_threads: int = 1, watch: Watch | None = None
+        self,
+        forest: Forest,
+        X: npt.NDArray[Any],
+        mixing: PermutationTask,
+        n_threads: int = 1,
+        watch: Watch | None = None,
     ) -> FloatArray:
         """Mix features in one tree after the other."""
         values, trees = X.astype(np.float64).tolist(), _flat_trees(forest)
@@ -192,7 +197,7 @@ class ReferenceEngine:
         return of_trees
 
     def add_shares(
-        self, sharing: Sharing, k: int, n_threads: int = 1, watch: Watch | None = None
+        self, sharing: LeafMembership, k: int, n_threads: int = 1, watch: Watch | None = None
     ) -> tuple[IntArray, IntArray, FloatArray]:
         """Add up shares row by row."""
         kept = [share.keep_largest(sums, k) for sums in _sums_of_shares(sharing)]
@@ -202,7 +207,7 @@ class ReferenceEngine:
 
     def square_shares(
         self,
-        sharing: Sharing,
+        sharing: LeafMembership,
         of_rows: IntArray,
         of_members: IntArray,
         n_threads: int = 1,
@@ -246,7 +251,7 @@ class ReferenceEngine:
         return dataclasses.replace(coded, line=line[coded.position].tolist())
 
 
-def _sums_of_shares(sharing: Sharing) -> list[dict[int, float]]:
+def _sums_of_shares(sharing: LeafMembership) -> list[dict[int, float]]:
     """Say what each asked row has in common with each member of its leaves."""
     shares = np.ones(len(sharing.member)) if sharing.share is None else sharing.share
     members = list(zip(sharing.member.tolist(), shares.tolist(), strict=True))

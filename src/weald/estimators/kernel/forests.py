@@ -21,18 +21,18 @@ from weald.engines.threads import count_threads
 from weald.errors import DataError, ExportError
 from weald.estimators import chunked_prediction
 from weald.estimators.base import unfitted_copy
-from weald.estimators.export_methods import Exportable
+from weald.estimators.export_methods import ExportMethods
 from weald.estimators.forests import RandomForestClassifier, RandomForestRegressor
 from weald.estimators.kernel.choice import GRID, KernelReport, check_matrix
 from weald.estimators.kernel.kernels import count_prototypes, resolve_kernel
 from weald.estimators.kernel.params import with_kernels
 from weald.estimators.kernel.samples import Vectors
 from weald.estimators.kernel.table import KernelTable
-from weald.estimators.kernel.training import GrowsFromKernels
+from weald.estimators.kernel.training import KernelTraining
 from weald.forest.forest import Forest
 
 
-class KernelForest(GrowsFromKernels):
+class KernelForest(KernelTraining):
     """What both kernel forests share: samples become a table of kernel values."""
 
     # --------------------------------------------------------------------------------------------------- predict
@@ -245,7 +245,7 @@ def _refuse(name: str) -> Any:
     return refuse
 
 
-for _name in [*(name for name in vars(Exportable) if name.startswith("to_")), "compile", "report"]:
+for _name in [*(name for name in vars(ExportMethods) if name.startswith("to_")), "compile", "report"]:
     setattr(KernelForest, _name, _refuse(_name))
 
 

@@ -1,6 +1,6 @@
 """Growing a kernel forest: samples become a table of kernel values, and trees keep the columns that they use.
 
-GrowsFromKernels    fit, but for what predicts (`forests.py`)
+KernelTraining    fit, but for what predicts (`forests.py`)
 """
 
 import copy
@@ -52,7 +52,7 @@ from weald.estimators.kernel.tree_mix import (
 from weald.forest.forest import Forest
 
 
-class GrowsFromKernels(RandomForest):
+class KernelTraining(RandomForest):
     """A forest that is grown from kernel values."""
 
     _grows_on_clusters = False  # a value depends on prototypes, which other partitions have
@@ -308,7 +308,7 @@ class GrowsFromKernels(RandomForest):
         def open_bags(forests: list[Forest]) -> Look:
             columns = np.unique(np.concatenate([used_columns(forest) for forest in forests]))
             values = reading.table.X.decoded(columns)  # type: ignore[union-attr]
-            bagged = super(GrowsFromKernels, self)._bagged(engine, coded, reading, forests[0])
+            bagged = super(KernelTraining, self)._bagged(engine, coded, reading, forests[0])
             return lambda forest, start: bagged.sum_votes(values, narrow(forest, columns), start)
 
         grown: dict[tuple[str, int, int], Forest] = {}

@@ -3,7 +3,7 @@
     say_number    a number, short enough to be read
     say_labels    a set of categories, short enough to be read
     Names         the user's names of features and classes
-    Question      what a node asks of a row; its words for both sides
+    SplitCondition      what a node asks of a row; its words for both sides
     say_answers   what nodes say of their rows
 
 Texts, rules, explanations and pictures all ask here, so they all say the same.
@@ -99,7 +99,7 @@ def _list_names(given: Any, parameter: str, n: int, things: str) -> list[Any]:
     return names
 
 
-class Question(NamedTuple):
+class SplitCondition(NamedTuple):
     """What a node asks of a row. Rows for which `left` is true go left."""
 
     feature: int
@@ -169,7 +169,9 @@ class Question(NamedTuple):
         return f"{self.name} is {said}, {bound}"
 
 
-def questions(forest: Forest, names: Names, nodes: Sequence[int] | IntArray | None = None) -> list[Question | None]:
+def questions(
+    forest: Forest, names: Names, nodes: Sequence[int] | IntArray | None = None
+) -> list[SplitCondition | None]:
     """Put the splits of a tree's nodes into words, of all or of some; None in leaves."""
     at = np.arange(forest.n_nodes) if nodes is None else np.asarray(nodes, dtype=np.int64)
     feature = forest.feature[at]
@@ -177,13 +179,15 @@ def questions(forest: Forest, names: Names, nodes: Sequence[int] | IntArray | No
     missing_left = (forest.flags[at] & MISSING_LEFT) > 0
     said = missing_left != (forest.weight[left] >= forest.weight[right])
     columns = (feature.tolist(), forest.threshold[at].tolist(), missing_left.tolist(), said.tolist())
-    asked = [Question(f, names.features[f], t, m, s) if f >= 0 else None for f, t, m, s in zip(*columns, strict=True)]
+    asked = [
+        SplitCondition(f, names.features[f], t, m, s) if f >= 0 else None for f, t, m, s in zip(*columns, strict=True)
+    ]
     if any(labels is not None for labels in names.categories):
         asked = [q if q is None else _with_labels(forest, names, node, q) for node, q in zip(at, asked, strict=True)]
     return asked
 
 
-def _with_labels(forest: Forest, names: Names, node: int, question: Question) -> Question:
+def _with_labels(forest: Forest, names: Names, node: int, question: SplitCondition) -> SplitCondition:
     """Let a question about categories know their labels, and its set."""
     labels = names.categories[question.feature]
     if not forest.flags[node] & CATEGORICAL:

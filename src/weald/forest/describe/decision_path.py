@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from weald.forest.describe.conditions import Names, Question, questions, say_answers
+from weald.forest.describe.conditions import Names, SplitCondition, questions, say_answers
 from weald.forest.describe.nodes import parents
 from weald.forest.forest import Forest
 
 
 @dataclass(frozen=True)
-class Step:
+class PathStep:
     """A question on the path of a row, and where its answer led."""
 
     node: int
@@ -29,7 +29,7 @@ class RowExplanation:
     """Why a tree says what it says of a row. Printed, it is the path in words."""
 
     start: str  # what the root says
-    steps: tuple[Step, ...]
+    steps: tuple[PathStep, ...]
     leaf: int
     value: Any  # shares of the classes, or the mean
     prediction: Any  # the label, or the mean
@@ -63,8 +63,8 @@ def _path_to(forest: Forest, leaf: int) -> list[int]:
     return path[::-1]
 
 
-def _step(question: Question, row: npt.NDArray[Any], node: int, to: int, said: str) -> Step:
+def _step(question: SplitCondition, row: npt.NDArray[Any], node: int, to: int, said: str) -> PathStep:
     value = row[question.feature]
     left = to == node + 1
     words = question.say_value(value, left=left)
-    return Step(node, question.name, value, words, "left" if left else "right", to, said)
+    return PathStep(node, question.name, value, words, "left" if left else "right", to, said)

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from weald.data.types import FloatArray
-from weald.forest.describe.conditions import Names, Question, questions, say_answers, say_labels, say_number
+from weald.forest.describe.conditions import Names, SplitCondition, questions, say_answers, say_labels, say_number
 from weald.forest.describe.nodes import list_nodes
 from weald.forest.forest import Forest
 
@@ -33,7 +33,7 @@ class Interval:
     labels: npt.NDArray[Any] | None = None  # of categories, by their numbers
     inside: frozenset[int] | None = None  # the categories that lead here; None: all, or numbers
 
-    def narrow(self, question: Question, *, left: bool) -> "Interval":
+    def narrow(self, question: SplitCondition, *, left: bool) -> "Interval":
         """Take one side of a question."""
         here = self.missing and question.missing_left == left
         said = self.missing_said or question.missing_said

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from weald.data.types import IntArray
-from weald.forest.describe.conditions import Names, Question, questions, say_answers
+from weald.forest.describe.conditions import Names, SplitCondition, questions, say_answers
 from weald.forest.forest import Forest
 
 BRANCHES = ("├─ ", "└─ ")
@@ -41,7 +41,7 @@ def _lines(model: Any, names: Names, max_depth: int | None) -> Iterator[str]:
             waiting.append((node + 1, gap + BRANCHES[0], gap + GAPS[0], yes))
 
 
-def _labels(question: Question) -> tuple[str, str]:
+def _labels(question: SplitCondition) -> tuple[str, str]:
     """Name the two answers, and where missing values go if it must be said."""
     if not question.missing_said or question.asks_for_missing:
         return "yes: ", "no: "

@@ -26,7 +26,7 @@ from weald.data.types import FloatArray, IntArray
 from weald.errors import ExportError, ParameterError, shown
 from weald.forest.forest import CATEGORICAL, MISSING_LEFT, OTHERS_LEFT, Forest
 from weald.io.atomic import write_file
-from weald.io.export.leaf_values import Answers, answers_of, refuse_overflow, require_exportable, utf8
+from weald.io.export.leaf_values import LeafValues, answers_of, refuse_overflow, require_exportable, utf8
 from weald.io.export.parity import Export, Parity, answer, compare, not_compared, rows_to_compare
 
 MOST_NODES = 2**31
@@ -286,7 +286,7 @@ def _label_tables(model: Any, name: str) -> str:
     return "".join(parts)
 
 
-def _walk(forest: Forest, answers: Answers, name: str) -> str:
+def _walk(forest: Forest, answers: LeafValues, name: str) -> str:
     """Questions, sets, nodes, and the walk over them."""
     is_split = forest.feature >= 0
     n_splits = int(is_split.sum())

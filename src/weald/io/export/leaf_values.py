@@ -3,7 +3,7 @@
 A program that adds up the answers of a row's leaves in tree order, in double, and divides by `divisor` predicts the
 same bits as weald.
 
-    Answers       numbers of answers by leaf, and what each answer adds to which class
+    LeafValues       numbers of answers by leaf, and what each answer adds to which class
     answers_of    make them from a fitted model
 """
 
@@ -19,7 +19,7 @@ from weald.forest.forest import Forest
 
 
 @dataclass(frozen=True)
-class Answers:
+class LeafValues:
     """Answer i adds amount[start[i]:start[i + 1]] to the classes which[start[i]:start[i + 1]], ascending.
 
     A number is an answer about class 0, the only one.
@@ -44,7 +44,7 @@ class Answers:
         return table
 
 
-def answers_of(model: Any) -> Answers:
+def answers_of(model: Any) -> LeafValues:
     """Find out what the leaves of a fitted model say."""
     forest, is_hard = model.forest_, model._voting() == "hard"  # noqa: SLF001  (a part of the estimators)
     if not forest.n_classes:
@@ -61,11 +61,11 @@ def answers_of(model: Any) -> Answers:
     return _shared(start, which, amount, forest.n_classes, forest.vote_total)
 
 
-def _numbers(forest: Forest) -> Answers:
+def _numbers(forest: Forest) -> LeafValues:
     """Let leaves of the same mean share an answer."""
     distinct, number = np.unique(forest.value[forest.feature < 0], return_inverse=True)
     start = np.arange(len(distinct) + 1)
-    return Answers(number, start, np.zeros(len(distinct), dtype=np.int32), distinct, 1, forest.vote_total)
+    return LeafValues(number, start, np.zeros(len(distinct), dtype=np.int32), distinct, 1, forest.vote_total)
 
 
 def _bound(forest: Forest) -> tuple[IntArray, IntArray, FloatArray]:
@@ -91,7 +91,7 @@ def _winners(start: IntArray, which: IntArray, amount: FloatArray) -> tuple[IntA
     return np.arange(len(first) + 1), which[first], np.ones(len(first))
 
 
-def _shared(start: IntArray, which: IntArray, amount: FloatArray, n_classes: int, divisor: float) -> Answers:
+def _shared(start: IntArray, which: IntArray, amount: FloatArray, n_classes: int, divisor: float) -> LeafValues:
     """Let pure leaves that say the same share an answer; they are most of the leaves of a grown forest."""
     is_pure = np.diff(start) == 1
     pure = np.column_stack([which[start[:-1][is_pure]], amount[start[:-1][is_pure]]])
@@ -101,7 +101,7 @@ def _shared(start: IntArray, which: IntArray, amount: FloatArray, n_classes: int
     number[~is_pure] = len(distinct) + np.arange(np.count_nonzero(~is_pure))
     length = np.concatenate([np.ones(len(distinct), dtype=np.int64), np.diff(start)[~is_pure]])
     is_of_others = np.repeat(~is_pure, np.diff(start))
-    return Answers(
+    return LeafValues(
         number,
         np.concatenate([[0], np.cumsum(length)]),
         np.concatenate([distinct[:, 0].astype(np.int32), which[is_of_others]]),

@@ -23,7 +23,7 @@ from weald.data.types import IntArray
 from weald.errors import ExportError
 from weald.forest.forest import CATEGORICAL, MISSING_LEFT, OTHERS_LEFT, Forest
 from weald.io.atomic import write_file
-from weald.io.export.leaf_values import Answers, answers_of, refuse_overflow, require_exportable, utf8
+from weald.io.export.leaf_values import LeafValues, answers_of, refuse_overflow, require_exportable, utf8
 from weald.io.export.packages import require
 from weald.io.export.parity import Export, Parity, answer, compare, not_compared, rows_to_compare
 
@@ -132,7 +132,7 @@ def _check_names(columns: list[str], own: set[str]) -> None:
             )
 
 
-def _sums(onnx: Any, model: Any, forest: Forest, answers: Answers) -> tuple[list[Any], list[Any], dict[str, Any]]:
+def _sums(onnx: Any, model: Any, forest: Forest, answers: LeafValues) -> tuple[list[Any], list[Any], dict[str, Any]]:
     """Add up in tree order what the trees say: nodes, outputs, and the constants that they need."""
     make, double = onnx.helper.make_node, onnx.TensorProto.DOUBLE
     by_tree = "/shares" if forest.n_classes else "/leaves"
@@ -164,7 +164,7 @@ def _sums(onnx: Any, model: Any, forest: Forest, answers: Answers) -> tuple[list
     return nodes, outputs, constants
 
 
-def _tree_ensemble(onnx: Any, forest: Forest, answers: Answers) -> Any:
+def _tree_ensemble(onnx: Any, forest: Forest, answers: LeafValues) -> Any:
     """Write the trees. Only splits are nodes; tree t adds to target t what its leaf says."""
     is_split = forest.feature >= 0
     tree = np.repeat(np.arange(forest.n_trees), np.diff(forest.tree_start))

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from tests.laws.cases import CORES, REFERENCE
-from weald.engines.interface import Sharing
+from weald.engines.interface import LeafMembership
 from weald.engines.native import NativeEngine
 
 RNG = np.random.default_rng(3)
@@ -22,7 +22,9 @@ def make_sharing(n_rows, n_members, n_leaves, n_trees, *, weighed=False):
     start = np.concatenate([[0], np.cumsum(np.bincount(nodes.ravel(), minlength=n_trees * n_leaves))])
     leaves = np.where(RNG.random((n_rows, n_trees)) < 0.2, -1, RNG.integers(0, n_leaves, (n_rows, n_trees)))
     share = RNG.choice([0.1, 0.25, 0.7], size=len(numbers)) if weighed else None
-    return Sharing(leaves.astype(np.int32), np.arange(n_trees + 1) * n_leaves, n_members, start, numbers[order], share)
+    return LeafMembership(
+        leaves.astype(np.int32), np.arange(n_trees + 1) * n_leaves, n_members, start, numbers[order], share
+    )
 
 
 def count_for_both(sharing):

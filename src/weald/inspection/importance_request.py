@@ -1,7 +1,7 @@
 """What a user asks of a forest's features, read and checked.
 
 Groups      which features are looked at together
-Question    all that a kind of importance needs to know
+ImportanceRequest    all that a kind of importance needs to know
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ import numpy as np
 from weald.data.arguments import is_whole
 from weald.data.types import IntArray
 from weald.errors import ParameterError
-from weald.estimators.training_data import Training
+from weald.estimators.training_data import TrainingData
 
 
 @dataclass(frozen=True)
@@ -36,10 +36,10 @@ class Groups:
 
 
 @dataclass(frozen=True)
-class Question:
+class ImportanceRequest:
     """All that a kind of importance needs to know."""
 
-    training: Training
+    training: TrainingData
     groups: Groups
     n_repeats: int
     n_null: int
