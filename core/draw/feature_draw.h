@@ -52,7 +52,7 @@ class Interactions {
 
     bool are_free() const { return groups_.empty() && most_ == 0; }
 
-    // Adds to `constant` what may not join the features of a path.
+    // Adds to `constant` the features that may not join a path.
     void close(const std::uint64_t* path, std::uint64_t* constant) {
         if (most_ != 0) {
             int n_met = 0;

@@ -1,9 +1,9 @@
 // What a forest is made of when it is read from a file, step by step.
 //
 //   EncodedHead   what is known before the arrays are looked at
-//   Decoded     the arrays that Python keeps
-//   Decoder     the steps: files/decode.cpp has those of nodes, leaves and splits, files/decode_gains.cpp those of
-//   what they say
+//   Decoded       the arrays that Python keeps
+//   Decoder       the steps: files/decode.cpp has those of nodes, leaves and splits,
+//                 files/decode_gains.cpp those of decreases and values
 
 #pragma once
 

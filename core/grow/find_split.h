@@ -66,7 +66,7 @@ class SplitFinder {
     int kept() const { return parts_.kept; }
 
     // What is known of features is handed down: those that are constant and, where it matters, behind them the path.
-    // What may not join the path is as good as constant.
+    // What may not join the path is treated as constant.
     std::size_t n_known_words() const { return interactions_.are_free() ? n_set_words_ : 2 * n_set_words_; }
     std::vector<std::uint64_t> known_at_root() {
         std::vector<std::uint64_t> known(n_known_words());

@@ -48,7 +48,7 @@ class SmallSubtree {
           are_possible_(can_be_grown(codes, growth)),
           rows_(n_features_) {}
 
-    // Grows the subtree of a node; `constant` is what cannot cut it. Nothing: it is not fit for this.
+    // Grows the subtree of a node; `constant`: features that cannot cut it. Null: the subtree does not qualify.
     const FewNodes* grow(const Labels& labels, Tree& tree, const Node& node, const CodeReader& reader,
                          FeatureSet constant) {
         const std::uint32_t n = node.n_rows();

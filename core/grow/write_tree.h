@@ -89,7 +89,7 @@ class TreeWriter {
         tree_.set_length.push_back(static_cast<std::uint32_t>(set.size()));
         tree_.category_sets.insert(tree_.category_sets.end(), set.begin(), set.end());
     }
-    // Of the node just written: what it says must keep a bounds.
+    // Of the node just written: its value, kept within the bounds.
     void write_value(Model& model, const ValueBounds& bounds) { model.write_value(tree_, bounds); }
 
   private:

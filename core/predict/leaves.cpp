@@ -128,7 +128,7 @@ Predictor::Predictor(const ForestView& forest) : n_features_(forest.n_features),
         if (n_classes_ == 0) {
             node.threshold = forest.value[i];
         } else {
-            // A leaf that keeps to a bounds says the share of the second of two classes.
+            // Under monotonic constraints a leaf stores one value, the probability of the second class.
             const std::uint32_t winner =
                 forest.value.empty() ? commonest_class(forest, n_leaves) : std::uint32_t{forest.value[i] > 0.5};
             node.right = winner & 0x7FFFFFFFu;

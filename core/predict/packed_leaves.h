@@ -74,7 +74,7 @@ class LeafTable {
         return keep(std::move(shares), winner);
     }
 
-    // A leaf that keeps to a bounds: what it says is the share of the second of two classes.
+    // Under monotonic constraints a leaf stores one value, the probability of the second class.
     std::uint32_t of_bound(double second) {
         if (second == 0 || second == 1) {
             return static_cast<std::uint32_t>(second);

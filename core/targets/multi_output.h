@@ -220,7 +220,7 @@ class TargetsModel {
                          terms_.of_tie ? score(terms_.of_tie, {&left, &right_}) : 0.0,
                          static_cast<std::uint64_t>(std::abs(balance)), order, balance >= 0};
     }
-    // Several targets cannot be bound.
+    // Multi-output has no monotonic constraints.
     static SideValues values(const Tally&) { return {}; }
     static void write_value(TreeArrays&, const ValueBounds&) {}
 

@@ -14,7 +14,7 @@
 //   nothing, move, judge   a cut of it, made row by row: what goes left, and whether that is admissible; `values` are
 //                          those of its sides, for monotonic constraints
 //   write_node, finish     its entries in the tree; Sums are what it keeps of each node until the tree is grown;
-//                          write_value keeps a bounds
+//                          write_value writes the value of a node, kept within its bounds
 //   reserve                room for the entries of so many nodes
 //   weigh_like             takes over what may differ from tree to tree
 

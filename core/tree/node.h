@@ -41,7 +41,7 @@ struct Split {
     std::size_t set_begin = 0;
     std::size_t set_end = 0;
     double threshold = 0;  // of a cut that was drawn
-    double middle = 0;     // between the values of the sides, where their order is bound
+    double middle = 0;     // between the values of the sides, under a monotonic constraint
 };
 
 }  // namespace weald

@@ -1,22 +1,25 @@
 """weald: the textbook random forest, exactly, fast, and the same everywhere.
 
 DecisionTreeClassifier, DecisionTreeRegressor     one tree
-RandomForestClassifier, RandomForestRegressor     many
+RandomForestClassifier, RandomForestRegressor     many trees
 ExtraTreeClassifier, ExtraTreeRegressor           one tree with random cuts
-ExtraTreesClassifier, ExtraTreesRegressor         many
+ExtraTreesClassifier, ExtraTreesRegressor         many trees with random cuts
 KernelForestClassifier, KernelForestRegressor     forests of kernel values: curves, or anything with a kernel
-importance                                        which features matter
+importance                                        feature importance
 load                                              a model from a file that its `save` wrote
 merge                                             one forest from several
-export_html                                       a tree as a page that folds
+export_html                                       a tree as an interactive page
 from_json                                         a model from JSON
 from_sklearn                                      a forest that scikit-learn grew
-report                                            a page on a model: how good it is, and why it says what it says
+report                                            an HTML report: how good a model is, and what drives its predictions
 tune                                              parameters by out-of-bag error
 strength                                          how strong the trees of a forest are, and how alike
 bias_variance, stability                          of any estimator, by fitting it to many samples
-select_features                                   which features are enough
-WealdError and what stands below it               see `weald.errors`
+select_features                                   feature selection
+open_compiled                                     a compiled predictor that processes share
+WealdError and its subclasses                     see `weald.errors`
+
+Public modules: `weald.codes` (data larger than memory), `weald.dask`, `weald.errors`, `weald.impurity`, `weald.plot`.
 """
 
 from importlib import import_module

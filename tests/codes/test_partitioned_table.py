@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 import weald
 from weald import DataError
-from weald.codes import bins, coded_partitions, partitioned_table
+from weald.codes import bins, partitioned_table
+from weald.dask import coded_partitions
 from weald.data.table import read_table
 from weald.engines.native import NativeEngine
 from weald.estimators.base import unfitted_copy

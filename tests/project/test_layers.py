@@ -63,7 +63,7 @@ CORE_LAYERS = (
 )
 
 # Packages from outside that only the files beside them may import.
-DOORS = {
+ENTRY_POINTS = {
     "dask": {"dask/cluster.py"},
     "distributed": {"dask/cluster.py"},
     "matplotlib": {"plot/"},
@@ -175,9 +175,9 @@ def test_every_package_has_its_layer():
 def test_packages_from_outside_are_imported_in_few_places(path):
     file = path.relative_to(PACKAGE).as_posix()
     for name in imports(path):
-        for outer, doors in DOORS.items():
-            allowed = any(file == door or (door.endswith("/") and file.startswith(door)) for door in doors)
-            assert not within(name, outer) or allowed, f"{file} imports {name}; only {sorted(doors)} may"
+        for outer, entries in ENTRY_POINTS.items():
+            allowed = any(file == entry or (entry.endswith("/") and file.startswith(entry)) for entry in entries)
+            assert not within(name, outer) or allowed, f"{file} imports {name}; only {sorted(entries)} may"
 
 
 def test_the_reference_engine_needs_python_alone():

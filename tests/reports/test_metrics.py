@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn import metrics as theirs
 
-from weald.reports.answers import Answers
 from weald.reports.metrics import area, by_chance, judge
+from weald.reports.predictions import Answers
 
 
 def answers(truth, said, weight=None):

@@ -73,8 +73,8 @@ def read_for(
 def _one(estimator: Any, rows: Any, train: Any, test: Any) -> dict[str, float]:
     from sklearn.base import clone
 
-    from weald.reports.answers import held_out
     from weald.reports.metrics import judge
+    from weald.reports.predictions import held_out
 
     model = clone(estimator).fit(rows.X.take(train), rows.y[train])
     return {score.name: score.value for score in judge(held_out(model, rows.X.take(test), rows.y[test]))}

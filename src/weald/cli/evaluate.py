@@ -13,8 +13,8 @@ def evaluate(model: ModelFile, data: Data, target: Target, jobs: Jobs = None, js
     """Judge a model by the rows of a file that it has not seen."""
     from weald.cli.modeling import load_model, quiet_warnings, say_warnings
     from weald.estimators.metrics import confusion
-    from weald.reports.answers import held_out
     from weald.reports.metrics import judge
+    from weald.reports.predictions import held_out
 
     forest = load_model(model)
     forest.n_jobs = jobs

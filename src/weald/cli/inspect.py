@@ -51,7 +51,7 @@ def inspect(model: ModelFile, json: Json = False) -> None:
 
 
 def _features(model: Any) -> list[dict[str, Any]]:
-    from weald.inspection.ranking import names_of
+    from weald.inspection.importance_result import names_of
 
     if hasattr(model, "plain_forest"):
         return [{"feature": name, "read_as": "kernel values", "labels": ""} for name in names_of(model, None)]

@@ -157,8 +157,8 @@ def _divide(rows: Any, share: float, task: str, seed: int) -> tuple[Any, Any]:
 def judge_model(trained: Trained) -> list[dict[str, Any]]:
     """Judge a model out of bag and by rows held out."""
     from weald.cli.modeling import quiet_warnings
-    from weald.reports.answers import held_out, out_of_bag
     from weald.reports.metrics import judge
+    from weald.reports.predictions import held_out, out_of_bag
 
     model, rows, test = trained.model, trained.rows, trained.test
     sources = []

@@ -4,7 +4,7 @@
     StoredTable    the table of a fit, whose values are elsewhere
     StoredEngine   the native engine, with few trees at a time, so that memory stays bounded
 
-`codes.py` makes stores. A store is one file, `codes.weald` in its folder: the container of model files, with a digest
+`writer.py` makes stores. A store is one file, `codes.weald` in its folder: the container of model files, with a digest
 of all that it holds. What is damaged, or something else, is refused.
 """
 

@@ -18,8 +18,8 @@ from importlib import import_module
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from weald.codes.malloc_tuning import Steady
 from weald.codes.partitioned_table import Labels
+from weald.dask.malloc_tuning import Steady
 from weald.dask.work_split import bytes_on_a_worker
 from weald.errors import ClusterError
 

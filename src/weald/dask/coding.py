@@ -19,11 +19,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from weald.codes import bins, coded_partitions, partitioned_table
+from weald.codes import bins, partitioned_table
 from weald.codes.bins import ColumnCuts, Cuts, Outline, join_cuts, light
-from weald.codes.coded_partitions import Chunk, Highs, pack
 from weald.codes.partitioned_table import Labels, Part, Rows
+from weald.dask import coded_partitions
 from weald.dask.cluster import Cluster, n_threads_here
+from weald.dask.coded_partitions import Chunk, Highs, pack
 from weald.dask.work_split import VALUE, divide, group_neighbors, share_threads
 from weald.data.table import Reading, Table
 from weald.errors import DataError, DataTypeError

@@ -20,9 +20,9 @@ import numpy as np
 from scipy import sparse
 
 from weald.codes.bins import ColumnCuts, join_cuts
-from weald.codes.coded_partitions import Chunk, CodedTable, Highs, open_table, read_block
 from weald.codes.partitioned_table import Labels, Rows
 from weald.dask.cluster import n_threads_here
+from weald.dask.coded_partitions import Chunk, CodedTable, Highs, open_table, read_block
 from weald.dask.joining import TreeArrays, join
 from weald.dask.tree_pieces import Piece, make_tree
 from weald.data.types import IntArray

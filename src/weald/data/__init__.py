@@ -1,1 +1,14 @@
-"""Reading any table, and what a fit remembers of it."""
+"""Reading any table, and what a fit remembers of it.
+
+table              any X, y and sample_weight -> a Table
+frames             data frames of any library
+schema             names, types and categories of columns
+targets            any y -> class numbers or numbers
+object_columns     columns of Python objects
+sparse_table       SciPy matrices
+mmap_checks        memory maps whose file became shorter
+result_frame       results as data frames
+arguments          checks of arguments
+dask_collections   whether a table is a Dask collection
+types              types of arrays
+"""

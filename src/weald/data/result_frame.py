@@ -1,4 +1,4 @@
-"""Results as data frames: the door by which tables leave weald, as `table.py` is the one by which they enter."""
+"""Results as data frames, in the library that is asked for; `table.py` is the way in, by which they enter."""
 
 from importlib import import_module
 from typing import Any

@@ -1,8 +1,16 @@
 """Engines grow forests and predict. All of them give the same bits.
 
-interface     what every engine can do
-choose        which engine a name stands for
-reference/    the definition in plain Python
-native        the compiled core
-params        an estimator's parameters as plain numbers
+interface      what every engine can do
+choose         which engine a name stands for
+reference/     the definition in plain Python
+native         the compiled core
+table_source   tables that are coded before a fit
+params         parameters as plain numbers
+bagging        how bags are drawn
+constraints    monotonic_cst, interaction_cst, feature_weights
+criteria       names of the criteria
+draws          random draws by address, many at once
+compiled       a forest as one native object
+threads        n_jobs -> a number of threads
+progress       progress on stderr
 """

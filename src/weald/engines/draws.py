@@ -1,4 +1,4 @@
-"""Draws by address, many at once: `reference.draw` on arrays.
+"""Draws by address, many at once: `draw` of `reference/definition.py`, on arrays.
 
 Rows of a prediction are many, so their draws are made together. The bits are those of the definition.
 """

@@ -31,7 +31,7 @@ Watch = Callable[[float], None]
 
 @dataclass(frozen=True)
 class PermutationTask:
-    """Which features to mix among which rows, and where what rows lose is added up."""
+    """Which features to permute among which rows, and where the increases of the loss are added up."""
 
     trees: range  # of the forest
     names: Sequence[tuple[int, int]]  # seed and number of each of them
@@ -39,10 +39,10 @@ class PermutationTask:
     order: IntArray  # rows in rank order
     target: FloatArray  # by row: a number, or the number of a class
     weight: FloatArray  # by row
-    group_of: IntArray  # by feature: its group; -1: it is not mixed
+    group_of: IntArray  # by feature: its group; -1: it is not permuted
     group_id: IntArray  # by group: enters the address of its draws
     repeat: int = 0  # enters it, too
-    cells: IntArray | None = None  # trees x groups x rows: values are mixed inside cells
+    cells: IntArray | None = None  # trees x groups x rows: values are permuted inside cells
     sums: FloatArray | None = None  # rows x groups: what a row loses in these trees is added to it
     squares: FloatArray | None = None  # the same for squares
 
@@ -68,7 +68,7 @@ class Engine(Protocol):
     def code(self, table: Table, max_bins: int, n_threads: int, watch: Watch | None, n_trees: int = 0) -> Any:
         """Turn a table into codes and ranks, in the engine's own form. `max_bins` 0 keeps every distinct value.
 
-        `n_trees` will be grown at once, each cut the best, and then no more; 0: nobody knows. An engine may save memory
+        `n_trees`: trees grown from these codes in one call, each cut the best; 0 if unknown. An engine may save memory
         then, and look into the table once more when the trees are grown.
         """
 
@@ -139,7 +139,7 @@ class Engine(Protocol):
     def mix(
         self, forest: Forest, X: npt.NDArray[Any], mixing: PermutationTask, n_threads: int, watch: Watch | None
     ) -> FloatArray:
-        """Say how much more trees lose when features are mixed (trees x groups): sums by weight over their new rows.
+        """Return how much the loss of trees grows when features are permuted (trees x groups): sums by weight over new rows.
 
         The loss is 1 for a wrong class, or the squared error. Sums run in rank order; what rows lose is added to
         `mixing.sums` in tree order.

@@ -1,4 +1,4 @@
-"""The native engine: the compiled core behind the door that all engines share."""
+"""The native engine: the compiled core behind the interface of all engines."""
 
 import dataclasses
 import itertools

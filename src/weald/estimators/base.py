@@ -1,6 +1,7 @@
-"""What the four estimators share: the flow from the user's arguments to a forest, and back from rows to predictions.
+"""What all estimators share: the flow from the user's arguments to a forest, and back from rows to predictions.
 
-    fit       read (data/table.py) -> check, resolve (engines/params.py) -> code, grow (engines) -> keep
+    fit       check (engines/params.py) -> read (data/table.py) -> code (engine) -> resolve (engines/params.py)
+              -> grow (engine) -> keep
     predict   read with the same schema -> walk the trees in order (engines) -> shares, labels or means
 
 A fit works on a copy and changes the estimator only when all has gone well: an error or Ctrl-C leaves it as it was.

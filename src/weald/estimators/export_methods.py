@@ -1,4 +1,4 @@
-"""The methods by which models leave for other programs. What they do stands in `export/`."""
+"""Methods that export a model to other programs. The work is done in `io/export/`."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -16,9 +16,9 @@ from weald.errors import ParameterError
 from weald.estimators import dask_methods
 from weald.estimators.base import unfitted_copy
 from weald.estimators.checkpoints import Checkpoint
+from weald.estimators.ensemble import TreeEnsemble
 from weald.estimators.merging import merge, take_trees
 from weald.estimators.neighbor_methods import NeighborMethods
-from weald.estimators.training import TreeEnsemble
 from weald.forest.compaction import Thinning, choose_trees
 
 

@@ -1,12 +1,12 @@
 """The training data, given again.
 
-A forest keeps neither its rows nor its bags. Whoever needs them gives the table once more: it is read and coded as in
-the fit, held against the fingerprint that every tree remembers, and the bags are drawn again from the seed.
+A forest keeps neither its rows nor its bags. To use them, the caller gives the table again: it is read and coded as in
+the fit, compared with the fingerprint that every tree remembers, and the bags are drawn again from the seed.
 
-    TrainingData              a table that the trees were grown from, and the bags they were grown from
-    read_training_data    from the user's X, y and weights to a Training; other data is refused
+    TrainingData          a table that the trees were grown from, and the bags they were grown from
+    read_training_data    from the user's X, y and weights to a TrainingData; other data is refused
     read_again            the same for trees whose bags are to be drawn again
-    read_rows             from any X and y to a Training without bags: rows that are new to every tree
+    read_rows             from any X and y to a TrainingData without bags: rows that are new to every tree
     require_same_data     refuse codes of data that a tree was not grown from
 """
 

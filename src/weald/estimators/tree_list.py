@@ -10,7 +10,7 @@ from typing import Generic, TypeVar, overload
 import numpy as np
 
 from weald.engines import params
-from weald.estimators.training import TreeEnsemble
+from weald.estimators.ensemble import TreeEnsemble
 from weald.estimators.trees import SingleTree, Tree
 
 AnyTree = TypeVar("AnyTree", bound=SingleTree)

@@ -1,1 +1,9 @@
-"""The grown forest as immutable arrays, and everything that only reads them."""
+"""The grown forest as immutable arrays, and everything that only reads them.
+
+forest              the arrays; where trees came from
+votes               averages over trees
+impurity_decrease   mean decrease in impurity
+pruning             cost-complexity pruning
+compaction          smaller forests
+describe/           trees as tables, text, regions and rules
+"""

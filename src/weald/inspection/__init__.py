@@ -1,1 +1,20 @@
-"""What a fitted model can tell: importance, neighbors, tuning, strength, stability, selection."""
+"""What a fitted model can tell.
+
+importance           feature importance, by all methods
+permutation          permutation importance
+conditional          conditional permutation importance
+mdi                  mean decrease in impurity
+drop_column          drop-column importance
+importance_request   the arguments of importance, checked
+importance_result    the result
+significance         standard errors and p-values
+caveats              where an importance misleads
+neighbors            proximity and neighbor weights
+explain_split        why a node is split as it is
+selection            feature selection
+tuning               parameters by out-of-bag error
+strength             strength and correlation of trees
+bias_variance        bias and variance
+stability            how much a model changes with its sample
+resample             fits to many samples
+"""

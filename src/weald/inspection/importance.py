@@ -19,7 +19,7 @@ from weald.errors import ParameterError
 from weald.estimators.training_data import read_again, read_rows
 from weald.inspection import caveats, drop_column, mdi, permutation
 from weald.inspection.importance_request import ImportanceRequest, group_features
-from weald.inspection.ranking import Importance, names_of
+from weald.inspection.importance_result import Importance, names_of
 
 SHARE = "share of the decrease of impurity"
 DECREASE = ("decrease of the Gini impurity on new rows", "decrease of the variance on new rows")

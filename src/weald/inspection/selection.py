@@ -29,7 +29,7 @@ from weald.errors import ParameterError
 from weald.estimators.training_data import read_again
 from weald.inspection.drop_column import grow_on, take
 from weald.inspection.importance import KINDS, importance
-from weald.inspection.ranking import Importance
+from weald.inspection.importance_result import Importance
 
 
 @dataclass(frozen=True)

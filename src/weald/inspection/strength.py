@@ -83,7 +83,7 @@ def strength(
             "classes."
         )
     given = {"groups": groups, "stratify": stratify}
-    bagged, reading = forest._open(X, y, sample_weight, **given)  # noqa: SLF001  (the door for files beside estimators/forests.py)
+    bagged, reading = forest._open(X, y, sample_weight, **given)  # noqa: SLF001  (inspection may)
     rows, truth = reading.table.in_memory().X, reading.table.target
     weight = np.ones(len(truth)) if reading.table.weight is None else reading.table.weight
     votes = replace(bagged, voting="hard").sum_votes(rows, bagged.forest)

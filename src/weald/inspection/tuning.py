@@ -162,7 +162,7 @@ class _Trial:
             raise ParameterError(f"tune was given a {type(forest).__name__}. Give a forest of weald.")
         self.start = clone(forest).set_params(oob_score=True, warm_start=False)
         self.start.set_params(random_state=params.draw_seed(forest.random_state))
-        self.start._check_params()  # noqa: SLF001  (files beside estimators/forests.py may)
+        self.start._check_params()  # noqa: SLF001  (inspection may)
         self.metric = metric
         self.budget = budget
         self.errors: dict[str, float] = {}

@@ -6,6 +6,7 @@ container        the file itself: texts and arrays
 values           parameters and notes as JSON and arrays
 packing          a forest as few small arrays
 plain_arrays     a forest's arrays as they are, to be mapped into memory
+kernel_parts     what kernel forests keep beside their trees
 multi_output     forests of several targets, which share their trees
 derived_values   numbers that follow from others and are left out of a file
 tree_shape       the shape of trees from leaf marks

@@ -6,7 +6,7 @@ import numpy as np
 
 from weald.data.schema import Schema
 from weald.engines.reference.kernels import KernelRule
-from weald.estimators.kernel.choice import Choice
+from weald.estimators.kernel.kernel_selection import Choice
 from weald.estimators.kernel.kernels import DISTANCES, Kernel
 from weald.estimators.kernel.samples import AnySamples, Curves, Grid, Things, Vectors
 from weald.estimators.kernel.table import Prototypes

@@ -20,7 +20,7 @@ import numpy as np
 
 from weald.data.types import FloatArray
 from weald.estimators.metrics import wilson
-from weald.reports.answers import Answers
+from weald.reports.predictions import Answers
 
 Z = 1.959963984540054  # 95 %
 

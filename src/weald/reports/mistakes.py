@@ -6,7 +6,7 @@ import numpy as np
 
 from weald.data.types import IntArray
 from weald.estimators import metrics
-from weald.reports.answers import Answers
+from weald.reports.predictions import Answers
 from weald.reports.section import Section, name, number, percent, table
 
 SHOWN = 20

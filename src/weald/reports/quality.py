@@ -3,9 +3,9 @@
 from typing import Any
 
 from weald.forest.describe.markup import Markup, join, tag
-from weald.reports import classes, numbers
-from weald.reports.answers import Answers
+from weald.reports import classification, regression
 from weald.reports.metrics import Score, by_chance, judge
+from weald.reports.predictions import Answers
 from weald.reports.section import Section, note, number, percent, stack, subhead, table
 
 
@@ -18,7 +18,7 @@ def section(model: Any, sources: list[Answers]) -> Section:
         if answers.n_unknown:
             parts.append(note(f"{answers.n_unknown:,} rows are in the bag of every tree; nothing is known of them."))
         is_classes = answers.said.ndim == 2
-        parts.append(classes.pictures(answers, model.classes_) if is_classes else numbers.pictures(answers))
+        parts.append(classification.pictures(answers, model.classes_) if is_classes else regression.pictures(answers))
     return Section("quality", "How good it is", lead, stack(*parts))
 
 

@@ -20,12 +20,12 @@ from weald.errors import DataError, ParameterError
 from weald.estimators.out_of_bag import OutOfBag
 from weald.estimators.training_data import read_training_data
 from weald.forest.describe.markup import tag
-from weald.inspection.ranking import names_of
+from weald.inspection.importance_result import names_of
 from weald.io.atomic import write_file
-from weald.reports import browser, columns, dependence, growth, making, mistakes, quality, reasons
-from weald.reports.answers import Answers, held_out, out_of_bag
+from weald.reports import browser, columns, dependence, growth, importance, making, mistakes, quality
 from weald.reports.metrics import Score, judge
 from weald.reports.page import write_page
+from weald.reports.predictions import Answers, held_out, out_of_bag
 from weald.reports.section import Section, number, percent
 
 
@@ -205,9 +205,9 @@ def _sections(
         made.append(quality.section(model, sources))
     if found is not None:
         made.append(growth.section(found))
-    asked, n_asked = ([], 0) if X is None else reasons.ask(model, X, y, sample_weight, fit_params)
-    asked = asked or reasons.known_alone(model)
-    made.append(reasons.section(asked, n_asked or model.forest_.n_trees, model.forest_.n_trees))
+    asked, n_asked = ([], 0) if X is None else importance.ask(model, X, y, sample_weight, fit_params)
+    asked = asked or importance.known_alone(model)
+    made.append(importance.section(asked, n_asked or model.forest_.n_trees, model.forest_.n_trees))
     order = asked[0].order()
     if rows is not None:
         made.append(dependence.section(model, rows, order, names))

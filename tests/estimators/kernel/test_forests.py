@@ -480,8 +480,8 @@ def test_auto_takes_the_kernel_of_least_out_of_bag_error_and_says_why():
     curves = np.sin(rng.uniform(0, 6, 60)[:, None] + np.linspace(0, 6, 20)) + rng.normal(size=60)[:, None] * 3
     target = np.diff(curves, axis=1)[:, 0] > 0  # a matter of the slope; the level is noise
     model = weald.KernelForestClassifier(**alone, kernel="auto").fit(curves, target)
-    errors = {weald.estimators.kernel.choice.describe(words): error for words, error in model.choice_.tried}
-    assert len(errors) == len(weald.estimators.kernel.choice.GRID) == 6
+    errors = {weald.estimators.kernel.kernel_selection.describe(words): error for words, error in model.choice_.tried}
+    assert len(errors) == len(weald.estimators.kernel.kernel_selection.GRID) == 6
     chosen = weald.KernelForestClassifier(**alone, **model.choice_.words, oob_score=True).fit(curves, target)
     assert chosen.oob_error_ == min(errors.values()) < errors["gaussian of l2"]
     assert prints(chosen) == prints(model)
@@ -492,7 +492,7 @@ def test_auto_takes_the_kernel_of_least_out_of_bag_error_and_says_why():
 
 
 def test_auto_leaves_out_warping_that_would_take_long(monkeypatch):
-    monkeypatch.setattr("weald.estimators.kernel.choice.MOST_STEPS", 10)
+    monkeypatch.setattr("weald.estimators.kernel.kernel_selection.MOST_STEPS", 10)
     model = weald.KernelForestClassifier(**FEW, kernel="auto").fit(X, y)
     assert len(model.choice_.tried) == 5
     assert "not tried: gaussian of dtw" in str(model.choice_)

@@ -21,7 +21,7 @@ from weald.forest.forest import CATEGORICAL, MISSING_LEFT, OTHERS_LEFT, Forest, 
 
 
 class ReferenceEngine:
-    """The definition, behind the door that all engines share. One thread, whatever it is told."""
+    """The definition, behind the interface of all engines. It uses one thread whatever `n_threads` is."""
 
     name = "reference"
 

@@ -1,1 +1,11 @@
-"""Kernel forests: features are kernel values between samples and prototypes."""
+"""Kernel forests: features are kernel values between samples and prototypes.
+
+forests            the estimators
+training           how they are grown
+kernels            kernels and distances
+kernel_selection   choosing a kernel by out-of-bag error
+tree_mix           which trees use kernels, columns or both
+table              the table of kernel values
+samples            what kernels compare
+params             the parameters
+"""

@@ -23,7 +23,7 @@ from weald.estimators import chunked_prediction
 from weald.estimators.base import unfitted_copy
 from weald.estimators.export_methods import ExportMethods
 from weald.estimators.forests import RandomForestClassifier, RandomForestRegressor
-from weald.estimators.kernel.choice import GRID, KernelReport, check_matrix
+from weald.estimators.kernel.kernel_selection import GRID, KernelReport, check_matrix
 from weald.estimators.kernel.kernels import count_prototypes, resolve_kernel
 from weald.estimators.kernel.params import with_kernels
 from weald.estimators.kernel.samples import Vectors
@@ -197,7 +197,7 @@ class KernelForest(KernelTraining):
 
         Returns
         -------
-        weald.estimators.kernel.choice.KernelReport
+        weald.estimators.kernel.kernel_selection.KernelReport
             `is_kernel`, `asymmetry`, `smallest_eigenvalue`, and `reason` in words.
 
         Examples

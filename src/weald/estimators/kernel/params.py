@@ -131,7 +131,7 @@ def _with_kernels(shared: str) -> str:
 ATTRIBUTES = """
     kernel_ : weald.estimators.kernel.kernels.Kernel
         The kernel that was used, with gamma as a number.
-    choice_ : weald.estimators.kernel.choice.Choice
+    choice_ : weald.estimators.kernel.kernel_selection.Choice
         With `kernel="auto"`: what was tried, what was chosen, and why.
     mix_ : weald.estimators.kernel.tree_mix.MixChoice
         With `mix="auto"` and samples that are rows of a table: what trees look at, and why.

@@ -172,7 +172,7 @@ class KernelTable:
         return self._values if dtype in (None, np.float64) else self._values.astype(dtype)
 
     def decoded(self, columns: IntArray) -> FloatArray:
-        """Read some columns from their codes, which were made of this table: the least value of each code."""
+        """Return columns decoded: each code becomes its smallest value."""
         values = np.empty((len(self), len(columns)))
         is_raw = columns >= self._n_kernel
         for i in np.flatnonzero(~is_raw):

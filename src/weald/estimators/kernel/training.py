@@ -25,7 +25,7 @@ from weald.estimators import resampling as ways
 from weald.estimators.base import LEARNED, unfitted_copy
 from weald.estimators.forest_base import RandomForest
 from weald.estimators.forests import RandomForestClassifier
-from weald.estimators.kernel.choice import Choice, choose_kernel
+from weald.estimators.kernel.kernel_selection import Choice, choose_kernel
 from weald.estimators.kernel.kernels import (
     Kernel,
     check_function,

@@ -1,4 +1,4 @@
-"""What leaves say, ready to be added up: voting, weights of trees and bound leaves are settled here once.
+"""What each leaf adds to a prediction: voting, tree weights and leaves with value bounds are resolved here once.
 
 A program that adds up the answers of a row's leaves in tree order, in double, and divides by `divisor` predicts the
 same bits as weald.

@@ -4,8 +4,8 @@ import numpy as np
 
 from weald.forest.describe.markup import Markup
 from weald.reports import charts
-from weald.reports.answers import Answers
 from weald.reports.charts import Series
+from weald.reports.predictions import Answers
 from weald.reports.section import figure, figures, number
 
 

@@ -23,9 +23,9 @@ import numpy as np
 import numpy.typing as npt
 
 from weald.codes.bins import Cuts, light
-from weald.codes.malloc_tuning import keep_memory_beside
 from weald.codes.partitioned_table import Labels, Rows, count_bytes
 from weald.codes.single_buffer import SingleBuffer
+from weald.dask.malloc_tuning import keep_memory_beside
 from weald.data.table import Table
 from weald.data.types import FloatArray, IntArray
 from weald.engines.native import NativeEngine

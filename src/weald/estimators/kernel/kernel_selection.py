@@ -141,7 +141,7 @@ def check_matrix(K: FloatArray) -> KernelReport:
     Examples
     --------
     >>> import numpy as np
-    >>> from weald.estimators.kernel.choice import check_matrix
+    >>> from weald.estimators.kernel.kernel_selection import check_matrix
     >>> print(check_matrix(np.array([[1.0, 0.5], [0.5, 1.0]])))
     A kernel on these 2 samples: symmetric, and the smallest eigenvalue is 0.5, not below 0.
     >>> check_matrix(np.array([[1.0, 2.0], [2.0, 1.0]])).is_kernel

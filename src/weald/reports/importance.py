@@ -11,7 +11,7 @@ import numpy as np
 from weald.data.types import IntArray
 from weald.errors import WealdError
 from weald.inspection.importance import importance
-from weald.inspection.ranking import Importance, names_of
+from weald.inspection.importance_result import Importance, names_of
 from weald.reports import charts
 from weald.reports.section import Section, figure, name, note, number, stack, table
 from weald.reports.svg import WIDE

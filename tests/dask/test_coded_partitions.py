@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import weald
-from weald.codes import coded_partitions
-from weald.dask import tree_tasks
+from weald.dask import coded_partitions, tree_tasks
 from weald.data.dask_collections import is_dask_collection
 from weald.engines.native import NativeEngine
 from weald.engines.reference import definition

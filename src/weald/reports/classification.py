@@ -8,9 +8,9 @@ from sklearn.metrics import average_precision_score
 from weald.estimators import metrics
 from weald.forest.describe.markup import Markup, tag
 from weald.reports import charts
-from weald.reports.answers import Answers
 from weald.reports.charts import Series
 from weald.reports.metrics import area
+from weald.reports.predictions import Answers
 from weald.reports.section import figure, figures, name, number, percent, shorten, stack, table, thin
 
 MOST_CLASSES = 12  # in a table of what is taken for what

@@ -7,12 +7,12 @@ import sys
 
 import pytest
 
-from weald.codes.malloc_tuning import Steady, keeping_memory
+from weald.dask.malloc_tuning import Steady, keeping_memory
 
 SCRIPT = """
 import resource
 import numpy as np
-from weald.codes.malloc_tuning import keep_memory_beside, keeping_memory
+from weald.dask.malloc_tuning import keep_memory_beside, keeping_memory
 
 class Table:
     pass
