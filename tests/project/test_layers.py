@@ -43,7 +43,10 @@ EXCEPTIONS = {
     ("estimators.dask_methods", "dask"): "fit and predict of Dask collections: Dask loads when it is used",
     ("estimators.checkpoints", "io"): "a checkpoint is made of model files",
     ("forest.forest", "io"): "a pickle of a forest carries the bytes of a file and goes through its checks",
-    ("inspection.ranking", "plot"): "ranking.plot(): a method users expect; matplotlib loads when it is used",
+    (
+        "inspection.importance_result",
+        "plot",
+    ): "importance.plot(): a method users expect; matplotlib loads when it is used",
 }
 
 # Folders of core/, lowest first: each may include those before it.

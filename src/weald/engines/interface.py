@@ -139,7 +139,7 @@ class Engine(Protocol):
     def mix(
         self, forest: Forest, X: npt.NDArray[Any], mixing: PermutationTask, n_threads: int, watch: Watch | None
     ) -> FloatArray:
-        """Return how much the loss of trees grows when features are permuted (trees x groups): sums by weight over new rows.
+        """Return how much the loss of trees grows when features are permuted (trees x groups), summed by weight.
 
         The loss is 1 for a wrong class, or the squared error. Sums run in rank order; what rows lose is added to
         `mixing.sums` in tree order.
