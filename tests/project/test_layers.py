@@ -46,7 +46,7 @@ EXCEPTIONS = {
     (
         "inspection.importance_result",
         "plot",
-    ): "importance.plot(): a method users expect; matplotlib loads when it is used",
+    ): "importance.plot(): matplotlib loads when it is used",
 }
 
 # Folders of core/, lowest first: each may include those before it.
