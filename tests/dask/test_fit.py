@@ -666,7 +666,7 @@ import dask.array as da
 import distributed
 import numpy as np
 import weald
-from weald import progress
+from weald.engines import progress
 
 client = distributed.Client(sys.argv[1])
 rng = np.random.default_rng(0)

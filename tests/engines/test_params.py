@@ -141,8 +141,6 @@ def test_a_single_tree_has_no_bag():
         ("balanced_subsample", ("bag", ())),
         ({"a": 3}, ("given", (3.0, 1.0))),
         ({"b": 0.5, "a": 0}, ("given", (0.0, 0.5))),
-        ({"a": 2.0**1000, "b": 2.0**999}, ("given", (0.5, 0.25))),  # only ratios count, and products must be finite
-        ({"a": 2.0**-1000, "b": 2.0**-1001}, ("given", (0.5, 0.25))),
         ({"a": 2**60, "b": 2.0**-60}, ("given", (2.0**60, 2.0**-60))),
     ],
 )
