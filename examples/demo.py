@@ -29,7 +29,7 @@ def main() -> None:
     predicted = time.perf_counter()
 
     nodes = forest.forest_.n_nodes
-    print(f"\nweald {weald.__version__}: {len(X)} tumours, {X.shape[1]} measurements each: benign or malignant?\n")
+    print(f"\nweald {weald.__version__}: {len(X)} tumors, {X.shape[1]} measurements each: benign or malignant?\n")
     print(f"  trees          {forest.forest_.n_trees}, {nodes:,} nodes, up to {forest.get_depth().max()} deep")
     print(
         f"  fit            {fitted - began:.3f} s with out-of-bag estimate, {count_threads(None)} threads, {_core.simd}"
