@@ -165,7 +165,7 @@ import sys
 import numpy as np
 import weald
 from weald.engines.native import NativeEngine
-from weald.dask.joining import Trees
+from weald.dask.joining import TreeArrays
 
 def peak(name):
     return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith(name)) << 10
@@ -177,7 +177,7 @@ model = kind(1, random_state=0, max_features=3, n_jobs=1).fit(X, y)
 bagged, _ = model._open(X, y, None, groups=None, stratify=None)
 before = peak("VmRSS")
 open("/proc/self/clear_refs", "w").write("5")  # forgets the peak
-trees = Trees.of(NativeEngine().grow(bagged.coded, model.growth_, 0, 0, n_trees, 1, None))
+trees = TreeArrays.of(NativeEngine().grow(bagged.coded, model.growth_, 0, 0, n_trees, 1, None))
 print((peak("VmHWM") - before) / n_rows)
 """
 

@@ -76,7 +76,7 @@ def test_their_trees_are_extra_trees(kind):
     X, y = load_iris(return_X_y=True)
     model = kind(3, random_state=0).fit(X, y)
     tree = model.estimators_[1]
-    assert type(tree).__name__ == kind.__name__.replace("TreeList", "Tree")
+    assert type(tree).__name__ == kind.__name__.replace("Trees", "Tree")
     assert tree.splitter == "random"
     assert np.array_equal(tree.tree_.threshold[[0]], model.forest_.threshold[model.forest_.tree_start[[1]]])
 

@@ -260,7 +260,7 @@ def test_bad_targets_are_refused_by_name(y, words):
         make("RandomForestClassifier").fit(X, np.column_stack([CLASSES[:, 0], X[:, 0]]))
 
 
-FORESTS = [name for name in KINDS if "Forest" in name or "TreeList" in name]
+FORESTS = [name for name in KINDS if "Forest" in name or "Trees" in name]
 
 
 def prints(model):
