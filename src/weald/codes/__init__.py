@@ -20,7 +20,7 @@ from weald.codes.store import CodeStore, load_store
 from weald.codes.writer import Recipe, make
 from weald.data.arguments import FLAG, Name, check_argument
 from weald.data.frames import kind_of_target
-from weald.engines.criteria import CLASSIFICATION
+from weald.data.task import Task
 from weald.engines.params import count_bins
 from weald.engines.threads import count_threads
 from weald.errors import DataError
@@ -29,7 +29,7 @@ from weald.estimators.forests import RandomForestClassifier, RandomForestRegress
 
 __all__ = ["CodeStore", "from_chunks", "from_csv", "from_parquet", "load"]
 
-TASKS = (CLASSIFICATION, "regression")
+TASKS = (Task.CLASSIFICATION, Task.REGRESSION)
 
 
 def from_parquet(
@@ -234,7 +234,7 @@ def _make(
         check_argument("task", task, (Name(TASKS),))
     check_argument("keep_values", keep_values, (FLAG,))
     chosen = categorical_features if isinstance(categorical_features, str | None) else list(categorical_features)
-    kind = RandomForestClassifier if (task or _guess_task(source)) == CLASSIFICATION else RandomForestRegressor
+    kind = RandomForestClassifier if (task or _guess_task(source)) == Task.CLASSIFICATION else RandomForestRegressor
     model: TreeModel = kind(max_bins=max_bins, categorical_features=chosen, missing=missing)
     model._check_params()  # noqa: SLF001  (the same check as in fit)
     about = {"task": model._task, "source": source.about}  # noqa: SLF001
@@ -249,4 +249,4 @@ def _guess_task(source: Source) -> str:
     first = next(iter(source.chunks(0)), None)
     if first is None:
         raise DataError("There are no chunks. Give at least one.")
-    return "regression" if kind_of_target(first.y) == "numbers" else CLASSIFICATION
+    return Task.REGRESSION if kind_of_target(first.y) == "numbers" else Task.CLASSIFICATION

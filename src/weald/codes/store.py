@@ -23,8 +23,8 @@ import numpy.typing as npt
 from weald.codes.resident_memory import release, release_many, watch_pages
 from weald.data.schema import Categories, Schema, rules_of
 from weald.data.table import Reading, Table, measure
+from weald.data.task import Task
 from weald.data.types import FloatArray, IntArray
-from weald.engines.criteria import CLASSIFICATION
 from weald.engines.interface import Engine, OutOfBagVotes, Watch
 from weald.engines.native import Errors, NativeEngine, curve_of, name_trees
 from weald.engines.params import Growth, count_bins
@@ -183,7 +183,7 @@ class CodeStore(TableSource):
         about = self._about
         if y is not None or sample_weight is not None:
             raise DataError("The store has the target and the weights already. Give it alone: model.fit(store).")
-        task = "regression" if about.classes is None else CLASSIFICATION
+        task = Task.REGRESSION if about.classes is None else Task.CLASSIFICATION
         if model._task != task:  # noqa: SLF001  (of the estimator's kind)
             raise DataError(
                 f"The store was made for {task}, but {type(model).__name__} is for {model._task}. Make a store with "  # noqa: SLF001

@@ -44,6 +44,7 @@ from weald.data.schema import (
 )
 from weald.data.sparse_table import read_sparse
 from weald.data.targets import Targets, check_numbers, number_target, read_column, read_target, words_of
+from weald.data.task import Task
 from weald.data.types import FloatArray
 from weald.errors import DataError, DataTypeError, WealdError
 
@@ -64,6 +65,11 @@ class Table:
     strata: npt.NDArray[np.int32] | None = None  # number of each row's stratum; each has draws of its own
     categorical: frozenset[int] = frozenset()  # features whose values are numbers of categories: 0, 1, 2 ...
     targets: Targets | None = None  # where there are several; then `target` and `n_classes` are of joint targets
+
+    @property
+    def task(self) -> Task:
+        """The kind of target."""
+        return Task.of(self.n_classes)
 
     @property
     def n_rows(self) -> int:

@@ -1,9 +1,15 @@
-"""Types of arrays."""
+"""Type names that all packages share."""
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-IntArray = npt.NDArray[np.integer[Any]]
-FloatArray = npt.NDArray[np.float64]
+Array: TypeAlias = npt.NDArray[Any]  # of any element type
+IntArray: TypeAlias = npt.NDArray[np.integer[Any]]
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
+
+# Arguments of the user, which are checked at run time: there is no static type for "array, list, any data frame".
+TableLike: TypeAlias = object  # array, list of rows, data frame, sparse matrix, Dask collection or CodeStore
+ColumnLike: TypeAlias = object  # array, list, series or one-column frame

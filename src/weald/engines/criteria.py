@@ -8,20 +8,19 @@ from functools import cache
 
 import numpy as np
 
+from weald.data.task import Task
 from weald.data.types import FloatArray
 from weald.engines.reference import definition
 
-CLASSIFICATION = "classification"
-REGRESSION = "regression"
 ALIASES = {"log_loss": "entropy"}  # scikit-learn's other name for the same impurity
 
 
 @cache
-def tasks() -> dict[str, str]:
+def tasks() -> dict[str, Task]:
     """Map each criterion to its task, in the core's order."""
     from weald import _core  # the compiled core loads only when it is wanted
 
-    return {name: CLASSIFICATION if of_classes else REGRESSION for name, of_classes in _core.criteria()}
+    return {name: Task.CLASSIFICATION if of_classes else Task.REGRESSION for name, of_classes in _core.criteria()}
 
 
 def names(task: str) -> tuple[str, ...]:

@@ -23,8 +23,9 @@ from weald.data import arguments
 from weald.data.dask_collections import is_dask_collection
 from weald.data.schema import Schema, counts_by_name
 from weald.data.table import Matrix, Reading, read_features, read_table
+from weald.data.task import Task
 from weald.data.types import FloatArray, IntArray
-from weald.engines import criteria, params, progress
+from weald.engines import params, progress
 from weald.engines.bagging import read_design
 from weald.engines.choose import open_engine
 from weald.engines.compiled import compile_forest
@@ -90,7 +91,7 @@ LEARNED = frozenset(
 class TreeModel(SaveMethods, SingleTargetMethods, ReportMethods, ExportMethods, BaseEstimator):
     """A model made of trees. `forest_` is all it knows; a single tree is a forest of one."""
 
-    _task: ClassVar[str]
+    _task: ClassVar[Task]
     _splitter: ClassVar[str] = "best"  # where it is no parameter
     _grows_on_clusters: ClassVar[bool] = False
 
@@ -159,7 +160,7 @@ class TreeModel(SaveMethods, SingleTargetMethods, ReportMethods, ExportMethods, 
         """Read a training table."""
         if isinstance(X, TableSource):
             return read_design(X.read_for(self, y, sample_weight), **by_row)
-        reading = read_table(self, X, y, sample_weight, classify=self._task == criteria.CLASSIFICATION)
+        reading = read_table(self, X, y, sample_weight, classify=self._task == Task.CLASSIFICATION)
         return read_design(reading, **by_row)
 
     def _n_trees_at_once(self) -> int:
@@ -348,7 +349,7 @@ class TreeModel(SaveMethods, SingleTargetMethods, ReportMethods, ExportMethods, 
         arguments.check_argument("n_rows", n_rows, (arguments.Whole(0), arguments.NOTHING))
         chunked_prediction.check_table(X)
         chunked_prediction.check_out(out)
-        own = "predict_proba" if self._task == criteria.CLASSIFICATION else "predict"
+        own = "predict_proba" if self._task == Task.CLASSIFICATION else "predict"
         name = own if method is None else method
         known = [way for way in chunked_prediction.METHODS if hasattr(self, way)]
         arguments.check_argument("method", name, (arguments.Name(tuple(known)),))
@@ -460,7 +461,7 @@ class TreeModel(SaveMethods, SingleTargetMethods, ReportMethods, ExportMethods, 
 class TreeClassifier(ClassifierMixin, TreeModel):
     """What classifiers add: classes, shares and votes."""
 
-    _task = criteria.CLASSIFICATION
+    _task = Task.CLASSIFICATION
 
     classes_: Any  # an array; of several targets a list of arrays
     n_classes_: Any
@@ -598,7 +599,7 @@ class TreeClassifier(ClassifierMixin, TreeModel):
 class TreeRegressor(RegressorMixin, TreeModel):
     """What regressors add: means."""
 
-    _task = criteria.REGRESSION
+    _task = Task.REGRESSION
 
     def predict_votes(self, X: Any) -> FloatArray:
         """Add up the means that the trees say, in tree order.

@@ -17,6 +17,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from weald.data.task import Task
 from weald.data.types import FloatArray, IntArray
 from weald.errors import DataError
 
@@ -129,6 +130,11 @@ class Forest:
 
     def __deepcopy__(self, memo: Any) -> Self:
         return self
+
+    @property
+    def task(self) -> Task:
+        """The kind of target."""
+        return Task.of(self.n_classes)
 
     @property
     def n_trees(self) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 
+from weald.data.task import Task
 from weald.engines import criteria
 from weald.plot.axes import figure_of, new_axes
 from weald.plot.palette import FIRST, INK, SECOND, THIRD, calm
@@ -64,7 +65,7 @@ class ImpurityDisplay:
         ImpurityDisplay
         """
         if names is None:
-            names = [name for name, task in criteria.tasks().items() if task == criteria.CLASSIFICATION]
+            names = [name for name, task in criteria.tasks().items() if task == Task.CLASSIFICATION]
         first = np.arange(PARTS + 1)
         weights = np.column_stack([first, PARTS - first]).astype(np.float64)
         curves = {name: criteria.class_impurities(criteria.canonical(name), weights) for name in names}

@@ -13,8 +13,9 @@ import numpy.typing as npt
 from weald.data import arguments
 from weald.data.schema import Categories, Schema
 from weald.data.table import Reading, read_table, require_one_target
+from weald.data.task import Task
 from weald.data.types import FloatArray, IntArray
-from weald.engines import criteria, params
+from weald.engines import params
 from weald.engines.bagging import read_design
 from weald.engines.choose import open_engine
 from weald.engines.interface import Engine, OutOfBagVotes, Watch
@@ -159,7 +160,7 @@ class KernelTraining(RandomForest):
         sight = self._read_sight(X, reset=True)
         numbers = np.arange(len(sight.samples), dtype=np.float64)[:, np.newaxis]
         reading = read_table(
-            RandomForestClassifier(), numbers, y, sample_weight, classify=self._task == criteria.CLASSIFICATION
+            RandomForestClassifier(), numbers, y, sample_weight, classify=self._task == Task.CLASSIFICATION
         )
         require_one_target(reading, "a kernel forest")
         rows = reading.table.X[:, 0].astype(np.intp)
@@ -262,7 +263,7 @@ class KernelTraining(RandomForest):
             how = kernel.sums if kernel.rule.shape == "gaussian" else kernel.columns
             return kernel.apart(how(engine, each, some, n_threads), candidates)
 
-        gap = 0 if self._task == criteria.CLASSIFICATION else len(targets) // 4
+        gap = 0 if self._task == Task.CLASSIFICATION else len(targets) // 4
         return prototypes.set_against(targets, self._prototype_seed_, apart, gap)
 
     def _n_table_features(self) -> int:

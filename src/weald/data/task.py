@@ -1,0 +1,16 @@
+"""What a model predicts."""
+
+from enum import StrEnum
+from typing import Self
+
+
+class Task(StrEnum):
+    """The kind of target. A new kind gets a member here; nothing else tells kinds apart."""
+
+    CLASSIFICATION = "classification"
+    REGRESSION = "regression"
+
+    @classmethod
+    def of(cls, n_classes: int) -> Self:
+        """Return the task of a target with `n_classes` classes; numeric targets have 0."""
+        return cls.CLASSIFICATION if n_classes else cls.REGRESSION
