@@ -38,16 +38,20 @@ if TYPE_CHECKING:  # what type checkers read; the same names and homes as below
         ParameterError,
         WealdError,
     )
-    from weald.estimators.extra_trees import (
-        ExtraTreeClassifier,
-        ExtraTreeRegressor,
+    from weald.estimators.forests import (
         ExtraTreesClassifier,
         ExtraTreesRegressor,
+        RandomForestClassifier,
+        RandomForestRegressor,
     )
-    from weald.estimators.forests import RandomForestClassifier, RandomForestRegressor
     from weald.estimators.kernel.forests import KernelForestClassifier, KernelForestRegressor
     from weald.estimators.merging import merge
-    from weald.estimators.trees import DecisionTreeClassifier, DecisionTreeRegressor
+    from weald.estimators.trees import (
+        DecisionTreeClassifier,
+        DecisionTreeRegressor,
+        ExtraTreeClassifier,
+        ExtraTreeRegressor,
+    )
     from weald.inspection.bias_variance import bias_variance
     from weald.inspection.importance import importance
     from weald.inspection.selection import select_features
@@ -82,10 +86,10 @@ _HOMES = {
     "DecisionTreeClassifier": "estimators.trees",
     "DecisionTreeRegressor": "estimators.trees",
     "ExportError": "errors",
-    "ExtraTreeClassifier": "estimators.extra_trees",
-    "ExtraTreeRegressor": "estimators.extra_trees",
-    "ExtraTreesClassifier": "estimators.extra_trees",
-    "ExtraTreesRegressor": "estimators.extra_trees",
+    "ExtraTreeClassifier": "estimators.trees",
+    "ExtraTreeRegressor": "estimators.trees",
+    "ExtraTreesClassifier": "estimators.forests",
+    "ExtraTreesRegressor": "estimators.forests",
     "FormatError": "errors",
     "KernelForestClassifier": "estimators.kernel.forests",
     "KernelForestRegressor": "estimators.kernel.forests",

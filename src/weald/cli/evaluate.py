@@ -64,11 +64,12 @@ def read_labeled(model: Any, data: Any, target: str) -> tuple[Any, Any, int]:
 
 def _is_training_data(model: Any, X: Any, y: Any) -> bool:
     """Compare rows with the fingerprints of the training data, which a model keeps."""
+    from weald.data.table import TrainingArguments
     from weald.errors import DataError
     from weald.estimators.training_data import read_training_data
 
     try:
-        read_training_data(model, X, y)
+        read_training_data(model, TrainingArguments(X, y))
     except DataError:
         return False
     return True

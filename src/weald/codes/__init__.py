@@ -237,7 +237,7 @@ def _make(
     kind = RandomForestClassifier if (task or _guess_task(source)) == Task.CLASSIFICATION else RandomForestRegressor
     model: TreeModel = kind(max_bins=max_bins, categorical_features=chosen, missing=missing)
     model._check_params()  # noqa: SLF001  (the same check as in fit)
-    about = {"task": model._task, "source": source.about}  # noqa: SLF001
+    about = {"task": model.task, "source": source.about}
     recipe = Recipe(
         model, count_bins(max_bins), about, source.n_rows, count_threads(n_jobs), verbose, bool(keep_values)
     )

@@ -19,10 +19,12 @@ from weald.data.object_columns import LARGEST_EXACT
 from weald.data.schema import Categories, Schema, label_array
 from weald.data.table import Table, read_table, require_one_target
 from weald.data.targets import read_labels as read_labels_of_rows
+from weald.data.task import Task
 from weald.data.types import FloatArray
 from weald.engines.native import NativeEngine
 from weald.errors import DataError, DataTypeError, shown
-from weald.estimators.base import TreeModel, unfitted_copy
+from weald.estimators.base import TreeModel
+from weald.estimators.fit import unfitted_copy
 
 LabelsOfRows = npt.NDArray[Any]
 
@@ -289,6 +291,6 @@ def _number(of_rows: LabelsOfRows | None, labels: LabelsOfRows | None) -> npt.ND
 def read_alone(model: TreeModel, part: Part) -> tuple[Table, npt.NDArray[Any] | None, Schema]:
     """Read a part by itself: its table, its classes, its columns."""
     reader = unfitted_copy(model)
-    reading = read_table(reader, part.X, part.y, part.weight, classify=model._task == "classification")  # noqa: SLF001
+    reading = read_table(reader, part.X, part.y, part.weight, classify=model.task is Task.CLASSIFICATION)
     require_one_target(reading, "a cluster")
     return reading.table, reading.classes, reader.schema_

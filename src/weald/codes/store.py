@@ -22,13 +22,13 @@ import numpy.typing as npt
 
 from weald.codes.resident_memory import release, release_many, watch_pages
 from weald.data.schema import Categories, Schema, rules_of
-from weald.data.table import Reading, Table, measure
+from weald.data.table import Reading, Table, TrainingArguments, measure
 from weald.data.task import Task
 from weald.data.types import FloatArray, IntArray
-from weald.engines.interface import Engine, OutOfBagVotes, Watch
+from weald.engines.interface import Codes, Engine, OutOfBagVotes, Watch
 from weald.engines.native import Errors, NativeEngine, curve_of, name_trees
 from weald.engines.params import Growth, count_bins
-from weald.engines.table_source import SourcedTable, TableSource
+from weald.engines.table_source import TableSource
 from weald.errors import DataError, DataTypeError, FormatError, ParameterError, warn
 from weald.forest.forest import Forest
 from weald.io import container
@@ -143,21 +143,26 @@ class CodeStore(TableSource):
 
     # ------------------------------------------------------------------------------------------------------- fit
 
-    def read_for(self, model: Any, y: Any, sample_weight: Any) -> Reading:
-        """Do what reading a table does, for an estimator that fits to this store."""
+    def open_engine(self, name: str) -> Engine:
+        """Return the engine that trains from this store."""
+        if name not in ("auto", "native"):
+            raise ParameterError(f'engine={name!r} cannot read a store. Set engine="auto".')
+        return StoredEngine(self)
+
+    def read_for(self, model: Any, data: TrainingArguments) -> Reading:
+        """Return the table for an estimator, which learns the names and categories of the features."""
         about = self._about
-        self._refuse(model, y, sample_weight)
+        self._refuse(model, data)
         self._check_rows()
         model.schema_, model.n_features_in_ = Schema(about.schema.names, about.schema.categories), self.n_features
         if about.schema.names is not None:
             model.feature_names_in_ = np.array(about.schema.names, dtype=object)
         n_classes = 0 if about.classes is None else len(about.classes)
-        target = self.target if n_classes == 0 else self.target.astype(np.int32)
+        target = self.target if about.classes is None else self.target.astype(np.int32)
         values: Any = Values(self)
         table = StoredTable(
             *(values, target, n_classes, self.weight, about.whole, about.size),
             categorical=about.schema.categorical,
-            source=self,
         )
         return Reading(table, about.classes, None)
 
@@ -178,19 +183,17 @@ class CodeStore(TableSource):
         except FormatError as error:
             raise _refused(self.path, error) from None
 
-    def _refuse(self, model: Any, y: Any, sample_weight: Any) -> None:
+    def _refuse(self, model: Any, data: TrainingArguments) -> None:
         """Refuse what does not suit the store."""
         about = self._about
-        if y is not None or sample_weight is not None:
+        if data.y is not None or data.sample_weight is not None:
             raise DataError("The store has the target and the weights already. Give it alone: model.fit(store).")
         task = Task.REGRESSION if about.classes is None else Task.CLASSIFICATION
-        if model._task != task:  # noqa: SLF001  (of the estimator's kind)
+        if model.task is not task:
             raise DataError(
-                f"The store was made for {task}, but {type(model).__name__} is for {model._task}. Make a store with "  # noqa: SLF001
-                f'task="{model._task}".'  # noqa: SLF001
+                f"The store was made for {task}, but {type(model).__name__} is for {model.task}. Make a store with "
+                f'task="{model.task}".'
             )
-        if model.engine not in ("auto", "native"):
-            raise ParameterError(f'engine={model.engine!r} cannot read a store. Set engine="auto".')
         bins = count_bins(getattr(model, "max_bins", None))
         if bins != about.max_bins:
             raise ParameterError(
@@ -207,21 +210,22 @@ class CodeStore(TableSource):
         if getattr(model, "resampling", "bagging") != "bagging":
             raise ParameterError(f"resampling={model.resampling!r} needs the rows in memory. Fit to arrays or frames.")
 
-    def code(self, table: Table, n_threads: int) -> tuple[Engine, Any]:
+    def map_codes(self, core: Any, table: Table, n_threads: int) -> Codes:
         """Hand the codes to the compiled core, without a copy."""
-        if table.groups is not None or table.strata is not None:
-            raise DataError("groups and stratify cannot be given with a store. Fit to arrays or frames.")
-        targets = (table.target, None) if table.n_classes else (None, table.target)
-        engine = StoredEngine(self._mapped)
+        targets = (table.target, None) if table.task is Task.CLASSIFICATION else (None, table.target)
         try:
-            coded = engine.core.map_table(
+            codes: Codes = core.map_table(
                 *(self.columns, *targets, table.n_classes, table.weight, table.weights_whole),
                 *(self.positions, self.fingerprint, self._about.values, n_threads, None),
             )
         except ValueError as error:
             raise _refused(self.path, error) from None
         release(self._mapped)
-        return engine, coded
+        return codes
+
+    def watch_memory(self, watch: Watch | None) -> Watch:
+        """Watch work that looks at the codes: it gives memory back now and then."""
+        return watch_pages([self._mapped], watch)
 
     def let_go(self) -> None:
         """Let go of what was looked at, if it is much."""
@@ -303,7 +307,7 @@ class Values:
 
 
 @dataclass(frozen=True, kw_only=True)
-class StoredTable(SourcedTable):
+class StoredTable(Table):
     """The table of a fit to a store."""
 
     def in_memory(self) -> Table:
@@ -318,26 +322,38 @@ class StoredEngine(NativeEngine):
     Codes that have been looked at count as memory of the process, so it lets go of them when they are many.
     """
 
-    def __init__(self, mapped: mmap.mmap) -> None:
-        """Take the file that holds the codes."""
+    def __init__(self, store: CodeStore) -> None:
         super().__init__()
-        self._mapped = mapped
+        self._store = store
+
+    def read(self, model: Any, data: TrainingArguments) -> Reading:
+        """Read the table of the store."""
+        if data.groups is not None or data.stratify is not None:
+            raise DataError("groups and stratify cannot be given with a store. Fit to arrays or frames.")
+        return self._store.read_for(model, data)
+
+    def code(
+        self, table: Table, max_bins: int, n_threads: int = 1, watch: Watch | None = None, n_trees: int = 0
+    ) -> Codes:
+        """Take the codes of the store."""
+        return self._store.map_codes(self.core, table, n_threads)
 
     def grow(
         self,
-        coded: Any,
+        codes: Codes,
         growth: Growth,
         seed: int,
         first_tree: int,
         n_trees: int,
         n_threads: int = 1,
         watch: Watch | None = None,
+        ccp_alpha: float = 0.0,
     ) -> Forest:
         """Grow the same trees, a few at a time."""
-        watch = watch_pages([self._mapped], watch)
-        at_once = max(1, ROOM // (BYTES_PER_ROW * coded.n_rows))
+        watch = self._store.watch_memory(watch)
+        at_once = max(1, ROOM // (BYTES_PER_ROW * codes.n_rows))
         if at_once >= min(n_trees, n_threads):
-            return super().grow(coded, growth, seed, first_tree, n_trees, n_threads, watch)
+            return super().grow(codes, growth, seed, first_tree, n_trees, n_threads, watch, ccp_alpha)
         grown: list[Forest] = []
         for begin in range(0, n_trees, at_once):
             n_more = min(at_once, n_trees - begin)
@@ -345,14 +361,14 @@ class StoredEngine(NativeEngine):
             def tell(share: float, begin: int = begin, n_more: int = n_more) -> None:
                 watch((begin + share * n_more) / n_trees)
 
-            grown.append(super().grow(coded, growth, seed, first_tree + begin, n_more, n_threads, tell))
+            grown.append(super().grow(codes, growth, seed, first_tree + begin, n_more, n_threads, tell, ccp_alpha))
         forest = grown[0].join(*grown[1:])
         origin = dataclasses.replace(grown[0].origins[0], n_trees=n_trees)
         return dataclasses.replace(forest, origins=(origin,))
 
     def sum_votes_out_of_bag(
         self,
-        coded: Any,
+        codes: Codes,
         growth: Growth,
         forest: Forest,
         X: Any,
@@ -367,25 +383,25 @@ class StoredEngine(NativeEngine):
         Bags are drawn for all rows, so there are few trees at a time, too: those whose bags are drawn together.
         """
         if not isinstance(X, Values):  # other versions of the rows, in memory
-            return super().sum_votes_out_of_bag(coded, growth, forest, X, voting, n_threads, watch, start, room)
+            return super().sum_votes_out_of_bag(codes, growth, forest, X, voting, n_threads, watch, start, room)
         width = (forest.n_classes,) if forest.n_classes else ()
-        sums = np.zeros((coded.n_rows, *width)) if start is None else start.sums.copy()
-        counts = np.zeros(coded.n_rows, dtype=np.uint32) if start is None else start.n_trees.copy()
+        sums = np.zeros((codes.n_rows, *width)) if start is None else start.sums.copy()
+        counts = np.zeros(codes.n_rows, dtype=np.uint32) if start is None else start.n_trees.copy()
         found: list[Errors] = []
         for first in range(0, forest.n_trees, self.core.bags_at_once):
             n_trees = min(self.core.bags_at_once, forest.n_trees - first)
             trees = forest if n_trees == forest.n_trees else forest.take(range(first, first + n_trees))
-            (outside,) = self.draw_out_of_bag(coded, *name_trees(growth, trees), n_threads)
+            (outside,) = self.draw_out_of_bag(codes, *name_trees(growth, trees), n_threads)
             of_blocks = []
             for rows, ranks, values in X.blocks():
                 before = OutOfBagVotes(sums[rows], counts[rows], NOTHING, NOTHING)
                 bits = [outside[rows].astype(np.uint64)]
-                what = (coded, growth, trees, values, ranks, voting, before, room, bits)
+                what = (codes, growth, trees, values, ranks, voting, before, room, bits)
                 votes, errors = self.sum_votes_of_rows(*what, n_threads)
                 sums[rows], counts[rows] = votes.sums, votes.n_trees
                 of_blocks.append(errors)
             found.append(reduce(Errors.add, of_blocks))
-        return OutOfBagVotes(sums, counts, *curve_of(found, coded.line_length))
+        return OutOfBagVotes(sums, counts, *curve_of(found, codes.line_length))
 
 
 # ------------------------------------------------------------------------------------------------------------- load

@@ -8,14 +8,24 @@ The workers code their partitions where they lie. The codes, one to four bytes a
 trees. Predictions of Dask collections are lazy, those of arrays and data frames are made here.
 """
 
-from typing import Any
+from typing import Unpack
 
-from weald.estimators import extra_trees, forests
-from weald.estimators.extra_trees import with_defaults
+import weald
+from weald.data.types import FloatArray
+from weald.estimators.forest_base import RandomForest
+from weald.estimators.parameters import ForestClassifierParams, ForestParams, parameters, set_parameters
+from weald.estimators.tasks import TreeClassifier, TreeRegressor
+from weald.estimators.tree_list import TreeList
+from weald.estimators.trees import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    ExtraTreeClassifier,
+    ExtraTreeRegressor,
+)
 
 
-@with_defaults(engine="dask")
-class RandomForestClassifier(forests.RandomForestClassifier):
+@parameters(ForestClassifierParams, criterion="gini", max_features="sqrt", engine="dask")
+class RandomForestClassifier(RandomForest, TreeClassifier):
     """A random forest for classes, grown on the cluster of the Dask client in scope.
 
     X, y and sample_weight are Dask data frames or arrays, or tables that are here.
@@ -28,9 +38,19 @@ class RandomForestClassifier(forests.RandomForestClassifier):
     >>> forest = RandomForestClassifier(random_state=0).fit(X, y)  # doctest: +SKIP
     """
 
+    oob_decision_function_: FloatArray
 
-@with_defaults(engine="dask")
-class RandomForestRegressor(forests.RandomForestRegressor):
+    def __init__(self, n_estimators: int | str = 100, **given: Unpack[ForestClassifierParams]) -> None:
+        set_parameters(self, RandomForestClassifier, n_estimators=n_estimators, **given)
+
+    @property
+    def estimators_(self) -> TreeList[DecisionTreeClassifier]:
+        """The trees as fitted estimators, created on access."""
+        return TreeList(self, DecisionTreeClassifier)
+
+
+@parameters(ForestParams, criterion="squared_error", max_features="third", engine="dask")
+class RandomForestRegressor(RandomForest, TreeRegressor):
     """A random forest for numbers, grown on the cluster of the Dask client in scope.
 
     X, y and sample_weight are Dask data frames or arrays, or tables that are here.
@@ -43,9 +63,19 @@ class RandomForestRegressor(forests.RandomForestRegressor):
     >>> forest = RandomForestRegressor(random_state=0).fit(X, y)  # doctest: +SKIP
     """
 
+    oob_prediction_: FloatArray
 
-@with_defaults(engine="dask")
-class ExtraTreesClassifier(extra_trees.ExtraTreesClassifier):
+    def __init__(self, n_estimators: int | str = 100, **given: Unpack[ForestParams]) -> None:
+        set_parameters(self, RandomForestRegressor, n_estimators=n_estimators, **given)
+
+    @property
+    def estimators_(self) -> TreeList[DecisionTreeRegressor]:
+        """The trees as fitted estimators, created on access."""
+        return TreeList(self, DecisionTreeRegressor)
+
+
+@parameters(ForestClassifierParams, criterion="gini", max_features="sqrt", bootstrap=False, engine="dask")
+class ExtraTreesClassifier(RandomForest, TreeClassifier):
     """Extra-trees for classes, grown on the cluster of the Dask client in scope.
 
     X, y and sample_weight are Dask data frames or arrays, or tables that are here.
@@ -58,9 +88,21 @@ class ExtraTreesClassifier(extra_trees.ExtraTreesClassifier):
     >>> forest = ExtraTreesClassifier(random_state=0).fit(X, y)  # doctest: +SKIP
     """
 
+    _splitter = "random"
 
-@with_defaults(engine="dask")
-class ExtraTreesRegressor(extra_trees.ExtraTreesRegressor):
+    oob_decision_function_: FloatArray
+
+    def __init__(self, n_estimators: int | str = 100, **given: Unpack[ForestClassifierParams]) -> None:
+        set_parameters(self, ExtraTreesClassifier, n_estimators=n_estimators, **given)
+
+    @property
+    def estimators_(self) -> TreeList[ExtraTreeClassifier]:
+        """The trees as fitted estimators, created on access."""
+        return TreeList(self, ExtraTreeClassifier)
+
+
+@parameters(ForestParams, criterion="squared_error", max_features=1.0, bootstrap=False, engine="dask")
+class ExtraTreesRegressor(RandomForest, TreeRegressor):
     """Extra-trees for numbers, grown on the cluster of the Dask client in scope.
 
     X, y and sample_weight are Dask data frames or arrays, or tables that are here.
@@ -73,8 +115,20 @@ class ExtraTreesRegressor(extra_trees.ExtraTreesRegressor):
     >>> forest = ExtraTreesRegressor(random_state=0).fit(X, y)  # doctest: +SKIP
     """
 
+    _splitter = "random"
 
-def to_local(model: Any) -> Any:
+    oob_prediction_: FloatArray
+
+    def __init__(self, n_estimators: int | str = 100, **given: Unpack[ForestParams]) -> None:
+        set_parameters(self, ExtraTreesRegressor, n_estimators=n_estimators, **given)
+
+    @property
+    def estimators_(self) -> TreeList[ExtraTreeRegressor]:
+        """The trees as fitted estimators, created on access."""
+        return TreeList(self, ExtraTreeRegressor)
+
+
+def to_local(model: RandomForest) -> RandomForest:
     """Return the estimator that a fit has left, for one machine: it knows nothing of clusters.
 
     Parameters
@@ -85,11 +139,7 @@ def to_local(model: Any) -> Any:
     -------
     an estimator of `weald`, with engine="auto", the same other parameters and the same forest
     """
-    ordinary = next(
-        kind
-        for kind in type(model).__mro__
-        if kind.__module__ in ("weald.estimators.forests", "weald.estimators.extra_trees")
-    )
+    ordinary: type[RandomForest] = getattr(weald, type(model).__name__)
     local = ordinary(**model.get_params(deep=False))
     vars(local).update(vars(model), engine="auto")
     return local

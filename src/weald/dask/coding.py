@@ -11,7 +11,7 @@ their values, each on the worker where it lies.
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from typing import Any
@@ -25,10 +25,17 @@ from weald.codes.partitioned_table import Labels, Part, Rows
 from weald.dask import coded_partitions
 from weald.dask.cluster import Cluster, n_threads_here
 from weald.dask.coded_partitions import Chunk, Highs, pack
+from weald.dask.tree_tasks import send_bags
 from weald.dask.work_split import VALUE, divide, group_neighbors, share_threads
+from weald.data.schema import Schema
 from weald.data.table import Reading, Table
+from weald.data.types import BoolArray
+from weald.engines import params
+from weald.engines.interface import Codes
+from weald.engines.native import NativeEngine
 from weald.errors import DataError, DataTypeError
-from weald.estimators.base import unfitted_copy
+from weald.estimators.base import TreeModel
+from weald.estimators.fit import unfitted_copy
 
 COLUMNS_TO_CUT = 4  # that a worker takes, at least
 MOST_CHUNKS = 64  # in which codes travel
@@ -127,7 +134,6 @@ class CodedOnCluster:
         self._codes = codes  # chunks, cuts of some columns each, highs, rows, labels
         self.rows, self.labels_there = codes[3:]
         self._ranked: list[Any] = []  # what workers were told to rank
-        self.kept: list[Any] = []  # of each partition, where rows may weigh nothing: which ones count
         self.parts = parts  # in their order, where values are wanted that codes do not tell
 
     def submit(self, function: Any, *args: Any, priority: float = 0, wish: str | None = None) -> Any:
@@ -139,6 +145,11 @@ class CodedOnCluster:
         chunks, cuts, _, rows, labels = self._codes
         self._ranked = [self.cluster.submit(_rank_here, chunks, cuts, rows, labels, wish=name) for name in workers]
 
+    def fetch_bags(self) -> tuple[Any, ...]:
+        """Bring what bags are drawn from here."""
+        found: tuple[Any, ...] = self.cluster.gather(self.submit(send_bags))
+        return found
+
     def wait_until_ranked(self) -> None:
         """Wait for the workers that were told to rank early."""
         self.cluster.gather_all(self._ranked)
@@ -149,9 +160,10 @@ def _rank_here(chunks: Sequence[Chunk], cuts: Sequence[ColumnCuts], rows: Rows, 
     coded_partitions.rank_here(chunks, join_cuts(cuts, labels), rows, labels, n_threads_here())
 
 
-def wants_values(model: Any) -> bool:
-    """Say whether trees of a model will speak of rows outside their bags."""
-    return bool(model.oob_score) or isinstance(model.n_estimators, str)
+def wants_values(model: TreeModel) -> bool:
+    """Return whether out-of-bag votes of a forest will be wanted."""
+    given = params.gather(model)
+    return bool(given["oob_score"]) or isinstance(given["n_estimators"], str)
 
 
 def count_kept(parts: Sequence[KeptPart]) -> Counter[str | None]:
@@ -169,8 +181,9 @@ class Coding:
     client and the scheduler talk.
     """
 
-    def __init__(self, cluster: Cluster, model: Any, names: Sequence[str], cells: Cells, max_bins: int) -> None:
-        self._cluster, self._max_bins, self._for_values = cluster, max_bins, wants_values(model)
+    def __init__(self, cluster: Cluster, model: TreeModel, names: Sequence[str], cells: Cells) -> None:
+        self._cluster, self._for_values = cluster, wants_values(model)
+        self._max_bins = params.count_bins(params.gather(model)["max_bins"])
         plain = unfitted_copy(model)
         own = cluster.submit_each(_read_labels, [(plain, names, of_part, i) for i, of_part in enumerate(cells)])
         self._labels_there = cluster.submit(partitioned_table.settle_labels, own)
@@ -184,6 +197,8 @@ class Coding:
                 for of_parts, n in zip(neighbors, self._n_threads, strict=True)
             ],
         )
+        self._surveyed: tuple[Any, list[Any], list[Any]] | None = None
+        self._rows_here: Rows | None = None
         self._kept = (
             cluster.submit_each(_kept, [(names, of_part) for of_part in cells]) if self.labels.is_weighted else []
         )
@@ -201,15 +216,28 @@ class Coding:
         self._n_threads = share_threads([places[group[0]] for group in groups], n_cells, seats)
         return groups
 
-    def code(self, also: Callable[[Any, Any], Any]) -> tuple[CodedOnCluster, Any]:
-        """Code the table. What `also` is to be found from its rows and labels is found meanwhile."""
+    def kept_rows(self) -> BoolArray | None:
+        """Which of the user's rows are in the table; None: all."""
+        if not self._kept:
+            return None
+        kept: BoolArray = np.concatenate(self._cluster.gather_all(self._kept))
+        return None if kept.all() else kept
+
+    def fetch_rows(self) -> Rows:
+        """Bring what is known of rows beside their features here."""
+        if self._rows_here is None:
+            self._rows_here = self._cluster.gather(self._survey()[0])
+        return self._rows_here
+
+    def code(self) -> CodedOnCluster:
+        """Code the table."""
         cluster = self._cluster
         rows, cuts, chunks = self._survey()
+        found = self._outline(cuts)
         # While columns are cut, there is time to look around.
-        wanted = [self._outline(cuts), also(rows, self._labels_there)]
         places, workers = cluster.places_of(self._tables), cluster.workers()
         highs = self._find_highs(chunks, cuts, workers, places)
-        outline, told = cluster.gather_all(wanted)
+        outline = cluster.gather(found)
         if outline.doubtful:
             cuts = [self._settle_cuts(cuts, outline.doubtful)]
             chunks = self._code(cuts)
@@ -224,11 +252,16 @@ class Coding:
             n = -(-len(chunks) // MOST_CHUNKS)
             chunks = [cluster.submit(coded_partitions.join_chunks, chunks[i : i + n]) for i in range(0, len(chunks), n)]
         table = CodedOnCluster(cluster, self.labels, (chunks, cuts, highs, rows, self._labels_there), kept)
-        table.kept = self._kept
         table.rank_early([name for name in workers if name != _spare(workers)])
-        return table, told
+        return table
 
     def _survey(self) -> tuple[Any, list[Any], list[Any]]:
+        """Survey the table, once."""
+        if self._surveyed is None:
+            self._surveyed = self._hand_in_survey()
+        return self._surveyed
+
+    def _hand_in_survey(self) -> tuple[Any, list[Any], list[Any]]:
         """Hand in what finds out how values become codes, and codes them: what is beside the features, cuts, codes.
 
         Where many rows are alike, more of them have to be looked at until the sample is known.
@@ -363,18 +396,20 @@ def _blocks(n_features: int, seats: Sequence[str]) -> list[tuple[str | None, lis
     return [block for block in found if block[1]]
 
 
-def send_table(cluster: Cluster, model: Any, reading: Reading, engine: Any, coded: Any) -> CodedOnCluster:
+def send_table(
+    cluster: Cluster, schema: Schema, reading: Reading, engine: NativeEngine, codes: Codes, *, keep_values: bool
+) -> CodedOnCluster:
     """Send a table that was read and coded here."""
     table = reading.table
-    columns = [engine.column(coded, f) for f in range(table.n_features)]
+    columns = [engine.column(codes, f) for f in range(table.n_features)]
     many = frozenset(f for f, (_, lows, highs) in enumerate(columns) if not np.array_equal(lows, highs))
     cuts = Cuts([light(lows) for _, lows, _ in columns], many)
-    outline, labels = cuts.outline(), partitioned_table.labels_of(table, reading.classes, model.schema_)
-    planned = _plan_parts(cluster, table) if many and wants_values(model) else []
+    outline, labels = cuts.outline(), partitioned_table.labels_of(table, reading.classes, schema)
+    planned = _plan_parts(cluster, table) if many and keep_values else []
     cluster.require_memory(cluster.workers(), labels, outline.widths, count_kept(planned))
     narrow = [codes.astype(f"u{width}") for (codes, _, _), width in zip(columns, outline.widths, strict=True)]
     highs = Highs({f: light(columns[f][2]) for f in many}, {f: float(columns[f][1][0]) for f in many})
-    rows = Rows(table.target, table.weight, table.groups, table.strata, coded.values)
+    rows = Rows(table.target, table.weight, table.groups, table.strata, codes.values)
     sent = [  # one by one: a chunk that was sent need not stay here
         cluster.send(Chunk(min(ROWS_SENT, table.n_rows - i), [pack(codes[i : i + ROWS_SENT]) for codes in narrow]))
         for i in range(0, table.n_rows, ROWS_SENT)

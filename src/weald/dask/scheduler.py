@@ -1,8 +1,10 @@
-"""Trees dealt out over a cluster, joined by their numbers, and judged by rows outside their bags.
+"""Divides trees and out-of-bag votes among the workers of a cluster, and joins the results.
 
-    Judged    what is known of the error so far
-    Scheduler    lets all of it be done, and tells how far the forest has come
-    TreeJobs      the trees of one call: hands them in as workers have done others
+    TreeJob        what is to be grown or voted
+    Scheduler      divides the work, and reports progress
+    TreeJobs       the trees of one call: submits tasks as workers finish others
+    Judged         the out-of-bag error so far
+    RemoteVotes    sums of votes that stay on the workers
 
 Sums over trees run in tree order, so rows are divided among the workers, and each block of rows hears the trees one
 after the other. Errors are integers: those of all blocks add up to what one machine finds.
@@ -10,7 +12,7 @@ after the other. Errors are integers: those of all blocks add up to what one mac
 
 from collections.abc import Generator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial, reduce
 from itertools import accumulate, pairwise
 from typing import Any
@@ -29,15 +31,15 @@ from weald.dask.tree_tasks import (
     grow_trees,
     join_pieces,
     length_of_line,
-    send_bags,
     take_rows,
     vote,
     votes_of,
 )
 from weald.dask.work_split import count_pieces, divide, divide_rows, first_helped, portion
 from weald.engines import progress
-from weald.engines.interface import OutOfBagVotes
-from weald.engines.native import Errors, NativeEngine, curve_of
+from weald.engines.interface import OutOfBagVotes, Watch
+from weald.engines.native import Errors, curve_of
+from weald.engines.params import Growth
 from weald.engines.progress import Growing
 from weald.engines.threads import count_threads
 from weald.forest.forest import Bags, Forest
@@ -81,40 +83,51 @@ class Judged:
         return len(self.errors) * self._n_blocks == self._n_told
 
 
-class Scheduler:
-    """Deals out the trees of a model."""
+@dataclass(frozen=True)
+class TreeJob:
+    """What is to be grown, or voted: all that tasks need to know beside the table."""
 
-    def __init__(self, coded: CodedOnCluster, model: Any, bags: Any = None) -> None:
-        """Take a table that is on the cluster, and what its bags are drawn from, if that is here."""
-        self.coded, self.model, self.cluster, self._bags = coded, model, coded.cluster, bags
+    growth: Growth
+    seed: int
+    ccp_alpha: float
+    voting: str | None = None  # None: no out-of-bag votes are wanted
+
+
+class Scheduler:
+    """Divides the trees of a forest, and their out-of-bag votes, among the workers."""
+
+    def __init__(self, coded: CodedOnCluster) -> None:
+        """Take a table that is on the cluster."""
+        self.coded, self.cluster = coded, coded.cluster
         self.n_threads = self.cluster.n_threads
         self._sent: list[Any] = []
         self.blocks = _blocks_of_parts(coded) if coded.parts else _blocks_of_codes(coded, self.n_threads)
 
-    def grow(self, first: int, n_trees: int) -> Forest:
+    def grow(self, job: TreeJob, first: int, n_trees: int) -> Forest:
         """Grow trees `first`, `first + 1` ... all over the cluster."""
-        with closing(TreeJobs(self, first, n_trees).results()) as results:
+        with closing(TreeJobs(self, replace(job, voting=None), first, n_trees).results()) as results:
             found = dict(results)
         return join([found[i] for i in range(len(found))])
 
-    def look(self, forest: Forest, before: OutOfBagVotes | None, room: int = 0) -> OutOfBagVotes:
-        """Let trees speak of all rows outside their bags. What they say stays on the workers: `sums` are its names."""
+    def look(self, job: TreeJob, forest: Forest, before: OutOfBagVotes | None = None, room: int = 0) -> OutOfBagVotes:
+        """Add up out-of-bag votes. The sums stay on the workers: `sums` names them."""
         named = [(origin.bags, *tree) for origin in forest.origins for tree in origin.trees()]
         self._sent.append(self.cluster.send(TreeArrays.of(forest)))  # what is sent cannot be worked out again
-        said = self.vote(self._sent[-1:], self.draw(named), None if before is None else before.sums, room)
+        earlier: Any = None if before is None else before.sums
+        said = self.vote(job, self._sent[-1:], self.draw(job, named), None if earlier is None else earlier.blocks, room)
         errors = reduce(Errors.add, self.cluster.gather_all([self.cluster.submit(errors_of, block) for block in said]))
         return self._with_curve(said, [errors])
 
-    def grow_and_look(self, first: int, n_trees: int, *, judged: bool) -> tuple[Forest, OutOfBagVotes | None]:
-        """Grow trees and, if wanted, let them speak as they come; tell those who watch."""
-        crop = TreeJobs(self, first, n_trees, judged=judged)
-        forest, errors = self._watch(crop, n_trees)
+    def grow_and_look(self, job: TreeJob, n_trees: int, watch: Watch | None) -> tuple[Forest, OutOfBagVotes | None]:
+        """Grow the first trees and, if wanted, add up their votes as they come; report progress."""
+        crop = TreeJobs(self, job, 0, n_trees)
+        forest, errors = self._watch(crop, n_trees, watch)
         return forest, None if crop.said is None else self._with_curve(crop.said, errors)
 
     def fetch(self, said: OutOfBagVotes) -> OutOfBagVotes:
         """Bring what trees said of all rows here."""
         names: Any = said.sums
-        found = self.cluster.gather_all([self.cluster.submit(votes_of, block) for block in names])
+        found = self.cluster.gather_all([self.cluster.submit(votes_of, block) for block in names.blocks])
         n_rows, width = self.coded.labels.n_rows, found[0].sums.shape[1:]
         sums, n_trees = np.empty((n_rows, *width)), np.empty(n_rows, dtype=found[0].n_trees.dtype)
         for block, votes in zip(self.blocks, found, strict=True):
@@ -122,26 +135,19 @@ class Scheduler:
             sums[rows], n_trees[rows] = votes.sums, votes.n_trees
         return OutOfBagVotes(sums, n_trees, said.errors, said.shares)
 
-    def fetch_bags(self) -> Any:
-        """Bring what bags are drawn from here."""
-        if self._bags is not None:
-            return self._bags
-        return NativeEngine().receive_bags(self.cluster.gather(self.coded.submit(send_bags)))
-
-    def draw(self, named: Sequence[tuple[Bags | None, int, int]]) -> Any:
+    def draw(self, job: TreeJob, named: Sequence[tuple[Bags | None, int, int]]) -> Any:
         """Hand in the search for rows outside the bags of some trees."""
-        return self.coded.submit(draw_outside, self.model.growth_, named, priority=1)
+        return self.coded.submit(draw_outside, job.growth, named, priority=1)
 
-    def vote(self, trees: list[Any], outside: Any, before: Any, room: int) -> list[Any]:
-        """Hand in what one set of trees has to say, block by block."""
-        model, voting = self.model, self.model._voting()  # noqa: SLF001
+    def vote(self, job: TreeJob, trees: list[Any], outside: Any, before: Any, room: int) -> list[Any]:
+        """Hand in the votes of one set of trees, block by block."""
         return [
             self.coded.submit(
                 vote,
-                model.growth_,
+                job.growth,
                 trees,
                 outside,
-                voting,
+                job.voting,
                 block.runs,
                 block.values,
                 None if before is None else before[i],
@@ -154,9 +160,9 @@ class Scheduler:
 
     # ------------------------------------------------------------------------------------------------------ inside
 
-    def _watch(self, crop: "TreeJobs", n_trees: int) -> tuple[Forest, list[Errors]]:
-        """Wait for trees and the errors of sets of them, and tell how far it is."""
-        watch, listener = progress.watch_fit(self.model.verbose, n_trees), progress.listener()
+    def _watch(self, crop: "TreeJobs", n_trees: int, watch: Watch | None) -> tuple[Forest, list[Errors]]:
+        """Wait for trees and the errors of sets of them, and report progress."""
+        listener = progress.listener()
         joining = Joining(n_trees, min(count_threads(None), JOINERS))
         judged, n_done = Judged(crop.n_told, len(self.blocks)), 0
         results = crop.results()
@@ -167,8 +173,9 @@ class Scheduler:
                     n_done += thing.n_trees
                 else:
                     judged.add(i - crop.n_tasks, thing)
+                if isinstance(watch, progress.Progress) and judged.error is not None:
+                    watch.note = f"  out-of-bag error {judged.error:.4g}"
                 if watch:
-                    watch.note = "" if judged.error is None else f"  out-of-bag error {judged.error:.4g}"
                     watch(min(n_done / n_trees, 1.0 if judged.is_complete() else 0.99))
                 if listener and i < crop.n_tasks:
                     listener(Growing(n_done, n_trees, judged.error))
@@ -176,14 +183,13 @@ class Scheduler:
         finally:
             results.close()
             joining.close()
-            if watch:
-                watch.stop()
 
     def _with_curve(self, said: Any, errors: Sequence[Errors]) -> OutOfBagVotes:
         """Put the names of what was said, and the errors of all rows, into the form of one machine."""
         labels = self.coded.labels
         length = labels.total if labels.whole else self._line_length()
-        return OutOfBagVotes(said, said, *curve_of(errors, length))
+        names: Any = RemoteVotes(self, said)
+        return OutOfBagVotes(names, names, *curve_of(errors, length))
 
     def _line_length(self) -> int:
         """Add up the line of weights that are not whole."""
@@ -191,18 +197,30 @@ class Scheduler:
         return found
 
 
+@dataclass(frozen=True)
+class RemoteVotes:
+    """Sums of votes that are on the workers, block by block."""
+
+    scheduler: Scheduler
+    blocks: list[Any]
+
+    def fetch(self, votes: OutOfBagVotes) -> OutOfBagVotes:
+        """Bring the sums here."""
+        return self.scheduler.fetch(votes)
+
+
 class TreeJobs:
     """Trees that grow, task by task, and what they are to say of rows outside their bags, set by set."""
 
-    def __init__(self, dealer: Scheduler, first: int, n_trees: int, *, judged: bool = False) -> None:
+    def __init__(self, dealer: Scheduler, job: TreeJob, first: int, n_trees: int) -> None:
         """Divide the trees into tasks."""
-        self._dealer, self._coded, self._cluster = dealer, dealer.coded, dealer.cluster
+        self._dealer, self._job, self._coded, self._cluster = dealer, job, dealer.coded, dealer.cluster
         n_tasks = dealer.n_threads * TASKS_PER_THREAD
         portions = portion(range(first, first + n_trees), dealer.coded.labels.n_rows, n_tasks)
         self.n_tasks = len(portions)
         self._tasks: list[Any] = [None] * self.n_tasks  # None: not handed in yet
         # Rows are read anew for each set, so there are no more than are worth it.
-        self._sets = divide(range(self.n_tasks), n_tasks) if judged else []
+        self._sets = divide(range(self.n_tasks), n_tasks) if job.voting is not None else []
         self._portions, self._n_speaking = portions, 0  # sets that were told to
         self.said: Any = None  # names of what trees have said, block by block
         self.n_told = len(self._sets) * len(dealer.blocks)
@@ -240,7 +258,7 @@ class TreeJobs:
         So each task says whose turn it is. And Dask takes tasks of one priority in any order: large ones might come
         last.
         """
-        n_rows, growth = self._coded.labels.n_rows, self._dealer.model.growth_
+        n_rows, growth = self._coded.labels.n_rows, self._job.growth
         # Trees of so many leaves are grown from the best node to the next, and have no pieces.
         n_last, n_pieces = (
             (0, 1) if growth.max_leaf_nodes else count_pieces(self._portions, min(n_rows, growth.n_draws), seats)
@@ -256,18 +274,18 @@ class TreeJobs:
         return jobs
 
     def _grow(self, i: int, helped: bool, wish: str | None) -> Any:
-        model, trees = self._dealer.model, self._portions[i]
-        what = (model.growth_, model.seed_, trees[0], len(trees), model.ccp_alpha, helped)
+        job, trees = self._job, self._portions[i]
+        what = (job.growth, job.seed, trees[0], len(trees), job.ccp_alpha, helped)
         return self._expect(i, self._coded.submit(grow_trees, *what, priority=-i / self.n_tasks, wish=wish))
 
     def _grow_piece(self, i: int, number: int, n_pieces: int, found: list[Any], wish: str | None) -> Any:
         """Hand in a piece of a tree. With the last of them the tree is handed in that they make."""
-        model = self._dealer.model
-        what = (model.growth_, model.seed_, self._portions[i][0], number, n_pieces)
+        job = self._job
+        what = (job.growth, job.seed, self._portions[i][0], number, n_pieces)
         piece = self._coded.submit(grow_piece, *what, priority=-i / self.n_tasks, wish=wish)
         found.append(piece)
         if len(found) == n_pieces:
-            self._expect(i, self._cluster.submit(join_pieces, found, model.ccp_alpha, priority=1))
+            self._expect(i, self._cluster.submit(join_pieces, found, job.ccp_alpha, priority=1))
             found.clear()
         return piece
 
@@ -283,8 +301,8 @@ class TreeJobs:
             if None in tasks:
                 return
             trees = [tree for i in of_set for tree in self._portions[i]]
-            outside = self._dealer.draw([(None, self._dealer.model.seed_, tree) for tree in trees])
-            self.said = self._dealer.vote(tasks, outside, self.said, 0)
+            outside = self._dealer.draw(self._job, [(None, self._job.seed, tree) for tree in trees])
+            self.said = self._dealer.vote(self._job, tasks, outside, self.said, 0)
             first = self.n_tasks + self._n_speaking * len(self.said)
             for i, block in enumerate(self.said, first):
                 self._awaited.add(i, self._cluster.submit(errors_of, block))

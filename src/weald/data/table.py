@@ -45,7 +45,7 @@ from weald.data.schema import (
 from weald.data.sparse_table import read_sparse
 from weald.data.targets import Targets, check_numbers, number_target, read_column, read_target, words_of
 from weald.data.task import Task
-from weald.data.types import FloatArray
+from weald.data.types import ColumnLike, FloatArray, TableLike
 from weald.errors import DataError, DataTypeError, WealdError
 
 Matrix = npt.NDArray[np.float32] | npt.NDArray[np.float64]  # or a sparse table, for which SciPy has no types
@@ -88,6 +88,17 @@ class Table:
     def __sizeof__(self) -> int:
         """Tell the bytes of the features: those who move tables ask for them."""
         return int(getattr(self.X, "nbytes", 0))
+
+
+@dataclass(frozen=True)
+class TrainingArguments:
+    """What the user gave `fit`."""
+
+    X: TableLike
+    y: ColumnLike = None
+    sample_weight: ColumnLike = None
+    groups: ColumnLike = None
+    stratify: ColumnLike = None
 
 
 @dataclass(frozen=True)

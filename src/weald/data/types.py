@@ -1,5 +1,6 @@
 """Type names that all packages share."""
 
+import os
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -9,6 +10,8 @@ Array: TypeAlias = npt.NDArray[Any]  # of any element type
 IntArray: TypeAlias = npt.NDArray[np.integer[Any]]
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
+
+PathLike: TypeAlias = str | os.PathLike[str]
 
 # Arguments of the user, which are checked at run time: there is no static type for "array, list, any data frame".
 TableLike: TypeAlias = object  # array, list of rows, data frame, sparse matrix, Dask collection or CodeStore

@@ -1,29 +1,40 @@
 """The interface that all engines share: one set of functions, several engines, the same forest.
 
 Engine                what every engine can do
+Codes                 a training table in the form of one engine
+LocalEngine           the steps of a fit that engines of this process share
 OutOfBagVotes         sums of out-of-bag votes
-PermutationTask                which features to permute among which rows
-LeafMembership               which rows are in which leaves
-sum_weighted_votes    votes of trees that weigh differently
+PermutationTask       which features to permute among which rows
+LeafMembership        which rows are in which leaves
+sum_weighted_votes    votes of trees with different weights
+
+An engine for other hardware implements `Engine`, most easily as a subclass of `LocalEngine`; `choose.py` gives it a
+name. `tests/engines/test_stub_engine.py` has the shortest one.
 """
 
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from weald.data.table import Table
+from weald.data.table import Reading, Table, TrainingArguments, read_table
 from weald.data.targets import Targets
-from weald.data.types import FloatArray, IntArray
+from weald.data.task import Task
+from weald.data.types import Array, BoolArray, FloatArray, IntArray
+from weald.engines import progress
+from weald.engines.bagging import read_design
 from weald.engines.params import Growth
 from weald.engines.reference import kernels
+from weald.engines.threads import count_threads
 from weald.forest.forest import Forest, Origin
 
 # Some columns of a table (rows x columns), and where they stand.
 Block = tuple[FloatArray, range]
+
+STEPS = 20  # times at most that a listener is told
 
 # Called now and then with the share of the work that is done; it may raise to stop the work.
 Watch = Callable[[float], None]
@@ -35,7 +46,7 @@ class PermutationTask:
 
     trees: range  # of the forest
     names: Sequence[tuple[int, int]]  # seed and number of each of them
-    is_new: npt.NDArray[np.bool_]  # trees x rows: has the tree not seen the row?
+    is_new: BoolArray  # trees x rows: has the tree not seen the row?
     order: IntArray  # rows in rank order
     target: FloatArray  # by row: a number, or the number of a class
     weight: FloatArray  # by row
@@ -57,7 +68,29 @@ class LeafMembership:
     start: IntArray  # by node of all trees, and the end: its first member
     member: IntArray  # ascending inside a leaf
     share: FloatArray | None = None  # by member of a leaf; None: 1
-    counting: npt.NDArray[np.bool_] | None = None  # rows x trees: sums are divided by the trees that count for both
+    counting: BoolArray | None = None  # rows x trees: sums are divided by the trees that count for both
+
+
+class Codes(Protocol):
+    """A training table as codes and ranks, in the form of the engine that made it. Only that engine looks inside."""
+
+    @property
+    def fingerprint(self) -> int:
+        """Fingerprint of the training data as codes; the order of rows does not matter."""
+
+    @property
+    def values(self) -> int | None:
+        """Fingerprint of the values; None: unknown."""
+
+    @property
+    def design(self) -> int:
+        """Fingerprint of groups and strata; 0: there are none."""
+
+
+class Model(Protocol):
+    """What engines know of the estimator that they read a table for."""
+
+    task: Task
 
 
 class Engine(Protocol):
@@ -65,7 +98,17 @@ class Engine(Protocol):
 
     name: str
 
-    def code(self, table: Table, max_bins: int, n_threads: int, watch: Watch | None, n_trees: int = 0) -> Any:
+    @property
+    def local(self) -> "Engine":
+        """The engine that predicts, and draws bags again, in this process."""
+
+    def threads(self, n_jobs: int | None) -> int:
+        """Count the threads that an estimator with this `n_jobs` may use."""
+
+    def read(self, model: Model, data: TrainingArguments) -> Reading:
+        """Read the arguments of a fit. The estimator learns the names and categories of the features."""
+
+    def code(self, table: Table, max_bins: int, n_threads: int, watch: Watch | None, n_trees: int = 0) -> Codes:
         """Turn a table into codes and ranks, in the engine's own form. `max_bins` 0 keeps every distinct value.
 
         `n_trees`: trees grown from these codes in one call, each cut the best; 0 if unknown. An engine may save memory
@@ -74,7 +117,7 @@ class Engine(Protocol):
 
     def code_blocks(
         self, table: Table, blocks: Iterable[Block], max_bins: int, n_threads: int, watch: Watch | None
-    ) -> Any:
+    ) -> Codes:
         """The same for a table whose columns come a few at a time; its own X is not looked at."""
 
     def kernel_columns(
@@ -87,17 +130,43 @@ class Engine(Protocol):
     ) -> FloatArray:
         """Values of a kernel (prototypes x samples)."""
 
-    def column(self, coded: Any, feature: int) -> tuple[IntArray, FloatArray, FloatArray]:
+    def column(self, codes: Codes, feature: int) -> tuple[IntArray, FloatArray, FloatArray]:
         """Codes of a feature in the order of the table's rows, and the smallest and largest value of each code."""
 
     def grow(
-        self, coded: Any, growth: Growth, seed: int, first_tree: int, n_trees: int, n_threads: int, watch: Watch | None
+        self,
+        codes: Codes,
+        growth: Growth,
+        seed: int,
+        first_tree: int,
+        n_trees: int,
+        n_threads: int,
+        watch: Watch | None,
+        ccp_alpha: float = 0.0,
     ) -> Forest:
-        """Grow trees `first_tree`, `first_tree + 1` ..."""
+        """Grow trees `first_tree`, `first_tree + 1` ..., and prune them where `ccp_alpha` is not 0."""
+
+    def grow_and_vote(
+        self,
+        codes: Codes,
+        growth: Growth,
+        seed: int,
+        n_trees: int,
+        n_threads: int,
+        watch: Watch | None,
+        ccp_alpha: float,
+        voting: str | None,
+        look: "Look | None",
+    ) -> "tuple[Forest, OutOfBagVotes | None]":
+        """Grow the first trees of a forest, and tell the listener of the progress, if there is one.
+
+        `voting`: how trees vote, if their out-of-bag votes are wanted next. An engine that can add them up while trees
+        grow returns them too. `look` adds the votes of some trees to those of earlier ones, for the listener.
+        """
 
     def grow_targets(
         self,
-        coded: Any,
+        codes: Codes,
         targets: Targets,
         growth: Growth,
         seed: int,
@@ -108,41 +177,39 @@ class Engine(Protocol):
     ) -> tuple[Forest, ...]:
         """Grow trees of several targets: for each target a forest, all of them the same but for what leaves say."""
 
-    def leaves(self, forest: Forest, X: npt.NDArray[Any], n_threads: int, watch: Watch | None) -> IntArray:
+    def leaves(self, forest: Forest, X: Array, n_threads: int, watch: Watch | None) -> IntArray:
         """Find the leaf of each row in each tree (rows x trees), as node numbers inside the trees."""
 
-    def sum_votes(
-        self, forest: Forest, X: npt.NDArray[Any], voting: str, n_threads: int, watch: Watch | None
-    ) -> FloatArray:
+    def sum_votes(self, forest: Forest, X: Array, voting: str, n_threads: int, watch: Watch | None) -> FloatArray:
         """Add up what the trees say of each row, in tree order (rows x classes, or rows)."""
 
     def predict(
         self,
         forest: Forest,
-        X: npt.NDArray[Any],
+        X: Array,
         voting: str,
-        out: npt.NDArray[Any],
+        out: Array,
         n_threads: int,
         watch: Watch | None,
     ) -> None:
         """Write what trees say of each row, averaged, into `out` (rows x classes, or rows): float64 or float32."""
 
-    def bags(self, coded: Any, growth: Growth, origins: Sequence[Origin], n_threads: int) -> IntArray:
+    def bags(self, codes: Codes, growth: Growth, origins: Sequence[Origin], n_threads: int) -> IntArray:
         """Draw the bags again, as the origins say (trees x rows): how often each row counts, in the table's order."""
 
-    def order(self, coded: Any) -> IntArray:
+    def order(self, codes: Codes) -> IntArray:
         """Rows of the table in rank order."""
 
     def shuffle(self, n_rows: int, seed: int, tree: int, group_id: int, repeat: int) -> IntArray:
         """Say which rank each of some ranks takes its values from, by the draws of a tree and a group."""
 
-    def mix(
-        self, forest: Forest, X: npt.NDArray[Any], mixing: PermutationTask, n_threads: int, watch: Watch | None
+    def permute(
+        self, forest: Forest, X: Array, task: PermutationTask, n_threads: int, watch: Watch | None
     ) -> FloatArray:
         """Return how much the loss of trees grows when features are permuted (trees x groups), summed by weight.
 
         The loss is 1 for a wrong class, or the squared error. Sums run in rank order; what rows lose is added to
-        `mixing.sums` in tree order.
+        `task.sums` in tree order.
         """
 
     def add_shares(
@@ -161,10 +228,10 @@ class Engine(Protocol):
 
     def sum_votes_out_of_bag(
         self,
-        coded: Any,
+        codes: Codes,
         growth: Growth,
         forest: Forest,
-        X: npt.NDArray[Any],
+        X: Array,
         voting: str,
         n_threads: int,
         watch: Watch | None,
@@ -177,11 +244,62 @@ class Engine(Protocol):
         2^room, so that sums of huge numbers stay finite.
         """
 
-    def bag_source(self, coded: Any) -> Any:
+    def collect(self, votes: "OutOfBagVotes") -> "OutOfBagVotes":
+        """Bring sums of votes into this process. An engine may leave them elsewhere while trees are added."""
+
+    def bag_source(self, codes: Codes) -> Codes:
         """Leave out of a coded table all that bags are not drawn from: what is left is small."""
 
-    def weigh(self, coded: Any, line: npt.NDArray[np.uint64]) -> Any:
+    def weigh(self, codes: Codes, line: npt.NDArray[np.uint64]) -> Codes:
         """Lay another line to draw bags from: the length of each row. The coded table that was given is used up."""
+
+
+class LocalEngine:
+    """The steps of a fit that are the same for all engines of this process."""
+
+    @property
+    def local(self) -> Self:
+        """Return itself."""
+        return self
+
+    def threads(self, n_jobs: int | None) -> int:
+        """Count the threads that an estimator with this `n_jobs` may use."""
+        return count_threads(n_jobs)
+
+    def read(self, model: Model, data: TrainingArguments) -> Reading:
+        """Read a table in memory."""
+        reading = read_table(model, data.X, data.y, data.sample_weight, classify=model.task is Task.CLASSIFICATION)
+        return read_design(reading, data.groups, data.stratify)
+
+    def grow_and_vote(
+        self: Engine,
+        codes: Codes,
+        growth: Growth,
+        seed: int,
+        n_trees: int,
+        n_threads: int,
+        watch: Watch | None,
+        ccp_alpha: float,
+        voting: str | None,
+        look: "Look | None",
+    ) -> "tuple[Forest, OutOfBagVotes | None]":
+        """Grow the trees, in steps if somebody listens; votes are added up later."""
+        tell = progress.listener()
+        if tell is None:
+            return self.grow(codes, growth, seed, 0, n_trees, n_threads, watch, ccp_alpha), None
+        step = max(n_threads, -(-n_trees // STEPS))
+        parts: list[Forest] = []
+        votes = None
+        for first in range(0, n_trees, step):
+            n_more = min(step, n_trees - first)
+            parts.append(self.grow(codes, growth, seed, first, n_more, n_threads, None, ccp_alpha))
+            votes = None if look is None else look(parts[-1], votes)
+            tell(progress.Growing(first + n_more, n_trees, None if votes is None else float(votes.errors[-1])))
+        return parts[0].join(*parts[1:]), None
+
+    def collect(self, votes: "OutOfBagVotes") -> "OutOfBagVotes":
+        """Return the votes: they are here."""
+        return votes
 
 
 class OutOfBagVotes(NamedTuple):
@@ -193,8 +311,11 @@ class OutOfBagVotes(NamedTuple):
     shares: FloatArray  # after each tree: their share of the line from which bags are drawn
 
 
+Look = Callable[[Forest, OutOfBagVotes | None], OutOfBagVotes]  # adds the votes of trees to those of earlier ones
+
+
 def sum_weighted_votes(
-    engine: Engine, forest: Forest, X: npt.NDArray[Any], voting: str, n_threads: int, watch: Watch | None
+    engine: Engine, forest: Forest, X: Array, voting: str, n_threads: int, watch: Watch | None
 ) -> FloatArray:
     """Add up what trees of different weight say: weight times vote, in tree order."""
     trees: list[Forest] | None = vars(forest).get("_trees")

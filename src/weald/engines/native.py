@@ -13,12 +13,14 @@ from scipy import sparse
 from weald import _core
 from weald.data.table import Table
 from weald.data.targets import Targets
-from weald.data.types import FloatArray, IntArray
-from weald.engines.interface import Block, LeafMembership, OutOfBagVotes, PermutationTask, Watch
+from weald.data.task import Task
+from weald.data.types import Array, FloatArray, IntArray
+from weald.engines.interface import Block, Codes, LeafMembership, LocalEngine, OutOfBagVotes, PermutationTask, Watch
 from weald.engines.params import Growth
 from weald.engines.reference import kernels
 from weald.errors import DataError, FormatError
 from weald.forest.forest import Forest, Origin
+from weald.forest.pruning import prune_forest
 
 PACKED_SIZES = ("small", "large")  # of nodes
 FEW_ROWS = 4  # that are walked one by one, by nodes that are exact for all
@@ -27,7 +29,7 @@ CELLS_PER_NODE = 8  # of the table, which is read anew for each portion of trees
 MOST_CELLS = 2**25  # filled cells of a sparse table that are copied at once
 SAMPLE_SIZE = 2**18  # copies of rows from which quantile codes are cut
 
-Weighed = tuple[npt.NDArray[Any], npt.NDArray[Any]]  # distinct values, ascending, and what they weigh
+Weighed = tuple[Array, Array]  # distinct values, ascending, and what they weigh
 
 
 class Errors(NamedTuple):
@@ -67,7 +69,7 @@ def name_trees(growth: Growth, forest: Forest) -> tuple[list[Growth], list[tuple
     return growths, [(i, *tree) for i, origin in enumerate(forest.origins) for tree in origin.trees()]
 
 
-class NativeEngine:
+class NativeEngine(LocalEngine):
     """The compiled core, on as many threads as it is told."""
 
     name = "native"
@@ -90,10 +92,10 @@ class NativeEngine:
         if max_bins and table.size > SAMPLE_SIZE:
             X = np.hstack([block for block, _ in blocks])
             return self.code(dataclasses.replace(table, X=X), max_bins, n_threads, watch)
-        coded = self.core.ColumnBlocks(table.weight, table.weights_whole, max_bins)
+        columns = self.core.ColumnBlocks(table.weight, table.weights_whole, max_bins)
         for block, places in blocks:
-            coded.add(block, [place in table.categorical for place in places], n_threads, watch)
-        return self._code(coded, table, max_bins, n_threads, watch)
+            columns.add(block, [place in table.categorical for place in places], n_threads, watch)
+        return self._code(columns, table, max_bins, n_threads, watch)
 
     def kernel_columns(
         self,
@@ -109,7 +111,7 @@ class NativeEngine:
         return columns
 
     def _code(self, X: Any, table: Table, max_bins: int, n_threads: int, watch: Watch | None, n_trees: int = 0) -> Any:
-        is_classes = table.n_classes > 0
+        is_classes = table.task is Task.CLASSIFICATION
         return self.core.code_table(
             X,
             table.target if is_classes else None,
@@ -129,7 +131,7 @@ class NativeEngine:
     def rank(
         self,
         columns: Sequence[tuple[Sequence[IntArray], FloatArray, bool]],
-        target: npt.NDArray[Any],
+        target: Array,
         n_classes: int,
         weight: FloatArray | None,
         whole: bool,
@@ -147,26 +149,24 @@ class NativeEngine:
             columns, *targets, n_classes, weight, whole, n_threads, None, strata, groups, values
         )
 
-    def give_values(self, coded: Any, feature: int, lows: FloatArray, highs: FloatArray) -> None:
+    def give_values(self, codes: Codes, feature: int, lows: FloatArray, highs: FloatArray) -> None:
         """Say which are the smallest and the largest value of each code of a feature."""
-        self.core.give_values(coded, feature, lows, highs)
+        self.core.give_values(codes, feature, lows, highs)
 
-    def store_by_column(self, pieces: Sequence[npt.NDArray[Any]], n_threads: int = 1) -> npt.NDArray[Any]:
+    def store_by_column(self, pieces: Sequence[Array], n_threads: int = 1) -> Array:
         """Put pieces of a table below one another, their columns one behind the other."""
         columns = np.empty((pieces[0].shape[1], sum(map(len, pieces))), dtype=np.result_type(*pieces))
         self.core.store_by_column(list(pieces), columns, n_threads)
         return columns.T
 
-    def hash_values(
-        self, X: npt.NDArray[Any], targets: npt.NDArray[np.uint64], n_threads: int = 1
-    ) -> npt.NDArray[np.uint64]:
+    def hash_values(self, X: Array, targets: npt.NDArray[np.uint64], n_threads: int = 1) -> npt.NDArray[np.uint64]:
         """Hash rows by their values and the bits of their targets: the lowest are the sample of a large table."""
         hashes: npt.NDArray[np.uint64] = self.core.hash_values(X, targets, n_threads)
         return hashes
 
     def weigh_values(
         self,
-        X: npt.NDArray[Any],
+        X: Array,
         features: Sequence[int],
         rows: npt.NDArray[np.uint32] | None,
         lengths: npt.NDArray[np.uint64] | None,
@@ -192,7 +192,7 @@ class NativeEngine:
         return cut
 
     def code_values(
-        self, X: npt.NDArray[Any], features: Sequence[int], starts: Sequence[FloatArray], n_threads: int = 1
+        self, X: Array, features: Sequence[int], starts: Sequence[FloatArray], n_threads: int = 1
     ) -> list[IntArray]:
         """Code features by the smallest value of each code."""
         codes: list[IntArray] = self.core.code_values(X, features, starts, n_threads)
@@ -200,7 +200,7 @@ class NativeEngine:
 
     def find_highs(
         self,
-        X: npt.NDArray[Any],
+        X: Array,
         features: Sequence[int],
         codes: Sequence[IntArray],
         n_codes: Sequence[int],
@@ -210,42 +210,44 @@ class NativeEngine:
         found: list[tuple[FloatArray, float]] = self.core.find_highs(X, features, codes, n_codes, n_threads)
         return found
 
-    def column(self, coded: Any, feature: int) -> tuple[IntArray, FloatArray, FloatArray]:
+    def column(self, codes: Codes, feature: int) -> tuple[IntArray, FloatArray, FloatArray]:
         """Codes of a feature in the order of the table's rows, and the extremes of each code."""
-        column: tuple[IntArray, FloatArray, FloatArray] = coded.column(feature)
+        column: tuple[IntArray, FloatArray, FloatArray] = codes.column(feature)
         return column
 
     def grow(
         self,
-        coded: Any,
+        codes: Codes,
         growth: Growth,
         seed: int,
         first_tree: int,
         n_trees: int,
         n_threads: int = 1,
         watch: Watch | None = None,
+        ccp_alpha: float = 0.0,
     ) -> Forest:
         """Grow trees in parallel."""
-        arrays = self.core.grow(coded, self._growth(growth), seed, first_tree, n_trees, n_threads, watch, 0)
-        return _forest_of(arrays, coded, growth, seed, first_tree, n_trees)
+        arrays = self.core.grow(codes, self._growth(growth), seed, first_tree, n_trees, n_threads, watch, 0)
+        forest = _forest_of(arrays, codes, growth, seed, first_tree, n_trees)
+        return prune_forest(forest, ccp_alpha) if ccp_alpha else forest
 
     def grow_with_help(
-        self, coded: Any, growth: Growth, seed: int, first_tree: int, n_trees: int, n_seats: int
+        self, codes: Codes, growth: Growth, seed: int, first_tree: int, n_trees: int, n_seats: int
     ) -> Forest:
         """Grow trees on one thread. Several calls share `n_seats`: those that have nothing to do help others."""
-        arrays = self.core.grow(coded, self._growth(growth), seed, first_tree, n_trees, 1, None, n_seats)
-        return _forest_of(arrays, coded, growth, seed, first_tree, n_trees)
+        arrays = self.core.grow(codes, self._growth(growth), seed, first_tree, n_trees, 1, None, n_seats)
+        return _forest_of(arrays, codes, growth, seed, first_tree, n_trees)
 
     def grow_piece(
-        self, coded: Any, growth: Growth, seed: int, tree: int, number: int, n_pieces: int
+        self, codes: Codes, growth: Growth, seed: int, tree: int, number: int, n_pieces: int
     ) -> tuple[Forest, int, int]:
         """Grow a piece of a tree: a tree in which leaves stand for what is elsewhere, and which nodes are the piece."""
-        arrays, begin, end = self.core.grow_piece(coded, self._growth(growth), seed, tree, number, n_pieces)
-        return _forest_of(arrays, coded, growth, seed, tree, 1), begin, end
+        arrays, begin, end = self.core.grow_piece(codes, self._growth(growth), seed, tree, number, n_pieces)
+        return _forest_of(arrays, codes, growth, seed, tree, 1), begin, end
 
     def grow_targets(
         self,
-        coded: Any,
+        codes: Codes,
         targets: Targets,
         growth: Growth,
         seed: int,
@@ -256,7 +258,7 @@ class NativeEngine:
     ) -> tuple[Forest, ...]:
         """Grow trees in parallel; what their leaves say of each target is taken apart afterwards."""
         arrays, centers = self.core.grow_targets(
-            coded,
+            codes,
             np.ascontiguousarray(targets.said, dtype=np.float64).ravel(),
             targets.n_targets,
             list(targets.n_classes),
@@ -269,11 +271,11 @@ class NativeEngine:
         )
         _refuse_changed(arrays)
         origin = Origin(
-            seed, first_tree, n_trees, coded.fingerprint, growth.bags(coded.design), values=targets.add_to(coded.values)
+            seed, first_tree, n_trees, codes.fingerprint, growth.bags(codes.design), values=targets.add_to(codes.values)
         )
         return tuple(
             Forest(
-                n_features=coded.n_columns,
+                n_features=codes.n_columns,
                 n_classes=targets.n_classes[o] if targets.n_classes else 0,
                 **{**arrays, **_said_of(arrays, o, targets), "target_center": center},
                 origins=(origin,),
@@ -281,25 +283,25 @@ class NativeEngine:
             for o, center in enumerate(centers)
         )
 
-    def leaves(self, forest: Forest, X: npt.NDArray[Any], n_threads: int = 1, watch: Watch | None = None) -> IntArray:
+    def leaves(self, forest: Forest, X: Array, n_threads: int = 1, watch: Watch | None = None) -> IntArray:
         """Walk every row down every tree."""
         leaves: IntArray = self._predictor(forest).leaves(self._by_row(X), n_threads, watch)
         return leaves
 
     def sum_votes(
-        self, forest: Forest, X: npt.NDArray[Any], voting: str, n_threads: int = 1, watch: Watch | None = None
+        self, forest: Forest, X: Array, voting: str, n_threads: int = 1, watch: Watch | None = None
     ) -> FloatArray:
         """Add up what the trees say of each row."""
         sums = np.empty((X.shape[0], max(1, forest.n_classes)))
         self._walk(forest, X, voting, 1.0, sums, n_threads, watch)
-        return sums if forest.n_classes else sums[:, 0]
+        return sums if forest.task is Task.CLASSIFICATION else sums[:, 0]
 
     def predict(
         self,
         forest: Forest,
-        X: npt.NDArray[Any],
+        X: Array,
         voting: str,
-        out: npt.NDArray[Any],
+        out: Array,
         n_threads: int = 1,
         watch: Watch | None = None,
     ) -> None:
@@ -313,7 +315,7 @@ class NativeEngine:
         X: Any,
         voting: str,
         total: float,
-        room: npt.NDArray[Any],
+        room: Array,
         n_threads: int,
         watch: Watch | None,
     ) -> None:
@@ -327,45 +329,40 @@ class NativeEngine:
         """Pack a forest together with how its votes are counted; None if it is too large for such nodes."""
         return self._pack(forest, voting, forest.vote_total, 1, large=large)
 
-    def bags(self, coded: Any, growth: Growth, origins: Sequence[Origin], n_threads: int = 1) -> IntArray:
+    def bags(self, codes: Codes, growth: Growth, origins: Sequence[Origin], n_threads: int = 1) -> IntArray:
         """Draw the bags again."""
         trees = ((self._growth(growth.with_bags(o.bags)), *tree) for o in origins for tree in o.trees())
-        return np.array([self.core.bag(coded, drawn, seed, tree) for drawn, seed, tree in trees])
+        return np.array([self.core.bag(codes, drawn, seed, tree) for drawn, seed, tree in trees])
 
-    def order(self, coded: Any) -> IntArray:
+    def order(self, codes: Codes) -> IntArray:
         """Rows of the table in rank order."""
-        order: IntArray = coded.positions()
+        order: IntArray = codes.positions()
         return order
 
     def shuffle(self, n_rows: int, seed: int, tree: int, group_id: int, repeat: int) -> IntArray:
-        """Mix ranks among all."""
+        """Permute all ranks."""
         sources: IntArray = self.core.shuffle_rows(n_rows, seed, tree, group_id, repeat)
         return sources
 
-    def mix(
-        self,
-        forest: Forest,
-        X: npt.NDArray[Any],
-        mixing: PermutationTask,
-        n_threads: int = 1,
-        watch: Watch | None = None,
+    def permute(
+        self, forest: Forest, X: Array, task: PermutationTask, n_threads: int = 1, watch: Watch | None = None
     ) -> FloatArray:
-        """Mix features, trees in parallel."""
-        cells = np.empty(0, dtype=np.int32) if mixing.cells is None else mixing.cells
+        """Permute features, trees in parallel."""
+        cells = np.empty(0, dtype=np.int32) if task.cells is None else task.cells
         of_trees: FloatArray = self.core.mix_features(
             self._predictor(forest),
             np.asarray(X),
-            [(t, *name) for t, name in zip(mixing.trees, mixing.names, strict=True)],
-            np.ascontiguousarray(mixing.group_of, dtype=np.int32),
-            np.ascontiguousarray(mixing.group_id, dtype=np.uint32),
-            mixing.repeat,
-            np.ascontiguousarray(mixing.order, dtype=np.uint32),
-            np.ascontiguousarray(mixing.target, dtype=np.float64),
-            np.ascontiguousarray(mixing.weight, dtype=np.float64),
-            np.ascontiguousarray(mixing.is_new).view(np.uint8).ravel(),
+            [(t, *name) for t, name in zip(task.trees, task.names, strict=True)],
+            np.ascontiguousarray(task.group_of, dtype=np.int32),
+            np.ascontiguousarray(task.group_id, dtype=np.uint32),
+            task.repeat,
+            np.ascontiguousarray(task.order, dtype=np.uint32),
+            np.ascontiguousarray(task.target, dtype=np.float64),
+            np.ascontiguousarray(task.weight, dtype=np.float64),
+            np.ascontiguousarray(task.is_new).view(np.uint8).ravel(),
             np.ascontiguousarray(cells, dtype=np.int32).ravel(),
-            mixing.sums,
-            mixing.squares,
+            task.sums,
+            task.squares,
             n_threads,
             watch,
         )
@@ -393,10 +390,10 @@ class NativeEngine:
 
     def sum_votes_out_of_bag(
         self,
-        coded: Any,
+        codes: Codes,
         growth: Growth,
         forest: Forest,
-        X: npt.NDArray[Any],
+        X: Array,
         voting: str,
         n_threads: int = 1,
         watch: Watch | None = None,
@@ -404,14 +401,14 @@ class NativeEngine:
         room: int = 0,
     ) -> OutOfBagVotes:
         """Add up what the trees say of the rows outside their bags."""
-        return self._sum_out_of_bag(coded, growth, forest, X, voting, n_threads, watch, start, room)[0]
+        return self._sum_out_of_bag(codes, growth, forest, X, voting, n_threads, watch, start, room)[0]
 
     def sum_votes_of_rows(
         self,
-        coded: Any,
+        codes: Codes,
         growth: Growth,
         forest: Forest,
-        X: npt.NDArray[Any],
+        X: Array,
         ranks: IntArray,
         voting: str,
         start: OutOfBagVotes | None = None,
@@ -424,17 +421,17 @@ class NativeEngine:
         `outside` are the bits of `draw_out_of_bag` for these rows; without them the bags are drawn.
         """
         votes, (halves, seen, shift) = self._sum_out_of_bag(
-            coded, growth, forest, X, voting, n_threads, None, start, room, ranks, outside
+            codes, growth, forest, X, voting, n_threads, None, start, room, ranks, outside
         )
         totals = [(int(high) << 64) + int(low) for high, low in zip(*halves, strict=True)]
         return votes, Errors(totals, seen.tolist(), shift)
 
     def _sum_out_of_bag(
         self,
-        coded: Any,
+        codes: Codes,
         growth: Growth,
         forest: Forest,
-        X: npt.NDArray[Any],
+        X: Array,
         voting: str,
         n_threads: int,
         watch: Watch | None,
@@ -448,7 +445,7 @@ class NativeEngine:
         rows = self._by_row(X)
         sums, n_trees, errors, shares, *of_rows = self.core.sum_votes_out_of_bag(
             (self._packed_for if outside else self._packed_once)(forest, X, rows, n_threads),  # bags are of all trees
-            coded,
+            codes,
             [self._growth(growth) for growth in growths],
             trees,
             rows,
@@ -460,10 +457,12 @@ class NativeEngine:
             ranks,
             list(outside),
         )
-        return OutOfBagVotes(sums if forest.n_classes else sums[:, 0], n_trees, errors, shares), tuple(of_rows)
+        return OutOfBagVotes(
+            sums if forest.task is Task.CLASSIFICATION else sums[:, 0], n_trees, errors, shares
+        ), tuple(of_rows)
 
     def draw_out_of_bag(
-        self, coded: Any, growths: Sequence[Growth], trees: Sequence[tuple[int, int, int]], n_threads: int = 1
+        self, codes: Codes, growths: Sequence[Growth], trees: Sequence[tuple[int, int, int]], n_threads: int = 1
     ) -> list[IntArray]:
         """Draw bags again: of each set of trees an integer for each row, with a bit for each tree.
 
@@ -472,36 +471,36 @@ class NativeEngine:
         at_once, found, drawn = self.core.bags_at_once, [], [self._growth(growth) for growth in growths]
         for i in range(0, len(trees), at_once):
             named = list(trees[i : i + at_once])
-            bits = self.core.draw_out_of_bag(coded, drawn, named, n_threads)
+            bits = self.core.draw_out_of_bag(codes, drawn, named, n_threads)
             found.append(bits.astype(np.min_scalar_type((1 << len(named)) - 1)))
         return found
 
-    def ranks(self, coded: Any) -> IntArray:
+    def ranks(self, codes: Codes) -> IntArray:
         """Find the rank of each row: `order` tells the rows at ranks."""
-        ranks = np.empty(coded.n_rows, dtype=np.uint32)
-        ranks[coded.positions()] = np.arange(coded.n_rows, dtype=np.uint32)
+        ranks = np.empty(codes.n_rows, dtype=np.uint32)
+        ranks[codes.positions()] = np.arange(codes.n_rows, dtype=np.uint32)
         return ranks
 
-    def bag_source(self, coded: Any) -> Any:
+    def bag_source(self, codes: Codes) -> Any:
         """Leave out the columns."""
-        return coded.without_columns()
+        return codes.without_columns()
 
-    def send_bags(self, coded: Any) -> tuple[Any, ...]:
+    def send_bags(self, codes: Codes) -> tuple[Any, ...]:
         """Make what bags are drawn from fit to travel."""
-        arrays: tuple[Any, ...] = coded.bag_arrays()
+        arrays: tuple[Any, ...] = codes.bag_arrays()
         return arrays
 
     def receive_bags(self, arrays: tuple[Any, ...]) -> Any:
         """Take what bags are drawn from."""
         return self.core.bag_source(*arrays)
 
-    def weigh(self, coded: Any, line: npt.NDArray[np.uint64]) -> Any:
+    def weigh(self, codes: Codes, line: npt.NDArray[np.uint64]) -> Any:
         """Lay another line."""
-        coded.weigh(line)
-        return coded
+        codes.weigh(line)
+        return codes
 
     def _by_column(self, X: Any) -> Any:
-        """Hand over a table that is to be coded: a sparse one column by column."""
+        """Hand over a table that is to be codes: a sparse one column by column."""
         if not sparse.issparse(X):
             return X
         columns = X.tocsc()
@@ -591,10 +590,10 @@ class NativeEngine:
         return make(forest.n_features, forest.n_classes, {**vars(forest), "feature": forest.feature}, *more)
 
 
-def _forest_of(arrays: Any, coded: Any, growth: Growth, seed: int, first_tree: int, n_trees: int) -> Forest:
+def _forest_of(arrays: Any, codes: Codes, growth: Growth, seed: int, first_tree: int, n_trees: int) -> Forest:
     _refuse_changed(arrays)
-    origin = Origin(seed, first_tree, n_trees, coded.fingerprint, growth.bags(coded.design), values=coded.values)
-    return Forest(n_features=coded.n_columns, n_classes=coded.n_classes, **arrays, origins=(origin,))
+    origin = Origin(seed, first_tree, n_trees, codes.fingerprint, growth.bags(codes.design), values=codes.values)
+    return Forest(n_features=codes.n_columns, n_classes=codes.n_classes, **arrays, origins=(origin,))
 
 
 def _refuse_changed(arrays: Any) -> None:
@@ -637,7 +636,7 @@ def _words_of(marks: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint64]:
     return padded.view("<u8").ravel()
 
 
-def _said_of(arrays: dict[str, npt.NDArray[Any]], target: int, targets: Targets) -> dict[str, npt.NDArray[Any]]:
+def _said_of(arrays: dict[str, Array], target: int, targets: Targets) -> dict[str, Array]:
     """Pick what nodes say of one target. Classes are numbered through all targets, numbers stand by node and target."""
     n_targets, first = targets.n_targets, sum(targets.n_classes[:target])
     n_classes = targets.n_classes[target] if targets.n_classes else 0

@@ -6,17 +6,20 @@ grows the very trees that it would have grown.
 """
 
 import copy
-from collections.abc import Callable
+import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from weald.data.arguments import Whole, check_argument
 from weald.data.schema import same_categories
+from weald.engines.interface import Codes, Watch
 from weald.errors import FormatError, ParameterError
 from weald.forest.forest import Forest
 
-Watch = Callable[[float], None]
+if TYPE_CHECKING:
+    from weald.estimators.forest_base import RandomForest
+    from weald.estimators.growing import Grower
 
 
 @dataclass(frozen=True)
@@ -25,9 +28,10 @@ class Checkpoint:
 
     folder: Path
     every: int
+    model: "RandomForest"  # that is being fitted
 
     @classmethod
-    def read(cls, folder: Any, every: int, model: Any) -> "Checkpoint | None":
+    def read(cls, folder: "str | os.PathLike[str] | None", every: int, model: "RandomForest") -> "Checkpoint | None":
         """Read what the user said; None: nothing is to be kept."""
         check_argument("every", every, (Whole(1),))
         if folder is None:
@@ -40,42 +44,40 @@ class Checkpoint:
                     f"{name}={getattr(model, name)!r} does not go with checkpoint: what a tree is then depends on "
                     "others. Leave one of the two out."
                 )
-        return cls(Path(folder), int(every))
+        return cls(Path(folder), int(every), model)
 
-    def grow(
-        self, model: Any, coded: Any, grow: Callable[[int, int, Watch], Forest], first: int, n_trees: int
-    ) -> Forest:
+    def grow(self, grower: "Grower", first: int, n_trees: int) -> Forest:
         """Grow trees `first`, `first + 1` ..., but for those that are on the disk."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        return model._show(n_trees, lambda watch: self._grow(model, coded, grow, first, n_trees, watch))  # type: ignore[no-any-return]  # noqa: SLF001
+        return grower.show(n_trees, lambda watch: self._grow(grower, first, n_trees, watch))
 
-    def _grow(self, model: Any, coded: Any, grow: Any, first: int, n_trees: int, watch: Watch | None) -> Forest:
+    def _grow(self, grower: "Grower", first: int, n_trees: int, watch: Watch | None) -> Forest:
         parts: list[Forest] = []
         n_done = 0
         while n_done < n_trees:
-            part = self._find(model, coded, first + n_done)
+            part = self._find(grower.codes, first + n_done)
             if part is None:
                 n_more = min(self.every, n_trees - n_done)
-                part = grow(first + n_done, n_more, _of_part(watch, n_done / n_trees, n_more / n_trees))
-                self._save(model, part, first + n_done)
+                of_part = _of_part(watch, n_done / n_trees, n_more / n_trees)
+                part = grower.grow_quietly(first + n_done, n_more, of_part)
+                self._save(part, first + n_done)
             parts.append(part)
             n_done += part.n_trees
         joined = parts[0].join(*parts[1:])
         return joined if n_done == n_trees else joined.take(list(range(n_trees)))
 
-    def _save(self, model: Any, forest: Forest, first: int) -> None:
-        part = copy.copy(model)
-        part.__dict__ = {name: value for name, value in vars(model).items() if not name.startswith("_")}
+    def _save(self, forest: Forest, first: int) -> None:
+        part = copy.copy(self.model)
         part.forest_, part.n_estimators, part.oob_score = forest, forest.n_trees, False
         part.save(self.folder / f"trees-{first:06d}-{first + forest.n_trees:06d}.weald")
 
-    def _find(self, model: Any, coded: Any, first: int) -> Forest | None:
+    def _find(self, codes: Codes, first: int) -> Forest | None:
         """Find the file that begins with a tree, and make sure that it is of this fit."""
         from weald.io.files import load  # which knows all estimators
 
         for path in sorted(self.folder.glob(f"trees-{first:06d}-*.weald")):
             part = load(path)
-            strange = _find_difference(model, coded, part, first)
+            strange = _find_difference(self.model, codes, part, first)
             if strange:
                 raise FormatError(
                     f"{path} is from another fit: {strange} differs. Give another folder for the checkpoint, or delete "
@@ -94,14 +96,14 @@ class Checkpoint:
         return None
 
 
-def _find_difference(model: Any, coded: Any, part: Any, first: int) -> str | None:
+def _find_difference(model: "RandomForest", codes: Codes, part: "RandomForest", first: int) -> str | None:
     """Name what a file has that is not of this fit."""
     origin = part.forest_.origins[0]
     pairs = {
         "the estimator": (type(model), type(part)),
-        "the table": (coded.fingerprint, origin.data),
-        "the fingerprint of the values of X (columns may be in other units)": (coded.values, origin.values),
-        "groups or stratify": (coded.design, origin.bags.design),
+        "the table": (codes.fingerprint, origin.data),
+        "the fingerprint of the values of X (columns may be in other units)": (codes.values, origin.values),
+        "groups or stratify": (codes.design, origin.bags.design),
         "a parameter": (model.growth_, part.growth_),
         "ccp_alpha": (model.ccp_alpha, part.ccp_alpha),
         "the seed": (model.seed_, origin.seed),

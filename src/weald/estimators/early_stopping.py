@@ -1,4 +1,4 @@
-"""When to stop adding trees, `n_estimators="auto"`; and growing in steps for those who watch.
+"""When to stop adding trees, `n_estimators="auto"`.
 
 The out-of-bag error of T trees falls about as 1/T towards its limit. Then what is still to be gained is about twice
 the difference between the mean error over the third quarter of the trees and that over the last one. (Means, since the
@@ -11,19 +11,17 @@ from collections.abc import Callable
 
 import numpy as np
 
+from weald.data.task import Task
 from weald.data.types import FloatArray
-from weald.engines.interface import OutOfBagVotes
-from weald.engines.progress import Growing, Listener
+from weald.engines.interface import Look, OutOfBagVotes
 from weald.forest.forest import Forest
 
 STEP = 32  # trees between two looks
 FIRST_LOOK = 64
 BAND = 0.01  # of the error
 STANDARD_ERRORS = 0.5  # of the error, for classes
-TOLD = 20  # times at most that one who watches is told
 
 Grow = Callable[[int, int], Forest]  # number of the first tree, number of trees
-Look = Callable[[Forest, OutOfBagVotes | None], OutOfBagVotes]  # trees, and what earlier ones said
 
 
 def has_settled(errors: FloatArray, n_rows: int, *, classify: bool) -> bool:
@@ -59,7 +57,7 @@ def grow_until_settled(
     n_trees = parts[0].n_trees
     while True:
         so_far = np.concatenate(errors)
-        settled = n_trees >= FIRST_LOOK and has_settled(so_far, n_rows, classify=parts[0].n_classes > 0)
+        settled = n_trees >= FIRST_LOOK and has_settled(so_far, n_rows, classify=parts[0].task is Task.CLASSIFICATION)
         if settled or n_trees >= max_trees:
             votes = OutOfBagVotes(said.sums, said.n_trees, so_far, np.concatenate(shares))
             return parts[0].join(*parts[1:]), votes, settled
@@ -69,15 +67,3 @@ def grow_until_settled(
         errors.append(said.errors)
         shares.append(said.shares)
         n_trees += more
-
-
-def grow_and_tell(grow: Grow, look: Look | None, n_trees: int, n_threads: int, tell: Listener) -> Forest:
-    """Grow so many trees in steps, and tell of each: how many there are, and their error out of bag."""
-    step = max(n_threads, -(-n_trees // TOLD))
-    parts: list[Forest] = []
-    said = None
-    for first in range(0, n_trees, step):
-        parts.append(grow(first, min(step, n_trees - first)))
-        said = look(parts[-1], said) if look is not None else None
-        tell(Growing(first + parts[-1].n_trees, n_trees, None if said is None else float(said.errors[-1])))
-    return parts[0].join(*parts[1:])

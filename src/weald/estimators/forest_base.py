@@ -1,47 +1,59 @@
-"""What random forests have in common.
+"""What all forests share: bags, out-of-bag estimates, merging and slicing, neighbors.
 
-RandomForest    many trees: fit, forests made of forests, what trees say one by one
+RandomForest    a model of many trees
 """
 
-from typing import Any, Self
+import os
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from weald.data.dask_collections import is_dask_collection
-from weald.data.types import IntArray
-from weald.engines import params
-from weald.errors import ParameterError
-from weald.estimators import dask_methods
-from weald.estimators.base import unfitted_copy
+from weald.data.table import TrainingArguments
+from weald.data.types import ColumnLike, IntArray, TableLike
+from weald.estimators.base import TreeModel
 from weald.estimators.checkpoints import Checkpoint
-from weald.estimators.ensemble import TreeEnsemble
+from weald.estimators.fit import fit, look_at_targets
 from weald.estimators.merging import merge, take_trees
-from weald.estimators.neighbor_methods import NeighborMethods
+from weald.estimators.multi_output import OutOfBagOfTargets, forests_of, is_multi_output
+from weald.estimators.out_of_bag import OutOfBag, look
+from weald.estimators.prediction import find_leaves, mark_paths
+from weald.estimators.training_data import open_bags, read_training_data
 from weald.forest.compaction import Thinning, choose_trees
 
+if TYPE_CHECKING:
+    from weald.inspection.neighbors import LeafRows, Neighbors
 
-class RandomForest(NeighborMethods, TreeEnsemble):
-    """What both forests share: many trees, bags, growing on."""
 
-    _grows_on_clusters = True
+class RandomForest(TreeModel):
+    """A model of many trees."""
 
+    n_estimators: int | str
+    max_estimators: int
+    bootstrap: bool | str
+    oob_score: object
+    warm_start: bool
     voting: str
+    resampling: str
 
     thinning_: Thinning
+    oob_: OutOfBag
+    oob_score_: float
+    oob_error_: float
+    oob_share_: float
 
     # ------------------------------------------------------------------------------------------------------- fit
 
     def fit(
         self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
+        X: TableLike,
+        y: ColumnLike = None,
+        sample_weight: ColumnLike = None,
         *,
-        groups: Any = None,
-        stratify: Any = None,
-        checkpoint: Any = None,
+        groups: ColumnLike = None,
+        stratify: ColumnLike = None,
+        checkpoint: str | os.PathLike[str] | None = None,
         every: int = 10,
     ) -> Self:
         """Learn from a table.
@@ -70,29 +82,48 @@ class RandomForest(NeighborMethods, TreeEnsemble):
         -------
         self
         """
-        self._check_params()
-        learned = unfitted_copy(self)
-        learned._checkpoint = Checkpoint.read(checkpoint, every, self)  # noqa: SLF001
-        learned._learn(self, X, y, sample_weight, groups=groups, stratify=stratify)  # noqa: SLF001  (of the same class)
-        del learned._checkpoint  # noqa: SLF001  (a fitted forest has no use for it)
-        self.__dict__ = learned.__dict__
+        kept = Checkpoint.read(checkpoint, every, self)
+        fit(self, TrainingArguments(X, y, sample_weight, groups, stratify), kept)
         return self
 
-    def _learn(self, before: Self, X: Any, y: Any, sample_weight: Any, **by_row: Any) -> None:
-        if self._is_for_a_cluster(X):
-            if self._checkpoint is not None:
-                raise ParameterError("checkpoint keeps the trees of one machine. Fit on a cluster without it.")
-            dask_methods.fit(self, before, X, y, sample_weight, **by_row)
-        else:
-            super()._learn(before, X, y, sample_weight, **by_row)
+    # ------------------------------------------------------------------------------------------------ out of bag
 
-    def _is_for_a_cluster(self, X: Any) -> bool:
-        """Say whether a cluster is to grow the trees."""
-        return self._grows_on_clusters and (self.engine == params.CLUSTER or is_dask_collection(X))
+    def out_of_bag(
+        self,
+        X: TableLike,
+        y: ColumnLike = None,
+        sample_weight: ColumnLike = None,
+        *,
+        groups: ColumnLike = None,
+        stratify: ColumnLike = None,
+    ) -> OutOfBag | OutOfBagOfTargets:
+        """Look at the rows outside the bags, given the training data again.
+
+        Bags are drawn again from the seeds of the trees, so this works for every forest with bags: one that was fitted
+        without `oob_score`, that was saved and loaded, sliced, merged or grown on. All trees must have been grown from
+        this table; the order of its rows does not matter.
+
+        Parameters
+        ----------
+        X, y, sample_weight, groups, stratify
+            The table that the trees were grown from.
+
+        Returns
+        -------
+        weald.estimators.out_of_bag.OutOfBag
+            The same as `oob_`, for the rows as they are given. With several targets it has `averages` (by target:
+            shares or means of each row), `score`, `error` and `share`.
+        """
+        check_is_fitted(self)
+        data = TrainingArguments(X, y, sample_weight, groups, stratify)
+        if not is_multi_output(self):
+            return look(*open_bags(self, data))
+        training = read_training_data(self, data)
+        return look_at_targets(self, training.engine, training.codes, training.reading)
 
     # --------------------------------------------------------------------------------------------- other forests
 
-    def __add__(self, other: Any) -> Self:
+    def __add__(self, other: object) -> Self:
         """Join two forests: the trees of this one, then those of the other. See `weald.merge`."""
         if not isinstance(other, RandomForest):
             return NotImplemented
@@ -104,7 +135,7 @@ class RandomForest(NeighborMethods, TreeEnsemble):
         check_is_fitted(self)
         if not isinstance(which, slice):
             raise TypeError(f"forest[{which!r}] is not a slice. Use forest.estimators_[{which!r}] for a single tree.")
-        return take_trees(self, range(self._shape().n_trees)[which])
+        return take_trees(self, range(forests_of(self)[0].n_trees)[which])
 
     def thin(self, *, n_trees: int | None = None, max_bytes: int | None = None, tolerance: float | None = None) -> Self:
         """Make a forest of the first trees, and say what it costs out of bag. Give one of the three.
@@ -144,7 +175,7 @@ class RandomForest(NeighborMethods, TreeEnsemble):
 
     # --------------------------------------------------------------------------------------------------- predict
 
-    def apply(self, X: Any) -> IntArray:
+    def apply(self, X: TableLike) -> IntArray:
         """Find the leaf of each row in each tree: node numbers inside the trees.
 
         Parameters
@@ -155,9 +186,9 @@ class RandomForest(NeighborMethods, TreeEnsemble):
         -------
         array of shape (n_rows, n_trees)
         """
-        return self._leaves(X)
+        return find_leaves(self, X)
 
-    def decision_path(self, X: Any) -> tuple[sparse.csr_matrix, IntArray]:
+    def decision_path(self, X: TableLike) -> tuple[sparse.csr_matrix, IntArray]:
         """Mark the nodes that each row passes.
 
         Parameters
@@ -170,7 +201,7 @@ class RandomForest(NeighborMethods, TreeEnsemble):
         n_nodes_ptr : array of shape (n_trees + 1,)
             Columns `n_nodes_ptr[t]` to `n_nodes_ptr[t + 1]` belong to tree t.
         """
-        return self._paths(X), self._shape().tree_start.copy()
+        return mark_paths(self, X), forests_of(self)[0].tree_start.copy()
 
     # ------------------------------------------------------------------------------------------------------ look
 
@@ -181,7 +212,8 @@ class RandomForest(NeighborMethods, TreeEnsemble):
         -------
         array of shape (n_trees,)
         """
-        forest = self._shape()
+        check_is_fitted(self)
+        forest = forests_of(self)[0]
         return np.maximum.reduceat(forest.depth(), forest.tree_start[:-1])
 
     def get_n_leaves(self) -> IntArray:
@@ -191,5 +223,106 @@ class RandomForest(NeighborMethods, TreeEnsemble):
         -------
         array of shape (n_trees,)
         """
-        forest = self._shape()
+        check_is_fitted(self)
+        forest = forests_of(self)[0]
         return np.add.reduceat((forest.feature < 0).astype(np.int64), forest.tree_start[:-1])
+
+    # ------------------------------------------------------------------------------------------------- neighbors
+
+    def proximity(self, X: TableLike, Y: TableLike = None, *, k: int | None = None) -> sparse.csr_array:
+        """Share of the trees in which two rows are in the same leaf. Needs no training data.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+        Y : array or data frame of shape (n_others, n_features), optional
+            Rows to compare with; by default X itself.
+        k : int, optional
+            Keep only the k largest of each row. Without it, leaves that hold many rows make many entries.
+
+        Returns
+        -------
+        sparse matrix of shape (n_rows, n_others)
+        """
+        from weald.inspection.neighbors import compare_rows
+
+        return compare_rows(self, X, Y, k)
+
+    def neighbors(
+        self,
+        X: TableLike,
+        y: ColumnLike,
+        sample_weight: ColumnLike = None,
+        *,
+        groups: ColumnLike = None,
+        stratify: ColumnLike = None,
+    ) -> "Neighbors":
+        """See the training rows as neighbors, given the training data again.
+
+        Parameters
+        ----------
+        X, y, sample_weight, groups, stratify
+            The table that the trees were grown from, rows in any order.
+
+        Returns
+        -------
+        weald.inspection.neighbors.Neighbors
+            With `weights`, `nearest`, `leaf_rows`, `proximity` and `outliers`.
+        """
+        from weald.inspection.neighbors import find_neighbors
+
+        return find_neighbors(self, TrainingArguments(X, y, sample_weight, groups, stratify))
+
+    def weights(
+        self,
+        X: TableLike,
+        X_train: TableLike,
+        y_train: ColumnLike,
+        sample_weight: ColumnLike = None,
+        *,
+        groups: ColumnLike = None,
+        stratify: ColumnLike = None,
+    ) -> sparse.csr_array:
+        """Write each prediction as a weighted mean of training targets: `weights @ y_train` is `predict(X)`.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+            Rows to predict.
+        X_train, y_train, sample_weight, groups, stratify
+            The table that the trees were grown from.
+
+        Returns
+        -------
+        sparse matrix of shape (n_rows, n_training_rows)
+        """
+        return self.neighbors(X_train, y_train, sample_weight, groups=groups, stratify=stratify).weights(X)
+
+    def leaf_rows(
+        self,
+        tree: int,
+        leaf: int,
+        X_train: TableLike,
+        y_train: ColumnLike,
+        sample_weight: ColumnLike = None,
+        *,
+        groups: ColumnLike = None,
+        stratify: ColumnLike = None,
+    ) -> "LeafRows":
+        """List the training rows that a leaf was made of.
+
+        Parameters
+        ----------
+        tree : int
+            Number of the tree.
+        leaf : int
+            Number of the leaf inside the tree, as `apply` gives it.
+        X_train, y_train, sample_weight, groups, stratify
+            The table that the trees were grown from.
+
+        Returns
+        -------
+        weald.inspection.neighbors.LeafRows
+            `rows`, `counts` and `targets`.
+        """
+        return self.neighbors(X_train, y_train, sample_weight, groups=groups, stratify=stratify).leaf_rows(tree, leaf)

@@ -9,15 +9,17 @@ Trees keep their origins, so the bags of the new forest can be drawn again where
 import copy
 from collections.abc import Iterable, Sequence
 from functools import reduce
-from typing import Any, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from weald.engines.params import Growth
 from weald.errors import DataError, ParameterError, warn
 from weald.estimators.multi_output import forests_of
 from weald.forest.forest import Forest
+
+if TYPE_CHECKING:
+    from weald.estimators.forest_base import RandomForest
 
 # What trees of one forest must have in common, and what to call it.
 SCHEMA = {
@@ -31,20 +33,7 @@ SCHEMA = {
 }
 
 
-class Mergeable(Protocol):
-    """A fitted forest of any kind."""
-
-    n_estimators: int
-    n_outputs_: int
-    forest_: Forest
-    forests_: tuple[Forest, ...]
-    growth_: Growth
-
-    def _forget_out_of_bag(self) -> Self:
-        """Drop estimates that other trees have made."""
-
-
-AnyForest = TypeVar("AnyForest", bound=Mergeable)
+AnyForest = TypeVar("AnyForest", bound="RandomForest")
 
 
 def merge(models: Iterable[AnyForest]) -> AnyForest:
@@ -103,10 +92,17 @@ def _with_forests(model: AnyForest, forests: Sequence[Forest]) -> AnyForest:
     else:
         made.forests_ = tuple(forests)
     made.n_estimators = forests[0].n_trees
-    return made._forget_out_of_bag()  # noqa: SLF001  (the protocol is this file's own)
+    return forget_out_of_bag(made)
 
 
-def _require_same_schema(first: Any, other: Any) -> None:
+def forget_out_of_bag(model: AnyForest) -> AnyForest:
+    """Drop the estimates of other trees."""
+    for name in [name for name in vars(model) if name.startswith("oob_") and name.endswith("_")]:
+        delattr(model, name)
+    return model
+
+
+def _require_same_schema(first: "RandomForest", other: "RandomForest") -> None:
     """Refuse forests that do not speak of the same things."""
     if type(first) is not type(other):
         raise ParameterError(
@@ -126,14 +122,14 @@ def _require_same_schema(first: Any, other: Any) -> None:
         )
 
 
-def same_values(one: Any, two: Any) -> bool:
+def same_values(one: object, two: object) -> bool:
     """Say whether two arrays, or two lists of them, are the same."""
     if isinstance(one, list) and isinstance(two, list):
         return len(one) == len(two) and all(map(same_values, one, two))
     return np.array_equal(np.asarray(one), np.asarray(two))
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     if value is None:
         return "none"
     if isinstance(value, list):  # of arrays, or None where there is nothing to list
@@ -141,7 +137,7 @@ def _short(value: Any) -> str:
     return f"{', '.join(map(str, value[:5]))}{' ...' if len(value) > 5 else ''}" if np.ndim(value) else str(value)
 
 
-def _warn_of_twins(models: Sequence[Mergeable]) -> None:
+def _warn_of_twins(models: Sequence["RandomForest"]) -> None:
     """Say it when a tree is in several forests: it would count twice."""
     trees = [
         (*tree, origin.data, origin.values, origin.bags)

@@ -1,7 +1,8 @@
 """Models of several targets: one set of trees whose leaves speak of each.
 
+    forests_of         the forests of a model: one, or one for each target
+    select_target      a model of one of several targets
     refuse             what means nothing with several targets
-    grow               for each target a forest; all are the same but for what leaves say
     sum_votes, average, winners    what they say of rows
     look_out_of_bag    what they say of rows outside their bags
 
@@ -9,22 +10,24 @@
 refused, not answered for the first.
 """
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
-from weald.data.table import Matrix, Reading, up_to_one
-from weald.data.types import FloatArray, IntArray
-from weald.engines.interface import Engine, Watch
+from weald.data.table import Reading, up_to_one
+from weald.data.types import Array, BoolArray, FloatArray, IntArray
+from weald.engines.interface import Codes, Engine
 from weald.engines.params import Growth
 from weald.engines.threads import count_threads
 from weald.errors import ParameterError
 from weald.estimators.out_of_bag import judge_numbers, warn_of_unseen
 from weald.forest import votes
 from weald.forest.forest import Forest
+
+Model = TypeVar("Model")
 
 # Parameters that speak of one target, and what they must be with several.
 PLAIN: dict[str, Any] = {
@@ -62,54 +65,33 @@ def refuse(given: Mapping[str, Any]) -> None:
         )
 
 
-def forests_of(model: Any) -> tuple[Forest, ...]:
+def is_multi_output(model: object) -> bool:
+    """Return whether a fitted model has several targets."""
+    return "forests_" in vars(model)
+
+
+def forests_of(model: object) -> tuple[Forest, ...]:
     """Give the forests of a fitted model: one, or with several targets one for each."""
     forests: tuple[Forest, ...] = vars(model).get("forests_", ())
-    return forests or (model.forest_,)
-
-
-def grow(
-    engine: Engine,
-    coded: Any,
-    reading: Reading,
-    growth: Growth,
-    seed: int,
-    first: int,
-    n_trees: int,
-    n_jobs: int | None,
-) -> Callable[[Watch | None], tuple[Forest, ...]]:
-    """Prepare to grow: for each target a forest."""
-    targets = reading.table.targets
-    assert targets is not None  # noqa: S101  (for the type checker: the caller has asked)
-    n_threads = count_threads(n_jobs)
-    return lambda watch: engine.grow_targets(coded, targets, growth, seed, first, n_trees, n_threads, watch)
+    return forests or (vars(model)["forest_"],)
 
 
 # --------------------------------------------------------------------------------------------------------- predict
 
 
-def sum_votes(
-    engine: Engine, forests: Sequence[Forest], rows: Matrix, voting: str, n_jobs: int | None
-) -> list[FloatArray]:
-    """Add up what the trees say of each row, target by target."""
-    return [engine.sum_votes(forest, rows, voting, count_threads(n_jobs), None) for forest in forests]
+def average(forests: Sequence[Forest], sum_votes: Callable[[Forest], FloatArray]) -> FloatArray:
+    """Average the means that trees predict (rows x targets)."""
+    return np.column_stack(
+        [votes.average(forest, lambda scaled, _: (sum_votes(scaled), scaled.n_trees)) for forest in forests]
+    )
 
 
-def average(engine: Engine, forests: Sequence[Forest], rows: Matrix, n_jobs: int | None) -> FloatArray:
-    """Average the means that trees say (rows x targets)."""
-
-    def add_up(forest: Forest, _: int) -> tuple[FloatArray, int]:
-        return engine.sum_votes(forest, rows, "soft", count_threads(n_jobs), None), forest.n_trees
-
-    return np.column_stack([votes.average(forest, add_up) for forest in forests])
-
-
-def winners(sums: Sequence[FloatArray], classes: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+def winners(sums: Sequence[FloatArray], classes: Sequence[Array]) -> Array:
     """Choose a label for each row and target (rows x targets); ties go to the first class."""
     return label([of_target.argmax(axis=1) for of_target in sums], classes)
 
 
-def label(numbers: Sequence[IntArray], classes: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+def label(numbers: Sequence[IntArray], classes: Sequence[Array]) -> Array:
     """Put the labels of all targets side by side: in an array of objects, where their types have nothing in common."""
     labels = [of_target[n] for n, of_target in zip(numbers, classes, strict=True)]
     kinds = {"number" if of_target.dtype.kind in "biuf" else of_target.dtype.kind for of_target in classes}
@@ -126,7 +108,7 @@ def listed(classes: Any) -> list[Any]:
     return [of_target.tolist() for of_target in classes] if isinstance(classes, list) else list(classes.tolist())
 
 
-def score_classes(truth: npt.NDArray[Any], said: npt.NDArray[Any], weight: Any) -> float:
+def score_classes(truth: Array, said: Array, weight: Any) -> float:
     """Share of the rows, by weight, all of whose targets are right."""
     return float(np.average((truth == said).all(axis=1), weights=weight))
 
@@ -146,7 +128,7 @@ class OutOfBagOfTargets:
 
 def look_out_of_bag(
     engine: Engine,
-    coded: Any,
+    codes: Codes,
     reading: Reading,
     growth: Growth,
     forests: Sequence[Forest],
@@ -157,7 +139,7 @@ def look_out_of_bag(
     """Let each tree speak of the rows that its bag lacks, in tree order."""
     table, n_threads = reading.table, count_threads(n_jobs)
     assert table.targets is not None  # noqa: S101  (for the type checker: the caller has asked)
-    outside = [np.flatnonzero(bag == 0) for bag in engine.bags(coded, growth, forests[0].origins, n_threads)]
+    outside = [np.flatnonzero(bag == 0) for bag in engine.bags(codes, growth, forests[0].origins, n_threads)]
     n_spoken = np.zeros(table.n_rows, dtype=np.int64)
     for new in outside:
         n_spoken[new] += 1
@@ -186,9 +168,9 @@ def look_out_of_bag(
 
 
 def _judge(
-    truth: npt.NDArray[Any],
+    truth: Array,
     averages: Sequence[FloatArray],
-    known: npt.NDArray[np.bool_],
+    known: BoolArray,
     reading: Reading,
     metric: Callable[..., float] | None,
 ) -> tuple[float, float]:
@@ -209,7 +191,7 @@ def _judge(
     return float(metric(labels, label(numbers, reading.classes))), 1.0 - right
 
 
-def _for_all_rows(found: FloatArray, kept: npt.NDArray[np.bool_] | None) -> FloatArray:
+def _for_all_rows(found: FloatArray, kept: BoolArray | None) -> FloatArray:
     """Give rows that were left out for their zero weight a place of their own: NaN."""
     if kept is None:
         return found
@@ -225,3 +207,19 @@ def side_by_side(shares: Sequence[FloatArray]) -> FloatArray:
     for o, of_target in enumerate(shares):
         together[:, : of_target.shape[1], o] = of_target
     return together
+
+
+# ------------------------------------------------------------------------------------------------------- one target
+
+
+def select_target(model: Model, number: int) -> Model:
+    """Make a model of one of several targets. Out-of-bag results stay behind."""
+    one = copy.copy(model)
+    known = vars(one)
+    if "forests_" not in known:
+        return one
+    known["forest_"] = known.pop("forests_")[number]
+    for name in [name for name in known if name == "tree_" or (name.startswith("oob_") and name.endswith("_"))]:
+        del known[name]
+    known.update({name: known[name][number] for name in ("classes_", "n_classes_") if name in known}, n_outputs_=1)
+    return one

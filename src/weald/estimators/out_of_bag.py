@@ -16,21 +16,19 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.metrics import r2_score
 
 from weald.data.arguments import Share, is_whole
 from weald.data.table import Reading, up_to_one
-from weald.data.types import FloatArray, IntArray
-from weald.engines.interface import Engine, OutOfBagVotes
+from weald.data.types import Array, BoolArray, FloatArray, IntArray
+from weald.engines.interface import Codes, Engine, OutOfBagVotes
 from weald.engines.params import Growth
 from weald.errors import DataError, ParameterError, warn
 from weald.estimators import metrics
 from weald.estimators.metrics import Calibration, Metric, Threshold
+from weald.estimators.resampling import BAGGING
 from weald.forest import votes
 from weald.forest.forest import Forest, Origin
-
-BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -47,24 +45,39 @@ class Bagged:
     """A forest together with the table that its bags are drawn from."""
 
     engine: Engine
-    coded: Any
+    codes: Codes
     growth: Growth
     forest: Forest
     voting: str
     n_threads: int
 
-    def sum_votes(
-        self, X: npt.NDArray[Any], forest: Forest, start: OutOfBagVotes | None = None, room: int = 0
-    ) -> OutOfBagVotes:
-        """Add up what some trees say of the rows outside their bags; `start` has what earlier trees said."""
+    def add_votes(self, X: Array, forest: Forest, start: OutOfBagVotes | None = None, room: int = 0) -> OutOfBagVotes:
+        """Add the out-of-bag votes of some trees to those of earlier ones. The engine may keep the sums elsewhere."""
         return self.engine.sum_votes_out_of_bag(
-            self.coded, self.growth, forest, X, self.voting, self.n_threads, None, start, room
+            self.codes, self.growth, forest, X, self.voting, self.n_threads, None, start, room
+        )
+
+    def sum_votes(self, X: Array, forest: Forest, start: OutOfBagVotes | None = None, room: int = 0) -> OutOfBagVotes:
+        """Do so, and bring the sums here."""
+        return self.engine.collect(self.add_votes(X, forest, start, room))
+
+
+def require_bags(forest: Forest) -> None:
+    """Refuse trees whose bags cannot be drawn again."""
+    if any(origin.resampling != BAGGING for origin in forest.origins):
+        raise DataError(
+            "Bags of boosting and arcing follow the mistakes of earlier trees on all rows. No row is new to them, "
+            'so there is nothing honest to say out of bag. Fit with resampling="bagging".'
+        )
+    if forest.origins and not any(origin.bags.bootstrap for origin in forest.origins):
+        raise DataError(
+            "Nothing is out of bag: with bootstrap=False every tree sees every row. Fit with bootstrap=True."
         )
 
 
 def look(how: Bagged, reading: Reading, found: OutOfBagVotes | None = None) -> "OutOfBag":
     """Let the trees speak of the rows outside their bags; `found` is what they said, if they have spoken already."""
-    spoken: list[OutOfBagVotes] = [found] if found else []
+    spoken: list[OutOfBagVotes] = [how.engine.collect(found)] if found else []
 
     def add_up(forest: Forest, room: int) -> tuple[FloatArray, IntArray]:
         if room or not spoken:
@@ -136,11 +149,11 @@ class OutOfBag:
         self.share = float(self.mask.sum() / table.n_rows)
         self._averages: FloatArray = _spread(found.sums, reading, np.nan)
         self._hard = how.voting == "hard"
-        self._truth: npt.NDArray[Any] | None = _spread(table.target, reading, 0)
+        self._truth: Array | None = _spread(table.target, reading, 0)
         self._weight: FloatArray | None = _spread(weight, reading, 0)
-        source = how.engine.bag_source(how.coded)
+        source = how.engine.bag_source(how.codes)
         self._bags: _Bags | None = _Bags(
-            how.engine, source, how.growth, how.forest.origins, how.n_threads, reading.kept
+            how.engine.local, source, how.growth, how.forest.origins, how.n_threads, reading.kept
         )
         self.curve = Curve(np.arange(1, self.n_trees + 1), found.errors, found.shares)
         # Weights that are whole are copies of rows; others only say which rows matter more (Kish's effective number).
@@ -151,7 +164,7 @@ class OutOfBag:
     # ------------------------------------------------------------------------------------------------ predictions
 
     @property
-    def predictions(self) -> npt.NDArray[Any]:
+    def predictions(self) -> Array:
         """What the trees outside say of each row: labels, masked where unknown, or means, NaN where unknown."""
         if self.classes is None:
             return self._averages
@@ -259,7 +272,7 @@ class OutOfBag:
         )
         return metrics.ask_function(metric, labels, said, weights)
 
-    def confusion(self, *, normalize: str | None = None) -> npt.NDArray[Any]:
+    def confusion(self, *, normalize: str | None = None) -> Array:
         """Count what is taken for what.
 
         Parameters
@@ -338,12 +351,12 @@ class OutOfBag:
 
     # ------------------------------------------------------------------------------------------------------ inside
 
-    def _known(self) -> tuple[npt.NDArray[Any], FloatArray]:
+    def _known(self) -> tuple[Array, FloatArray]:
         if self._truth is None or self._weight is None:
             raise DataError(_FORGOTTEN)
         return self._truth, self._weight
 
-    def _seen(self) -> tuple[npt.NDArray[Any], FloatArray]:
+    def _seen(self) -> tuple[Array, FloatArray]:
         """Target and weight of the rows that are out of at least one bag."""
         truth, weight = self._known()
         return truth[self.mask], weight[self.mask]
@@ -353,10 +366,10 @@ class OutOfBag:
             raise DataError(_FORGOTTEN)
         return self._bags
 
-    def _require_classes(self, what: str) -> npt.NDArray[Any]:
+    def _require_classes(self, what: str) -> Array:
         if self.classes is None:
             raise AttributeError(f"A regression forest has no {what}: it predicts numbers, not classes.")
-        classes: npt.NDArray[Any] = self.classes
+        classes: Array = self.classes
         return classes
 
     def _labels(self) -> list[Any]:
@@ -397,7 +410,7 @@ class _Bags:
     """Draws bags again, one at a time."""
 
     engine: Engine
-    source: Any
+    source: Codes
     growth: Growth
     origins: tuple[Origin, ...]
     n_threads: int
@@ -448,7 +461,7 @@ def _effective_rows(weight: FloatArray, *, whole: bool) -> float:
     return float(weight.sum() ** 2 / (weight**2).sum())
 
 
-def _spread(of_rows: npt.NDArray[Any], reading: Reading, missing: Any) -> npt.NDArray[Any]:
+def _spread(of_rows: Array, reading: Reading, missing: Any) -> Array:
     """Give rows that were left out for their zero weight a place of their own."""
     if reading.kept is None:
         return of_rows

@@ -8,10 +8,13 @@ from dataclasses import replace
 from typing import Generic, TypeVar, overload
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from weald.engines import params
-from weald.estimators.ensemble import TreeEnsemble
-from weald.estimators.trees import SingleTree, Tree
+from weald.estimators.base import TreeModel
+from weald.estimators.features import features_of
+from weald.estimators.multi_output import forests_of, is_multi_output
+from weald.estimators.tree_base import SingleTree
 
 AnyTree = TypeVar("AnyTree", bound=SingleTree)
 
@@ -30,12 +33,13 @@ class TreeList(Sequence[AnyTree], Generic[AnyTree]):
     array([ True])
     """
 
-    def __init__(self, model: TreeEnsemble, kind: type[AnyTree]) -> None:
+    def __init__(self, model: TreeModel, kind: type[AnyTree]) -> None:
+        check_is_fitted(model)
         self._model = model
         self._kind = kind
 
     def __len__(self) -> int:
-        return self._model._shape().n_trees  # noqa: SLF001  (it belongs to forests)
+        return forests_of(self._model)[0].n_trees
 
     @overload
     def __getitem__(self, which: int) -> AnyTree: ...
@@ -65,12 +69,10 @@ class TreeList(Sequence[AnyTree], Generic[AnyTree]):
         tree.set_params(**{**shared, "random_state": model.seed_})
         learned = ("growth_", "seed_", "n_outputs_", "classes_", "n_classes_", "n_features_in_", "feature_names_in_")
         known = {name: getattr(model, name) for name in (*learned, "schema_") if hasattr(model, name)}
-        known |= model._table_schema()  # noqa: SLF001  (its trees)
+        known |= features_of(model).schema()
         tree.__dict__.update({name: value for name, value in known.items() if value is not None})
-        if model._has_several():  # noqa: SLF001
+        if is_multi_output(model):
             tree.forests_ = tuple(forest.take([number]) for forest in model.forests_)
-            tree.tree_ = Tree(tree.forests_[0], model.growth_.criterion, tree.forests_)
-            return tree
-        tree.forest_ = replace(model.forest_.take([number]), tree_weight=np.empty(0))
-        tree.tree_ = Tree(tree.forest_, model.growth_.criterion)
+        else:
+            tree.forest_ = replace(model.forest_.take([number]), tree_weight=np.empty(0))
         return tree

@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
 from weald.data.arguments import is_whole
+from weald.data.table import TrainingArguments
 from weald.errors import ParameterError
 from weald.estimators.training_data import read_again
 from weald.inspection.importance_request import ImportanceRequest
@@ -55,7 +56,7 @@ def dropped(question: ImportanceRequest) -> dict[str, Any]:
             raise ParameterError(f"Without {groups.names[group]!r} there is no feature left to grow a forest from.")
         given = question.y, question.sample_weight
         smaller, columns = grow_on(training.model, rest, question.X, *given, same_draw=True, **question.by_row)
-        without = read_again(smaller, columns, *given, **question.by_row)
+        without = read_again(smaller, TrainingArguments(columns, *given, **question.by_row))
         increases[:, group] = without.losses(without.averages(without.reading.table.X)) - before
     values, error, _ = compare_rows(increases, training.weight)
     return {"values": values, "std_error": error, "methods": {"std_error": OVER_ROWS}}

@@ -124,7 +124,7 @@ def _grow_again(training: TrainingData, node: int) -> tuple[definition.Tree, def
     ((seed, number),) = origin.trees()
     growth = training.model.growth_.with_bags(origin.bags)
     plain = definition.Growth(**{name: getattr(growth, name) for name in definition.Growth.__dataclass_fields__})
-    sizes = training.engine.bags(training.coded, growth, forest.origins, 1)[0]
+    sizes = training.engine.bags(training.codes, growth, forest.origins, 1)[0]
     coded = _as_definition(training)
     bag = definition.weigh_bag(coded, plain, sizes.tolist())
     target = definition.target_of(coded, plain)
@@ -140,7 +140,7 @@ def _as_definition(training: TrainingData) -> definition.Coded:
     weight = np.ones(table.n_rows) if table.weight is None else table.weight
     target, columns = table.target.tolist(), []
     for f in range(table.n_features):
-        codes, lows, highs = training.engine.column(training.coded, f)
+        codes, lows, highs = training.engine.column(training.codes, f)
         plain = cast("list[int | None]", Codes(codes))
         columns.append(definition.Column(plain, lows.tolist(), highs.tolist(), f in table.categorical))
     return definition.Coded(

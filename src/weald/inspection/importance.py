@@ -15,8 +15,9 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from weald.data.arguments import is_whole
+from weald.data.table import TrainingArguments
 from weald.errors import ParameterError
-from weald.estimators.training_data import read_again, read_rows
+from weald.estimators.training_data import read_again, read_new_rows
 from weald.inspection import caveats, drop_column, mdi, permutation
 from weald.inspection.importance_request import ImportanceRequest, group_features
 from weald.inspection.importance_result import Importance, names_of
@@ -118,9 +119,9 @@ def importance(
     named = names_of(forest, names)
     by_row = fit_params or {}
     if rows == "new":
-        training = read_rows(forest, X, y, sample_weight)
+        training = read_new_rows(forest, TrainingArguments(X, y, sample_weight))
     else:
-        training = read_again(forest, X, y, sample_weight, bags=kind != "mdi", **by_row)
+        training = read_again(forest, TrainingArguments(X, y, sample_weight, **by_row), bags=kind != "mdi")
     grouped = group_features(groups, named)
     question = ImportanceRequest(training.written_out(), grouped, n_repeats, n_null, named, X, y, sample_weight, by_row)
     return Importance(

@@ -20,12 +20,15 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from weald.data.arguments import NOTHING, Whole, check_argument
+from weald.data.table import TrainingArguments
 from weald.data.types import FloatArray, IntArray
 from weald.engines.choose import open_engine
 from weald.engines.interface import Engine, LeafMembership
 from weald.engines.params import UNLIMITED
 from weald.engines.threads import count_threads
 from weald.errors import DataError, ParameterError
+from weald.estimators.forest_base import RandomForest
+from weald.estimators.prediction import find_leaves
 from weald.estimators.training_data import TrainingData, read_again
 from weald.forest.forest import Forest
 from weald.inspection.mdi import class_shares
@@ -88,8 +91,8 @@ def add_up(engine: Engine, sharing: LeafMembership, k: int | None, n_threads: in
 def compare_rows(model: Any, X: Any, Y: Any = None, k: int | None = None) -> sparse.csr_array:
     """Share of the trees in which two rows are in the same leaf (rows x others); a single tree is a forest of one."""
     check_k(k, none=True)
-    leaves = model._leaves(X)  # noqa: SLF001  (`apply` of a single tree has another shape)
-    others = leaves if Y is None else model._leaves(Y)  # noqa: SLF001
+    leaves = find_leaves(model, X)
+    others = leaves if Y is None else find_leaves(model, Y)
     sharing = replace(list_members(model.forest_, others, len(others)), leaves=leaves)
     found = add_up(open_engine(model.engine), sharing, k, count_threads(model.n_jobs))
     found.data /= model.forest_.n_trees
@@ -343,8 +346,8 @@ class Neighbors:
         return sparse.csr_array((found.data, self._places()[found.indices], starts), shape=(len(lengths), len(kept)))
 
 
-def find_neighbors(model: Any, X: Any, y: Any, sample_weight: Any, **by_row: Any) -> Neighbors:
+def find_neighbors(model: RandomForest, data: TrainingArguments) -> Neighbors:
     """Read the training data of a forest again; see `RandomForestClassifier.neighbors`."""
     check_is_fitted(model, "forest_")
     bags = any(origin.bags.bootstrap for origin in model.forest_.origins)
-    return Neighbors(read_again(model, X, y, sample_weight, bags=bags, **by_row))
+    return Neighbors(read_again(model, data, bags=bags))

@@ -62,7 +62,7 @@ def mix(question: ImportanceRequest, cells: Cells | None = None, *, squares: boo
                 sums=sums,
                 squares=squared if squares else None,
             )
-            increase = training.engine.mix(forest, table.X, mixing, training.n_threads, None)
+            increase = training.engine.permute(forest, table.X, mixing, training.n_threads, None)
             by_tree[trees.start : trees.stop] += increase / np.where(total > 0, total, np.nan)[:, None]
     sums /= np.where(n_trees > 0, n_trees, np.nan)[:, None] * question.n_repeats
     return Increases(by_tree / question.n_repeats, sums, squared, n_trees)

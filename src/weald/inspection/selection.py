@@ -24,6 +24,7 @@ from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, Str
 from sklearn.utils.validation import check_is_fitted
 
 from weald.data.arguments import is_whole
+from weald.data.table import TrainingArguments
 from weald.data.types import FloatArray, IntArray
 from weald.errors import ParameterError
 from weald.estimators.training_data import read_again
@@ -213,7 +214,7 @@ def try_features(whole: Any, features: IntArray, data: Data) -> Trial:
     """Grow a forest on some features and judge it on its out-of-bag rows."""
     numbers = tuple(sorted(int(f) for f in features))
     model, columns = data.grow_on(whole, numbers)
-    training = read_again(model, columns, data.y, data.weight, **data.by_row)
+    training = read_again(model, TrainingArguments(columns, data.y, data.weight, **data.by_row))
     losses = training.losses(training.averages(training.reading.table.X))
     error, std_error = mean_and_error(losses, training.weight)
     return Trial(numbers, error, std_error)

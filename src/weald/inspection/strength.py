@@ -12,11 +12,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from weald.data.table import TrainingArguments
+from weald.data.task import Task
 from weald.data.types import FloatArray, IntArray
 from weald.errors import ParameterError
 from weald.estimators import metrics
-from weald.estimators.forests import RandomForestClassifier
+from weald.estimators.forest_base import RandomForest
 from weald.estimators.out_of_bag import Bagged
+from weald.estimators.training_data import open_bags
 from weald.forest.forest import Forest
 
 TREES_AT_ONCE = 16  # whose leaves and bags are held in memory
@@ -41,7 +44,7 @@ class Strength:
 
 
 def strength(
-    forest: RandomForestClassifier,
+    forest: RandomForest,
     X: Any,
     y: Any,
     sample_weight: Any = None,
@@ -77,13 +80,12 @@ def strength(
     >>> found.error <= found.bound
     True
     """
-    if not isinstance(forest, RandomForestClassifier):
+    if not (isinstance(forest, RandomForest) and forest.task is Task.CLASSIFICATION):
         raise ParameterError(
             f"strength was given a {type(forest).__name__}. Give a fitted weald.RandomForestClassifier: margins are of "
             "classes."
         )
-    given = {"groups": groups, "stratify": stratify}
-    bagged, reading = forest._open(X, y, sample_weight, **given)  # noqa: SLF001  (inspection may)
+    bagged, reading = open_bags(forest, TrainingArguments(X, y, sample_weight, groups, stratify))
     rows, truth = reading.table.in_memory().X, reading.table.target
     weight = np.ones(len(truth)) if reading.table.weight is None else reading.table.weight
     votes = replace(bagged, voting="hard").sum_votes(rows, bagged.forest)
@@ -117,7 +119,7 @@ def _deviations(
     for first in range(0, n_trees, TREES_AT_ONCE):
         some = bagged.forest.take(range(first, min(first + TREES_AT_ONCE, n_trees)))
         leaves = bagged.engine.leaves(some, rows, bagged.n_threads, None)
-        bags = bagged.engine.bags(bagged.coded, bagged.growth, some.origins, bagged.n_threads)
+        bags = bagged.engine.bags(bagged.codes, bagged.growth, some.origins, bagged.n_threads)
         said = _winners(some)[leaves + some.tree_start[:-1]]
         for t in range(some.n_trees):
             outside = weight * (bags[t] == 0)

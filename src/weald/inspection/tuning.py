@@ -15,9 +15,12 @@ import numpy as np
 from sklearn.base import clone
 
 from weald.data.arguments import Whole, is_whole
-from weald.data.table import Table
+from weald.data.table import Table, TrainingArguments
 from weald.engines import params
+from weald.engines.choose import open_engine
 from weald.errors import ParameterError
+from weald.estimators.features import features_of
+from weald.estimators.fit import check, resume
 from weald.estimators.forest_base import RandomForest
 from weald.estimators.metrics import Metric
 from weald.estimators.out_of_bag import OutOfBag
@@ -128,7 +131,7 @@ def tune(
     if budget is not None and not (is_whole(budget) and budget >= 1):
         raise ParameterError(f"budget={budget!r} is not allowed. Give {Whole(1).words()[0]} or None.")
     trial = _Trial(forest, metric, math.inf if budget is None else int(budget))
-    trial.read(X, y, sample_weight, groups=groups, stratify=stratify)
+    trial.read(TrainingArguments(X, y, sample_weight, groups, stratify))
     values = dict(grid) if grid is not None else suggest_grid(trial.table)
     unknown = [name for name in values if name not in forest.get_params()]
     if unknown or not values or not all(values.values()):
@@ -162,7 +165,8 @@ class _Trial:
             raise ParameterError(f"tune was given a {type(forest).__name__}. Give a forest of weald.")
         self.start = clone(forest).set_params(oob_score=True, warm_start=False)
         self.start.set_params(random_state=params.draw_seed(forest.random_state))
-        self.start._check_params()  # noqa: SLF001  (inspection may)
+        check(self.start)
+        self.start.seed_ = self.start.random_state
         self.metric = metric
         self.budget = budget
         self.errors: dict[str, float] = {}
@@ -170,10 +174,12 @@ class _Trial:
         self.best: Any = None
         self.best_error = math.inf
 
-    def read(self, X: Any, y: Any, sample_weight: Any, **by_row: Any) -> None:
+    def read(self, data: TrainingArguments) -> None:
         """Read and code the table, once for all candidates."""
-        self.reading = self.start._read_table(X, y, sample_weight, **by_row)  # noqa: SLF001
-        self.engine, self.coded = self.start._code(self.reading)  # noqa: SLF001
+        features = features_of(self.start)
+        self.engine = open_engine(self.start.engine, data.X).local
+        self.reading = features.read(self.engine, data, None)
+        self.codes = features.code(self.engine, self.reading)
         self.table = self.reading.table
 
     def has_budget(self) -> bool:
@@ -182,7 +188,7 @@ class _Trial:
     def error(self, chosen: Mapping[str, Any]) -> float:
         """Grow a candidate, unless one was grown that is the same by another name."""
         model = copy.copy(self.start).set_params(**chosen)
-        model._check_params()  # noqa: SLF001
+        check(model)
         key = repr((params.resolve(params.gather(model), self.table, self.reading.classes), model.n_estimators))
         if key not in self.errors:
             self.errors[key] = self._grow(model, dict(chosen))
@@ -190,7 +196,7 @@ class _Trial:
 
     def _grow(self, model: Any, chosen: dict[str, Any]) -> float:
         began = time.perf_counter()
-        model._learn_from(self.reading, self.engine, self.coded, before=model)  # noqa: SLF001
+        resume(model, self.engine, self.codes, self.reading)
         found: OutOfBag = model.oob_
         error = found.error
         if self.metric is not None:

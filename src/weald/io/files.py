@@ -23,11 +23,12 @@ import numpy as np
 import numpy.typing as npt
 
 from weald.data.schema import Categories, Schema
+from weald.data.task import Task
 from weald.data.types import FloatArray, IntArray
 from weald.engines.params import Growth
 from weald.errors import FormatError, ParameterError
 from weald.estimators.out_of_bag import Curve, OutOfBag
-from weald.estimators.trees import SingleTree, Tree
+from weald.estimators.tree_base import SingleTree
 from weald.forest.compaction import Thinning
 from weald.forest.forest import CATEGORICAL, Bags, Forest, Origin
 from weald.io import container, kernel_parts, multi_output, plain_arrays
@@ -292,8 +293,6 @@ def _put_forests(model: Any, forests: tuple[Forest, ...], *, is_checked: bool) -
         model.forest_ = forests[0]
     if is_checked:
         _check_sets(forests[0], kernel_parts.table_schema(model))
-    if isinstance(model, SingleTree):
-        model.tree_ = Tree(forests[0], model.growth_.criterion, forests if len(forests) > 1 else ())
 
 
 COMMON = ("head", "fingerprint", "zipped")
@@ -443,7 +442,7 @@ def _check_model(model: Any, heads: Sequence[Head]) -> None:
         needed.remove("n_features_in_")
     missing = needed - vars(model).keys()
     require(not missing, f"{', '.join(sorted(missing))} is missing.")
-    is_of_classes = model._task == "classification"  # noqa: SLF001  (of the estimator's kind)
+    is_of_classes = model.task is Task.CLASSIFICATION
     same = all((h.n_classes > 0) == is_of_classes and h.n_features == head.n_features for h in heads)
     require(same, "The forest is of another kind than the estimator.")
     require(model.n_outputs_ == len(heads), "Targets differ in number.")

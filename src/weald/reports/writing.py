@@ -16,8 +16,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from weald.data.table import TrainingArguments
 from weald.errors import DataError, ParameterError
 from weald.estimators.out_of_bag import OutOfBag
+from weald.estimators.prediction import read_rows
 from weald.estimators.training_data import read_training_data
 from weald.forest.describe.markup import tag
 from weald.inspection.importance_result import names_of
@@ -174,7 +176,7 @@ def _look(model: Any, X: Any, y: Any, sample_weight: Any, fit_params: dict[str, 
         has_bags = any(o.bags.bootstrap for o in origins) and all(o.resampling == "bagging" for o in origins)
         if not (has_bags and hasattr(model, "out_of_bag")):
             if origins:  # trees of other libraries do not know their data
-                read_training_data(model, X, y, sample_weight, **fit_params)  # other data is refused
+                read_training_data(model, TrainingArguments(X, y, sample_weight, **fit_params))  # other data is refused
             return None
         found: OutOfBag = model.out_of_bag(X, y, sample_weight, **fit_params)
     return found
@@ -183,7 +185,7 @@ def _look(model: Any, X: Any, y: Any, sample_weight: Any, fit_params: dict[str, 
 def _read(model: Any, X: Any) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return model._read(X)  # noqa: SLF001  (X with the schema of the fit)
+        return read_rows(model, X)
 
 
 def _sections(

@@ -2,7 +2,6 @@
 
 import dataclasses
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,17 +9,27 @@ from scipy import sparse
 
 from weald.data.table import Table
 from weald.data.targets import Targets
-from weald.data.types import FloatArray, IntArray
-from weald.engines.interface import Block, LeafMembership, OutOfBagVotes, PermutationTask, Watch, sum_weighted_votes
+from weald.data.task import Task
+from weald.data.types import Array, FloatArray, IntArray
+from weald.engines.interface import (
+    Block,
+    Codes,
+    LeafMembership,
+    LocalEngine,
+    OutOfBagVotes,
+    PermutationTask,
+    Watch,
+    sum_weighted_votes,
+)
 from weald.engines.params import Growth
-from weald.engines.reference import definition, kernels
+from weald.engines.reference import definition, kernels, permutation
 from weald.engines.reference import multi_output as several
-from weald.engines.reference import permutation as mix
 from weald.engines.reference import proximity as share
 from weald.forest.forest import CATEGORICAL, MISSING_LEFT, OTHERS_LEFT, Forest, Origin
+from weald.forest.pruning import prune_forest
 
 
-class ReferenceEngine:
+class ReferenceEngine(LocalEngine):
     """The definition, behind the interface of all engines. It uses one thread whatever `n_threads` is."""
 
     name = "reference"
@@ -34,8 +43,8 @@ class ReferenceEngine:
         target = table.target.tolist()
         return definition.code_table(
             columns,
-            classes=target if table.n_classes else [],
-            numbers=[] if table.n_classes else target,
+            classes=target if table.task is Task.CLASSIFICATION else [],
+            numbers=[] if table.task is Task.CLASSIFICATION else target,
             n_classes=table.n_classes,
             weight=weight.tolist(),
             whole=table.weights_whole,
@@ -63,8 +72,9 @@ class ReferenceEngine:
         """Values of a kernel (prototypes x samples)."""
         return kernels.kernel_columns(samples, prototypes, rule)
 
-    def column(self, coded: definition.Coded, feature: int) -> tuple[IntArray, FloatArray, FloatArray]:
+    def column(self, codes: Codes, feature: int) -> tuple[IntArray, FloatArray, FloatArray]:
         """Codes of a feature in the order of the table's rows, and the extremes of each code."""
+        coded = _own(codes)
         column = coded.columns[feature]
         codes = np.empty(len(coded.position), dtype=np.uint32)
         codes[coded.position] = [definition.MISSING if code is None else code for code in column.codes]
@@ -72,30 +82,32 @@ class ReferenceEngine:
 
     def grow(
         self,
-        coded: definition.Coded,
+        codes: Codes,
         growth: Growth,
         seed: int,
         first_tree: int,
         n_trees: int,
         n_threads: int = 1,
         watch: Watch | None = None,
+        ccp_alpha: float = 0.0,
     ) -> Forest:
         """Grow trees one after the other."""
-        trees = []
+        coded, trees = _own(codes), []
         for tree in definition.grow_forest(coded, _plain(growth), seed, range(first_tree, first_tree + n_trees)):
             trees.append(tree)
             if watch:
                 watch(len(trees) / n_trees)
         center, exponent = 0.0, 0
-        if not coded.n_classes:
+        if Task.of(coded.n_classes) is Task.REGRESSION:
             target = definition.target_of(coded, _plain(growth))
             center, exponent = target.center, target.exponent
         origin = Origin(seed, first_tree, n_trees, coded.fingerprint, growth.bags(coded.design), values=coded.values)
-        return _forest_of(trees, len(coded.columns), coded.n_classes, center, exponent, origin)
+        forest = _forest_of(trees, len(coded.columns), coded.n_classes, center, exponent, origin)
+        return prune_forest(forest, ccp_alpha) if ccp_alpha else forest
 
     def grow_targets(
         self,
-        coded: definition.Coded,
+        codes: Codes,
         targets: Targets,
         growth: Growth,
         seed: int,
@@ -105,6 +117,7 @@ class ReferenceEngine:
         watch: Watch | None = None,
     ) -> tuple[Forest, ...]:
         """Grow trees one after the other."""
+        coded = _own(codes)
         plain = several.Targets(targets.said.T.tolist(), list(targets.n_classes))
         grown = []
         for each in several.grow_targets(coded, plain, _plain(growth), seed, range(first_tree, first_tree + n_trees)):
@@ -121,79 +134,75 @@ class ReferenceEngine:
             for o, target in enumerate(fixed)
         )
 
-    def leaves(self, forest: Forest, X: npt.NDArray[Any], n_threads: int = 1, watch: Watch | None = None) -> IntArray:
+    def leaves(self, forest: Forest, X: Array, n_threads: int = 1, watch: Watch | None = None) -> IntArray:
         """Walk every row down every tree."""
         rows = _dense(X).tolist()
         found = [[definition.find_leaf(tree, row) for row in rows] for tree in _flat_trees(forest)]
         return np.array(found, dtype=np.int32).reshape(forest.n_trees, len(rows)).T
 
     def sum_votes(
-        self, forest: Forest, X: npt.NDArray[Any], voting: str, n_threads: int = 1, watch: Watch | None = None
+        self, forest: Forest, X: Array, voting: str, n_threads: int = 1, watch: Watch | None = None
     ) -> FloatArray:
         """Add up what the trees say of each row."""
         if len(forest.tree_weight):
             return sum_weighted_votes(self, forest, X, voting, n_threads, watch)
         rows = _dense(X).tolist()
         sums = np.array(definition.sum_votes(_flat_trees(forest), rows, forest.n_classes, voting))
-        return sums.reshape(len(rows), -1) if forest.n_classes else sums.reshape(len(rows))
+        return sums.reshape(len(rows), -1) if forest.task is Task.CLASSIFICATION else sums.reshape(len(rows))
 
     def predict(
         self,
         forest: Forest,
-        X: npt.NDArray[Any],
+        X: Array,
         voting: str,
-        out: npt.NDArray[Any],
+        out: Array,
         n_threads: int = 1,
         watch: Watch | None = None,
     ) -> None:
         """Average what the trees say of each row."""
         out[...] = self.sum_votes(forest, X, voting) / forest.vote_total
 
-    def bags(self, coded: definition.Coded, growth: Growth, origins: Sequence[Origin], n_threads: int = 1) -> IntArray:
+    def bags(self, codes: Codes, growth: Growth, origins: Sequence[Origin], n_threads: int = 1) -> IntArray:
         """Draw the bags again."""
+        coded = _own(codes)
         found = np.empty((sum(origin.n_trees for origin in origins), len(coded.line)), dtype=np.uint32)
         trees = ((growth.with_bags(origin.bags), *tree) for origin in origins for tree in origin.trees())
         for i, (drawn, seed, tree) in enumerate(trees):
             found[i, coded.position] = definition.fill_bag(coded, _plain(drawn), seed, tree).sizes
         return found
 
-    def order(self, coded: definition.Coded) -> IntArray:
+    def order(self, codes: Codes) -> IntArray:
         """Rows of the table in rank order."""
-        return np.array(coded.position, dtype=np.uint32)
+        return np.array(_own(codes).position, dtype=np.uint32)
 
     def shuffle(self, n_rows: int, seed: int, tree: int, group_id: int, repeat: int) -> IntArray:
-        """Mix ranks among all."""
-        return np.array(mix.shuffle_rows([0] * n_rows, seed, tree, group_id, repeat), dtype=np.uint32)
+        """Permute all ranks."""
+        return np.array(permutation.shuffle_rows([0] * n_rows, seed, tree, group_id, repeat), dtype=np.uint32)
 
-    def mix(
-        self,
-        forest: Forest,
-        X: npt.NDArray[Any],
-        mixing: PermutationTask,
-        n_threads: int = 1,
-        watch: Watch | None = None,
+    def permute(
+        self, forest: Forest, X: Array, task: PermutationTask, n_threads: int = 1, watch: Watch | None = None
     ) -> FloatArray:
-        """Mix features in one tree after the other."""
+        """Permute features in one tree after the other."""
         values, trees = X.astype(np.float64).tolist(), _flat_trees(forest)
-        of_trees = np.zeros((len(mixing.trees), len(mixing.group_id)))
-        for t, (seed, number) in enumerate(mixing.names):
-            rows = [r for r in mixing.order.tolist() if mixing.is_new[t, r]]
-            for group, group_id in enumerate(mixing.group_id.tolist()):
-                cells = [0] * len(rows) if mixing.cells is None else mixing.cells[t, group, rows].tolist()
-                lost = mix.increases(
-                    trees[mixing.trees[t]],
+        of_trees = np.zeros((len(task.trees), len(task.group_id)))
+        for t, (seed, number) in enumerate(task.names):
+            rows = [r for r in task.order.tolist() if task.is_new[t, r]]
+            for group, group_id in enumerate(task.group_id.tolist()):
+                cells = [0] * len(rows) if task.cells is None else task.cells[t, group, rows].tolist()
+                lost = permutation.increases(
+                    trees[task.trees[t]],
                     [values[r] for r in rows],
-                    mixing.target[rows].tolist(),
+                    task.target[rows].tolist(),
                     forest.n_classes,
-                    np.flatnonzero(mixing.group_of == group).tolist(),
-                    mix.shuffle_rows(cells, seed, number, group_id, mixing.repeat),
+                    np.flatnonzero(task.group_of == group).tolist(),
+                    permutation.shuffle_rows(cells, seed, number, group_id, task.repeat),
                 )
                 for row, increase in zip(rows, lost, strict=True):
-                    of_trees[t, group] += mixing.weight[row] * increase
-                    if mixing.sums is not None:
-                        mixing.sums[row, group] += increase
-                    if mixing.squares is not None:
-                        mixing.squares[row, group] += increase * increase
+                    of_trees[t, group] += task.weight[row] * increase
+                    if task.sums is not None:
+                        task.sums[row, group] += increase
+                    if task.squares is not None:
+                        task.squares[row, group] += increase * increase
         return of_trees
 
     def add_shares(
@@ -219,10 +228,10 @@ class ReferenceEngine:
 
     def sum_votes_out_of_bag(
         self,
-        coded: definition.Coded,
+        codes: Codes,
         growth: Growth,
         forest: Forest,
-        X: npt.NDArray[Any],
+        X: Array,
         voting: str,
         n_threads: int = 1,
         watch: Watch | None = None,
@@ -230,25 +239,34 @@ class ReferenceEngine:
         room: int = 0,
     ) -> OutOfBagVotes:
         """Add up what the trees say of the rows outside their bags."""
+        coded = _own(codes)
         bags = self.bags(coded, growth, forest.origins).tolist()
         rows = _dense(X).tolist()
         before = start and (start.sums.reshape(len(rows), -1).tolist(), start.n_trees.tolist())
         out = definition.sum_votes_out_of_bag(coded, _flat_trees(forest), bags, rows, voting, before, room)
         sums = np.array(out.sums)
         return OutOfBagVotes(
-            sums if forest.n_classes else sums[:, 0],
+            sums if forest.task is Task.CLASSIFICATION else sums[:, 0],
             np.array(out.n_trees, dtype=np.uint32),
             np.array(out.errors),
             np.array(out.shares),
         )
 
-    def bag_source(self, coded: definition.Coded) -> definition.Coded:
+    def bag_source(self, codes: Codes) -> definition.Coded:
         """Leave out the columns."""
-        return dataclasses.replace(coded, columns=[])
+        return dataclasses.replace(_own(codes), columns=[])
 
-    def weigh(self, coded: definition.Coded, line: npt.NDArray[np.uint64]) -> definition.Coded:
+    def weigh(self, codes: Codes, line: npt.NDArray[np.uint64]) -> definition.Coded:
         """Lay another line."""
+        coded = _own(codes)
         return dataclasses.replace(coded, line=line[coded.position].tolist())
+
+
+def _own(codes: Codes) -> definition.Coded:
+    """Refuse the codes of another engine."""
+    if not isinstance(codes, definition.Coded):
+        raise TypeError(f"The reference engine was given {type(codes).__name__}, which are codes of another engine.")
+    return codes
 
 
 def _sums_of_shares(sharing: LeafMembership) -> list[dict[int, float]]:
@@ -270,7 +288,7 @@ def _sums_of_shares(sharing: LeafMembership) -> list[dict[int, float]]:
     return [share.divide(s, row, counting) for s, row in zip(sums, counting, strict=True)]
 
 
-def _dense(X: Any) -> FloatArray:
+def _dense(X: Array) -> FloatArray:
     """Write a table out in float64: the definition knows no other."""
     dense: FloatArray = (X.toarray() if sparse.issparse(X) else np.asarray(X)).astype(np.float64)
     return dense
@@ -293,7 +311,7 @@ def _forest_of(
     sets = [c for tree in trees for c in tree.categories if c is not None]
     entries = [[(k, c) for k, c in enumerate(leaf) if c] for tree in trees for leaf in tree.classes]
 
-    def per_node(name: str, dtype: type) -> npt.NDArray[Any]:
+    def per_node(name: str, dtype: type) -> Array:
         return np.array([x for tree in trees for x in getattr(tree, name)], dtype=dtype)
 
     flags = [_flags(tree, node) for tree in trees for node in range(len(tree.feature))]
@@ -343,7 +361,7 @@ def _flat_trees(forest: Forest) -> list[definition.FlatTree]:
             categories=[_categories(forest, node) for node in range(begin, end)],
             value=forest.value[nodes].tolist(),
         )
-        if forest.n_classes:
+        if forest.task is Task.CLASSIFICATION:
             for leaf in leaf_index[nodes][forest.feature[nodes] < 0]:
                 entries = slice(forest.leaf_start[leaf], forest.leaf_start[leaf + 1])
                 classes = [0.0] * forest.n_classes

@@ -7,65 +7,90 @@ only a distance: curves, text, graphs. All else is a random forest: the table of
 coded and grown by the ordinary engines, and only prototypes that the trees use are kept.
 """
 
+import os
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import numpy as np
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from weald.data import arguments
+from weald.data.table import TrainingArguments
 from weald.data.targets import read_column
-from weald.data.types import FloatArray, IntArray
+from weald.data.task import Task
+from weald.data.types import ColumnLike, FloatArray, IntArray, TableLike
 from weald.engines.choose import open_engine
 from weald.engines.threads import count_threads
 from weald.errors import DataError, ExportError
-from weald.estimators import chunked_prediction
-from weald.estimators.base import unfitted_copy
-from weald.estimators.export_methods import ExportMethods
+from weald.estimators.fit import check, unfitted_copy
+from weald.estimators.forest_base import RandomForest
 from weald.estimators.forests import RandomForestClassifier, RandomForestRegressor
-from weald.estimators.kernel.kernel_selection import GRID, KernelReport, check_matrix
-from weald.estimators.kernel.kernels import count_prototypes, resolve_kernel
-from weald.estimators.kernel.params import with_kernels
+from weald.estimators.kernel.features import KernelFeatures, choose_kernel_of
+from weald.estimators.kernel.kernel_selection import GRID, Choice, KernelReport, check_matrix
+from weald.estimators.kernel.kernels import Kernel, count_prototypes, resolve_kernel
+from weald.estimators.kernel.params import ATTRIBUTES, KernelClassifierParams, KernelParams
 from weald.estimators.kernel.samples import Vectors
-from weald.estimators.kernel.table import KernelTable
-from weald.estimators.kernel.training import KernelTraining
-from weald.forest.forest import Forest
+from weald.estimators.kernel.table import Prototypes
+from weald.estimators.kernel.tree_mix import MixChoice
+from weald.estimators.parameters import parameters, set_parameters
+from weald.estimators.tasks import TreeClassifier, TreeRegressor
+from weald.estimators.tree_list import TreeList
+from weald.estimators.trees import DecisionTreeClassifier, DecisionTreeRegressor
 
 
-class KernelForest(KernelTraining):
-    """What both kernel forests share: samples become a table of kernel values."""
+class KernelForest(RandomForest):
+    """What both kernel forests share: trees look at kernels of a sample with prototypes."""
+
+    _features = KernelFeatures
+
+    kernel: Any
+    distance: Any
+    gamma: Any
+    degree: int
+    coef0: float
+    band: float | None
+    n_prototypes: Any
+    prototypes: Any
+    contrast: bool
+    mix: bool | str
+    criterion: str
+    max_features: Any
+
+    kernel_: Kernel
+    choice_: Choice
+    mix_: MixChoice
+    sample_kind_: str
+    prototype_rows_: IntArray
+    # Trees are grown from all columns and keep those that they use.
+    _prototype_seed_: int
+    _rows_: IntArray  # by prototype, while trees grow: the row of X
+    _n_columns_: int  # that the trees were grown from
+    _columns_: IntArray  # those of them that the trees use
+    _n_prototypes_: int  # those of them that are a kernel's
+    _kept_: Prototypes  # that the trees use
+
+    def fit(
+        self,
+        X: TableLike,
+        y: ColumnLike = None,
+        sample_weight: ColumnLike = None,
+        *,
+        groups: ColumnLike = None,
+        stratify: ColumnLike = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        every: int = 10,
+    ) -> Self:
+        """Learn from samples; see `RandomForestClassifier.fit` for the arguments."""
+        if self.kernel == "auto" and not (self.warm_start and hasattr(self, "forest_")):
+            choose_kernel_of(self, TrainingArguments(X, y, sample_weight, groups, stratify))
+            return self
+        given = {"groups": groups, "stratify": stratify, "checkpoint": checkpoint, "every": every}
+        return super().fit(X, y, sample_weight, **given)  # type: ignore[arg-type]
 
     # --------------------------------------------------------------------------------------------------- predict
 
-    def _read(self, X: Any) -> Any:
-        """Read samples, and compare them with the prototypes that the trees use."""
-        check_is_fitted(self, "forest_")
-        table = KernelTable(self._read_sight(X, reset=False), mix=self._mixes_)
-        table.compare(self.kernel_, open_engine(self.engine), self._kept_, count_threads(self.n_jobs))
-        return table.keep_raw(self._raw_columns()) if self._mixes_ else table
-
-    def _raw_columns(self) -> IntArray:
-        """Columns of X that the trees use beside the kernel."""
-        return self._columns_[self._columns_ >= self._n_prototypes_] - self._n_prototypes_
-
-    def _sum_votes_of(self, forest: Forest, rows: Any) -> FloatArray:
-        parts = [super(KernelForest, self)._sum_votes_of(forest, block) for block in rows.row_blocks()]
-        return np.concatenate(parts)
-
-    def _predict_into(self, rows: Any, out: Any, dtype: Any, *width: int) -> Any:
-        room, begin = chunked_prediction.room_for(out, (len(rows), *width), dtype), 0
-        for block in rows.row_blocks():
-            part = room[begin : begin + len(block)]
-            open_engine(self.engine).predict(self.forest_, block, self._voting(), part, self._n_threads(block), None)
-            begin += len(block)
-        return room
-
-    def _leaves(self, X: Any) -> IntArray:
-        engine, n_threads = open_engine(self.engine), count_threads(self.n_jobs)
-        blocks = self._read(X).row_blocks()
-        return np.concatenate([engine.leaves(self.forest_, block, n_threads, None) for block in blocks])
-
-    def kernel_matrix(self, X: Any) -> FloatArray:
+    def kernel_matrix(self, X: TableLike) -> FloatArray:
         """Compare samples with the prototypes that the trees use: what the trees see of them.
 
         Parameters
@@ -78,7 +103,11 @@ class KernelForest(KernelTraining):
             A column for each entry of `column_names_`: kernels, or differences of two, then columns of X where they
             stand beside the kernel (`mix`). `estimators_` predict from it.
         """
-        return np.concatenate(list(self._read(X).row_blocks()))
+        return np.concatenate(list(self._kernels().rows(X).row_blocks()))
+
+    def _kernels(self) -> KernelFeatures:
+        check_is_fitted(self, "forest_")
+        return KernelFeatures(self)
 
     def plain_forest(self) -> RandomForestClassifier | RandomForestRegressor:
         """Take the trees as a plain forest that predicts from `kernel_matrix(X)`: what leaves for other programs.
@@ -98,13 +127,13 @@ class KernelForest(KernelTraining):
         True
         """
         check_is_fitted(self, "forest_")
-        kind = RandomForestClassifier if isinstance(self, RandomForestClassifier) else RandomForestRegressor
+        kind = RandomForestClassifier if self.task is Task.CLASSIFICATION else RandomForestRegressor
         plain: RandomForestClassifier | RandomForestRegressor = kind()
         shared = self.get_params(deep=False)
         plain.set_params(**{name: shared[name] for name in plain.get_params() if name in shared})
         learned = ("forest_", "growth_", "seed_", "n_outputs_", "classes_", "n_classes_")
         plain.__dict__.update({name: getattr(self, name) for name in learned if hasattr(self, name)})
-        plain.__dict__.update({name: value for name, value in self._table_schema().items() if value is not None})
+        plain.__dict__.update({name: value for name, value in self._kernels().schema().items() if value is not None})
         return plain
 
     # ------------------------------------------------------------------------------------------------------ look
@@ -125,7 +154,8 @@ class KernelForest(KernelTraining):
             pairs = self._kept_.pairs.tolist()
             compared = [compared[i] + (f" - {compared[j]}" if j >= 0 else "") for i, j in pairs]
         names = getattr(self, "feature_names_in_", None)
-        raw = self._raw_columns().tolist() if self._mixes_ else []
+        features = self._kernels()
+        raw = features.raw_columns().tolist() if features.mixes else []
         return compared + [f"x{f}" if names is None else str(names[f]) for f in raw]
 
     @property
@@ -141,7 +171,9 @@ class KernelForest(KernelTraining):
         np.add.at(each, second[paired], of_columns[paired] / 2)
         return each
 
-    def prune_prototypes(self, X: Any, y: Any, n: float, sample_weight: Any = None, **by_row: Any) -> Self:
+    def prune_prototypes(
+        self, X: TableLike, y: ColumnLike, n: float, sample_weight: ColumnLike = None, **by_row: Any
+    ) -> Self:
         """Grow a forest from the prototypes that matter most alone: it is smaller, and quicker to predict.
 
         Parameters
@@ -179,12 +211,13 @@ class KernelForest(KernelTraining):
         known = np.unique(targets[rows], return_inverse=True)[1] if (rows >= 0).all() else np.zeros(len(rows))
         twin = unfitted_copy(self)
         matrix = None if kept.columns is None else np.asarray(X, dtype=np.float64)[np.ix_(rows, kept.columns)]
-        twin.prototypes = self._set_against(kept, known, self.kernel_, matrix)
+        engine = open_engine(self.engine)
+        twin.prototypes = self._kernels().contrast(engine, self.kernel_, kept, known, matrix)
         if self.kernel == "auto":
             twin.__dict__.update(self.choice_.words)
         return twin.fit(X, y, sample_weight, **by_row)
 
-    def check_kernel(self, X: Any) -> KernelReport:
+    def check_kernel(self, X: TableLike) -> KernelReport:
         """Check whether the kernel is one in the strict sense (Mercer): symmetric and positive semi-definite.
 
         Trees do not need it; support vector machines and Gaussian processes do.
@@ -208,9 +241,9 @@ class KernelForest(KernelTraining):
         >>> weald.KernelForestClassifier().check_kernel(X).is_kernel
         True
         """
-        self._check_params()
+        check(self)
         engine, n_threads = open_engine(self.engine), count_threads(self.n_jobs)
-        samples = unfitted_copy(self)._read_sight(X, reset=True).samples  # noqa: SLF001  (of the same class)
+        samples = KernelFeatures(unfitted_copy(self)).read_samples(X, reset=True).samples
         if self.kernel == "precomputed" and isinstance(samples, Vectors):
             return check_matrix(samples.matrix)
         samples = samples.take(np.arange(min(len(samples), 1000)))
@@ -221,7 +254,7 @@ class KernelForest(KernelTraining):
         prepared = kernel.prepare(samples)
         return check_matrix(kernel.columns(engine, prepared, prepared, n_threads))
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = False
         tags.input_tags.sparse = False
@@ -245,15 +278,15 @@ def _refuse(name: str) -> Any:
     return refuse
 
 
-for _name in [*(name for name in vars(ExportMethods) if name.startswith("to_")), "compile", "report"]:
+for _name in ("to_c", "to_onnx", "to_json", "to_treelite", "to_shap", "compile", "report"):
     setattr(KernelForest, _name, _refuse(_name))
 
 
 # ----------------------------------------------------------------------------------------------------------- estimators
 
 
-@with_kernels
-class KernelForestClassifier(KernelForest, RandomForestClassifier):
+@parameters(KernelClassifierParams, ATTRIBUTES, criterion="gini", max_features="sqrt")
+class KernelForestClassifier(KernelForest, TreeClassifier):
     """A random forest of kernel values that predicts classes.
 
     The features of a sample are its kernels with the training samples, so that trees draw curved borders and samples
@@ -272,9 +305,19 @@ class KernelForestClassifier(KernelForest, RandomForestClassifier):
     True
     """
 
+    oob_decision_function_: FloatArray
 
-@with_kernels
-class KernelForestRegressor(KernelForest, RandomForestRegressor):
+    def __init__(self, n_estimators: int | str = 100, **given: Unpack[KernelClassifierParams]) -> None:
+        set_parameters(self, KernelForestClassifier, n_estimators=n_estimators, **given)
+
+    @property
+    def estimators_(self) -> TreeList[DecisionTreeClassifier]:
+        """The trees as fitted estimators, created on access. They predict from `kernel_matrix(X)`."""
+        return TreeList(self, DecisionTreeClassifier)
+
+
+@parameters(KernelParams, ATTRIBUTES, criterion="squared_error", max_features="third")
+class KernelForestRegressor(KernelForest, TreeRegressor):
     """A random forest of kernel values that predicts numbers.
 
     The features of a sample are its kernels with the training samples, so that trees draw curved borders and samples
@@ -291,3 +334,13 @@ class KernelForestRegressor(KernelForest, RandomForestRegressor):
     >>> model.score(curves[1::2], phase[1::2]) > 0.95
     True
     """
+
+    oob_prediction_: FloatArray
+
+    def __init__(self, n_estimators: int | str = 100, **given: Unpack[KernelParams]) -> None:
+        set_parameters(self, KernelForestRegressor, n_estimators=n_estimators, **given)
+
+    @property
+    def estimators_(self) -> TreeList[DecisionTreeRegressor]:
+        """The trees as fitted estimators, created on access. They predict from `kernel_matrix(X)`."""
+        return TreeList(self, DecisionTreeRegressor)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from weald.data.types import FloatArray, IntArray
-from weald.engines.interface import Engine
+from weald.engines.interface import Codes, Engine
 from weald.estimators.kernel.kernels import Kernel, choose_candidates, choose_nearest, choose_opposites
 from weald.estimators.kernel.samples import AnySamples, Sight, Vectors
 
@@ -111,8 +111,9 @@ class KernelTable:
         if mix:
             self.raw = np.asarray(sight.raw, dtype=np.float64)
         self._values: FloatArray | None = None
-        self._coded: Any = None
+        self._coded: Codes | None = None
         self._n_kernel = 0
+        self.is_of_trees = False  # whether it has only the columns that the trees of a fitted forest use
         self._raw_kept: IntArray = np.arange(0 if self.raw is None else self.raw.shape[1])
 
     def compare(self, kernel: Kernel, engine: Engine, prototypes: Prototypes, n_threads: int) -> "KernelTable":
@@ -123,12 +124,7 @@ class KernelTable:
         self._samples = sight_matrix(self.sight) if kernel.is_precomputed else kernel.prepare(self.sight.samples)
         return self
 
-    @property
-    def is_compared(self) -> bool:
-        """Say whether it is settled what samples are compared with."""
-        return hasattr(self, "_prototypes")
-
-    def remember(self, coded: Any) -> None:
+    def remember(self, coded: Codes) -> None:
         """Remember the codes, from which values can be read again."""
         self._coded = coded
 

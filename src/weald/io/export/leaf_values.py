@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from weald.data.types import FloatArray, IntArray
 from weald.errors import ExportError
+from weald.estimators.prediction import voting_of
 from weald.forest.forest import Forest
 
 
@@ -46,7 +47,7 @@ class LeafValues:
 
 def answers_of(model: Any) -> LeafValues:
     """Find out what the leaves of a fitted model say."""
-    forest, is_hard = model.forest_, model._voting() == "hard"  # noqa: SLF001  (a part of the estimators)
+    forest, is_hard = model.forest_, voting_of(model) == "hard"
     if not forest.n_classes:
         return _numbers(forest)
     if len(forest.value):

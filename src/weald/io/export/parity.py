@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from weald.data.types import FloatArray, IntArray
 from weald.errors import ExportError
+from weald.estimators.prediction import read_rows
 from weald.forest import votes
 from weald.forest.forest import CATEGORICAL, MISSING_LEFT, OTHERS_LEFT, Forest
 
@@ -120,7 +121,7 @@ def rows_to_compare(model: Any, X: Any) -> FloatArray:
     made = edge_rows(model.forest_, n_categories(model))
     if X is None:
         return made
-    given: npt.NDArray[Any] = model._read(X)  # noqa: SLF001  (a part of the estimators)
+    given: npt.NDArray[Any] = read_rows(model, X)
     return np.vstack([np.asarray(given, dtype=np.float64), made])
 
 

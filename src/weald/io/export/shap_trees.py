@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from weald.data.types import FloatArray, IntArray
 from weald.errors import ExportError
+from weald.estimators.prediction import voting_of
 from weald.forest.forest import CATEGORICAL, MISSING_LEFT, Forest
 from weald.io.export.leaf_values import refuse_overflow, require_exportable
 from weald.io.export.packages import require
@@ -52,7 +53,7 @@ def _values(model: Any, forest: Forest) -> FloatArray:
     if not forest.n_classes:
         return forest.value[:, np.newaxis] / forest.n_trees
     says = forest.shares()
-    if model._voting() == "hard":  # noqa: SLF001  (a part of the estimators)
+    if voting_of(model) == "hard":
         says = np.eye(forest.n_classes)[says.argmax(axis=1)]
     weight = forest.tree_weight if len(forest.tree_weight) else np.ones(forest.n_trees)
     return says * np.repeat(weight / forest.vote_total, np.diff(forest.tree_start))[:, np.newaxis]

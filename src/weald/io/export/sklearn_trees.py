@@ -95,7 +95,6 @@ def from_sklearn(model: Any, *, X: Any = None, check: bool = True, return_parity
 def _make(model: Any) -> Any:
     """Make weald's estimator of the same name."""
     import weald
-    from weald.estimators.trees import Tree
 
     trees, name = _trees_of(model), _name_of(model)
     made = getattr(weald, name)()
@@ -111,8 +110,6 @@ def _make(model: Any) -> Any:
         made.classes_, made.n_classes_ = np.array(model.classes_), n_classes
     made.seed_ = model.random_state if isinstance(model.random_state, int) else 0
     made.growth_ = _growth_of(made, trees, n_classes)
-    if not hasattr(made, "estimators_"):
-        made.tree_ = Tree(made.forest_, made.growth_.criterion)
     return made
 
 
@@ -144,7 +141,7 @@ def _parameters(model: Any, made: Any) -> dict[str, Any]:
     """Take over the parameters that mean the same; a criterion that weald does not have stays at its default."""
     given, ours = model.get_params(deep=False), made.get_params(deep=False)
     carried = {name: given[name] for name in CARRIED if name in given and name in ours}
-    if carried["criterion"] not in names(made._task):  # noqa: SLF001  (a part of the estimators)
+    if carried["criterion"] not in names(made.task):
         del carried["criterion"]
     if isinstance(given["random_state"], int):
         carried["random_state"] = given["random_state"]

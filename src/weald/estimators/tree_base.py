@@ -1,27 +1,32 @@
-"""The methods by which a single tree is read and pruned. What they do stands in files of their own.
+"""What both single trees share: looking inside, and pruning. Most of the work is done by `forest/`.
 
-forest/describe/nodes.py    nodes, errors
-forest/pruning.py      subtrees, pruning
+SingleTree    a model of one tree
 """
 
 import copy
 import warnings
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from weald.data.arguments import FLAG, NOTHING, Name, Number, Whole, check_argument
 from weald.data.result_frame import as_frame
-from weald.data.table import Matrix
+from weald.data.table import Matrix, TrainingArguments
+from weald.data.types import ColumnLike, IntArray, TableLike
 from weald.engines.choose import open_engine
 from weald.errors import DataError, DataTypeError, shown
 from weald.estimators.base import TreeModel
 from weald.estimators.choose_alpha import AlphaChoice, choose, judge_by_folds, judge_on_holdout
+from weald.estimators.multi_output import forests_of
+from weald.estimators.prediction import find_leaves, mark_paths, read_rows
 from weald.estimators.training_data import read_again
+from weald.estimators.tree_view import Tree
 from weald.forest import pruning
 from weald.forest.describe import nodes
 from weald.forest.describe.conditions import Names
@@ -35,11 +40,52 @@ if TYPE_CHECKING:
 METHODS = ("holdout", "cv")  # how alpha can be chosen
 
 
-class TreeMethods(TreeModel):
-    """A tree that can be read and pruned."""
+class SingleTree(TreeModel):
+    """A model of one tree."""
 
-    tree_: Any
-    ccp_alpha: float
+    @cached_property
+    def tree_(self) -> Tree:
+        """The nodes, with scikit-learn's names."""
+        check_is_fitted(self)
+        forests = forests_of(self)
+        return Tree(forests[0], self.growth_.criterion, forests)
+
+    # --------------------------------------------------------------------------------------------------- predict
+
+    def apply(self, X: TableLike) -> IntArray:
+        """Find the leaf of each row: its number in `tree_`.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+
+        Returns
+        -------
+        array of shape (n_rows,)
+        """
+        leaves: IntArray = find_leaves(self, X)[:, 0]
+        return leaves
+
+    def decision_path(self, X: TableLike) -> sparse.csr_matrix:
+        """Mark the nodes that each row passes.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+
+        Returns
+        -------
+        sparse matrix of shape (n_rows, n_nodes)
+        """
+        return mark_paths(self, X)
+
+    def get_depth(self) -> int:
+        """Depth of the deepest leaf."""
+        return self.tree_.max_depth
+
+    def get_n_leaves(self) -> int:
+        """Number of leaves."""
+        return self.tree_.n_leaves
 
     # ------------------------------------------------------------------------------------------------ look inside
 
@@ -245,8 +291,8 @@ class TreeMethods(TreeModel):
         if is_row:
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", "X does not have valid feature names")  # they are given by place
-                return self._read([list(x)])
-        rows = self._read(x)
+                return read_rows(self, [list(x)])
+        rows = read_rows(self, x)
         if len(rows) != 1:
             raise DataError(f"x has {len(rows)} rows, but one row is explained at a time. Give one, as in X[0].")
         return rows
@@ -254,12 +300,12 @@ class TreeMethods(TreeModel):
     def explain_split(
         self,
         node: int,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
+        X: TableLike,
+        y: ColumnLike,
+        sample_weight: ColumnLike = None,
         *,
-        groups: Any = None,
-        stratify: Any = None,
+        groups: ColumnLike = None,
+        stratify: ColumnLike = None,
         feature_names: Sequence[str] | None = None,
         class_names: Sequence[Any] | None = None,
     ) -> "SplitExplanation":
@@ -295,7 +341,8 @@ class TreeMethods(TreeModel):
         check_is_fitted(self, "forest_")
         from weald.inspection.explain_split import explain_split  # a layer above
 
-        training = read_again(self, X, y, sample_weight, bags=False, groups=groups, stratify=stratify)
+        data = TrainingArguments(X, y, sample_weight, groups, stratify)
+        training = read_again(self, data, bags=False)
         return explain_split(training, node, Names.of(self, feature_names, class_names))
 
     def total_impurity(self) -> float:
@@ -369,9 +416,9 @@ class TreeMethods(TreeModel):
     def prune(
         self,
         alpha: float | str,
-        X: Any = None,
-        y: Any = None,
-        sample_weight: Any = None,
+        X: TableLike = None,
+        y: ColumnLike = None,
+        sample_weight: ColumnLike = None,
         *,
         cv: Any = 5,
         one_standard_error: bool = True,
@@ -415,15 +462,15 @@ class TreeMethods(TreeModel):
             ).alpha
         twin = copy.copy(self)
         twin.forest_ = pruning.prune_forest(self.forest_, float(alpha))
-        twin.tree_ = type(self.tree_)(twin.forest_, self.growth_.criterion)
+        vars(twin).pop("tree_", None)
         twin.ccp_alpha = max(alpha, self.ccp_alpha)
         return twin
 
     def choose_alpha(
         self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
+        X: TableLike,
+        y: ColumnLike,
+        sample_weight: ColumnLike = None,
         *,
         method: str = "cv",
         cv: Any = 5,
@@ -475,7 +522,7 @@ class TreeMethods(TreeModel):
         )
         return choose(self, judged, one_standard_error=one_standard_error)
 
-    def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
+    def cost_complexity_pruning_path(self, X: TableLike, y: ColumnLike, sample_weight: ColumnLike = None) -> Bunch:
         """Grow a tree and list what pruning can leave of it, as scikit-learn does.
 
         Parameters

@@ -1,0 +1,290 @@
+"""The engine of a Dask cluster: partitions are read and coded where they are, and workers grow the trees.
+
+ClusterEngine    implements `Engine` for fits; predictions are made by the native engine, here or in each partition
+ClusterTable     a training table whose rows stay on the workers until they are needed here
+"""
+
+from collections.abc import Callable
+from functools import cached_property, wraps
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+
+import numpy as np
+
+from weald.codes.partitioned_table import Labels, Rows
+from weald.dask.cluster import Cluster, LostCodesError
+from weald.dask.coding import CodedOnCluster, Coding, is_collection, partitions, send_table, wants_values
+from weald.dask.scheduler import Scheduler, TreeJob
+from weald.data.table import Reading, Table, TrainingArguments
+from weald.data.types import Array, FloatArray
+from weald.engines.interface import Codes, Look, OutOfBagVotes, Watch
+from weald.engines.native import NativeEngine
+from weald.engines.params import Growth
+from weald.errors import DataError, ParameterError
+from weald.forest.forest import Forest
+
+if TYPE_CHECKING:
+    from weald.estimators.base import TreeModel
+
+TIMES_SENT = 5  # that a table is sent to workers which die with it, or with a part of its values
+
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+
+
+def _releasing(
+    method: Callable[Concatenate["ClusterEngine", Given], Result],
+) -> Callable[Concatenate["ClusterEngine", Given], Result]:
+    """Release what a fit has left on the cluster if a step of it fails."""
+
+    @wraps(method)
+    def step(self: "ClusterEngine", *args: Given.args, **given: Given.kwargs) -> Result:
+        try:
+            return method(self, *args, **given)
+        except BaseException:
+            self.cluster.let_go()
+            raise
+
+    return step
+
+
+class ClusterEngine(NativeEngine):
+    """Fits on the cluster of the Dask client in scope. An engine serves one fit."""
+
+    name = "dask"
+
+    @property
+    def local(self) -> NativeEngine:
+        """The native engine: what a cluster has grown is used here."""
+        return NativeEngine()
+
+    @cached_property
+    def cluster(self) -> Cluster:
+        """The cluster."""
+        return Cluster()
+
+    def threads(self, n_jobs: int | None) -> int:
+        """Count the threads of all workers."""
+        return self.cluster.n_threads
+
+    # ------------------------------------------------------------------------------------------------------- read
+
+    @_releasing
+    def read(self, model: "TreeModel", data: TrainingArguments) -> Reading:  # type: ignore[override]
+        """Read partitions where they are, or a table that is here."""
+        if not hasattr(model, "n_estimators"):
+            raise DataError(
+                "X is a Dask collection. fit of forests, predict and predict_proba take those; for all else give a "
+                "table that is here: X.compute()."
+            )
+        if getattr(model, "resampling", "bagging") != "bagging":
+            raise ParameterError(
+                f"resampling={model.resampling!r} grows one tree after the other, so that a cluster is of no use. Fit "
+                'on one machine: engine="auto".'
+            )
+        self._wants_values = wants_values(model)
+        if is_collection(data.X):
+            return self._read_partitions(model, data)
+        reading = super().read(model, data)
+        if reading.table.targets is not None:
+            raise ParameterError("Several targets cannot be had on a cluster yet. Fit one for each, or on one machine.")
+        self._reading, self._schema = reading, model.schema_
+        return reading
+
+    def _read_partitions(self, model: "TreeModel", data: TrainingArguments) -> Reading:
+        coding = Coding(self.cluster, model, *partitions(self.cluster, **vars(data)))
+        labels = coding.labels
+        if labels.groups is not None and not labels.whole:
+            raise ParameterError(
+                "groups are drawn whole, each row as often as its weight says, but sample_weight has fractions. Give "
+                "whole weights, or leave sample_weight out."
+            )
+        model.schema_, model.n_features_in_ = labels.schema, labels.n_features
+        if labels.schema.names is not None:
+            model.feature_names_in_ = np.array(labels.schema.names, dtype=object)
+        return Reading(ClusterTable(coding), labels.classes, coding.kept_rows() if self._wants_values else None)
+
+    # ------------------------------------------------------------------------------------------------------- code
+
+    @_releasing
+    def code(
+        self, table: Table, max_bins: int, n_threads: int = 1, watch: Watch | None = None, n_trees: int = 0
+    ) -> "ClusterCodes":
+        """Code partitions where they are; a table that is here is coded here and sent."""
+        if isinstance(table, ClusterTable):
+            return ClusterCodes(table.coding.code())
+        codes = super().code(table, max_bins, n_threads, watch)
+
+        def send() -> CodedOnCluster:
+            return send_table(self.cluster, self._schema, self._reading, self, codes, keep_values=self._wants_values)
+
+        return ClusterCodes(send(), self.bag_source_of(codes), send)
+
+    def bag_source_of(self, codes: Codes) -> Codes:
+        """Leave out of a coded table all that bags are not drawn from."""
+        return super().bag_source(codes)
+
+    # ------------------------------------------------------------------------------------------------------- grow
+
+    @_releasing
+    def grow(
+        self,
+        codes: Codes,
+        growth: Growth,
+        seed: int,
+        first_tree: int,
+        n_trees: int,
+        n_threads: int = 1,
+        watch: Watch | None = None,
+        ccp_alpha: float = 0.0,
+    ) -> Forest:
+        """Let the workers grow the trees."""
+        job = TreeJob(growth, seed, ccp_alpha)
+        return self._try(codes, lambda scheduler: scheduler.grow(job, first_tree, n_trees))
+
+    @_releasing
+    def grow_and_vote(
+        self,
+        codes: Codes,
+        growth: Growth,
+        seed: int,
+        n_trees: int,
+        n_threads: int,
+        watch: Watch | None,
+        ccp_alpha: float,
+        voting: str | None,
+        look: Look | None,
+    ) -> tuple[Forest, OutOfBagVotes | None]:
+        """Let the workers grow the trees, and add up out-of-bag votes as trees come."""
+        job = TreeJob(growth, seed, ccp_alpha, voting)
+        return self._try(codes, lambda scheduler: scheduler.grow_and_look(job, n_trees, watch))
+
+    @_releasing
+    def sum_votes_out_of_bag(
+        self,
+        codes: Codes,
+        growth: Growth,
+        forest: Forest,
+        X: Array,
+        voting: str,
+        n_threads: int = 1,
+        watch: Watch | None = None,
+        start: OutOfBagVotes | None = None,
+        room: int = 0,
+    ) -> OutOfBagVotes:
+        """Let the workers add up votes. The sums stay there until `collect`."""
+        job = TreeJob(growth, 0, 0.0, voting)
+        return _own(codes).scheduler.look(job, forest, start, room)
+
+    @_releasing
+    def collect(self, votes: OutOfBagVotes) -> OutOfBagVotes:
+        """Bring the sums of votes here."""
+        return votes if isinstance(votes.sums, np.ndarray) else votes.sums.fetch(votes)
+
+    @_releasing
+    def bag_source(self, codes: Codes) -> Codes:
+        """Bring what bags are drawn from here."""
+        return _own(codes).bags
+
+    def _try(self, codes: Codes, grow: Callable[[Scheduler], Result]) -> Result:
+        """Grow trees. A table that was sent from here is sent again if all workers that had it died."""
+        own = _own(codes)
+        for times_left in reversed(range(TIMES_SENT)):
+            try:
+                return grow(own.scheduler)
+            except LostCodesError:
+                if own.send is None or not times_left:
+                    raise
+                self.cluster.let_go()
+                own.scheduler = Scheduler(own.send())
+        raise AssertionError  # the loop returns or raises
+
+
+class ClusterCodes:
+    """A coded table on a cluster."""
+
+    def __init__(
+        self, there: CodedOnCluster, bags: Codes | None = None, send: Callable[[], CodedOnCluster] | None = None
+    ) -> None:
+        """Take codes that are on the cluster; what bags are drawn from, if it is here; how to send the codes again."""
+        self.scheduler, self.send = Scheduler(there), send
+        if bags is not None:
+            self.bags = bags
+
+    @cached_property
+    def bags(self) -> Codes:
+        """What bags are drawn from."""
+        return NativeEngine().receive_bags(self.scheduler.coded.fetch_bags())
+
+    @property
+    def fingerprint(self) -> int:
+        """Fingerprint of the training data as codes."""
+        return self.bags.fingerprint
+
+    @property
+    def values(self) -> int | None:
+        """Fingerprint of the values."""
+        return self.bags.values
+
+    @property
+    def design(self) -> int:
+        """Fingerprint of groups and strata."""
+        return self.bags.design
+
+
+def _own(codes: Codes) -> ClusterCodes:
+    if not isinstance(codes, ClusterCodes):
+        raise TypeError(f"The engine of a cluster was given {type(codes).__name__}, which are codes of another engine.")
+    return codes
+
+
+class ClusterTable(Table):
+    """A table in partitions. Targets, weights, groups and strata are brought here only if somebody asks for them."""
+
+    def __init__(self, coding: Coding) -> None:
+        labels = coding.labels
+        known = {
+            "X": np.empty((0, labels.n_features)),
+            "n_classes": labels.n_classes,
+            "weights_whole": labels.whole,
+            "size": labels.size,
+            "categorical": labels.schema.categorical,
+            "targets": None,
+            "coding": coding,
+        }
+        vars(self).update(known)
+
+    coding: Coding
+
+    @property
+    def labels(self) -> Labels:
+        """What is known of all rows together."""
+        return self.coding.labels
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, wherever they are."""
+        return self.labels.n_rows
+
+    @property
+    def _rows(self) -> Rows:
+        return self.coding.fetch_rows()
+
+    @property
+    def target(self) -> Array:  # type: ignore[override]
+        """The target of each row."""
+        return self._rows.target
+
+    @property
+    def weight(self) -> FloatArray | None:  # type: ignore[override]
+        """The weight of each row; None: all weigh 1."""
+        return self._rows.weight if self.labels.is_weighted else None
+
+    @property
+    def groups(self) -> Array | None:  # type: ignore[override]
+        """The group of each row."""
+        return None if self.labels.groups is None else self._rows.groups
+
+    @property
+    def strata(self) -> Array | None:  # type: ignore[override]
+        """The stratum of each row."""
+        return None if self.labels.stratify is None else self._rows.strata

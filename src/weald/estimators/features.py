@@ -1,0 +1,95 @@
+"""Where the columns that trees look at come from: from the columns of X, or from kernels (`kernel/features.py`).
+
+A fit asks them in this order: `check`, `read`, `code`, `grower`, `keep`. A prediction asks for `rows`.
+"""
+
+import math
+from typing import TYPE_CHECKING, Protocol
+
+from weald.data.table import Matrix, Reading, TrainingArguments, read_features
+from weald.data.types import TableLike
+from weald.engines import params
+from weald.engines.interface import Codes, Engine
+from weald.engines.threads import count_threads
+from weald.estimators.multi_output import forests_of
+from weald.forest.forest import Forest
+
+if TYPE_CHECKING:
+    from weald.data.schema import Schema
+    from weald.estimators.base import TreeModel
+    from weald.estimators.growing import Grower
+
+MANY_CELLS = 2**18  # of a table that takes a good part of the memory of a fit
+
+
+class RowBlocks(Protocol):
+    """Rows to predict that are computed some at a time."""
+
+    def __len__(self) -> int: ...
+
+    def row_blocks(self) -> "list[Matrix]":
+        """Compute some rows at a time."""
+
+
+Rows = Matrix | RowBlocks
+
+
+class Features:
+    """The columns of X, of an estimator that is being fitted or that predicts."""
+
+    def __init__(self, model: "TreeModel") -> None:
+        self.model = model
+
+    # ------------------------------------------------------------------------------------------------------- fit
+
+    def check(self) -> None:
+        """Refuse parameters that do not go with such features."""
+
+    def read(self, engine: Engine, data: TrainingArguments, before: "TreeModel | None") -> Reading:
+        """Read the table; the estimator learns the names and categories of the features.
+
+        `before` is the estimator with the trees of the last fit, if a warm start continues from them.
+        """
+        return engine.read(self.model, data)
+
+    def code(self, engine: Engine, reading: Reading, n_trees: int = 0) -> Codes:
+        """Turn the table into codes. `n_trees` will be grown from them in one call; 0: unknown."""
+        given, table = params.gather(self.model), reading.table
+        # The core may look up values once more while best splits are searched for; small tables need not save memory.
+        may_forget = given["splitter"] == "best" and math.prod(table.X.shape) >= MANY_CELLS
+        max_bins, n_threads = params.count_bins(given["max_bins"]), count_threads(self.model.n_jobs)
+        return engine.code(table, max_bins, n_threads, None, n_trees if may_forget else 0)
+
+    def grower(self, grower: "Grower") -> "Grower":
+        """Return what grows the trees."""
+        return grower
+
+    def old_forests(self, before: "TreeModel", codes: Codes) -> tuple[Forest, ...]:
+        """Return the trees of the last fit, one forest for each target."""
+        return forests_of(before)
+
+    def keep(self, forest: Forest, reading: Reading) -> Forest:
+        """Return the forest as predictions need it."""
+        return forest
+
+    # --------------------------------------------------------------------------------------------------- predict
+
+    def rows(self, X: TableLike) -> Rows:
+        """Read rows to predict, with the schema of the fit."""
+        return read_features(self.model, X, reset=False)
+
+    # ----------------------------------------------------------------------------------------- what trees know of them
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns that trees are grown from."""
+        return self.model.n_features_in_
+
+    def schema(self) -> "dict[str, int | Schema | None]":
+        """What trees know of their columns, where these are not the columns of X."""
+        return {}
+
+
+def features_of(model: "TreeModel") -> Features:
+    """Return the features of an estimator."""
+    return model._features(model)  # noqa: SLF001  (the class attribute says which kind)

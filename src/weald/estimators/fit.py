@@ -1,0 +1,280 @@
+"""The flow of every fit, from the user's arguments to a fitted estimator.
+
+    check      parameters, one by one              engines/params.py
+    read       any X, y, weights   ->  Table        engine.read, data/table.py
+    resolve    parameters, Table   ->  Growth       engines/params.py
+    code       Table               ->  codes        engine.code
+    grow       codes, Growth, seed ->  Forest       growing.py, engine.grow
+    keep       Forest, votes       ->  estimator    out_of_bag.py
+
+A fit works on a copy and changes the estimator only when everything has succeeded: an error or Ctrl-C leaves it as it
+was.
+"""
+
+import copy
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from weald.data.schema import same_categories
+from weald.data.table import Reading, TrainingArguments
+from weald.data.task import Task
+from weald.data.types import FloatArray
+from weald.engines import params
+from weald.engines.choose import open_engine
+from weald.engines.interface import Codes, Engine
+from weald.errors import DataError, ParameterError
+from weald.estimators import growing, multi_output, out_of_bag, resampling
+from weald.estimators.checkpoints import Checkpoint
+from weald.estimators.features import Features, features_of
+from weald.estimators.growing import Grower, Plan
+from weald.estimators.merging import same_values
+from weald.estimators.multi_output import forests_of
+from weald.estimators.out_of_bag import OutOfBag
+from weald.estimators.prediction import voting_of
+from weald.forest.forest import Forest
+
+if TYPE_CHECKING:
+    from weald.estimators.base import TreeModel
+
+Model = TypeVar("Model", bound="TreeModel")
+
+# Every attribute that a fit sets, or that is made from a fitted model and kept. A fit begins without them; what else an
+# estimator has is its parameters, and what subclasses of the user set.
+LEARNED = frozenset(
+    {
+        "n_features_in_",
+        "feature_names_in_",
+        "schema_",
+        "n_outputs_",
+        "classes_",
+        "n_classes_",
+        "growth_",
+        "seed_",
+        "forest_",
+        "forests_",
+        "tree_",
+        "thinning_",
+        "oob_",
+        "oob_score_",
+        "oob_error_",
+        "oob_share_",
+        "oob_decision_function_",
+        "oob_prediction_",
+        "kernel_",
+        "choice_",
+        "mix_",
+        "sample_kind_",
+        "prototype_rows_",
+        "_prototype_seed_",
+        "_rows_",
+        "_n_columns_",
+        "_columns_",
+        "_n_prototypes_",
+        "_kept_",
+        "_runs_",
+    }
+)
+
+# What out-of-bag predictions are called in scikit-learn.
+OOB_PREDICTIONS = {Task.CLASSIFICATION: "oob_decision_function_", Task.REGRESSION: "oob_prediction_"}
+
+
+def fit(model: "TreeModel", data: TrainingArguments, checkpoint: Checkpoint | None = None) -> None:
+    """Fit an estimator to a table: check, read, resolve, code, grow, keep."""
+    check(model)
+    learned = unfitted_copy(model)
+    features, plan = features_of(learned), _plan_trees(model, checkpoint)
+    before = model if getattr(model, "warm_start", False) and is_fitted(model) else None
+
+    learned.seed_ = _choose_seed(model, before, checkpoint)
+    engine = open_engine(model.engine, data.X)
+    reading = features.read(engine, data, before)
+
+    _resolve(learned, reading)
+
+    codes = features.code(engine, reading, plan.n_trees if plan.is_plain and before is None else 0)
+
+    train(learned, engine, codes, reading, plan, before)
+
+    model.__dict__ = learned.__dict__
+
+
+def check(model: "TreeModel") -> None:
+    """Check the parameters of an estimator, one by one and together."""
+    params.check(params.gather(model), model.task)
+    features_of(model).check()
+
+
+def unfitted_copy(model: Model) -> Model:
+    """Copy an estimator without what it has learned."""
+    twin = copy.copy(model)
+    twin.__dict__ = {name: value for name, value in vars(model).items() if name not in LEARNED}
+    return twin
+
+
+def is_fitted(model: "TreeModel") -> bool:
+    """Return whether an estimator has trees."""
+    return "forest_" in vars(model) or "forests_" in vars(model)
+
+
+def _plan_trees(model: "TreeModel", checkpoint: Checkpoint | None) -> Plan:
+    """Read how many trees are wanted; an estimator without a number of trees has one."""
+    given = params.gather(model)
+    if "n_estimators" not in given:
+        return Plan()
+    until_settled = given["n_estimators"] == "auto"
+    return Plan(
+        n_trees=int(given["max_estimators"] if until_settled else given["n_estimators"]),
+        until_settled=until_settled,
+        wants_votes=bool(given["oob_score"]) or until_settled,
+        resampling=given.get("resampling", resampling.BAGGING),
+        checkpoint=checkpoint,
+    )
+
+
+def _choose_seed(model: "TreeModel", before: "TreeModel | None", checkpoint: Checkpoint | None) -> int:
+    """Draw a seed; a fit that continues takes the seed of its trees, unless one was given for a checkpoint."""
+    if before is not None:
+        return before.seed_
+    is_given = isinstance(model.random_state, int | np.integer)
+    found = None if checkpoint is None or is_given else checkpoint.seed()
+    return params.draw_seed(model.random_state) if found is None else found
+
+
+def _resolve(learned: "TreeModel", reading: Reading) -> None:
+    """Turn parameters into plain numbers, and remember the target's classes."""
+    given, table = params.gather(learned), reading.table
+    if table.targets is not None:
+        multi_output.refuse(given)
+    learned.growth_ = params.resolve(given, table, reading.classes, getattr(learned, "feature_names_in_", None))
+    learned.n_outputs_ = 1 if table.targets is None else table.targets.n_targets
+    if reading.classes is not None:
+        learned.classes_ = reading.classes
+        one = table.targets is None
+        learned.n_classes_ = len(reading.classes) if one else [len(classes) for classes in reading.classes]
+
+
+def train(
+    learned: "TreeModel", engine: Engine, codes: Codes, reading: Reading, plan: Plan, before: "TreeModel | None"
+) -> None:
+    """Grow the trees, estimate errors from out-of-bag rows if wanted, and keep both."""
+    features = features_of(learned)
+    old: tuple[Forest, ...] = ()
+    if before is not None:
+        _require_same_schema(learned, features, before)
+        old = features.old_forests(before, codes)
+    grower = features.grower(
+        Grower(
+            *(engine, codes, reading, learned.growth_, learned.seed_, learned.ccp_alpha),
+            *(voting_of(learned), engine.threads(learned.n_jobs), learned.verbose),
+        )
+    )
+    if reading.table.targets is not None:
+        learned.forests_ = growing.grow_targets(grower, plan, old)
+        if plan.wants_votes:
+            _keep_out_of_bag_of_targets(learned, grower)
+        return
+    forest, votes = growing.grow(grower, plan, old[0] if old else None)
+    if plan.wants_votes:
+        keep_out_of_bag(learned, out_of_bag.look(grower.bagged(forest), reading, votes))
+    learned.forest_ = features.keep(forest, reading)
+
+
+def resume(model: "TreeModel", engine: Engine, codes: Codes, reading: Reading) -> None:
+    """Fit an estimator to a table that was read and coded before, for another of the same class."""
+    _resolve(model, reading)
+    model.seed_ = params.draw_seed(model.random_state)
+    train(model, engine, codes, reading, _plan_trees(model, None), None)
+
+
+# ------------------------------------------------------------------------------------------------------- out of bag
+
+
+def keep_out_of_bag(learned: "TreeModel", found: OutOfBag) -> None:
+    """Remember the out-of-bag estimates, also under the names that scikit-learn has for them."""
+    metric = vars(learned)["oob_score"]
+    learned.__dict__.update(
+        {
+            "oob_": found,
+            "oob_share_": found.share,
+            "oob_error_": found.error,
+            "oob_score_": found.score(metric if callable(metric) else None),
+            OOB_PREDICTIONS[learned.task]: found.shares if learned.task is Task.CLASSIFICATION else found.predictions,
+        }
+    )
+
+
+def _keep_out_of_bag_of_targets(learned: "TreeModel", grower: Grower) -> None:
+    found = look_at_targets(learned, grower.engine, grower.codes, grower.reading)
+    averages: FloatArray = (
+        multi_output.side_by_side(found.averages)
+        if learned.task is Task.CLASSIFICATION
+        else np.column_stack(found.averages)
+    )
+    learned.__dict__.update(
+        {
+            "oob_share_": found.share,
+            "oob_error_": found.error,
+            "oob_score_": found.score,
+            OOB_PREDICTIONS[learned.task]: averages,
+        }
+    )
+
+
+def look_at_targets(
+    model: "TreeModel", engine: Engine, codes: Codes, reading: Reading
+) -> multi_output.OutOfBagOfTargets:
+    """Predict each row of a multi-output table from the trees that have not seen it."""
+    out_of_bag.require_bags(model.forests_[0])
+    metric = vars(model)["oob_score"]
+    return multi_output.look_out_of_bag(
+        engine,
+        codes,
+        reading,
+        model.growth_,
+        model.forests_,
+        voting_of(model),
+        model.n_jobs,
+        metric if callable(metric) else None,
+    )
+
+
+# ------------------------------------------------------------------------------------------------------- warm start
+
+
+def _require_same_schema(learned: "TreeModel", features: Features, before: "TreeModel") -> None:
+    """Refuse a table that old trees could not have been grown from."""
+    old = forests_of(before)[0]
+    if learned.n_outputs_ != before.n_outputs_:
+        raise DataError(
+            f"y has {learned.n_outputs_} targets, but warm_start=True goes on with trees of {before.n_outputs_}. Give "
+            "the same targets, or set warm_start=False to start anew."
+        )
+    if features.n_columns != features_of(before).n_columns:
+        raise DataError(
+            f"X has {learned.n_features_in_} features, but warm_start=True goes on with trees of {old.n_features}. "
+            "Give the same features, or set warm_start=False to start anew."
+        )
+    if not same_categories(learned.schema_, before.schema_):
+        raise DataError(
+            "X has other categories than the table from which warm_start=True goes on, so that they would have "
+            "other numbers. Give the same table, or set warm_start=False to start anew."
+        )
+    bound = ("monotonic", "interaction_groups", "max_interacting")
+    if any(getattr(learned.growth_, name) != getattr(before.growth_, name) for name in bound):
+        raise ParameterError(
+            "monotonic_cst or interaction_cst differs from that of the trees that warm_start=True keeps, which "
+            "would not obey it. Give the same, or set warm_start=False to start anew."
+        )
+    if learned.growth_.criterion != before.growth_.criterion:
+        raise ParameterError(
+            f"criterion={learned.growth_.criterion!r} differs from the {before.growth_.criterion!r} of the trees that "
+            "warm_start=True keeps. Give the same criterion, or set warm_start=False to start anew."
+        )
+    if learned.task is Task.CLASSIFICATION and not same_values(learned.classes_, before.classes_):
+        raise DataError(
+            f"y has the classes {multi_output.listed(learned.classes_)}, but warm_start=True goes on with trees "
+            f"of the classes {multi_output.listed(before.classes_)}. Give the same classes, or set "
+            "warm_start=False to start anew."
+        )

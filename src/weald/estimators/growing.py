@@ -1,0 +1,186 @@
+"""Growing the trees of a fit: a given number, until the error has settled, or those that are still missing.
+
+Grower          grows trees with one engine from one coded table, and adds up their out-of-bag votes
+Plan            how many trees, and in which way
+grow            a plan -> a forest, and its votes if they were added up on the way
+grow_targets    the same for multi-output
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
+
+from weald.data.table import Reading
+from weald.engines import progress
+from weald.engines.interface import Codes, Engine, OutOfBagVotes, Watch
+from weald.engines.params import Growth
+from weald.errors import DataError, ParameterError, warn
+from weald.estimators import early_stopping, resampling
+from weald.estimators.checkpoints import Checkpoint
+from weald.estimators.out_of_bag import Bagged, require_bags
+from weald.estimators.same_data import refuse_other_values, require_same_data, values_of
+from weald.forest.forest import Forest
+
+Grown = TypeVar("Grown")
+
+
+@dataclass(frozen=True)
+class Grower:
+    """Grows trees with one engine from one coded table."""
+
+    engine: Engine
+    codes: Codes
+    reading: Reading
+    growth: Growth
+    seed: int
+    ccp_alpha: float
+    voting: str
+    n_threads: int
+    verbose: int
+
+    def grow(self, first: int, n_trees: int) -> Forest:
+        """Grow trees `first`, `first + 1` ..., and show progress if the user wants to see it."""
+        return self.show(n_trees, partial(self.grow_quietly, first, n_trees))
+
+    def grow_quietly(self, first: int, n_trees: int, watch: Watch | None = None, codes: Codes | None = None) -> Forest:
+        """Grow trees, from other codes if some are given."""
+        codes = self.codes if codes is None else codes
+        return self.engine.grow(codes, self.growth, self.seed, first, n_trees, self.n_threads, watch, self.ccp_alpha)
+
+    def grow_and_vote(self, n_trees: int, *, wants_votes: bool) -> tuple[Forest, OutOfBagVotes | None]:
+        """Grow the first trees; also add up their out-of-bag votes where the engine can do so on the way."""
+        what = (self.codes, self.growth, self.seed, n_trees, self.n_threads)
+        look = self.vote if self.growth.bootstrap else None
+        how = (self.ccp_alpha, self.voting if wants_votes else None, look)
+        return self.show(n_trees, lambda watch: self.engine.grow_and_vote(*what, watch, *how))
+
+    def show(self, n_trees: int, grow: Callable[[Watch | None], Grown]) -> Grown:
+        """Show progress while trees grow, if the user wants to see it."""
+        watch = progress.watch_fit(self.verbose, n_trees)
+        try:
+            grown = grow(watch)
+            if watch:
+                watch(1.0)  # a short fit may be over before the engine reports anything
+        finally:
+            if watch:
+                watch.stop()
+        return grown
+
+    def vote(self, forest: Forest, start: OutOfBagVotes | None) -> OutOfBagVotes:
+        """Add the out-of-bag votes of some trees to those of earlier ones."""
+        return self.bagged(forest).add_votes(self.reading.table.X, forest, start)
+
+    def bagged(self, forest: Forest) -> Bagged:
+        """Put a forest and its training table together, and make sure that they belong together."""
+        require_bags(forest)
+        require_same_data(forest, self.codes, self.reading)
+        return Bagged(self.engine, self.codes, self.growth, forest, self.voting, self.n_threads)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How many trees, and in which way."""
+
+    n_trees: int = 1
+    until_settled: bool = False  # then `n_trees` is the most
+    wants_votes: bool = False
+    resampling: str = resampling.BAGGING
+    checkpoint: Checkpoint | None = None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all trees are grown in one call."""
+        return (
+            not self.until_settled
+            and self.resampling == resampling.BAGGING
+            and self.checkpoint is None
+            and progress.listener() is None
+        )
+
+
+def grow(grower: Grower, plan: Plan, old: Forest | None) -> tuple[Forest, OutOfBagVotes | None]:
+    """Grow the trees, or those that are still missing. Votes that were not added up on the way are None."""
+    if old is not None:
+        refuse_other_values(old, grower.codes.fingerprint, values_of(grower.codes, grower.reading))
+    if plan.until_settled:
+        return _grow_until_settled(grower, plan, old)
+    if plan.resampling != resampling.BAGGING:
+        return _resample(grower, plan, old), None
+    if old is not None and not _lacks_trees(plan, old):
+        return old, None
+    first, n_trees = (0, plan.n_trees) if old is None else (old.next_tree(grower.seed), plan.n_trees - old.n_trees)
+    if plan.checkpoint is not None:
+        grown = plan.checkpoint.grow(grower, first, n_trees)
+    elif old is None:
+        return grower.grow_and_vote(n_trees, wants_votes=plan.wants_votes)
+    else:
+        grown = grower.grow(first, n_trees)
+    return grown if old is None else old.join(grown), None
+
+
+def grow_targets(grower: Grower, plan: Plan, old: tuple[Forest, ...]) -> tuple[Forest, ...]:
+    """Grow trees of several targets, or those that are still missing: a forest for each target."""
+    if plan.checkpoint is not None:
+        raise DataError("checkpoint keeps forests of one target, but y has several. Fit one for each, or without.")
+    if old:
+        refuse_other_values(old[0], grower.codes.fingerprint, values_of(grower.codes, grower.reading))
+        if not _lacks_trees(plan, old[0]):
+            return old
+    first, n_trees = (old[0].next_tree(grower.seed), plan.n_trees - old[0].n_trees) if old else (0, plan.n_trees)
+    targets = grower.reading.table.targets
+    assert targets is not None  # noqa: S101  (for the type checker: the caller has asked)
+    what = (grower.codes, targets, grower.growth, grower.seed, first, n_trees, grower.n_threads)
+    grown = grower.show(n_trees, lambda watch: grower.engine.grow_targets(*what, watch))
+    return tuple(map(Forest.join, old, grown)) if old else grown
+
+
+def _grow_until_settled(grower: Grower, plan: Plan, old: Forest | None) -> tuple[Forest, OutOfBagVotes]:
+    """Grow trees until the out-of-bag error has settled."""
+    first = 0 if old is None else old.next_tree(grower.seed) - old.n_trees
+    forest, votes, settled = early_stopping.grow_until_settled(
+        lambda number, n_trees: grower.grow(first + number, n_trees),
+        grower.vote,
+        old,
+        grower.reading.table.size,
+        plan.n_trees,
+    )
+    if not settled:
+        warn(
+            f"The out-of-bag error has not settled after {forest.n_trees} trees. More of them may help: give "
+            f"more than max_estimators={plan.n_trees}."
+        )
+    return forest, votes
+
+
+def _resample(grower: Grower, plan: Plan, old: Forest | None) -> Forest:
+    """Grow trees one after the other, each from a bag that follows the mistakes of earlier ones."""
+    table, way = grower.reading.table, plan.resampling
+    if table.groups is not None:
+        raise ParameterError(
+            f"groups do not go with resampling={way!r}, which weighs rows one by one. Leave groups out "
+            'or set resampling="bagging".'
+        )
+    if old is not None:
+        if not resampling.goes_on(way, old, grower.seed, grower.codes.fingerprint):
+            raise DataError(
+                f"resampling={way!r} goes on only from the first trees of the same forest: same table, "
+                "same seed, none left out. Set warm_start=False to start anew."
+            )
+        if not _lacks_trees(plan, old):
+            return old
+    made = resampling.Resampled(grower.engine, table, grower.n_threads)
+    grow_tree = lambda codes, number, n_trees: grower.grow_quietly(number, n_trees, None, codes)  # noqa: E731
+    return grower.show(plan.n_trees, lambda watch: made.grow(way, grower.codes, grow_tree, plan.n_trees, watch, old))
+
+
+def _lacks_trees(plan: Plan, old: Forest) -> bool:
+    """Say whether a forest lacks trees, and refuse to take some away."""
+    if plan.n_trees < old.n_trees:
+        raise ParameterError(
+            f"n_estimators={plan.n_trees} is less than the {old.n_trees} trees that warm_start=True keeps. "
+            f"Give n_estimators={old.n_trees} or more, or set warm_start=False to start anew."
+        )
+    if plan.n_trees == old.n_trees:
+        warn("Warm-start fitting without increasing n_estimators does not fit new trees.")
+    return plan.n_trees > old.n_trees

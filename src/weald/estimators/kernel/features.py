@@ -1,0 +1,446 @@
+"""The features of a kernel forest: samples become a table of kernel values, and trees keep the columns that they use.
+
+KernelFeatures    what a fit and a prediction ask of them
+choose_kernel_of  fits a forest for each kernel of the grid, and becomes the best one
+"""
+
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from weald.data import arguments
+from weald.data.schema import Categories, Schema
+from weald.data.table import Reading, TrainingArguments, read_table, require_one_target
+from weald.data.task import Task
+from weald.data.types import Array, FloatArray, IntArray, TableLike
+from weald.engines import params, progress
+from weald.engines.bagging import read_design
+from weald.engines.choose import open_engine
+from weald.engines.interface import Codes, Engine, Look, OutOfBagVotes, Watch
+from weald.engines.threads import count_threads
+from weald.errors import DataError, DataTypeError, ParameterError
+from weald.estimators import out_of_bag
+from weald.estimators import resampling as ways
+from weald.estimators.features import Features
+from weald.estimators.fit import LEARNED, check, fit, unfitted_copy
+from weald.estimators.growing import Grower
+from weald.estimators.kernel.kernel_selection import choose_kernel
+from weald.estimators.kernel.kernels import (
+    Kernel,
+    check_function,
+    choose_prototypes,
+    count_prototypes,
+    distinct_rows,
+    read_precomputed,
+    resolve_kernel,
+    targets_of,
+)
+from weald.estimators.kernel.params import WORDS
+from weald.estimators.kernel.samples import AnySamples, Sight, Things, Vectors, read_prototypes, read_samples
+from weald.estimators.kernel.table import KernelTable, Prototypes
+from weald.estimators.kernel.tree_mix import COLUMNS, IN_TURN, MIXED, MixChoice, choose_mix, list_runs, share_draws
+from weald.estimators.merging import forget_out_of_bag
+from weald.forest.forest import Forest
+
+if TYPE_CHECKING:
+    from weald.estimators.base import TreeModel
+    from weald.estimators.kernel.forests import KernelForest
+
+
+class KernelFeatures(Features):
+    """Kernels of samples with prototypes, and the columns of X beside them where trees look at both."""
+
+    model: "KernelForest"
+
+    def __init__(self, model: "KernelForest") -> None:
+        self.model = model
+
+    # ----------------------------------------------------------------------------------------------------- check
+
+    def check(self) -> None:
+        """Check the parameters of the kernel."""
+        model = self.model
+        if model.engine == params.CLUSTER:  # a value depends on prototypes, which other partitions have
+            raise ParameterError(
+                f"engine={model.engine!r} is for forests of the columns of a table, which {type(model).__name__} is "
+                'not. Give engine="auto".'
+            )
+        for name, kinds in WORDS.items():
+            arguments.check_argument(name, getattr(model, name), kinds)
+        if model.mix is True and (model.kernel == "precomputed" or self.compares_anything):
+            raise ParameterError(
+                "mix=True keeps columns of numbers beside the kernel's, but here are none. Set mix=False."
+            )
+
+    @property
+    def compares_anything(self) -> bool:
+        """Whether a function of the user compares samples."""
+        model = self.model
+        return callable(model.kernel) or (model.kernel == "gaussian" and callable(model.distance))
+
+    @property
+    def mixes(self) -> bool:
+        """Whether columns of X are used beside the kernel's: where there are some, unless the user said otherwise."""
+        model = self.model
+        if model.mix != "auto":
+            return bool(model.mix)
+        is_table = getattr(model, "sample_kind_", "vectors") == "vectors"
+        return is_table and model.kernel != "precomputed" and not self.compares_anything
+
+    # ------------------------------------------------------------------------------------------------------ read
+
+    def read(self, engine: Engine, data: TrainingArguments, before: "TreeModel | None") -> Reading:
+        """Read the samples, and settle what they are compared with."""
+        model = self.model
+        sight = self.read_samples(data.X, reset=True)
+        numbers = np.arange(len(sight.samples), dtype=np.float64)[:, np.newaxis]
+        reading = read_table(
+            BaseEstimator(), numbers, data.y, data.sample_weight, classify=model.task is Task.CLASSIFICATION
+        )
+        require_one_target(reading, "a kernel forest")
+        rows = reading.table.X[:, 0].astype(np.intp)
+        if model.kernel == "precomputed":
+            assert isinstance(sight.samples, Vectors)  # noqa: S101  (for the type checker: it was read as a table)
+            sight = Sight(Vectors(read_precomputed(sight.samples.matrix)), sight.raw)
+        sight = sight.take(rows)
+        if sight.raw is not None and reading.kept is not None:
+            model.schema_ = model.schema_.narrow(sight.raw)
+        table = KernelTable(sight, mix=self.mixes)
+        values: Any = table
+        reading = read_design(replace(reading, table=replace(reading.table, X=values)), data.groups, data.stratify)
+        self._compare(engine, reading, table, before)
+        return reading
+
+    def read_samples(self, X: TableLike, *, reset: bool) -> Sight:
+        """Read samples; with `reset` the estimator learns what they are."""
+        model = self.model
+        if reset:
+            model.__dict__.pop("sample_kind_", None)  # of another fit
+        sight = read_samples(model, X, reset=reset, own_kernel=self.compares_anything, mix=self.mixes)
+        if self.mixes and sight.raw is None:
+            raise DataError("mix=True keeps columns of X, but curves of different lengths have none. Set mix=False.")
+        if reset and not isinstance(sight.samples, Vectors):
+            model.schema_ = Schema(None, ())
+        return sight
+
+    def _compare(self, engine: Engine, reading: Reading, table: KernelTable, before: "TreeModel | None") -> None:
+        """Choose the kernel and the prototypes, or take those of the last fit."""
+        model, n_threads = self.model, count_threads(self.model.n_jobs)
+        samples = table.sight.samples
+        known = {} if before is None else vars(before)
+        model.__dict__.update({name: known[name] for name in ("kernel_", "choice_", "mix_") if name in known})
+        model._prototype_seed_ = known.get("_prototype_seed_", model.seed_)
+        kernel = getattr(model, "kernel_", None) or self._resolve_kernel(samples, engine, n_threads)
+        check_function(kernel, kernel.prepare(samples.take(np.arange(min(len(samples), 40)))))
+        rows, prototypes = self._choose(engine, kernel, reading, samples)
+        table.compare(kernel, engine, prototypes, n_threads)
+        model.kernel_, model._rows_ = kernel, rows
+        model._n_columns_, model._n_prototypes_ = table.shape[1], table.n_kernel
+
+    def _resolve_kernel(self, samples: AnySamples, engine: Engine, n_threads: int) -> Kernel:
+        if self.model.kernel == "auto":
+            raise ParameterError(
+                'kernel="auto" is chosen by fit. Name a kernel here, for example that of choice_.words.'
+            )
+        return resolve_kernel(vars(self.model), samples, engine, n_threads)
+
+    def _choose(
+        self, engine: Engine, kernel: Kernel, reading: Reading, samples: AnySamples
+    ) -> tuple[IntArray, Prototypes]:
+        """Choose prototypes: rows of the user's X (-1 where they were given), and what samples are compared with."""
+        model, contrast = self.model, partial(self.contrast, engine, kernel)
+        kept = np.arange(len(samples)) if reading.kept is None else np.flatnonzero(reading.kept)
+        if isinstance(model.prototypes, Prototypes):  # of another forest, with their pairs
+            rows = np.full(model.prototypes.n_compared, -1)
+            return rows if model.prototypes.columns is None else model.prototypes.columns, model.prototypes
+        if model.prototypes is not None and kernel.is_precomputed:
+            columns: IntArray = np.asarray(model.prototypes, dtype=np.int64)
+            return columns, contrast(Prototypes(None, columns), np.zeros(len(columns)), None)
+        if model.prototypes is not None:
+            given = read_prototypes(unfitted_copy(model), model.prototypes, samples, mix=self.mixes)
+            return np.full(len(given), -1), contrast(Prototypes(given), np.zeros(len(given)), None)
+        matrix = None
+        if kernel.is_precomputed:
+            assert isinstance(samples, Vectors)  # noqa: S101  (for the type checker: it was read as a table)
+            matrix, samples = samples.matrix, Things(tuple(range(len(kept))))
+        chosen = choose_prototypes(samples, model.n_prototypes, model._prototype_seed_)
+        found = Prototypes(None, kept[chosen]) if kernel.is_precomputed else Prototypes(samples.take(chosen))
+        matrix = None if matrix is None else matrix[np.ix_(chosen, kept[chosen])]
+        return kept[chosen], contrast(found, targets_of(samples, reading.table.target)[chosen], matrix)
+
+    def contrast(
+        self, engine: Engine, kernel: Kernel, prototypes: Prototypes, targets: Array, matrix: FloatArray | None
+    ) -> Prototypes:
+        """With `contrast`, set three of four prototypes against the nearest one of another target.
+
+        `matrix` is a precomputed kernel of the prototypes with one another.
+        """
+        model = self.model
+        if not model.contrast:
+            return prototypes
+        n_threads = count_threads(model.n_jobs)
+
+        def apart(candidates: IntArray) -> FloatArray:
+            if prototypes.samples is None:
+                assert matrix is not None  # noqa: S101  (for the type checker: there are targets, so there is one)
+                return kernel.apart(matrix[candidates], candidates)
+            each = kernel.prepare(prototypes.samples)
+            some = kernel.prepare(prototypes.samples.take(candidates))
+            how = kernel.sums if kernel.rule.shape == "gaussian" else kernel.columns
+            return kernel.apart(how(engine, each, some, n_threads), candidates)
+
+        gap = 0 if model.task is Task.CLASSIFICATION else len(targets) // 4
+        return prototypes.set_against(targets, model._prototype_seed_, apart, gap)
+
+    # ------------------------------------------------------------------------------------------------------ code
+
+    def code(self, engine: Engine, reading: Reading, n_trees: int = 0) -> Codes:
+        """Turn kernel values into codes, a few columns at a time."""
+        model, table = self.model, reading.table
+        values: Any = table.X
+        if not isinstance(values, KernelTable) or values.is_of_trees:
+            return self._code_new_rows(engine, reading)
+        raw = model.schema_.categorical if self.mixes else frozenset()
+        coded = replace(table, categorical=frozenset(values.n_kernel + f for f in raw))
+        max_bins = params.count_bins(params.gather(model)["max_bins"])
+        codes = engine.code_blocks(coded, values.blocks(), max_bins, count_threads(model.n_jobs), None)
+        values.remember(codes)
+        if hasattr(model, "forest_"):  # the training data is given again: its trees know only the columns they use
+            if values.shape[1] != model._n_columns_:
+                raise DataError(
+                    f"X leads to {values.shape[1]} columns of kernel values, but the forest was grown from "
+                    f"{model._n_columns_}. Give the training data."
+                )
+            values.keep(model._columns_)
+        return codes
+
+    def _code_new_rows(self, engine: Engine, reading: Reading) -> Codes:
+        """Code rows of which only the columns that the trees use were computed."""
+        table = reading.table
+        used = enumerate(self.raw_columns(), len(self.model._kept_)) if self.mixes else ()
+        categorical = frozenset(i for i, f in used if f in self.model.schema_.categorical)
+        return super().code(engine, replace(reading, table=replace(table, X=table.X[:], categorical=categorical)))
+
+    # ------------------------------------------------------------------------------------------------------ grow
+
+    def old_forests(self, before: "TreeModel", codes: Codes) -> tuple[Forest, ...]:
+        """Return the trees of the last fit; their features are columns of the whole table again."""
+        require_same_samples(before.forest_, codes)
+        known = vars(before)
+        return (widen(before.forest_, known["_columns_"], known["_n_columns_"]),)
+
+    def grower(self, grower: Grower) -> Grower:
+        """Grow from kernel values; with `mix="auto"`, the out-of-bag error chooses what trees look at."""
+        model = self.model
+        n_raw = model._n_columns_ - model._n_prototypes_
+        made = KernelGrower(**vars(grower), n_kernel=model._n_prototypes_, n_raw=n_raw if self.mixes else 0)
+        made = replace(made, max_features=model.max_features)
+        if model.mix == "auto" and self.mixes and not hasattr(model, "mix_"):
+            model.mix_, runs = self._choose_mix(made)
+            made = replace(made, runs=runs)
+        return replace(made, way=model.mix_.way if model.mix == "auto" and self.mixes else MIXED)
+
+    def _choose_mix(self, grower: "KernelGrower") -> tuple[MixChoice, "Runs"]:
+        """Grow a few trees of each kind, and choose by their out-of-bag error."""
+        model, grown = self.model, {}
+        if not model.bootstrap or getattr(model, "resampling", ways.BAGGING) != ways.BAGGING:
+            return MixChoice(MIXED, {}, "Nothing is out of bag, so nothing was tried."), {}
+        if has_copies(grower.reading):
+            reason = "Rows stand there twice or weigh other than 1, and copies in a bag betray those outside: in turn."
+            return MixChoice(IN_TURN, {}, reason), {}
+
+        def grow(kind: str, first: int, n_trees: int) -> Forest:
+            grown[kind, first, n_trees] = grower.grow_run(kind, first, n_trees)
+            return grown[kind, first, n_trees]
+
+        def open_bags(forests: list[Forest]) -> Look:
+            columns = np.unique(np.concatenate([used_columns(forest) for forest in forests]))
+            table: Any = grower.reading.table.X
+            values = table.decoded(columns)
+            bagged = grower.plain_bagged(forests[0])
+            return lambda forest, start: bagged.sum_votes(values, narrow(forest, columns), start)
+
+        return choose_mix(grow, open_bags), grown
+
+    def keep(self, forest: Forest, reading: Reading) -> Forest:
+        """Keep the columns that the trees use."""
+        model = self.model
+        table: Any = reading.table.X
+        model._columns_ = used_columns(forest)
+        of_kernel = model._columns_[model._columns_ < model._n_prototypes_]
+        model.prototype_rows_ = model._rows_[table.prototypes.compared_by(of_kernel)]
+        del model._rows_
+        model._kept_ = table.prototypes.take(of_kernel)
+        return narrow(forest, model._columns_)
+
+    # --------------------------------------------------------------------------------------------------- predict
+
+    def rows(self, X: TableLike) -> KernelTable:
+        """Read samples, and compare them with the prototypes that the trees use."""
+        model = self.model
+        table = KernelTable(self.read_samples(X, reset=False), mix=self.mixes)
+        table.compare(model.kernel_, open_engine(model.engine), model._kept_, count_threads(model.n_jobs))
+        table.is_of_trees = True
+        return table.keep_raw(self.raw_columns()) if self.mixes else table
+
+    def raw_columns(self) -> IntArray:
+        """Columns of X that the trees use beside the kernel."""
+        model = self.model
+        return model._columns_[model._columns_ >= model._n_prototypes_] - model._n_prototypes_
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns that trees are grown from."""
+        return self.model._n_columns_
+
+    def schema(self) -> dict[str, int | Schema | None]:
+        """What trees know of the columns that they use."""
+        model = self.model
+        raw = tuple(numbered(model.schema_.categories[f]) for f in self.raw_columns()) if self.mixes else ()
+        schema = Schema(None, (None,) * len(model._kept_) + raw)
+        return {"n_features_in_": len(model._columns_), "feature_names_in_": None, "schema_": schema}
+
+
+# ---------------------------------------------------------------------------------------------------------------- grow
+
+Runs = dict[tuple[str, int, int], Forest]  # kind of trees, number of the first, how many
+
+
+@dataclass(frozen=True)
+class KernelGrower(Grower):
+    """Grows trees from kernel values, and from raw columns beside them where there are some."""
+
+    n_kernel: int = 0
+    n_raw: int = 0  # 0: trees look at kernels alone
+    max_features: object = None  # as the user gave it
+    way: str = MIXED
+    runs: Runs = field(default_factory=dict)  # trees that were grown while the way was chosen
+
+    def grow_quietly(self, first: int, n_trees: int, watch: Watch | None = None, codes: Codes | None = None) -> Forest:
+        """Grow trees, run by run where they are of several kinds."""
+        if not self.n_raw:
+            return super().grow_quietly(first, n_trees, watch, codes)
+        parts, n_done = [], 0
+        for kind, begin, n_more in list_runs(self.way, first, n_trees):
+            part = None if watch is None else part_of(watch, n_done / n_trees, n_more / n_trees)
+            parts.append(self.grow_run(kind, begin, n_more, part, codes))
+            n_done += n_more
+        return parts[0].join(*parts[1:])
+
+    def grow_and_vote(self, n_trees: int, *, wants_votes: bool) -> tuple[Forest, OutOfBagVotes | None]:
+        """Grow the first trees, run by run where they are of several kinds."""
+        if not self.n_raw:
+            return super().grow_and_vote(n_trees, wants_votes=wants_votes)
+        tell = progress.listener()
+        grown = self.grow(0, n_trees)
+        if tell is not None:
+            tell(progress.Growing(n_trees, n_trees, None))
+        return grown, None
+
+    def grow_run(
+        self, kind: str, first: int, n_trees: int, watch: Watch | None = None, codes: Codes | None = None
+    ) -> Forest:
+        """Grow trees of one kind, or take those that were grown while the way was chosen."""
+        if (kind, first, n_trees) in self.runs:
+            return self.runs[kind, first, n_trees]
+        growth = replace(self.growth, feature_weights=share_draws(kind, self.n_kernel, self.n_raw))
+        if kind == COLUMNS:
+            given = self.max_features
+            given = min(int(given), self.n_raw) if arguments.is_whole(given) else given  # type: ignore[call-overload]
+            growth = replace(growth, max_features=params.count_features(given, self.n_raw))
+        return Grower.grow_quietly(replace(self, growth=growth), first, n_trees, watch, codes)
+
+    def plain_bagged(self, forest: Forest) -> out_of_bag.Bagged:
+        """Put a forest and its table together."""
+        return super().bagged(forest)
+
+    def bagged(self, forest: Forest) -> out_of_bag.Bagged:
+        """Put a forest and its table together; only the columns that trees use are read."""
+        return NarrowBagged(**vars(super().bagged(forest)))
+
+
+def numbered(categories: Categories | None) -> Categories | None:
+    """Let the labels of categories be their numbers, which is what stands in a table of kernel values."""
+    return None if categories is None else replace(categories, labels=np.arange(len(categories.labels)))
+
+
+def has_copies(reading: Reading) -> bool:
+    """Say whether a sample stands there more than once, or weighs as if it did: the two are one."""
+    table: Any = reading.table.X
+    samples, weight = table.sight.samples, reading.table.weight
+    return len(distinct_rows(samples)) < len(samples) or (weight is not None and bool((weight != 1).any()))
+
+
+class NarrowBagged(out_of_bag.Bagged):
+    """A kernel forest with its table, of which only the columns that trees use are read, from their codes."""
+
+    def add_votes(self, X: Any, forest: Forest, start: OutOfBagVotes | None = None, room: int = 0) -> OutOfBagVotes:
+        """Add the out-of-bag votes of some trees to those of earlier ones."""
+        columns = used_columns(forest)
+        return super().add_votes(X.decoded(columns), narrow(forest, columns), start, room)
+
+
+def used_columns(forest: Forest) -> IntArray:
+    """List the columns that trees use; the first, where they use none: a table has a column."""
+    used = np.unique(forest.feature[forest.feature >= 0]).astype(np.int64)
+    return used if len(used) else np.zeros(1, dtype=np.int64)
+
+
+def part_of(watch: Watch, done: float, share: float) -> Watch:
+    """Make a watch for a part of the work."""
+    return lambda of_part: watch(done + share * of_part)
+
+
+def require_same_samples(forest: Forest, codes: Codes) -> None:
+    """Refuse to grow on from other samples: their prototypes would take the place of those of the trees."""
+    if any((o.data, o.values) != (codes.fingerprint, codes.values) for o in forest.origins):
+        raise DataError("warm_start=True grows on from the same samples, but X or y have changed. Fit anew.")
+
+
+def narrow(forest: Forest, columns: IntArray) -> Forest:
+    """Number features by their places among the columns that are used."""
+    place = np.full(forest.n_features + 1, -1, dtype=np.int32)  # the last is that of leaves, -1
+    place[columns] = np.arange(len(columns), dtype=np.int32)
+    return replace(forest, feature=place[forest.feature], n_features=len(columns))
+
+
+def widen(forest: Forest, columns: IntArray, n_columns: int) -> Forest:
+    """Number features by their places among all columns again."""
+    number = np.append(columns, -1).astype(np.int32)
+    return replace(forest, feature=number[forest.feature], n_features=n_columns)
+
+
+# -------------------------------------------------------------------------------------------------------- kernel="auto"
+
+
+def choose_kernel_of(model: "KernelForest", data: TrainingArguments) -> None:
+    """Fit a forest for each kernel of the grid, and become the one of the lowest out-of-bag error."""
+    check(model)
+    if not model.bootstrap:
+        raise ParameterError('kernel="auto" compares out-of-bag errors, but bootstrap=False has none. Name a kernel.')
+    samples = KernelFeatures(unfitted_copy(model)).read_samples(data.X, reset=True).samples
+    seed = params.draw_seed(model.random_state)
+
+    def fit_twin(words: dict[str, object]) -> tuple["KernelForest", float]:
+        twin = unfitted_copy(model)
+        twin.__dict__.update(words, oob_score=model.oob_score or True, random_state=seed)
+        fit(twin, data)
+        return twin, twin.oob_error_
+
+    best, choice = choose_kernel(fit_twin, _warping_steps(model, samples), len(samples))
+    learned = {name: value for name, value in vars(best).items() if name in LEARNED}
+    model.__dict__ = {**vars(unfitted_copy(model)), **learned, "choice_": choice}
+    if not model.oob_score and model.n_estimators != "auto":
+        forget_out_of_bag(model)
+
+
+def _warping_steps(model: "KernelForest", samples: AnySamples) -> float:
+    """Count the places that warping paths may pass, over all pairs."""
+    if isinstance(samples, Things):
+        raise DataTypeError('kernel="auto" tries kernels of numbers. Give a kernel or a distance of your own.')
+    length = samples.matrix.shape[1] if isinstance(samples, Vectors) else max(map(len, samples.each))
+    n_pairs = len(samples) * count_prototypes(model.n_prototypes, len(samples))
+    return n_pairs * length * min(length, 2 * (1.0 if model.band is None else model.band) * length + 1)

@@ -1,0 +1,143 @@
+"""The flow of every prediction: read rows with the schema of the fit, then walk the trees in order.
+
+read_rows       any X            ->  rows
+sum_votes       rows             ->  sums over trees
+predict_into    rows             ->  averages over trees, in an array of the user
+predict_collection    a Dask collection  ->  a Dask collection of predictions
+find_leaves     any X            ->  the leaf of each row in each tree
+mark_paths      any X            ->  the nodes that each row passes
+"""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from weald.data.table import Matrix
+from weald.data.types import Array, FloatArray, IntArray, TableLike
+from weald.engines.choose import open_engine
+from weald.engines.threads import count_threads
+from weald.estimators import chunked_prediction
+from weald.estimators.features import Rows, features_of
+from weald.estimators.multi_output import forests_of
+from weald.forest.forest import Forest
+
+if TYPE_CHECKING:
+    from weald.estimators.base import TreeModel
+
+FEW_STEPS = 16384  # rows x trees that are not worth a second thread
+
+
+def read_rows(model: "TreeModel", X: TableLike) -> Rows:
+    """Read X with the schema of the fit. An array of floats that needs no reading is taken as it is."""
+    if _is_plain(model, X):
+        rows: Matrix = X  # type: ignore[assignment]  # it is a NumPy array of floats
+        return rows
+    check_is_fitted(model)
+    return features_of(model).rows(X)
+
+
+def voting_of(model: "TreeModel") -> str:
+    """Return how leaves vote: a single tree and a regression forest leave no choice."""
+    voting: str = getattr(model, "voting", "soft")
+    return voting
+
+
+def sum_votes(model: "TreeModel", forest: Forest, rows: Rows) -> FloatArray:
+    """Sum the predictions of the trees, in tree order."""
+    engine, voting = open_engine(model.engine), voting_of(model)
+    return _concatenate(
+        engine.sum_votes(forest, block, voting, _count_threads(model, forest, block), None) for block in _blocks(rows)
+    )
+
+
+def predict_into(model: "TreeModel", rows: Rows, out: object, dtype: object, *width: int) -> Array:
+    """Average the predictions of the trees, in an array that was given or is made."""
+    forest, engine, voting = model.forest_, open_engine(model.engine), voting_of(model)
+    room, begin = chunked_prediction.room_for(out, (len(rows), *width), dtype), 0
+    for block in _blocks(rows):
+        part = room[begin : begin + block.shape[0]]
+        engine.predict(forest, block, voting, part, _count_threads(model, forest, block), None)
+        begin += block.shape[0]
+    return room
+
+
+def predict_collection(model: "TreeModel", method: str, X: TableLike, **how: object) -> Array:
+    """Predict a Dask collection, partition by partition."""
+    from weald.dask.prediction import predict  # Dask loads only when it is used
+
+    return predict(model, method, X, **how)
+
+
+def find_leaves(model: "TreeModel", X: TableLike) -> IntArray:
+    """Find the leaf of each row in each tree (rows x trees): node numbers inside the trees."""
+    rows = read_rows(model, X)
+    forest, engine, n_threads = forests_of(model)[0], open_engine(model.engine), count_threads(model.n_jobs)
+    return _concatenate(engine.leaves(forest, block, n_threads, None) for block in _blocks(rows))
+
+
+def mark_paths(model: "TreeModel", X: TableLike) -> sparse.csr_matrix:
+    """Mark the nodes of all trees that each row passes."""
+    leaves = find_leaves(model, X)
+    forest = forests_of(model)[0]
+    parents = _parents(forest)
+    n_rows = len(leaves)
+    at = (leaves + forest.tree_start[:-1]).ravel()
+    row = np.repeat(np.arange(n_rows), forest.n_trees)
+    rows, nodes = [], []
+    while len(at):
+        rows.append(row)
+        nodes.append(at)
+        up = parents[at]
+        at, row = up[up >= 0], row[up >= 0]
+    passed = (np.concatenate(rows), np.concatenate(nodes))
+    marks = np.ones(len(passed[0]), dtype=np.int64)
+    return sparse.csr_matrix((marks, passed), shape=(n_rows, forest.n_nodes))
+
+
+def _blocks(rows: Rows) -> Iterable[Matrix]:
+    """Return rows as they are, or as blocks that are computed one by one."""
+    return rows.row_blocks() if hasattr(rows, "row_blocks") else (rows,)
+
+
+def _concatenate(parts: Iterable[Array]) -> Array:
+    """Put results for blocks of rows together; those of a single block are not copied."""
+    found = list(parts)
+    return found[0] if len(found) == 1 else np.concatenate(found)
+
+
+def _count_threads(model: "TreeModel", forest: Forest, rows: Matrix) -> int:
+    """Count the threads for some rows; to ask the machine takes longer than to predict a few rows."""
+    few = rows.shape[0] * forest.n_trees <= FEW_STEPS
+    return 1 if few else count_threads(model.n_jobs)
+
+
+def _is_plain(model: "TreeModel", X: TableLike) -> bool:
+    """Return whether X is an array of floats that the schema leaves as it is: no names, no categories."""
+    return (
+        type(X) is np.ndarray
+        and X.ndim == 2
+        and X.dtype.char in "df"
+        and X.dtype.isnative
+        and X.flags.aligned
+        and X.shape[0] > 0
+        and (X.base is None or (type(X.base) is np.ndarray and X.base.base is None))  # not mapped from a file
+        and "forest_" in vars(model)
+        and "_kept_" not in vars(model)
+        and X.shape[1] == model.n_features_in_
+        and not hasattr(model, "feature_names_in_")
+        and not any(model.schema_.categories)
+        and getattr(model, "missing", "learn") != "error"
+    )
+
+
+def _parents(forest: Forest) -> IntArray:
+    """Number of each node's parent among all nodes; -1 for roots."""
+    parents = np.full(forest.n_nodes, -1, dtype=np.int64)
+    roots = np.repeat(forest.tree_start[:-1], np.diff(forest.tree_start))
+    split = np.flatnonzero(forest.feature >= 0)
+    parents[split + 1] = split
+    parents[roots[split] + forest.right[split]] = split
+    return parents

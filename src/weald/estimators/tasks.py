@@ -1,0 +1,206 @@
+"""What classifiers and regressors add to a model of trees: their predictions.
+
+TreeClassifier    classes, probabilities and votes
+TreeRegressor     means
+"""
+
+import numpy as np
+from numpy.typing import DTypeLike
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils import Tags
+
+from weald.data import arguments
+from weald.data.dask_collections import is_dask_collection
+from weald.data.task import Task
+from weald.data.types import Array, ColumnLike, FloatArray, TableLike
+from weald.engines.draws import draw_classes
+from weald.estimators import multi_output
+from weald.estimators.base import TreeModel
+from weald.estimators.features import Rows
+from weald.estimators.multi_output import is_multi_output
+from weald.estimators.prediction import predict_collection, predict_into, read_rows, sum_votes
+from weald.forest import votes
+
+
+class TreeClassifier(ClassifierMixin, TreeModel):
+    """What classifiers add: classes, shares and votes."""
+
+    task = Task.CLASSIFICATION
+
+    def predict_votes(self, X: TableLike) -> FloatArray:
+        """Add up what the trees say, in tree order.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes)
+            Sums over trees: of class shares in the leaves, or with `voting="hard"` the number of trees for each class.
+            Of several targets a list of such arrays.
+        """
+        rows = read_rows(self, X)
+        if is_multi_output(self):
+            return self._sum_votes_of_targets(rows)  # type: ignore[return-value]
+        return sum_votes(self, self.forest_, rows)
+
+    def _sum_votes_of_targets(self, rows: Rows) -> list[FloatArray]:
+        return [sum_votes(self, forest, rows) for forest in self.forests_]
+
+    def predict_proba(self, X: TableLike, *, out: Array | None = None, dtype: DTypeLike | None = None) -> FloatArray:
+        """Average what the trees say: shares of the classes that add up to 1.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+        out : array of shape (n_rows, n_classes), optional
+            Where to write the shares: float64 or float32, with any strides; a memory map, for example.
+        dtype : {float64, float32}, optional
+            What to return. Shares are computed in float64 and rounded once.
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes)
+            Columns in the order of `classes_`. It is `out` if that was given. Of several targets a list of such arrays.
+        """
+        if is_dask_collection(X):
+            return predict_collection(self, "predict_proba", X)  # type: ignore[no-any-return]
+        if is_multi_output(self):
+            _require_no_room(self, out, dtype)
+            sums = self._sum_votes_of_targets(read_rows(self, X))
+            return [of_target / self.forests_[0].vote_total for of_target in sums]  # type: ignore[return-value]
+        return predict_into(self, read_rows(self, X), out, dtype, self.n_classes_)
+
+    def predict_log_proba(self, X: TableLike) -> FloatArray:
+        """Take the logarithm of `predict_proba`; a share of 0 becomes minus infinity.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes)
+        """
+        with np.errstate(divide="ignore"):
+            shares = self.predict_proba(X)
+            if is_multi_output(self):
+                return [np.log(of_target) for of_target in shares]  # type: ignore[return-value]
+            return np.log(shares)
+
+    def predict(self, X: TableLike, *, rule: str = "majority", repeat: int = 0) -> Array:
+        """Choose a class for each row.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+        rule : {"majority", "sample"}, default="majority"
+            "majority" takes the class with the most votes; ties go to the class that is first in `classes_`. "sample"
+            draws a class by the shares of `predict_proba`. It is wrong more often: on the rows of a tree as often as
+            the Gini index of its leaves says.
+        repeat : int, default=0
+            Which draw of "sample". A draw is made from the seed of the model and the place of the row in X, so the same
+            repeat gives the same classes.
+
+        Returns
+        -------
+        array of shape (n_rows,)
+
+        Examples
+        --------
+        >>> from weald import DecisionTreeClassifier
+        >>> model = DecisionTreeClassifier(random_state=0).fit([[1.0]] * 4, ["a", "a", "a", "b"])
+        >>> print(*model.predict([[1.0]] * 8))
+        a a a a a a a a
+        >>> print(*model.predict([[1.0]] * 8, rule="sample"))
+        a a a b a a a a
+        """
+        if is_dask_collection(X):
+            return predict_collection(self, "predict", X, rule=rule, repeat=repeat)  # type: ignore[no-any-return]
+        arguments.check_argument("rule", rule, (arguments.Name(("majority", "sample")),))
+        arguments.check_argument("repeat", repeat, (arguments.Whole(0, 2**24),))
+        if is_multi_output(self):
+            if rule == "sample":
+                raise multi_output.one_target_only(self.n_outputs_)
+            return multi_output.winners(self._sum_votes_of_targets(read_rows(self, X)), self.classes_)
+        sums = sum_votes(self, self.forest_, read_rows(self, X))
+        winners = sums.argmax(axis=1) if rule == "majority" else draw_classes(sums, self.seed_, repeat)
+        labels: Array = self.classes_[winners]
+        return labels
+
+    def score(self, X: TableLike, y: ColumnLike, sample_weight: ColumnLike = None) -> float:
+        """Share of the rows that are predicted right, with several targets in all of them.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+        y : array of shape (n_rows,), or (n_rows, n_targets)
+        sample_weight : array of shape (n_rows,), optional
+
+        Returns
+        -------
+        float
+        """
+        if is_multi_output(self):
+            return multi_output.score_classes(np.asarray(y), self.predict(X), sample_weight)
+        return float(super().score(X, y, sample_weight))
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+
+class TreeRegressor(RegressorMixin, TreeModel):
+    """What regressors add: means."""
+
+    task = Task.REGRESSION
+
+    def predict_votes(self, X: TableLike) -> FloatArray:
+        """Add up the means that the trees say, in tree order.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+
+        Returns
+        -------
+        array of shape (n_rows,)
+        """
+        return sum_votes(self, self.forest_, read_rows(self, X))
+
+    def predict(self, X: TableLike, *, out: Array | None = None, dtype: DTypeLike | None = None) -> FloatArray:
+        """Average the means that the trees say.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+        out : array of shape (n_rows,), optional
+            Where to write the means: float64 or float32, with any strides; a memory map, for example.
+        dtype : {float64, float32}, optional
+            What to return. Means are computed in float64 and rounded once.
+
+        Returns
+        -------
+        array of shape (n_rows,)
+            It is `out` if that was given.
+        """
+        if is_dask_collection(X):
+            return predict_collection(self, "predict", X)  # type: ignore[no-any-return]
+        rows = read_rows(self, X)
+        if is_multi_output(self):
+            _require_no_room(self, out, dtype)
+            return multi_output.average(self.forests_, lambda forest: sum_votes(self, forest, rows))
+        means = predict_into(self, rows, out, dtype)
+        if not np.isfinite(means).all():  # sums of huge numbers, or numbers that float32 does not hold
+            add_up = votes.average(self.forest_, lambda forest, _: (sum_votes(self, forest, rows), forest.n_trees))
+            with np.errstate(over="ignore"):
+                means[...] = add_up
+        return means
+
+
+def _require_no_room(model: TreeModel, out: object, dtype: object) -> None:
+    """Refuse an array to fill, or its type, with several targets."""
+    if out is not None or dtype is not None:
+        raise multi_output.one_target_only(model.n_outputs_)

@@ -1,0 +1,160 @@
+"""The nodes of a tree with scikit-learn's names.
+
+Tree    `tree_` of a single tree
+"""
+
+from functools import cached_property
+
+import numpy as np
+
+from weald.data.types import Array, BoolArray, FloatArray, IntArray
+from weald.engines import criteria
+from weald.forest.forest import CATEGORICAL, MISSING_LEFT, Forest
+
+NO_CHILD = -1  # scikit-learn's marks of a leaf
+NO_FEATURE = -2
+
+
+class Tree:
+    """The nodes of one tree, in pre-order: the left child of node i is node i + 1.
+
+    Names and shapes are scikit-learn's. Arrays are made when they are first asked for.
+
+    Examples
+    --------
+    >>> from weald import DecisionTreeClassifier
+    >>> model = DecisionTreeClassifier(engine="reference").fit([[1.0], [2.0], [4.0]], ["a", "a", "b"])
+    >>> model.tree_.node_count, model.tree_.n_leaves, model.tree_.max_depth
+    (3, 2, 1)
+    >>> model.tree_.threshold
+    array([ 3., -2., -2.])
+    """
+
+    def __init__(self, forest: Forest, criterion: str, of_targets: tuple[Forest, ...] = ()) -> None:
+        self._forest = forest
+        self._criterion = criterion
+        self._of_targets = of_targets or (forest,)  # one for each target: they differ in what nodes say
+
+    def __getstate__(self) -> dict[str, object]:
+        """Keep the nodes; what was made from them is made again."""
+        return {"_forest": self._forest, "_criterion": self._criterion, "_of_targets": self._of_targets}
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of targets."""
+        return len(self._of_targets)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return self._forest.n_features
+
+    @property
+    def n_classes(self) -> IntArray:
+        """Number of classes of each target; 1 in regression."""
+        return np.array([forest.n_classes or 1 for forest in self._of_targets])
+
+    @property
+    def max_n_classes(self) -> int:
+        """Number of classes of the target that has most; 1 in regression."""
+        return int(self.n_classes.max())
+
+    @property
+    def node_count(self) -> int:
+        """Number of nodes, leaves included."""
+        return self._forest.n_nodes
+
+    @property
+    def capacity(self) -> int:
+        """Number of nodes: a grown tree has no room for more."""
+        return self._forest.n_nodes
+
+    @cached_property
+    def max_depth(self) -> int:
+        """Depth of the deepest leaf; a single leaf has depth 0."""
+        return int(self._forest.depth().max())
+
+    @cached_property
+    def n_leaves(self) -> int:
+        """Number of leaves."""
+        return int(self._is_leaf.sum())
+
+    @cached_property
+    def _is_leaf(self) -> BoolArray:
+        return self._forest.feature < 0
+
+    @cached_property
+    def children_left(self) -> IntArray:
+        """Number of the left child, -1 in leaves."""
+        return np.where(self._is_leaf, NO_CHILD, self._forest.left()).astype(np.int64)
+
+    @cached_property
+    def children_right(self) -> IntArray:
+        """Number of the right child, -1 in leaves."""
+        return np.where(self._is_leaf, NO_CHILD, self._forest.right).astype(np.int64)
+
+    @cached_property
+    def feature(self) -> IntArray:
+        """Feature by which a node is cut, -2 in leaves."""
+        return np.where(self._is_leaf, NO_FEATURE, self._forest.feature).astype(np.int64)
+
+    @cached_property
+    def threshold(self) -> FloatArray:
+        """Values up to this one go left; -2 in leaves, NaN where a set of categories is sent left: see `nodes`."""
+        of_splits = np.where(self._forest.flags & CATEGORICAL != 0, np.nan, self._forest.threshold)
+        return np.where(self._is_leaf, float(NO_FEATURE), of_splits)
+
+    @cached_property
+    def missing_go_to_left(self) -> Array:
+        """1 where missing values go left."""
+        return (self._forest.flags & MISSING_LEFT).astype(np.uint8)
+
+    @cached_property
+    def n_node_samples(self) -> IntArray:
+        """Size of each node: draws with repetition, or rows (a whole weight of k counts k times)."""
+        return self._forest.size.astype(np.int64)
+
+    @property
+    def weighted_n_node_samples(self) -> FloatArray:
+        """Weight of each node in the statistics.
+
+        Class weights, and sample weights that are not whole, are integers on a scale of the tree's own; shares of the
+        root's weight are the user's.
+        """
+        return self._forest.weight
+
+    @cached_property
+    def class_weights(self) -> FloatArray:
+        """Weights of the classes in each node (nodes x classes), in units of `weighted_n_node_samples`."""
+        return self._forest.class_weights()
+
+    @cached_property
+    def value(self) -> FloatArray:
+        """Shares of the classes (nodes x targets x classes), or means (nodes x targets x 1)."""
+        value = np.zeros((self.node_count, self.n_outputs, self.max_n_classes))
+        for o, forest in enumerate(self._of_targets):
+            shares = forest.shares() if forest.n_classes else forest.value[:, np.newaxis]
+            value[:, o, : shares.shape[1]] = shares
+        return value
+
+    @cached_property
+    def impurity(self) -> FloatArray:
+        """Impurity of each node by the criterion that the tree was grown with; of several targets their mean."""
+        if self.n_outputs > 1:
+            each = [Tree(forest, self._criterion).impurity for forest in self._of_targets]
+            mean: FloatArray = np.mean(each, axis=0)
+            return mean
+        if self._forest.n_classes:
+            return criteria.class_impurities(self._criterion, self.class_weights)
+        return self._forest.impurity
+
+    def compute_feature_importances(self, normalize: bool = True) -> FloatArray:
+        """Add up the decrease of impurity by feature; with `normalize`, as shares that add up to 1."""
+        split = ~self._is_leaf
+        decrease = self._forest.decrease[split]
+        total = np.bincount(self._forest.feature[split], weights=decrease, minlength=self.n_features).astype(np.float64)
+        if normalize:
+            return total / total.sum() if total.sum() > 0 else total
+        # A decrease is in units of 2^(-2 * target_exponent), which is 1 for classes; of huge targets it is infinite.
+        with np.errstate(over="ignore"):
+            return np.ldexp(total, -2 * self._forest.target_exponent)
