@@ -12,9 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 SERVER = multiprocessing.get_context("forkserver")
-SERVER.set_forkserver_preload(
-    ["sklearn.ensemble", "weald.estimators.forests", "weald.estimators.extra_trees", "weald.estimators.save_methods"]
-)
+SERVER.set_forkserver_preload(["sklearn.ensemble", "weald.estimators.forests", "weald.estimators.save_methods"])
 
 
 class Done(NamedTuple):

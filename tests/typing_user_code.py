@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 import weald
-from weald.estimators.trees import Tree
+from weald.estimators.tree_view import Tree
 from weald.forest.forest import Forest
 from weald.plot import BoundaryDisplay, TreeDisplay
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import weald
+from tests import training_tables
 from weald.dask import coded_partitions, tree_tasks
 from weald.data.dask_collections import is_dask_collection
 from weald.engines.native import NativeEngine
@@ -53,16 +54,16 @@ def test_equal_values_are_weighed_together(of, n_rows):
 def test_bags_are_drawn_once_for_all_who_vote():
     X, y = np.random.default_rng(4).normal(size=(90, 3)), np.arange(90) % 3
     model = weald.RandomForestClassifier(n_estimators=40, random_state=0).fit(X, y)
-    bagged, _ = model._open(X, y, None, groups=None, stratify=None)
+    bagged, _ = training_tables.bags_of(model, X, y, None)
     engine = NativeEngine()
     trees = [(0, 0, t) for t in range(40)]
-    found = engine.draw_out_of_bag(bagged.coded, [model.growth_], trees)
+    found = engine.draw_out_of_bag(bagged.codes, [model.growth_], trees)
     assert [bits.dtype for bits in found] == [np.uint32, np.uint8]
-    drawn = engine.bags(bagged.coded, model.growth_, model.forest_.origins)
+    drawn = engine.bags(bagged.codes, model.growth_, model.forest_.origins)
     for t in range(40):
         np.testing.assert_array_equal(found[t // 32] >> (t % 32) & 1, drawn[t] == 0)
     with_bags = [bits.astype(np.uint64) for bits in found]
-    what = bagged.coded, model.growth_, model.forest_, X, engine.ranks(bagged.coded)
+    what = bagged.codes, model.growth_, model.forest_, X, engine.ranks(bagged.codes)
     given = engine.sum_votes_of_rows(*what, "soft", None, 0, with_bags)
     without = engine.sum_votes_of_rows(*what, "soft")
     np.testing.assert_array_equal(given[0].sums, without[0].sums)
@@ -164,14 +165,14 @@ def test_errors_of_blocks_of_rows_add_up(kind):
     weight = rng.random(300) + 0.1
     model = kind(n_estimators=9, random_state=0).fit(X, y, weight)
     engine = NativeEngine()
-    bagged, reading = model._open(X, y, weight, groups=None, stratify=None)
+    bagged, reading = training_tables.bags_of(model, X, y, weight)
     whole = bagged.sum_votes(X, model.forest_)
-    ranks, mixed = engine.ranks(bagged.coded), rng.permutation(300)  # blocks may have any rows
+    ranks, mixed = engine.ranks(bagged.codes), rng.permutation(300)  # blocks may have any rows
     blocks, said = [mixed[:1], mixed[1:140], mixed[140:]], [None] * 3
     for tree in [model.forest_.take([t]) for t in range(9)]:
         said = [
             engine.sum_votes_of_rows(
-                bagged.coded, model.growth_, tree, X[rows], ranks[rows], "soft", start and start[0]
+                bagged.codes, model.growth_, tree, X[rows], ranks[rows], "soft", start and start[0]
             )
             for rows, start in zip(blocks, said, strict=True)
         ]
@@ -207,11 +208,11 @@ def test_what_bags_are_drawn_from_can_travel():
     X, y, groups = rng.normal(size=(200, 3)), rng.integers(0, 3, 200), rng.integers(0, 40, 200)
     given = {"groups": groups, "stratify": groups % 2}
     model = weald.RandomForestClassifier(3, random_state=0, class_weight="balanced").fit(X, y, **given)
-    engine, bagged = NativeEngine(), model._open(X, y, None, **given)[0]
-    sent = pickle.loads(pickle.dumps(engine.send_bags(bagged.coded)))
+    engine, bagged = NativeEngine(), training_tables.bags_of(model, X, y, None, **given)[0]
+    sent = pickle.loads(pickle.dumps(engine.send_bags(bagged.codes)))
     here, there = (
         engine.bags(source, model.growth_, model.forest_.origins, 1)
-        for source in (bagged.coded, engine.receive_bags(sent))
+        for source in (bagged.codes, engine.receive_bags(sent))
     )
     np.testing.assert_array_equal(here, there)
 
@@ -229,7 +230,7 @@ def test_what_bags_are_drawn_from_can_travel():
 def test_what_no_bags_can_be_drawn_from_is_refused(place, wrong):
     X, y = np.arange(200.0)[:, None], np.arange(200) % 3
     model = weald.RandomForestClassifier(3, random_state=0).fit(X, y)
-    arrays = list(NativeEngine().send_bags(model._open(X, y, None, groups=None, stratify=None)[0].coded))
+    arrays = list(NativeEngine().send_bags(training_tables.bags_of(model, X, y, None)[0].codes))
     arrays[place] = wrong
     with pytest.raises(ValueError, match=r"those of a table|for each rank"):
         NativeEngine().receive_bags(tuple(arrays))

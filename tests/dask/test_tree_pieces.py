@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import weald
+from tests import training_tables
 from weald.dask.joining import TreeArrays
 from weald.dask.tree_pieces import Piece, make_tree
 from weald.engines import params
@@ -47,7 +48,7 @@ def coded_table(engine, task, X, number):
         else np.digitize(number, [1] if task != "four classes" else [0, 1, 2])
     )
     weight = np.linspace(0.5, 2, len(y)) if task == "weights" else None
-    reading = model._read_table(X, y, weight, groups=None, stratify=None)
+    reading = training_tables.read(model, X, y, weight)
     growth = params.resolve(params.gather(model), reading.table, reading.classes, None)
     return engine.code(reading.table, params.count_bins(model.max_bins)), growth
 
@@ -111,7 +112,7 @@ def test_trees_that_have_no_pieces_are_refused(table):
         NativeEngine().grow_piece(coded, growth, 5, 0, 4, 4)
     bound = params.resolve(
         params.gather(weald.RandomForestRegressor(max_leaf_nodes=8)),
-        weald.RandomForestRegressor()._read_table(*table, None, groups=None, stratify=None).table,
+        training_tables.read(weald.RandomForestRegressor(), *table, None).table,
         None,
         None,
     )

@@ -164,6 +164,7 @@ GROW = """
 import sys
 import numpy as np
 import weald
+from tests import training_tables
 from weald.engines.native import NativeEngine
 from weald.dask.joining import TreeArrays
 
@@ -174,10 +175,10 @@ n_rows, n_trees, rng = 1 << 17, 8, np.random.default_rng(0)
 X, y = rng.normal(size=(n_rows, 8)), rng.normal(size=n_rows)
 kind, y = {"classes": (weald.RandomForestClassifier, y > 0), "numbers": (weald.RandomForestRegressor, y)}[sys.argv[1]]
 model = kind(1, random_state=0, max_features=3, n_jobs=1).fit(X, y)
-bagged, _ = model._open(X, y, None, groups=None, stratify=None)
+bagged, _ = training_tables.bags_of(model, X, y, None)
 before = peak("VmRSS")
 open("/proc/self/clear_refs", "w").write("5")  # forgets the peak
-trees = TreeArrays.of(NativeEngine().grow(bagged.coded, model.growth_, 0, 0, n_trees, 1, None))
+trees = TreeArrays.of(NativeEngine().grow(bagged.codes, model.growth_, 0, 0, n_trees, 1, None))
 print((peak("VmHWM") - before) / n_rows)
 """
 

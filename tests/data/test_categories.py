@@ -18,6 +18,7 @@ import weald
 from tests.laws.cases import NATIVE, REFERENCE, Case, grow, make_growth
 from weald.data.table import Table, read_table
 from weald.errors import DataError
+from weald.estimators.prediction import read_rows
 from weald.forest.forest import CATEGORICAL, OTHERS_LEFT
 from weald.plot import TreeDisplay
 
@@ -608,7 +609,7 @@ def test_texts_and_rules_show_the_labels():
     said = " / ".join(str(rule) for rule in rules)
     assert "island = Dream" in said
     assert "grade > mid" in said
-    rows = model._read(X)
+    rows = read_rows(model, X)
     inside = np.array([rule.contains(rows) for rule in rules])
     assert (inside.sum(axis=0) == 1).all()  # each row is in one region, and it says what the tree says
     assert [rules[i].prediction for i in inside.argmax(axis=0)] == model.predict(X).tolist() == y.tolist()

@@ -10,6 +10,10 @@ import numpy as np
 import pytest
 
 import weald
+from tests import training_tables
+from weald.engines.native import NativeEngine
+from weald.estimators.features import features_of
+from weald.estimators.fit import resume
 
 pytestmark = pytest.mark.sanitize
 
@@ -96,11 +100,11 @@ def test_a_table_that_becomes_missing_before_trees_are_grown_is_named(kind):
     table = np.round(RNG.normal(size=(90_000, 3)), 4)  # so large that values are looked up in it again
     y = (table[:, 0] > 0).astype(int)
     model = kind(max_depth=3)
-    reading = model._read_table(table, y, None)
-    engine, coded = model._code(reading, model._n_trees_at_once())
+    reading = training_tables.read(model, table, y)
+    codes = features_of(model).code(NativeEngine(), reading, 1)
     table[:] = np.nan
     with pytest.raises(weald.DataError, match="X changed while the trees were grown"):
-        model._learn_from(reading, engine, coded, model)
+        resume(model, NativeEngine(), codes, reading)
 
 
 ODD = (np.nan, np.inf, -np.inf, 1e300, -7.5, 0.0)

@@ -10,6 +10,7 @@ from sklearn.ensemble import AdaBoostClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import weald
+from tests import training_tables
 from weald.engines.choose import open_engine
 from weald.engines.params import resolve
 from weald.errors import DataError, ParameterError
@@ -28,7 +29,7 @@ def classifier(**given):
 def written_out(way, weight, n_trees):
     """Weights as plain fractions of their sum, logarithms from NumPy; trees from the reference engine."""
     model = classifier()
-    reading = model._read_table(X, Y, weight, groups=None, stratify=None)
+    reading = training_tables.read(model, X, Y, weight)
     growth = resolve(vars(model), reading.table, reading.classes)
     engine = open_engine("reference")
     coded = engine.code(reading.table, 65535, 1, None)
@@ -152,7 +153,7 @@ def test_weights_of_trees_are_part_of_the_fingerprint_where_there_are_any():
 
 
 def test_a_tree_no_better_than_a_guess_has_no_vote_and_rows_begin_anew():
-    rows = resampling.Boosting(classifier()._read_table(X, Y, None, groups=None, stratify=None).table)
+    rows = resampling.Boosting(training_tables.read(classifier(), X, Y, None).table)
     rows.learn(np.arange(len(X)) < 20)
     assert rows.weight[0] > rows.weight[-1]
     rows.learn(np.ones(len(X), dtype=bool))
@@ -161,13 +162,13 @@ def test_a_tree_no_better_than_a_guess_has_no_vote_and_rows_begin_anew():
 
 
 def test_without_any_good_tree_all_have_the_same_vote():
-    rows = resampling.Boosting(classifier()._read_table(X, Y, None, groups=None, stratify=None).table)
+    rows = resampling.Boosting(training_tables.read(classifier(), X, Y, None).table)
     rows.learn(np.ones(len(X), dtype=bool))
     assert len(rows.votes()) == 0
 
 
 def test_a_tree_without_mistakes_changes_no_weights_and_has_a_finite_vote():
-    rows = resampling.Boosting(classifier()._read_table(X, Y, None, groups=None, stratify=None).table)
+    rows = resampling.Boosting(training_tables.read(classifier(), X, Y, None).table)
     rows.learn(np.zeros(len(X), dtype=bool))
     assert len(set(rows.weight)) == 1
     assert 40 < rows.votes()[0] < 60

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from tests.io.cases import models, of_targets
-from weald.estimators.single_target import each_target
+from weald.estimators.multi_output import each_target
+from weald.estimators.prediction import sum_votes
 from weald.io.files import FORMAT
 
 FOLDER = Path(__file__).with_name("files") / FORMAT
@@ -46,7 +47,7 @@ def rows_for(model) -> np.ndarray:
 
 def told_by(model) -> dict:
     """What must stay as it is."""
-    votes, *others = [one._sum_votes_of(one.forest_, rows_for(one)) for one in each_target(model)]
+    votes, *others = [sum_votes(one, one.forest_, rows_for(one)) for one in each_target(model)]
     fingerprints = [one.forest_.fingerprint() for one in each_target(model)]
     return {
         "estimator": type(model).__name__,

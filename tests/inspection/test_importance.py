@@ -12,6 +12,7 @@ from sklearn.metrics import accuracy_score, mean_squared_error
 from sklearn.pipeline import make_pipeline
 
 import weald
+from weald.data.table import TrainingArguments
 from weald.engines.reference import permutation
 from weald.estimators.training_data import read_again
 from weald.inspection.conditional import Cells, rank_correlation
@@ -42,7 +43,7 @@ def loss(model, y, said):
 
 
 def is_new_to(model, y):
-    return read_again(model, X, y).out_of_bag(range(model.forest_.n_trees))
+    return read_again(model, TrainingArguments(X, y)).out_of_bag(range(model.forest_.n_trees))
 
 
 # ---------------------------------------------------------------------------------------------------- all the kinds
@@ -73,7 +74,7 @@ def test_the_features_that_matter_come_first(kind, fitted):
 
 def test_the_forest_is_judged_on_its_out_of_bag_votes(fitted):
     model, y = fitted
-    training = read_again(model, X, y)
+    training = read_again(model, TrainingArguments(X, y))
     order, is_new = training.order(), is_new_to(model, y)
 
     def losses(table):
@@ -123,7 +124,7 @@ def test_new_rows_need_not_have_all_classes():
 
 def test_local_importance_is_the_mean_over_the_trees_that_have_not_seen_a_row(fitted):
     model, y = fitted
-    training = read_again(model, X, y)
+    training = read_again(model, TrainingArguments(X, y))
     order, is_new = training.order(), is_new_to(model, y)
     lost = np.full((30, N, 5), np.nan)
     for t, tree in enumerate(model.estimators_):
@@ -157,12 +158,12 @@ def test_rows_without_weight_have_no_local_importance():
 def test_rank_correlation_is_spearmans():
     model, y = MODELS["numbers"]
     expected = pd.DataFrame(X).corr(method="spearman").to_numpy()
-    np.testing.assert_allclose(rank_correlation(read_again(model, X, y)), expected, atol=1e-12)
+    np.testing.assert_allclose(rank_correlation(read_again(model, TrainingArguments(X, y))), expected, atol=1e-12)
 
 
 def test_cells_lie_between_cuts_of_the_correlated_features(fitted):
     model, y = fitted
-    training = read_again(model, X, y)
+    training = read_again(model, TrainingArguments(X, y))
     cells = Cells(training, group_features(None, list("abcde")))
     assert [partners.tolist() for partners in cells.partners] == [[4], [], [], [], [0]]
     is_new = is_new_to(model, y)[2:4]
@@ -246,7 +247,7 @@ def test_the_same_holds_for_the_variance():
 
 
 def check_identity(model, y, target, weight):
-    bags = read_again(model, X, y).bags(range(3))
+    bags = read_again(model, TrainingArguments(X, y)).bags(range(3))
     for t in range(3):
         tree, rows = model.forest_.take([t]), np.flatnonzero(bags[t])
         sums = np.zeros((len(rows), 5))

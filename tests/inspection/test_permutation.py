@@ -5,6 +5,7 @@ import pytest
 
 import weald
 from tests.laws.cases import CORES, REFERENCE, make_growth, make_table
+from weald.data.table import TrainingArguments
 from weald.engines.interface import PermutationTask
 from weald.engines.reference import definition, permutation
 from weald.estimators.training_data import read_again
@@ -30,7 +31,7 @@ def fitted(request):
 
 def brute_force(model, y, weight=None, groups=None):
     """Mix columns with the definition's shuffle and let single trees predict: trees x groups."""
-    training = read_again(model, X, y, weight)
+    training = read_again(model, TrainingArguments(X, y, weight))
     order = training.order()
     groups = groups or [[f] for f in range(X.shape[1])]
     weight = np.ones(N) if weight is None else weight
@@ -122,7 +123,7 @@ def mix_with(engine, table, criterion, groups, cells, n_threads=1):
         sums=sums,
         squares=squares,
     )
-    return [engine.mix(forest, table.X, question, n_threads, None), sums, squares]
+    return [engine.permute(forest, table.X, question, n_threads, None), sums, squares]
 
 
 @pytest.mark.sanitize

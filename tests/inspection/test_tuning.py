@@ -9,6 +9,7 @@ from sklearn.datasets import load_diabetes, load_iris
 from sklearn.metrics import mean_absolute_error
 
 import weald
+from tests import training_tables
 from weald.errors import DataError, ParameterError
 from weald.inspection.tuning import suggest_grid
 
@@ -120,7 +121,7 @@ def test_what_cannot_be_done_is_refused(given, error, words):
 
 
 def test_every_suggestion_is_allowed():
-    reading = weald.RandomForestRegressor()._read_table(XR, YR, None, groups=None, stratify=None)
+    reading = training_tables.read(weald.RandomForestRegressor(), XR, YR, None)
     for name, values in suggest_grid(reading.table).items():
         for value in values:
             weald.RandomForestRegressor(2, **{name: value}).fit(XR, YR)

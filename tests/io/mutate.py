@@ -21,7 +21,7 @@ import numpy as np
 
 from weald.engines.native import NativeEngine
 from weald.errors import FormatError, WealdError
-from weald.estimators.single_target import each_target
+from weald.estimators.multi_output import each_target
 from weald.forest.forest import Forest
 from weald.io import container, files, packing
 from weald.io.compression import unzip

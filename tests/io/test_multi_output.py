@@ -10,7 +10,7 @@ import weald
 from tests.io.cases import of_targets
 from tests.io.mutate import UNSIGNED, Mutator, sign, try_to_use, unsigned
 from weald.errors import FormatError, ParameterError
-from weald.estimators.single_target import each_target
+from weald.estimators.multi_output import each_target
 from weald.io import container, files
 
 NAMES = list(of_targets())

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import weald
+from tests import training_tables
 from weald.engines import params
 from weald.engines.native import NativeEngine
 
@@ -48,8 +49,8 @@ def test_categories_do_not_change_that(table):
 
 def coded_table(table, model, y):
     """Code a table as a worker of a cluster has it, for calls that share it."""
-    reading = model._read_table(table[0], y, None, groups=None, stratify=None)
-    _, coded = model._code(reading)
+    reading = training_tables.read(model, table[0], y, None)
+    coded = training_tables.code(model, reading)
     return coded, params.resolve(params.gather(model), reading.table, reading.classes, None)
 
 

@@ -50,6 +50,8 @@ def contributions(model: Any, one: Any) -> tuple[Any, Any]:
     """Follow a row through all trees: (what the roots say, by how much cuts of each feature moved it)."""
     import numpy as np
 
+    from weald.estimators.prediction import mark_paths
+
     forest = model.forest_
     said = forest.shares() if forest.n_classes else forest.value[:, None]
     if getattr(model, "voting", "soft") == "hard":
@@ -58,7 +60,7 @@ def contributions(model: Any, one: Any) -> tuple[Any, Any]:
         weight = forest.tree_weight / forest.vote_total
     else:
         weight = np.full(forest.n_trees, 1 / forest.n_trees)
-    path = np.sort(model._paths(one).indices)  # noqa: SLF001  (nodes of all trees that the row passes)
+    path = np.sort(mark_paths(model, one).indices)  # nodes of all trees that the row passes
     tree = np.searchsorted(forest.tree_start, path, side="right") - 1
     moved = np.zeros((forest.n_features, said.shape[1]))
     same = tree[1:] == tree[:-1]  # nodes are in pre-order: on a path each follows its parent

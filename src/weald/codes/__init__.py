@@ -25,6 +25,7 @@ from weald.engines.params import count_bins
 from weald.engines.threads import count_threads
 from weald.errors import DataError
 from weald.estimators.base import TreeModel
+from weald.estimators.fit import check
 from weald.estimators.forests import RandomForestClassifier, RandomForestRegressor
 
 __all__ = ["CodeStore", "from_chunks", "from_csv", "from_parquet", "load"]
@@ -236,7 +237,7 @@ def _make(
     chosen = categorical_features if isinstance(categorical_features, str | None) else list(categorical_features)
     kind = RandomForestClassifier if (task or _guess_task(source)) == Task.CLASSIFICATION else RandomForestRegressor
     model: TreeModel = kind(max_bins=max_bins, categorical_features=chosen, missing=missing)
-    model._check_params()  # noqa: SLF001  (the same check as in fit)
+    check(model)
     about = {"task": model.task, "source": source.about}
     recipe = Recipe(
         model, count_bins(max_bins), about, source.n_rows, count_threads(n_jobs), verbose, bool(keep_values)

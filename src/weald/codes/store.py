@@ -26,7 +26,7 @@ from weald.data.table import Reading, Table, TrainingArguments, measure
 from weald.data.task import Task
 from weald.data.types import FloatArray, IntArray
 from weald.engines.interface import Codes, Engine, OutOfBagVotes, Watch
-from weald.engines.native import Errors, NativeEngine, curve_of, name_trees
+from weald.engines.native import Errors, NativeEngine, curve_of, name_trees, own_codes
 from weald.engines.params import Growth, count_bins
 from weald.engines.table_source import TableSource
 from weald.errors import DataError, DataTypeError, FormatError, ParameterError, warn
@@ -351,7 +351,7 @@ class StoredEngine(NativeEngine):
     ) -> Forest:
         """Grow the same trees, a few at a time."""
         watch = self._store.watch_memory(watch)
-        at_once = max(1, ROOM // (BYTES_PER_ROW * codes.n_rows))
+        at_once = max(1, ROOM // (BYTES_PER_ROW * own_codes(codes).n_rows))
         if at_once >= min(n_trees, n_threads):
             return super().grow(codes, growth, seed, first_tree, n_trees, n_threads, watch, ccp_alpha)
         grown: list[Forest] = []
@@ -385,8 +385,8 @@ class StoredEngine(NativeEngine):
         if not isinstance(X, Values):  # other versions of the rows, in memory
             return super().sum_votes_out_of_bag(codes, growth, forest, X, voting, n_threads, watch, start, room)
         width = (forest.n_classes,) if forest.n_classes else ()
-        sums = np.zeros((codes.n_rows, *width)) if start is None else start.sums.copy()
-        counts = np.zeros(codes.n_rows, dtype=np.uint32) if start is None else start.n_trees.copy()
+        sums = np.zeros((own_codes(codes).n_rows, *width)) if start is None else start.sums.copy()
+        counts = np.zeros(own_codes(codes).n_rows, dtype=np.uint32) if start is None else start.n_trees.copy()
         found: list[Errors] = []
         for first in range(0, forest.n_trees, self.core.bags_at_once):
             n_trees = min(self.core.bags_at_once, forest.n_trees - first)
@@ -401,7 +401,7 @@ class StoredEngine(NativeEngine):
                 sums[rows], counts[rows] = votes.sums, votes.n_trees
                 of_blocks.append(errors)
             found.append(reduce(Errors.add, of_blocks))
-        return OutOfBagVotes(sums, counts, *curve_of(found, codes.line_length))
+        return OutOfBagVotes(sums, counts, *curve_of(found, own_codes(codes).line_length))
 
 
 # ------------------------------------------------------------------------------------------------------------- load

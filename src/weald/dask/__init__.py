@@ -141,5 +141,5 @@ def to_local(model: RandomForest) -> RandomForest:
     """
     ordinary: type[RandomForest] = getattr(weald, type(model).__name__)
     local = ordinary(**model.get_params(deep=False))
-    vars(local).update(vars(model), engine="auto")
+    local.__dict__.update(vars(model), engine="auto")
     return local

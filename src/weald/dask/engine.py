@@ -6,24 +6,22 @@ ClusterTable     a training table whose rows stay on the workers until they are 
 
 from collections.abc import Callable
 from functools import cached_property, wraps
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
 from weald.codes.partitioned_table import Labels, Rows
 from weald.dask.cluster import Cluster, LostCodesError
 from weald.dask.coding import CodedOnCluster, Coding, is_collection, partitions, send_table, wants_values
-from weald.dask.scheduler import Scheduler, TreeJob
+from weald.dask.scheduler import RemoteVotes, Scheduler, TreeJob
 from weald.data.table import Reading, Table, TrainingArguments
 from weald.data.types import Array, FloatArray
-from weald.engines.interface import Codes, Look, OutOfBagVotes, Watch
+from weald.engines.interface import Codes, Look, Model, OutOfBagVotes, Watch
 from weald.engines.native import NativeEngine
 from weald.engines.params import Growth
 from weald.errors import DataError, ParameterError
+from weald.estimators.forest_base import RandomForest
 from weald.forest.forest import Forest
-
-if TYPE_CHECKING:
-    from weald.estimators.base import TreeModel
 
 TIMES_SENT = 5  # that a table is sent to workers which die with it, or with a part of its values
 
@@ -44,7 +42,7 @@ def _releasing(
             self.cluster.let_go()
             raise
 
-    return step
+    return step  # type: ignore[return-value]  # mypy takes `self` for a named argument
 
 
 class ClusterEngine(NativeEngine):
@@ -53,7 +51,7 @@ class ClusterEngine(NativeEngine):
     name = "dask"
 
     @property
-    def local(self) -> NativeEngine:
+    def local(self) -> NativeEngine:  # type: ignore[override]  # not itself
         """The native engine: what a cluster has grown is used here."""
         return NativeEngine()
 
@@ -69,9 +67,9 @@ class ClusterEngine(NativeEngine):
     # ------------------------------------------------------------------------------------------------------- read
 
     @_releasing
-    def read(self, model: "TreeModel", data: TrainingArguments) -> Reading:  # type: ignore[override]
+    def read(self, model: Model, data: TrainingArguments) -> Reading:
         """Read partitions where they are, or a table that is here."""
-        if not hasattr(model, "n_estimators"):
+        if not isinstance(model, RandomForest):
             raise DataError(
                 "X is a Dask collection. fit of forests, predict and predict_proba take those; for all else give a "
                 "table that is here: X.compute()."
@@ -90,7 +88,7 @@ class ClusterEngine(NativeEngine):
         self._reading, self._schema = reading, model.schema_
         return reading
 
-    def _read_partitions(self, model: "TreeModel", data: TrainingArguments) -> Reading:
+    def _read_partitions(self, model: RandomForest, data: TrainingArguments) -> Reading:
         coding = Coding(self.cluster, model, *partitions(self.cluster, **vars(data)))
         labels = coding.labels
         if labels.groups is not None and not labels.whole:
@@ -121,7 +119,8 @@ class ClusterEngine(NativeEngine):
 
     def bag_source_of(self, codes: Codes) -> Codes:
         """Leave out of a coded table all that bags are not drawn from."""
-        return super().bag_source(codes)
+        source: Codes = super().bag_source(codes)
+        return source
 
     # ------------------------------------------------------------------------------------------------------- grow
 
@@ -178,7 +177,8 @@ class ClusterEngine(NativeEngine):
     @_releasing
     def collect(self, votes: OutOfBagVotes) -> OutOfBagVotes:
         """Bring the sums of votes here."""
-        return votes if isinstance(votes.sums, np.ndarray) else votes.sums.fetch(votes)
+        sums: FloatArray | RemoteVotes = votes.sums
+        return sums.fetch(votes) if isinstance(sums, RemoteVotes) else votes
 
     @_releasing
     def bag_source(self, codes: Codes) -> Codes:
@@ -213,7 +213,8 @@ class ClusterCodes:
     @cached_property
     def bags(self) -> Codes:
         """What bags are drawn from."""
-        return NativeEngine().receive_bags(self.scheduler.coded.fetch_bags())
+        found: Codes = NativeEngine().receive_bags(self.scheduler.coded.fetch_bags())
+        return found
 
     @property
     def fingerprint(self) -> int:
@@ -270,21 +271,21 @@ class ClusterTable(Table):
         return self.coding.fetch_rows()
 
     @property
-    def target(self) -> Array:  # type: ignore[override]
+    def target(self) -> Array:
         """The target of each row."""
         return self._rows.target
 
     @property
-    def weight(self) -> FloatArray | None:  # type: ignore[override]
+    def weight(self) -> FloatArray | None:
         """The weight of each row; None: all weigh 1."""
         return self._rows.weight if self.labels.is_weighted else None
 
     @property
-    def groups(self) -> Array | None:  # type: ignore[override]
+    def groups(self) -> Array | None:
         """The group of each row."""
         return None if self.labels.groups is None else self._rows.groups
 
     @property
-    def strata(self) -> Array | None:  # type: ignore[override]
+    def strata(self) -> Array | None:
         """The stratum of each row."""
         return None if self.labels.stratify is None else self._rows.strata

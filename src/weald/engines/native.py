@@ -212,7 +212,7 @@ class NativeEngine(LocalEngine):
 
     def column(self, codes: Codes, feature: int) -> tuple[IntArray, FloatArray, FloatArray]:
         """Codes of a feature in the order of the table's rows, and the extremes of each code."""
-        column: tuple[IntArray, FloatArray, FloatArray] = codes.column(feature)
+        column: tuple[IntArray, FloatArray, FloatArray] = own_codes(codes).column(feature)
         return column
 
     def grow(
@@ -275,7 +275,7 @@ class NativeEngine(LocalEngine):
         )
         return tuple(
             Forest(
-                n_features=codes.n_columns,
+                n_features=own_codes(codes).n_columns,
                 n_classes=targets.n_classes[o] if targets.n_classes else 0,
                 **{**arrays, **_said_of(arrays, o, targets), "target_center": center},
                 origins=(origin,),
@@ -336,7 +336,7 @@ class NativeEngine(LocalEngine):
 
     def order(self, codes: Codes) -> IntArray:
         """Rows of the table in rank order."""
-        order: IntArray = codes.positions()
+        order: IntArray = own_codes(codes).positions()
         return order
 
     def shuffle(self, n_rows: int, seed: int, tree: int, group_id: int, repeat: int) -> IntArray:
@@ -477,17 +477,18 @@ class NativeEngine(LocalEngine):
 
     def ranks(self, codes: Codes) -> IntArray:
         """Find the rank of each row: `order` tells the rows at ranks."""
-        ranks = np.empty(codes.n_rows, dtype=np.uint32)
-        ranks[codes.positions()] = np.arange(codes.n_rows, dtype=np.uint32)
+        own = own_codes(codes)
+        ranks = np.empty(own.n_rows, dtype=np.uint32)
+        ranks[own.positions()] = np.arange(own.n_rows, dtype=np.uint32)
         return ranks
 
     def bag_source(self, codes: Codes) -> Any:
         """Leave out the columns."""
-        return codes.without_columns()
+        return own_codes(codes).without_columns()
 
     def send_bags(self, codes: Codes) -> tuple[Any, ...]:
         """Make what bags are drawn from fit to travel."""
-        arrays: tuple[Any, ...] = codes.bag_arrays()
+        arrays: tuple[Any, ...] = own_codes(codes).bag_arrays()
         return arrays
 
     def receive_bags(self, arrays: tuple[Any, ...]) -> Any:
@@ -496,7 +497,7 @@ class NativeEngine(LocalEngine):
 
     def weigh(self, codes: Codes, line: npt.NDArray[np.uint64]) -> Any:
         """Lay another line."""
-        codes.weigh(line)
+        own_codes(codes).weigh(line)
         return codes
 
     def _by_column(self, X: Any) -> Any:
@@ -590,10 +591,20 @@ class NativeEngine(LocalEngine):
         return make(forest.n_features, forest.n_classes, {**vars(forest), "feature": forest.feature}, *more)
 
 
+def own_codes(codes: Codes) -> _core.Codes:
+    """Refuse the codes of another engine."""
+    if type(codes).__name__ != "Codes":  # of any instruction set
+        raise TypeError(f"The native engine was given {type(codes).__name__}, which are codes of another engine.")
+    own: Any = codes
+    return own  # type: ignore[no-any-return]
+
+
 def _forest_of(arrays: Any, codes: Codes, growth: Growth, seed: int, first_tree: int, n_trees: int) -> Forest:
     _refuse_changed(arrays)
     origin = Origin(seed, first_tree, n_trees, codes.fingerprint, growth.bags(codes.design), values=codes.values)
-    return Forest(n_features=codes.n_columns, n_classes=codes.n_classes, **arrays, origins=(origin,))
+    return Forest(
+        n_features=own_codes(codes).n_columns, n_classes=own_codes(codes).n_classes, **arrays, origins=(origin,)
+    )
 
 
 def _refuse_changed(arrays: Any) -> None:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from weald.io.export.parity import Export
 
 
-class TreeModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class TreeModel(BaseEstimator):
     """A model made of trees. `forest_` is all it knows; a single tree is a forest of one."""
 
     task: ClassVar[Task]

@@ -4,10 +4,12 @@ A fit asks them in this order: `check`, `read`, `code`, `grower`, `keep`. A pred
 """
 
 import math
-from typing import TYPE_CHECKING, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from weald.data.table import Matrix, Reading, TrainingArguments, read_features
-from weald.data.types import TableLike
+from weald.data.types import FloatArray, TableLike
 from weald.engines import params
 from weald.engines.interface import Codes, Engine
 from weald.engines.threads import count_threads
@@ -22,12 +24,15 @@ if TYPE_CHECKING:
 MANY_CELLS = 2**18  # of a table that takes a good part of the memory of a fit
 
 
-class RowBlocks(Protocol):
+class RowBlocks(ABC):
     """Rows to predict that are computed some at a time."""
 
-    def __len__(self) -> int: ...
+    @abstractmethod
+    def __len__(self) -> int:
+        """Count the rows."""
 
-    def row_blocks(self) -> "list[Matrix]":
+    @abstractmethod
+    def row_blocks(self) -> Iterator[FloatArray]:
         """Compute some rows at a time."""
 
 
@@ -74,7 +79,7 @@ class Features:
 
     # --------------------------------------------------------------------------------------------------- predict
 
-    def rows(self, X: TableLike) -> Rows:
+    def rows(self, X: TableLike) -> "Rows":
         """Read rows to predict, with the schema of the fit."""
         return read_features(self.model, X, reset=False)
 

@@ -12,6 +12,7 @@ was.
 """
 
 import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -32,6 +33,7 @@ from weald.estimators.merging import same_values
 from weald.estimators.multi_output import forests_of
 from weald.estimators.out_of_bag import OutOfBag
 from weald.estimators.prediction import voting_of
+from weald.estimators.same_data import require_same_data
 from weald.forest.forest import Forest
 
 if TYPE_CHECKING:
@@ -84,6 +86,8 @@ def fit(model: "TreeModel", data: TrainingArguments, checkpoint: Checkpoint | No
     """Fit an estimator to a table: check, read, resolve, code, grow, keep."""
     check(model)
     learned = unfitted_copy(model)
+    if checkpoint is not None:
+        checkpoint = replace(checkpoint, model=learned)
     features, plan = features_of(learned), _plan_trees(model, checkpoint)
     before = model if getattr(model, "warm_start", False) and is_fitted(model) else None
 
@@ -162,8 +166,8 @@ def train(
     features = features_of(learned)
     old: tuple[Forest, ...] = ()
     if before is not None:
-        _require_same_schema(learned, features, before)
         old = features.old_forests(before, codes)
+        _require_same_schema(learned, features, before)
     grower = features.grower(
         Grower(
             *(engine, codes, reading, learned.growth_, learned.seed_, learned.ccp_alpha),
@@ -227,6 +231,7 @@ def look_at_targets(
 ) -> multi_output.OutOfBagOfTargets:
     """Predict each row of a multi-output table from the trees that have not seen it."""
     out_of_bag.require_bags(model.forests_[0])
+    require_same_data(model.forests_[0], codes, reading)
     metric = vars(model)["oob_score"]
     return multi_output.look_out_of_bag(
         engine,

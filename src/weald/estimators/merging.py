@@ -9,7 +9,7 @@ Trees keep their origins, so the bags of the new forest can be drawn again where
 import copy
 from collections.abc import Iterable, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -129,7 +129,7 @@ def same_values(one: object, two: object) -> bool:
     return np.array_equal(np.asarray(one), np.asarray(two))
 
 
-def _short(value: object) -> str:
+def _short(value: Any) -> str:
     if value is None:
         return "none"
     if isinstance(value, list):  # of arrays, or None where there is nothing to list

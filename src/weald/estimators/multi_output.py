@@ -223,3 +223,8 @@ def select_target(model: Model, number: int) -> Model:
         del known[name]
     known.update({name: known[name][number] for name in ("classes_", "n_classes_") if name in known}, n_outputs_=1)
     return one
+
+
+def each_target(model: Model) -> list[Model]:
+    """Make a model of each target."""
+    return [select_target(model, number) for number in range(len(forests_of(model)))]

@@ -226,18 +226,17 @@ class TreeClassifierParams(TreeParams, total=False):
     ]
 
 
+# The only parameter that may be given by position, so it stands in the signatures themselves.
+N_ESTIMATORS = Doc(
+    'int or "auto"',
+    100,
+    'Number of trees. More trees never hurt accuracy; they cost time. "auto": until the out-of-bag error has settled.',
+)
+
+
 class BagParams(TypedDict, total=False):
     """What many trees add."""
 
-    n_estimators: Annotated[
-        int | str,
-        Doc(
-            'int or "auto"',
-            100,
-            'Number of trees. More trees never hurt accuracy; they cost time. "auto": until the out-of-bag error has '
-            "settled.",
-        ),
-    ]
     max_estimators: Annotated[int, Doc("int", 1000, 'Maximum number of trees with `n_estimators="auto"`.')]
     bootstrap: Annotated[
         bool | str,
@@ -400,15 +399,14 @@ def parameters(params: type, attributes: Sequence[Attribute] = (), **defaults: o
     def describe(kind: Kind) -> Kind:
         init = vars(kind)["__init__"]
         first = [p for p in inspect.signature(init).parameters.values() if p.kind is not p.VAR_KEYWORD]
-        named = {p.name for p in first}
         rest = [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=doc.default)
-            for name, doc in docs.items()
-            if name not in named
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=doc.default) for name, doc in docs.items()
         ]
         init.__signature__ = inspect.Signature([*first, *rest])  # where scikit-learn looks for the names
         if kind.__doc__:  # python -OO removes docstrings
-            kind.__doc__ = _document(kind, docs, attributes)
+            is_forest = len(first) > 1
+            known = {"n_estimators": N_ESTIMATORS, **docs} if is_forest else docs
+            kind.__doc__ = _document(kind, known, attributes, is_forest=is_forest)
         return kind
 
     return describe
@@ -431,21 +429,16 @@ def _doc_of(hint: object) -> Doc:
     return next(part for part in get_args(hint) if isinstance(part, Doc))
 
 
-def _document(kind: type, docs: Mapping[str, Doc], attributes: Sequence[Attribute]) -> str:
+def _document(kind: type, docs: Mapping[str, Doc], attributes: Sequence[Attribute], *, is_forest: bool) -> str:
     """Put the sections on parameters and attributes before the examples of a docstring."""
     summary, examples = inspect.cleandoc(kind.__doc__ or "").split("Examples\n--------\n")
-    task, is_forest = vars_of(kind, "task"), "n_estimators" in docs
+    task = getattr(kind, "task", None)
     known = [entry for entry in ATTRIBUTES if entry.task in (None, task) and entry.is_forest in (None, is_forest)]
     takes = [_entry(name, f"{doc.kinds}, default={_shown(doc.default)}", doc.text) for name, doc in docs.items()]
     has = [_entry(entry.name, entry.kinds, entry.text) for entry in (*known, *attributes)]
     sections = (("Parameters", takes), ("Attributes", has))
     middle = "\n\n".join(f"{title}\n{'-' * len(title)}\n" + "\n".join(entries) for title, entries in sections)
     return f"{summary}{middle}\n\nExamples\n--------\n{examples}"
-
-
-def vars_of(kind: type, name: str) -> object:
-    """Find a class attribute."""
-    return getattr(kind, name)
 
 
 def _entry(name: str, kinds: str, text: str) -> str:

@@ -20,7 +20,7 @@ from weald.data.types import Array, FloatArray, IntArray, TableLike
 from weald.engines.choose import open_engine
 from weald.engines.threads import count_threads
 from weald.estimators import chunked_prediction
-from weald.estimators.features import Rows, features_of
+from weald.estimators.features import RowBlocks, Rows, features_of
 from weald.estimators.multi_output import forests_of
 from weald.forest.forest import Forest
 
@@ -37,6 +37,12 @@ def read_rows(model: "TreeModel", X: TableLike) -> Rows:
         return rows
     check_is_fitted(model)
     return features_of(model).rows(X)
+
+
+def read_matrix(model: "TreeModel", X: TableLike) -> Matrix:
+    """Do the same, all rows at once."""
+    rows = read_rows(model, X)
+    return np.concatenate(list(rows.row_blocks())) if isinstance(rows, RowBlocks) else rows
 
 
 def voting_of(model: "TreeModel") -> str:
@@ -56,7 +62,8 @@ def sum_votes(model: "TreeModel", forest: Forest, rows: Rows) -> FloatArray:
 def predict_into(model: "TreeModel", rows: Rows, out: object, dtype: object, *width: int) -> Array:
     """Average the predictions of the trees, in an array that was given or is made."""
     forest, engine, voting = model.forest_, open_engine(model.engine), voting_of(model)
-    room, begin = chunked_prediction.room_for(out, (len(rows), *width), dtype), 0
+    n_rows = len(rows) if isinstance(rows, RowBlocks) else int(rows.shape[0])
+    room, begin = chunked_prediction.room_for(out, (n_rows, *width), dtype), 0
     for block in _blocks(rows):
         part = room[begin : begin + block.shape[0]]
         engine.predict(forest, block, voting, part, _count_threads(model, forest, block), None)
@@ -68,7 +75,8 @@ def predict_collection(model: "TreeModel", method: str, X: TableLike, **how: obj
     """Predict a Dask collection, partition by partition."""
     from weald.dask.prediction import predict  # Dask loads only when it is used
 
-    return predict(model, method, X, **how)
+    found: Array = predict(model, method, X, **how)
+    return found
 
 
 def find_leaves(model: "TreeModel", X: TableLike) -> IntArray:
@@ -99,7 +107,7 @@ def mark_paths(model: "TreeModel", X: TableLike) -> sparse.csr_matrix:
 
 def _blocks(rows: Rows) -> Iterable[Matrix]:
     """Return rows as they are, or as blocks that are computed one by one."""
-    return rows.row_blocks() if hasattr(rows, "row_blocks") else (rows,)
+    return rows.row_blocks() if isinstance(rows, RowBlocks) else (rows,)
 
 
 def _concatenate(parts: Iterable[Array]) -> Array:

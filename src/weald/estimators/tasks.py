@@ -65,7 +65,7 @@ class TreeClassifier(ClassifierMixin, TreeModel):
             Columns in the order of `classes_`. It is `out` if that was given. Of several targets a list of such arrays.
         """
         if is_dask_collection(X):
-            return predict_collection(self, "predict_proba", X)  # type: ignore[no-any-return]
+            return predict_collection(self, "predict_proba", X)
         if is_multi_output(self):
             _require_no_room(self, out, dtype)
             sums = self._sum_votes_of_targets(read_rows(self, X))
@@ -117,14 +117,15 @@ class TreeClassifier(ClassifierMixin, TreeModel):
         a a a b a a a a
         """
         if is_dask_collection(X):
-            return predict_collection(self, "predict", X, rule=rule, repeat=repeat)  # type: ignore[no-any-return]
+            return predict_collection(self, "predict", X, rule=rule, repeat=repeat)
         arguments.check_argument("rule", rule, (arguments.Name(("majority", "sample")),))
         arguments.check_argument("repeat", repeat, (arguments.Whole(0, 2**24),))
         if is_multi_output(self):
             if rule == "sample":
                 raise multi_output.one_target_only(self.n_outputs_)
             return multi_output.winners(self._sum_votes_of_targets(read_rows(self, X)), self.classes_)
-        sums = sum_votes(self, self.forest_, read_rows(self, X))
+        rows = read_rows(self, X)
+        sums = sum_votes(self, self.forest_, rows)
         winners = sums.argmax(axis=1) if rule == "majority" else draw_classes(sums, self.seed_, repeat)
         labels: Array = self.classes_[winners]
         return labels
@@ -168,7 +169,8 @@ class TreeRegressor(RegressorMixin, TreeModel):
         -------
         array of shape (n_rows,)
         """
-        return sum_votes(self, self.forest_, read_rows(self, X))
+        rows = read_rows(self, X)
+        return sum_votes(self, self.forest_, rows)
 
     def predict(self, X: TableLike, *, out: Array | None = None, dtype: DTypeLike | None = None) -> FloatArray:
         """Average the means that the trees say.
@@ -187,7 +189,7 @@ class TreeRegressor(RegressorMixin, TreeModel):
             It is `out` if that was given.
         """
         if is_dask_collection(X):
-            return predict_collection(self, "predict", X)  # type: ignore[no-any-return]
+            return predict_collection(self, "predict", X)
         rows = read_rows(self, X)
         if is_multi_output(self):
             _require_no_room(self, out, dtype)

@@ -32,7 +32,7 @@ from weald.estimators.growing import Grower
 from weald.estimators.merging import same_values
 from weald.estimators.multi_output import forests_of, listed
 from weald.estimators.out_of_bag import Bagged, require_bags
-from weald.estimators.prediction import read_rows, voting_of
+from weald.estimators.prediction import read_matrix, voting_of
 from weald.estimators.resampling import BAGGING
 from weald.estimators.same_data import OTHER_VALUES, other_data, require_same_data, values_of
 from weald.forest import votes
@@ -239,7 +239,7 @@ def _read(model: "TreeModel", data: TrainingArguments, *, new: bool = False) -> 
     _require_same_shape(model, reader, reading)
     if new:  # classes and categories are numbered as at the fit, though these rows may lack some
         reading = reading if reading.classes is None else _number_as_the_forest(reading, model.classes_)
-        X = read_rows(model, data.X)
+        X = read_matrix(model, data.X)
         reading = replace(reading, table=replace(reading.table, X=X if reading.kept is None else X[reading.kept]))
     else:
         _require_same_labels(model, reader, reading)

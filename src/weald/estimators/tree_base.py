@@ -24,7 +24,7 @@ from weald.errors import DataError, DataTypeError, shown
 from weald.estimators.base import TreeModel
 from weald.estimators.choose_alpha import AlphaChoice, choose, judge_by_folds, judge_on_holdout
 from weald.estimators.multi_output import forests_of
-from weald.estimators.prediction import find_leaves, mark_paths, read_rows
+from weald.estimators.prediction import find_leaves, mark_paths, read_matrix
 from weald.estimators.training_data import read_again
 from weald.estimators.tree_view import Tree
 from weald.forest import pruning
@@ -291,8 +291,8 @@ class SingleTree(TreeModel):
         if is_row:
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", "X does not have valid feature names")  # they are given by place
-                return read_rows(self, [list(x)])
-        rows = read_rows(self, x)
+                return read_matrix(self, [list(x)])
+        rows = read_matrix(self, x)
         if len(rows) != 1:
             raise DataError(f"x has {len(rows)} rows, but one row is explained at a time. Give one, as in X[0].")
         return rows
@@ -462,7 +462,7 @@ class SingleTree(TreeModel):
             ).alpha
         twin = copy.copy(self)
         twin.forest_ = pruning.prune_forest(self.forest_, float(alpha))
-        vars(twin).pop("tree_", None)
+        twin.__dict__.pop("tree_", None)
         twin.ccp_alpha = max(alpha, self.ccp_alpha)
         return twin
 

@@ -17,6 +17,7 @@ from weald.data.task import Task
 from weald.data.types import FloatArray, IntArray
 from weald.errors import ParameterError
 from weald.estimators import metrics
+from weald.estimators.base import TreeModel
 from weald.estimators.forest_base import RandomForest
 from weald.estimators.out_of_bag import Bagged
 from weald.estimators.training_data import open_bags
@@ -44,7 +45,7 @@ class Strength:
 
 
 def strength(
-    forest: RandomForest,
+    forest: TreeModel,
     X: Any,
     y: Any,
     sample_weight: Any = None,

@@ -27,6 +27,7 @@ from weald.data.task import Task
 from weald.data.types import FloatArray, IntArray
 from weald.engines.params import Growth
 from weald.errors import FormatError, ParameterError
+from weald.estimators.fit import check
 from weald.estimators.out_of_bag import Curve, OutOfBag
 from weald.estimators.tree_base import SingleTree
 from weald.forest.compaction import Thinning
@@ -95,7 +96,7 @@ def write(model: Any, *, compress: bool = True, mappable: bool = False) -> list[
             f"A {name} cannot be written to a .weald file: it is no estimator of weald itself, and a file holds no "
             "code. Save the estimator that it is made from."
         )
-    model._check_params()  # noqa: SLF001  (so that a file that was saved can be loaded)
+    check(model)  # so that a file that was saved can be loaded
     writer = Writer()
     notes = {
         "estimator": name,
@@ -388,7 +389,7 @@ def _make(kind: Any, parameters: dict[str, Any]) -> Any:
     require(not strange, f"{kind.__name__} has no parameter {min(strange, default=None)!r} in this version of weald.")
     model = kind(**parameters)
     try:
-        model._check_params()  # noqa: SLF001  (the same check as in fit)
+        check(model)
     except (ParameterError, TypeError, ValueError) as error:
         raise FormatError(f"A parameter is not allowed: {error}") from None
     return model

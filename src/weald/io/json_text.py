@@ -19,6 +19,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from weald.errors import FormatError
+from weald.estimators.multi_output import each_target
 from weald.io import container, files
 from weald.io.atomic import write_file
 from weald.io.container import NAMES, PACKED, TYPES, is_numbers, require
@@ -178,7 +179,7 @@ def _compare(model: Any, text: str, X: Any) -> Parity:
 
     again = from_json(text)
     ours, theirs = [], []
-    for one, other in zip(_each_target(model), _each_target(again), strict=True):
+    for one, other in zip(each_target(model), each_target(again), strict=True):
         same = other.forest_.fingerprint() == one.forest_.fingerprint()
         require(same, "The forest is another when it is read again.")
         rows = rows_to_compare(one, X)
@@ -186,8 +187,3 @@ def _compare(model: Any, text: str, X: Any) -> Parity:
         theirs.append(answer(other, rows))
     what = "probabilities" if one.forest_.n_classes else "predictions"
     return compare(f"weald {__version__}", what, np.hstack(ours), np.hstack(theirs), 0.0)
-
-
-def _each_target(model: Any) -> list[Any]:
-    """Make a model for each target."""
-    return [model.of_target(number) for number in range(model.n_outputs_)]

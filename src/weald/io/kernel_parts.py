@@ -6,6 +6,8 @@ import numpy as np
 
 from weald.data.schema import Schema
 from weald.engines.reference.kernels import KernelRule
+from weald.estimators.features import features_of
+from weald.estimators.kernel.features import KernelFeatures
 from weald.estimators.kernel.kernel_selection import Choice
 from weald.estimators.kernel.kernels import DISTANCES, Kernel
 from weald.estimators.kernel.samples import AnySamples, Curves, Grid, Things, Vectors
@@ -39,7 +41,7 @@ def has_kernel(model: Any) -> bool:
 
 def table_schema(model: Any) -> Schema:
     """Describe the columns that the trees of a model cut: those of X, or those of a kernel and some of X."""
-    schema: Schema = model._table_schema()["schema_"] if has_kernel(model) else model.schema_  # noqa: SLF001
+    schema: Schema = features_of(model).schema().get("schema_", model.schema_)
     return schema
 
 
@@ -72,7 +74,7 @@ def check_parts(model: Any, head: Head) -> int:
     proper = rows.dtype.kind == "i" and rows.shape == (kept.n_compared,) and len(kept) == n_kept
     require(proper, "Prototypes differ in number.")
     is_table = model.sample_kind_ == "vectors" and len(model.schema_.categories) > 0
-    n_raw = len(model.schema_.categories) if model._mixes_ else 0
+    n_raw = len(model.schema_.categories) if KernelFeatures(model).mixes else 0
     require(n_all - n_prototypes == n_raw, "Columns beside the kernel differ in number.")
     return len(model.schema_.categories) if is_table else 0
 

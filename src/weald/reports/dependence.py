@@ -7,6 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from weald.data.types import FloatArray, IntArray
+from weald.estimators.prediction import sum_votes
 from weald.forest.describe.markup import Markup
 from weald.reports import charts
 from weald.reports.charts import Series
@@ -65,7 +66,7 @@ def depend(model: Any, some: FloatArray, feature: int, values: FloatArray) -> Fl
     asked = np.repeat(some[None], len(values), axis=0)
     asked[:, :, feature] = values[:, None]
     flat = asked.reshape(-1, some.shape[1])
-    sums = model._sum_votes_of(model.forest_, flat)  # noqa: SLF001  (rows that are read already)
+    sums = sum_votes(model, model.forest_, flat)
     said: FloatArray = sums / model.forest_.vote_total if sums.ndim == 2 else sums / model.forest_.n_trees
     return said.reshape(len(values), len(some), *said.shape[1:])
 

@@ -262,7 +262,7 @@ def test_mix_keeps_raw_columns_and_categories_beside_the_kernel():
 
 
 def choose_always(monkeypatch, way):
-    monkeypatch.setattr("weald.estimators.kernel.training.choose_mix", lambda *_: MixChoice(way, {}, "always"))
+    monkeypatch.setattr("weald.estimators.kernel.features.choose_mix", lambda *_: MixChoice(way, {}, "always"))
 
 
 def test_the_out_of_bag_error_chooses_what_trees_look_at():

@@ -76,9 +76,9 @@ class ReferenceEngine(LocalEngine):
         """Codes of a feature in the order of the table's rows, and the extremes of each code."""
         coded = _own(codes)
         column = coded.columns[feature]
-        codes = np.empty(len(coded.position), dtype=np.uint32)
-        codes[coded.position] = [definition.MISSING if code is None else code for code in column.codes]
-        return codes, np.array(column.lows), np.array(column.highs)
+        of_rows = np.empty(len(coded.position), dtype=np.uint32)
+        of_rows[coded.position] = [definition.MISSING if code is None else code for code in column.codes]
+        return of_rows, np.array(column.lows), np.array(column.highs)
 
     def grow(
         self,
@@ -288,9 +288,9 @@ def _sums_of_shares(sharing: LeafMembership) -> list[dict[int, float]]:
     return [share.divide(s, row, counting) for s, row in zip(sums, counting, strict=True)]
 
 
-def _dense(X: Array) -> FloatArray:
+def _dense(X: "Array | sparse.spmatrix") -> FloatArray:
     """Write a table out in float64: the definition knows no other."""
-    dense: FloatArray = (X.toarray() if sparse.issparse(X) else np.asarray(X)).astype(np.float64)
+    dense: FloatArray = (X.toarray() if not isinstance(X, np.ndarray) else X).astype(np.float64)
     return dense
 
 

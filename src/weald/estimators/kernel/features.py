@@ -201,7 +201,7 @@ class KernelFeatures(Features):
         """Turn kernel values into codes, a few columns at a time."""
         model, table = self.model, reading.table
         values: Any = table.X
-        if not isinstance(values, KernelTable) or values.is_of_trees:
+        if not isinstance(values, KernelTable):
             return self._code_new_rows(engine, reading)
         raw = model.schema_.categorical if self.mixes else frozenset()
         coded = replace(table, categorical=frozenset(values.n_kernel + f for f in raw))
@@ -283,7 +283,6 @@ class KernelFeatures(Features):
         model = self.model
         table = KernelTable(self.read_samples(X, reset=False), mix=self.mixes)
         table.compare(model.kernel_, open_engine(model.engine), model._kept_, count_threads(model.n_jobs))
-        table.is_of_trees = True
         return table.keep_raw(self.raw_columns()) if self.mixes else table
 
     def raw_columns(self) -> IntArray:

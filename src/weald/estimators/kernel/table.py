@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from weald.data.types import FloatArray, IntArray
 from weald.engines.interface import Codes, Engine
+from weald.estimators.features import RowBlocks
 from weald.estimators.kernel.kernels import Kernel, choose_candidates, choose_nearest, choose_opposites
 from weald.estimators.kernel.samples import AnySamples, Sight, Vectors
 
@@ -99,7 +100,7 @@ class Prototypes:
         return Prototypes(self.samples.take(needed), None, pairs)
 
 
-class KernelTable:
+class KernelTable(RowBlocks):
     """Values of a kernel, and raw columns beside them, as a table that is not there until it is asked for."""
 
     ndim = 2
@@ -113,7 +114,6 @@ class KernelTable:
         self._values: FloatArray | None = None
         self._coded: Codes | None = None
         self._n_kernel = 0
-        self.is_of_trees = False  # whether it has only the columns that the trees of a fitted forest use
         self._raw_kept: IntArray = np.arange(0 if self.raw is None else self.raw.shape[1])
 
     def compare(self, kernel: Kernel, engine: Engine, prototypes: Prototypes, n_threads: int) -> "KernelTable":
@@ -169,6 +169,7 @@ class KernelTable:
 
     def decoded(self, columns: IntArray) -> FloatArray:
         """Return columns decoded: each code becomes its smallest value."""
+        assert self._coded is not None  # noqa: S101  (for the type checker: the table was coded)
         values = np.empty((len(self), len(columns)))
         is_raw = columns >= self._n_kernel
         for i in np.flatnonzero(~is_raw):

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from weald.data.types import FloatArray, IntArray
 from weald.errors import ExportError
-from weald.estimators.prediction import read_rows
+from weald.estimators.prediction import read_matrix, sum_votes
 from weald.forest import votes
 from weald.forest.forest import CATEGORICAL, MISSING_LEFT, OTHERS_LEFT, Forest
 
@@ -107,9 +107,9 @@ def answer(model: Any, rows: FloatArray) -> FloatArray:
     """Predict rows whose categories are numbers: probabilities, or means (rows x 1)."""
     forest: Forest = model.forest_
     if forest.n_classes:
-        shares: FloatArray = model._sum_votes_of(forest, rows) / forest.vote_total  # noqa: SLF001
+        shares: FloatArray = sum_votes(model, forest, rows) / forest.vote_total
         return shares
-    means = votes.average(forest, lambda f, _: (model._sum_votes_of(f, rows), f.n_trees))  # noqa: SLF001
+    means = votes.average(forest, lambda f, _: (sum_votes(model, f, rows), f.n_trees))
     return means[:, np.newaxis]
 
 
@@ -121,7 +121,7 @@ def rows_to_compare(model: Any, X: Any) -> FloatArray:
     made = edge_rows(model.forest_, n_categories(model))
     if X is None:
         return made
-    given: npt.NDArray[Any] = read_rows(model, X)
+    given: npt.NDArray[Any] = read_matrix(model, X)
     return np.vstack([np.asarray(given, dtype=np.float64), made])
 
 
