@@ -10,13 +10,14 @@ tree, whichever engine grew it.
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import numpy as np
 
 from weald.data.arguments import is_whole
 from weald.data.result_frame import as_frame
-from weald.data.types import IntArray
+from weald.data.task import Task
+from weald.data.types import Array, IntArray
 from weald.engines.reference import definition
 from weald.errors import ParameterError, shown
 from weald.estimators.training_data import TrainingData
@@ -24,6 +25,7 @@ from weald.forest.describe.conditions import SIDES, Names, SplitCondition, say_n
 from weald.forest.describe.nodes import parents
 from weald.forest.describe.text import count_below
 from weald.forest.forest import Forest
+from weald.inspection.importance_result import Frame
 
 SHOWN = 8  # cuts that are printed
 
@@ -36,10 +38,10 @@ class SplitExplanation:
     samples: int
     impurity: float
     looked_at: tuple[str, ...]  # features that have an admissible cut, in the order in which they were drawn
-    cuts: dict[str, Any]  # columns; one entry for each admissible cut
+    cuts: dict[str, Array | list[str] | list[str | None]]  # columns; one entry for each admissible cut
     why: str
 
-    def candidates(self, frame: str = "pandas") -> Any:
+    def candidates(self, frame: str = "pandas") -> Frame:
         """List the admissible cuts as a data frame, best first.
 
         Parameters
@@ -76,7 +78,7 @@ class Cut(NamedTuple):
     gain: float
 
 
-def explain_split(training: TrainingData, node: Any, names: Names) -> SplitExplanation:
+def explain_split(training: TrainingData, node: int, names: Names) -> SplitExplanation:
     """List the cuts that a node had to choose from."""
     forest: Forest = training.model.forest_
     if not (is_whole(node) and 0 <= node < forest.n_nodes):
@@ -145,8 +147,8 @@ def _as_definition(training: TrainingData) -> definition.Coded:
         columns.append(definition.Column(plain, lows.tolist(), highs.tolist(), f in table.categorical))
     return definition.Coded(
         columns=columns,
-        classes=target if table.n_classes else [],
-        numbers=[] if table.n_classes else target,
+        classes=target if table.task is Task.CLASSIFICATION else [],
+        numbers=[] if table.task is Task.CLASSIFICATION else target,
         n_classes=table.n_classes,
         weight=weight.tolist(),
         whole=table.weights_whole,

@@ -4,21 +4,22 @@ ConfusionDisplay
 """
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 from sklearn.metrics import ConfusionMatrixDisplay, confusion_matrix
 from sklearn.utils.validation import check_is_fitted
 
+from weald.data.types import ColumnLike, IntArray, TableLike
 from weald.errors import ParameterError
+from weald.estimators.base import TreeModel
 from weald.plot.axes import figure_of, new_axes
 from weald.plot.growth import out_of_bag
 from weald.plot.naming import name_classes
 from weald.plot.palette import INK, SCALE
 
-Counts = npt.NDArray[np.integer[Any]]
+Counts = IntArray
 
 
 class ConfusionDisplay:
@@ -58,7 +59,13 @@ class ConfusionDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, y: Any, *, class_names: Sequence[str] | None = None, ax: Axes | None = None
+        cls,
+        estimator: TreeModel,
+        X: TableLike,
+        y: ColumnLike,
+        *,
+        class_names: Sequence[str] | None = None,
+        ax: Axes | None = None,
     ) -> Self:
         """Compare what a classifier says with the truth, and draw.
 
@@ -83,7 +90,7 @@ class ConfusionDisplay:
 
     @classmethod
     def from_out_of_bag(
-        cls, estimator: Any, *, class_names: Sequence[str] | None = None, ax: Axes | None = None
+        cls, estimator: TreeModel, *, class_names: Sequence[str] | None = None, ax: Axes | None = None
     ) -> Self:
         """Compare what trees say of the rows outside their bags with the truth, and draw.
 
@@ -133,7 +140,7 @@ class ConfusionDisplay:
         return self
 
 
-def _labels(estimator: Any, class_names: Sequence[str] | None) -> list[str]:
+def _labels(estimator: TreeModel, class_names: Sequence[str] | None) -> list[str]:
     check_is_fitted(estimator)
     labels = name_classes(estimator, class_names)
     if labels is None:
