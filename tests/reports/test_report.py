@@ -132,7 +132,7 @@ def test_names_of_classes_keep_their_letters():
     text = " ".join(Page(weald.RandomForestClassifier(10, random_state=0).fit(X, y).report(X, y).html).text)
     assert "OAK-like" in text
     assert "oak-like" not in text.replace("OAK-like", "").lower()
-    assert re.search(r"are taken for it\. Area [01]", text)
+    assert re.search(r"are predicted as it\. Area [01]", text)
 
 
 def test_columns_are_described_as_numpy_does():
