@@ -6,6 +6,8 @@ import numpy as np
 
 from weald.data.table import Matrix
 from weald.data.types import Array, FloatArray, IntArray
+from weald.engines.choose import open_engine
+from weald.engines.threads import count_threads
 from weald.estimators.base import TreeModel
 from weald.forest.describe.markup import Markup
 from weald.reports import charts
@@ -65,7 +67,8 @@ def depend(model: TreeModel, some: FloatArray, feature: int, values: FloatArray)
     asked = np.repeat(some[None], len(values), axis=0)
     asked[:, :, feature] = values[:, None]
     flat = asked.reshape(-1, some.shape[1])
-    sums = model._sum_votes_of(model.forest_, flat)  # noqa: SLF001  (rows that are read already)
+    voting, n_threads = getattr(model, "voting", "soft"), count_threads(model.n_jobs)
+    sums = open_engine(model.engine).sum_votes(model.forest_, flat, voting, n_threads, None)
     predicted: FloatArray = sums / model.forest_.vote_total if sums.ndim == 2 else sums / model.forest_.n_trees
     return predicted.reshape(len(values), len(some), *predicted.shape[1:])
 
