@@ -478,3 +478,11 @@ def test_new_rows_are_read_with_the_categories_of_the_fit():
     weights = np.where(new["tree"] == "elm", 0.0, 1.0)  # rows without weight are left out
     weighted = weald.importance(forest, new, y[new.index], sample_weight=weights, rows="new", kind="permutation_forest")
     assert weighted.values[0] == 0  # beech and oak are of one class
+
+
+def test_an_unknown_argument_is_refused_by_name(fitted):
+    model, y = fitted
+    with pytest.raises(TypeError, match=r"importance\(\) got an unexpected keyword argument 'weights'"):
+        weald.importance(model, X, y, weights=y)
+    with pytest.raises(weald.ParameterError, match=r'fit_params has the name .group.\. Give "groups" and "stratify"'):
+        weald.importance(model, X, y, fit_params={"group": y})

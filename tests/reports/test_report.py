@@ -343,3 +343,12 @@ def test_words_stand_out_from_what_is_behind_them(name):
             assert contrast(color[ink], color[paper]) >= 4.5, (ink, paper)
     assert contrast(color["ink"], color["note"]) >= 4.5
     assert min(contrast(color[f"c{k}"], color["paper"]) for k in range(4)) >= 2.8
+
+
+def test_what_a_report_cannot_take_is_refused_by_name(iris):
+    X, y = load_iris(return_X_y=True)
+    forest = weald.RandomForestClassifier(5, random_state=0).fit(X, y)
+    with pytest.raises(TypeError, match=r"report\(\) got an unexpected keyword argument 'heading'"):
+        weald.report(forest, X, y, heading="Iris")
+    with pytest.raises(weald.ParameterError, match="report was given a FeatureSelector"):
+        weald.report(weald.select_features(forest, X, y, n_features=2, folds=0), X, y)

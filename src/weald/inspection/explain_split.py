@@ -137,7 +137,7 @@ def _grow_again(training: TrainingData, node: int) -> tuple[definition.Tree, def
 
 
 def _as_definition(training: TrainingData) -> definition.Coded:
-    """Hand a coded table over to the definition, whoever coded it; rows keep the order of the table."""
+    """Hand a coded table over to the definition, from any engine; rows keep the order of the table."""
     table = training.reading.table
     weight = np.ones(table.n_rows) if table.weight is None else table.weight
     target, columns = table.target.tolist(), []
@@ -246,7 +246,7 @@ def _must_stop(tree: definition.Tree, node: definition.Node) -> str | None:
     if len({tree.target.labels[r] for r in node.ranks}) == 1:
         return (
             "It is a leaf: all its rows are of one class."
-            if tree.target.n_classes
+            if Task.of(tree.target.n_classes) is Task.CLASSIFICATION
             else ("It is a leaf: all its rows have the same target.")
         )
     if node.tally.size < growth.min_samples_split:

@@ -1,4 +1,4 @@
-"""Which class a model says where in the plane of two features.
+"""Which class a model predicts where in the plane of two features.
 
 BoundaryDisplay
 """
@@ -38,10 +38,10 @@ Floats = npt.NDArray[np.float64]
 
 
 class BoundaryDisplay:
-    """Which class a model says where, or which number.
+    """Which class a model predicts where, or which number.
 
-    Make it with `from_estimator`. Colors of classes are mixed by the shares that the model gives them, so doubt is
-    pale; lines divide the classes that it would say. Trees and forests are constant between thresholds: their picture
+    Make it with `from_estimator`. Colors of classes are blended by their predicted probabilities, so doubt is
+    pale; lines divide the classes that it predicts. Trees and forests are constant between thresholds: their picture
     is computed cell by cell between the thresholds themselves and is exact, up to `resolution` thresholds a feature.
     Any other classifier or regressor of scikit-learn's kind is drawn on a regular grid. With rows drawn,
     `display.ax_.legend()` names the classes.
@@ -111,7 +111,7 @@ class BoundaryDisplay:
         features : (int, int), default=(0, 1)
             The features of the plane, by their numbers.
         at : sequence or None, default=None
-            Values of all features, for those that are not in the plane. None: the medians of X, or the commonest
+            Values of all features, for those that are not in the plane. None: the medians of X, or the most common
             values where they are no numbers.
         resolution : int, default=400
             Cells of the grid to each side.

@@ -1,4 +1,4 @@
-"""Which classes are taken for which.
+"""The confusion matrix of a classifier.
 
 ConfusionDisplay
 """
@@ -23,7 +23,7 @@ Counts = IntArray
 
 
 class ConfusionDisplay:
-    """How often each class is taken for each: true classes down, what the model says across.
+    """Confusion matrix (rows: true class, columns: predicted class).
 
     Make it with `from_estimator`, for new rows, or with `from_out_of_bag`, for the rows that a forest was grown from.
     Drawn by scikit-learn's `ConfusionMatrixDisplay`; a cell is shaded by its share of the true class.
@@ -31,7 +31,7 @@ class ConfusionDisplay:
     Parameters
     ----------
     counts : array of shape (n_classes, n_classes)
-        Rows by true class (down) and by class said (across).
+        Rows by true class (down) and by predicted class (across).
     labels : list of str
         Names of the classes.
 
@@ -67,7 +67,7 @@ class ConfusionDisplay:
         class_names: Sequence[str] | None = None,
         ax: Axes | None = None,
     ) -> Self:
-        """Compare what a classifier says with the truth, and draw.
+        """Compare predicted with true classes, and draw.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Some trees of the forest, to be folded and unfolded."""
+"""Some trees of the forest, to be opened and closed."""
 
 from weald.estimators.base import TreeModel
 from weald.forest.describe.markup import Markup, tag

@@ -77,7 +77,7 @@ class Report:
         return path
 
     def _repr_html_(self) -> str:
-        """Show the page in a notebook, in a frame of its own so that styles do not mix."""
+        """Show the page in a notebook, in a frame of its own so that its styles stay there."""
         return tag(
             "iframe",
             srcdoc=self.html.replace("\n", " "),
