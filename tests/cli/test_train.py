@@ -154,3 +154,20 @@ def test_cross_validation_and_tuning(folder, capsys):
     facts = ask(capsys, "tune", folder / "iris.csv", "-t", "target", "-n", 5, "-g", "max_features=1,4")
     assert facts["best_error"] == min(step["error"] for step in facts["tried"])
     assert run(["tune", str(folder / "iris.csv"), "-t", "target", "-g", "max_features"]) == 1
+
+
+@pytest.mark.parametrize("command", ["train", "cv", "tune"])
+def test_a_task_that_is_none_is_refused_by_every_command(folder, capsys, command):
+    assert run([command, str(folder / "iris.csv"), "--target", "target", "--task", "sorting"]) == 1
+    assert "--task 'sorting' is not allowed" in capsys.readouterr().err
+
+
+def test_a_command_has_only_the_options_of_a_group_that_it_takes(capsys):
+    def options(command):
+        assert run([command, "--help"]) == 0
+        return {word for word in capsys.readouterr().out.split() if word.startswith("--")}
+
+    assert options("train") - options("cv") == {
+        "--out", "--report", "--holdout", "--weight", "--max-depth", "--min-samples-leaf", "--max-features"
+    }  # fmt: skip
+    assert options("cv") - options("train") == {"--folds"}

@@ -485,3 +485,8 @@ def test_a_csv_file_with_lines_longer_than_a_megabyte_is_read_and_an_error_names
     broken.write_text("x,y\n1,2,3\n")
     with pytest.raises(DataError, match=r"broken\.csv cannot be read"):
         codes.from_csv(broken, target="y", folder=tmp_path / "other")
+
+
+def test_an_unknown_argument_is_refused_by_name(tmp_path):
+    with pytest.raises(TypeError, match=r"from_chunks\(\) got an unexpected keyword argument 'max_bin'"):
+        codes.from_chunks([(np.eye(3), list("abc"))], folder=tmp_path, max_bin=9)

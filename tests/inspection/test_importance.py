@@ -87,9 +87,9 @@ def test_the_forest_is_judged_on_its_out_of_bag_votes(fitted):
     expected = []
     for f in range(5):
         sources = permutation.shuffle_rows([0] * N, model.seed_, 2**32 - 1, f, 0)
-        mixed = X.copy()
-        mixed[order, f] = X[order[sources], f]
-        expected.append(losses(mixed) - losses(X))
+        permuted = X.copy()
+        permuted[order, f] = X[order[sources], f]
+        expected.append(losses(permuted) - losses(X))
     known = is_new.any(axis=0)
     expected = np.array(expected).T[known]
     result = weald.importance(model, X, y, kind="permutation_forest")
@@ -131,9 +131,11 @@ def test_local_importance_is_the_mean_over_the_trees_that_have_not_seen_a_row(fi
         rows = order[is_new[t, order]]
         for f in range(5):
             sources = permutation.shuffle_rows([0] * len(rows), model.seed_, t, f, 0)
-            mixed = X[rows]
-            mixed[:, f] = X[rows][sources, f]
-            lost[t, rows, f] = loss(model, y[rows], tree.predict(mixed)) - loss(model, y[rows], tree.predict(X[rows]))
+            permuted = X[rows]
+            permuted[:, f] = X[rows][sources, f]
+            lost[t, rows, f] = loss(model, y[rows], tree.predict(permuted)) - loss(
+                model, y[rows], tree.predict(X[rows])
+            )
     known = is_new.sum(axis=0) > 1
     result = weald.importance(model, X, y, kind="local")
     assert result.values.shape == (N, 5)
@@ -477,3 +479,11 @@ def test_new_rows_are_read_with_the_categories_of_the_fit():
     weights = np.where(new["tree"] == "elm", 0.0, 1.0)  # rows without weight are left out
     weighted = weald.importance(forest, new, y[new.index], sample_weight=weights, rows="new", kind="permutation_forest")
     assert weighted.values[0] == 0  # beech and oak are of one class
+
+
+def test_an_unknown_argument_is_refused_by_name(fitted):
+    model, y = fitted
+    with pytest.raises(TypeError, match=r"importance\(\) got an unexpected keyword argument 'weights'"):
+        weald.importance(model, X, y, weights=y)
+    with pytest.raises(weald.ParameterError, match=r'fit_params has the name .group.\. Give "groups" and "stratify"'):
+        weald.importance(model, X, y, fit_params={"group": y})

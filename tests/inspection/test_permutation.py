@@ -30,7 +30,7 @@ def fitted(request):
 
 
 def brute_force(model, y, weight=None, groups=None):
-    """Mix columns with the definition's shuffle and let single trees predict: trees x groups."""
+    """Permute columns with the definition's shuffle and let single trees predict: trees x groups."""
     training = read_again(model, TrainingArguments(X, y, weight))
     order = training.order()
     groups = groups or [[f] for f in range(X.shape[1])]
@@ -47,9 +47,9 @@ def brute_force(model, y, weight=None, groups=None):
         of_tree = []
         for group in groups:
             sources = permutation.shuffle_rows([0] * len(rows), seed, number, min(group), 0)
-            mixed = X[rows]
-            mixed[:, group] = X[rows][sources][:, group]
-            increase = loss(mixed).astype(float) - loss(X[rows])
+            permuted = X[rows]
+            permuted[:, group] = X[rows][sources][:, group]
+            increase = loss(permuted).astype(float) - loss(X[rows])
             of_tree.append(np.average(increase, weights=weight[rows]))
         found.append(of_tree)
     return np.array(found)

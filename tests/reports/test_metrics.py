@@ -5,13 +5,13 @@ import pytest
 from sklearn import metrics as theirs
 
 from weald.reports.metrics import area, by_chance, judge
-from weald.reports.predictions import Answers
+from weald.reports.predictions import Predictions
 
 
-def answers(truth, said, weight=None):
+def answers(truth, predicted, weight=None):
     n = len(truth)
     weight = np.ones(n) if weight is None else weight
-    return Answers("held out", truth, said, weight, np.arange(n), bool((weight % 1 == 0).all()))
+    return Predictions("held out", truth, predicted, weight, np.arange(n), bool((weight % 1 == 0).all()))
 
 
 def draw_classes(n, n_classes, seed):
@@ -29,9 +29,9 @@ def test_metrics_of_classes_are_those_of_scikit_learn(n_classes, weighted):
     weight = np.random.default_rng(1).uniform(0.5, 2, size=300) if weighted else None
     found = {score.name: score.value for score in judge(answers(truth, shares, weight))}
     given = {"sample_weight": weight}
-    said = shares.argmax(axis=1)
-    assert found["accuracy"] == pytest.approx(theirs.accuracy_score(truth, said, **given))
-    assert found["balanced accuracy"] == pytest.approx(theirs.balanced_accuracy_score(truth, said, **given))
+    predicted = shares.argmax(axis=1)
+    assert found["accuracy"] == pytest.approx(theirs.accuracy_score(truth, predicted, **given))
+    assert found["balanced accuracy"] == pytest.approx(theirs.balanced_accuracy_score(truth, predicted, **given))
     one = [theirs.roc_auc_score(truth == k, shares[:, k], **given) for k in range(n_classes)]
     assert found["ROC AUC"] == pytest.approx(one[1] if n_classes == 2 else np.mean(one))
     squares = ((shares - np.eye(n_classes)[truth]) ** 2).sum(axis=1)
@@ -45,14 +45,14 @@ def test_metrics_of_classes_are_those_of_scikit_learn(n_classes, weighted):
 def test_metrics_of_numbers_are_those_of_scikit_learn(weighted):
     rng = np.random.default_rng(2)
     truth = rng.normal(size=200)
-    said = truth + rng.normal(size=200)
+    predicted = truth + rng.normal(size=200)
     weight = rng.uniform(0.5, 2, size=200) if weighted else None
-    found = {score.name: score.value for score in judge(answers(truth, said, weight))}
+    found = {score.name: score.value for score in judge(answers(truth, predicted, weight))}
     given = {"sample_weight": weight}
-    assert found["RMSE"] == pytest.approx(theirs.root_mean_squared_error(truth, said, **given))
-    assert found["MAE"] == pytest.approx(theirs.mean_absolute_error(truth, said, **given))
-    assert found["R²"] == pytest.approx(theirs.r2_score(truth, said, **given))
-    assert found["bias"] == pytest.approx(np.average(said - truth, weights=weight))
+    assert found["RMSE"] == pytest.approx(theirs.root_mean_squared_error(truth, predicted, **given))
+    assert found["MAE"] == pytest.approx(theirs.mean_absolute_error(truth, predicted, **given))
+    assert found["R²"] == pytest.approx(theirs.r2_score(truth, predicted, **given))
+    assert found["bias"] == pytest.approx(np.average(predicted - truth, weights=weight))
 
 
 def test_one_who_knows_the_target_only_is_no_better_than_chance():

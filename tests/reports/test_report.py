@@ -132,7 +132,7 @@ def test_names_of_classes_keep_their_letters():
     text = " ".join(Page(weald.RandomForestClassifier(10, random_state=0).fit(X, y).report(X, y).html).text)
     assert "OAK-like" in text
     assert "oak-like" not in text.replace("OAK-like", "").lower()
-    assert re.search(r"are taken for it\. Area [01]", text)
+    assert re.search(r"are predicted as it\. Area [01]", text)
 
 
 def test_columns_are_described_as_numpy_does():
@@ -343,3 +343,12 @@ def test_words_stand_out_from_what_is_behind_them(name):
             assert contrast(color[ink], color[paper]) >= 4.5, (ink, paper)
     assert contrast(color["ink"], color["note"]) >= 4.5
     assert min(contrast(color[f"c{k}"], color["paper"]) for k in range(4)) >= 2.8
+
+
+def test_what_a_report_cannot_take_is_refused_by_name(iris):
+    X, y = load_iris(return_X_y=True)
+    forest = weald.RandomForestClassifier(5, random_state=0).fit(X, y)
+    with pytest.raises(TypeError, match=r"report\(\) got an unexpected keyword argument 'heading'"):
+        weald.report(forest, X, y, heading="Iris")
+    with pytest.raises(weald.ParameterError, match="report was given a FeatureSelector"):
+        weald.report(weald.select_features(forest, X, y, n_features=2, folds=0), X, y)

@@ -3,12 +3,25 @@
 import time
 from collections.abc import Callable
 from importlib.util import find_spec
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Protocol
 
 import typer
 
 from weald.cli import screen
 from weald.cli.options import Jobs, Json
+
+if TYPE_CHECKING:
+    from weald.data.types import Array
+
+
+class Peer(Protocol):
+    """A classifier of any library."""
+
+    def fit(self, X: "Array", y: "Array", /) -> object:
+        """Learn from a table."""
+
+    def predict(self, X: "Array", /) -> "Array":
+        """Predict rows."""
 
 
 def bench(
@@ -60,14 +73,14 @@ def bench(
     screen.show_table(["library", "fit", "to weald", "predict", "to weald", "accuracy"], lines, numeric=range(1, 6))
 
 
-def _makers(trees: int, n_threads: int, columns: int) -> dict[str, Callable[[], Any]]:
+def _makers(trees: int, n_threads: int, columns: int) -> dict[str, Callable[[], Peer]]:
     """Forests of the libraries that are there."""
     import sklearn.ensemble
 
     import weald
 
     share = max(1, round(columns**0.5)) / columns
-    makers: dict[str, Callable[[], Any]] = {
+    makers: dict[str, Callable[[], Peer]] = {
         "weald": lambda: weald.RandomForestClassifier(trees, n_jobs=n_threads, random_state=0),
         "scikit-learn": lambda: sklearn.ensemble.RandomForestClassifier(trees, n_jobs=n_threads, random_state=0),
     }
@@ -93,7 +106,7 @@ def _makers(trees: int, n_threads: int, columns: int) -> dict[str, Callable[[], 
     return makers
 
 
-def _measure(make: Callable[[], Any], X: Any, y: Any, X_test: Any, y_test: Any) -> dict[str, float]:
+def _measure(make: Callable[[], Peer], X: "Array", y: "Array", X_test: "Array", y_test: "Array") -> dict[str, float]:
     from weald.cli.modeling import quiet_warnings
 
     model = make()
@@ -101,6 +114,6 @@ def _measure(make: Callable[[], Any], X: Any, y: Any, X_test: Any, y_test: Any) 
         began = time.perf_counter()
         model.fit(X, y)
         grown = time.perf_counter()
-        said = model.predict(X_test)
+        predicted = model.predict(X_test)
         done = time.perf_counter()
-    return {"fit": grown - began, "predict": done - grown, "accuracy": float((said == y_test).mean())}
+    return {"fit": grown - began, "predict": done - grown, "accuracy": float((predicted == y_test).mean())}

@@ -8,9 +8,11 @@ choose       a column by name, with "did you mean"
 import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
+from weald.cli import arrow
 from weald.cli.failures import BadFile, UserError
+from weald.cli.options import ColumnOptions
+from weald.data.task import Task
 
 FEW = 20  # distinct whole numbers of a target that are classes
 NAMES_OF_ROWS = 0.5  # share of distinct values from which a text column looks like names of rows
@@ -22,7 +24,7 @@ class Plan:
     """What is done with the columns of a file."""
 
     target: str
-    task: str
+    task: Task
     reason: str  # why this task
     features: list[str] = field(default_factory=list)
     done: list[tuple[str, str, str]] = field(default_factory=list)  # (column, what it holds, what is done with it)
@@ -45,21 +47,21 @@ def _list(names: Sequence[str]) -> str:
     return f"{shown} and {len(names) - 10} more" if len(names) > 10 else shown or "none"
 
 
-def is_number(kind: Any) -> bool:
+def is_number(kind: arrow.DataType) -> bool:
     """Say whether values of a type of Arrow are numbers."""
     import pyarrow.types as kinds
 
     return bool(kinds.is_floating(kind) or kinds.is_integer(kind) or kinds.is_decimal(kind))
 
 
-def decoded(column: Any) -> Any:
+def decoded(column: arrow.Column) -> arrow.Column:
     """Turn a column of codes of labels into one of labels."""
     import pyarrow.types as kinds
 
     return column.cast(column.type.value_type) if kinds.is_dictionary(column.type) else column
 
 
-def is_usable(kind: Any) -> bool:
+def is_usable(kind: arrow.DataType) -> bool:
     """Say whether a type of Arrow is one number, one label or nothing for each row."""
     import pyarrow.types as kinds
 
@@ -78,27 +80,25 @@ def refuse_twins(names: Sequence[str], where: str) -> None:
 
 
 def make_plan(
-    table: Any,
+    table: arrow.Table,
     where: str,
     target: str,
-    *,
-    task: str | None = None,
-    exclude: Sequence[str] = (),
-    id: str | None = None,
-    weight: str | None = None,
-    categorical: Sequence[str] = (),
+    columns: ColumnOptions,
 ) -> Plan:
     """Look at each column and decide."""
+    exclude, categorical = columns.exclude or [], columns.categorical or []
     names = list(table.column_names)
     refuse_twins(names, where)
     choose(target, names)
-    for one in (*exclude, *categorical, *(n for n in (id, weight) if n is not None)):
+    for one in (*exclude, *categorical, *(n for n in (columns.id, columns.weight) if n is not None)):
         if choose(one, names) == target:
             raise UserError(f"{one!r} is the target, and cannot be anything else.")
-    task, reason = _find_task(table.column(target), target, task)
-    plan = Plan(target, task, reason, id=id, weight=weight)
+    task, reason = _find_task(table.column(target), target, _read_task(columns.task))
+    plan = Plan(target, task, reason, id=columns.id, weight=columns.weight)
     said = {target: "target", **dict.fromkeys(exclude, "left out, as you said")}
-    said |= {n: what for n, what in ((id, "name of the row"), (weight, "weight of the row")) if n is not None}
+    said |= {
+        n: what for n, what in ((columns.id, "name of the row"), (columns.weight, "weight of the row")) if n is not None
+    }
     for name in names:
         holds, doing = _look(table.column(name), forced=name in categorical)
         if name in categorical and doing != "categories":
@@ -112,7 +112,7 @@ def make_plan(
     return plan
 
 
-def _look(column: Any, *, forced: bool) -> tuple[str, str]:
+def _look(column: arrow.Column, *, forced: bool) -> tuple[str, str]:
     """Say what a column holds and what to do with it."""
     import pyarrow.types as kinds
 
@@ -138,7 +138,13 @@ def _look(column: Any, *, forced: bool) -> tuple[str, str]:
     return str(kind), "left out: neither numbers nor text"
 
 
-def _find_task(column: Any, target: str, wanted: str | None) -> tuple[str, str]:
+def _read_task(given: str | None) -> Task | None:
+    if given not in (None, *Task):
+        raise UserError(f"--task {given!r} is not allowed. Give classification or regression.")
+    return None if given is None else Task(given)
+
+
+def _find_task(column: arrow.Column, target: str, wanted: Task | None) -> tuple[Task, str]:
     import pyarrow.compute as pc
     import pyarrow.types as kinds
 
@@ -147,7 +153,7 @@ def _find_task(column: Any, target: str, wanted: str | None) -> tuple[str, str]:
     numbers = is_number(kind)
     if len(column) == column.null_count:
         raise BadFile(f"The target {target!r} has no values.")
-    if wanted == "regression" and not numbers:
+    if wanted is Task.REGRESSION and not numbers:
         raise UserError(
             f"The target {target!r} holds {kind}, not numbers. Leave --task out, or give --task classification."
         )
@@ -159,16 +165,16 @@ def _find_task(column: Any, target: str, wanted: str | None) -> tuple[str, str]:
     if wanted:
         found = wanted, "as you said"
     elif not numbers:
-        found = "classification", f"the target has {n_distinct:,} labels"
+        found = Task.CLASSIFICATION, f"the target has {n_distinct:,} labels"
     else:
         whole = kinds.is_integer(kind) or _is_whole(column)
         if whole and n_distinct <= FEW:
-            found = "classification", f"the target has {n_distinct} different whole numbers"
+            found = Task.CLASSIFICATION, f"the target has {n_distinct} different whole numbers"
         else:
-            found = "regression", f"the target has {n_distinct:,} different numbers"
+            found = Task.REGRESSION, f"the target has {n_distinct:,} different numbers"
     if n_distinct < 2:
         raise BadFile(f"The target {target!r} has one value only: there is nothing to tell apart.")
-    if found[0] == "classification" and n_distinct > 1000 and n_distinct > 0.5 * len(column):
+    if found[0] is Task.CLASSIFICATION and n_distinct > 1000 and n_distinct > 0.5 * len(column):
         raise BadFile(
             f"The target {target!r} has {n_distinct:,} labels in {len(column):,} rows: it looks like names of rows. "
             "Give another --target, or --task regression if it is a number."
@@ -176,7 +182,7 @@ def _find_task(column: Any, target: str, wanted: str | None) -> tuple[str, str]:
     return found
 
 
-def _is_whole(column: Any) -> bool:
+def _is_whole(column: arrow.Column) -> bool:
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -1,12 +1,13 @@
 """`weald convert`: a model for other programs."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from weald.cli import screen
 from weald.cli.options import Json, ModelFile
+from weald.cli.screen import Facts
 
 WAYS = {".onnx": "onnx", ".c": "c", ".json": "json"}
 
@@ -33,7 +34,7 @@ def convert(
         )
     forest = load_model(model)
     made = getattr(forest, f"to_{way}")(out)
-    facts: dict[str, Any] = {
+    facts: Facts = {
         "out": str(out),
         "to": way,
         "bytes": out.stat().st_size,

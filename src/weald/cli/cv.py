@@ -1,27 +1,28 @@
 """`weald cv`: cross-validation."""
 
 import time
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from weald.cli import options, screen
-from weald.cli.options import Categorical, Data, Exclude, Id, Json, Seed, Settings, Target, Task, Trees
+from weald.cli import screen
+from weald.cli.options import ColumnOptions, Data, FitOptions, Json, Target, Without, expand_groups
+from weald.cli.screen import Facts
+
+if TYPE_CHECKING:
+    from weald.cli.modeling import Rows
+    from weald.data.types import IntArray
+    from weald.estimators.base import TreeModel
 
 
+@expand_groups
 def cv(
     data: Data,
     target: Target,
     folds: Annotated[int, typer.Option("--folds", "-k", help="Number of parts")] = 5,
-    task: Task = None,
-    exclude: Exclude = None,
-    id: Id = None,
-    categorical: Categorical = None,
-    model: options.Model = "forest",
-    trees: Trees = None,
-    settings: Settings = None,
-    seed: Seed = 0,
-    jobs: options.Jobs = None,
+    *,
+    columns: Annotated[ColumnOptions, Without("weight")],
+    fit: Annotated[FitOptions, Without("max_depth", "min_samples_leaf", "max_features")],
     json: Json = False,
 ) -> None:
     """Judge a way to train by cross-validation.
@@ -31,21 +32,22 @@ def cv(
     from sklearn.model_selection import KFold, StratifiedKFold
 
     from weald.cli.failures import UserError
-    from weald.cli.modeling import make_model, quiet_warnings, read_value
+    from weald.cli.modeling import make_model, quiet_warnings, read_rows
+    from weald.data.task import Task
 
     if folds < 2:
         raise UserError(f"--folds {folds} is not enough. Give 2 or more.")
-    plan, rows = read_for(data, target, task, exclude, id, None, categorical)
-    given = {"n_estimators": None if trees is None else read_value(trees), "random_state": seed, "n_jobs": jobs}
-    estimator = make_model(model, plan.task, settings or [], given)
-    parts = (StratifiedKFold if plan.task == "classification" else KFold)(folds, shuffle=True, random_state=seed)
+    plan, rows = read_rows(data, target, columns)
+    estimator = make_model(plan.task, fit)
+    divide = StratifiedKFold if plan.task is Task.CLASSIFICATION else KFold
+    parts = divide(folds, shuffle=True, random_state=fit.seed)
     began = time.perf_counter()
     with quiet_warnings() as said:
         try:
             scores = [_one(estimator, rows, a, b) for a, b in parts.split(rows.y, rows.y)]
         except ValueError as error:
             raise UserError(f"--folds {folds} cannot be done: {error}") from error
-    facts = {"task": plan.task, "rows": len(rows.y), "folds": folds, "scores": scores, "warnings": said}
+    facts: Facts = {"task": plan.task, "rows": len(rows.y), "folds": folds, "scores": scores, "warnings": said}
     facts |= {"means": _means(scores), "seconds": time.perf_counter() - began}
     if json:
         screen.show_json(facts)
@@ -56,21 +58,7 @@ def cv(
     screen.show_table(["part", *names], [*lines, ["mean", *means]], numeric=range(1, len(names) + 1))
 
 
-def read_for(
-    data: Any, target: str, task: Any, exclude: Any, id: Any, weight: Any, categorical: Any
-) -> tuple[Any, Any]:
-    """Read a file and decide what its columns are."""
-    from weald.cli.columns import make_plan
-    from weald.cli.modeling import take_rows
-    from weald.cli.reading import read_table
-
-    table = read_table(data)
-    chosen = {"exclude": exclude or [], "id": id, "weight": weight, "categorical": categorical or []}
-    plan = make_plan(table, data.name, target, task=task, **chosen)
-    return plan, take_rows(table, plan)
-
-
-def _one(estimator: Any, rows: Any, train: Any, test: Any) -> dict[str, float]:
+def _one(estimator: "TreeModel", rows: "Rows", train: "IntArray", test: "IntArray") -> dict[str, float]:
     from sklearn.base import clone
 
     from weald.reports.metrics import judge

@@ -1,13 +1,14 @@
 """`weald demo`: a first look, with data that scikit-learn brings."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from weald.cli import screen
 from weald.cli.failures import UserError
-from weald.cli.options import Json
+from weald.cli.options import ColumnOptions, FitOptions, Json
+from weald.cli.writing import Columns
 
 
 def demo(
@@ -17,7 +18,7 @@ def demo(
     """Train on a small table, and say what to try next."""
     from sklearn.datasets import load_iris
 
-    from weald.cli.train import Asked, fit_file, show_metrics, summarize, write_report
+    from weald.cli.train import fit_file, show_metrics, summarize, write_report
     from weald.cli.writing import open_writer
 
     if folder.exists() and not folder.is_dir():
@@ -25,13 +26,13 @@ def demo(
     folder.mkdir(parents=True, exist_ok=True)
     iris = load_iris()
     names = [name.removesuffix(" (cm)").replace(" ", "_") for name in iris.feature_names]
-    columns = {name: iris.data[:, f] for f, name in enumerate(names)}
+    columns: Columns = {name: iris.data[:, f] for f, name in enumerate(names)}
     columns["species"] = iris.target_names[iris.target].tolist()
     table, model, page = folder / "iris.csv", folder / "iris.weald", folder / "iris.html"
     _refuse_files_of_others(columns, table, model, page)
     with open_writer(table) as write:
         write(columns)
-    trained = fit_file(table, "species", Asked(), quiet=json)
+    trained = fit_file(table, "species", ColumnOptions(), FitOptions(), quiet=json)
     trained.model.save(model)
     write_report(trained, page, table.name, f"weald train {table} --target species --out {model}")
     facts = summarize(trained) | {"data": str(table), "model": str(model), "report": str(page)}
@@ -50,7 +51,7 @@ def demo(
         screen.say(f"  {words}")
 
 
-def _refuse_files_of_others(columns: dict[str, Any], table: Path, *made: Path) -> None:
+def _refuse_files_of_others(columns: Columns, table: Path, *made: Path) -> None:
     """Refuse to write over files that are not of an earlier demonstration."""
     from weald.cli.reading import read_table
 

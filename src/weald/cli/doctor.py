@@ -3,10 +3,10 @@
 import os
 import platform
 import sys
-from typing import Any
 
 from weald.cli import screen
 from weald.cli.options import Json
+from weald.cli.screen import Facts
 
 PACKAGES = (
     "weald",
@@ -42,7 +42,7 @@ def doctor(json: Json = False) -> None:
         raise BadFile("The engines do not agree: this installation is broken. Install weald again.")
 
 
-def examine() -> dict[str, Any]:
+def examine() -> Facts:
     """Find it all out."""
     import joblib
     import numpy as np

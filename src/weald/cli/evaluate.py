@@ -1,9 +1,15 @@
 """`weald evaluate`: how good is a model on a file?"""
 
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from weald.cli import screen
+from weald.cli import arrow, screen
 from weald.cli.options import Data, Jobs, Json, ModelFile, Target
+from weald.cli.screen import Facts
+
+if TYPE_CHECKING:
+    from weald.data.types import Array
+    from weald.estimators.base import TreeModel
 
 SEEN = "These are the rows that the model was trained on, which it knows by heart: on new rows it will be worse."
 OUT_OF_BAG = " 'weald report' with the same file judges it out of bag."
@@ -20,21 +26,21 @@ def evaluate(model: ModelFile, data: Data, target: Target, jobs: Jobs = None, js
     forest.n_jobs = jobs
     X, y, n_dropped = read_labeled(forest, data, target)
     with quiet_warnings() as said:
-        answers = held_out(forest, X, y)
+        predictions = held_out(forest, X, y)
     with quiet_warnings():  # of reading the same rows again
         is_training = _is_training_data(forest, X, y)
     if is_training:
         has_bags = all(o.bags.bootstrap and o.resampling == "bagging" for o in forest.forest_.origins)
         said.append(SEEN + (OUT_OF_BAG if has_bags else ""))
     metrics = [
-        {"rows": "file", "metric": s.name, "value": s.value, "low": s.low, "high": s.high} for s in judge(answers)
+        {"rows": "file", "metric": s.name, "value": s.value, "low": s.low, "high": s.high} for s in judge(predictions)
     ]
-    facts: dict[str, Any] = {"rows": len(y), "rows_without_target": n_dropped, "metrics": metrics, "warnings": said}
+    facts: Facts = {"rows": len(y), "rows_without_target": n_dropped, "metrics": metrics, "warnings": said}
     facts["training_rows"] = is_training
     if hasattr(forest, "classes_"):
         n_classes = len(forest.classes_)
         facts["classes"] = forest.classes_.tolist()
-        facts["confusion"] = confusion(answers.truth, answers.winners, n_classes, answers.weight, None)
+        facts["confusion"] = confusion(predictions.truth, predictions.winners, n_classes, predictions.weight, None)
     if json:
         screen.show_json(facts)
         return
@@ -42,7 +48,7 @@ def evaluate(model: ModelFile, data: Data, target: Target, jobs: Jobs = None, js
     say_warnings(said)
 
 
-def read_labeled(model: Any, data: Any, target: str) -> tuple[Any, Any, int]:
+def read_labeled(model: "TreeModel", data: Path, target: str) -> "tuple[arrow.Table, Array, int]":
     """Read a file for a model that is there: its features, the target, and how many rows lack one."""
     import pyarrow.compute as pc
 
@@ -62,7 +68,7 @@ def read_labeled(model: Any, data: Any, target: str) -> tuple[Any, Any, int]:
     return select_features(table, model, data.name), read_target(table.column(target), task_of(model)), n_dropped
 
 
-def _is_training_data(model: Any, X: Any, y: Any) -> bool:
+def _is_training_data(model: "TreeModel", X: arrow.Table, y: "Array") -> bool:
     """Compare rows with the fingerprints of the training data, which a model keeps."""
     from weald.data.table import TrainingArguments
     from weald.errors import DataError
@@ -75,12 +81,12 @@ def _is_training_data(model: Any, X: Any, y: Any) -> bool:
     return True
 
 
-def _show(facts: dict[str, Any]) -> None:
+def _show(facts: Facts) -> None:
     from weald.cli.train import show_metrics
 
     screen.say(f"{facts['rows']:,} rows\n")
     show_metrics(facts["metrics"])
     if 0 < len(facts.get("classes", [])) <= 12:
-        screen.say("\ntrue classes down, said classes across:")
+        screen.say("\nconfusion matrix (rows: true class, columns: predicted class):")
         rows = [[label, *row] for label, row in zip(facts["classes"], facts["confusion"].tolist(), strict=True)]
         screen.show_table(["", *map(str, facts["classes"])], rows, numeric=range(1, len(rows) + 1))

@@ -1,11 +1,16 @@
 """`weald explain`: why does a model say this of a row?"""
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from weald.cli import screen
+from weald.cli import arrow, screen
 from weald.cli.options import Data, Json, ModelFile
+from weald.cli.screen import Facts
+
+if TYPE_CHECKING:
+    from weald.data.types import FloatArray
+    from weald.estimators.base import TreeModel
 
 
 def explain(
@@ -46,33 +51,34 @@ def explain(
         screen.say(f"{len(facts['contributions']) - most} others: {rest:+.4g}")
 
 
-def contributions(model: Any, one: Any) -> tuple[Any, Any]:
-    """Follow a row through all trees: (what the roots say, by how much cuts of each feature moved it)."""
+def contributions(model: "TreeModel", one: arrow.Table) -> "tuple[FloatArray, FloatArray]":
+    """Follow a row through all trees: (prediction of the roots, by how much cuts of each feature moved it)."""
     import numpy as np
 
+    from weald.data.task import Task
     from weald.estimators.prediction import mark_paths
 
     forest = model.forest_
-    said = forest.shares() if forest.n_classes else forest.value[:, None]
+    predicted = forest.shares() if forest.task is Task.CLASSIFICATION else forest.value[:, None]
     if getattr(model, "voting", "soft") == "hard":
-        said = np.eye(said.shape[1])[said.argmax(axis=1)]  # a tree has one vote
+        predicted = np.eye(predicted.shape[1])[predicted.argmax(axis=1)]  # a tree has one vote
     if len(forest.tree_weight):
         weight = forest.tree_weight / forest.vote_total
     else:
         weight = np.full(forest.n_trees, 1 / forest.n_trees)
     path = np.sort(mark_paths(model, one).indices)  # nodes of all trees that the row passes
     tree = np.searchsorted(forest.tree_start, path, side="right") - 1
-    moved = np.zeros((forest.n_features, said.shape[1]))
+    moved = np.zeros((forest.n_features, predicted.shape[1]))
     same = tree[1:] == tree[:-1]  # nodes are in pre-order: on a path each follows its parent
     above, below = path[:-1][same], path[1:][same]
-    np.add.at(moved, forest.feature[above], (said[below] - said[above]) * weight[tree[1:][same]][:, None])
-    return (said[forest.tree_start[:-1]] * weight[:, None]).sum(axis=0), moved
+    np.add.at(moved, forest.feature[above], (predicted[below] - predicted[above]) * weight[tree[1:][same]][:, None])
+    return (predicted[forest.tree_start[:-1]] * weight[:, None]).sum(axis=0), moved
 
 
-def _facts(model: Any, one: Any, base: Any, moved: Any) -> dict[str, Any]:
+def _facts(model: "TreeModel", one: arrow.Table, base: "FloatArray", moved: "FloatArray") -> Facts:
     values = [one.column(name)[0].as_py() for name in one.column_names]
     total = base + moved.sum(axis=0)
-    facts: dict[str, Any] = {}
+    facts: Facts = {}
     k = 0
     if hasattr(model, "classes_"):
         k = int(model.predict_proba(one).argmax())  # sums in tree order decide ties

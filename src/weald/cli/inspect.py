@@ -1,9 +1,13 @@
 """`weald inspect`: what is in a model file, without running any of it."""
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from weald.cli import screen
 from weald.cli.options import Json, ModelFile
+from weald.cli.screen import Facts
+
+if TYPE_CHECKING:
+    from weald.estimators.base import TreeModel
 
 
 def inspect(model: ModelFile, json: Json = False) -> None:
@@ -14,7 +18,7 @@ def inspect(model: ModelFile, json: Json = False) -> None:
     from weald.cli.modeling import load_model, task_of
 
     forest = load_model(model)
-    facts: dict[str, Any] = {
+    facts: Facts = {
         "file": str(model),
         "bytes": model.stat().st_size,
         "estimator": type(forest).__name__,
@@ -50,7 +54,7 @@ def inspect(model: ModelFile, json: Json = False) -> None:
     screen.say("\n" + ", ".join(f"{k}={v!r}" for k, v in changed.items()))
 
 
-def _features(model: Any) -> list[dict[str, Any]]:
+def _features(model: "TreeModel") -> list[Facts]:
     from weald.inspection.importance_result import names_of
 
     if hasattr(model, "plain_forest"):

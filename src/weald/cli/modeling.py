@@ -3,17 +3,21 @@
 import ast
 import inspect
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from weald.cli import screen
-from weald.cli.columns import Plan, choose, decoded, is_number, is_usable, refuse_twins
+from weald.cli import arrow, screen
+from weald.cli.columns import Plan, choose, decoded, is_number, is_usable, make_plan, refuse_twins
 from weald.cli.failures import BadFile, UserError
+from weald.cli.options import ColumnOptions, FitOptions
+from weald.cli.reading import read_table
+from weald.data.task import Task
+from weald.data.types import Array, FloatArray
+from weald.estimators.base import TreeModel
 
 MODELS = {"forest": "RandomForest", "extra": "ExtraTrees", "tree": "DecisionTree"}
 
@@ -22,14 +26,21 @@ MODELS = {"forest": "RandomForest", "extra": "ExtraTrees", "tree": "DecisionTree
 class Rows:
     """The rows of a file, ready for an estimator."""
 
-    X: Any
-    y: Any
-    weight: Any
-    ids: Any
+    X: arrow.Table
+    y: Array
+    weight: FloatArray | None
+    ids: list[object] | None
     n_dropped: int  # rows without a target
 
 
-def take_rows(table: Any, plan: Plan) -> Rows:
+def read_rows(data: Path, target: str, columns: ColumnOptions) -> tuple[Plan, Rows]:
+    """Read a file and decide what its columns are."""
+    table = read_table(data)
+    plan = make_plan(table, data.name, target, columns)
+    return plan, take_rows(table, plan)
+
+
+def take_rows(table: arrow.Table, plan: Plan) -> Rows:
     """Take the columns of the plan; rows without a target are left out."""
     import pyarrow.compute as pc
 
@@ -42,40 +53,42 @@ def take_rows(table: Any, plan: Plan) -> Rows:
     return Rows(table.select(plan.features), target, weight, ids, n_dropped)
 
 
-def read_target(column: Any, task: str) -> Any:
+def read_target(column: arrow.Column, task: Task) -> Array:
     """Read the target as an array."""
-    if task == "regression":
+    if task is Task.REGRESSION:
         return _numbers(column, "The target")
     if not is_usable(column.type):
         raise UserError(f"The target holds {column.type}, neither numbers nor text. Name another column.")
     return np.array(column.to_numpy().tolist())
 
 
-def _numbers(column: Any, what: str) -> Any:
+def _numbers(column: arrow.Column, what: str) -> FloatArray:
     plain = decoded(column)
     if not is_number(plain.type):
         raise UserError(f"{what} holds {plain.type}, not numbers. Name another column.")
     return np.asarray(plain.to_numpy(), dtype=np.float64)
 
 
-def make_model(kind: str, task: str, settings: Sequence[str], given: dict[str, Any]) -> Any:
+def make_model(task: Task, fit: FitOptions, **more: object) -> TreeModel:
     """Make an estimator of options: common ones have a name, all others are `--set name=value`."""
     import weald
 
-    if kind not in MODELS:
-        raise UserError(f"There is no model {kind!r}. Give one of {', '.join(MODELS)}.")
-    class_ = getattr(weald, MODELS[kind] + ("Classifier" if task == "classification" else "Regressor"))
+    if fit.model not in MODELS:
+        raise UserError(f"There is no model {fit.model!r}. Give one of {', '.join(MODELS)}.")
+    class_ = getattr(weald, MODELS[fit.model] + ("Classifier" if task is Task.CLASSIFICATION else "Regressor"))
     known = list(inspect.signature(class_).parameters)
+    given = {name: read_value(v) if isinstance(v, str) else v for name, v in fit.parameters().items()} | more
     chosen = {name: value for name, value in given.items() if value is not None and name in known}
-    for setting in settings:
+    for setting in fit.settings or []:
         name, sign, text = setting.partition("=")
         if not sign:
             raise UserError(f"--set {setting!r} has no value. Give it as name=value, for example --set max_depth=5.")
         chosen[choose(name.strip(), known, f"parameter of {class_.__name__}")] = read_value(text.strip())
-    return class_(**chosen)
+    model: TreeModel = class_(**chosen)
+    return model
 
 
-def read_value(text: str) -> Any:
+def read_value(text: str) -> object:
     """Read a value as Python would; what is no number, list or the like is a word."""
     try:
         return ast.literal_eval(text)
@@ -83,21 +96,22 @@ def read_value(text: str) -> Any:
         return text
 
 
-def load_model(path: Path) -> Any:
+def load_model(path: Path) -> TreeModel:
     """Load a model file."""
     import weald
 
     if not path.exists():
         raise BadFile(f"{path} is not there.")
-    return weald.load(path)
+    model: TreeModel = weald.load(path)
+    return model
 
 
-def task_of(model: Any) -> str:
-    """Say what a model does."""
-    return "classification" if hasattr(model, "classes_") else "regression"
+def task_of(model: TreeModel) -> Task:
+    """Return the task of a model."""
+    return model.forest_.task
 
 
-def names_of(model: Any) -> list[str]:
+def names_of(model: TreeModel) -> list[str]:
     """Names of the columns that a model needs."""
     names = getattr(model, "feature_names_in_", None)
     if names is None:
@@ -105,7 +119,7 @@ def names_of(model: Any) -> list[str]:
     return [str(name) for name in names]
 
 
-def types_for(model: Any) -> dict[str, Any]:
+def types_for(model: TreeModel) -> dict[str, arrow.DataType]:
     """What the columns of a text file must be read as: what the model was trained on."""
     import pyarrow as pa
 
@@ -117,7 +131,7 @@ def types_for(model: Any) -> dict[str, Any]:
     return types
 
 
-def select_features(table: Any, model: Any, where: str) -> Any:
+def select_features(table: arrow.Table, model: TreeModel, where: str) -> arrow.Table:
     """Take the columns that a model needs, by name."""
     names = names_of(model)
     refuse_twins([name for name in table.schema.names if name in names], where)

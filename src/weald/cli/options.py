@@ -1,7 +1,16 @@
-"""Options that several commands take, with their words."""
+"""Options that several commands take, with their help texts.
 
+ColumnOptions   which columns are what
+FitOptions      which model is fitted, and how
+expand_groups   a decorator: a command takes a group, its command line one option for each field of it
+"""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import wraps
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, get_args, get_type_hints
 
 import typer
 
@@ -26,3 +35,85 @@ Settings = Annotated[
 ]
 Seed = Annotated[int, typer.Option(help="Seed: the same seed gives the same forest")]
 Jobs = Annotated[int | None, typer.Option("--jobs", "-j", help="Threads; all if not given")]
+
+
+@dataclass(frozen=True)
+class ColumnOptions:
+    """Which columns are what."""
+
+    task: Task = None
+    exclude: Exclude = None
+    id: Id = None
+    weight: Weight = None
+    categorical: Categorical = None
+
+
+@dataclass(frozen=True)
+class FitOptions:
+    """Which model is fitted, and how."""
+
+    model: Model = "forest"
+    trees: Trees = None
+    max_depth: Depth = None
+    min_samples_leaf: Leaf = None
+    max_features: Features = None
+    settings: Settings = None
+    seed: Seed = 0
+    jobs: Jobs = None
+
+    def parameters(self) -> dict[str, str | int | None]:
+        """Parameters of the estimator that have an option of their own; text is still to be read."""
+        return {
+            "n_estimators": self.trees,
+            "max_depth": self.max_depth,
+            "min_samples_leaf": self.min_samples_leaf,
+            "max_features": self.max_features,
+            "random_state": self.seed,
+            "n_jobs": self.jobs,
+        }
+
+
+@dataclass(frozen=True)
+class Without:
+    """Fields of a group that are no options of a command: Annotated[ColumnOptions, Without("weight")]."""
+
+    names: tuple[str, ...]
+
+    def __init__(self, *names: str) -> None:
+        object.__setattr__(self, "names", names)
+
+
+def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command, for each group that it takes, one option for each field.
+
+    typer reads the signature: the one that it sees has the fields in place of the group, in their order.
+    """
+    parameters: list[inspect.Parameter] = []
+    groups: dict[str, tuple[type, list[str]]] = {}
+    for parameter in inspect.signature(command).parameters.values():
+        group, *notes = get_args(parameter.annotation) or (parameter.annotation,)
+        if group not in (ColumnOptions, FitOptions):
+            parameters.append(parameter.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD))
+            continue
+        left_out = [name for note in notes for name in note.names]
+        options = [field for field in fields(group) if field.name not in left_out]
+        hints = get_type_hints(group, include_extras=True)
+        parameters += [
+            inspect.Parameter(
+                option.name,
+                inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                default=option.default,
+                annotation=hints[option.name],
+            )
+            for option in options
+        ]
+        groups[parameter.name] = group, [option.name for option in options]
+
+    @wraps(command)
+    def run(**given: object) -> None:
+        made = {name: group(**{n: given.pop(n) for n in names}) for name, (group, names) in groups.items()}
+        command(**given, **made)
+
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return run

@@ -1,12 +1,16 @@
 """`weald predict`: a model and a file to predictions, piece by piece."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from weald.cli import screen
+from weald.cli import arrow, screen
 from weald.cli.options import Data, Id, Jobs, Json, ModelFile
+
+if TYPE_CHECKING:
+    from weald.data.types import Array
+    from weald.estimators.base import TreeModel
 
 
 def predict(
@@ -49,18 +53,18 @@ def predict(
         say_warnings(said)
 
 
-def _as_table(batch: Any) -> Any:
+def _as_table(batch: arrow.Batch) -> arrow.Table:
     import pyarrow as pa
 
     return pa.Table.from_batches([batch])
 
 
-def answer(model: Any, X: Any, *, shares: bool) -> dict[str, Any]:
+def answer(model: "TreeModel", X: arrow.Table, *, shares: bool) -> "dict[str, Array]":
     """Predict some rows: columns by name."""
     if not hasattr(model, "classes_"):
         return {"prediction": model.predict(X)}
-    said = model.predict_proba(X)
-    found = {"prediction": model.classes_[said.argmax(axis=1)]}
+    predicted = model.predict_proba(X)
+    found = {"prediction": model.classes_[predicted.argmax(axis=1)]}
     if shares:
-        found |= {f"share_{label}": said[:, k] for k, label in enumerate(model.classes_)}
+        found |= {f"share_{label}": predicted[:, k] for k, label in enumerate(model.classes_)}
     return found

@@ -6,7 +6,7 @@ import signal
 import sys
 import warnings
 from contextlib import suppress
-from typing import Any, NoReturn
+from typing import NoReturn
 
 AGAIN = 0.1  # seconds until an interrupt that came to nothing is raised again
 IN_ASCII = str.maketrans(
@@ -45,13 +45,13 @@ def _hear_ctrl_c() -> None:
         sys.unraisablehook = _drop_interrupt
 
 
-def _interrupt(*_: Any) -> NoReturn:
+def _interrupt(*_: object) -> NoReturn:
     _state["interrupted"] = True
     signal.setitimer(signal.ITIMER_REAL, AGAIN)
     raise KeyboardInterrupt
 
 
-def _interrupt_again(*_: Any) -> None:
+def _interrupt_again(*_: object) -> None:
     """Raise the interrupt again if it was swallowed, as by imports of compiled modules, and not while it is handled."""
     handled = sys.exc_info()[1]
     while handled is not None and not isinstance(handled, KeyboardInterrupt):
@@ -61,7 +61,7 @@ def _interrupt_again(*_: Any) -> None:
     signal.setitimer(signal.ITIMER_REAL, AGAIN)
 
 
-def _drop_interrupt(error: Any) -> None:
+def _drop_interrupt(error: "sys.UnraisableHookArgs") -> None:
     """Be silent about an interrupt that Python cannot raise where it came; it is raised again."""
     if not issubclass(error.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(error)
@@ -95,7 +95,7 @@ def _in_ascii(error: UnicodeError) -> tuple[str, int]:
     return "".join(c if c.isascii() else "?" for c in text), error.end
 
 
-def _show_warning(message: Any, *_: Any, **__: Any) -> None:
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
     from weald.cli import screen
 
     screen.note(f"note: {message}")

@@ -5,14 +5,14 @@ whose tables weald reads as they are. What is wrong with a file becomes a `BadFi
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from json import loads
 from pathlib import Path
 from threading import Thread
-from typing import Any
 
+from weald.cli import arrow
 from weald.cli.failures import BadFile, UserError
 
 KINDS = {
@@ -27,6 +27,8 @@ KINDS = {
     ".ndjson": "json",
     ".json": "json",
 }
+Types = dict[str, arrow.DataType]  # by name of a column; None: whatever is found
+
 BLOCK = 2**22  # bytes of a text file that are parsed at a time
 LONGEST_LINE = 2**25  # bytes of a line of a text file
 COLUMN_BLOCK = 2**16  # bytes of a column of a parquet file that are read at a time
@@ -44,7 +46,7 @@ def kind_of(path: Path) -> tuple[str, bool]:
     return KINDS[last[0]], zipped
 
 
-def read_table(path: Path, types: Mapping[str, Any] | None = None) -> Any:
+def read_table(path: Path, types: Mapping[str, arrow.DataType] | None = None) -> arrow.Table:
     """Read a whole file. `types` fixes what columns are; others are found out."""
     import pyarrow as pa
 
@@ -57,7 +59,7 @@ def read_table(path: Path, types: Mapping[str, Any] | None = None) -> Any:
     return table
 
 
-def _refuse_bytes(table: Any, path: Path) -> None:
+def _refuse_bytes(table: arrow.Table, path: Path) -> None:
     """Arrow reads text that is not UTF-8 as bytes."""
     for name, kind in zip(table.column_names, table.schema.types, strict=True):
         if str(kind) in ("binary", "large_binary") and kind_of(path)[0] == "csv":
@@ -73,7 +75,9 @@ def _is_no_text(value: bytes | None) -> bool:
     return False
 
 
-def read_batches(path: Path, types: Mapping[str, Any] | None = None, *, rows: int | None = 65_536) -> Iterator[Any]:
+def read_batches(
+    path: Path, types: Mapping[str, arrow.DataType] | None = None, *, rows: int | None = 65_536
+) -> Iterator[arrow.Batch]:
     """Read a file piece by piece, so that it may be larger than the memory.
 
     `types` says what columns hold; None is whatever is found. Other columns of text files are named, but need not make
@@ -89,7 +93,7 @@ def read_batches(path: Path, types: Mapping[str, Any] | None = None, *, rows: in
         yield from map(_plain, batches) if kind in ("parquet", "feather") else batches
 
 
-def _plain(batch: Any) -> Any:
+def _plain(batch: arrow.Batch) -> arrow.Batch:
     """Turn rare encodings of Arrow, which few functions take, into common ones."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -102,7 +106,7 @@ def _plain(batch: Any) -> Any:
     return batch
 
 
-def _csv(path: Path, zipped: bool, types: dict[str, Any], rows: int | None) -> Iterator[Any]:
+def _csv(path: Path, zipped: bool, types: Types, rows: int | None) -> Iterator[arrow.Batch]:
     from pyarrow import csv
 
     _check_header(path, zipped)
@@ -115,12 +119,12 @@ def _csv(path: Path, zipped: bool, types: dict[str, Any], rows: int | None) -> I
         yield from _sliced(_csv_pieces(_stream(path, zipped), path, parse, types), rows)
 
 
-def _apart(read: Any, *given: Any) -> Any:
+def _apart(read: Callable[..., arrow.Table], *given: object) -> arrow.Table:
     """Read on a thread of its own. On the main one Arrow listens for Ctrl-C itself, and loses it if it ends just then.
 
     Whatever is read there cannot be stopped, but the main thread can go on to the end of the process.
     """
-    found: Future[Any] = Future()
+    found: Future[arrow.Table] = Future()
 
     def work() -> None:
         try:
@@ -132,16 +136,16 @@ def _apart(read: Any, *given: Any) -> Any:
     return found.result()
 
 
-def _serially(reader: Any, **given: Any) -> Any:
+def _serially(reader: arrow.Module, **given: object) -> arrow.Options:
     """Read on one thread: after an error, conversions that wait for a thread keep the process from ending."""
     return reader.ReadOptions(use_threads=False, block_size=LONGEST_LINE, **given)
 
 
-def _as_types(csv: Any, types: dict[str, Any]) -> Any:
+def _as_types(csv: arrow.Module, types: Types) -> arrow.Options:
     return csv.ConvertOptions(column_types=types, strings_can_be_null=True)
 
 
-def _csv_pieces(stream: Any, path: Path, parse: Any, types: dict[str, Any]) -> Iterator[Any]:
+def _csv_pieces(stream: arrow.Stream, path: Path, parse: arrow.Options, types: Types) -> Iterator[arrow.Batch]:
     """Read some lines at a time. The columns of the first lines are those of all."""
     import pyarrow as pa
     from pyarrow import csv
@@ -159,20 +163,20 @@ def _csv_pieces(stream: Any, path: Path, parse: Any, types: dict[str, Any]) -> I
         names = found
 
 
-def _empty(table: Any) -> Any:
+def _empty(table: arrow.Table) -> arrow.Batch:
     import pyarrow as pa
 
     return pa.RecordBatch.from_arrays([pa.array([], t) for t in table.schema.types], names=table.column_names)
 
 
-def _sliced(batches: Any, rows: int | None) -> Iterator[Any]:
+def _sliced(batches: Iterable[arrow.Batch], rows: int | None) -> Iterator[arrow.Batch]:
     for batch in batches:
         step = rows or max(batch.num_rows, 1)
         for at in range(0, batch.num_rows, step):
             yield batch.slice(at, step)
 
 
-def _stream(path: Path, zipped: bool) -> Any:
+def _stream(path: Path, zipped: bool) -> arrow.Stream:
     import pyarrow as pa
 
     return pa.input_stream(str(path), compression="gzip" if zipped else None)
@@ -193,7 +197,7 @@ def _check_header(path: Path, zipped: bool) -> None:
         raise BadFile(f"{path.name} has no header: its first line is blank. Put the names of the columns there.")
 
 
-def _parquet(path: Path, zipped: bool, types: dict[str, Any], rows: int | None) -> Iterator[Any]:
+def _parquet(path: Path, zipped: bool, types: Types, rows: int | None) -> Iterator[arrow.Batch]:
     from pyarrow import parquet
 
     with parquet.ParquetFile(path, buffer_size=COLUMN_BLOCK) as file:
@@ -201,7 +205,7 @@ def _parquet(path: Path, zipped: bool, types: dict[str, Any], rows: int | None) 
             yield from file.iter_batches(batch_size=rows or 2**17, row_groups=[group])
 
 
-def _feather(path: Path, zipped: bool, types: dict[str, Any], rows: int | None) -> Iterator[Any]:
+def _feather(path: Path, zipped: bool, types: Types, rows: int | None) -> Iterator[arrow.Batch]:
     import pyarrow as pa
 
     with pa.OSFile(str(path)) as source, pa.ipc.open_file(source) as file:
@@ -209,7 +213,7 @@ def _feather(path: Path, zipped: bool, types: dict[str, Any], rows: int | None) 
             yield from _sliced([file.get_batch(i)], rows)
 
 
-def _json(path: Path, zipped: bool, types: dict[str, Any], rows: int | None) -> Iterator[Any]:
+def _json(path: Path, zipped: bool, types: Types, rows: int | None) -> Iterator[arrow.Batch]:
     import pyarrow as pa
     from pyarrow import json
 
@@ -227,11 +231,11 @@ def _json(path: Path, zipped: bool, types: dict[str, Any], rows: int | None) -> 
         yield from _sliced(found.combine_chunks().to_batches(), rows)
 
 
-def _first_values(path: Path, zipped: bool) -> dict[str, Any]:
+def _first_values(path: Path, zipped: bool) -> dict[str, object]:
     """Look at some lines: which fields there are, and a value of each. Lines that are wrong are left to the reader."""
     with _stream(path, zipped) as stream:
         lines = stream.read(BLOCK).split(b"\n")[:100]
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     for line in lines:
         with suppress(ValueError):
             row = loads(line)
@@ -239,14 +243,14 @@ def _first_values(path: Path, zipped: bool) -> dict[str, Any]:
     return found
 
 
-def _kind(value: Any, kind: Any) -> Any:
+def _kind(value: object, kind: arrow.DataType) -> arrow.DataType:
     """Tell what a field holds: what is said, or else what a value of it is."""
     import pyarrow as pa
 
     return kind if kind is not None else pa.string() if value is None else pa.scalar(value).type
 
 
-def _lines(stream: Any, path: Path) -> Iterator[bytes]:
+def _lines(stream: arrow.Stream, path: Path) -> Iterator[bytes]:
     """Read whole lines, many at a time."""
     rest = b""
     while block := stream.read(BLOCK):

@@ -3,12 +3,13 @@
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from weald.cli import screen
 from weald.cli.options import Json, ModelFile
+from weald.cli.screen import Facts
 
 
 def report(
@@ -42,7 +43,7 @@ def report(
         made = weald.report(
             forest, **given, file=out, title=title or model.name, command="weald " + shlex.join(sys.argv[1:])
         )
-    facts: dict[str, Any] = {"report": str(out), "bytes": out.stat().st_size, "metrics": made.metrics}
+    facts: Facts = {"report": str(out), "bytes": out.stat().st_size, "metrics": made.metrics}
     if json:
         screen.show_json(facts)
     else:

@@ -8,16 +8,21 @@ import io
 import json
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any, TextIO, TypeAlias
 
 from weald.forest.describe.markup import legible
 
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
 WIDTH_OF_A_PIPE = 160
 
+Facts: TypeAlias = dict[str, Any]  # what a command prints as JSON, by name
 
-def show_json(facts: Any) -> None:
+
+def show_json(facts: Mapping[str, object]) -> None:
     """Print facts for scripts; what is no number is null. What cannot be printed is escaped."""
     text = json.dumps(_plain(facts), indent=2, ensure_ascii=not _has_unicode())
     _write("".join(_escaped(line) + "\n" for line in text.split("\n")))
@@ -32,7 +37,7 @@ def _has_unicode() -> bool:
     return str(getattr(sys.stdout, "encoding", "")).lower().replace("-", "") == "utf8"
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     if isinstance(value, dict):
         return {str(key): _plain(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
@@ -44,12 +49,12 @@ def _plain(value: Any) -> Any:
     return value if value is None or isinstance(value, str | bool | int | float) else str(value)
 
 
-def is_terminal(stream: Any) -> bool:
+def is_terminal(stream: TextIO | None) -> bool:
     """Tell whether a stream is a terminal; a closed one is None."""
     return stream is not None and stream.isatty()
 
 
-def console(file: Any, stream: Any) -> Any:
+def console(file: TextIO, stream: TextIO | None) -> "Console":
     """Make a console of rich that draws into a file for a stream."""
     from rich.console import Console
 
@@ -76,10 +81,12 @@ def _write_beside(text: str) -> None:
             sys.stderr.flush()
 
 
-def _render(shown: Any, stream: Any, **how: Any) -> str:
+def _render(
+    shown: "RenderableType", stream: TextIO | None, *, soft_wrap: bool = False, style: str | None = None
+) -> str:
     """Draw something for a stream. rich does not write it: it would end the process where a pipe is closed."""
     drawn = io.StringIO()
-    console(drawn, stream).print(shown, **how)
+    console(drawn, stream).print(shown, soft_wrap=soft_wrap, style=style)
     return drawn.getvalue()
 
 
@@ -93,7 +100,7 @@ def note(words: str) -> None:
     _write_beside(_render(legible(words), sys.stderr, soft_wrap=True, style="dim"))
 
 
-def show_table(heads: Sequence[str], rows: Sequence[Sequence[Any]], *, numeric: Sequence[int] = ()) -> None:
+def show_table(heads: Sequence[str], rows: Sequence[Sequence[object]], *, numeric: Sequence[int] = ()) -> None:
     """Print a table."""
     from rich.table import Table
     from rich.text import Text

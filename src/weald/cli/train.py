@@ -3,47 +3,49 @@
 import shlex
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
-from weald.cli import options, screen
+from weald.cli import screen
 from weald.cli.failures import UserError
-from weald.cli.options import Categorical, Data, Exclude, Id, Json, Seed, Settings, Target, Task, Trees, Weight
+from weald.cli.options import ColumnOptions, Data, FitOptions, Json, Target, expand_groups
+from weald.cli.screen import Facts
 from weald.cli.writing import check_place
 
-
-@dataclass(frozen=True)
-class Asked:
-    """What the user asked for."""
-
-    task: str | None = None
-    exclude: Sequence[str] = ()
-    id: str | None = None
-    weight: str | None = None
-    categorical: Sequence[str] = ()
-    kind: str = "forest"
-    common: Mapping[str, str | None] = field(default_factory=dict)  # parameters that have options of their own
-    settings: Sequence[str] = ()
-    seed: int = 0
-    jobs: int | None = None
+if TYPE_CHECKING:
+    from weald.cli.columns import Plan
+    from weald.cli.modeling import Rows
+    from weald.data.task import Task
+    from weald.data.types import IntArray
+    from weald.estimators.base import TreeModel
 
 
 @dataclass(frozen=True)
 class Trained:
     """A model, what it was grown from, and how long it took."""
 
-    model: Any
-    plan: Any
-    rows: Any  # to learn from
-    test: Any  # held out, or None
+    model: "TreeModel"
+    plan: "Plan"
+    rows: "Rows"  # to learn from
+    test: "Rows | None"  # held out
     timings: dict[str, float]
     warnings: list[str]
 
 
+class MetricRow(TypedDict):
+    """A metric with its interval, and the rows that it was computed from."""
+
+    rows: str
+    metric: str
+    value: float
+    low: float
+    high: float
+
+
+@expand_groups
 def train(
     data: Data,
     target: Target,
@@ -52,34 +54,17 @@ def train(
     holdout: Annotated[
         float, typer.Option(help="Share of the rows that is held out to judge by; 0: out of bag only")
     ] = 0.0,
-    task: Task = None,
-    exclude: Exclude = None,
-    id: Id = None,
-    weight: Weight = None,
-    categorical: Categorical = None,
-    model: options.Model = "forest",
-    trees: Trees = None,
-    max_depth: options.Depth = None,
-    min_samples_leaf: options.Leaf = None,
-    max_features: options.Features = None,
-    settings: Settings = None,
-    seed: Seed = 0,
-    jobs: options.Jobs = None,
+    *,
+    columns: ColumnOptions,
+    fit: FitOptions,
     json: Json = False,
 ) -> None:
     """Train a model on a file, judge it, and save it.
 
     Types of columns and the task are found out and stated. The model is judged out of bag, or by rows held out.
     """
-    common = {
-        "n_estimators": trees,
-        "max_depth": max_depth,
-        "min_samples_leaf": min_samples_leaf,
-        "max_features": max_features,
-    }
     check_place(out, report, read=[data])
-    asked = Asked(task, exclude or [], id, weight, categorical or [], model, common, settings or [], seed, jobs)
-    trained = fit_file(data, target, asked, holdout=holdout, quiet=json)
+    trained = fit_file(data, target, columns, fit, holdout=holdout, quiet=json)
     facts = summarize(trained)
     command = "weald " + shlex.join(sys.argv[1:])
     if out is not None:
@@ -94,35 +79,21 @@ def train(
         _show(facts)
 
 
-def fit_file(data: Path, target: str, asked: Asked, *, holdout: float = 0.0, quiet: bool = False) -> Trained:
+def fit_file(
+    data: Path, target: str, columns: ColumnOptions, fit: FitOptions, *, holdout: float = 0.0, quiet: bool = False
+) -> Trained:
     """Read a file, decide what its columns are, and grow a model."""
-    from weald.cli.columns import make_plan
-    from weald.cli.modeling import make_model, quiet_warnings, read_value, take_rows
+    from weald.cli.modeling import make_model, quiet_warnings, read_rows
     from weald.cli.progress import show_growth
-    from weald.cli.reading import read_table
 
     if not 0 <= holdout < 1:
         raise UserError(f"--holdout {holdout} is not a share. Give a number from 0 to less than 1, for example 0.2.")
-    task, kind = asked.task, asked.kind
-    if task not in (None, "classification", "regression"):
-        raise UserError(f"--task {task!r} is not allowed. Give classification or regression.")
     began = time.perf_counter()
-    table = read_table(data)
-    chosen: dict[str, Any] = {
-        "exclude": asked.exclude,
-        "id": asked.id,
-        "weight": asked.weight,
-        "categorical": asked.categorical,
-    }
-    plan = make_plan(table, data.name, target, task=task, **chosen)
-    rows = take_rows(table, plan)
+    plan, rows = read_rows(data, target, columns)
     read = time.perf_counter()
-    given = {key: None if value is None else read_value(value) for key, value in asked.common.items()}
-    given |= {"random_state": asked.seed, "n_jobs": asked.jobs}
-    if kind == "extra":
-        given["bootstrap"] = True  # to be judged out of bag
-    estimator = make_model(kind, plan.task, asked.settings, given)
-    rows, test = _divide(rows, holdout, plan.task, asked.seed)
+    more = {"bootstrap": True} if fit.model == "extra" else {}  # to be judged out of bag
+    estimator = make_model(plan.task, fit, **more)
+    rows, test = _divide(rows, holdout, plan.task, fit.seed)
     with quiet_warnings() as said, show_growth(quiet=quiet):
         estimator.fit(rows.X, rows.y, rows.weight)
     grown = time.perf_counter()
@@ -131,7 +102,7 @@ def fit_file(data: Path, target: str, asked: Asked, *, holdout: float = 0.0, qui
     )
 
 
-def _divide(rows: Any, share: float, task: str, seed: int) -> tuple[Any, Any]:
+def _divide(rows: "Rows", share: float, task: "Task", seed: int) -> "tuple[Rows, Rows | None]":
     """Hold some rows out, of each class its share where that is possible."""
     if not share:
         return rows, None
@@ -139,14 +110,15 @@ def _divide(rows: Any, share: float, task: str, seed: int) -> tuple[Any, Any]:
     from sklearn.model_selection import train_test_split
 
     from weald.cli.modeling import Rows
+    from weald.data.task import Task
 
-    by = rows.y if task == "classification" and np.unique(rows.y, return_counts=True)[1].min() >= 2 else None
+    by = rows.y if task is Task.CLASSIFICATION and np.unique(rows.y, return_counts=True)[1].min() >= 2 else None
     try:
         kept, held = train_test_split(np.arange(len(rows.y)), test_size=share, random_state=seed, stratify=by)
     except ValueError as error:
         raise UserError(f"--holdout {share} cannot be done: {error}") from error
 
-    def part(at: Any) -> Rows:
+    def part(at: "IntArray") -> Rows:
         at = np.sort(at)
         ids = None if rows.ids is None else [rows.ids[i] for i in at]
         return Rows(rows.X.take(at), rows.y[at], None if rows.weight is None else rows.weight[at], ids, rows.n_dropped)
@@ -154,7 +126,7 @@ def _divide(rows: Any, share: float, task: str, seed: int) -> tuple[Any, Any]:
     return part(kept), part(held)
 
 
-def judge_model(trained: Trained) -> list[dict[str, Any]]:
+def judge_model(trained: Trained) -> list[MetricRow]:
     """Judge a model out of bag and by rows held out."""
     from weald.cli.modeling import quiet_warnings
     from weald.reports.metrics import judge
@@ -175,7 +147,7 @@ def judge_model(trained: Trained) -> list[dict[str, Any]]:
     ]
 
 
-def summarize(trained: Trained) -> dict[str, Any]:
+def summarize(trained: Trained) -> Facts:
     """Put together what a person wants to know first."""
     model, plan = trained.model, trained.plan
     order = model.feature_importances_.argsort(kind="stable")[::-1][:10]
@@ -212,7 +184,7 @@ def write_report(trained: Trained, file: Path, title: str, command: str) -> None
         )  # fmt: skip
 
 
-def _show(facts: dict[str, Any]) -> None:
+def _show(facts: Facts) -> None:
     from weald.cli.modeling import say_warnings
 
     screen.say(f"{facts['task']}: {facts['why']} (--task overrides)")
@@ -243,7 +215,7 @@ def _show(facts: dict[str, Any]) -> None:
     say_warnings(facts["warnings"])
 
 
-def show_metrics(metrics: list[dict[str, Any]]) -> None:
+def show_metrics(metrics: list[MetricRow]) -> None:
     """Print metrics with their intervals."""
     lines = [
         [m["rows"], m["metric"], screen.number(m["value"]), f"{screen.number(m['low'])} to {screen.number(m['high'])}"]

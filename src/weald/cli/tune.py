@@ -6,10 +6,11 @@ from typing import Annotated
 
 import typer
 
-from weald.cli import options, screen
-from weald.cli.options import Categorical, Data, Exclude, Id, Json, Seed, Settings, Target, Task, Trees, Weight
+from weald.cli import screen
+from weald.cli.options import ColumnOptions, Data, FitOptions, Json, Target, Without, expand_groups
 
 
+@expand_groups
 def tune(
     data: Data,
     target: Target,
@@ -18,15 +19,9 @@ def tune(
         list[str] | None, typer.Option("--grid", "-g", help="name=value,value,...; may be given often")
     ] = None,
     budget: Annotated[int | None, typer.Option(help="Number of forests at most")] = None,
-    task: Task = None,
-    exclude: Exclude = None,
-    id: Id = None,
-    weight: Weight = None,
-    categorical: Categorical = None,
-    trees: Trees = None,
-    settings: Settings = None,
-    seed: Seed = 0,
-    jobs: options.Jobs = None,
+    *,
+    columns: ColumnOptions,
+    fit: Annotated[FitOptions, Without("model", "max_depth", "min_samples_leaf", "max_features")],
     json: Json = False,
 ) -> None:
     """Choose parameters of a forest by out-of-bag error.
@@ -34,9 +29,8 @@ def tune(
     It needs no rows held out.
     """
     import weald
-    from weald.cli.cv import read_for
     from weald.cli.failures import UserError
-    from weald.cli.modeling import make_model, quiet_warnings, read_value
+    from weald.cli.modeling import make_model, quiet_warnings, read_rows, read_value
     from weald.cli.writing import check_place
 
     check_place(out, read=[data])
@@ -48,9 +42,8 @@ def tune(
                 f"--grid {entry!r} has no values. Give it as name=value,value, for example max_features=2,4,8."
             )
         values[name] = [read_value(part.strip()) for part in text.split(",")]
-    plan, rows = read_for(data, target, task, exclude, id, weight, categorical)
-    given = {"n_estimators": None if trees is None else read_value(trees), "random_state": seed, "n_jobs": jobs}
-    forest = make_model("forest", plan.task, settings or [], given)
+    plan, rows = read_rows(data, target, columns)
+    forest = make_model(plan.task, fit)
     with quiet_warnings() as said:
         found = weald.tune(forest, rows.X, rows.y, sample_weight=rows.weight, grid=values or None, budget=budget)
     if out is not None:

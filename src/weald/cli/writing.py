@@ -3,17 +3,19 @@
 import io
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, BinaryIO, Self, TypeAlias
 
+from weald.cli import arrow
 from weald.cli.failures import BadFile, UserError
 from weald.cli.reading import kind_of
 from weald.cli.screen import is_terminal
 from weald.forest.describe.markup import legible
 
-Write = Callable[[dict[str, Any]], None]
+Columns: TypeAlias = dict[str, Iterable[object]]  # arrays, lists or columns of Arrow
+Write = Callable[[Columns], None]
 
 
 def check_place(*places: Path | None, read: Sequence[Path | None] = ()) -> None:
@@ -65,7 +67,7 @@ class _Screen(io.RawIOBase):
     def writable(self) -> bool:
         return True
 
-    def write(self, text: Any) -> int:
+    def write(self, text: Any) -> int:  # bytes or a memoryview; Buffer comes with Python 3.12
         sys.stdout.write("\n".join(map(legible, str(text, "utf-8").split("\n"))))
         return len(text)
 
@@ -73,10 +75,10 @@ class _Screen(io.RawIOBase):
 class _Sink:
     """Writes tables of one kind; the writer is opened by the first, which knows the columns."""
 
-    def __init__(self, kind: str, stream: Any) -> None:
+    def __init__(self, kind: str, stream: BinaryIO | io.RawIOBase | io.BufferedIOBase) -> None:
         self.kind, self.stream = kind, stream
-        self.writer: Any = None
-        self.schema: Any = None  # that of the first table
+        self.writer: arrow.Stream = None
+        self.schema: arrow.Schema = None  # that of the first table
 
     def __enter__(self) -> Self:
         return self
@@ -85,7 +87,7 @@ class _Sink:
         if self.writer is not None:
             self.writer.close()
 
-    def write(self, columns: dict[str, Any]) -> None:
+    def write(self, columns: Columns) -> None:
         import pyarrow as pa
 
         table = pa.table(
@@ -105,13 +107,13 @@ class _Sink:
                 f"A column cannot be written as {self.kind}: {error}. Name another --id, or a .jsonl file."
             ) from error
 
-    def _open(self, schema: Any) -> Any:
+    def _open(self, schema: arrow.Schema) -> arrow.Stream:
         from pyarrow import csv, ipc, parquet
 
         make = {"csv": csv.CSVWriter, "parquet": parquet.ParquetWriter, "feather": ipc.new_file}
         return make[self.kind](self.stream, schema)
 
-    def _write_lines(self, table: Any) -> None:
+    def _write_lines(self, table: arrow.Table) -> None:
         import json
 
         for row in table.to_pylist():

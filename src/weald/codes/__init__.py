@@ -2,30 +2,41 @@
 
     from_parquet   parquet files -> CodeStore
     from_csv       CSV files
-    from_chunks    whatever yields chunks of a table
+    from_chunks    any function or list that gives chunks of a table
     load           a store that was made before
 
-The rows are gone through twice. The first time settles what each column holds, the second replaces values by codes, one
-or two bytes a cell. All else that a fit needs of the whole table is done once, when the store is made: its rows are
-ranked, and the codes lie in the order of ranks. A fit maps the file and reads from it what it looks at.
+The rows are read twice. The first pass finds what each column holds, the second replaces values by codes, one or two
+bytes a cell. Everything else that a fit needs of the whole table is done once, when the store is made: its rows are
+ranked, and the codes are stored in the order of ranks. A fit maps the file and reads what it needs.
+
+The modules:
+
+    sources             files and iterators -> chunks of a table
+    partitioned_table   a table in parts: read part by part, with the classes and categories of the whole table
+    bins                how the values of a table in parts become codes
+    survey              what the columns hold, chunk by chunk
+    writer              chunks -> a store on the disk
+    store               a store, and the engine that grows trees from it
+    resident_memory     pages of a memory map that are released after use
+    single_buffer       objects of many arrays that are pickled as one buffer
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TypedDict, Unpack
 
 from weald.codes import sources
-from weald.codes.sources import Columns, Source
+from weald.codes.sources import Columns, Paths, Source
 from weald.codes.store import CodeStore, load_store
 from weald.codes.writer import Recipe, make
 from weald.data.arguments import FLAG, Name, check_argument
 from weald.data.frames import kind_of_target
 from weald.data.task import Task
-from weald.engines.params import count_bins
+from weald.engines import params
 from weald.engines.threads import count_threads
 from weald.errors import DataError
 from weald.estimators.base import TreeModel
-from weald.estimators.fit import check
 from weald.estimators.forests import RandomForestClassifier, RandomForestRegressor
 
 __all__ = ["CodeStore", "from_chunks", "from_csv", "from_parquet", "load"]
@@ -33,21 +44,27 @@ __all__ = ["CodeStore", "from_chunks", "from_csv", "from_parquet", "load"]
 TASKS = (Task.CLASSIFICATION, Task.REGRESSION)
 
 
+class CodeRules(TypedDict, total=False):
+    """How a store is made: keyword arguments that all functions take. `from_parquet` describes them."""
+
+    task: str | None
+    max_bins: int | None
+    categorical_features: str | Collection[str | int | bool] | None
+    missing: str
+    keep_values: bool
+    n_jobs: int | None
+    verbose: int
+
+
 def from_parquet(
-    paths: Any,
+    paths: Paths,
     *,
     target: str,
-    folder: Any,
+    folder: str | PathLike[str],
     features: Sequence[str] | None = None,
     weight: str | None = None,
-    task: str | None = None,
-    max_bins: int | None = 65_535,
-    categorical_features: Any = "from_dtype",
-    missing: str = "learn",
-    keep_values: bool = False,
     rows: int | None = None,
-    n_jobs: int | None = None,
-    verbose: int = 0,
+    **rules: Unpack[CodeRules],
 ) -> CodeStore:
     """Make a code store from parquet files.
 
@@ -63,15 +80,19 @@ def from_parquet(
         The columns to learn from; by default all but target and weight.
     weight : str, optional
         The column of weights.
+    rows : int, optional
+        Rows of a chunk; by default so many that it has 8 million cells.
     task : {"classification", "regression"}, optional
         By default regression if the target holds floats, else classification.
-    max_bins, categorical_features, missing
-        As the estimators have them, which must be given the same.
+    max_bins : int or None, default=65,535
+        As the estimators have it, which must be given the same.
+    categorical_features : {"from_dtype"}, list or None, default="from_dtype"
+        As the estimators have it, which must be given the same.
+    missing : {"learn", "error"}, default="learn"
+        As the estimators have it, which must be given the same.
     keep_values : bool, default=False
         Whether to keep the values of features that have more than `max_bins` of them, beside their codes: four bytes a
         cell, or eight. Trees do not need them, but out-of-bag estimates do, to be those of a fit to the values.
-    rows : int, optional
-        Rows of a chunk; by default so many that it has 8 million cells.
     n_jobs : int or None, default=None
         Number of threads.
     verbose : int, default=0
@@ -96,25 +117,19 @@ def from_parquet(
     array(['oak'], dtype=object)
     """
     source = sources.parquet_chunks(paths, Columns(target, weight, features), rows)
-    return _make(source, folder, task, max_bins, categorical_features, missing, keep_values, n_jobs, verbose)
+    return _make("from_parquet", source, folder, rules)
 
 
 def from_csv(
-    paths: Any,
+    paths: Paths,
     *,
     target: str,
-    folder: Any,
+    folder: str | PathLike[str],
     features: Sequence[str] | None = None,
     weight: str | None = None,
-    types: Mapping[str, Any] | None = None,
+    types: Mapping[str, object] | None = None,
     separator: str = ",",
-    task: str | None = None,
-    max_bins: int | None = 65_535,
-    categorical_features: Any = "from_dtype",
-    missing: str = "learn",
-    keep_values: bool = False,
-    n_jobs: int | None = None,
-    verbose: int = 0,
+    **rules: Unpack[CodeRules],
 ) -> CodeStore:
     r"""Make a code store from CSV files, whose first lines are the names of the columns.
 
@@ -143,24 +158,18 @@ def from_csv(
     3
     """
     source = sources.csv_chunks(paths, Columns(target, weight, features), types, separator)
-    return _make(source, folder, task, max_bins, categorical_features, missing, keep_values, n_jobs, verbose)
+    return _make("from_csv", source, folder, rules)
 
 
 def from_chunks(
-    chunks: Callable[[], Iterable[Any]] | Iterable[Any],
+    chunks: Callable[[], Iterable[object]] | Iterable[object],
     *,
-    folder: Any,
+    folder: str | PathLike[str],
     target: str | None = None,
     features: Sequence[str] | None = None,
     weight: str | None = None,
-    task: str | None = None,
-    max_bins: int | None = 65_535,
-    categorical_features: Any = "from_dtype",
-    missing: str = "learn",
-    keep_values: bool = False,
     n_rows: int | None = None,
-    n_jobs: int | None = None,
-    verbose: int = 0,
+    **rules: Unpack[CodeRules],
 ) -> CodeStore:
     """Make a code store from chunks of a table, wherever they come from.
 
@@ -200,10 +209,10 @@ def from_chunks(
         raise DataError("features and weight name columns of frames; then target must name one, too.")
     source = sources.any_chunks(chunks, None if target is None else Columns(target, weight, features))
     source = Source(source.chunks, source.about, n_rows)
-    return _make(source, folder, task, max_bins, categorical_features, missing, keep_values, n_jobs, verbose)
+    return _make("from_chunks", source, folder, rules)
 
 
-def load(folder: Any, *, check: bool = True) -> CodeStore:
+def load(folder: str | PathLike[str], *, check: bool = True) -> CodeStore:
     """Open a store that was made before.
 
     Parameters
@@ -220,32 +229,36 @@ def load(folder: Any, *, check: bool = True) -> CodeStore:
     return load_store(folder, check=check)
 
 
-def _make(
-    source: Source,
-    folder: Any,
-    task: str | None,
-    max_bins: int | None,
-    categorical_features: Any,
-    missing: str,
-    keep_values: Any,
-    n_jobs: int | None,
-    verbose: int,
-) -> CodeStore:
+def _make(function: str, source: Source, folder: str | PathLike[str], rules: CodeRules) -> CodeStore:
+    unknown = [name for name in rules if name not in CodeRules.__annotations__]
+    if unknown:
+        raise TypeError(f"{function}() got an unexpected keyword argument {unknown[0]!r}")
+    task, keep_values = rules.get("task"), rules.get("keep_values", False)
     if task is not None:
         check_argument("task", task, (Name(TASKS),))
     check_argument("keep_values", keep_values, (FLAG,))
-    chosen = categorical_features if isinstance(categorical_features, str | None) else list(categorical_features)
-    kind = RandomForestClassifier if (task or _guess_task(source)) == Task.CLASSIFICATION else RandomForestRegressor
-    model: TreeModel = kind(max_bins=max_bins, categorical_features=chosen, missing=missing)
-    check(model)
-    about = {"task": model.task, "source": source.about}
+    task = Task(task or _guess_task(source))
+    max_bins, categorical = rules.get("max_bins", 65_535), rules.get("categorical_features", "from_dtype")
+    kind = RandomForestClassifier if task is Task.CLASSIFICATION else RandomForestRegressor
+    model: TreeModel = kind(
+        max_bins=max_bins,
+        categorical_features=categorical if isinstance(categorical, str | None) else list(categorical),
+        missing=rules.get("missing", "learn"),
+    )
+    params.check(params.gather(model), task)  # the same check as in fit
     recipe = Recipe(
-        model, count_bins(max_bins), about, source.n_rows, count_threads(n_jobs), verbose, bool(keep_values)
+        model,
+        params.count_bins(max_bins),
+        {"task": task, "source": source.about},
+        source.n_rows,
+        count_threads(rules.get("n_jobs")),
+        rules.get("verbose", 0),
+        bool(keep_values),
     )
     return make(Path(folder), source.chunks, recipe)
 
 
-def _guess_task(source: Source) -> str:
+def _guess_task(source: Source) -> Task:
     """Take floats for numbers to be learned, all else for labels."""
     first = next(iter(source.chunks(0)), None)
     if first is None:

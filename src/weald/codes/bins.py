@@ -15,7 +15,6 @@ codes is cut, whatever other rows hold. Only where it has fewer do all rows have
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +22,8 @@ import numpy.typing as npt
 from weald.codes.partitioned_table import Labels, Rows, count_bytes
 from weald.codes.single_buffer import SingleBuffer
 from weald.data.table import Table
-from weald.data.types import FloatArray
+from weald.data.task import Task
+from weald.data.types import Array, FloatArray
 from weald.engines.native import NativeEngine, Weighed
 
 SAMPLE_SIZE = 1 << 18  # copies of rows from which quantile codes are cut
@@ -86,7 +86,7 @@ def join_rows(found: Sequence[Surveyed]) -> Rows:
 
 def hash_values(table: Table, n_threads: int = 1) -> Hashes:
     """Hash the rows of a part by their values: the hash that chooses the sample."""
-    target = table.target.astype(np.uint64) if table.n_classes else _bits(table.target)
+    target = table.target.astype(np.uint64) if table.task is Task.CLASSIFICATION else _bits(table.target)
     return NativeEngine().hash_values(table.X, target, n_threads)
 
 
@@ -96,7 +96,7 @@ def sum_hashes(hashes: Hashes, weight: FloatArray | None, labels: Labels) -> int
     return int((copies * hashes).sum(dtype=np.uint64))  # modulo 2^64
 
 
-def _bits(values: npt.NDArray[Any]) -> Hashes:
+def _bits(values: Array) -> Hashes:
     """See numbers as bits; all missing values are alike."""
     doubles = values.astype(np.float64) + 0.0
     bits: Hashes = doubles.view(np.uint64)
@@ -130,7 +130,7 @@ def sample_values(table: Table, labels: Labels, highest: int | None, n_threads: 
     return SampledColumns(found)
 
 
-def weigh(values: npt.NDArray[Any], lengths: Hashes) -> tuple[Any, Hashes]:
+def weigh(values: Array, lengths: Hashes) -> tuple[Array, Hashes]:
     """Add up what equal values weigh."""
     if not len(values):
         return values, lengths

@@ -10,54 +10,60 @@ from there, then `coded_partitions.py`.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils.validation import _num_samples
 
 from weald.data.object_columns import LARGEST_EXACT
 from weald.data.schema import Categories, Schema, label_array
 from weald.data.table import Table, read_table, require_one_target
 from weald.data.targets import read_labels as read_labels_of_rows
 from weald.data.task import Task
-from weald.data.types import FloatArray
+from weald.data.types import Array, BoolArray, ColumnLike, FloatArray, TableLike
 from weald.engines.native import NativeEngine
 from weald.errors import DataError, DataTypeError, shown
 from weald.estimators.base import TreeModel
 from weald.estimators.fit import unfitted_copy
 
-LabelsOfRows = npt.NDArray[Any]
+LabelsOfRows = Array
 
 
 @dataclass(frozen=True)
 class Part:
     """Some rows of a table as the user has them."""
 
-    X: Any
-    y: Any
-    weight: Any = None
-    groups: Any = None
-    stratify: Any = None
+    X: TableLike
+    y: ColumnLike
+    weight: ColumnLike = None
+    groups: ColumnLike = None
+    stratify: ColumnLike = None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, those of zero weight included."""
+        n_rows: int = _num_samples(self.X)
+        return n_rows
 
     def is_empty(self) -> bool:
         """Say whether there is nothing to learn from."""
-        return len(self.X) == 0 or (self.weight is not None and not np.any(self.weight))
+        return self.n_rows == 0 or (self.weight is not None and not np.asarray(self.weight).any())
 
-    def kept(self) -> npt.NDArray[np.bool_]:
+    def kept(self) -> BoolArray:
         """Mark the rows that count."""
-        return np.ones(len(self.X), dtype=bool) if self.weight is None else np.asarray(self.weight) > 0
+        return np.ones(self.n_rows, dtype=np.bool_) if self.weight is None else np.asarray(self.weight) > 0
 
     def labels_of(self, name: str) -> LabelsOfRows | None:
         """Read the groups or strata of the rows that count."""
         given = getattr(self, name)
-        return None if given is None else read_labels_of_rows(given, name, len(self.X))[self.kept()]
+        return None if given is None else read_labels_of_rows(given, name, self.n_rows)[self.kept()]
 
 
 @dataclass(frozen=True)
 class Rows:
     """What is known of rows beside their features: of a part, or of the whole table."""
 
-    target: npt.NDArray[Any]
+    target: Array
     weight: FloatArray | None
     groups: npt.NDArray[np.int32] | None = None
     strata: npt.NDArray[np.int32] | None = None
@@ -66,14 +72,14 @@ class Rows:
     @classmethod
     def join(cls, parts: "Sequence[Rows]") -> "Rows":
         """Put the rows of all parts behind one another."""
-
-        def joined(name: str) -> Any:
-            pieces = [getattr(part, name) for part in parts]
-            return None if pieces[0] is None else np.concatenate(pieces)
-
         known = [part.values for part in parts if part.values is not None]
-        values = sum(known) % 2**64 if len(known) == len(parts) else None
-        return cls(joined("target"), joined("weight"), joined("groups"), joined("strata"), values)
+        return cls(
+            target=np.concatenate([part.target for part in parts]),
+            weight=_join([part.weight for part in parts]),
+            groups=_join([part.groups for part in parts]),
+            strata=_join([part.strata for part in parts]),
+            values=sum(known) % 2**64 if len(known) == len(parts) else None,
+        )
 
     def table(self, labels: "Labels") -> Table:
         """Make a table without features, for those who only ask for the rest."""
@@ -92,7 +98,13 @@ class Rows:
         return count_bytes(self.target, self.weight, self.groups, self.strata)
 
 
-def count_bytes(*arrays: npt.NDArray[Any] | None) -> int:
+def _join(pieces: Sequence[Array | None]) -> Array | None:
+    """Join the pieces of all parts; None: they have none."""
+    given = [piece for piece in pieces if piece is not None]
+    return np.concatenate(given) if given else None
+
+
+def count_bytes(*arrays: Array | None) -> int:
     """Count the bytes of arrays. Dask asks for them: tasks go where most of what they need is."""
     return sum(array.nbytes for array in arrays if array is not None)
 
@@ -106,7 +118,7 @@ class Labels:
 
     schema: Schema
     n_features: int
-    classes: npt.NDArray[Any] | None  # None: regression
+    classes: Array | None  # None: regression
     n_rows: int
     is_weighted: bool
     whole: bool
@@ -149,7 +161,7 @@ def read_labels(model: TreeModel, part: Part) -> Labels | None:
     return replace(labels_of(*read_alone(model, part)), groups=groups, stratify=stratify)
 
 
-def labels_of(table: Table, classes: npt.NDArray[Any] | None, schema: Schema) -> Labels:
+def labels_of(table: Table, classes: Array | None, schema: Schema) -> Labels:
     """Tell what a part has, once it is read."""
     weight = np.ones(1) if table.weight is None else table.weight
     return Labels(
@@ -198,7 +210,7 @@ def _distinct(found: Sequence[LabelsOfRows | None], name: str, places: Sequence[
     return np.unique(np.concatenate(known))
 
 
-def _refuse_other_kinds(first: Sequence[Sequence[Any]], name: str, places: Sequence[str]) -> None:
+def _refuse_other_kinds(first: Sequence[Sequence[object]], name: str, places: Sequence[str]) -> None:
     """Refuse text in one part and numbers in another, by the first label of each: NumPy would make text of both."""
     kinds = {_kind_of(labels[0]): (place, labels[0]) for place, labels in zip(places, first, strict=True) if labels}
     if len(kinds) > 1:
@@ -209,7 +221,7 @@ def _refuse_other_kinds(first: Sequence[Sequence[Any]], name: str, places: Seque
         )
 
 
-def _kind_of(label: Any) -> str:
+def _kind_of(label: object) -> str:
     return "text" if isinstance(label, str) else "numbers" if isinstance(label, int | float) else type(label).__name__
 
 
@@ -255,14 +267,14 @@ def read_parts(model: TreeModel, given: Sequence[Part], labels: Labels, n_thread
     )
 
 
-def _by_column(pieces: Sequence[npt.NDArray[Any]], n_threads: int) -> npt.NDArray[Any]:
+def _by_column(pieces: Sequence[Array], n_threads: int) -> Array:
     """Store columns one behind the other, since they are coded one by one."""
     if len(pieces) == 1 and pieces[0].flags.f_contiguous:
         return pieces[0]
     return NativeEngine().store_by_column(pieces, n_threads)
 
 
-def renumber(table: Table, classes: npt.NDArray[Any] | None, schema: Schema, labels: Labels) -> Table:
+def renumber(table: Table, classes: Array | None, schema: Schema, labels: Labels) -> Table:
     """Replace the numbers of a part's own categories and classes by those of the whole table."""
     X, target = table.X, table.target
     for f, categories in enumerate(labels.schema.categories):
@@ -288,7 +300,7 @@ def _number(of_rows: LabelsOfRows | None, labels: LabelsOfRows | None) -> npt.ND
     return None if of_rows is None or labels is None else np.searchsorted(labels, of_rows).astype(np.int32)
 
 
-def read_alone(model: TreeModel, part: Part) -> tuple[Table, npt.NDArray[Any] | None, Schema]:
+def read_alone(model: TreeModel, part: Part) -> tuple[Table, Array | None, Schema]:
     """Read a part by itself: its table, its classes, its columns."""
     reader = unfitted_copy(model)
     reading = read_table(reader, part.X, part.y, part.weight, classify=model.task is Task.CLASSIFICATION)

@@ -4,9 +4,8 @@ To send and receive an array takes Dask as long as some hundred kilobytes do, ho
 """
 
 import pickle
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import accumulate, pairwise
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,19 +16,19 @@ ALIGNED = 64  # bytes of which each array takes a multiple
 class SingleBuffer:
     """Something whose arrays lie behind one another from the moment when it is sent, here and where it arrives."""
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Leave out what is only kept here: names with an underscore."""
         here = list(vars(self).items())  # at once: another thread may add something
         return {name: value for name, value in here if not name.startswith("_")}
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...]]:
         """Say how it is made of one array."""
         if "_sent" not in vars(self):
             _take_apart(self, *_put_together(self.__getstate__()))
         return _arrive, (type(self), *vars(self)["_sent"])
 
 
-def _put_together(state: dict[str, Any]) -> tuple[bytes, npt.NDArray[np.uint8], list[int]]:
+def _put_together(state: dict[str, object]) -> tuple[bytes, npt.NDArray[np.uint8], list[int]]:
     """Take all arrays out: what is left, the arrays as one, and how long each is."""
     found: list[pickle.PickleBuffer] = []
     rest = pickle.dumps(state, protocol=5, buffer_callback=found.append)
@@ -50,9 +49,9 @@ def _take_apart(thing: SingleBuffer, rest: bytes, piece: npt.NDArray[np.uint8], 
     vars(thing).update(state, _sent=(rest, piece, sizes))
 
 
-def _arrive(kind: type[SingleBuffer], *sent: Any) -> SingleBuffer:
+def _arrive(kind: type[SingleBuffer], rest: bytes, piece: npt.NDArray[np.uint8], sizes: Sequence[int]) -> SingleBuffer:
     thing = kind.__new__(kind)
-    _take_apart(thing, *sent)
+    _take_apart(thing, rest, piece, sizes)
     return thing
 
 

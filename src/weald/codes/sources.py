@@ -7,6 +7,7 @@
 Apache Arrow (pyarrow) reads the files.
 """
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,11 +15,14 @@ from glob import glob
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from weald.codes.partitioned_table import Part
 from weald.data.frames import split_frame
 from weald.errors import DataError, DataTypeError
+
+Arrow: TypeAlias = Any  # modules, tables, batches and types of pyarrow, which has no static types
+Paths: TypeAlias = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 CELLS = 1 << 23  # of a chunk
 
@@ -31,7 +35,7 @@ class Columns:
     weight: str | None = None
     features: Sequence[str] | None = None  # None: all others
 
-    def split(self, frame: Any) -> Part:
+    def split(self, frame: object) -> Part:
         """Take a frame apart."""
         return Part(*split_frame(frame, self.target, self.weight, self.features))
 
@@ -47,20 +51,20 @@ class Source:
     """Chunks, and what can be said of them beforehand."""
 
     chunks: Callable[[int], Iterable[Part]]
-    about: Any = None
+    about: Mapping[str, object] | None = None
     n_rows: int | None = None
 
 
-def _arrow(name: str) -> Any:
+def _arrow(name: str) -> Arrow:
     try:
         return import_module(name)
     except ImportError as error:
         raise DataError("pyarrow reads the files of a code store. Install it: pip install pyarrow.") from error
 
 
-def list_files(paths: Any) -> list[Path]:
+def list_files(paths: Paths) -> list[Path]:
     """List the files that are meant: one path, several, or patterns such as "flights/*.parquet"."""
-    given = [paths] if isinstance(paths, str | Path) else list(paths)
+    given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     found = [Path(name) for one in given for name in (sorted(glob(str(one))) if "*" in str(one) else [str(one)])]  # noqa: PTH207  (a pattern may begin anywhere)
     if not found:
         raise FileNotFoundError(f"No files are named by {paths!r}.")
@@ -70,7 +74,7 @@ def list_files(paths: Any) -> list[Path]:
     return found
 
 
-def _about(files: Sequence[Path], columns: Columns, **more: Any) -> dict[str, Any]:
+def _about(files: Sequence[Path], columns: Columns, **more: object) -> dict[str, object]:
     """Say where rows come from, so that a change is noticed."""
     stats = [(str(path), path.stat()) for path in files]
     names = {"target": columns.target, "weight": columns.weight}
@@ -81,7 +85,7 @@ def _about(files: Sequence[Path], columns: Columns, **more: Any) -> dict[str, An
 # ------------------------------------------------------------------------------------------------------------ parquet
 
 
-def parquet_chunks(paths: Any, columns: Columns, rows: int | None) -> Source:
+def parquet_chunks(paths: Paths, columns: Columns, rows: int | None) -> Source:
     """Read parquet files, some rows at a time."""
     parquet = _arrow("pyarrow.parquet")
     files = list_files(paths)
@@ -108,10 +112,10 @@ def parquet_chunks(paths: Any, columns: Columns, rows: int | None) -> Source:
     return Source(read, _about(files, columns, rows=size), sum(counts))
 
 
-def _even(batches: Iterable[Any], size: int) -> Iterator[Any]:
+def _even(batches: Iterable[Arrow], size: int) -> Iterator[Arrow]:
     """Make tables of exactly so many rows, the last one shorter: Arrow's own batches end where row groups end."""
     arrow = _arrow("pyarrow")
-    waiting: list[Any] = []
+    waiting: list[Arrow] = []
     n_waiting = 0
     for batch in batches:
         at = 0
@@ -129,7 +133,7 @@ def _even(batches: Iterable[Any], size: int) -> Iterator[Any]:
 # ---------------------------------------------------------------------------------------------------------------- csv
 
 
-def csv_chunks(paths: Any, columns: Columns, types: Mapping[str, Any] | None, separator: str) -> Source:
+def csv_chunks(paths: Paths, columns: Columns, types: Mapping[str, object] | None, separator: str) -> Source:
     """Read text files, some megabytes at a time. What a column is, the beginning of the first file says."""
     csv, arrow = _arrow("pyarrow.csv"), _arrow("pyarrow")
     files = list_files(paths)
@@ -165,7 +169,7 @@ def _naming(path: Path) -> Iterator[None]:
         ) from error
 
 
-def _settle(arrow: Any, field: Any, known: Mapping[str, Any], columns: Columns) -> Any:
+def _settle(arrow: Arrow, field: Arrow, known: Mapping[str, object], columns: Columns) -> Arrow:
     """Read whole numbers as floats, which later rows may turn out to be; labels of classes stay what they are."""
     if field.name in known or field.name == columns.target:
         return field.type
@@ -177,7 +181,7 @@ def _settle(arrow: Any, field: Any, known: Mapping[str, Any], columns: Columns) 
 # ----------------------------------------------------------------------------------------------------------- anything
 
 
-def any_chunks(chunks: Any, columns: Columns | None) -> Source:
+def any_chunks(chunks: Callable[[], Iterable[object]] | Iterable[object], columns: Columns | None) -> Source:
     """Take chunks from a function that makes an iterator, or from a list of them."""
     if not callable(chunks) and (isinstance(chunks, Iterator) or not isinstance(chunks, Iterable)):
         raise DataTypeError(
@@ -192,7 +196,7 @@ def any_chunks(chunks: Any, columns: Columns | None) -> Source:
     return Source(read)
 
 
-def _part_of(chunk: Any, columns: Columns | None) -> Part:
+def _part_of(chunk: object, columns: Columns | None) -> Part:
     if columns is not None:
         return columns.split(chunk)
     if isinstance(chunk, tuple) and len(chunk) in (2, 3):

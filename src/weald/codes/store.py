@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial, reduce
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,7 @@ from weald.codes.resident_memory import release, release_many, watch_pages
 from weald.data.schema import Categories, Schema, rules_of
 from weald.data.table import Reading, Table, TrainingArguments, measure
 from weald.data.task import Task
-from weald.data.types import FloatArray, IntArray
+from weald.data.types import Array, FloatArray, IntArray
 from weald.engines.interface import Codes, Engine, OutOfBagVotes, Watch
 from weald.engines.native import Errors, NativeEngine, curve_of, name_trees, own_codes
 from weald.engines.params import Growth, count_bins
@@ -41,6 +41,7 @@ ROOM = 4 * 2**30  # bytes for the trees that grow at the same time
 BYTES_PER_ROW = 28  # of a tree that grows, at most: row numbers, targets, counts, codes at hand
 CELLS_AT_ONCE = 1 << 25  # whose values are read at a time
 NOTHING: FloatArray = np.empty(0)
+Coded: TypeAlias = Any  # codes of the compiled core, which each set of instructions has as a class of its own
 CodedColumn = tuple[IntArray, FloatArray, FloatArray, bool]
 
 
@@ -49,14 +50,14 @@ class About:
     """What a store says of itself: of the table, and of how it was made."""
 
     schema: Schema
-    classes: npt.NDArray[Any] | None  # None: regression
+    classes: Array | None  # None: regression
     whole: bool  # all weights are whole
     size: int  # the total of whole weights, else the rows
     fingerprint: int  # of the training data, as codes
     max_bins: int  # 0: every value is a code
     missing: str
-    categorical_features: Any
-    source: Any  # where the rows came from, as far as that is known
+    categorical_features: object
+    source: object  # where the rows came from, as far as that is known
     prints: list[list[int]]  # of each chunk: rows and a checksum
     keep_values: bool = False  # beside codes that hold several
     values: int | None = None  # fingerprint of the values; None: unknown, as in stores of earlier versions
@@ -82,9 +83,9 @@ class CodeStore(TableSource):
         Length of its file.
     """
 
-    def __init__(self, path: Path, about: About, arrays: dict[str, npt.NDArray[Any]], mapped: mmap.mmap) -> None:
+    def __init__(self, path: Path, about: About, arrays: dict[str, Array], mapped: mmap.mmap) -> None:
         self.path, self._about, self._mapped = path, about, mapped
-        self.target: npt.NDArray[Any] = arrays["target"]
+        self.target: Array = arrays["target"]
         self.weight: FloatArray | None = arrays.get("weight")
         self.positions: IntArray = arrays["positions"]
         self.columns: list[CodedColumn] = [
@@ -98,7 +99,7 @@ class CodeStore(TableSource):
         kind = "numbers" if self.classes is None else f"{len(self.classes)} classes"
         return f"<code store: {self.n_rows:,} rows, {self.n_features} features, {kind}, {self.n_bytes:,} bytes>"
 
-    def __array__(self, dtype: Any = None, copy: Any = None) -> npt.NDArray[Any]:
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Array:
         """Refuse to be taken for a table of values."""
         raise DataTypeError(
             "A code store is for fit of trees and forests, and for what looks at their training data again. Give a "
@@ -121,7 +122,7 @@ class CodeStore(TableSource):
         return self.path.stat().st_size
 
     @property
-    def classes(self) -> npt.NDArray[Any] | None:
+    def classes(self) -> Array | None:
         """Labels of the classes; None: the target is numbers."""
         return self._about.classes
 
@@ -159,7 +160,7 @@ class CodeStore(TableSource):
             model.feature_names_in_ = np.array(about.schema.names, dtype=object)
         n_classes = 0 if about.classes is None else len(about.classes)
         target = self.target if about.classes is None else self.target.astype(np.int32)
-        values: Any = Values(self)
+        values: Any = Values(self)  # stands for an array; the core never sees it
         table = StoredTable(
             *(values, target, n_classes, self.weight, about.whole, about.size),
             categorical=about.schema.categorical,
@@ -238,7 +239,7 @@ class CodeStore(TableSource):
         return same and mine.prints[:1] == theirs.prints
 
 
-def _listed(value: Any) -> Any:
+def _listed(value: object) -> object:
     """See arrays, whose comparison is an array, as lists."""
     return list(value) if isinstance(value, np.ndarray | tuple) else value
 
@@ -255,7 +256,7 @@ class Values:
         self._store, self._has_warned = store, False
         self.shape, self.ndim, self.dtype = (store.n_rows, store.n_features), 2, np.dtype(np.float64)
 
-    def __array__(self, dtype: Any = None, copy: Any = None) -> npt.NDArray[Any]:
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Array:
         """Give them all."""
         n_bytes = 8 * self.shape[0] * self.shape[1]
         room = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
@@ -371,7 +372,7 @@ class StoredEngine(NativeEngine):
         codes: Codes,
         growth: Growth,
         forest: Forest,
-        X: Any,
+        X: Array | Values,
         voting: str,
         n_threads: int = 1,
         watch: Watch | None = None,
@@ -384,7 +385,7 @@ class StoredEngine(NativeEngine):
         """
         if not isinstance(X, Values):  # other versions of the rows, in memory
             return super().sum_votes_out_of_bag(codes, growth, forest, X, voting, n_threads, watch, start, room)
-        width = (forest.n_classes,) if forest.n_classes else ()
+        width = (forest.n_classes,) if forest.task is Task.CLASSIFICATION else ()
         sums = np.zeros((own_codes(codes).n_rows, *width)) if start is None else start.sums.copy()
         counts = np.zeros(own_codes(codes).n_rows, dtype=np.uint32) if start is None else start.n_trees.copy()
         found: list[Errors] = []
@@ -407,7 +408,7 @@ class StoredEngine(NativeEngine):
 # ------------------------------------------------------------------------------------------------------------- load
 
 
-def load_store(folder: Any, *, check: bool = True) -> CodeStore:
+def load_store(folder: str | os.PathLike[str], *, check: bool = True) -> CodeStore:
     """Open a store; see `weald.codes.load`."""
     path = Path(folder) / FILE
     if not path.is_file():
@@ -466,7 +467,7 @@ def _check_about(about: About) -> None:
     require(flat and not isinstance(about.source, np.ndarray), "It does not say how it was made.")
 
 
-def _check_arrays(about: About, arrays: dict[str, npt.NDArray[Any]], n_features: int) -> None:
+def _check_arrays(about: About, arrays: dict[str, Array], n_features: int) -> None:
     """Make sure that arrays have their types and lengths, and codes their values; rows are looked at in a fit."""
     n_rows = arrays["target"].size
     target = {"|u1", "<u2", "<i4"} if about.classes is not None else {"<f8"}

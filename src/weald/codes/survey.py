@@ -9,7 +9,6 @@ numbers that it knows so far. When a later chunk changes them, the chunks before
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +18,7 @@ from weald.codes.partitioned_table import Labels, labels_of, renumber
 from weald.codes.partitioned_table import settle_labels as join_labels
 from weald.data.schema import Schema
 from weald.data.table import Table
-from weald.data.types import FloatArray
+from weald.data.types import Array, FloatArray
 from weald.engines.native import NativeEngine
 
 
@@ -90,7 +89,7 @@ class Survey:
     sampled: SampledRows | None = None  # None: nothing is cut
     again: int = 0  # chunks before this one were sampled by other numbers
 
-    def add(self, number: int, table: Table, classes: npt.NDArray[Any] | None, schema: Schema) -> "Survey":
+    def add(self, number: int, table: Table, classes: Array | None, schema: Schema) -> "Survey":
         """Look at the next chunk, which was read by itself."""
         own = labels_of(table, classes, schema)
         labels = own if self.labels is None else join_labels([self.labels, own], ["chunks before", f"chunk {number}"])
@@ -107,12 +106,12 @@ class Survey:
             sampled, again = SampledRows.nothing(table.n_features), number
         return replace(survey, sampled=sampled.add(renumber(table, classes, schema, labels)), again=again)
 
-    def sample_again(self, table: Table, classes: npt.NDArray[Any] | None, schema: Schema) -> "Survey":
+    def sample_again(self, table: Table, classes: Array | None, schema: Schema) -> "Survey":
         """Sample a chunk that was sampled by other numbers."""
         assert self.labels is not None and self.sampled is not None  # noqa: S101, PT018  (for the type checker)
         return replace(self, sampled=self.sampled.add(renumber(table, classes, schema, self.labels)))
 
-    def _join(self, known: FloatArray, column: npt.NDArray[Any], *, categorical: bool) -> FloatArray | None:
+    def _join(self, known: FloatArray, column: Array, *, categorical: bool) -> FloatArray | None:
         if categorical:
             return known
         here = _distinct_values(column, self.max_bins)
@@ -148,7 +147,7 @@ def _keeps_numbers(before: Labels, after: Labels) -> bool:
     return all(a is None or (b is not None and a.tolist() == b[: len(a)].tolist()) for a, b in pairs)
 
 
-def _distinct_values(column: npt.NDArray[Any], max_bins: int) -> FloatArray | None:
+def _distinct_values(column: Array, max_bins: int) -> FloatArray | None:
     """Find the distinct values of a column; None: more than there may be codes. The first rows often show that."""
     for n_rows in ([2 * max_bins] if 0 < 2 * max_bins < len(column) else []) + [len(column)]:
         values = column[:n_rows]

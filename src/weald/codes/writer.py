@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, Self
+from typing import BinaryIO, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -37,7 +37,7 @@ from weald.codes.store import FILE, FORMAT, SAME, About, CodeStore, load_store
 from weald.codes.survey import SampledRows, Survey
 from weald.data.schema import Categories, Schema
 from weald.data.table import Table
-from weald.data.types import FloatArray
+from weald.data.types import Array, FloatArray
 from weald.engines.native import NativeEngine
 from weald.engines.threads import map_on_threads
 from weald.errors import DataError, FormatError
@@ -53,7 +53,7 @@ MAKING = "making"
 BY_ROW = "row-"  # before the names of columns that are not in the order of ranks yet
 
 Chunks = Callable[[int], Iterable[Part]]  # from a chunk on
-ReadAlone = tuple[Table, "npt.NDArray[Any] | None", Schema]
+ReadAlone = tuple[Table, "Array | None", Schema]
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Recipe:
 
     model: TreeModel  # reads the chunks, as a fit would
     max_bins: int
-    source: Any = None  # what can be said beforehand of where the rows come from
+    source: object = None  # what can be said beforehand of where the rows come from
     n_rows: int | None = None  # if known beforehand
     n_threads: int = 1
     verbose: int = 0
@@ -70,9 +70,8 @@ class Recipe:
 
     def about(self, prints: list[list[int]]) -> About:
         """Say what is known before anything is read."""
-        model: Any = self.model
         nothing = Schema(None, ())
-        rules = (model.missing, model.categorical_features)
+        rules = (self.model.missing, self.model.categorical_features)
         return About(nothing, None, True, 0, 0, self.max_bins, *rules, self.source, prints, self.keep_values)
 
 
@@ -80,10 +79,10 @@ class Recipe:
 class CodedChunk:
     """The codes of a chunk, column by column, and the rest of its rows."""
 
-    values: npt.NDArray[Any]  # by row, as they were
-    columns: list[npt.NDArray[Any]]
+    values: Array  # by row, as they were
+    columns: list[Array]
     extremes: dict[int, tuple[FloatArray, FloatArray]]  # of codes that hold several values: smallest; largest here
-    target: npt.NDArray[Any]
+    target: Array
     weight: FloatArray | None
     value_print: int  # what its rows contribute to the fingerprint of the values
 
@@ -92,7 +91,7 @@ def code_chunk(table: Table, cuts: Cuts, labels: Labels, n_threads: int) -> Code
     """Replace the values of a chunk by codes, columns side by side."""
     engine = NativeEngine()
 
-    def code(f: int) -> tuple[npt.NDArray[Any], tuple[FloatArray, FloatArray] | None]:
+    def code(f: int) -> tuple[Array, tuple[FloatArray, FloatArray] | None]:
         starts = cuts.starts[f].astype(np.float64)
         (codes,) = engine.code_values(table.X, [f], [starts])
         if f not in cuts.many:
@@ -218,7 +217,9 @@ class Making:
     def _show(self, words: str, n_rows: int | None) -> "StoreProgress | None":
         return StoreProgress(n_rows, words) if self.recipe.verbose else None
 
-    def _each(self, words: str, begin: int, end: int | None, n_rows: int | None) -> Iterator[tuple[int, Any]]:
+    def _each(
+        self, words: str, begin: int, end: int | None, n_rows: int | None
+    ) -> Iterator[tuple[int, ReadAlone | None]]:
         """Read chunks begin, begin + 1 ..., and show it."""
         watch = self._show(words, n_rows)
         n_done = sum(n for n, _ in self.done.prints[:begin])
@@ -286,16 +287,16 @@ class Making:
             )
         return cuts
 
-    def _types(self, cuts: Cuts) -> dict[str, Any]:
+    def _types(self, cuts: Cuts) -> dict[str, npt.DTypeLike]:
         """Find the types of all that is written down of each row."""
         types = {BY_ROW + name: dtype for name, dtype in self._column_types(cuts).items()}
         return (
             types | {"target": target_type(self.labels)} | ({"weight": np.float64} if self.labels.is_weighted else {})
         )
 
-    def _column_types(self, cuts: Cuts) -> dict[str, Any]:
+    def _column_types(self, cuts: Cuts) -> dict[str, npt.DTypeLike]:
         """Find those of what is put in the order of ranks: codes, and values that are kept."""
-        codes = {f"codes.{f}": dtype for f, dtype in enumerate(code_types(cuts))}
+        codes: dict[str, npt.DTypeLike] = {f"codes.{f}": dtype for f, dtype in enumerate(code_types(cuts))}
         kept = sorted(cuts.many) if self.recipe.keep_values else []
         return codes | dict.fromkeys((f"values.{f}" for f in kept), np.float32 if self.done.is_narrow else np.float64)
 
@@ -329,9 +330,9 @@ class Making:
         labels, codes = self.labels, code_types(cuts)
         values = self.columns(cuts)
         columns = [(self._map(f"{BY_ROW}codes.{f}", codes[f]), *values[f], False) for f in range(len(codes))]
-        maps: list[Any] = [column.base for column, _, _, _ in columns]  # of a NumPy map, the map itself
+        maps = _maps_of([column for column, _, _, _ in columns])
         target, weight = self._target(), self._weight()
-        targets = (target.astype(np.int32), None) if labels.n_classes else (None, np.asarray(target))
+        targets = (target.astype(np.int32), None) if labels.classes is not None else (None, np.asarray(target))
         n_threads = self.recipe.n_threads
         positions, fingerprint = NativeEngine().core.find_ranks(
             *(columns, *targets, labels.n_classes, weight, labels.whole, n_threads),
@@ -359,7 +360,7 @@ class Making:
     def close(self, cuts: Cuts, fingerprint: int) -> None:
         """Write the store."""
         labels = self.labels
-        arrays: dict[str, npt.NDArray[Any]] = {"target": self._target(), "positions": self._map("positions", np.uint32)}
+        arrays: dict[str, Array] = {"target": self._target(), "positions": self._map("positions", np.uint32)}
         if labels.is_weighted:
             arrays["weight"] = self._map("weight", np.float64)
         for f, (lows, highs) in enumerate(self.columns(cuts)):
@@ -373,19 +374,18 @@ class Making:
         writer = Writer()
         notes = json.dumps({"about": writer.write(about)}, allow_nan=False)
         texts = {"weald.codes": FORMAT, "weald.notes": notes}
-        bases: list[Any] = [array.base for array in arrays.values()]  # of a NumPy map, the map itself
-        let_go = partial(release_many, [base for base in bases if isinstance(base, mmap.mmap)])
+        let_go = partial(release_many, _maps_of(arrays.values()))
         pieces = container.write(texts, {**arrays, **writer.arrays}, let_go)
         write_file(self.folder / FILE, _copied(container.in_slices(pieces, let_go)))
         shutil.rmtree(self.making)
 
-    def _map(self, name: str, dtype: Any) -> npt.NDArray[Any]:
+    def _map(self, name: str, dtype: npt.DTypeLike) -> Array:
         return np.memmap(self.making / name, dtype, mode="r")
 
-    def _target(self) -> npt.NDArray[Any]:
+    def _target(self) -> Array:
         return self._map("target", target_type(self.labels))
 
-    def _weight(self) -> npt.NDArray[Any] | None:
+    def _weight(self) -> Array | None:
         return self._map("weight", np.float64) if self.labels.is_weighted else None
 
 
@@ -395,7 +395,7 @@ class Making:
 class Files:
     """The files that codes, targets, weights and values are appended to, row by row of the table."""
 
-    def __init__(self, folder: Path, types: dict[str, Any], n_rows: int) -> None:
+    def __init__(self, folder: Path, types: dict[str, npt.DTypeLike], n_rows: int) -> None:
         """Open the files; what was written beyond `n_rows` is written again."""
         self.types = types
         self.files: dict[str, BinaryIO] = {}
@@ -418,7 +418,7 @@ class Files:
         arrays |= {"target": part.target} | ({} if part.weight is None else {"weight": part.weight})
         arrays |= {f"{BY_ROW}values.{f}": part.values[:, f] for f in range(len(part.columns))}
         for name, file in self.files.items():
-            column: Any = np.ascontiguousarray(arrays[name], dtype=self.types[name])
+            column: Array = np.ascontiguousarray(arrays[name], dtype=self.types[name])
             file.write(column.data)
 
     def flush(self) -> None:
@@ -428,15 +428,21 @@ class Files:
             os.fsync(file.fileno())
 
 
-def code_types(cuts: Cuts) -> list[Any]:
+def _maps_of(arrays: Iterable[Array]) -> list[mmap.mmap]:
+    """List the memory maps among arrays; the base of a NumPy map is the map itself."""
+    bases: list[object] = [array.base for array in arrays]
+    return [base for base in bases if isinstance(base, mmap.mmap)]
+
+
+def code_types(cuts: Cuts) -> list[npt.DTypeLike]:
     """Find the type of the codes of each column."""
     return [{1: np.uint8, 2: np.uint16, 4: np.uint32}[width] for width in cuts.widths()]
 
 
-def target_type(labels: Labels) -> Any:
+def target_type(labels: Labels) -> npt.DTypeLike:
     """Find the type of the target: as few bytes as classes need, or doubles."""
     n = labels.n_classes
-    return np.float64 if n == 0 else np.uint8 if n <= 0x100 else np.uint16 if n <= 0x10000 else np.int32
+    return np.float64 if labels.classes is None else np.uint8 if n <= 0x100 else np.uint16 if n <= 0x10000 else np.int32
 
 
 def _read_alone(model: TreeModel, part: Part) -> ReadAlone | None:
@@ -448,12 +454,12 @@ def _print_of(alone: ReadAlone | None) -> tuple[int, int]:
     if alone is None:
         return 0, 0
     table = alone[0]
-    X: Any = table.X if table.X.flags.c_contiguous else np.ascontiguousarray(table.X.T)
+    X: Array = table.X if table.X.flags.c_contiguous else np.ascontiguousarray(table.X.T)
     checksum = zlib.crc32(np.ascontiguousarray(table.target).data, zlib.crc32(X.data))
     return table.n_rows, checksum if table.weight is None else zlib.crc32(table.weight.data, checksum)
 
 
-def _copied(slices: Iterable[Any]) -> Iterator[memoryview]:
+def _copied(slices: Iterable[bytes | memoryview]) -> Iterator[memoryview]:
     """Copy what is mapped to the same place in memory before it is written.
 
     Where a write finds that its source has to be read first, Linux goes on in small steps, and keeps the new file in

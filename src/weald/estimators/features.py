@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from weald.data.schema import Schema
 from weald.data.table import Matrix, Reading, TrainingArguments, read_features
 from weald.data.types import FloatArray, TableLike
 from weald.engines import params
@@ -17,7 +18,6 @@ from weald.estimators.multi_output import forests_of
 from weald.forest.forest import Forest
 
 if TYPE_CHECKING:
-    from weald.data.schema import Schema
     from weald.estimators.base import TreeModel
     from weald.estimators.growing import Grower
 
@@ -90,9 +90,10 @@ class Features:
         """Number of columns that trees are grown from."""
         return self.model.n_features_in_
 
-    def schema(self) -> "dict[str, int | Schema | None]":
-        """What trees know of their columns, where these are not the columns of X."""
-        return {}
+    @property
+    def tree_schema(self) -> Schema:
+        """Names and categories of the columns that trees use."""
+        return self.model.schema_
 
 
 def features_of(model: "TreeModel") -> Features:

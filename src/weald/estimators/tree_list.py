@@ -67,10 +67,12 @@ class TreeList(Sequence[AnyTree], Generic[AnyTree]):
         if shared.get("class_weight") == "balanced_subsample":
             shared["class_weight"] = "balanced"  # a single tree has no bag but the table
         tree.set_params(**{**shared, "random_state": model.seed_})
-        learned = ("growth_", "seed_", "n_outputs_", "classes_", "n_classes_", "n_features_in_", "feature_names_in_")
-        known = {name: getattr(model, name) for name in (*learned, "schema_") if hasattr(model, name)}
-        known |= features_of(model).schema()
-        tree.__dict__.update({name: value for name, value in known.items() if value is not None})
+        learned = ("growth_", "seed_", "n_outputs_", "classes_", "n_classes_")
+        tree.__dict__.update({name: getattr(model, name) for name in learned if hasattr(model, name)})
+        tree.schema_ = features_of(model).tree_schema
+        tree.n_features_in_ = len(tree.schema_.categories)
+        if tree.schema_.names is not None:
+            tree.__dict__["feature_names_in_"] = np.array(tree.schema_.names, dtype=object)
         if is_multi_output(model):
             tree.forests_ = tuple(forest.take([number]) for forest in model.forests_)
         else:

@@ -6,15 +6,13 @@ most often, and of predictions that differ from it; where that class is wrong, t
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import is_classifier
 
-from weald.data.types import FloatArray, IntArray
+from weald.data.types import Array, ColumnLike, FloatArray, IntArray, TableLike
 from weald.errors import DataError
-from weald.inspection.resample import fit_repeatedly, read_target
+from weald.inspection.resample import Predictor, fit_repeatedly, read_target
 
 
 @dataclass(frozen=True)
@@ -26,7 +24,7 @@ class BiasVariance:
     variance: float  # what differing from the main prediction adds; error = bias + variance
     unbiased_variance: float  # of classes: differing where the main prediction is right, which harms
     biased_variance: float  # of classes: right answers where the main prediction is wrong, which help
-    main: npt.NDArray[Any]  # by row: mean prediction, or the class that is predicted most often (ties: the first)
+    main: Array  # by row: mean prediction, or the class that is predicted most often (ties: the first)
     counts: IntArray  # by row: how many predictions there are of it
 
     def __repr__(self) -> str:
@@ -34,12 +32,12 @@ class BiasVariance:
 
 
 def bias_variance(
-    estimator: Any,
-    X: Any,
-    y: Any,
+    estimator: Predictor,
+    X: TableLike,
+    y: ColumnLike,
     *,
-    X_test: Any = None,
-    y_test: Any = None,
+    X_test: TableLike = None,
+    y_test: ColumnLike = None,
     n_repeats: int = 50,
     random_state: int = 0,
 ) -> BiasVariance:
@@ -78,7 +76,7 @@ def bias_variance(
         raise DataError("Give X_test and y_test together, or neither of them.")
     truth = target if y_test is None else read_target(y_test, X_test)
     classify = is_classifier(estimator)
-    said: list[npt.NDArray[Any]] = []
+    said: list[Array] = []
     rows: list[IntArray] = []
     for model, unseen in fit_repeatedly(estimator, X, target, n_repeats, random_state):
         predicted = np.asarray(model.predict(X if X_test is None else X_test))
@@ -89,7 +87,7 @@ def bias_variance(
     return take_apart(np.concatenate(said), np.concatenate(rows), truth)
 
 
-def _of_numbers(said: npt.NDArray[Any], rows: IntArray, truth: npt.NDArray[Any]) -> BiasVariance:
+def _of_numbers(said: Array, rows: IntArray, truth: Array) -> BiasVariance:
     counts = np.bincount(rows, minlength=len(truth))
     seen = counts > 0
     main = np.bincount(rows, weights=said, minlength=len(truth)) / np.where(seen, counts, np.nan)
@@ -99,7 +97,7 @@ def _of_numbers(said: npt.NDArray[Any], rows: IntArray, truth: npt.NDArray[Any])
     return BiasVariance(float(squares.mean()), bias, variance, variance, 0.0, main, counts)
 
 
-def _of_classes(said: npt.NDArray[Any], rows: IntArray, truth: npt.NDArray[Any]) -> BiasVariance:
+def _of_classes(said: Array, rows: IntArray, truth: Array) -> BiasVariance:
     classes, numbers = np.unique(np.concatenate([truth, said]), return_inverse=True)
     true, numbers = numbers[: len(truth)], numbers[len(truth) :]
     votes: FloatArray = np.zeros((len(truth), len(classes)))

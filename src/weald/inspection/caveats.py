@@ -1,7 +1,7 @@
 """Where an importance misleads, said in plain words.
 
 many_values    columns with many more values than others, which mean decrease in impurity favors
-correlated     pairs of features that stand in for one another, which mixing or dropping one does not see
+correlated     pairs of features that stand in for one another, which permuting or dropping one does not see
 """
 
 import numpy as np

@@ -1,19 +1,18 @@
 """Cells of rows that are alike in the features that go with a feature, after Strobl et al. (2008).
 
-Mixing a feature that is correlated with others makes rows that do not exist. Conditional importance mixes it only
+Permuting a feature that is correlated with others makes rows that do not exist. Conditional importance permutes it only
 among rows that fall between the same cuts of the correlated features. The cuts are the tree's own: those of its largest
 nodes, 1, 2, 4 ... of them while the cells that hold rows hold `ROWS_PER_CELL` on average. (A fully grown tree has so
-many cuts that cells of all of them would hold one row each, and nothing could be mixed.)
+many cuts that cells of all of them would hold one row each, and nothing could be permuted.)
 
     rank_correlation    Spearman's, of all pairs of features
     Cells               the cells of rows, by tree and group
 """
 
 import numpy as np
-import numpy.typing as npt
 from scipy.stats import rankdata
 
-from weald.data.types import FloatArray, IntArray
+from weald.data.types import BoolArray, FloatArray, IntArray
 from weald.estimators.training_data import TrainingData
 from weald.forest.forest import CATEGORICAL
 from weald.inspection.importance_request import Groups
@@ -54,7 +53,7 @@ class Cells:
             partners = np.flatnonzero(together[list(members)].any(axis=0))
             self.partners.append(partners[~np.isin(partners, members)])
 
-    def of_trees(self, trees: range, is_new: npt.NDArray[np.bool_]) -> IntArray:
+    def of_trees(self, trees: range, is_new: BoolArray) -> IntArray:
         """Number the cells of the rows that are new to some trees (trees x groups x rows)."""
         cells = np.zeros((len(trees), len(self.partners), self.training.n_rows), dtype=np.int32)
         for i, tree in enumerate(trees):

@@ -4,7 +4,7 @@ Both forests are judged on their out-of-bag rows, row by row. The smaller one ha
 nodes look at as many features. There is no p-value: two forests differ by chance, too, and rows do not tell how much.
 """
 
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 from sklearn.base import clone
@@ -12,13 +12,16 @@ from sklearn.utils import _safe_indexing
 
 from weald.data.arguments import is_whole
 from weald.data.table import TrainingArguments
+from weald.data.types import ColumnLike, IntArray, TableLike
 from weald.errors import ParameterError
+from weald.estimators.forest_base import RandomForest
 from weald.estimators.training_data import read_again
-from weald.inspection.importance_request import ImportanceRequest
+from weald.inspection.importance_request import ByRow, ImportanceRequest
+from weald.inspection.importance_result import Found
 from weald.inspection.significance import OVER_ROWS, compare_rows
 
 
-def take(X: Any, rows: Any = None, columns: list[int] | None = None) -> Any:
+def take(X: TableLike, rows: IntArray | None = None, columns: list[int] | None = None) -> TableLike:
     """Take some rows and columns of a table, whatever it is."""
     table = X if hasattr(X, "shape") else np.asarray(X)
     table = table if rows is None else _safe_indexing(table, rows, axis=0)
@@ -26,8 +29,15 @@ def take(X: Any, rows: Any = None, columns: list[int] | None = None) -> Any:
 
 
 def grow_on(
-    model: Any, features: list[int], X: Any, y: Any, sample_weight: Any, *, same_draw: bool = False, **by_row: Any
-) -> tuple[Any, Any]:
+    model: RandomForest,
+    features: list[int],
+    X: TableLike,
+    y: ColumnLike,
+    sample_weight: ColumnLike,
+    *,
+    same_draw: bool = False,
+    **by_row: Unpack[ByRow],
+) -> tuple[RandomForest, TableLike]:
     """Grow a forest like this one on some features; return it with the columns it was grown from.
 
     With `same_draw` a node looks at as many features as before, whatever share of them that is.
@@ -39,7 +49,7 @@ def grow_on(
     return smaller.fit(columns, y, sample_weight, **by_row), columns
 
 
-def dropped(question: ImportanceRequest) -> dict[str, Any]:
+def dropped(question: ImportanceRequest) -> Found:
     """Mean increase of the out-of-bag loss of forests that are grown without a group."""
     training, groups = question.training, question.groups
     if hasattr(training.model, "kernel_"):

@@ -10,13 +10,14 @@ tree, whichever engine grew it.
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import numpy as np
 
 from weald.data.arguments import is_whole
 from weald.data.result_frame import as_frame
-from weald.data.types import IntArray
+from weald.data.task import Task
+from weald.data.types import Array, IntArray
 from weald.engines.reference import definition
 from weald.errors import ParameterError, shown
 from weald.estimators.training_data import TrainingData
@@ -24,6 +25,7 @@ from weald.forest.describe.conditions import SIDES, Names, SplitCondition, say_n
 from weald.forest.describe.nodes import parents
 from weald.forest.describe.text import count_below
 from weald.forest.forest import Forest
+from weald.inspection.importance_result import Frame
 
 SHOWN = 8  # cuts that are printed
 
@@ -36,10 +38,10 @@ class SplitExplanation:
     samples: int
     impurity: float
     looked_at: tuple[str, ...]  # features that have an admissible cut, in the order in which they were drawn
-    cuts: dict[str, Any]  # columns; one entry for each admissible cut
+    cuts: dict[str, Array | list[str] | list[str | None]]  # columns; one entry for each admissible cut
     why: str
 
-    def candidates(self, frame: str = "pandas") -> Any:
+    def candidates(self, frame: str = "pandas") -> Frame:
         """List the admissible cuts as a data frame, best first.
 
         Parameters
@@ -76,7 +78,7 @@ class Cut(NamedTuple):
     gain: float
 
 
-def explain_split(training: TrainingData, node: Any, names: Names) -> SplitExplanation:
+def explain_split(training: TrainingData, node: int, names: Names) -> SplitExplanation:
     """List the cuts that a node had to choose from."""
     forest: Forest = training.model.forest_
     if not (is_whole(node) and 0 <= node < forest.n_nodes):
@@ -135,7 +137,7 @@ def _grow_again(training: TrainingData, node: int) -> tuple[definition.Tree, def
 
 
 def _as_definition(training: TrainingData) -> definition.Coded:
-    """Hand a coded table over to the definition, whoever coded it; rows keep the order of the table."""
+    """Hand a coded table over to the definition, from any engine; rows keep the order of the table."""
     table = training.reading.table
     weight = np.ones(table.n_rows) if table.weight is None else table.weight
     target, columns = table.target.tolist(), []
@@ -145,8 +147,8 @@ def _as_definition(training: TrainingData) -> definition.Coded:
         columns.append(definition.Column(plain, lows.tolist(), highs.tolist(), f in table.categorical))
     return definition.Coded(
         columns=columns,
-        classes=target if table.n_classes else [],
-        numbers=[] if table.n_classes else target,
+        classes=target if table.task is Task.CLASSIFICATION else [],
+        numbers=[] if table.task is Task.CLASSIFICATION else target,
         n_classes=table.n_classes,
         weight=weight.tolist(),
         whole=table.weights_whole,
@@ -244,7 +246,7 @@ def _must_stop(tree: definition.Tree, node: definition.Node) -> str | None:
     if len({tree.target.labels[r] for r in node.ranks}) == 1:
         return (
             "It is a leaf: all its rows are of one class."
-            if tree.target.n_classes
+            if Task.of(tree.target.n_classes) is Task.CLASSIFICATION
             else ("It is a leaf: all its rows have the same target.")
         )
     if node.tally.size < growth.min_samples_split:

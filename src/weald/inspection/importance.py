@@ -3,24 +3,27 @@
     importance    the function that users call
     KINDS         the ways to ask, by name
 
-`permutation.py` mixes the values of a feature among rows, `mdi.py` reads how much cuts lowered the impurity,
-`drop_column.py` grows forests without a feature, `caveats.py` says where a number misleads. The answer is an
-`Importance` (`ranking.py`).
+`permutation.py` permutes the values of a feature among rows, `mdi.py` reads how much cuts lowered the impurity,
+`drop_column.py` grows forests without a feature, `caveats.py` says where a number misleads. The result is an
+`Importance` (`importance_result.py`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Unpack
 
 from sklearn.utils.validation import check_is_fitted
 
 from weald.data.arguments import is_whole
 from weald.data.table import TrainingArguments
+from weald.data.task import Task
+from weald.data.types import ColumnLike, TableLike
 from weald.errors import ParameterError
+from weald.estimators.forest_base import RandomForest
 from weald.estimators.training_data import read_again, read_new_rows
 from weald.inspection import caveats, drop_column, mdi, permutation
-from weald.inspection.importance_request import ImportanceRequest, group_features
-from weald.inspection.importance_result import Importance, names_of
+from weald.inspection.importance_request import FitArguments, ImportanceRequest, group_features, read_fit_arguments
+from weald.inspection.importance_result import Found, Importance, names_of
 
 SHARE = "share of the decrease of impurity"
 DECREASE = ("decrease of the Gini impurity on new rows", "decrease of the variance on new rows")
@@ -31,7 +34,7 @@ INCREASE = ("increase of the share of wrong classes", "increase of the squared e
 class ImportanceKind:
     """A way to ask."""
 
-    answer: Callable[[ImportanceRequest], dict[str, Any]]
+    answer: Callable[[ImportanceRequest], Found]
     units: tuple[str, str] = INCREASE  # of classes, of numbers
     misleads: tuple[Callable[[ImportanceRequest], list[str]], ...] = (caveats.correlated,)
     rows: tuple[str, ...] = ("out_of_bag", "new")  # that it can look at
@@ -49,18 +52,17 @@ KINDS = {
 
 
 def importance(
-    forest: Any,
-    X: Any,
-    y: Any,
+    forest: RandomForest,
+    X: TableLike,
+    y: ColumnLike,
     *,
     kind: str = "permutation",
-    sample_weight: Any = None,
-    groups: Mapping[str, Sequence[Any]] | None = None,
+    groups: Mapping[str, Sequence[str | int]] | None = None,
     names: Sequence[str] | None = None,
     rows: str = "out_of_bag",
     n_repeats: int = 1,
     n_null: int = 0,
-    fit_params: Mapping[str, Any] | None = None,
+    **fitted_with: Unpack[FitArguments],
 ) -> Importance:
     """Say how much each feature matters to a forest.
 
@@ -72,17 +74,15 @@ def importance(
         Given again, rows in any order: a forest keeps no rows. The fingerprint is checked. With `rows="new"`, any
         other rows.
     kind : str, default="permutation"
-        - "permutation": mix a feature's values among the out-of-bag rows of a tree; how much larger is the tree's share
-          of wrong classes, or its squared error? Averaged over trees (Breiman 2001).
+        - "permutation": permute a feature's values among the out-of-bag rows of a tree; how much larger is the tree's
+          share of wrong classes, or its squared error? Averaged over trees (Breiman 2001).
         - "permutation_forest": the same for the forest as a whole, on its out-of-bag votes.
-        - "conditional": as "permutation", but a value is mixed only among rows that are alike in the features that are
-          correlated with it (Strobl et al. 2008).
+        - "conditional": as "permutation", but a value is permuted only among rows that are alike in the features that
+          are correlated with it (Strobl et al. 2008).
         - "local": as "permutation", row by row: which features mattered for this case?
         - "drop_column": grow a forest without the feature; how much larger is its out-of-bag error?
         - "mdi": share in the mean decrease in impurity, as `feature_importances_`.
         - "debiased_mdi": the decrease in impurity that the same cuts achieve on out-of-bag rows (Li et al. 2019).
-    sample_weight : array, optional
-        As given to `fit`.
     groups : dict of name: features, optional
         Features (names or numbers) that are looked at together. Those in no group are left out.
     names : sequence of str, optional
@@ -90,10 +90,11 @@ def importance(
     rows : {"out_of_bag", "new"}, default="out_of_bag"
         "new": X and y are rows that no tree has seen, a test set. Not for "mdi" and "drop_column".
     n_repeats : int, default=1
-        How often each feature is mixed; the mean counts.
+        How often each feature is permuted; the mean counts.
     n_null : int, default=0
-        For "mdi": how many forests to grow from mixed targets for a p-value. 0: no p-value.
-
+        For "mdi": how many forests to grow from permuted targets for a p-value. 0: no p-value.
+    sample_weight : array, optional
+        As given to `fit`.
     fit_params : dict, optional
         What else `fit` was given for each row: `{"groups": ..., "stratify": ...}`, from which bags were drawn.
 
@@ -117,17 +118,17 @@ def importance(
     _check(kind, rows, n_repeats, n_null)
     asked = KINDS[kind]
     named = names_of(forest, names)
-    by_row = fit_params or {}
+    weight, by_row = read_fit_arguments("importance", fitted_with)
     if rows == "new":
-        training = read_new_rows(forest, TrainingArguments(X, y, sample_weight))
+        training = read_new_rows(forest, TrainingArguments(X, y, weight))
     else:
-        training = read_again(forest, TrainingArguments(X, y, sample_weight, **by_row), bags=kind != "mdi")
+        training = read_again(forest, TrainingArguments(X, y, weight, **by_row), bags=kind != "mdi")
     grouped = group_features(groups, named)
-    question = ImportanceRequest(training.written_out(), grouped, n_repeats, n_null, named, X, y, sample_weight, by_row)
+    question = ImportanceRequest(training.written_out(), grouped, n_repeats, n_null, named, X, y, weight, by_row)
     return Importance(
         names=question.groups.names,
         kind=kind,
-        unit=asked.units[0 if forest.forest_.n_classes else 1],
+        unit=asked.units[0 if forest.forest_.task is Task.CLASSIFICATION else 1],
         warnings=tuple(words for look in asked.misleads for words in look(question)),
         **asked.answer(question),
     )

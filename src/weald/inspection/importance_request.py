@@ -1,19 +1,38 @@
-"""What a user asks of a forest's features, read and checked.
+"""The arguments of `importance`, read and checked.
 
-Groups      which features are looked at together
-ImportanceRequest    all that a kind of importance needs to know
+ByRow, FitArguments    how the forest was fitted
+Groups                 which features are looked at together
+ImportanceRequest      everything that a kind of importance needs
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import SupportsInt, TypedDict
 
 import numpy as np
 
 from weald.data.arguments import is_whole
-from weald.data.types import IntArray
+from weald.data.types import ColumnLike, IntArray, TableLike
 from weald.errors import ParameterError
 from weald.estimators.training_data import TrainingData
+
+
+class ByRow(TypedDict, total=False):
+    """Arguments of `fit` that have one entry for each row, beside the weights."""
+
+    groups: ColumnLike
+    stratify: ColumnLike
+
+
+class FitArguments(TypedDict, total=False):
+    """How the forest was fitted, beside X and y.
+
+    sample_weight   array: as given to `fit`
+    fit_params      dict: what else `fit` was given for each row, `{"groups": ..., "stratify": ...}`
+    """
+
+    sample_weight: ColumnLike
+    fit_params: Mapping[str, ColumnLike] | None
 
 
 @dataclass(frozen=True)
@@ -37,20 +56,35 @@ class Groups:
 
 @dataclass(frozen=True)
 class ImportanceRequest:
-    """All that a kind of importance needs to know."""
+    """Everything that a kind of importance needs."""
 
     training: TrainingData
     groups: Groups
     n_repeats: int
     n_null: int
     names: tuple[str, ...]  # of the features
-    X: Any  # as the user gave them: for forests that are grown anew
-    y: Any
-    sample_weight: Any
-    by_row: Mapping[str, Any]  # what else `fit` was given for each row
+    X: TableLike  # as the user gave them: for forests that are grown anew
+    y: ColumnLike
+    sample_weight: ColumnLike
+    by_row: ByRow
 
 
-def group_features(groups: Mapping[str, Sequence[Any]] | None, names: Sequence[str]) -> Groups:
+def read_fit_arguments(function: str, given: FitArguments) -> tuple[ColumnLike, ByRow]:
+    """Read the weights and `fit_params`; refuse names that `fit` does not know."""
+    unknown = [name for name in given if name not in FitArguments.__annotations__]
+    if unknown:
+        raise TypeError(f"{function}() got an unexpected keyword argument {unknown[0]!r}")
+    rest, by_row = dict(given.get("fit_params") or {}), ByRow()
+    if "groups" in rest:
+        by_row["groups"] = rest.pop("groups")
+    if "stratify" in rest:
+        by_row["stratify"] = rest.pop("stratify")
+    if rest:
+        raise ParameterError(f'fit_params has the name {next(iter(rest))!r}. Give "groups" and "stratify" only.')
+    return given.get("sample_weight"), by_row
+
+
+def group_features(groups: Mapping[str, Sequence[str | int]] | None, names: Sequence[str]) -> Groups:
     """Find the features of each group; without groups each feature is one of its own."""
     if groups is None:
         return Groups(tuple(names), tuple((f,) for f in range(len(names))))
@@ -61,9 +95,9 @@ def group_features(groups: Mapping[str, Sequence[Any]] | None, names: Sequence[s
     return Groups(tuple(str(name) for name in groups), members)
 
 
-def _number_of(feature: Any, names: Sequence[str]) -> int:
+def _number_of(feature: object, names: Sequence[str]) -> int:
     if isinstance(feature, str) and feature in names:
         return names.index(feature)
-    if is_whole(feature) and 0 <= feature < len(names):
+    if isinstance(feature, SupportsInt) and is_whole(feature) and 0 <= int(feature) < len(names):
         return int(feature)
     raise ParameterError(f"groups names the feature {feature!r}, which is neither one of {list(names)} nor a number.")

@@ -1,21 +1,38 @@
-"""The answer to "which features matter?": numbers, how sure they are, and where they mislead.
+"""The result: how much each feature matters, how certain that is, and where it misleads.
 
+Found         the numbers that a kind of importance computes
 Importance    names, values, standard errors, p-values; a table, a frame, a picture
 """
 
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, Required, TypeAlias, TypedDict
 
 import numpy as np
 
 from weald.data.result_frame import as_frame
 from weald.data.types import FloatArray, IntArray
 from weald.errors import ParameterError
+from weald.estimators.base import TreeModel
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Frame: TypeAlias = Any  # a data frame of the library that the user asks for
 
 WIDTH = 100  # of printed text
 SHOWN = 30  # features that a printed table or a picture shows
+
+
+class Found(TypedDict, total=False):
+    """The numbers that a kind of importance computes; `values` and `methods` are always there."""
+
+    values: Required[FloatArray]
+    methods: Required[dict[str, str]]
+    std_error: FloatArray
+    p_value: FloatArray
+    by_tree: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,18 +105,18 @@ class Importance:
             self.names, self.values[number], self.kind, self.unit, error, None, self.methods, self.warnings
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, list[str] | FloatArray]:
         """Columns by name, features in the order of X. Of a local importance: a column for each feature."""
         if self.is_local:
             return {name: self.values[:, f] for f, name in enumerate(self.names)}
-        columns: dict[str, Any] = {"feature": list(self.names), "importance": self.values}
+        columns: dict[str, list[str] | FloatArray] = {"feature": list(self.names), "importance": self.values}
         if self.std_error is not None:
             columns["std_error"] = self.std_error
         if self.p_value is not None:
             columns["p_value"] = self.p_value
         return columns
 
-    def to_frame(self, frame: str = "pandas") -> Any:
+    def to_frame(self, frame: str = "pandas") -> Frame:
         """Make a data frame, the most important feature first.
 
         Parameters
@@ -138,7 +155,7 @@ class Importance:
         lines += [line for words in self.warnings for line in textwrap.wrap(f"Note: {words}", WIDTH)]
         return "\n".join(lines)
 
-    def plot(self, ax: Any = None, *, most: int = SHOWN) -> Any:
+    def plot(self, ax: "Axes | None" = None, *, most: int = SHOWN) -> "Axes":
         """Draw the importances as bars, with two standard errors to each side. Needs matplotlib.
 
         Parameters
@@ -162,7 +179,7 @@ def _show_p(p: float) -> str:
     return "< 0.0001" if p < 0.0001 else f"{p:.4f}"
 
 
-def names_of(model: Any, names: Sequence[str] | None) -> tuple[str, ...]:
+def names_of(model: TreeModel, names: Sequence[str] | None) -> tuple[str, ...]:
     """Name the features: as the user says, as the training table did, or by number."""
     n_features = model.forest_.n_features
     if names is not None:

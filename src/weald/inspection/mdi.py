@@ -12,33 +12,32 @@ for training rows and makes the estimate less noisy. (Less the mean of the node 
 that mean, new rows pull it back, and every cut would seem to help.)
 """
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import clone
 
-from weald.data.types import FloatArray, IntArray
+from weald.data.task import Task
+from weald.data.types import Array, FloatArray, IntArray
 from weald.errors import DataError
 from weald.estimators.training_data import TrainingData
 from weald.forest.describe.nodes import parents
 from weald.forest.forest import Forest
 from weald.forest.impurity_decrease import decreases_of_trees, mean_decrease
 from weald.inspection.importance_request import Groups, ImportanceRequest
+from weald.inspection.importance_result import Found
 from weald.inspection.significance import BETWEEN_ROWS, OVER_TREES, compare_rows, error_over_trees
 
-MIXED_TARGETS = (
-    "Altmann et al. (2010): the share of {n} forests, grown anew from targets that were mixed among rows, in which the "
-    "feature has at least this value; this forest counts as one of them"
+PERMUTED_TARGETS = (
+    "Altmann et al. (2010): the share of {n} forests, grown anew from targets that were permuted among rows, in which "
+    "the feature has at least this value; this forest counts as one of them"
 )
 
 
-def on_training_rows(question: ImportanceRequest) -> dict[str, Any]:
-    """Share of each group in the decrease of impurity; p-values by growing forests from mixed targets."""
+def on_training_rows(question: ImportanceRequest) -> Found:
+    """Share of each group in the decrease of impurity; p-values by growing forests from permuted targets."""
     groups, forest = question.groups, question.training.forest
     by_tree = _in_groups(decreases_of_trees(forest), groups)
     values = _in_groups(mean_decrease(forest)[None], groups)[0]
-    found = {
+    found: Found = {
         "values": values,
         "std_error": error_over_trees(by_tree),
         "by_tree": by_tree,
@@ -47,7 +46,7 @@ def on_training_rows(question: ImportanceRequest) -> dict[str, Any]:
     if question.n_null:
         n_larger = sum(_in_groups(null[None], groups)[0] >= values for null in _null_decreases(question))
         found["p_value"] = (1 + np.asarray(n_larger)) / (1 + question.n_null)
-        found["methods"]["p_value"] = MIXED_TARGETS.format(n=question.n_null)
+        found["methods"]["p_value"] = PERMUTED_TARGETS.format(n=question.n_null)
     return found
 
 
@@ -56,23 +55,25 @@ def _in_groups(by_feature: FloatArray, groups: Groups) -> FloatArray:
 
 
 def _null_decreases(question: ImportanceRequest) -> list[FloatArray]:
-    """Grow forests from targets that were mixed among rows: what features are worth when none matters."""
+    """Grow forests from targets that were permuted among rows: what features are worth when none matters."""
     model, reading = question.training.model, question.training.reading
     if question.y is None:
-        raise DataError("n_null grows forests from mixed targets, and those of a code store cannot be. Give X and y.")
+        raise DataError(
+            "n_null grows forests from permuted targets, and those of a code store cannot be. Give X and y."
+        )
     places = np.arange(reading.table.n_rows) if reading.kept is None else np.flatnonzero(reading.kept)
     ranked = places[question.training.order()]
     found = []
     for i in range(question.n_null):
-        mixed = np.array(question.y)
-        mixed[ranked] = mixed[np.random.default_rng([model.seed_, i]).permutation(ranked)]
+        permuted = np.array(question.y)
+        permuted[ranked] = permuted[np.random.default_rng([model.seed_, i]).permutation(ranked)]
         null = clone(model).set_params(random_state=model.seed_, warm_start=False, oob_score=False)
-        null.fit(question.X, mixed, question.sample_weight, **question.by_row)
+        null.fit(question.X, permuted, question.sample_weight, **question.by_row)
         found.append(mean_decrease(null.forest_))
     return found
 
 
-def on_new_rows(question: ImportanceRequest) -> dict[str, Any]:
+def on_new_rows(question: ImportanceRequest) -> Found:
     """Decrease of impurity that cuts achieve on rows that are new to the tree."""
     training, groups = question.training, question.groups
     target, weight = training.reading.table.target, training.weight * weigh_classes(training)
@@ -105,9 +106,7 @@ def on_new_rows(question: ImportanceRequest) -> dict[str, Any]:
     }
 
 
-def add_decreases(
-    sums: FloatArray, tree: Forest, leaves: IntArray, target: npt.NDArray[Any], group_of: IntArray
-) -> None:
+def add_decreases(sums: FloatArray, tree: Forest, leaves: IntArray, target: Array, group_of: IntArray) -> None:
     """Add what the cuts on each row's path are worth to it (rows x groups), from its leaf upward.
 
     The worth of the step from a node with mean m to a child with mean c is (y - root's mean)(c - m), summed over
@@ -115,9 +114,9 @@ def add_decreases(
     """
     parent = parents(tree)
     above = np.maximum(parent, 0)
-    means = class_shares(tree) if tree.n_classes else tree.value
+    means = class_shares(tree) if tree.task is Task.CLASSIFICATION else tree.value
     moves = means - means[above]
-    expected = moves @ means[0] if tree.n_classes else means[0] * moves
+    expected = moves @ means[0] if tree.task is Task.CLASSIFICATION else means[0] * moves
     at: IntArray = leaves
     rows = np.arange(len(leaves))
     while True:
@@ -125,7 +124,7 @@ def add_decreases(
         at, rows = at[below_root], rows[below_root]
         if not len(at):
             return
-        gained = moves[at, target[rows]] if tree.n_classes else target[rows] * moves[at]
+        gained = moves[at, target[rows]] if tree.task is Task.CLASSIFICATION else target[rows] * moves[at]
         sums[rows, group_of[tree.feature[parent[at]]]] += gained - expected[at]
         at = parent[at]
 

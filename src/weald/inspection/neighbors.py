@@ -12,21 +12,22 @@ the weights of a prediction. Results are sparse: a row shares leaves with few ot
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from weald.data.arguments import NOTHING, Whole, check_argument
 from weald.data.table import TrainingArguments
-from weald.data.types import FloatArray, IntArray
+from weald.data.task import Task
+from weald.data.types import Array, BoolArray, FloatArray, IntArray, TableLike
 from weald.engines.choose import open_engine
 from weald.engines.interface import Engine, LeafMembership
 from weald.engines.params import UNLIMITED
 from weald.engines.threads import count_threads
 from weald.errors import DataError, ParameterError
+from weald.estimators.base import TreeModel
 from weald.estimators.forest_base import RandomForest
 from weald.estimators.prediction import find_leaves
 from weald.estimators.training_data import TrainingData, read_again
@@ -48,7 +49,7 @@ class LeafRows(NamedTuple):
 
     rows: IntArray  # numbers of rows, ascending
     counts: FloatArray  # how often each was drawn; without bags, its weight
-    targets: npt.NDArray[Any]
+    targets: Array
 
 
 def list_members(forest: Forest, leaves: IntArray, n_members: int) -> LeafMembership:
@@ -61,7 +62,7 @@ def list_members(forest: Forest, leaves: IntArray, n_members: int) -> LeafMember
     return LeafMembership(leaves, forest.tree_start, n_members, members.indptr, members.indices)
 
 
-def check_k(k: Any, *, none: bool) -> None:
+def check_k(k: object, *, none: bool) -> None:
     """Refuse what is not a number of neighbors."""
     check_argument("k", k, (Whole(1, UNLIMITED), NOTHING) if none else (Whole(1, UNLIMITED),))
 
@@ -88,7 +89,7 @@ def add_up(engine: Engine, sharing: LeafMembership, k: int | None, n_threads: in
     return sparse.csr_array((sums, members, starts), shape=(len(sharing.leaves), sharing.n_members))
 
 
-def compare_rows(model: Any, X: Any, Y: Any = None, k: int | None = None) -> sparse.csr_array:
+def compare_rows(model: TreeModel, X: TableLike, Y: TableLike = None, k: int | None = None) -> sparse.csr_array:
     """Share of the trees in which two rows are in the same leaf (rows x others); a single tree is a forest of one."""
     check_k(k, none=True)
     leaves = find_leaves(model, X)
@@ -97,6 +98,12 @@ def compare_rows(model: Any, X: Any, Y: Any = None, k: int | None = None) -> spa
     found = add_up(open_engine(model.engine), sharing, k, count_threads(model.n_jobs))
     found.data /= model.forest_.n_trees
     return found
+
+
+def _leaves_of(model: TreeModel, X: TableLike) -> IntArray:
+    """Find the leaf of each row in each tree (rows x trees); `apply` of a single tree gives one column."""
+    leaves: IntArray = model.apply(X)
+    return leaves.reshape(-1, model.forest_.n_trees)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +127,7 @@ class Neighbors:
 
     # ------------------------------------------------------------------------------------------------------ weights
 
-    def weights(self, X: Any = None, *, k: int | None = None) -> sparse.csr_array:
+    def weights(self, X: TableLike = None, *, k: int | None = None) -> sparse.csr_array:
         """Write each prediction as a weighted mean of training targets.
 
         Parameters
@@ -149,7 +156,7 @@ class Neighbors:
         found.data /= np.repeat(n_trees, np.diff(found.indptr))
         return self._for_all_columns(found, by_row=X is None)
 
-    def nearest(self, X: Any = None, k: int = 5) -> Nearest:
+    def nearest(self, X: TableLike = None, k: int = 5) -> Nearest:
         """Find the training rows that weigh most in a prediction.
 
         Parameters
@@ -203,7 +210,7 @@ class Neighbors:
 
     # --------------------------------------------------------------------------------------------------- proximities
 
-    def proximity(self, X: Any = None, *, k: int | None = None, out_of_bag: bool = False) -> sparse.csr_array:
+    def proximity(self, X: TableLike = None, *, k: int | None = None, out_of_bag: bool = False) -> sparse.csr_array:
         """Share of the trees in which rows share a leaf with training rows.
 
         Parameters
@@ -244,7 +251,7 @@ class Neighbors:
         array of shape (n_training_rows,)
         """
         table = self.training.reading.table
-        kind = table.target if table.n_classes else np.zeros(table.n_rows, dtype=np.int64)
+        kind = table.target if table.task is Task.CLASSIFICATION else np.zeros(table.n_rows, dtype=np.int64)
         training, sharing = self.training, self._sharing(None, out_of_bag=out_of_bag)
         squares = training.engine.square_shares(sharing, kind, kind, training.n_threads, None)
         n_trees = 1 if out_of_bag else training.forest.n_trees
@@ -265,7 +272,7 @@ class Neighbors:
         t = self.training
         return t.engine.leaves(t.forest, t.reading.table.X, t.n_threads, None)
 
-    def _is_new(self) -> npt.NDArray[np.bool_]:
+    def _is_new(self) -> BoolArray:
         """Say which rows are outside which bags (rows x trees)."""
         return self.training.out_of_bag(range(self.training.forest.n_trees)).T
 
@@ -274,7 +281,7 @@ class Neighbors:
         leaves: IntArray = np.where(self._is_new(), self._leaves(), -1).astype(np.int32)
         return leaves
 
-    def _sharing(self, X: Any, *, out_of_bag: bool) -> LeafMembership:
+    def _sharing(self, X: TableLike, *, out_of_bag: bool) -> LeafMembership:
         """Say in which leaves rows are, and which training rows are in which leaf."""
         forest, n_rows = self.training.forest, self.training.n_rows
         if out_of_bag:
@@ -300,7 +307,7 @@ class Neighbors:
         one class. So class weights, which a leaf knows, need not be known here.
         """
         forest, table, leaves = self.training.forest, self.training.reading.table, self._leaves()
-        kind = table.target if table.n_classes else np.zeros(table.n_rows, dtype=np.int64)
+        kind = table.target if table.task is Task.CLASSIFICATION else np.zeros(table.n_rows, dtype=np.int64)
         n_kinds = max(1, table.n_classes)
         data, nodes, columns = [], [], []
         for trees in self.training.batches():
@@ -309,7 +316,7 @@ class Neighbors:
                 at = leaves[rows, tree].astype(np.int64)
                 place = at * n_kinds + kind[rows]
                 share = counts[rows] / np.bincount(place, weights=counts[rows])[place]
-                if table.n_classes:
+                if table.task is Task.CLASSIFICATION:
                     share *= self._said(forest.take([tree]))[at, kind[rows]]
                 data.append(share)
                 nodes.append(at + forest.tree_start[tree])

@@ -1,16 +1,15 @@
-"""Importance by mixing: how much worse predictions become when a feature's values are shuffled among rows.
+"""Permutation importance: how much worse predictions become when a feature's values are permuted among rows.
 
     by_trees          Breiman's: each tree on its own out-of-bag rows, averaged over trees
     by_rows           the same, row by row: which features mattered for this case
     by_forest         the forest as a whole, on the votes of the trees that have not seen a row
-    within_cells      as by_trees, but mixing only among rows that are alike in correlated features
+    within_cells      as by_trees, but permuting only among rows that are alike in correlated features
 
 For a feature that is independent of all others and of the target, a row's own value and another row's are
 exchangeable, so that the expected increase is 0: what the p-values ask.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -18,14 +17,15 @@ from weald.data.types import FloatArray, IntArray
 from weald.engines.interface import PermutationTask
 from weald.inspection.conditional import Cells
 from weald.inspection.importance_request import ImportanceRequest
+from weald.inspection.importance_result import Found
 from weald.inspection.significance import BETWEEN_ROWS, OVER_ROWS, OVER_TREES, compare_rows, error_over_trees
 
-WHOLE_FOREST = 2**32 - 1  # stands for a tree's number where all trees see the same rows mixed
+WHOLE_FOREST = 2**32 - 1  # stands for a tree's number where all trees see the same permuted rows
 
 
 @dataclass(frozen=True)
 class Increases:
-    """What mixing costs."""
+    """By how much the loss increases."""
 
     by_tree: FloatArray  # trees x groups: means over the rows that are new to the tree; NaN: there are none
     by_row: FloatArray  # rows x groups: means over the trees to which the row is new; NaN: there are none
@@ -33,8 +33,8 @@ class Increases:
     n_trees: IntArray  # by row: how many those are
 
 
-def mix(question: ImportanceRequest, cells: Cells | None = None, *, squares: bool = False) -> Increases:
-    """Mix each group among the rows that are new to a tree, tree by tree."""
+def permute(question: ImportanceRequest, cells: Cells | None = None, *, squares: bool = False) -> Increases:
+    """Permute each group among the rows that are new to a tree, tree by tree."""
     training, groups = question.training, question.groups
     table, forest = training.reading.table, training.forest
     shape = (training.n_rows, len(groups.names))
@@ -48,7 +48,7 @@ def mix(question: ImportanceRequest, cells: Cells | None = None, *, squares: boo
         total = is_new @ weight
         inside = None if cells is None else cells.of_trees(trees, is_new)
         for repeat in range(question.n_repeats):
-            mixing = PermutationTask(
+            task = PermutationTask(
                 trees=trees,
                 names=[names[t] for t in trees],
                 is_new=is_new,
@@ -62,23 +62,23 @@ def mix(question: ImportanceRequest, cells: Cells | None = None, *, squares: boo
                 sums=sums,
                 squares=squared if squares else None,
             )
-            increase = training.engine.permute(forest, table.X, mixing, training.n_threads, None)
+            increase = training.engine.permute(forest, table.X, task, training.n_threads, None)
             by_tree[trees.start : trees.stop] += increase / np.where(total > 0, total, np.nan)[:, None]
     sums /= np.where(n_trees > 0, n_trees, np.nan)[:, None] * question.n_repeats
     return Increases(by_tree / question.n_repeats, sums, squared, n_trees)
 
 
-def by_trees(question: ImportanceRequest) -> dict[str, Any]:
+def by_trees(question: ImportanceRequest) -> Found:
     """Mean increase of a tree's loss on the rows that are new to it."""
-    return _summed_up(question, mix(question))
+    return _summed_up(question, permute(question))
 
 
-def within_cells(question: ImportanceRequest) -> dict[str, Any]:
-    """The same, mixing only among rows that are alike in correlated features."""
-    return _summed_up(question, mix(question, Cells(question.training, question.groups)))
+def within_cells(question: ImportanceRequest) -> Found:
+    """The same, permuting only among rows that are alike in correlated features."""
+    return _summed_up(question, permute(question, Cells(question.training, question.groups)))
 
 
-def _summed_up(question: ImportanceRequest, found: Increases) -> dict[str, Any]:
+def _summed_up(question: ImportanceRequest, found: Increases) -> Found:
     _, _, p_value = compare_rows(found.by_row, question.training.weight)
     return {
         "values": np.nanmean(found.by_tree, axis=0),
@@ -89,9 +89,9 @@ def _summed_up(question: ImportanceRequest, found: Increases) -> dict[str, Any]:
     }
 
 
-def by_rows(question: ImportanceRequest) -> dict[str, Any]:
+def by_rows(question: ImportanceRequest) -> Found:
     """Mean increase of a row's loss over the trees to which it is new."""
-    found = mix(question, squares=True)
+    found = permute(question, squares=True)
     n = np.where(found.n_trees > 1, found.n_trees, np.nan)[:, None] * question.n_repeats
     variance = np.maximum(found.squares - n * found.by_row**2, 0.0) / (n - 1)
     kept = question.training.for_all_rows
@@ -102,8 +102,8 @@ def by_rows(question: ImportanceRequest) -> dict[str, Any]:
     }
 
 
-def by_forest(question: ImportanceRequest) -> dict[str, Any]:
-    """Mean increase of the forest's loss when all trees see the same rows mixed."""
+def by_forest(question: ImportanceRequest) -> Found:
+    """Mean increase of the forest's loss when all trees see the same permuted rows."""
     training, groups = question.training, question.groups
     X, order = training.reading.table.X, training.order()
     before = training.losses(training.averages(X))
@@ -112,10 +112,10 @@ def by_forest(question: ImportanceRequest) -> dict[str, Any]:
     for group, (members, group_id) in enumerate(zip(groups.members, groups.ids().tolist(), strict=True)):
         for repeat in range(question.n_repeats):
             sources = training.engine.shuffle(training.n_rows, seed, WHOLE_FOREST, group_id, repeat)
-            mixed = X.copy()
+            permuted = X.copy()
             for f in members:
-                mixed[order, f] = X[order[sources], f]
-            increases[:, group] += training.losses(training.averages(mixed)) - before
+                permuted[order, f] = X[order[sources], f]
+            increases[:, group] += training.losses(training.averages(permuted)) - before
     values, error, p_value = compare_rows(increases / question.n_repeats, training.weight)
     return {
         "values": values,

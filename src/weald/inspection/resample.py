@@ -1,21 +1,37 @@
 """Fitting an estimator again and again, each time on another sample of the rows."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Protocol, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
 
 from weald.data.arguments import Whole, is_whole
-from weald.data.types import IntArray
+from weald.data.types import Array, ColumnLike, IntArray, TableLike
 from weald.errors import DataError, ParameterError
 
 
+class Predictor(Protocol):
+    """A classifier or regressor with scikit-learn's interface."""
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from a table."""
+
+    def predict(self, X: Any) -> Any:
+        """Predict rows."""
+
+
+def count_rows(X: TableLike) -> int:
+    """Count the rows of a table of any kind."""
+    n_rows: int = _num_samples(X)
+    return n_rows
+
+
 def fit_repeatedly(
-    estimator: Any, X: Any, y: npt.NDArray[Any], n_repeats: int, random_state: int
-) -> Iterator[tuple[Any, IntArray]]:
+    estimator: Predictor, X: TableLike, y: Array, n_repeats: int, random_state: int
+) -> Iterator[tuple[Predictor, IntArray]]:
     """Fit clones on bootstrap samples; yield each with the rows that it has not seen.
 
     Samples come from NumPy's `RandomState`, whose numbers never change. A clone that has a `random_state` gets one of
@@ -36,10 +52,10 @@ def fit_repeatedly(
         yield model.fit(_safe_indexing(X, drawn), y[drawn]), np.setdiff1d(np.arange(n_rows), drawn)
 
 
-def read_target(y: Any, X: Any) -> npt.NDArray[Any]:
+def read_target(y: ColumnLike, X: TableLike) -> Array:
     """Read y as an array as long as X."""
     target = np.asarray(y)
-    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+    n_rows = count_rows(X)
     if target.ndim != 1 or len(target) != n_rows:
         raise DataError(f"X has {n_rows} rows, but y has the shape {target.shape}. Give one target for each row.")
     return target

@@ -12,12 +12,11 @@ judged on, and it is the lowest of many. So the honest error is found by doing e
 features are ranked and chosen without the fold's rows, and the forest of the chosen ones is judged on them.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.feature_selection import SelectorMixin
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
@@ -25,11 +24,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from weald.data.arguments import is_whole
 from weald.data.table import TrainingArguments
-from weald.data.types import FloatArray, IntArray
+from weald.data.types import Array, BoolArray, ColumnLike, FloatArray, IntArray, TableLike
 from weald.errors import ParameterError
+from weald.estimators.forest_base import RandomForest
 from weald.estimators.training_data import read_again
 from weald.inspection.drop_column import grow_on, take
 from weald.inspection.importance import KINDS, importance
+from weald.inspection.importance_request import ByRow
 from weald.inspection.importance_result import Importance
 
 
@@ -46,24 +47,35 @@ class Trial:
 class Data:
     """What a forest is grown from, as the user gave it."""
 
-    X: Any
-    y: Any
-    weight: Any
-    by_row: Mapping[str, Any]  # groups and stratify, where they are given
+    X: TableLike
+    y: ColumnLike
+    weight: ColumnLike
+    groups: ColumnLike = None
+    stratify: ColumnLike = None
 
-    def fit(self, model: Any) -> Any:
+    @property
+    def by_row(self) -> ByRow:
+        """Groups and stratify, where they are given."""
+        given = ByRow()
+        if self.groups is not None:
+            given["groups"] = self.groups
+        if self.stratify is not None:
+            given["stratify"] = self.stratify
+        return given
+
+    def fit(self, model: RandomForest) -> RandomForest:
         """Grow a forest from all features."""
         return model.fit(self.X, self.y, self.weight, **self.by_row)
 
-    def grow_on(self, model: Any, features: tuple[int, ...]) -> tuple[Any, Any]:
+    def grow_on(self, model: RandomForest, features: tuple[int, ...]) -> tuple[RandomForest, TableLike]:
         """Grow a forest like this one on some features; also the columns that it was grown from."""
         return grow_on(model, list(features), self.X, self.y, self.weight, **self.by_row)
 
     def take(self, rows: IntArray) -> "Data":
         """Take some rows."""
-        weight = None if self.weight is None else np.asarray(self.weight)[rows]
-        by_row = {name: np.asarray(labels)[rows] for name, labels in self.by_row.items()}
-        return Data(take(self.X, rows), np.asarray(self.y)[rows], weight, by_row)
+        given = (self.weight, self.groups, self.stratify)
+        by_row = (None if column is None else np.asarray(column)[rows] for column in given)
+        return Data(take(self.X, rows), np.asarray(self.y)[rows], *by_row)
 
 
 class FeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
@@ -115,8 +127,8 @@ class FeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     (300, 2)
     """
 
-    forest_: Any
-    support_: npt.NDArray[np.bool_]
+    forest_: RandomForest
+    support_: BoolArray
     importance_: Importance
     path_: list[Trial]
     oob_error_: float
@@ -125,7 +137,7 @@ class FeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
 
     def __init__(
         self,
-        forest: Any,
+        forest: RandomForest,
         *,
         n_features: int | None = None,
         kind: str = "permutation",
@@ -138,7 +150,15 @@ class FeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         self.drop = drop
         self.folds = folds
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, stratify: Any = None) -> Self:
+    def fit(
+        self,
+        X: TableLike,
+        y: ColumnLike,
+        sample_weight: ColumnLike = None,
+        *,
+        groups: ColumnLike = None,
+        stratify: ColumnLike = None,
+    ) -> Self:
         """Rank the features, try fewer and fewer, choose.
 
         Parameters
@@ -154,8 +174,7 @@ class FeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         self
         """
         self._check()
-        given = {"groups": groups, "stratify": stratify}
-        data = Data(X, y, sample_weight, {name: labels for name, labels in given.items() if labels is not None})
+        data = Data(X, y, sample_weight, groups, stratify)
         whole = data.fit(clone(self.forest))
         self.n_features_in_ = whole.n_features_in_
         if hasattr(whole, "feature_names_in_"):
@@ -186,15 +205,17 @@ class FeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         if not is_whole(self.folds) or self.folds < 0 or self.folds == 1:
             raise ParameterError(f"folds={self.folds!r} is not allowed. Give 0 or a whole number from 2.")
 
-    def _get_support_mask(self) -> npt.NDArray[np.bool_]:
+    def _get_support_mask(self) -> BoolArray:
         """Which features are kept: scikit-learn's SelectorMixin builds on it."""
         check_is_fitted(self, "support_")
         return self.support_
 
 
-def choose(selector: FeatureSelector, whole: Any, data: Data) -> tuple[Importance, list[Trial], Trial]:
+def choose(selector: FeatureSelector, whole: RandomForest, data: Data) -> tuple[Importance, list[Trial], Trial]:
     """Rank the features by one forest, grow forests on the best of them, and choose a set."""
-    ranked = importance(whole, data.X, data.y, kind=selector.kind, sample_weight=data.weight, fit_params=data.by_row)
+    ranked = importance(
+        whole, data.X, data.y, kind=selector.kind, sample_weight=data.weight, fit_params={**data.by_row}
+    )
     order = ranked.order()
     sizes = [selector.n_features] if selector.n_features else list(fewer(len(order), selector.drop))
     path = [try_features(whole, order[:n], data) for n in sizes]
@@ -210,7 +231,7 @@ def fewer(n_features: int, drop: float) -> Iterator[int]:
         n_features -= max(1, int(drop * n_features))
 
 
-def try_features(whole: Any, features: IntArray, data: Data) -> Trial:
+def try_features(whole: RandomForest, features: IntArray, data: Data) -> Trial:
     """Grow a forest on some features and judge it on its out-of-bag rows."""
     numbers = tuple(sorted(int(f) for f in features))
     model, columns = data.grow_on(whole, numbers)
@@ -233,19 +254,17 @@ def judge(selector: FeatureSelector, data: Data) -> float:
     target = np.asarray(data.y)
     is_classifier = hasattr(selector.forest, "predict_proba")
     losses = np.empty(len(target))
-    for rest, fold in divide(selector.folds, target, data.by_row.get("groups"), classes=is_classifier):
+    for rest, fold in divide(selector.folds, target, data.groups, classes=is_classifier):
         part = data.take(rest)
         whole = part.fit(clone(selector.forest))
         _, _, chosen = choose(selector, whole, part)
         model, _ = part.grow_on(whole, chosen.features)
         said = model.predict(take(data.X, fold, list(chosen.features)))
         losses[fold] = said != target[fold] if is_classifier else (said - target[fold]) ** 2
-    return float(np.average(losses, weights=data.weight))
+    return float(np.average(losses, weights=None if data.weight is None else np.asarray(data.weight)))
 
 
-def divide(
-    n_folds: int, target: npt.NDArray[Any], groups: Any, *, classes: bool
-) -> Iterator[tuple[IntArray, IntArray]]:
+def divide(n_folds: int, target: Array, groups: ColumnLike, *, classes: bool) -> Iterator[tuple[IntArray, IntArray]]:
     """Divide rows into folds, classes evenly; a group is in one fold."""
     shuffled = {"shuffle": True, "random_state": 0}
     if groups is None:
@@ -257,13 +276,13 @@ def divide(
 
 
 def select_features(
-    forest: Any,
-    X: Any,
-    y: Any,
+    forest: RandomForest,
+    X: TableLike,
+    y: ColumnLike,
     *,
-    sample_weight: Any = None,
-    groups: Any = None,
-    stratify: Any = None,
+    sample_weight: ColumnLike = None,
+    groups: ColumnLike = None,
+    stratify: ColumnLike = None,
     n_features: int | None = None,
     kind: str = "permutation",
     drop: float = 0.2,

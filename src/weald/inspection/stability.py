@@ -2,14 +2,12 @@
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import is_classifier
 
-from weald.data.types import FloatArray, IntArray
-from weald.inspection.resample import fit_repeatedly, read_target
+from weald.data.types import Array, ColumnLike, FloatArray, IntArray, TableLike
+from weald.inspection.resample import Predictor, count_rows, fit_repeatedly, read_target
 
 N_PROBES = 200  # rows whose neighbors in the leaves are compared
 
@@ -29,7 +27,13 @@ class Stability:
 
 
 def stability(
-    estimator: Any, X: Any, y: Any, *, X_test: Any = None, n_repeats: int = 20, random_state: int = 0
+    estimator: Predictor,
+    X: TableLike,
+    y: ColumnLike,
+    *,
+    X_test: TableLike = None,
+    n_repeats: int = 20,
+    random_state: int = 0,
 ) -> Stability:
     """Measure how much an estimator changes when its training data does.
 
@@ -67,9 +71,9 @@ def stability(
     """
     target = read_target(y, X)
     rows = X if X_test is None else X_test
-    n_rows = rows.shape[0] if hasattr(rows, "shape") else len(rows)
+    n_rows = count_rows(rows)
     probes = np.linspace(0, n_rows - 1, min(N_PROBES, n_rows)).astype(np.int64)
-    said: list[npt.NDArray[Any]] = []
+    said: list[Array] = []
     together: list[FloatArray] = []
     for model, _ in fit_repeatedly(estimator, X, target, n_repeats, random_state):
         said.append(np.asarray(model.predict(rows)))

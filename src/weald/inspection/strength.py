@@ -7,14 +7,12 @@ is at most `correlation * (1 - strength^2) / strength^2`. Both are estimated out
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from weald.data.table import TrainingArguments
 from weald.data.task import Task
-from weald.data.types import FloatArray, IntArray
+from weald.data.types import Array, BoolArray, ColumnLike, FloatArray, IntArray, TableLike
 from weald.errors import ParameterError
 from weald.estimators import metrics
 from weald.estimators.base import TreeModel
@@ -46,12 +44,12 @@ class Strength:
 
 def strength(
     forest: TreeModel,
-    X: Any,
-    y: Any,
-    sample_weight: Any = None,
+    X: TableLike,
+    y: ColumnLike,
+    sample_weight: ColumnLike = None,
     *,
-    groups: Any = None,
-    stratify: Any = None,
+    groups: ColumnLike = None,
+    stratify: ColumnLike = None,
 ) -> Strength:
     """Measure strength and correlation of a forest, and the bound that they give for its error.
 
@@ -112,9 +110,7 @@ def _best_others(shares: FloatArray, truth: IntArray) -> IntArray:
     return best
 
 
-def _deviations(
-    bagged: Bagged, rows: npt.NDArray[Any], truth: IntArray, others: IntArray, weight: FloatArray
-) -> Iterator[float]:
+def _deviations(bagged: Bagged, rows: Array, truth: IntArray, others: IntArray, weight: FloatArray) -> Iterator[float]:
     """Standard deviation of each tree's raw margin over the rows outside its bag; NaN where there are none."""
     n_trees = bagged.forest.n_trees
     for first in range(0, n_trees, TREES_AT_ONCE):
@@ -141,7 +137,7 @@ def _winners(forest: Forest) -> IntArray:
     return winners
 
 
-def _for_all_rows(margins: FloatArray, kept: npt.NDArray[np.bool_] | None) -> FloatArray:
+def _for_all_rows(margins: FloatArray, kept: BoolArray | None) -> FloatArray:
     """Give rows that were left out for their zero weight a place of their own: NaN."""
     if kept is None:
         return margins

@@ -9,13 +9,14 @@ import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
 from weald.data.arguments import Whole, is_whole
 from weald.data.table import Table, TrainingArguments
+from weald.data.task import Task
+from weald.data.types import ColumnLike, TableLike
 from weald.engines import params
 from weald.engines.choose import open_engine
 from weald.errors import ParameterError
@@ -32,7 +33,7 @@ SEARCHES = ("one_by_one", "grid")
 class TuningStep:
     """One candidate."""
 
-    params: dict[str, Any]
+    params: dict[str, object]
     error: float  # what is to be lowest: the out-of-bag error, or minus the metric
     interval: tuple[float, float]  # of the out-of-bag error, 95 percent
     seconds: float
@@ -43,14 +44,14 @@ class TuningStep:
 class Tuning:
     """What `tune` found."""
 
-    best_params: dict[str, Any]
+    best_params: dict[str, object]
     best_error: float
-    best_estimator: Any  # fitted
+    best_estimator: RandomForest  # fitted
     path: tuple[TuningStep, ...]
 
-    def table(self) -> dict[str, list[Any]]:
+    def table(self) -> dict[str, list[object]]:
         """Give the path as columns, ready for a data frame: one row for each candidate, in the order tried."""
-        columns: dict[str, list[Any]] = {
+        columns: dict[str, list[object]] = {
             name: [step.params[name] for step in self.path] for name in self.path[0].params
         }
         columns["error"] = [step.error for step in self.path]
@@ -76,13 +77,13 @@ class Tuning:
 
 def tune(
     forest: RandomForest,
-    X: Any,
-    y: Any,
+    X: TableLike,
+    y: ColumnLike,
     *,
-    sample_weight: Any = None,
-    groups: Any = None,
-    stratify: Any = None,
-    grid: Mapping[str, Sequence[Any]] | None = None,
+    sample_weight: ColumnLike = None,
+    groups: ColumnLike = None,
+    stratify: ColumnLike = None,
+    grid: Mapping[str, Sequence[object]] | None = None,
     search: str = "one_by_one",
     metric: Metric | str | None = None,
     budget: int | None = None,
@@ -132,7 +133,7 @@ def tune(
         raise ParameterError(f"budget={budget!r} is not allowed. Give {Whole(1).words()[0]} or None.")
     trial = _Trial(forest, metric, math.inf if budget is None else int(budget))
     trial.read(TrainingArguments(X, y, sample_weight, groups, stratify))
-    values = dict(grid) if grid is not None else suggest_grid(trial.table)
+    values: dict[str, Sequence[object]] = dict(grid) if grid is not None else suggest_grid(trial.table)
     unknown = [name for name in values if name not in forest.get_params()]
     if unknown or not values or not all(values.values()):
         raise ParameterError(
@@ -142,11 +143,11 @@ def tune(
     return trial.result(list(values))
 
 
-def suggest_grid(table: Table) -> dict[str, list[Any]]:
+def suggest_grid(table: Table) -> dict[str, Sequence[object]]:
     """List the values that are worth trying, most influential parameter first."""
     n_features = table.n_features
     some = {1, math.isqrt(n_features), n_features // 3, n_features // 2, n_features}
-    scale = 1.0 if table.n_classes else float(np.var(table.target))
+    scale = 1.0 if table.task is Task.CLASSIFICATION else float(np.var(table.target))
     return {
         "max_features": sorted(m for m in some if m > 0),
         "min_samples_leaf": [1, 2, 5, 10, 20],
@@ -171,7 +172,7 @@ class _Trial:
         self.budget = budget
         self.errors: dict[str, float] = {}
         self.steps: list[TuningStep] = []
-        self.best: Any = None
+        self.best: RandomForest | None = None
         self.best_error = math.inf
 
     def read(self, data: TrainingArguments) -> None:
@@ -185,7 +186,7 @@ class _Trial:
     def has_budget(self) -> bool:
         return len(self.steps) < self.budget
 
-    def error(self, chosen: Mapping[str, Any]) -> float:
+    def error(self, chosen: Mapping[str, object]) -> float:
         """Grow a candidate, unless one was grown that is the same by another name."""
         model = copy.copy(self.start).set_params(**chosen)
         check(model)
@@ -194,7 +195,7 @@ class _Trial:
             self.errors[key] = self._grow(model, dict(chosen))
         return self.errors[key]
 
-    def _grow(self, model: Any, chosen: dict[str, Any]) -> float:
+    def _grow(self, model: RandomForest, chosen: dict[str, object]) -> float:
         began = time.perf_counter()
         resume(model, self.engine, self.codes, self.reading)
         found: OutOfBag = model.oob_
@@ -209,23 +210,24 @@ class _Trial:
         return error
 
     def result(self, names: Sequence[str]) -> Tuning:
+        assert self.best is not None  # noqa: S101  (for the type checker: the first candidate is always tried)
         best = {name: getattr(self.best, name) for name in names}
         return Tuning(best, self.best_error, self.best, tuple(self.steps))
 
 
-def _candidates(values: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
+def _candidates(values: Mapping[str, Sequence[object]]) -> Iterator[dict[str, object]]:
     for combination in itertools.product(*values.values()):
         yield dict(zip(values, combination, strict=True))
 
 
-def _whole_grid(trial: _Trial, values: Mapping[str, Sequence[Any]]) -> None:
+def _whole_grid(trial: _Trial, values: Mapping[str, Sequence[object]]) -> None:
     for chosen in _candidates(values):
         if not trial.has_budget():
             return
         trial.error(chosen)
 
 
-def _one_by_one(trial: _Trial, values: Mapping[str, Sequence[Any]]) -> None:
+def _one_by_one(trial: _Trial, values: Mapping[str, Sequence[object]]) -> None:
     given = trial.start.get_params()
     chosen = {name: given[name] for name in values}
     lowest = trial.error(chosen)

@@ -41,7 +41,7 @@ def has_kernel(model: Any) -> bool:
 
 def table_schema(model: Any) -> Schema:
     """Describe the columns that the trees of a model cut: those of X, or those of a kernel and some of X."""
-    schema: Schema = features_of(model).schema().get("schema_", model.schema_)
+    schema: Schema = features_of(model).tree_schema
     return schema
 
 

@@ -2,12 +2,12 @@
 
     TreeDisplay         a tree: questions, classes, errors
     PartitionDisplay    the plane, cut by a tree in the order of its cuts
-    BoundaryDisplay     which class a model says where
+    BoundaryDisplay     which class a model predicts where
     ImpurityDisplay     impurity against the share of a class
     PruningDisplay      error against the size of a tree
     OutOfBagDisplay     out-of-bag error of a growing forest
-    ImportanceDisplay   which features matter
-    ConfusionDisplay    which classes are taken for which
+    ImportanceDisplay   feature importance
+    ConfusionDisplay    confusion matrix
     ProximityDisplay    a map of rows by the leaves that they share
 
 `Display.from_estimator(...)` computes and draws; `plot(ax=...)` draws again. What was drawn is kept as `ax_` and

@@ -1,11 +1,12 @@
-"""Which class a model says where in the plane of two features.
+"""Which class a model predicts where in the plane of two features.
 
 BoundaryDisplay
 """
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any, Self
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -13,12 +14,14 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from sklearn.utils.validation import check_is_fitted
 
+from weald.data.types import Array, ColumnLike, TableLike
 from weald.errors import ParameterError
 from weald.forest.forest import Forest
 from weald.plot.axes import figure_of, new_axes
-from weald.plot.naming import name_classes, name_features
+from weald.plot.naming import FittedModel, name_classes, name_features
 from weald.plot.palette import INK, SCALE, class_colors, mix, tint
 from weald.plot.plane import (
+    Frame,
     Limits,
     columns_of,
     draw_points,
@@ -35,10 +38,10 @@ Floats = npt.NDArray[np.float64]
 
 
 class BoundaryDisplay:
-    """Which class a model says where, or which number.
+    """Which class a model predicts where, or which number.
 
-    Make it with `from_estimator`. Colors of classes are mixed by the shares that the model gives them, so doubt is
-    pale; lines divide the classes that it would say. Trees and forests are constant between thresholds: their picture
+    Make it with `from_estimator`. Colors of classes are blended by their predicted probabilities, so doubt is
+    pale; lines divide the classes that it predicts. Trees and forests are constant between thresholds: their picture
     is computed cell by cell between the thresholds themselves and is exact, up to `resolution` thresholds a feature.
     Any other classifier or regressor of scikit-learn's kind is drawn on a regular grid. With rows drawn,
     `display.ax_.legend()` names the classes.
@@ -84,12 +87,12 @@ class BoundaryDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
-        X: Any,
-        y: Any = None,
+        estimator: FittedModel,
+        X: TableLike,
+        y: ColumnLike = None,
         *,
         features: tuple[int, int] = (0, 1),
-        at: Sequence[Any] | None = None,
+        at: Sequence[object] | None = None,
         resolution: int = 400,
         feature_names: Sequence[str] | None = None,
         class_names: Sequence[str] | None = None,
@@ -108,7 +111,7 @@ class BoundaryDisplay:
         features : (int, int), default=(0, 1)
             The features of the plane, by their numbers.
         at : sequence or None, default=None
-            Values of all features, for those that are not in the plane. None: the medians of X, or the commonest
+            Values of all features, for those that are not in the plane. None: the medians of X, or the most common
             values where they are no numbers.
         resolution : int, default=400
             Cells of the grid to each side.
@@ -158,25 +161,27 @@ class BoundaryDisplay:
         self.figure_ = figure_of(self.ax_)
         set_plane(self.ax_, ((self.x[0], self.x[-1]), (self.y[0], self.y[-1])), self.names)
         # Areas of one color are kept as pixels: as many small squares they would be slow, and seams would show.
-        look: dict[str, Any] = {"rasterized": True, "zorder": 0}
+        fill = partial(self.ax_.pcolormesh, self.x, self.y, rasterized=True, zorder=0)
         if self.labels is None:
-            filled = self.ax_.pcolormesh(self.x, self.y, self.values, cmap=SCALE, **look)
+            filled = fill(self.values, cmap=SCALE)
             bar = self.figure_.colorbar(filled, ax=self.ax_, pad=0.02)
             bar.outline.set_visible(False)
             return self
         colors = [tint(color, STRENGTH) for color in class_colors(len(self.labels))]
-        self.ax_.pcolormesh(self.x, self.y, mix(colors, self.values), **look)
+        fill(mix(colors, self.values))
         lines = lines_between(self.values.argmax(axis=2), self.x, self.y)
         self.ax_.add_collection(LineCollection(lines, colors=INK, linewidths=0.8, capstyle="projecting", zorder=2))
         return self
 
 
-def _check_resolution(resolution: Any) -> None:
+def _check_resolution(resolution: object) -> None:
     if not isinstance(resolution, int | np.integer) or isinstance(resolution, bool) or resolution < 2:
         raise ParameterError(f"resolution={resolution!r} is not allowed. Give a whole number from 2.")
 
 
-def _grid(estimator: Any, features: tuple[int, int], limits: Limits, resolution: int) -> tuple[Floats, Floats, bool]:
+def _grid(
+    estimator: FittedModel, features: tuple[int, int], limits: Limits, resolution: int
+) -> tuple[Floats, Floats, bool]:
     """Cut the plane into cells: by all thresholds of trees, where these are not too many, else evenly."""
     forest = getattr(estimator, "forest_", None)
     cuts_columns = not hasattr(estimator, "kernel_")  # else trees cut values of a kernel, and the plane anywhere
@@ -199,28 +204,28 @@ def _middles(edges: Floats) -> Floats:
     return middles
 
 
-def _grid_rows(X: Any, features: tuple[int, int], at: Sequence[Any] | None, x: Floats, y: Floats) -> Any:
+def _grid_rows(X: TableLike, features: tuple[int, int], at: Sequence[object] | None, x: Floats, y: Floats) -> TableLike:
     """Make a table of X's kind with one row for each cell: the plane's features vary, all others stand still."""
     columns = columns_of(X)
     still = [_typical(column) for column in columns] if at is None else list(at)
     n_rows = len(x) * len(y)
     values = [np.full(n_rows, value) for value in still]
     values[features[0]], values[features[1]] = np.tile(x, len(y)), np.repeat(y, len(x))
-    if hasattr(X, "columns"):
-        return type(X)(dict(zip(X.columns, values, strict=True)))
+    if isinstance(X, Frame):
+        make: Callable[[dict[str, Array]], TableLike] = type(X)
+        return make(dict(zip(X.columns, values, strict=True)))
     return np.column_stack([value.astype(object) if value.dtype.kind in "OUST" else value for value in values])
 
 
-def _typical(column: Any) -> Any:
-    """Take the median of numbers, or the commonest of what is none."""
-    values = np.asarray(column)
+def _typical(values: Array) -> object:
+    """Take the median of numbers, or the most common value of anything else."""
     try:
         return np.nanmedian(values.astype(np.float64))
     except (TypeError, ValueError):
         return Counter(value for value in values.tolist() if value is not None and value == value).most_common(1)[0][0]
 
 
-def _ask(estimator: Any, table: Any) -> Floats:
+def _ask(estimator: FittedModel, table: TableLike) -> Floats:
     """Ask for shares of the classes; where there are none, for the class, or for the number."""
     if hasattr(estimator, "predict_proba"):
         shares: Floats = estimator.predict_proba(table)

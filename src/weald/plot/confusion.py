@@ -1,28 +1,29 @@
-"""Which classes are taken for which.
+"""The confusion matrix of a classifier.
 
 ConfusionDisplay
 """
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 from sklearn.metrics import ConfusionMatrixDisplay, confusion_matrix
 from sklearn.utils.validation import check_is_fitted
 
+from weald.data.types import ColumnLike, IntArray, TableLike
 from weald.errors import ParameterError
+from weald.estimators.base import TreeModel
 from weald.plot.axes import figure_of, new_axes
 from weald.plot.growth import out_of_bag
 from weald.plot.naming import name_classes
 from weald.plot.palette import INK, SCALE
 
-Counts = npt.NDArray[np.integer[Any]]
+Counts = IntArray
 
 
 class ConfusionDisplay:
-    """How often each class is taken for each: true classes down, what the model says across.
+    """Confusion matrix (rows: true class, columns: predicted class).
 
     Make it with `from_estimator`, for new rows, or with `from_out_of_bag`, for the rows that a forest was grown from.
     Drawn by scikit-learn's `ConfusionMatrixDisplay`; a cell is shaded by its share of the true class.
@@ -30,7 +31,7 @@ class ConfusionDisplay:
     Parameters
     ----------
     counts : array of shape (n_classes, n_classes)
-        Rows by true class (down) and by class said (across).
+        Rows by true class (down) and by predicted class (across).
     labels : list of str
         Names of the classes.
 
@@ -58,9 +59,15 @@ class ConfusionDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, y: Any, *, class_names: Sequence[str] | None = None, ax: Axes | None = None
+        cls,
+        estimator: TreeModel,
+        X: TableLike,
+        y: ColumnLike,
+        *,
+        class_names: Sequence[str] | None = None,
+        ax: Axes | None = None,
     ) -> Self:
-        """Compare what a classifier says with the truth, and draw.
+        """Compare predicted with true classes, and draw.
 
         Parameters
         ----------
@@ -83,7 +90,7 @@ class ConfusionDisplay:
 
     @classmethod
     def from_out_of_bag(
-        cls, estimator: Any, *, class_names: Sequence[str] | None = None, ax: Axes | None = None
+        cls, estimator: TreeModel, *, class_names: Sequence[str] | None = None, ax: Axes | None = None
     ) -> Self:
         """Compare what trees say of the rows outside their bags with the truth, and draw.
 
@@ -133,7 +140,7 @@ class ConfusionDisplay:
         return self
 
 
-def _labels(estimator: Any, class_names: Sequence[str] | None) -> list[str]:
+def _labels(estimator: TreeModel, class_names: Sequence[str] | None) -> list[str]:
     check_is_fitted(estimator)
     labels = name_classes(estimator, class_names)
     if labels is None:

@@ -3,14 +3,16 @@
 OutOfBagDisplay
 """
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 from sklearn.utils.validation import check_is_fitted
 
+from weald.data.types import ColumnLike, IntArray, TableLike
 from weald.errors import DataError, ParameterError
+from weald.estimators.base import TreeModel
 from weald.estimators.out_of_bag import OutOfBag
 from weald.plot.axes import figure_of, new_axes
 from weald.plot.palette import FIRST, INK, SECOND, calm, tint
@@ -18,7 +20,7 @@ from weald.plot.palette import FIRST, INK, SECOND, calm, tint
 MOST_SIZES = 40  # of the forests that are judged on new rows
 
 Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.integer[Any]]
+Ints = IntArray
 
 
 class OutOfBagDisplay:
@@ -75,7 +77,9 @@ class OutOfBagDisplay:
         self.sizes, self.new_error, self.classify = sizes, new_error, classify
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Any = None, y: Any = None, *, ax: Axes | None = None) -> Self:
+    def from_estimator(
+        cls, estimator: TreeModel, X: TableLike = None, y: ColumnLike = None, *, ax: Axes | None = None
+    ) -> Self:
         """Draw the curve that a forest keeps.
 
         Parameters
@@ -125,14 +129,13 @@ class OutOfBagDisplay:
         judged = np.where(known, self.error, np.nan)
         self.ax_.plot(self.n_trees, judged, color=FIRST, linewidth=1.8, label="out of bag")
         if self.sizes is not None and self.new_error is not None:
-            look: dict[str, Any] = {"color": SECOND, "linewidth": 1.8, "linestyle": "--"}
-            self.ax_.plot(self.sizes, self.new_error, label="new rows", **look)
+            self.ax_.plot(self.sizes, self.new_error, "--", color=SECOND, linewidth=1.8, label="new rows")
         last, (low, high) = self.error[-1], self.interval
         if np.isfinite([last, low, high]).all():
-            bar: dict[str, Any] = {"fmt": "o", "color": INK, "markersize": 4.5, "elinewidth": 1.2, "zorder": 4}
             self.ax_.errorbar(
-                self.n_trees[-1], last, yerr=[[last - low], [high - last]], label=f"{last:.3g}, 95% interval", **bar
-            )
+                self.n_trees[-1], last, yerr=[[last - low], [high - last]], label=f"{last:.3g}, 95% interval",
+                fmt="o", color=INK, markersize=4.5, elinewidth=1.2, zorder=4,
+            )  # fmt: skip
         self.ax_.set_xscale("log")
         self.ax_.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
         self.ax_.set(xlabel="trees", ylabel="error" if self.classify else "mean squared error")
@@ -142,7 +145,7 @@ class OutOfBagDisplay:
         return self
 
 
-def out_of_bag(estimator: Any) -> OutOfBag:
+def out_of_bag(estimator: TreeModel) -> OutOfBag:
     """Take what a forest knows of the rows outside its bags."""
     check_is_fitted(estimator, "forest_")
     found = getattr(estimator, "oob_", None)
@@ -155,6 +158,6 @@ def out_of_bag(estimator: Any) -> OutOfBag:
     return kept
 
 
-def _error_of(forest: Any, X: Any, y: Any, *, classify: bool) -> float:
+def _error_of(forest: TreeModel, X: TableLike, y: ColumnLike, *, classify: bool) -> float:
     said, truth = forest.predict(X), np.asarray(y)
     return float(np.mean(said != truth) if classify else np.mean((said - truth) ** 2))

@@ -4,14 +4,16 @@ ImportanceDisplay
 """
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 from sklearn.utils.validation import check_is_fitted
 
+from weald.estimators.base import TreeModel
 from weald.forest.forest import Forest
+from weald.inspection.importance_result import Importance
 from weald.plot.axes import figure_of, new_axes
 from weald.plot.naming import name_features
 from weald.plot.palette import FIRST, INK, LINE, SOFT, calm, tint
@@ -63,7 +65,7 @@ class ImportanceDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: TreeModel,
         *,
         feature_names: Sequence[str] | None = None,
         most: int = MOST,
@@ -94,7 +96,7 @@ class ImportanceDisplay:
         return cls(names, values, std_error, "share of the decrease of impurity").plot(ax=ax, most=most)
 
     @classmethod
-    def from_importance(cls, importance: Any, *, most: int = MOST, ax: Axes | None = None) -> Self:
+    def from_importance(cls, importance: Importance, *, most: int = MOST, ax: Axes | None = None) -> Self:
         """Draw an answer that has `names`, `values`, `std_error` (or None) and `unit`.
 
         Parameters

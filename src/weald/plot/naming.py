@@ -1,13 +1,20 @@
 """Names of features and classes, of any model of scikit-learn's kind: pictures compare weald's with others."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Protocol
 
 from weald.errors import DataError
 from weald.forest.describe.markup import legible
+from weald.inspection.resample import Predictor
 
 
-def name_features(estimator: Any, given: Sequence[str] | None) -> list[str]:
+class FittedModel(Predictor, Protocol):
+    """A fitted model of scikit-learn's kind."""
+
+    n_features_in_: int
+
+
+def name_features(estimator: FittedModel, given: Sequence[str] | None) -> list[str]:
     """Take the names that were given, else those of the training table, else x0, x1 and so on."""
     n_features = estimator.n_features_in_
     names = getattr(estimator, "feature_names_in_", None) if given is None else given
@@ -18,7 +25,7 @@ def name_features(estimator: Any, given: Sequence[str] | None) -> list[str]:
     return [legible(str(name)) for name in names]
 
 
-def name_classes(estimator: Any, given: Sequence[str] | None) -> list[str] | None:
+def name_classes(estimator: FittedModel, given: Sequence[str] | None) -> list[str] | None:
     """Take the names that were given, else the labels; None: the model says numbers."""
     labels = getattr(estimator, "classes_", None)
     if labels is None:

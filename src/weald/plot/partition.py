@@ -5,16 +5,21 @@ PartitionDisplay
 
 from collections.abc import Sequence
 from string import ascii_lowercase
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
+from matplotlib.typing import ColorType
 
+from weald.data.task import Task
+from weald.data.types import Array, ColumnLike, IntArray, TableLike
 from weald.engines import criteria
 from weald.errors import DataError
+from weald.estimators.base import TreeModel
 from weald.forest.describe.summary import Sketch, one_tree, sketch_tree
+from weald.forest.forest import Forest
 from weald.plot.axes import figure_of, new_axes, two_axes
 from weald.plot.naming import name_features
 from weald.plot.palette import INK, PAPER, SCALE, class_colors, tint
@@ -79,8 +84,8 @@ class PartitionDisplay:
         limits: Limits,
         names: tuple[str, str],
         points: Floats,
-        y: Any,
-        classes: Any,
+        y: ColumnLike,
+        classes: Array | None,
         impurities: Floats,
     ) -> None:
         self.sketch, self.limits, self.names = sketch, limits, names
@@ -90,9 +95,9 @@ class PartitionDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
-        X: Any,
-        y: Any = None,
+        estimator: TreeModel,
+        X: TableLike,
+        y: ColumnLike = None,
         *,
         tree: int = 0,
         n_cuts: int | None = None,
@@ -206,16 +211,16 @@ class PartitionDisplay:
             shown |= {int(self.sketch.left[node]), int(self.sketch.right[node])}
         for node in sorted(shown - cut):
             x0, x1, y0, y1 = regions[node]
-            look: dict[str, Any] = {"facecolor": self._color(node), "linewidth": 0, "zorder": 0}
-            self.ax_.add_patch(Rectangle((x0, y0), x1 - x0, y1 - y0, **look))
+            area = Rectangle((x0, y0), x1 - x0, y1 - y0, facecolor=self._color(node), linewidth=0, zorder=0)
+            self.ax_.add_patch(area)
 
-    def _color(self, node: int) -> Any:
+    def _color(self, node: int) -> ColorType:
         if self.sketch.shares is not None:
             colors = class_colors(len(self.sketch.labels))
             return tint(colors[int(self.sketch.shares[node].argmax())], STRENGTH)
         assert self.sketch.mean is not None  # noqa: S101  (for the type checker)
         low, high = self._span()
-        return SCALE((self.sketch.mean[node] - low) / ((high - low) or 1.0))
+        return SCALE(float((self.sketch.mean[node] - low) / ((high - low) or 1.0)))
 
     def _span(self) -> tuple[float, float]:
         """Say from where to where colors of numbers go: the targets that are drawn, else the means."""
@@ -247,10 +252,10 @@ class PartitionDisplay:
         )
 
 
-def order_of_cuts(sketch: Sketch) -> npt.NDArray[np.integer[Any]]:
+def order_of_cuts(sketch: Sketch) -> IntArray:
     """Order cuts by depth, then from left to right."""
     cuts = np.flatnonzero(sketch.is_open)
-    ordered: npt.NDArray[np.integer[Any]] = cuts[np.argsort(sketch.depth[cuts], kind="stable")]
+    ordered: IntArray = cuts[np.argsort(sketch.depth[cuts], kind="stable")]
     return ordered
 
 
@@ -260,10 +265,10 @@ def name_cut(place: int) -> str:
     return f"{letter}{again}" if again else letter
 
 
-def _impurities(forest: Any, sketch: Sketch, criterion: str) -> Floats:
+def _impurities(forest: Forest, sketch: Sketch, criterion: str) -> Floats:
     """Compute the impurity of the whole tree before the first cut and after each: a cut lowers it by its decrease."""
     cuts = sketch.node[order_of_cuts(sketch)]
-    if forest.n_classes:
+    if forest.task is Task.CLASSIFICATION:
         whole = float(criteria.class_impurities(criterion, forest.class_weights()[:1])[0])
     else:
         whole = float(forest.impurity[0])

@@ -5,27 +5,43 @@ draw_points     rows of a table
 lines_between   where neighboring cells of a grid differ
 """
 
-from typing import Any
+from collections.abc import Iterable
+from functools import partial
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 
+from weald.data.types import Array, BoolArray, ColumnLike, IntArray, TableLike
 from weald.errors import DataError
 from weald.plot.palette import INK, SCALE, calm, class_colors, class_markers
 
 Floats = npt.NDArray[np.float64]
 Limits = tuple[tuple[float, float], tuple[float, float]]
 
+
+@runtime_checkable
+class Frame(Protocol):
+    """A data frame of any library: columns by name."""
+
+    columns: Iterable[str]
+
+    def __getitem__(self, name: str, /) -> object:
+        """Give a column."""
+
+
 MARGIN = 0.06  # of the range, beyond the outermost points
 
 
-def columns_of(X: Any) -> list[Any]:
+def columns_of(X: TableLike) -> list[Array]:
     """List the columns of an array or a data frame."""
-    return [X[name] for name in X.columns] if hasattr(X, "columns") else list(np.asarray(X).T)
+    if isinstance(X, Frame):
+        return [np.asarray(X[name]) for name in X.columns]
+    return list(np.asarray(X).T)
 
 
-def read_points(X: Any, features: tuple[int, int] = (0, 1)) -> Floats:
+def read_points(X: TableLike, features: tuple[int, int] = (0, 1)) -> Floats:
     """Take two columns of a table as numbers."""
     columns = columns_of(X)
     if max(features) >= len(columns):
@@ -36,7 +52,7 @@ def read_points(X: Any, features: tuple[int, int] = (0, 1)) -> Floats:
         raise DataError(f"The plane needs two features that are numbers: {error}") from error
 
 
-def refuse_categories(estimator: Any, features: tuple[int, int]) -> None:
+def refuse_categories(estimator: object, features: tuple[int, int]) -> None:
     """Refuse features that are cut by sets of categories: they have no place on an axis."""
     schema = getattr(estimator, "schema_", None)
     found = [f for f in features if schema is not None and f in schema.categorical]
@@ -72,9 +88,9 @@ def set_plane(ax: Axes, limits: Limits, names: tuple[str, str]) -> None:
 def draw_points(
     ax: Axes,
     points: Floats,
-    y: Any,
+    y: ColumnLike,
     labels: list[str] | None,
-    classes: Any = None,
+    classes: Array | None = None,
     span: tuple[float, float] | None = None,
 ) -> None:
     """Draw rows: by class, each with a marker of its own, or by number, from pale to deep over a span.
@@ -82,24 +98,24 @@ def draw_points(
     Without y they are plain dots.
     """
     size = float(np.clip(4000 / max(len(points), 1), 12, 30))
-    look: dict[str, Any] = {"s": size, "linewidths": 0.5, "edgecolors": INK, "zorder": 4}
+    draw = partial(ax.scatter, s=size, linewidths=0.5, edgecolors=INK, zorder=4)
     if y is None:
-        ax.scatter(points[:, 0], points[:, 1], color=INK, **look)
+        draw(points[:, 0], points[:, 1], color=INK)
         return
-    if labels is None:
+    if labels is None or classes is None:
         numbers = np.asarray(y, dtype=np.float64)
         low, high = span or (numbers.min(), numbers.max())
-        ax.scatter(points[:, 0], points[:, 1], c=numbers, cmap=SCALE, vmin=low, vmax=high, **look)
+        draw(points[:, 0], points[:, 1], c=numbers, cmap=SCALE, vmin=low, vmax=high)
         return
     target = np.asarray(y)
     for label, name, color, marker in zip(
         classes, labels, class_colors(len(labels)), class_markers(len(labels)), strict=True
     ):
         here = target == label
-        ax.scatter(points[here, 0], points[here, 1], color=color, marker=marker, label=name, **look)
+        draw(points[here, 0], points[here, 1], color=color, marker=marker, label=name)
 
 
-def lines_between(winner: npt.NDArray[np.integer[Any]], x: Floats, y: Floats) -> list[Floats]:
+def lines_between(winner: IntArray, x: Floats, y: Floats) -> list[Floats]:
     """Find the lines along which neighboring cells of a grid differ.
 
     Parameters
@@ -127,7 +143,7 @@ def lines_between(winner: npt.NDArray[np.integer[Any]], x: Floats, y: Floats) ->
     return upright + level
 
 
-def _runs(marks: npt.NDArray[np.bool_]) -> list[tuple[int, int, int]]:
+def _runs(marks: BoolArray) -> list[tuple[int, int, int]]:
     """List runs of marks down each column: the column, the first, one past the last."""
     padded = np.zeros((marks.shape[0] + 2, marks.shape[1]), dtype=np.int8)
     padded[1:-1] = marks

@@ -4,7 +4,7 @@ ProximityDisplay
 """
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -12,8 +12,11 @@ from matplotlib.axes import Axes
 from scipy import linalg
 from sklearn.utils.validation import check_is_fitted
 
+from weald.data.types import Array, ColumnLike, TableLike
 from weald.errors import DataError
+from weald.estimators.base import TreeModel
 from weald.inspection.neighbors import compare_rows
+from weald.inspection.resample import count_rows
 from weald.plot.axes import figure_of, new_axes
 from weald.plot.naming import name_classes
 from weald.plot.palette import calm
@@ -62,12 +65,20 @@ class ProximityDisplay:
     (150, 2)
     """
 
-    def __init__(self, points: Floats, y: Any, labels: list[str] | None, classes: Any, kept: float) -> None:
+    def __init__(
+        self, points: Floats, y: ColumnLike, labels: list[str] | None, classes: Array | None, kept: float
+    ) -> None:
         self.points, self.y, self.labels, self.classes, self.kept = points, y, labels, classes, kept
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, y: Any = None, *, class_names: Sequence[str] | None = None, ax: Axes | None = None
+        cls,
+        estimator: TreeModel,
+        X: TableLike,
+        y: ColumnLike = None,
+        *,
+        class_names: Sequence[str] | None = None,
+        ax: Axes | None = None,
     ) -> Self:
         """Find how close rows are, and draw their map.
 
@@ -88,7 +99,7 @@ class ProximityDisplay:
         ProximityDisplay
         """
         check_is_fitted(estimator, "forest_")
-        n_rows = len(X)
+        n_rows = count_rows(X)
         if n_rows > MOST_ROWS:
             raise DataError(f"X has {n_rows} rows; a map takes at most {MOST_ROWS}. Draw some of them at random.")
         points, kept = scale_classically(1 - compare_rows(estimator, X).toarray())

@@ -3,21 +3,23 @@
 PruningDisplay
 """
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 from sklearn.utils.validation import check_is_fitted
 
+from weald.data.types import ColumnLike, IntArray, TableLike
 from weald.errors import DataError, DataTypeError
+from weald.estimators.base import TreeModel
 from weald.plot.axes import figure_of, new_axes
 from weald.plot.palette import FIRST, INK, SECOND, SOFT, calm, tint
 
 MOST_TREES = 100  # that are judged on new rows, from a path of any length
 
 Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.integer[Any]]
+Ints = IntArray
 
 
 class PruningDisplay:
@@ -74,7 +76,9 @@ class PruningDisplay:
         self.new_error, self.standard_error, self.classify = new_error, standard_error, classify
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Any = None, y: Any = None, *, ax: Axes | None = None) -> Self:
+    def from_estimator(
+        cls, estimator: TreeModel, X: TableLike = None, y: ColumnLike = None, *, ax: Axes | None = None
+    ) -> Self:
         """Prune a tree step by step, judge every step, and draw.
 
         Parameters
@@ -155,9 +159,10 @@ class PruningDisplay:
         self.best_, self.smallest_ = best, smallest
         for place, marker, color, words in marks:
             leaves, word = int(self.leaves[place]), "leaf" if self.leaves[place] == 1 else "leaves"
-            look: dict[str, Any] = {"color": color, "markersize": 6.5, "markeredgecolor": "white", "zorder": 4}
-            label = f"{words}: {leaves} {word}"
-            self.ax_.plot(leaves, self.new_error[place], marker, linestyle="none", label=label, **look)
+            self.ax_.plot(
+                leaves, self.new_error[place], marker, linestyle="none", label=f"{words}: {leaves} {word}",
+                color=color, markersize=6.5, markeredgecolor="white", zorder=4,
+            )  # fmt: skip
         self.ax_.axhline(least, color=SOFT, linewidth=0.6, linestyle=":", zorder=1)
 
 
@@ -169,7 +174,7 @@ def _choose_steps(n_steps: int) -> Ints:
     return (n_steps - from_end)[::-1]
 
 
-def _losses(tree: Any, X: Any, y: Any, *, classify: bool) -> Floats:
+def _losses(tree: TreeModel, X: TableLike, y: ColumnLike, *, classify: bool) -> Floats:
     """Judge a tree row by row: 1 for a wrong class, or the squared error."""
     said, truth = tree.predict(X), np.asarray(y)
     losses: Floats = (said != truth).astype(np.float64) if classify else (said - truth.astype(np.float64)) ** 2

@@ -4,7 +4,7 @@ TreeDisplay    cards for nodes, lines as thick as the rows that pass, laid out b
 """
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.path import Path
 
 from weald.errors import ParameterError
+from weald.estimators.base import TreeModel
 from weald.forest.describe.summary import Sketch, sketch_tree
 from weald.plot.axes import figure_of
 from weald.plot.cards import Card, FittedText, Pen, Words, write_cards
@@ -70,7 +71,7 @@ class TreeDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: TreeModel,
         *,
         tree: int = 0,
         feature_names: Sequence[str] | None = None,

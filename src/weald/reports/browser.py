@@ -1,7 +1,6 @@
-"""Some trees of the forest, to be folded and unfolded."""
+"""Some trees of the forest, to be opened and closed."""
 
-from typing import Any
-
+from weald.estimators.base import TreeModel
 from weald.forest.describe.markup import Markup, tag
 from weald.forest.describe.summary import sketch_tree
 from weald.reports.section import Section, stack
@@ -13,7 +12,7 @@ MAX_DEPTH = 30
 OPEN_DEPTH = 3
 
 
-def section(model: Any) -> Section:
+def section(model: TreeModel) -> Section:
     """Show the first trees, one at a time."""
     n_trees = model.forest_.n_trees
     shown = min(N_TREES, n_trees)
@@ -25,7 +24,7 @@ def section(model: Any) -> Section:
         for words, kind in (("Open all", "open"), ("Close all", "close"))
     ]
     tools = tag("div", choice, *buttons, class_="tools")
-    lead = "Each line says what leads to a node and what the node would say. " + (
+    lead = "Each line shows what leads to a node and what the node would predict. " + (
         "A single tree of a forest is a noisy voter: look at it to see how it works, not to learn what is true."
         if n_trees > 1
         else "Arrow keys move, open and close."
@@ -34,7 +33,7 @@ def section(model: Any) -> Section:
     return Section("browser", f"Inside: {of}", lead, stack(tools, *trees))
 
 
-def _tree(model: Any, tree: int) -> Markup:
+def _tree(model: TreeModel, tree: int) -> Markup:
     sketch = sketch_tree(model, tree=tree, max_depth=MAX_DEPTH, max_nodes=MAX_NODES)
     head = tag(
         "div", tag("span", "rows", class_="when"), tag("span", class_="bar"), Markup(heads(sketch)), class_="head"

@@ -5,7 +5,6 @@ Each takes numbers and words and returns a picture. Colors are classes of the pa
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -166,7 +165,7 @@ def spark(counts: Sequence[float], alt: str) -> Markup:
     """Draw a small histogram that fits into a line of a table."""
     most = max(counts, default=0) or 1
     step = 96 / max(len(counts), 1)
-    rects: list[Any] = [
+    rects = [
         tag(
             "rect",
             x=round(i * step, 1),

@@ -1,11 +1,13 @@
 """What the data looked like: the target, and each column as the forest read it."""
 
-from typing import Any
+from typing import NotRequired, TypedDict
 
 import numpy as np
-from scipy import sparse
 
-from weald.data.types import FloatArray
+from weald.data.schema import Categories
+from weald.data.table import Matrix
+from weald.data.types import Array, FloatArray
+from weald.estimators.base import TreeModel
 from weald.forest.describe.markup import Markup
 from weald.reports import charts
 from weald.reports.section import Section, figure, figures, name, note, number, percent, shorten, stack, table
@@ -15,7 +17,18 @@ MOST = 1000  # columns that are listed
 MOST_LABELS = 20
 
 
-def section(model: Any, rows: Any, target: Any, names: tuple[str, ...]) -> Section:
+class Column(TypedDict):
+    """What a column holds."""
+
+    missing: float  # fraction of the rows
+    kind: str
+    n_distinct: int
+    counts: NotRequired[list[int]]  # by bin, or by category
+    quartiles: NotRequired[list[float]]
+    most_common: NotRequired[tuple[object, float] | None]  # category, and its fraction of the rows
+
+
+def section(model: TreeModel, rows: Matrix, target: Array, names: tuple[str, ...]) -> Section:
     """Describe the training table."""
     n_rows, n_columns = rows.shape
     facts = [describe(_column(rows, f), model.schema_.categories[f]) for f in range(min(n_columns, MOST))]
@@ -26,10 +39,10 @@ def section(model: Any, rows: Any, target: Any, names: tuple[str, ...]) -> Secti
     return Section("data", "The data", lead, stack(*body))
 
 
-def describe(column: FloatArray, categories: Any) -> dict[str, Any]:
+def describe(column: FloatArray, categories: Categories | None) -> Column:
     """Find what a column holds: kind, missing share, distinct values, ends and middle, and how it is spread."""
     known = column[~np.isnan(column)]
-    facts: dict[str, Any] = {
+    facts: Column = {
         "missing": 1 - len(known) / len(column),
         "kind": "numbers",
         "n_distinct": len(np.unique(known)),
@@ -38,7 +51,7 @@ def describe(column: FloatArray, categories: Any) -> dict[str, Any]:
         facts["kind"] = "ordered categories" if categories.is_ordered else "categories"
         counts = np.bincount(known.astype(int), minlength=len(categories.labels))
         facts["counts"] = np.sort(counts)[::-1][:MOST_LABELS].tolist()
-        facts["commonest"] = (categories.labels[counts.argmax()], counts.max() / len(column)) if len(known) else None
+        facts["most_common"] = (categories.labels[counts.argmax()], counts.max() / len(column)) if len(known) else None
         return facts
     finite = known[np.isfinite(known)]
     if len(finite):
@@ -49,19 +62,23 @@ def describe(column: FloatArray, categories: Any) -> dict[str, Any]:
     return facts
 
 
-def _column(rows: Any, feature: int) -> FloatArray:
-    if sparse.issparse(rows):
-        return np.asarray(rows[:, [feature]].toarray(), dtype=np.float64).ravel()
-    return np.asarray(rows[:, feature], dtype=np.float64)
+def _column(rows: Matrix, feature: int) -> FloatArray:
+    return dense(rows[:, [feature]]).ravel()
 
 
-def _list(facts: list[dict[str, Any]], names: tuple[str, ...]) -> Markup:
-    heads = ["column", "read as", "missing", "distinct", "spread", "least", "median", "greatest, or commonest"]
+def dense(part: object) -> FloatArray:
+    """Write out a part of a table, which may be sparse."""
+    return np.asarray(part.toarray() if hasattr(part, "toarray") else part, dtype=np.float64)
+
+
+def _list(facts: list[Column], names: tuple[str, ...]) -> Markup:
+    heads = ["column", "read as", "missing", "distinct", "spread", "min", "median", "max, or most common"]
     lines = []
     for words, fact in zip(names, facts, strict=False):
         ends = [number(fact["quartiles"][q]) for q in (0, 2, 4)] if "quartiles" in fact else ["", "", ""]
-        if fact.get("commonest"):
-            label, share = fact["commonest"]
+        most_common = fact.get("most_common")
+        if most_common:
+            label, share = most_common
             ends[2] = f"{shorten(str(label), 24)} ({percent(share)})"
         picture = charts.spark(fact.get("counts", []), f"spread of {shorten(words)}")
         missing = percent(fact["missing"]) if fact["missing"] else "none"
@@ -69,15 +86,15 @@ def _list(facts: list[dict[str, Any]], names: tuple[str, ...]) -> Markup:
     return table(heads, lines, caption="Columns", numeric=(2, 3, 5, 6, 7), sortable=True)
 
 
-def _warn(facts: list[dict[str, Any]], names: tuple[str, ...]) -> Markup:
+def _warn(facts: list[Column], names: tuple[str, ...]) -> Markup:
     """Point at columns that cannot help or that may be names of rows."""
     pairs = list(zip(names, facts, strict=False))
-    said = {
+    problems = {
         "have one value only, or none, and cannot help": [w for w, f in pairs if f["n_distinct"] <= 1],
         "are missing in more than half of the rows": [w for w, f in pairs if f["missing"] > 0.5],
         "have more than 100 categories": [w for w, f in pairs if f["kind"] == "categories" and f["n_distinct"] > 100],
     }
-    return stack(*(note(_words(which, words)) for words, which in said.items() if which))
+    return stack(*(note(_words(which, words)) for words, which in problems.items() if which))
 
 
 def _words(which: list[str], words: str) -> str:
@@ -86,7 +103,7 @@ def _words(which: list[str], words: str) -> str:
     return f"Columns that {words}: {shown}{more}."
 
 
-def _picture_of_target(model: Any, target: Any) -> Markup:
+def _picture_of_target(model: TreeModel, target: Array) -> Markup:
     classes = getattr(model, "classes_", None)
     if classes is None:
         reach = (float(target.min()), float(target.max()))
@@ -98,7 +115,7 @@ def _picture_of_target(model: Any, target: Any) -> Markup:
     order = np.argsort(-counts, kind="stable")[:MOST_LABELS]
     labels = [str(classes[k]) for k in order]
     most, least = counts.max() / counts.sum(), counts.min() / counts.sum()
-    words = f"The target: {len(classes):,} classes. The commonest has {percent(most)} of the rows, "
+    words = f"The target: {len(classes):,} classes. The most common has {percent(most)} of the rows, "
     words += f"the rarest {percent(least)}."
-    words += f" The {MOST_LABELS} commonest are shown." if len(classes) > MOST_LABELS else ""
+    words += f" The {MOST_LABELS} most common are shown." if len(classes) > MOST_LABELS else ""
     return figure(charts.bars(labels, counts[order].tolist(), x_words="rows", alt=words), words)

@@ -1,4 +1,4 @@
-"""The out-of-bag error after each tree: it says whether more trees would help."""
+"""The out-of-bag error after each tree: would more trees help?."""
 
 import numpy as np
 
@@ -27,7 +27,5 @@ def section(found: OutOfBag) -> Section:
         alt=words,
         zero=bool(np.nanmin(curve.error) < np.nanmax(curve.error) / 3),
     )
-    lead = (
-        "More trees do not overfit, they make answers steadier; where the curve is level, more of them change little."
-    )
+    lead = "More trees do not overfit, they make predictions more stable; where the curve is level, more change little."
     return Section("trees", "More trees?", lead, figures(figure(picture, words)))

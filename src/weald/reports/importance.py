@@ -4,21 +4,24 @@ The importances of a large forest are asked of its first trees only: a part of t
 """
 
 import warnings
-from typing import Any
 
 import numpy as np
 
-from weald.data.types import IntArray
+from weald.data.types import ColumnLike, IntArray, TableLike
 from weald.errors import WealdError
+from weald.estimators.base import TreeModel
+from weald.forest.describe.markup import Markup
 from weald.inspection.importance import importance
+from weald.inspection.importance_request import ByRow
 from weald.inspection.importance_result import Importance, names_of
+from weald.inspection.resample import count_rows
 from weald.reports import charts
 from weald.reports.section import Section, figure, name, note, number, stack, table
 from weald.reports.svg import WIDE
 
 SHOWN = 20
 LISTED = 300
-WORK = 1.5e8  # rows x features x trees that are mixed at most
+WORK = 1.5e8  # rows x features x trees that are permuted at most
 KINDS = ("permutation", "debiased_mdi", "mdi")
 WORDS = {
     "permutation": "permutation",
@@ -27,9 +30,11 @@ WORDS = {
 }
 
 
-def ask(model: Any, X: Any, y: Any, sample_weight: Any, fit_params: dict[str, Any]) -> tuple[list[Importance], int]:
+def ask(
+    model: TreeModel, X: TableLike, y: ColumnLike, sample_weight: ColumnLike, by_row: ByRow
+) -> tuple[list[Importance], int]:
     """Ask in all ways that this model allows; also say how many trees were asked."""
-    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+    n_rows = count_rows(X)
     n_trees = model.forest_.n_trees
     asked = int(min(n_trees, max(5, WORK // (n_rows * model.n_features_in_))))
     some = model[:asked] if asked < n_trees else model
@@ -38,13 +43,13 @@ def ask(model: Any, X: Any, y: Any, sample_weight: Any, fit_params: dict[str, An
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                found.append(importance(some, X, y, kind=kind, sample_weight=sample_weight, fit_params=fit_params))
+                found.append(importance(some, X, y, kind=kind, sample_weight=sample_weight, fit_params={**by_row}))
         except WealdError:  # no bags, or bags that cannot be drawn again
             continue
     return found, asked
 
 
-def known_alone(model: Any) -> list[Importance]:
+def known_alone(model: TreeModel) -> list[Importance]:
     """Take what a forest knows without its training data."""
     names = names_of(model, None)
     words = (
@@ -80,12 +85,12 @@ def section(found: list[Importance], asked: int, n_trees: int) -> Section:
     return Section("importance", "What matters", lead, stack(*body))
 
 
-def _warnings(found: list[Importance]) -> list[Any]:
-    said = dict.fromkeys(words for one in found for words in one.warnings)
-    return [note(words) for words in said]
+def _warnings(found: list[Importance]) -> list[Markup]:
+    caveats = dict.fromkeys(words for one in found for words in one.warnings)
+    return [note(words) for words in caveats]
 
 
-def _list(found: list[Importance], order: IntArray) -> Any:
+def _list(found: list[Importance], order: IntArray) -> Markup:
     heads, columns = ["feature"], []
     for one in found:
         ranks = np.empty(len(order), dtype=int)

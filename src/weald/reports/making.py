@@ -5,16 +5,16 @@ import platform
 import sys
 from collections.abc import Mapping
 from importlib.metadata import version
-from typing import Any
 
 from weald.engines.progress import words_of
+from weald.estimators.base import TreeModel
 from weald.forest.describe.markup import Markup, join, tag
 from weald.reports.section import Section, stack, subhead, table
 
 VERSIONS = ("weald", "numpy", "scikit-learn")
 
 
-def section(model: Any, timings: Mapping[str, float], command: str | None) -> Section:
+def section(model: TreeModel, timings: Mapping[str, float], command: str | None) -> Section:
     """Say all that is needed to grow the same forest again."""
     forest = model.forest_
     given, usual = model.get_params(deep=False), _usual(type(model))
@@ -53,7 +53,7 @@ def section(model: Any, timings: Mapping[str, float], command: str | None) -> Se
     )
 
 
-def code(model: Any, changed: Mapping[str, Any]) -> str:
+def code(model: TreeModel, changed: Mapping[str, object]) -> str:
     """Write the lines of Python that grow the forest again."""
     given = {
         key: value for key, value in changed.items() if key not in ("random_state", "verbose", "n_jobs", "warm_start")
@@ -67,7 +67,7 @@ def code(model: Any, changed: Mapping[str, Any]) -> str:
     )
 
 
-def _usual(kind: type) -> dict[str, Any]:
+def _usual(kind: type) -> dict[str, object]:
     return {key: parameter.default for key, parameter in inspect.signature(kind).parameters.items()}
 
 

@@ -1,6 +1,6 @@
-"""How good answers are, each number with an interval in which the one of new rows should lie.
+"""How good predictions are, each number with an interval in which the one of new rows should lie.
 
-    judge      Answers -> list of Score
+    judge      Predictions -> list of Score
     by_chance  the same of a model that knows nothing but the target
 
 A metric gives its value and its influence function: how much each row, weighing a little more, would move the value.
@@ -9,7 +9,7 @@ standard error, for the area under the ROC curve that of DeLong, DeLong and Clar
 answers have Wilson's interval instead, which holds near 0 and 1 too. Rows are taken as independent, though they share
 trees.
 
-There is no logarithmic loss: forests say shares of exactly 0, for which it is infinite.
+There is no logarithmic loss: forests predict probabilities of exactly 0, for which it is infinite.
 """
 
 import math
@@ -20,7 +20,7 @@ import numpy as np
 
 from weald.data.types import FloatArray
 from weald.estimators.metrics import wilson
-from weald.reports.predictions import Answers
+from weald.reports.predictions import Predictions
 
 Z = 1.959963984540054  # 95 %
 
@@ -37,56 +37,60 @@ class Score:
     is_share: bool = False
 
 
-def judge(answers: Answers) -> list[Score]:
-    """Judge answers by all metrics of their kind."""
-    metrics = CLASS_METRICS if answers.said.ndim == 2 else NUMBER_METRICS
-    return [metric(answers) for metric in metrics if metric is not _auc or _has_two_sides(answers)]
+def judge(predictions: Predictions) -> list[Score]:
+    """Judge predictions by all metrics of their kind."""
+    metrics = CLASS_METRICS if predictions.predicted.ndim == 2 else NUMBER_METRICS
+    return [metric(predictions) for metric in metrics if metric is not _auc or _has_two_sides(predictions)]
 
 
-def by_chance(answers: Answers) -> list[Score]:
-    """Judge one who always says the shares of all classes, or the mean."""
-    weight, truth = answers.weight, answers.truth
-    if answers.said.ndim == 2:
-        shares = np.bincount(truth, weights=weight, minlength=answers.said.shape[1]) / weight.sum()
-        said = np.tile(shares, (len(truth), 1))
+def by_chance(predictions: Predictions) -> list[Score]:
+    """Judge a model that always predicts the fractions of all classes, or the mean."""
+    weight, truth = predictions.weight, predictions.truth
+    if predictions.predicted.ndim == 2:
+        shares = np.bincount(truth, weights=weight, minlength=predictions.predicted.shape[1]) / weight.sum()
+        predicted = np.tile(shares, (len(truth), 1))
     else:
-        said = np.full(len(truth), np.average(truth, weights=weight))
-    scores = judge(replace(answers, said=said))
+        predicted = np.full(len(truth), np.average(truth, weights=weight))
+    scores = judge(replace(predictions, predicted=predicted))
     return [replace(score, value=0.0) if score.name == "bias" else score for score in scores]  # not quite, as rounded
 
 
 # --------------------------------------------------------------------------------------------------------- classes
 
 
-def _accuracy(answers: Answers) -> Score:
-    share = float(np.average(answers.winners == answers.truth, weights=answers.weight))
-    low, high = wilson(share, answers.n_effective, Z)
+def _accuracy(predictions: Predictions) -> Score:
+    share = float(np.average(predictions.winners == predictions.truth, weights=predictions.weight))
+    low, high = wilson(share, predictions.n_effective, Z)
     return Score("accuracy", "share of rows whose class is right", share, low, high, is_share=True)
 
 
-def _balanced(answers: Answers) -> Score:
-    right, weight = answers.winners == answers.truth, answers.weight
-    present = np.unique(answers.truth)
+def _balanced(predictions: Predictions) -> Score:
+    right, weight = predictions.winners == predictions.truth, predictions.weight
+    present = np.unique(predictions.truth)
     influence, recalls = np.zeros(len(right)), []
     for k in present:
-        of_class = answers.truth == k
+        of_class = predictions.truth == k
         recall = np.average(right[of_class], weights=weight[of_class])
         share = weight[of_class].sum() / weight.sum()
         influence[of_class] = (right[of_class] - recall) / share / len(present)
         recalls.append(recall)
     words = "the same for each class by itself, averaged over classes"
-    return _score("balanced accuracy", words, float(np.mean(recalls)), influence, answers, 0.0, 1.0, is_share=True)
+    return _score("balanced accuracy", words, float(np.mean(recalls)), influence, predictions, 0.0, 1.0, is_share=True)
 
 
-def _auc(answers: Answers) -> Score:
+def _auc(predictions: Predictions) -> Score:
     """Average over classes, each against the rest; with two classes both are the same."""
-    classes = [k for k in range(answers.said.shape[1]) if 0 < np.count_nonzero(answers.truth == k) < len(answers.truth)]
-    classes = classes[-1:] if answers.said.shape[1] == 2 else classes
-    found = [area(answers.said[:, k], answers.truth == k, answers.weight) for k in classes]
+    classes = [
+        k
+        for k in range(predictions.predicted.shape[1])
+        if 0 < np.count_nonzero(predictions.truth == k) < len(predictions.truth)
+    ]
+    classes = classes[-1:] if predictions.predicted.shape[1] == 2 else classes
+    found = [area(predictions.predicted[:, k], predictions.truth == k, predictions.weight) for k in classes]
     value = float(np.mean([value for value, _ in found]))
     influence = np.mean([influence for _, influence in found], axis=0)
     words = "how often a row of a class gets a larger share for it than a row of another (area under the ROC curve)"
-    return _score("ROC AUC", words, value, influence, answers, 0.0, 1.0)
+    return _score("ROC AUC", words, value, influence, predictions, 0.0, 1.0)
 
 
 def area(score: FloatArray, happened: np.ndarray, weight: FloatArray) -> tuple[float, FloatArray]:
@@ -102,35 +106,39 @@ def area(score: FloatArray, happened: np.ndarray, weight: FloatArray) -> tuple[f
     return value, influence
 
 
-def _has_two_sides(answers: Answers) -> bool:
-    return len(np.unique(answers.truth)) > 1
+def _has_two_sides(predictions: Predictions) -> bool:
+    return len(np.unique(predictions.truth)) > 1
 
 
-def _brier(answers: Answers) -> Score:
-    happened = np.eye(answers.said.shape[1])[answers.truth]
-    loss = ((answers.said - happened) ** 2).sum(axis=1) / (2 if answers.said.shape[1] == 2 else 1)
-    return _mean("Brier score", "mean squared difference between shares and truth; 0 is best", loss, answers, 0.0)
+def _brier(predictions: Predictions) -> Score:
+    happened = np.eye(predictions.predicted.shape[1])[predictions.truth]
+    loss = ((predictions.predicted - happened) ** 2).sum(axis=1) / (2 if predictions.predicted.shape[1] == 2 else 1)
+    return _mean("Brier score", "mean squared difference between shares and truth; 0 is best", loss, predictions, 0.0)
 
 
 # --------------------------------------------------------------------------------------------------------- numbers
 
 
-def _rmse(answers: Answers) -> Score:
-    squares = _mean("", "", (answers.truth - answers.said) ** 2, answers, 0.0)
+def _rmse(predictions: Predictions) -> Score:
+    squares = _mean("", "", (predictions.truth - predictions.predicted) ** 2, predictions, 0.0)
     words = "root of the mean squared error, in units of the target"
     return Score("RMSE", words, math.sqrt(squares.value), math.sqrt(squares.low), math.sqrt(squares.high))
 
 
-def _mae(answers: Answers) -> Score:
+def _mae(predictions: Predictions) -> Score:
     return _mean(
-        "MAE", "mean absolute error, in units of the target", np.abs(answers.truth - answers.said), answers, 0.0
+        "MAE",
+        "mean absolute error, in units of the target",
+        np.abs(predictions.truth - predictions.predicted),
+        predictions,
+        0.0,
     )
 
 
-def _r2(answers: Answers) -> Score:
-    weight = answers.weight
-    squares = (answers.truth - answers.said) ** 2
-    away = (answers.truth - np.average(answers.truth, weights=weight)) ** 2
+def _r2(predictions: Predictions) -> Score:
+    weight = predictions.weight
+    squares = (predictions.truth - predictions.predicted) ** 2
+    away = (predictions.truth - np.average(predictions.truth, weights=weight)) ** 2
     variance = float(np.average(away, weights=weight))
     if variance == 0:
         return Score("R²", "share of the variance that is explained", math.nan, math.nan, math.nan)
@@ -140,24 +148,28 @@ def _r2(answers: Answers) -> Score:
         "share of the variance that is explained",
         1 - left,
         (left * away - squares) / variance,
-        answers,
+        predictions,
         -math.inf,
         1.0,
     )
 
 
-def _bias(answers: Answers) -> Score:
+def _bias(predictions: Predictions) -> Score:
     return _mean(
-        "bias", "mean of what is said less what is true; 0 is best", answers.said - answers.truth, answers, -math.inf
+        "bias",
+        "mean of predicted less true; 0 is best",
+        predictions.predicted - predictions.truth,
+        predictions,
+        -math.inf,
     )
 
 
 # ---------------------------------------------------------------------------------------------------------- inside
 
 
-def _mean(name: str, words: str, values: FloatArray, answers: Answers, least: float) -> Score:
-    mean = float(np.average(values, weights=answers.weight))
-    return _score(name, words, mean, values - mean, answers, least, math.inf)
+def _mean(name: str, words: str, values: FloatArray, predictions: Predictions, least: float) -> Score:
+    mean = float(np.average(values, weights=predictions.weight))
+    return _score(name, words, mean, values - mean, predictions, least, math.inf)
 
 
 def _score(
@@ -165,16 +177,16 @@ def _score(
     words: str,
     value: float,
     influence: FloatArray,
-    answers: Answers,
+    predictions: Predictions,
     least: float,
     most: float,
     *,
     is_share: bool = False,
 ) -> Score:
-    variance = float(np.average(influence**2, weights=answers.weight))
-    half = Z * math.sqrt(variance / answers.n_effective)
+    variance = float(np.average(influence**2, weights=predictions.weight))
+    half = Z * math.sqrt(variance / predictions.n_effective)
     return Score(name, words, value, max(least, value - half), min(most, value + half), is_share)
 
 
-CLASS_METRICS: tuple[Callable[[Answers], Score], ...] = (_accuracy, _balanced, _auc, _brier)
-NUMBER_METRICS: tuple[Callable[[Answers], Score], ...] = (_rmse, _mae, _r2, _bias)
+CLASS_METRICS: tuple[Callable[[Predictions], Score], ...] = (_accuracy, _balanced, _auc, _brier)
+NUMBER_METRICS: tuple[Callable[[Predictions], Score], ...] = (_rmse, _mae, _r2, _bias)

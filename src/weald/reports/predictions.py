@@ -1,31 +1,31 @@
-"""What the forest says of rows that it has not seen, and what is true of them.
+"""Predictions of rows that the trees have not seen, with the true values.
 
-Answers        both, for rows outside the bags or for rows held out
-out_of_bag     from what a forest knows of rows outside its bags
+Predictions    both, for rows outside the bags or for rows held out
+out_of_bag     the out-of-bag predictions of a forest
 held_out       from rows that took no part in the fit
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from weald.data.types import FloatArray, IntArray
+from weald.data.types import Array, ColumnLike, FloatArray, IntArray, TableLike
 from weald.errors import DataError
+from weald.estimators.base import TreeModel
 from weald.estimators.out_of_bag import OutOfBag
 
 
 @dataclass(frozen=True)
-class Answers:
-    """What is said and what is true, row by row."""
+class Predictions:
+    """Predicted and true values, row by row."""
 
     source: str  # where the rows come from, in words
-    truth: Any  # class numbers, or numbers
-    said: FloatArray  # class shares (rows x classes), or means
+    truth: Array  # class numbers, or numbers
+    predicted: FloatArray  # class probabilities (rows x classes), or means
     weight: FloatArray
     row: IntArray  # number in the user's table
     is_whole: bool  # weights are copies of rows
-    n_unknown: int = 0  # rows of which nothing is said
+    n_unknown: int = 0  # rows without a prediction
 
     @property
     def n_effective(self) -> float:
@@ -36,31 +36,39 @@ class Answers:
     @property
     def winners(self) -> IntArray:
         """The class that has the largest share; of equal ones the first."""
-        winners: IntArray = self.said.argmax(axis=1)
+        winners: IntArray = self.predicted.argmax(axis=1)
         return winners
 
 
-def out_of_bag(found: OutOfBag | None) -> Answers | None:
-    """Take what the trees say of rows outside their bags; nothing if the training data is not at hand."""
-    if found is None or found._truth is None or found._weight is None or not found.mask.any():  # noqa: SLF001  (what a pickle leaves out)
+def out_of_bag(found: OutOfBag | None) -> Predictions | None:
+    """Take the out-of-bag predictions; None if the training data is not at hand."""
+    if found is None:
         return None
-    seen = found.mask & (found._weight > 0)  # noqa: SLF001
-    weight = found._weight[seen]  # noqa: SLF001
-    said = found._averages[seen]  # noqa: SLF001
-    row = np.flatnonzero(seen)
-    n_unknown = int((~found.mask & (found._weight > 0)).sum())  # noqa: SLF001
-    return Answers("out of bag", found._truth[seen], said, weight, row, bool((weight % 1 == 0).all()), n_unknown)  # noqa: SLF001
+    truth, weight = found._truth, found._weight  # noqa: SLF001  (a pickle leaves them out)
+    if truth is None or weight is None or not found.mask.any():
+        return None
+    seen = found.mask & (weight > 0)
+    predicted = found.predictions if found.classes is None else found.shares
+    return Predictions(
+        source="out of bag",
+        truth=truth[seen],
+        predicted=np.asarray(predicted)[seen],
+        weight=weight[seen],
+        row=np.flatnonzero(seen),
+        is_whole=bool((weight[seen] % 1 == 0).all()),
+        n_unknown=int((~found.mask & (weight > 0)).sum()),
+    )
 
 
-def held_out(model: Any, X: Any, y: Any) -> Answers:
-    """Ask for predictions of rows that took no part in the fit."""
+def held_out(model: TreeModel, X: TableLike, y: ColumnLike) -> Predictions:
+    """Predict rows that took no part in the fit."""
     truth = np.asarray(y)
     if truth.ndim != 1:
         raise DataError(f"y_test has {truth.ndim} dimensions. Give one value for each row of X_test.")
     classes = getattr(model, "classes_", None)
-    said = model.predict(X) if classes is None else model.predict_proba(X)
-    if len(truth) != len(said):
-        raise DataError(f"y_test has {len(truth)} values, but X_test has {len(said)} rows. Give one for each row.")
+    predicted = model.predict(X) if classes is None else model.predict_proba(X)
+    if len(truth) != len(predicted):
+        raise DataError(f"y_test has {len(truth)} values, but X_test has {len(predicted)} rows. Give one for each row.")
     if classes is None:
         truth = truth.astype(np.float64)
         if not np.isfinite(truth).all():
@@ -74,4 +82,6 @@ def held_out(model: Any, X: Any, y: Any) -> Answers:
             )
         truth = np.array([number_of[label] for label in truth.tolist()])
     rows = np.arange(len(truth))
-    return Answers("held out", truth, np.asarray(said, dtype=np.float64), np.ones(len(truth)), rows, is_whole=True)
+    return Predictions(
+        "held out", truth, np.asarray(predicted, dtype=np.float64), np.ones(len(truth)), rows, is_whole=True
+    )

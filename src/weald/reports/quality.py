@@ -1,24 +1,27 @@
 """How good the forest is: metrics with intervals, and pictures of where it is right."""
 
-from typing import Any
-
+from weald.estimators.base import TreeModel
 from weald.forest.describe.markup import Markup, join, tag
 from weald.reports import classification, regression
 from weald.reports.metrics import Score, by_chance, judge
-from weald.reports.predictions import Answers
+from weald.reports.predictions import Predictions
 from weald.reports.section import Section, note, number, percent, stack, subhead, table
 
 
-def section(model: Any, sources: list[Answers]) -> Section:
+def section(model: TreeModel, sources: list[Predictions]) -> Section:
     """Judge the forest by each kind of rows."""
     lead = "Judged only by rows that the trees in question have not seen."
     parts = [_metrics(sources)]
-    for answers in sources:
-        parts.append(subhead(f"{answers.source.capitalize()}: {len(answers.truth):,} rows"))
-        if answers.n_unknown:
-            parts.append(note(f"{answers.n_unknown:,} rows are in the bag of every tree; nothing is known of them."))
-        is_classes = answers.said.ndim == 2
-        parts.append(classification.pictures(answers, model.classes_) if is_classes else regression.pictures(answers))
+    for predictions in sources:
+        parts.append(subhead(f"{predictions.source.capitalize()}: {len(predictions.truth):,} rows"))
+        if predictions.n_unknown:
+            parts.append(
+                note(f"{predictions.n_unknown:,} rows are in the bag of every tree; nothing is known of them.")
+            )
+        is_classes = predictions.predicted.ndim == 2
+        parts.append(
+            classification.pictures(predictions, model.classes_) if is_classes else regression.pictures(predictions)
+        )
     return Section("quality", "How good it is", lead, stack(*parts))
 
 
@@ -27,8 +30,8 @@ def say(score: Score, value: float) -> str:
     return percent(value) if score.is_share else number(value)
 
 
-def _metrics(sources: list[Answers]) -> Markup:
-    found = [judge(answers) for answers in sources]
+def _metrics(sources: list[Predictions]) -> Markup:
+    found = [judge(predictions) for predictions in sources]
     chance = {score.name: score for score in by_chance(sources[-1])}
     heads = ["metric", *(f"{a.source}, 95 % interval" for a in sources), "knowing the target only", "what it is"]
     lines = []

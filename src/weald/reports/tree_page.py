@@ -6,11 +6,12 @@ The page needs nothing from elsewhere. It is an outline of nested `<details>`, w
 script add arrow keys and two buttons. Names come from the user's table and are escaped.
 """
 
+import os
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
+from weald.estimators.base import TreeModel
 from weald.forest.describe.conditions import say_number
 from weald.forest.describe.markup import safe
 from weald.forest.describe.summary import Sketch, sketch_tree
@@ -88,8 +89,8 @@ document.addEventListener("keydown", event => {
 
 
 def export_html(
-    estimator: Any,
-    file: Any = None,
+    estimator: TreeModel,
+    file: str | os.PathLike[str] | None = None,
     *,
     tree: int = 0,
     title: str | None = None,
@@ -101,9 +102,9 @@ def export_html(
 ) -> str:
     """Write a tree as one page that opens in any browser and folds.
 
-    Each line says what leads to a node, the shares of its classes, the class that it would say, and "errors/rows"; in
-    regression the mean, one standard deviation, and rows. The page needs nothing from elsewhere, suits light and dark,
-    and can be used without a mouse.
+    Each line shows what leads to a node, the fractions of its classes, the class that it predicts, and "errors/rows";
+    in regression the mean, one standard deviation, and rows. The page needs nothing from elsewhere, suits light and
+    dark, and can be used without a mouse.
 
     Parameters
     ----------
@@ -160,7 +161,7 @@ def export_html(
     return page
 
 
-def _title(estimator: Any, tree: int) -> str:
+def _title(estimator: TreeModel, tree: int) -> str:
     kind = type(estimator).__name__
     return f"{kind}, tree {tree}" if hasattr(estimator, "n_estimators") else kind
 

@@ -11,24 +11,39 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from weald.data.table import TrainingArguments
+from weald.data.table import Matrix, TrainingArguments
+from weald.data.types import Array, ColumnLike, TableLike
 from weald.errors import DataError, ParameterError
+from weald.estimators.base import TreeModel
 from weald.estimators.out_of_bag import OutOfBag
-from weald.estimators.prediction import read_rows
+from weald.estimators.prediction import read_matrix
 from weald.estimators.training_data import read_training_data
 from weald.forest.describe.markup import tag
+from weald.inspection.importance_request import ByRow, FitArguments, read_fit_arguments
 from weald.inspection.importance_result import names_of
+from weald.inspection.resample import count_rows
 from weald.io.atomic import write_file
 from weald.reports import browser, columns, dependence, growth, importance, making, mistakes, quality
 from weald.reports.metrics import Score, judge
 from weald.reports.page import write_page
-from weald.reports.predictions import Answers, held_out, out_of_bag
+from weald.reports.predictions import Predictions, held_out, out_of_bag
 from weald.reports.section import Section, number, percent
+
+
+class ReportOptions(FitArguments, total=False):
+    """Arguments of `report` that few callers need.
+
+    timings   dict of str: seconds: what took how long, to be shown
+    command   str: how to grow the model again, to be shown
+    """
+
+    timings: Mapping[str, float] | None
+    command: str | None
 
 
 @dataclass(frozen=True)
@@ -63,7 +78,7 @@ class Report:
         return path
 
     def _repr_html_(self) -> str:
-        """Show the page in a notebook, in a frame of its own so that styles do not mix."""
+        """Show the page in a notebook, in a frame of its own so that its styles stay there."""
         return tag(
             "iframe",
             srcdoc=self.html.replace("\n", " "),
@@ -76,19 +91,16 @@ class Report:
 
 
 def report(
-    estimator: Any,
-    X: Any = None,
-    y: Any = None,
+    estimator: object,
+    X: TableLike = None,
+    y: ColumnLike = None,
     *,
-    X_test: Any = None,
-    y_test: Any = None,
-    sample_weight: Any = None,
-    fit_params: Mapping[str, Any] | None = None,
-    file: Any = None,
+    X_test: TableLike = None,
+    y_test: ColumnLike = None,
+    file: str | os.PathLike[str] | None = None,
     title: str | None = None,
-    ids: Sequence[Any] | None = None,
-    timings: Mapping[str, float] | None = None,
-    command: str | None = None,
+    ids: Sequence[object] | None = None,
+    **options: Unpack[ReportOptions],
 ) -> Report:
     """Write one page on a fitted model that opens in any browser.
 
@@ -102,16 +114,16 @@ def report(
         Given again, rows in any order: a model keeps no rows. Without it the page has only what the model knows.
     X_test, y_test : rows that took no part in the fit, optional
         The model is judged by them too. A single tree, which has no rows outside a bag, can be judged by them alone.
-    sample_weight : array, optional
-        As given to `fit`.
-    fit_params : dict, optional
-        What else `fit` was given for each row: `{"groups": ..., "stratify": ...}`.
     file : str, path or None, default=None
         Where to write the page. None: nowhere.
     title : str or None, default=None
         Heading of the page. None: the kind of model.
     ids : sequence or None, default=None
         What to call the training rows. None: by number, from 0.
+    sample_weight : array, optional
+        As given to `fit`.
+    fit_params : dict, optional
+        What else `fit` was given for each row: `{"groups": ..., "stratify": ...}`.
     timings : dict of str: seconds, optional
         What took how long, to be shown.
     command : str or None, default=None
@@ -132,20 +144,22 @@ def report(
     [0.94, 0.89, 0.968]
     >>> page.save("iris.html")  # doctest: +SKIP
     """
-    _check(estimator, X, y, X_test, y_test, ids)
+    times, command = dict(options.pop("timings", None) or {}), options.pop("command", None)
+    weight, by_row = read_fit_arguments("report", options)
+    model = _check(estimator, X, y, X_test, y_test, ids)
     began = time.perf_counter()
-    found = _look(estimator, X, y, sample_weight, dict(fit_params or {}))
-    sources = [a for a in (out_of_bag(found), None if X_test is None else held_out(estimator, X_test, y_test)) if a]
-    rows = None if X is None else _read(estimator, X)
-    times = dict(timings or {})
+    data = Data(X, y, weight, by_row)
+    found = _look(model, data)
+    sources = [a for a in (out_of_bag(found), None if X_test is None else held_out(model, X_test, y_test)) if a]
+    rows = None if X is None else _read(model, X)
     times.setdefault("the questions of this page", 0.0)
-    sections = [*_sections(estimator, X, y, rows, found, sources, sample_weight, dict(fit_params or {}), ids)]
+    sections = [*_sections(model, data, rows, found, sources, ids)]
     times["the questions of this page"] = time.perf_counter() - began
-    sections.append(making.section(estimator, times, command))
-    scores = [(answers, judge(answers)) for answers in sources]
-    heading = title if title is not None else type(estimator).__name__
+    sections.append(making.section(model, times, command))
+    scores = [(predictions, judge(predictions)) for predictions in sources]
+    heading = title if title is not None else type(model).__name__
     html = write_page(
-        heading, _words(estimator, rows), _cards(estimator, scores), sections, f"Made by weald {version('weald')}."
+        heading, _words(model, rows), _cards(model, scores), sections, f"Made by weald {version('weald')}."
     )
     made = Report(html, {a.source: {s.name: (s.value, s.low, s.high) for s in judged} for a, judged in scores})
     if file is not None:
@@ -153,22 +167,42 @@ def report(
     return made
 
 
-def _check(model: Any, X: Any, y: Any, X_test: Any, y_test: Any, ids: Any) -> None:
-    check_is_fitted(model, "forest_")
-    if model.n_outputs_ > 1:
+@dataclass(frozen=True)
+class Data:
+    """The training data, as the user gave it."""
+
+    X: TableLike
+    y: ColumnLike
+    weight: ColumnLike
+    by_row: ByRow
+
+
+def _check(
+    estimator: object,
+    X: TableLike,
+    y: ColumnLike,
+    X_test: TableLike,
+    y_test: ColumnLike,
+    ids: Sequence[object] | None,
+) -> TreeModel:
+    check_is_fitted(estimator, "forest_")
+    if not isinstance(estimator, TreeModel):
+        raise ParameterError(f"report was given a {type(estimator).__name__}. Give a fitted tree or forest of weald.")
+    if estimator.n_outputs_ > 1:
         raise ParameterError(
-            f"A report speaks of one target; this model has {model.n_outputs_}. Fit one for each target."
+            f"A report speaks of one target; this model has {estimator.n_outputs_}. Fit one for each target."
         )
     for one, other, words in ((X, y, "X and y"), (X_test, y_test, "X_test and y_test")):
         if (one is None) != (other is None):
             raise ParameterError(f"Give both of {words}, or neither.")
-    if ids is not None and (X is None or len(ids) != len(y)):
+    if ids is not None and (X is None or len(ids) != count_rows(y)):
         raise DataError("ids must have one entry for each training row.")
+    return estimator
 
 
-def _look(model: Any, X: Any, y: Any, sample_weight: Any, fit_params: dict[str, Any]) -> OutOfBag | None:
-    """Ask for what the trees say out of bag; a model whose trees have no bags says nothing."""
-    if X is None:
+def _look(model: TreeModel, data: Data) -> OutOfBag | None:
+    """Get the out-of-bag predictions; None: the trees have no bags."""
+    if data.X is None:
         return getattr(model, "oob_", None)
     origins = model.forest_.origins
     with warnings.catch_warnings():
@@ -176,38 +210,35 @@ def _look(model: Any, X: Any, y: Any, sample_weight: Any, fit_params: dict[str, 
         has_bags = any(o.bags.bootstrap for o in origins) and all(o.resampling == "bagging" for o in origins)
         if not (has_bags and hasattr(model, "out_of_bag")):
             if origins:  # trees of other libraries do not know their data
-                read_training_data(model, TrainingArguments(X, y, sample_weight, **fit_params))  # other data is refused
+                read_training_data(model, TrainingArguments(data.X, data.y, data.weight, **data.by_row))  # or refuse
             return None
-        found: OutOfBag = model.out_of_bag(X, y, sample_weight, **fit_params)
+        found: OutOfBag = model.out_of_bag(data.X, data.y, data.weight, **data.by_row)
     return found
 
 
-def _read(model: Any, X: Any) -> Any:
+def _read(model: TreeModel, X: TableLike) -> Matrix:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return read_rows(model, X)
+        return read_matrix(model, X)
 
 
 def _sections(
-    model: Any,
-    X: Any,
-    y: Any,
-    rows: Any,
+    model: TreeModel,
+    data: Data,
+    rows: Matrix | None,
     found: OutOfBag | None,
-    sources: list[Answers],
-    sample_weight: Any,
-    fit_params: dict[str, Any],
-    ids: Any,
+    sources: list[Predictions],
+    ids: Sequence[object] | None,
 ) -> list[Section]:
     names = names_of(model, None)
     made = []
     if rows is not None:
-        made.append(columns.section(model, rows, _target(model, y), names))
+        made.append(columns.section(model, rows, _target(model, data.y), names))
     if sources:
         made.append(quality.section(model, sources))
     if found is not None:
         made.append(growth.section(found))
-    asked, n_asked = ([], 0) if X is None else importance.ask(model, X, y, sample_weight, fit_params)
+    asked, n_asked = ([], 0) if data.X is None else importance.ask(model, data.X, data.y, data.weight, data.by_row)
     asked = asked or importance.known_alone(model)
     made.append(importance.section(asked, n_asked or model.forest_.n_trees, model.forest_.n_trees))
     order = asked[0].order()
@@ -215,15 +246,14 @@ def _sections(
         made.append(dependence.section(model, rows, order, names))
     if sources:
         first = sources[0]
-        at_hand = rows if first.source == "out of bag" else None
-        made.append(
-            mistakes.section(model, first, at_hand, order, names, ids if first.source == "out of bag" else None)
-        )
+        is_training = first.source == "out of bag"
+        at_hand = (rows, ids) if is_training else (None, None)
+        made.append(mistakes.section(model, first, at_hand[0], order, names, at_hand[1]))
     made.append(browser.section(model))
     return made
 
 
-def _target(model: Any, y: Any) -> Any:
+def _target(model: TreeModel, y: ColumnLike) -> Array:
     """The target in plain numbers."""
     values = np.asarray(y).ravel()
     if not hasattr(model, "classes_"):
@@ -237,17 +267,17 @@ def _target(model: Any, y: Any) -> Any:
         ) from error
 
 
-def _words(model: Any, rows: Any) -> str:
+def _words(model: TreeModel, rows: Matrix | None) -> str:
     forest = model.forest_
     table = f" grown from {rows.shape[0]:,} rows and {rows.shape[1]:,} columns" if rows is not None else ""
     trees = f"{forest.n_trees:,} trees" if forest.n_trees > 1 else "One tree"
     return f"{type(model).__name__}. {trees}{table}, fingerprint {forest.fingerprint()[:16]}."
 
 
-def _cards(model: Any, scores: list[tuple[Answers, list[Score]]]) -> list[tuple[str, str]]:
+def _cards(model: TreeModel, scores: list[tuple[Predictions, list[Score]]]) -> list[tuple[str, str]]:
     cards = []
-    for answers, judged in scores:
+    for predictions, judged in scores:
         for score in (judged[0], judged[2] if len(judged) == 4 else judged[1]):
             say = percent if score.is_share else number
-            cards.append((f"{score.name}, {answers.source}", say(score.value)))
+            cards.append((f"{score.name}, {predictions.source}", say(score.value)))
     return [*cards, ("trees", f"{model.forest_.n_trees:,}"), ("nodes", f"{model.forest_.n_nodes:,}")]

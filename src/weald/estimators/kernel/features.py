@@ -295,12 +295,12 @@ class KernelFeatures(Features):
         """Number of columns that trees are grown from."""
         return self.model._n_columns_
 
-    def schema(self) -> dict[str, int | Schema | None]:
-        """What trees know of the columns that they use."""
+    @property
+    def tree_schema(self) -> Schema:
+        """Names and categories of the columns that trees use."""
         model = self.model
         raw = tuple(numbered(model.schema_.categories[f]) for f in self.raw_columns()) if self.mixes else ()
-        schema = Schema(None, (None,) * len(model._kept_) + raw)
-        return {"n_features_in_": len(model._columns_), "feature_names_in_": None, "schema_": schema}
+        return Schema(None, (None,) * len(model._kept_) + raw)
 
 
 # ---------------------------------------------------------------------------------------------------------------- grow

@@ -133,7 +133,8 @@ class KernelForest(RandomForest):
         plain.set_params(**{name: shared[name] for name in plain.get_params() if name in shared})
         learned = ("forest_", "growth_", "seed_", "n_outputs_", "classes_", "n_classes_")
         plain.__dict__.update({name: getattr(self, name) for name in learned if hasattr(self, name)})
-        plain.__dict__.update({name: value for name, value in self._kernels().schema().items() if value is not None})
+        plain.schema_ = self._kernels().tree_schema
+        plain.n_features_in_ = len(plain.schema_.categories)
         return plain
 
     # ------------------------------------------------------------------------------------------------------ look
