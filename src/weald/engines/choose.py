@@ -1,5 +1,7 @@
 """Which engine grows or predicts: by the name that the user gave, and by what X is."""
 
+from collections.abc import Callable
+
 from weald.data.dask_collections import is_dask_collection
 from weald.data.types import TableLike
 from weald.engines.interface import Engine
@@ -9,23 +11,35 @@ from weald.engines.table_source import TableSource
 from weald.errors import ParameterError
 
 
+def _open_native() -> Engine:
+    from weald.engines.native import NativeEngine  # the compiled core loads only when it is used
+
+    return NativeEngine()
+
+
+def _open_cluster() -> Engine:
+    from weald.dask.engine import ClusterEngine  # Dask loads only when it is used
+
+    return ClusterEngine()
+
+
+# "auto" is native and never anything else.
+ENGINES_BY_NAME: dict[str, Callable[[], Engine]] = {
+    "auto": _open_native,
+    "native": _open_native,
+    "reference": ReferenceEngine,
+    CLUSTER: _open_cluster,
+}
+
+
 def open_engine(name: str, X: TableLike = None) -> Engine:
     """Return the engine for a fit to X; without X, the one that predicts in this process.
 
-    "auto" is native and never anything else. Dask collections are trained on their cluster, code stores by their own
-    engine.
+    Dask collections are trained on their cluster, code stores by their own engine, whatever the name.
     """
     if isinstance(X, TableSource):
         return X.open_engine(name)
-    if is_dask_collection(X) or (name == CLUSTER and X is not None):
-        from weald.dask.engine import ClusterEngine  # Dask loads only when it is used
-
-        return ClusterEngine()
-    if name == "reference":
-        return ReferenceEngine()
-    if name in ("auto", "native", CLUSTER):
-        from weald.engines.native import NativeEngine  # the compiled core loads only when it is wanted
-
-        return NativeEngine()
-    msg = f"engine={name!r} is not one of {', '.join(map(repr, ENGINES))}."
-    raise ParameterError(msg)
+    if name not in ENGINES_BY_NAME:
+        raise ParameterError(f"engine={name!r} is not one of {', '.join(map(repr, ENGINES))}.")
+    engine = ENGINES_BY_NAME[CLUSTER if is_dask_collection(X) else name]()
+    return engine.local if X is None else engine

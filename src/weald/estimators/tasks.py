@@ -7,7 +7,6 @@ TreeRegressor     means
 import numpy as np
 from numpy.typing import DTypeLike
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils import Tags
 
 from weald.data import arguments
 from weald.data.dask_collections import is_dask_collection
@@ -146,11 +145,6 @@ class TreeClassifier(ClassifierMixin, TreeModel):
         if is_multi_output(self):
             return multi_output.score_classes(np.asarray(y), self.predict(X), sample_weight)
         return float(super().score(X, y, sample_weight))
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = True
-        return tags
 
 
 class TreeRegressor(RegressorMixin, TreeModel):

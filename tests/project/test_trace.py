@@ -1,0 +1,36 @@
+"""A reader can follow a call from top to bottom: few files, no calls back into a file that is waiting already."""
+
+import pytest
+
+from tests.project.trace_calls import cases, dask_cases, trace, walk
+
+# Files between the call and the engine, hops, call-backs: at most.
+LIMITS = {
+    "fit": (10, 20, 0),
+    "fit with out-of-bag score": (11, 24, 1),  # `votes.average` scales huge targets and asks again for their sums
+    "fit of a tree": (10, 20, 0),
+    "predict": (3, 6, 0),
+    "importance": (14, 30, 0),
+}
+ON_A_CLUSTER = (10, 20, 0)
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_a_call_passes_few_files_and_never_turns_back(name):
+    files, hops, back = walk(trace(cases()[name]))
+    most_files, most_hops, most_back = LIMITS[name]
+    assert len(files) <= most_files, files
+    assert len(hops) <= most_hops, hops
+    assert len(back) <= most_back, back
+    assert hops
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("dask")
+@pytest.mark.filterwarnings("default")
+def test_so_does_a_fit_on_a_cluster():
+    distributed = pytest.importorskip("distributed")
+    with distributed.Client(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None):
+        (work,) = dask_cases().values()
+        files, hops, back = walk(trace(work))
+    assert (len(files) <= ON_A_CLUSTER[0], len(hops) <= ON_A_CLUSTER[1], back) == (True, True, [])
