@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from weald import _core
 from weald.data.table import Table
+from weald.data.task import Task
 from weald.engines import criteria
 from weald.engines.native import NativeEngine
 from weald.engines.params import UNLIMITED, Growth
@@ -27,7 +28,7 @@ ENGINES = {"reference": REFERENCE, "native": NATIVE}
 
 
 def is_of_classes(criterion: str) -> bool:
-    return criteria.tasks()[criterion] == criteria.CLASSIFICATION
+    return criteria.tasks()[criterion] == Task.CLASSIFICATION
 
 
 # ------------------------------------------------------------------------------------------------------------ tables
@@ -279,7 +280,7 @@ def outcome(engine, case, n_threads=1, n_at_once=0):
         "data fingerprints": np.array([coded.fingerprint, coded.values], dtype=np.uint64),
         "positions": positions_of(coded),
         "target": np.array([forest.target_center, forest.target_exponent]),
-        **forest._arrays(),
+        **forest.arrays(),
         "leaves": engine.leaves(forest, rows, n_threads, None),
         "bags": engine.bags(coded, case.growth, forest.origins, n_threads),
     }

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from weald.data.table import Table
 from weald.data.targets import Targets
 from weald.data.types import FloatArray, IntArray
+from weald.engines.derived_forms import forms_of
 from weald.engines.params import Growth
 from weald.engines.reference import kernels
 from weald.forest.forest import Forest, Origin
@@ -197,11 +198,11 @@ def sum_weighted_votes(
     engine: Engine, forest: Forest, X: npt.NDArray[Any], voting: str, n_threads: int, watch: Watch | None
 ) -> FloatArray:
     """Add up what trees of different weight say: weight times vote, in tree order."""
-    trees: list[Forest] | None = vars(forest).get("_trees")
-    if trees is None:  # kept beside the forest, and left out of pickles, as the packed form of each tree is
+    forms = forms_of(forest)
+    if not forms.trees:
         equal = dataclasses.replace(forest, tree_weight=np.empty(0))
-        vars(forest)["_trees"] = trees = [equal.take([t]) for t in range(forest.n_trees)]
+        forms.trees = [equal.take([t]) for t in range(forest.n_trees)]
     sums: FloatArray = np.zeros((X.shape[0], forest.n_classes))
-    for weight, tree in zip(forest.tree_weight, trees, strict=True):
+    for weight, tree in zip(forest.tree_weight, forms.trees, strict=True):
         sums += weight * engine.sum_votes(tree, X, voting, n_threads, watch)
     return sums

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from weald.data.types import IntArray
+from weald.data.types import Array, IntArray
 from weald.engines.native import PACKED_SIZES, NativeEngine
 from weald.errors import FormatError
 from weald.forest.forest import CATEGORICAL, Forest
@@ -149,10 +149,12 @@ class MappedForest(Forest):
     forest like any other.
     """
 
+    __slots__ = ()
+
     def __post_init__(self) -> None:
         """Look at nothing: what is mapped cannot be written to."""
 
-    def __getattribute__(self, name: str) -> Any:
+    def __getattribute__(self, name: str) -> object:
         if name in LOOKED_AT:
             _check_mapped(self)
         return object.__getattribute__(self, name)
@@ -160,21 +162,26 @@ class MappedForest(Forest):
     @property
     def n_trees(self) -> int:
         """Number of trees."""
-        return len(vars(self)["tree_start"]) - 1
+        return len(_unchecked(self, "tree_start")) - 1
 
     @property
     def n_nodes(self) -> int:
         """Number of nodes of all trees."""
-        return len(vars(self)["feature"])
+        return len(_unchecked(self, "feature"))
 
 
 LOOKED_AT = frozenset(BY_NODE) | frozenset(OTHERS) - {"tree_weight"}
 
 
+def _unchecked(forest: MappedForest, name: str) -> Array:
+    found: Array = object.__getattribute__(forest, name)
+    return found
+
+
 def _check_mapped(forest: MappedForest) -> None:
     names = (f.name for f in dataclasses.fields(forest))
     try:
-        check_links(Forest(**{name: vars(forest)[name] for name in names}))
+        check_links(Forest(**{name: object.__getattribute__(forest, name) for name in names}))
     except FormatError as error:
         raise FormatError(f"The arrays of this forest are damaged. {error} Save the model again.") from None
     object.__setattr__(forest, "__class__", Forest)
