@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from weald.data.arguments import Number, Whole, check_argument
-from weald.data.types import FloatArray, IntArray
+from weald.data.types import Array, BoolArray, FloatArray, IntArray
 from weald.errors import DataError, ParameterError
 from weald.forest.forest import CATEGORICAL, Forest
 from weald.forest.pruning import collapse, keep_sets, merge_leaves
@@ -48,7 +47,7 @@ def _of_leaf(forest: Forest) -> FloatArray:
     return values
 
 
-def _is_left(forest: Forest, decides: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+def _is_left(forest: Forest, decides: BoolArray) -> BoolArray:
     """Find the nodes that are left when branches that say one thing are leaves."""
     is_left = np.zeros(forest.n_nodes, dtype=np.bool_)
     splits = np.flatnonzero(decides & (forest.feature >= 0))
@@ -109,14 +108,14 @@ def _merge_twins(forest: Forest, numbers: list[int]) -> Forest:
     return _owned(forest, np.array(owner), np.array(is_idle))
 
 
-def _owned(forest: Forest, owner: IntArray, is_idle: npt.NDArray[np.bool_]) -> Forest:
+def _owned(forest: Forest, owner: IntArray, is_idle: BoolArray) -> Forest:
     """Make the forest of the nodes that own themselves, without the idle ones."""
     alive = (owner == np.arange(len(owner))) & ~is_idle
     number = (np.cumsum(alive) - 1)[owner]
     first = np.cumsum(np.append(0, alive))[forest.tree_start]
     counted = ~is_idle
 
-    def total(of_nodes: npt.NDArray[Any]) -> FloatArray:
+    def total(of_nodes: Array) -> FloatArray:
         sums: Any = np.bincount(number[counted], weights=of_nodes[counted], minlength=int(alive.sum()))
         return sums  # type: ignore[no-any-return]
 

@@ -22,12 +22,11 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from weald.data.types import FloatArray, IntArray
+from weald.data.types import Array, BoolArray, FloatArray, IntArray
 from weald.forest.forest import CATEGORICAL, Forest
 
-Mask = npt.NDArray[np.bool_]
+Mask = BoolArray
 Heap = list[tuple[int, int]]
 
 # Decreases are summed as integers, so that no order of addition matters. The largest has this many bits, or more where
@@ -167,7 +166,7 @@ def collapse(forest: Forest, kept: Mask) -> Forest:
     return dataclasses.replace(forest, **fields)
 
 
-def keep_sets(forest: Forest, cuts: IntArray) -> dict[str, npt.NDArray[Any]]:
+def keep_sets(forest: Forest, cuts: IntArray) -> dict[str, Array]:
     """Keep the sets of categories of some splits, which ascend."""
     by_set = cuts[forest.flags[cuts] & CATEGORICAL != 0]
     sets = [forest.category_set(node) for node in by_set]
@@ -177,7 +176,7 @@ def keep_sets(forest: Forest, cuts: IntArray) -> dict[str, npt.NDArray[Any]]:
     }
 
 
-def merge_leaves(forest: Forest, number: IntArray, feature: IntArray) -> dict[str, npt.NDArray[Any]]:
+def merge_leaves(forest: Forest, number: IntArray, feature: IntArray) -> dict[str, Array]:
     """Add up the class weights of the leaves that became one."""
     owner = np.repeat(number[forest.feature < 0], np.diff(forest.leaf_start))
     keys, entry = np.unique(owner * forest.n_classes + forest.leaf_class, return_inverse=True)

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from weald.data.types import Array
 from weald.engines.threads import count_threads, map_on_threads
 from weald.errors import FormatError
 from weald.io.container import TYPES, is_numbers, require
-from weald.io.streams import AnyArray, Arrays
+from weald.io.streams import Arrays
 
 LEVEL = 6
 MOST_TIMES = 64
@@ -41,7 +42,7 @@ def _plain_name(name: str) -> str:
     return name.rpartition("/")[2]
 
 
-def _by_place(array: AnyArray) -> AnyArray:
+def _by_place(array: Array) -> Array:
     little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
     return np.ascontiguousarray(little.reshape(-1).view(np.uint8).reshape(-1, _width(array.dtype, array.shape)).T)
 
@@ -74,7 +75,7 @@ def _size_of(name: str, entry: Any, n_bytes: int) -> int:
     return size
 
 
-def _unzip(short: AnyArray, name: str, entry: Any, size: int) -> AnyArray:
+def _unzip(short: Array, name: str, entry: Any, size: int) -> Array:
     require(short.dtype == np.uint8 and short.ndim == 1, f"The compressed array {name!r} is no bytes.")
     engine = zlib.decompressobj()
     try:
@@ -86,5 +87,5 @@ def _unzip(short: AnyArray, name: str, entry: Any, size: int) -> AnyArray:
     require(whole, f"The array {name!r} is not as long as it should be.")
     dtype = np.dtype(entry[0])
     by_place = np.frombuffer(found, dtype=np.uint8).reshape(_width(dtype, entry[1]), -1)
-    array: AnyArray = np.ascontiguousarray(by_place.T).reshape(-1).view(dtype).reshape(entry[1])
+    array: Array = np.ascontiguousarray(by_place.T).reshape(-1).view(dtype).reshape(entry[1])
     return array

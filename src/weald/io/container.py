@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from weald.data.types import Array
 from weald.errors import FormatError
 
 MOST_HEADER = 2**22  # bytes; long lists are arrays
@@ -32,7 +33,6 @@ PACKED = "packed."  # in the names of arrays that are walked as they stand
 OPENING = b'{"__metadata__":{"weald.sha256":"'
 DIGEST = slice(8 + len(OPENING), 8 + len(OPENING) + 64)
 
-AnyArray = npt.NDArray[Any]
 Buffer = bytes | memoryview
 Done = Callable[[], None]
 
@@ -48,13 +48,13 @@ class Contents:
     """What a container holds: texts and arrays. The arrays are views of the file's own bytes."""
 
     metadata: dict[str, str]
-    arrays: dict[str, AnyArray]
+    arrays: dict[str, Array]
 
 
 # ------------------------------------------------------------------------------------------------------------- write
 
 
-def write(metadata: dict[str, str], arrays: dict[str, AnyArray], done: Done | None = None) -> list[Buffer]:
+def write(metadata: dict[str, str], arrays: dict[str, Array], done: Done | None = None) -> list[Buffer]:
     """Lay out a file as pieces to be written one after the other. `done` is called now and then; see `in_slices`."""
     # So all are aligned; what is walked as it stands (PACKED) comes first, at the beginning of a line of the cache.
     ordered = sorted(arrays.items(), key=lambda item: (PACKED not in item[0], -item[1].dtype.itemsize, item[0]))
@@ -126,7 +126,7 @@ def _find_header(view: memoryview) -> int:
     return 8 + length
 
 
-def _find_arrays(table: dict[str, Any], data: memoryview) -> dict[str, AnyArray]:
+def _find_arrays(table: dict[str, Any], data: memoryview) -> dict[str, Array]:
     """Find the arrays, and make sure that they fill the rest of the file, one after the other."""
     at, arrays = 0, {}
     for name, entry in sorted(table.items(), key=_place_of):

@@ -20,10 +20,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from weald.data.schema import Categories, Schema
-from weald.data.types import FloatArray, IntArray
+from weald.data.types import Array, BoolArray, FloatArray, IntArray
 from weald.engines.params import Growth
 from weald.errors import FormatError, ParameterError
 from weald.estimators.out_of_bag import Curve, OutOfBag
@@ -68,11 +67,11 @@ OOB_STATE: dict[str, Any] = {
     "_error_spread": float,
     "_hard": bool,
     "_n_effective": float,
-    "classes": npt.NDArray[Any] | None,
+    "classes": Array | None,
     "counts": IntArray,
     "curve": Curve,
     "error": float,
-    "mask": npt.NDArray[np.bool_],
+    "mask": BoolArray,
     "n_trees": int,
     "share": float,
 }

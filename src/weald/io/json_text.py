@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from weald.data.types import Array
 from weald.errors import FormatError
 from weald.estimators.single_target import each_target
 from weald.io import container, files
@@ -55,7 +55,7 @@ def _dumps(value: Any) -> str:
     return json.dumps(value, separators=(",", ":"), allow_nan=False)
 
 
-def _inline_texts(notes: Any, arrays: dict[str, npt.NDArray[Any]]) -> Any:
+def _inline_texts(notes: Any, arrays: dict[str, Array]) -> Any:
     """Write long lists of texts, which a file keeps as arrays of bytes, as lists of texts."""
     if isinstance(notes, list):
         return [_inline_texts(note, arrays) for note in notes]
@@ -70,7 +70,7 @@ def _inline_texts(notes: Any, arrays: dict[str, npt.NDArray[Any]]) -> Any:
     return {"texts": [whole[begin:end].decode("utf-8", "surrogatepass") for begin, end in pieces]}
 
 
-def _write_array(array: npt.NDArray[Any]) -> dict[str, Any]:
+def _write_array(array: Array) -> dict[str, Any]:
     values = array.ravel().tolist()
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         values = [value if math.isfinite(value) else str(value) for value in values]
@@ -131,7 +131,7 @@ def _read_file(path: Path) -> str:
         raise FormatError(f"{path} is no text: {error}.") from None
 
 
-def _gather_texts(notes: Any, arrays: dict[str, npt.NDArray[Any]]) -> Any:
+def _gather_texts(notes: Any, arrays: dict[str, Array]) -> Any:
     """Turn lists of texts into arrays of bytes, as a file keeps them."""
     if isinstance(notes, list):
         return [_gather_texts(note, arrays) for note in notes]
@@ -148,7 +148,7 @@ def _gather_texts(notes: Any, arrays: dict[str, npt.NDArray[Any]]) -> Any:
     return {"texts": names}
 
 
-def _read_array(name: str, entry: Any) -> npt.NDArray[Any]:
+def _read_array(name: str, entry: Any) -> Array:
     """Read numbers of the type that is stated, all of them and no others."""
     proper = isinstance(entry, dict) and entry.keys() == {"type", "shape", "values"} and isinstance(entry["type"], str)
     proper = proper and entry["type"] in TYPES and is_numbers(entry["shape"]) and isinstance(entry["values"], list)

@@ -18,8 +18,8 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from weald.data.types import Array
 from weald.errors import FormatError
 from weald.io.container import MOST_DIGITS, TYPES, is_numbers, require
 from weald.io.streams import Arrays, narrow
@@ -82,7 +82,7 @@ class Writer:
                 return {"numbers": self._add(np.array(values, dtype=np.float64 if kind is float else np.int64))}
         return [self.write(value) for value in values]
 
-    def _write_array(self, array: npt.NDArray[Any]) -> Any:
+    def _write_array(self, array: Array) -> Any:
         kind = array.dtype.kind
         if kind in NUMBERS and np.dtype(array.dtype).newbyteorder("<").str in TYPES.values():
             return {"dtype": array.dtype.str, "at": self._add(array)}
@@ -98,7 +98,7 @@ class Writer:
             "or dates, or keep the model with pickle."
         )
 
-    def _add(self, array: npt.NDArray[Any]) -> str:
+    def _add(self, array: Array) -> str:
         name = f"{self._prefix}.{len(self.arrays)}"
         self.arrays[name] = array.astype(array.dtype.newbyteorder("<"), copy=False)  # as a file has it
         return name
@@ -223,7 +223,7 @@ class Reader:
         except (TypeError, ValueError, OverflowError) as error:
             raise FormatError(f"{item!r} is no {value[0]}: {error}.") from None
 
-    def _read_array(self, value: Any, depth: int) -> npt.NDArray[Any]:
+    def _read_array(self, value: Any, depth: int) -> Array:
         require(isinstance(value, dict) and isinstance(value.get("dtype"), str), "An array is not as it should be.")
         dtype = np.dtype(object) if value["dtype"] == "O" else _dtype(value["dtype"], NUMBERS + TIMES + "U")
         if dtype.kind not in "OU":
@@ -250,7 +250,7 @@ class Reader:
         assert record is not None  # noqa: S101  (for the type checker)
         return make_record(record, {name: self.read(item, depth) for name, item in fields.items()})
 
-    def _take(self, name: Any) -> npt.NDArray[Any]:
+    def _take(self, name: Any) -> Array:
         require(isinstance(name, str) and name in self.arrays, f"The array {name!r} is missing.")
         return self.arrays.pop(name)
 

@@ -17,9 +17,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 
-from weald.data.types import IntArray
+from weald.data.types import Array, IntArray
 from weald.errors import DataError, shown
 from weald.forest.forest import CATEGORICAL, MISSING_LEFT, OTHERS_LEFT, Forest
 
@@ -66,8 +65,8 @@ class Names:
     """The user's names of things."""
 
     features: list[str]
-    classes: npt.NDArray[Any] | None  # labels by class number; None: regression
-    categories: Sequence[npt.NDArray[Any] | None] = field(default_factory=list)  # labels by feature; None: numbers
+    classes: Array | None  # labels by class number; None: regression
+    categories: Sequence[Array | None] = field(default_factory=list)  # labels by feature; None: numbers
 
     @classmethod
     def of(cls, model: Any, features: Sequence[str] | None = None, classes: Sequence[Any] | None = None) -> Self:
@@ -107,7 +106,7 @@ class SplitCondition(NamedTuple):
     threshold: float  # +inf: is there a value at all?
     missing_left: bool
     missing_said: bool  # missing values do not go to the heavier side: it must be said
-    labels: npt.NDArray[Any] | None = None  # of a feature of categories, by their numbers
+    labels: Array | None = None  # of a feature of categories, by their numbers
     listed: tuple[int, ...] | None = None  # the set of a split of categories; None: a cut of numbers
     others_left: bool = False  # the set goes right, all others left
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from weald.data.types import Array
 from weald.forest.describe.conditions import Names, SplitCondition, questions, say_answers
 from weald.forest.describe.nodes import parents
 from weald.forest.forest import Forest
@@ -39,7 +39,7 @@ class RowExplanation:
         return "\n".join([f"at the root  →  {self.start}", *lines])
 
 
-def explain_row(model: Any, row: npt.NDArray[Any], leaf: int, names: Names) -> RowExplanation:
+def explain_row(model: Any, row: Array, leaf: int, names: Names) -> RowExplanation:
     """Follow a row from the root to its leaf."""
     forest: Forest = model.forest_
     path = _path_to(forest, leaf)
@@ -63,7 +63,7 @@ def _path_to(forest: Forest, leaf: int) -> list[int]:
     return path[::-1]
 
 
-def _step(question: SplitCondition, row: npt.NDArray[Any], node: int, to: int, said: str) -> PathStep:
+def _step(question: SplitCondition, row: Array, node: int, to: int, said: str) -> PathStep:
     value = row[question.feature]
     left = to == node + 1
     words = question.say_value(value, left=left)

@@ -8,9 +8,8 @@ training_error    the error on the tree's own rows
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from weald.data.types import FloatArray, IntArray
+from weald.data.types import Array, FloatArray, IntArray
 from weald.errors import ParameterError
 from weald.forest.describe.conditions import SIDES, Names, questions
 from weald.forest.forest import CATEGORICAL, MISSING_LEFT, Forest
@@ -48,12 +47,12 @@ def list_nodes(model: Any, names: Names) -> dict[str, Any]:
     }
 
 
-def _say(model: Any, names: Names) -> tuple[FloatArray, npt.NDArray[Any]]:
+def _say(model: Any, names: Names) -> tuple[FloatArray, Array]:
     """What each node says, or would say if it were a leaf: shares and class, or the mean."""
     if names.classes is None:
         return model.forest_.value, model.forest_.value
     shares: FloatArray = model.tree_.value[:, 0, :]
-    prediction: npt.NDArray[Any] = names.classes[shares.argmax(axis=1)]
+    prediction: Array = names.classes[shares.argmax(axis=1)]
     return shares, prediction
 
 

@@ -13,9 +13,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from weald.data.types import FloatArray
+from weald.data.types import Array, BoolArray, FloatArray
 from weald.forest.describe.conditions import Names, SplitCondition, questions, say_answers, say_labels, say_number
 from weald.forest.describe.nodes import list_nodes
 from weald.forest.forest import Forest
@@ -30,7 +29,7 @@ class Interval:
     high: float = math.inf
     missing: bool = True  # do missing values get here?
     missing_said: bool = False  # they took a side that is not the heavier one
-    labels: npt.NDArray[Any] | None = None  # of categories, by their numbers
+    labels: Array | None = None  # of categories, by their numbers
     inside: frozenset[int] | None = None  # the categories that lead here; None: all, or numbers
 
     def narrow(self, question: SplitCondition, *, left: bool) -> "Interval":
@@ -78,11 +77,11 @@ class Interval:
             said = f"{self.name} is present"
         return f"{said} or missing" if self.missing and self.missing_said else said
 
-    def contains(self, values: FloatArray) -> npt.NDArray[np.bool_]:
+    def contains(self, values: FloatArray) -> BoolArray:
         """Say which values lead here; categories are given by their numbers."""
         if self.inside is not None:
             return np.where(np.isnan(values), self.missing, np.isin(values, list(self.inside)))
-        inside: npt.NDArray[np.bool_] = (values > self.low) & (values <= self.high)
+        inside: BoolArray = (values > self.low) & (values <= self.high)
         if self.low == -math.inf:
             inside |= values == -math.inf
         return np.where(np.isnan(values), self.missing, inside)
@@ -126,7 +125,7 @@ class Region:
         """What must hold of a row, in words; one condition for each feature that was cut."""
         return [interval.words for interval in self.intervals.values()]
 
-    def contains(self, X: Any) -> npt.NDArray[np.bool_]:
+    def contains(self, X: Any) -> BoolArray:
         """Say which rows of an array of numbers are inside."""
         rows = np.asarray(X, dtype=np.float64)
         inside = np.ones(len(rows), dtype=np.bool_)

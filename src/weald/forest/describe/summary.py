@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from weald.data.types import FloatArray, IntArray
+from weald.data.types import BoolArray, FloatArray, IntArray
 from weald.errors import ParameterError
 from weald.forest.describe.conditions import Names, questions, say_number
 from weald.forest.forest import Forest
@@ -48,12 +47,12 @@ class Sketch:
     max_depth: int
 
     @property
-    def is_leaf(self) -> npt.NDArray[np.bool_]:
+    def is_leaf(self) -> BoolArray:
         """Where the tree itself ends."""
         return self.feature < 0
 
     @property
-    def is_open(self) -> npt.NDArray[np.bool_]:
+    def is_open(self) -> BoolArray:
         """Where children are shown."""
         return self.left >= 0
 

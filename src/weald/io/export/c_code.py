@@ -20,9 +20,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from weald.data.types import FloatArray, IntArray
+from weald.data.types import BoolArray, FloatArray, IntArray
 from weald.errors import ExportError, ParameterError, shown
 from weald.forest.forest import CATEGORICAL, MISSING_LEFT, OTHERS_LEFT, Forest
 from weald.io.atomic import write_file
@@ -319,7 +318,7 @@ def _sets(forest: Forest, name: str) -> str:
     return SETS.format(name=name, starts=_lines(map(str, starts)), categories=_lines(map(str, categories or [0])))
 
 
-def _distinct_questions(forest: Forest, is_split: npt.NDArray[np.bool_]) -> tuple[IntArray, list[str]]:
+def _distinct_questions(forest: Forest, is_split: BoolArray) -> tuple[IntArray, list[str]]:
     """Write each question down once: its number at every split, and the questions."""
     feature, flags = forest.feature[is_split], forest.flags[is_split]
     threshold = forest.threshold[is_split] + 0.0  # -0.0 cuts like 0.0

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from weald.data.types import IntArray
+from weald.data.types import Array, BoolArray, FloatArray, IntArray
 from weald.errors import ExportError
 from weald.forest.forest import CATEGORICAL, MISSING_LEFT, OTHERS_LEFT, Forest
 from weald.io.atomic import write_file
@@ -114,7 +114,7 @@ def column_names(model: Any) -> list[str]:
     return names
 
 
-def label_keys(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def label_keys(labels: Array) -> Array:
     """Write the labels of a column as text, or if all are numbers or truth values as doubles."""
     listed = labels.tolist()
     if all(isinstance(label, int | float) for label in listed):
@@ -213,8 +213,8 @@ def _tree_ensemble(onnx: Any, forest: Forest, answers: LeafValues) -> Any:
 
 
 def _questions(
-    forest: Forest, split: IntArray, is_set: npt.NDArray[np.bool_]
-) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    forest: Forest, split: IntArray, is_set: BoolArray
+) -> tuple[npt.NDArray[np.uint8], FloatArray, FloatArray]:
     """Modes and thresholds of splits, and the members of sets, each set closed by NaN.
 
     A set without members divides present values from missing ones; ONNX asks for it by a threshold: nothing is at most
@@ -229,7 +229,7 @@ def _questions(
     return modes, splits, np.insert(forest.category_sets.astype(np.float64), full, np.nan)
 
 
-def label_tensor(classes: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def label_tensor(classes: Array) -> Array:
     """Write labels as ONNX can hold them: truth values, whole numbers, doubles or text."""
     kind = classes.dtype.kind
     if kind == "b":
@@ -241,7 +241,7 @@ def label_tensor(classes: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return _texts(classes.tolist())
 
 
-def _texts(labels: list[Any]) -> npt.NDArray[Any]:
+def _texts(labels: list[Any]) -> Array:
     """Write labels as text."""
     texts = [str(label) for label in labels]
     for text in texts:
@@ -290,7 +290,7 @@ def _compare(model: Any, written: bytes, X: Any, lost: tuple[str, ...], *, colum
     return compare(consumer, "probabilities", ours, found[1], 0.0, *lost)
 
 
-def _only_labels(model: Any, rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _only_labels(model: Any, rows: FloatArray) -> FloatArray:
     """Let what lies between the numbers of ordered categories be missing: it has no label."""
     for f, categories in enumerate(model.schema_.categories):
         if categories is not None:
@@ -298,7 +298,7 @@ def _only_labels(model: Any, rows: npt.NDArray[np.float64]) -> npt.NDArray[np.fl
     return rows
 
 
-def feed_columns(model: Any, rows: npt.NDArray[np.float64]) -> dict[str, npt.NDArray[Any]]:
+def feed_columns(model: Any, rows: FloatArray) -> dict[str, Array]:
     """Write rows of numbers as columns with labels; a missing one is text that is no label, or NaN."""
     feed = {}
     for f, (name, categories) in enumerate(zip(column_names(model), model.schema_.categories, strict=True)):

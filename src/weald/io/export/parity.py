@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from weald.data.types import FloatArray, IntArray
+from weald.data.types import Array, FloatArray, IntArray
 from weald.errors import ExportError
 from weald.forest import votes
 from weald.forest.forest import CATEGORICAL, MISSING_LEFT, OTHERS_LEFT, Forest
@@ -120,7 +119,7 @@ def rows_to_compare(model: Any, X: Any) -> FloatArray:
     made = edge_rows(model.forest_, n_categories(model))
     if X is None:
         return made
-    given: npt.NDArray[Any] = model._read(X)  # noqa: SLF001  (a part of the estimators)
+    given: Array = model._read(X)  # noqa: SLF001  (a part of the estimators)
     return np.vstack([np.asarray(given, dtype=np.float64), made])
 
 

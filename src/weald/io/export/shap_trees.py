@@ -6,9 +6,8 @@ write_shap    fitted model -> dictionary, checked by shap's own walk over the tr
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from weald.data.types import FloatArray, IntArray
+from weald.data.types import BoolArray, FloatArray, IntArray
 from weald.errors import ExportError
 from weald.forest.forest import CATEGORICAL, MISSING_LEFT, Forest
 from weald.io.export.leaf_values import refuse_overflow, require_exportable
@@ -75,7 +74,7 @@ def _trees(forest: Forest, values: FloatArray) -> list[dict[str, Any]]:
     return [{name: array[begin:end].copy() for name, array in arrays.items()} for begin, end in bounds]
 
 
-def _or_nothing(is_leaf: npt.NDArray[np.bool_], numbers: IntArray) -> IntArray:
+def _or_nothing(is_leaf: BoolArray, numbers: IntArray) -> IntArray:
     """Put -1 into leaves, as shap does."""
     found: IntArray = np.where(is_leaf, -1, numbers).astype(np.int32)
     return found

@@ -14,11 +14,10 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from weald.data.schema import Schema
 from weald.data.table import Table
-from weald.data.types import FloatArray, IntArray
+from weald.data.types import BoolArray, FloatArray, IntArray
 from weald.engines import params
 from weald.engines.criteria import names
 from weald.errors import ExportError
@@ -257,9 +256,7 @@ def cut_at(thresholds: FloatArray) -> FloatArray:
     return np.where(np.isinf(thresholds), thresholds, cut)
 
 
-def _decreases(
-    weight: FloatArray, impurity: FloatArray, is_split: npt.NDArray[np.bool_], right: IntArray
-) -> FloatArray:
+def _decreases(weight: FloatArray, impurity: FloatArray, is_split: BoolArray, right: IntArray) -> FloatArray:
     """How much each split lowers the impurity, over the weight of the root."""
     decrease = np.zeros(len(weight))
     nodes, spread = np.flatnonzero(is_split), weight * impurity
@@ -288,11 +285,11 @@ def _leaf_entries(shares: FloatArray, weight: FloatArray) -> tuple[IntArray, Int
     return np.bincount(leaf, minlength=len(best)), which.astype(np.int32), best[leaf, which]
 
 
-def _gives(weights: FloatArray, shares: FloatArray) -> npt.NDArray[np.bool_]:
+def _gives(weights: FloatArray, shares: FloatArray) -> BoolArray:
     """Say in which leaves weights, divided by their sum in the order of classes, are the shares."""
     total = np.cumsum(weights, axis=1)[:, -1:] if weights.shape[1] else np.ones((len(weights), 1))
     with np.errstate(invalid="ignore"):  # light leaves, rounded to whole numbers, weigh nothing
-        given: npt.NDArray[np.bool_] = (weights / total == shares).all(axis=1)
+        given: BoolArray = (weights / total == shares).all(axis=1)
     return given
 
 
