@@ -8,12 +8,13 @@ Thinning         what was kept, and what it costs out of bag
 import dataclasses
 import itertools
 import math
+from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from weald.data.arguments import Number, Whole, check_argument
+from weald.data.task import Task
 from weald.data.types import Array, BoolArray, FloatArray, IntArray
 from weald.errors import DataError, ParameterError
 from weald.forest.forest import CATEGORICAL, Forest
@@ -68,7 +69,7 @@ def _number_branches(forest: Forest) -> list[int]:
     numbers[forest.feature < 0] = answers = _number_answers(forest)
     n_answers = max(answers) + 1
     found = numbers.tolist()
-    known: dict[Any, int] = {}
+    known: dict[Hashable, int] = {}
     features, flags, rights = forest.feature.tolist(), forest.flags.tolist(), _right_of(forest).tolist()
     thresholds = forest.threshold.tolist()
     for node in np.flatnonzero(forest.feature >= 0)[::-1].tolist():  # children come before their parents
@@ -116,11 +117,11 @@ def _owned(forest: Forest, owner: IntArray, is_idle: BoolArray) -> Forest:
     counted = ~is_idle
 
     def total(of_nodes: Array) -> FloatArray:
-        sums: Any = np.bincount(number[counted], weights=of_nodes[counted], minlength=int(alive.sum()))
-        return sums  # type: ignore[no-any-return]
+        sums = np.bincount(number[counted], weights=of_nodes[counted], minlength=int(alive.sum()))
+        return sums.astype(np.float64, copy=False)  # which they are, but NumPy declares integers
 
     weight = total(forest.weight)
-    fields: dict[str, Any] = {name: getattr(forest, name)[alive] for name in ("feature", "threshold", "flags")}
+    fields: dict[str, Array] = {name: getattr(forest, name)[alive] for name in ("feature", "threshold", "flags")}
     fields |= {"tree_start": first, "weight": weight, "decrease": total(forest.decrease)}
     fields["size"] = total(forest.size).astype(np.uint32)
     splits = np.flatnonzero(alive & (forest.feature >= 0))
@@ -133,7 +134,7 @@ def _owned(forest: Forest, owner: IntArray, is_idle: BoolArray) -> Forest:
     fields |= keep_sets(forest, splits)
     is_categorical = fields["flags"] & CATEGORICAL != 0
     fields["threshold"][is_categorical] = np.arange(is_categorical.sum())
-    if forest.n_classes:
+    if forest.task is Task.CLASSIFICATION:
         fields |= merge_leaves(forest, number, fields["feature"])
     if len(forest.value):
         fields["value"] = forest.value[alive]
@@ -146,14 +147,14 @@ def _owned(forest: Forest, owner: IntArray, is_idle: BoolArray) -> Forest:
             off = forest.value - fields["value"][number]
             spread = np.minimum(total(part * (forest.impurity + off * off)), LARGEST)
         fields["impurity"] = np.where(several, spread, forest.impurity[alive])
-    return dataclasses.replace(forest, **fields)
+    return forest.with_arrays(fields)
 
 
 def _number_answers(forest: Forest) -> list[int]:
     """Number what each leaf says: the same number, the same answer to the last bit."""
-    known: dict[Any, int] = {}
+    known: dict[Hashable, int] = {}
     if len(forest.value):
-        keys: list[Any] = [value.hex() for value in forest.value[forest.feature < 0].tolist()]
+        keys: list[Hashable] = [value.hex() for value in forest.value[forest.feature < 0].tolist()]
     else:
         classes, weights = forest.leaf_class.tolist(), forest.leaf_weight.tolist()
         starts, write = forest.leaf_start.tolist(), _shares if _adds_exactly(forest) else _alone
@@ -173,7 +174,7 @@ def _shares(classes: list[int], weights: list[float]) -> tuple[tuple[int, int], 
     return tuple((k, weight // divisor) for k, weight in zip(classes, wholes, strict=True))
 
 
-def _alone(_classes: list[int], _weights: list[float]) -> object:
+def _alone(_classes: list[int], _weights: list[float]) -> Hashable:
     """Make a leaf equal to no other: merging two would round their probabilities once more."""
     return object()
 
@@ -204,7 +205,9 @@ def tree_bytes(forest: Forest) -> IntArray:
     return np.array([forest.take([t]).n_bytes for t in range(forest.n_trees)], dtype=np.int64)
 
 
-def choose_trees(forest: Forest, errors: FloatArray | None, n_trees: Any, max_bytes: Any, tolerance: Any) -> Thinning:
+def choose_trees(
+    forest: Forest, errors: FloatArray | None, n_trees: int | None, max_bytes: int | None, tolerance: float | None
+) -> Thinning:
     """Say how many of the first trees to keep, and what it costs."""
     given = [
         name
@@ -225,6 +228,7 @@ def choose_trees(forest: Forest, errors: FloatArray | None, n_trees: Any, max_by
         if n_kept == 0:
             raise ParameterError(f"max_bytes={max_bytes} has no room for a tree: the first has {sizes[0]} bytes.")
     else:
+        assert tolerance is not None  # noqa: S101  (for the type checker: one of the three was given)
         check_argument("tolerance", tolerance, (Number(0.0),))
         n_kept = _fewest_within(errors, tolerance)
     cost = (None, None) if errors is None else (float(errors[-1]), float(errors[n_kept - 1]))

@@ -10,7 +10,7 @@ only the right child needs a link. Importances, out-of-bag estimates, reports an
 import dataclasses
 import hashlib
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -119,7 +119,7 @@ class Forest:
         fields = ((f.name, getattr(self, f.name)) for f in dataclasses.fields(self))
         return {name: value for name, value in fields if isinstance(value, np.ndarray)}
 
-    def __reduce__(self) -> tuple[Any, tuple[bytes]]:
+    def __reduce__(self) -> tuple[Callable[[bytes], "Forest"], tuple[bytes]]:
         """Pickles carry the bytes of a file, and go through the same checks."""
         from weald.io.files import read_forest, write_forest
 
@@ -129,7 +129,7 @@ class Forest:
         """It never changes, so it is its own copy."""
         return self
 
-    def __deepcopy__(self, memo: Any) -> Self:
+    def __deepcopy__(self, memo: object) -> Self:
         return self
 
     @property
@@ -191,6 +191,11 @@ class Forest:
         parts = [_Part(forest.in_units(exponent).with_weights(weighted), 0, forest.n_trees) for forest in forests]
         return dataclasses.replace(self._joined(parts), target_exponent=exponent)
 
+    def with_arrays(self, arrays: Mapping[str, Array]) -> Self:
+        """Make a forest in which some arrays are replaced."""
+        fields: dict[str, Any] = dict(arrays)  # to the type checker, a name could be that of a number
+        return dataclasses.replace(self, **fields)
+
     def with_weights(self, weighted: bool) -> Self:
         """Write down that every vote weighs 1, where weights are wanted and there are none."""
         if not weighted or len(self.tree_weight):
@@ -231,11 +236,10 @@ class Forest:
             start: np.concatenate([[0], np.cumsum(joined[start])]).astype(np.int64)
             for start in ("tree_start", "leaf_start", "category_start")
         }
-        arrays_by_name: dict[str, Any] = {**joined, **lengths}
         is_categorical = joined["flags"] & CATEGORICAL != 0
         joined["threshold"][is_categorical] = np.arange(is_categorical.sum())
         origins = [origin for part in parts for origin in part.origins()]
-        return dataclasses.replace(self, **arrays_by_name, origins=merge_origins(origins))
+        return dataclasses.replace(self.with_arrays(joined | lengths), origins=merge_origins(origins))
 
     def as_lengths(self) -> dict[str, Array]:
         """Give the arrays as those that can be put behind one another: starts are replaced by lengths."""
@@ -316,7 +320,7 @@ class _Part:
         per_node = ("feature", "threshold", "right", "flags", "size", "weight", "decrease")
         arrays: dict[str, Array] = {name: getattr(f, name)[nodes] for name in per_node}
         arrays["tree_start"] = np.diff(f.tree_start[self.begin : self.end + 1])
-        if f.n_classes:
+        if f.task is Task.CLASSIFICATION:
             entries = slice(int(f.leaf_start[leaves.start]), int(f.leaf_start[leaves.stop]))
             arrays["leaf_start"] = np.diff(f.leaf_start[leaves.start : leaves.stop + 1])
             arrays["leaf_class"], arrays["leaf_weight"] = f.leaf_class[entries], f.leaf_weight[entries]
