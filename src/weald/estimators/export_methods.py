@@ -41,7 +41,7 @@ class ExportMethods:
         from weald.io.export.c_code import write_c
 
         check_flags(check=check)
-        return write_c(self, path, name, X, check=check)
+        return write_c(self, path, name, X, check=check)  # type: ignore[arg-type]  # part of a TreeModel
 
     def to_onnx(self, path: Any = None, *, columns: bool = False, X: Any = None, check: bool = True) -> "Export":
         """Write the model for ONNX: doubles throughout, and the same bits in onnxruntime.
@@ -76,7 +76,7 @@ class ExportMethods:
         from weald.io.export.onnx_graph import write_onnx
 
         check_flags(columns=columns, check=check)
-        return write_onnx(self, path, X, columns=columns, check=check)
+        return write_onnx(self, path, X, columns=columns, check=check)  # type: ignore[arg-type]  # part of a TreeModel
 
     def to_json(self, path: Any = None, *, X: Any = None, check: bool = True) -> "Export":
         """Write the model as JSON: all that its `.weald` file holds, as text. `weald.from_json` gives it back.
@@ -106,7 +106,7 @@ class ExportMethods:
         from weald.io.json_text import write_json
 
         check_flags(check=check)
-        return write_json(self, path, X, check=check)
+        return write_json(self, path, X, check=check)  # type: ignore[arg-type]  # part of a TreeModel
 
     def to_treelite(self, path: Any = None, *, X: Any = None, check: bool = True) -> "Export":
         """Write the model for treelite, from which other fast predictors load it, FIL of RAPIDS for one.
@@ -135,7 +135,7 @@ class ExportMethods:
         from weald.io.export.treelite_model import write_treelite
 
         check_flags(check=check)
-        return write_treelite(self, path, X, check=check)
+        return write_treelite(self, path, X, check=check)  # type: ignore[arg-type]  # part of a TreeModel
 
     def to_shap(self, *, X: Any = None, check: bool = True) -> "Export":
         """Write the model as the dictionary that `shap.TreeExplainer` takes.
@@ -165,4 +165,4 @@ class ExportMethods:
         from weald.io.export.shap_trees import write_shap
 
         check_flags(check=check)
-        return write_shap(self, X, check=check)
+        return write_shap(self, X, check=check)  # type: ignore[arg-type]  # part of a TreeModel

@@ -39,4 +39,4 @@ class SaveMethods:
         from weald.io import files  # which knows all estimators
 
         self._shape()  # or it is not fitted
-        files.save(self, path, compress=compress, mappable=mappable)
+        files.save(self, path, compress=compress, mappable=mappable)  # type: ignore[arg-type]  # part of a TreeModel
