@@ -69,6 +69,12 @@ def from_sklearn(
 ) -> "tuple[TreeModel, Parity]": ...
 
 
+@overload
+def from_sklearn(
+    model: Native, *, X: TableLike = None, check: bool = True, return_parity: bool
+) -> "TreeModel | tuple[TreeModel, Parity]": ...
+
+
 def from_sklearn(
     model: Native, *, X: TableLike = None, check: bool = True, return_parity: bool = False
 ) -> "TreeModel | tuple[TreeModel, Parity]":

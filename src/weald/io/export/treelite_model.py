@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from weald.estimators.base import TreeModel
 
 LOST = ("how the model was fitted", "names of features, labels of classes and categories", "statistics of nodes")
-Says: TypeAlias = list[float] | float  # what a leaf says: weights of the classes, or a number
+LeafOutput: TypeAlias = list[float] | float  # probabilities of the classes, or a mean
 
 TOLERANCE = 1e-14  # relative: weights of votes are divided before they are added up, not after
 
@@ -68,7 +68,7 @@ def _build(library: Native, model: "TreeModel", forest: Forest) -> Native:
     return builder.commit()
 
 
-def _what_leaves_say(model: "TreeModel", forest: Forest) -> Iterator[Says]:
+def _what_leaves_say(model: "TreeModel", forest: Forest) -> Iterator[LeafOutput]:
     """What each leaf says, in their order. Treelite divides sums by the number of trees."""
     answers = answers_of(model)
     table = answers.dense()
@@ -78,7 +78,7 @@ def _what_leaves_say(model: "TreeModel", forest: Forest) -> Iterator[Says]:
     return (listed[number] for number in answers.number.tolist())
 
 
-def _add_tree(builder: Native, forest: Forest, begin: int, end: int, says: Iterator[Says]) -> None:
+def _add_tree(builder: Native, forest: Forest, begin: int, end: int, says: Iterator[LeafOutput]) -> None:
     nodes = slice(begin, end)
     columns = (forest.feature[nodes], forest.threshold[nodes], forest.right[nodes], forest.flags[nodes])
     for i, (feature, threshold, right, flags) in enumerate(zip(*(c.tolist() for c in columns), strict=True)):
