@@ -9,7 +9,6 @@ take any numbers, and are for those who want to follow a tree with pencil and pa
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +18,9 @@ from weald.errors import DataError
 Impurity = Callable[..., float | npt.NDArray[np.float64]]
 
 
-def gini(counts: Any = None, *, labels: Any = None) -> float | npt.NDArray[np.float64]:
+def gini(
+    counts: npt.ArrayLike | None = None, *, labels: npt.ArrayLike | None = None
+) -> float | npt.NDArray[np.float64]:
     """1 - sum p²: how often a row's class is guessed wrongly by drawing another row and naming its class.
 
     Parameters
@@ -50,7 +51,9 @@ def gini(counts: Any = None, *, labels: Any = None) -> float | npt.NDArray[np.fl
     return _plain(1.0 - (shares * shares).sum(axis=-1))
 
 
-def entropy(counts: Any = None, *, labels: Any = None) -> float | npt.NDArray[np.float64]:
+def entropy(
+    counts: npt.ArrayLike | None = None, *, labels: npt.ArrayLike | None = None
+) -> float | npt.NDArray[np.float64]:
     """- sum p log2 p, in bits: the least mean length of a code of yes and no that names the class of a row.
 
     Parameters
@@ -92,7 +95,9 @@ def entropy(counts: Any = None, *, labels: Any = None) -> float | npt.NDArray[np
     return _plain(0.0 - (shares * logs).sum(axis=-1))
 
 
-def misclassification(counts: Any = None, *, labels: Any = None) -> float | npt.NDArray[np.float64]:
+def misclassification(
+    counts: npt.ArrayLike | None = None, *, labels: npt.ArrayLike | None = None
+) -> float | npt.NDArray[np.float64]:
     """1 - max p: the share of rows that are not of the commonest class.
 
     Parameters
@@ -115,7 +120,7 @@ def misclassification(counts: Any = None, *, labels: Any = None) -> float | npt.
     return _plain(1.0 - _shares(counts, labels).max(axis=-1))
 
 
-def squared_error(y: Any, sample_weight: Any = None) -> float:
+def squared_error(y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> float:
     """Mean squared deviation of numbers from their mean: the least that one number for all of them can err.
 
     Parameters
@@ -143,7 +148,7 @@ def squared_error(y: Any, sample_weight: Any = None) -> float:
     return float(np.average((numbers - mean) ** 2, weights=weight))
 
 
-def gain(left: Any, right: Any, impurity: Impurity = gini) -> float:
+def gain(left: npt.ArrayLike, right: npt.ArrayLike, impurity: Impurity = gini) -> float:
     """What a cut gains: the impurity of the whole less that of its sides, each by its share of the rows.
 
     Parameters
@@ -171,8 +176,9 @@ def gain(left: Any, right: Any, impurity: Impurity = gini) -> float:
     4.0
     """
     if impurity is squared_error:
-        whole: Any = np.concatenate([left, right])
-        n_left, n_right = float(len(left)), float(len(right))
+        sides = np.asarray(left), np.asarray(right)
+        whole = np.concatenate(sides)
+        n_left, n_right = (float(len(side)) for side in sides)
     else:
         sides = _weights(left), _weights(right)
         whole = sides[0] + sides[1]
@@ -181,7 +187,7 @@ def gain(left: Any, right: Any, impurity: Impurity = gini) -> float:
     return float(impurity(whole) - rest)
 
 
-def _shares(counts: Any, labels: Any) -> npt.NDArray[np.float64]:
+def _shares(counts: npt.ArrayLike | None, labels: npt.ArrayLike | None) -> npt.NDArray[np.float64]:
     """Turn counts, or labels, into shares that add up to 1 along the last axis."""
     if (counts is None) == (labels is None):
         raise DataError("Give either counts, the number of rows of each class, or labels, the class of each row.")
@@ -195,7 +201,7 @@ def _shares(counts: Any, labels: Any) -> npt.NDArray[np.float64]:
     return shares
 
 
-def _weights(counts: Any) -> npt.NDArray[np.float64]:
+def _weights(counts: npt.ArrayLike | None) -> npt.NDArray[np.float64]:
     """Read numbers that may not be negative."""
     weights: npt.NDArray[np.float64] = np.asarray(counts, dtype=np.float64)
     if not weights.ndim or not np.isfinite(weights).all() or (weights < 0).any():

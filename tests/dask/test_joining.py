@@ -28,7 +28,7 @@ def test_parts_in_any_order_make_the_forest(kind, order, n_threads):
     joining.close()
     assert joined.fingerprint() == forest.fingerprint()
     assert joined.origins == forest.origins
-    assert not any(array.flags.writeable for array in joined._arrays().values())
+    assert not any(array.flags.writeable for array in joined.arrays().values())
 
 
 @pytest.mark.parametrize("n_threads", [1, 2])
@@ -80,7 +80,7 @@ def test_nothing_is_lost_on_the_way(how):
     forest = small_forest(**how)
     joined = join([TreeArrays.of(forest.take([t])) for t in range(forest.n_trees)])
     assert joined.fingerprint() == forest.fingerprint()
-    for name, array in joined._arrays().items():
+    for name, array in joined.arrays().items():
         assert array.dtype == getattr(forest, name).dtype
 
 

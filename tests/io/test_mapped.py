@@ -13,6 +13,7 @@ import weald
 from tests import scripts
 from tests.io.cases import models, table
 from tests.io.mutate import Mutator, sign
+from weald.engines.derived_forms import forms_of
 from weald.engines.native import PACKED_SIZES, NativeEngine
 from weald.errors import FormatError
 from weald.io import container, files
@@ -36,7 +37,7 @@ def test_what_is_walked_is_the_file_itself(file):
     assert mapped.predict_proba(X).tobytes() == weald.load(file).predict_proba(X).tobytes()
     for size in PACKED_SIZES:
         found = NativeEngine()._packed(mapped.forest_, size).buffer()
-        assert np.shares_memory(found, vars(mapped.forest_)[f"_mapped_{size}"])
+        assert np.shares_memory(found, forms_of(mapped.forest_).mapped[size])
         assert found.ctypes.data % 64 == 0
 
 
@@ -78,7 +79,7 @@ def test_another_layout_is_packed_anew(file):
     mapped = files.read(memoryview(written), mapped=True)
     X = np.random.default_rng(1).normal(size=(50, 4))
     assert mapped.predict_proba(X).tobytes() == weald.load(file).predict_proba(X).tobytes()
-    assert not any(name.startswith("_mapped") for name in vars(mapped.forest_))
+    assert not forms_of(mapped.forest_).mapped
 
 
 @pytest.mark.parametrize("name", ["categories", "boosting"])
@@ -87,7 +88,7 @@ def test_categories_and_weights_are_mapped_too(name, tmp_path):
     model.save(tmp_path / "m.weald", mappable=True)
     mapped = weald.load(tmp_path / "m.weald", mmap=True)
     assert mapped.predict_proba(X).tobytes() == model.predict_proba(X).tobytes()
-    assert {f"_mapped_{size}" for size in PACKED_SIZES} <= set(vars(mapped.forest_))
+    assert set(PACKED_SIZES) <= set(forms_of(mapped.forest_).mapped)
 
 
 def predict_and_wait(path, ready, done, told):

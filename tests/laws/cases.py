@@ -280,7 +280,7 @@ def outcome(engine, case, n_threads=1, n_at_once=0):
         "data fingerprints": np.array([coded.fingerprint, coded.values], dtype=np.uint64),
         "positions": positions_of(coded),
         "target": np.array([forest.target_center, forest.target_exponent]),
-        **forest._arrays(),
+        **forest.arrays(),
         "leaves": engine.leaves(forest, rows, n_threads, None),
         "bags": engine.bags(coded, case.growth, forest.origins, n_threads),
     }

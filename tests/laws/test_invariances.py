@@ -167,7 +167,7 @@ def test_a_strictly_increasing_map_of_a_column_leaves_the_shape(criterion, engin
     (before,), (after,) = one.origins, other.origins
     assert replace(before, values=after.values) == after  # the same ranks
     assert (before.values == after.values) == np.array_equal(mapped, case.table.X, equal_nan=True)
-    for name, array in one._arrays().items():
+    for name, array in one.arrays().items():
         if name != "threshold":
             assert np.array_equal(array, getattr(other, name)), name
 

@@ -11,6 +11,7 @@ from scipy import sparse
 
 from tests.laws.cases import CORES, CRITERIA, NATIVE, REFERENCE, Case, cases, is_of_classes, make_growth, make_table
 from weald.engines import native
+from weald.engines.derived_forms import forms_of
 from weald.forest.forest import CATEGORICAL
 
 pytestmark = pytest.mark.sanitize
@@ -21,7 +22,7 @@ MIXED = ("many", "kinds", "places", "names")
 
 
 def pack(engine, forest, size):
-    return engine.core.pack_forest(forest.n_features, forest.n_classes, vars(forest), size == "large", 1.0, False, 1)
+    return engine.core.pack_forest(forest.n_features, forest.n_classes, forest.arrays(), size == "large", 1.0, False, 1)
 
 
 def predict(packed, X, *, hard=False, total=1.0, n_threads=1, dtype=np.float64, order="C"):
@@ -313,7 +314,7 @@ def assert_alike_in_core(table, growth, forest, n_nodes):
     expected = look(pack(NATIVE, forest, "small"))
     assert len(expected[2]) == n_trees
     for small_is_exact in (False, True):
-        made_from = forest.n_features, forest.n_classes, vars(forest)
+        made_from = forest.n_features, forest.n_classes, forest.arrays()
         found = look(NATIVE.core.Portions(*made_from, small_is_exact, n_nodes))
         for array, other in zip(found[:4], expected[:4], strict=True):
             np.testing.assert_array_equal(array, other)
@@ -343,7 +344,7 @@ def test_a_sparse_table_is_walked_in_portions():
 
 
 def is_packed(forest):
-    return any(name.startswith("_packed") for name in vars(forest))
+    return bool(forms_of(forest).packed)
 
 
 def test_a_forest_that_is_asked_again_is_packed_as_a_whole():
@@ -381,7 +382,7 @@ def test_portions_are_for_rows_that_suit_them():
     drawn, trees = [NATIVE.core.Growth(**vars(growth))], [(0, 7, tree) for tree in range(3)]
 
     def look(X, small_is_exact, outside=()):
-        portions = NATIVE.core.Portions(forest.n_features, 2, vars(forest), small_is_exact, 10)
+        portions = NATIVE.core.Portions(forest.n_features, 2, forest.arrays(), small_is_exact, 10)
         given = (portions, coded, drawn, trees, X, False, None, None, 0, 1, None, None, list(outside))
         return NATIVE.core.sum_votes_out_of_bag(*given)
 
@@ -391,6 +392,6 @@ def test_portions_are_for_rows_that_suit_them():
         look(table.X[:, :3], small_is_exact=False)
     with pytest.raises(ValueError, match="not the bags of the trees"):  # bags that are drawn are those of all trees
         look(table.X, small_is_exact=False, outside=[np.zeros(50, dtype=np.uint64)])
-    broken = {**vars(forest), "right": np.full_like(forest.right, 99_999)}
+    broken = {**forest.arrays(), "right": np.full_like(forest.right, 99_999)}
     with pytest.raises(ValueError, match="right child"):
         NATIVE.core.Portions(forest.n_features, 2, broken, False, 10)

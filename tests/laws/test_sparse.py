@@ -60,7 +60,7 @@ def look(engine, case):
     said = engine.sum_votes_out_of_bag(coded, case.growth, forest, case.table.X, "soft", 1, None)
     return {
         "data fingerprints": np.array([coded.fingerprint, coded.values], dtype=np.uint64),
-        **forest._arrays(),
+        **forest.arrays(),
         "soft votes out of bag": said.sums,
         "soft trees out of bag": said.n_trees,
     }

@@ -91,7 +91,7 @@ def test_large_forests_are_their_trees_one_behind_the_other(table, task):
     weight = np.linspace(0.5, 2, len(y)) if task == "weighted classes" else None
     given = {"random_state": 5, "categorical_features": [6], "n_jobs": 3, "max_features": 1.0}
     forest = kind(n_estimators=40, **given).fit(X, y, weight).forest_
-    arrays = {name: array for name, array in vars(forest).items() if isinstance(array, np.ndarray)}
+    arrays = forest.arrays()
     assert sum(array.nbytes for array in arrays.values()) > 2**20  # less is joined by one thread
     grown = kind(n_estimators=1, warm_start=True, **given)
     for n_trees in range(1, 41):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, Protocol
+from typing import Protocol, TypeGuard
 
 import numpy as np
 
@@ -19,26 +19,26 @@ from weald.errors import ParameterError, shown
 class Kind(Protocol):
     """One thing that a parameter may be."""
 
-    def holds(self, value: Any) -> bool:
+    def holds(self, value: object) -> bool:
         """Say whether a value is of this kind."""
 
     def words(self) -> tuple[str, ...]:
         """Say it to the user: one entry for each choice."""
 
 
-def is_whole(value: Any) -> bool:
+def is_whole(value: object) -> TypeGuard[int]:
     """Whole numbers of Python and NumPy; True and False are not numbers here."""
     return isinstance(value, Integral) and not isinstance(value, bool | np.bool_)
 
 
-def is_list(value: Any) -> bool:
+def is_list(value: object) -> bool:
     """Lists, arrays and the like: what has a length and an order, or is a set; text is not a list here."""
     if isinstance(value, Sequence | AbstractSet):
         return not isinstance(value, str | bytes)
     return hasattr(value, "__array__") and np.ndim(value) > 0  # a NumPy number is not a list
 
 
-def _is_finite(value: Any) -> bool:
+def _is_finite(value: float) -> bool:
     """Whether a number is finite as a double, which whole numbers of Python need not be."""
     try:
         return math.isfinite(value)
@@ -46,7 +46,7 @@ def _is_finite(value: Any) -> bool:
         return False
 
 
-def is_real(value: Any) -> bool:
+def is_real(value: object) -> TypeGuard[float]:
     """Numbers with a fraction: what is read as a share where whole numbers are counts."""
     return isinstance(value, Real) and not isinstance(value, Integral | bool | np.bool_)
 
@@ -58,7 +58,7 @@ class Whole:
     low: int
     high: int | None = None
 
-    def holds(self, value: Any) -> bool:
+    def holds(self, value: object) -> bool:
         """Say whether a value is a whole number within the limits."""
         return is_whole(value) and self.low <= value and (self.high is None or value <= self.high)
 
@@ -73,7 +73,7 @@ class Share:
 
     one: bool = True
 
-    def holds(self, value: Any) -> bool:
+    def holds(self, value: object) -> bool:
         """Say whether a value is a share."""
         return is_real(value) and (0 < value <= 1 if self.one else 0 < value < 1)
 
@@ -89,7 +89,7 @@ class Number:
     low: float
     high: float = math.inf
 
-    def holds(self, value: Any) -> bool:
+    def holds(self, value: object) -> bool:
         """Say whether a value is a finite number within the limits."""
         return (is_whole(value) or is_real(value)) and _is_finite(value) and self.low <= value <= self.high
 
@@ -104,7 +104,7 @@ class Name:
 
     names: tuple[str, ...]
 
-    def holds(self, value: Any) -> bool:
+    def holds(self, value: object) -> bool:
         """Say whether a value is one of the names."""
         return isinstance(value, str) and value in self.names
 
@@ -117,10 +117,10 @@ class Name:
 class Such:
     """Whatever passes a test."""
 
-    test: Callable[[Any], bool]
+    test: Callable[[object], bool]
     described: tuple[str, ...]
 
-    def holds(self, value: Any) -> bool:
+    def holds(self, value: object) -> bool:
         """Say whether a value passes."""
         return self.test(value)
 
@@ -138,14 +138,14 @@ NOTHING = Such(lambda value: value is None, ("None",))
 FLAG = Such(lambda value: isinstance(value, bool | np.bool_), ("True", "False"))
 
 
-def check_argument(name: str, value: Any, kinds: tuple[Kind, ...]) -> None:
+def check_argument(name: str, value: object, kinds: tuple[Kind, ...]) -> None:
     """Check an argument of a method, or a parameter, against what it may be."""
     if not any(kind.holds(value) for kind in kinds):
         choices = join_choices([word for kind in kinds for word in kind.words()])
         raise ParameterError(f"{name}={shown(value)} is not allowed. Give {choices}.")
 
 
-def check_flags(**flags: Any) -> None:
+def check_flags(**flags: object) -> None:
     """Check arguments that are True or False."""
     for name, value in flags.items():
         check_argument(name, value, (FLAG,))

@@ -1,8 +1,8 @@
 """Which tables are Dask collections. Nothing of Dask is imported."""
 
-from typing import Any
+from weald.data.types import TableLike
 
 
-def is_dask_collection(X: Any) -> bool:
+def is_dask_collection(X: TableLike) -> bool:
     """Return whether X is a Dask data frame or array."""
     return hasattr(X, "__dask_graph__")

@@ -13,19 +13,22 @@ find them without making a Python object of each cell.
 import contextlib
 from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, TypeAlias
 
 import narwhals as nw
 import numpy as np
-import numpy.typing as npt
 
 from weald.data.mmap_checks import piece_of
 from weald.data.object_columns import ENCODE, kind_of_objects, labels_of_objects, numbers_of_objects, warn_of_rounding
 from weald.data.schema import CATEGORIES, NUMBERS, ORDERED, Labeled
+from weald.data.types import Array, ColumnLike, Label, Native, TableLike
 from weald.errors import DataError, DataTypeError
 
+Frame: TypeAlias = nw.DataFrame[Any]  # of any library
+Series: TypeAlias = nw.Series[Any]
 
-def as_frame(X: Any, name: str = "X") -> "nw.DataFrame[Any] | None":
+
+def as_frame(X: TableLike, name: str = "X") -> Frame | None:
     """See X as a data frame if it is one; `name` is what the user calls it."""
     if type(X) is np.ndarray:  # what it is asked most, and on little data the asking counts
         return None
@@ -42,7 +45,7 @@ def as_frame(X: Any, name: str = "X") -> "nw.DataFrame[Any] | None":
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
-def take_stream(X: Any) -> "nw.DataFrame[Any] | None":
+def take_stream(X: TableLike) -> Frame | None:
     """Read a stream of Arrow to its end if X is one: what queries return, and whatever else speaks Arrow in columns.
 
     Single columns speak it too, but know neither a schema nor how not to be an array.
@@ -64,20 +67,20 @@ def take_stream(X: Any) -> "nw.DataFrame[Any] | None":
     return frame
 
 
-def _refuse_twins(names: list[Any], where: str) -> None:
+def _refuse_twins(names: Sequence[object], where: str) -> None:
     """Refuse names that say nothing: two columns of one name."""
     if len(set(names)) < len(names):
         twin = next(name for i, name in enumerate(names) if name in names[:i])
         raise DataError(f"{where} has more than one column named {twin!r}. Give each column a name of its own.")
 
 
-def float_array(frame: "nw.DataFrame[Any]") -> npt.NDArray[Any] | None:
+def float_array(frame: Frame) -> Array | None:
     """Return a frame of floats as one array, which needs no copy in some libraries; None: it is no frame of floats."""
     types = {column.dtype for column in frame.iter_columns()}
     return frame.to_numpy() if types in ({nw.Float64()}, {nw.Float32()}) else None
 
 
-def pieces_of(frame: "nw.DataFrame[Any]") -> Iterator[tuple[int, int]]:
+def pieces_of(frame: Frame) -> Iterator[tuple[int, int]]:
     """Find the memory of the cells, first and last byte, as far as a library tells it without a copy."""
     for column in frame.iter_columns():
         native = column.to_native()
@@ -92,7 +95,7 @@ def pieces_of(frame: "nw.DataFrame[Any]") -> Iterator[tuple[int, int]]:
             yield piece_of(array)
 
 
-def _cells_in_place(column: "nw.Series[Any]", native: Any) -> npt.NDArray[Any] | None:
+def _cells_in_place(column: Series, native: Native) -> Array | None:
     """See a column of pandas or polars as the array that it is, if it is one."""
     if column.implementation.is_polars():
         with contextlib.suppress(Exception):  # whatever polars says: it would have to make a copy
@@ -103,7 +106,7 @@ def _cells_in_place(column: "nw.Series[Any]", native: Any) -> npt.NDArray[Any] |
     return np.asarray(native.cat.codes) if hasattr(native, "cat") and hasattr(native.cat, "codes") else None
 
 
-def columns_of(frame: "nw.DataFrame[Any]") -> list["FrameColumn"]:
+def columns_of(frame: Frame) -> list["FrameColumn"]:
     """List the columns: not by name, since the names of a pandas frame may be numbers."""
     return [FrameColumn(column) for column in frame.iter_columns()]
 
@@ -114,7 +117,7 @@ def columns_of(frame: "nw.DataFrame[Any]") -> list["FrameColumn"]:
 class FrameColumn:
     """A column of a data frame, read when it is asked for."""
 
-    def __init__(self, column: "nw.Series[Any]") -> None:
+    def __init__(self, column: Series) -> None:
         native = column.to_native()
         if column.implementation.is_pandas() and _is_dictionary(native.dtype):  # of Arrow, which pandas half knows
             column = nw.from_native(native.array.__arrow_array__(), series_only=True)
@@ -144,7 +147,7 @@ class FrameColumn:
         small = (nw.Float32, nw.Int8, nw.Int16, nw.UInt8, nw.UInt16, nw.Boolean, nw.Categorical, nw.Enum, nw.String)
         return self._column.dtype in small and len(self._column) < 2**24
 
-    def numbers(self, where: str) -> npt.NDArray[Any]:
+    def numbers(self, where: str) -> Array:
         """Read the column as floats; null is NaN."""
         column = self._column
         if column.dtype == nw.Object:
@@ -184,7 +187,7 @@ class FrameColumn:
         return labels_of_objects(column.to_numpy(), where)
 
 
-def _labels_of_polars(column: "nw.Series[Any]") -> Labeled:
+def _labels_of_polars(column: Series) -> Labeled:
     """Read a polars column. Its labels are numbered, but not from 0, unless they are fixed by the type."""
     if column.dtype == nw.Boolean:
         return Labeled(column.cast(nw.Int64).fill_null(-1).to_numpy(), [False, True])
@@ -197,11 +200,11 @@ def _labels_of_polars(column: "nw.Series[Any]") -> Labeled:
     return Labeled(numbers - 1, labels[1:]) if len(used) and used[0] < 0 else Labeled(numbers, labels)
 
 
-def _labels_of_arrow(native: Any) -> Labeled:
+def _labels_of_arrow(native: Native) -> Labeled:
     """Read an arrow column by its dictionary."""
     coded = native if _is_dictionary(native.type) else native.dictionary_encode()
-    numbers: list[npt.NDArray[Any]] = [np.empty(0, dtype=np.int64)]
-    labels: list[Any] = []
+    numbers: list[Array] = [np.empty(0, dtype=np.int64)]
+    labels: list[Label] = []
     known, first = None, 0
     for chunk in coded.chunks:  # each may have a dictionary of its own
         if known is None or not chunk.dictionary.equals(known):
@@ -212,11 +215,13 @@ def _labels_of_arrow(native: Any) -> Labeled:
     return Labeled(np.concatenate(numbers), labels)
 
 
-def _is_dictionary(arrow_type: Any) -> bool:
+def _is_dictionary(arrow_type: object) -> bool:
     return str(arrow_type).startswith("dictionary")
 
 
-def split_frame(X: Any, target: str, weight: str | None, features: "Sequence[str] | None") -> tuple[Any, Any, Any]:
+def split_frame(
+    X: TableLike, target: str, weight: str | None, features: Sequence[str] | None
+) -> tuple[Native, Native, Native]:
     """Take a frame apart: features as a frame, target and weights as columns."""
     frame = as_frame(X)
     if frame is None:
@@ -230,7 +235,7 @@ def split_frame(X: Any, target: str, weight: str | None, features: "Sequence[str
     return frame.select(wanted).to_native(), y, w
 
 
-def kind_of_target(y: Any) -> str:
+def kind_of_target(y: ColumnLike) -> str:
     """Say what a target looks like: labels, whole numbers or numbers."""
     column = nw.from_native(y, series_only=True, pass_through=True)
     if isinstance(column, nw.Series):

@@ -14,15 +14,14 @@ import ctypes
 import errno
 import os
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from weald.data.types import Array
 from weald.errors import DataError
 
 
-def refuse_cut_short(array: Any, name: str) -> None:
+def refuse_cut_short(array: object, name: str) -> None:
     """Refuse an array that ends behind the end of its file."""
     if isinstance(array, np.ndarray) and array.size and not _is_its_own(array):
         refuse_cut_pieces([piece_of(array)], name)
@@ -37,7 +36,7 @@ def refuse_cut_pieces(pieces: Iterable[tuple[int, int]], name: str) -> None:
         )
 
 
-def piece_of(array: npt.NDArray[Any]) -> tuple[int, int]:
+def piece_of(array: Array) -> tuple[int, int]:
     """Find the first and the last byte of an array that has cells."""
     first = last = array.__array_interface__["data"][0]
     for n, stride in zip(array.shape, array.strides, strict=True):
@@ -45,7 +44,7 @@ def piece_of(array: npt.NDArray[Any]) -> tuple[int, int]:
     return first, last + array.itemsize - 1
 
 
-def _is_its_own(array: npt.NDArray[Any]) -> bool:
+def _is_its_own(array: Array) -> bool:
     """Say whether NumPy itself took the memory: then no file is behind it."""
     while isinstance(array.base, np.ndarray):
         array = array.base

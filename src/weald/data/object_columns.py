@@ -8,13 +8,11 @@ is_null              None, NaN, or a data frame's own null
 """
 
 from decimal import Decimal
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from weald.data.schema import CATEGORIES, NUMBERS, Labeled
-from weald.data.types import FloatArray
+from weald.data.types import Array, FloatArray, Label
 from weald.errors import DataError, DataTypeError, shown, warn
 
 LARGEST_EXACT = 2**53  # whole numbers up to here are float64 values
@@ -24,14 +22,14 @@ NOT_REAL = (np.complexfloating, np.datetime64, np.timedelta64)
 ENCODE = 'Turn it into numbers, leave it out, or leave categorical_features at "from_dtype" to read it as categories.'
 
 
-def is_null(value: Any) -> bool:
+def is_null(value: object) -> bool:
     """Say whether an object stands for a missing value: None, NaN, or a data frame's own null."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(value, float | Decimal | np.generic) and bool(value != value)  # NaN and NumPy's NaT
 
 
-def kind_of_objects(column: npt.NDArray[Any], labels: tuple[type, ...]) -> str:
+def kind_of_objects(column: Array, labels: tuple[type, ...]) -> str:
     """Say what objects are: some that are all of the types of labels, and missing ones among them, are categories."""
     found_any = False
     for value in column:
@@ -42,7 +40,7 @@ def kind_of_objects(column: npt.NDArray[Any], labels: tuple[type, ...]) -> str:
     return CATEGORIES if found_any else NUMBERS
 
 
-def numbers_of_objects(column: npt.NDArray[Any], where: str) -> FloatArray:
+def numbers_of_objects(column: Array, where: str) -> FloatArray:
     """Turn Python objects into numbers, or name the first that is none."""
     if not any(issubclass(kind, NOT_REAL) for kind in set(map(type, column))):
         try:
@@ -63,21 +61,21 @@ def numbers_of_objects(column: npt.NDArray[Any], where: str) -> FloatArray:
     return numbers
 
 
-def _real(value: Any) -> float:
+def _real(value: Label) -> float:
     """Turn an object into a float. NumPy would drop the imaginary part of a number, and the unit of a time."""
     if isinstance(value, NOT_REAL):
         raise TypeError(f"it is a {type(value).__name__}")
     return float(value)
 
 
-def labels_of_objects(column: npt.NDArray[Any], where: str) -> Labeled:
+def labels_of_objects(column: Array, where: str) -> Labeled:
     """Number the labels of a column: those of numbers ascending, those of objects as they come."""
     if column.dtype.kind in "iufb":
         labels, numbers = np.unique(column, return_inverse=True)
         if len(labels) and labels[-1] != labels[-1]:  # NaN comes last
             labels, numbers = labels[:-1], np.where(numbers == len(labels) - 1, -1, numbers)
         return Labeled(numbers, labels.tolist())
-    number_of: dict[Any, int] = {}
+    number_of: dict[Label, int] = {}
     numbers = np.empty(len(column), dtype=np.int64)
     for row, value in enumerate(column):
         try:
@@ -92,7 +90,7 @@ def merge_labels(column: Labeled, where: str) -> Labeled:
 
     A dictionary of Arrow may name a value twice, may hold null, and tells 0.0 from -0.0.
     """
-    number_of: dict[Any, int] = {}
+    number_of: dict[Label, int] = {}
     try:
         places = [
             -1 if is_null(label) else number_of.setdefault(_plain(label), len(number_of)) for label in column.labels
@@ -108,13 +106,13 @@ def merge_labels(column: Labeled, where: str) -> Labeled:
     return Labeled(np.array([*places, -1])[numbers], list(number_of))  # -1: the last
 
 
-def _plain(label: Any) -> Any:
+def _plain(label: Label) -> Label:
     """Turn NumPy's numbers and text into Python's, and -0.0 into 0.0, so that equal labels look equal."""
     plain = label.item() if isinstance(label, np.generic) else label
     return plain + 0.0 if isinstance(plain, float) else plain
 
 
-def warn_of_rounding(array: npt.NDArray[Any], where: str) -> None:
+def warn_of_rounding(array: Array, where: str) -> None:
     """Say it when whole numbers are too large to be told apart as float64."""
     if array.dtype.kind not in "iu" or array.dtype.itemsize < 8 or array.size == 0:
         return

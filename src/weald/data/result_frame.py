@@ -1,14 +1,17 @@
 """Results as data frames, in the library that is asked for; `table.py` is the way in, by which they enter."""
 
+from collections.abc import Mapping
 from importlib import import_module
-from typing import Any
 
+import numpy as np
+
+from weald.data.types import Native
 from weald.errors import DataError, ParameterError, shown
 
 FRAMES = ("pandas", "polars", "dict")
 
 
-def as_frame(columns: dict[str, Any], frame: Any) -> Any:
+def as_frame(columns: Mapping[str, object], frame: object) -> Native:
     """Make a data frame of columns by name (arrays or lists); "dict" leaves them as they are.
 
     No library of data frames is needed to use weald, so which one is wanted must be said.
@@ -25,7 +28,7 @@ def as_frame(columns: dict[str, Any], frame: Any) -> Any:
             "nothing and holds arrays and lists by name."
         ) from error
     if frame == "pandas":  # its columns hold one thing in each row
-        columns = {name: list(c) if getattr(c, "ndim", 1) == 2 else c for name, c in columns.items()}
+        columns = {name: list(c) if isinstance(c, np.ndarray) and c.ndim == 2 else c for name, c in columns.items()}
     try:
         return library.DataFrame(columns)
     except UnicodeEncodeError as error:

@@ -9,15 +9,14 @@ code points), or its place in the declared order of an ordered column.
 """
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-from weald.data.types import FloatArray, IntArray
+from weald.data.types import Array, BoolArray, FloatArray, IntArray, Label
 from weald.errors import DataError, DataTypeError, ParameterError, warn
 
 FROM_DTYPE = "from_dtype"
@@ -29,12 +28,12 @@ _COUNTING = threading.Lock()  # predictions may run side by side
 class Rules(NamedTuple):
     """What the user said of reading tables."""
 
-    categorical_features: Any
+    categorical_features: str | Iterable[object] | None
     unknown_category: str
     missing: str
 
 
-def rules_of(estimator: Any) -> Rules:
+def rules_of(estimator: object) -> Rules:
     """Find what the user said; a subclass may hide some of it."""
     return Rules(
         getattr(estimator, "categorical_features", FROM_DTYPE),
@@ -47,7 +46,7 @@ class Labeled(NamedTuple):
     """A column of labels as it comes: -1 is a missing value."""
 
     numbers: IntArray
-    labels: Sequence[Any]
+    labels: Sequence[Label]
 
 
 # ------------------------------------------------------------------------------------------------ one feature
@@ -57,18 +56,18 @@ class Labeled(NamedTuple):
 class Categories:
     """The labels of a categorical feature; ordered ones are cut like numbers."""
 
-    labels: npt.NDArray[Any]
+    labels: Array
     is_ordered: bool = False
 
     @cached_property
-    def _number_of(self) -> dict[Any, int]:
+    def _number_of(self) -> dict[Label, int]:
         return {label: number for number, label in enumerate(self.labels.tolist())}
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Keep the labels; the table of their numbers is made anew."""
         return {"labels": self.labels, "is_ordered": self.is_ordered}
 
-    def look_up(self, column: Labeled, where: str) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
+    def look_up(self, column: Labeled, where: str) -> tuple[FloatArray, BoolArray]:
         """Number a column's labels as the fit did: (numbers, which labels of the column are unknown)."""
         given = list(column.labels)
         self._refuse_other_kinds(given, where)
@@ -76,7 +75,7 @@ class Categories:
         is_unknown = np.array([label not in self._number_of for label in given], dtype=bool)
         return found[column.numbers], is_unknown
 
-    def _refuse_other_kinds(self, given: list[Any], where: str) -> None:
+    def _refuse_other_kinds(self, given: list[Label], where: str) -> None:
         """Text instead of numbers, or numbers instead of text, is another column by the same name."""
         known = {isinstance(label, str) for label in self._number_of}
         found = {isinstance(label, str) for label in given}
@@ -106,7 +105,7 @@ def learn_categories(column: Labeled, where: str) -> tuple[FloatArray, Categorie
     return number_of[column.numbers], Categories(label_array([labels[i] for i in used]))
 
 
-def label_array(labels: Sequence[Any]) -> npt.NDArray[Any]:
+def label_array(labels: Sequence[Label]) -> Array:
     """Keep numbers as an array of numbers, all else as objects: an array of text forgets trailing zeros."""
     if labels and all(isinstance(label, bool | int | float) for label in labels):
         return np.array(labels)
@@ -135,7 +134,7 @@ class Schema:
         """Name a column in a message."""
         return f"column {feature if self.names is None else repr(self.names[feature])} of X"
 
-    def narrow(self, X: npt.NDArray[Any]) -> "Schema":
+    def narrow(self, X: Array) -> "Schema":
         """Forget categories that no row has, and number those that are left anew, in place."""
         narrowed = list(self.categories)
         for f, categories in enumerate(self.categories):
@@ -147,7 +146,7 @@ class Schema:
             narrowed[f] = Categories(categories.labels[used.astype(np.intp)])
         return Schema(self.names, tuple(narrowed))
 
-    def meet_unknown(self, feature: int, column: Labeled, is_unknown: npt.NDArray[np.bool_], rule: str) -> None:
+    def meet_unknown(self, feature: int, column: Labeled, is_unknown: BoolArray, rule: str) -> None:
         """Refuse unknown categories, or count them, and say so the first time."""
         cells = np.append(is_unknown, False)[column.numbers]
         n_cells = int(np.count_nonzero(cells))
@@ -170,7 +169,14 @@ class Schema:
             )
 
 
-def choose_features(given: Any, names: Sequence[Any] | None, n_features: int) -> frozenset[int]:
+class TableReader(Protocol):
+    """An estimator as far as reading tables goes: what it learned of their columns."""
+
+    schema_: Schema
+    n_features_in_: int
+
+
+def choose_features(given: Iterable[object], names: Sequence[str] | None, n_features: int) -> frozenset[int]:
     """Read `categorical_features`: names, indices, or a mask, as the numbers of features."""
     entries = list(given)
     if entries and all(isinstance(entry, bool | np.bool_) for entry in entries):
@@ -206,6 +212,6 @@ def same_categories(one: Schema, other: Schema) -> bool:
     )
 
 
-def counts_by_name(schema: Schema) -> dict[Any, int]:
+def counts_by_name(schema: Schema) -> dict[str | int, int]:
     """Count the unknown categories met since the fit, by name of the column, or by its number."""
     return {f if schema.names is None else schema.names[f]: n for f, n in sorted(schema.unknown.items())}

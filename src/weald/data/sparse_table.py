@@ -1,17 +1,17 @@
 """Sparse tables: any of SciPy's formats -> one, row by row, in float64, without a dense copy."""
 
-from typing import Any
-
 import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_array, validate_data
 
+from weald.data.schema import TableReader
+from weald.data.types import IntArray, Native
 from weald.errors import DataError, DataTypeError
 
 MOST_COLUMNS = 2**31 - 1  # columns are numbered in 32 bits
 
 
-def read_sparse(estimator: Any, X: Any, *, reset: bool, allow_missing: bool) -> Any:
+def read_sparse(estimator: TableReader, X: Native, *, reset: bool, allow_missing: bool) -> Native:
     """Read a sparse X. What is not stored is 0, NaN is missing, entries of one place are added up."""
     if X.ndim != 2:
         raise DataError(
@@ -49,7 +49,7 @@ def read_sparse(estimator: Any, X: Any, *, reset: bool, allow_missing: bool) -> 
     return rows
 
 
-def _check_structure(X: Any) -> None:
+def _check_structure(X: Native) -> None:
     """Refuse indices that point outside the table: SciPy and the core read memory by them, unchecked."""
     if X.format in {"csr", "csc", "bsr"}:
         block = X.blocksize if X.format == "bsr" else (1, 1)
@@ -67,7 +67,7 @@ def _check_structure(X: Any) -> None:
         _require_within("col", X.col, X.shape[1])
 
 
-def _require_within(name: str, index: Any, end: int) -> None:
+def _require_within(name: str, index: IntArray, end: int) -> None:
     _require(not len(index) or (index.min() >= 0 and index.max() < end), name, f"must be from 0 to {end - 1}")
 
 

@@ -8,9 +8,8 @@ frames of pandas, polars, pyarrow and others. NaN, masked entries and a frame's 
 values like others. Categories become their numbers. What means nothing is refused by name.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +17,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_array, validate_data
 
 from weald.data.dask_collections import is_dask_collection
-from weald.data.frames import FrameColumn, as_frame, columns_of, float_array, pieces_of, take_stream
+from weald.data.frames import Frame, FrameColumn, as_frame, columns_of, float_array, pieces_of, take_stream
 from weald.data.mmap_checks import refuse_cut_pieces, refuse_cut_short
 from weald.data.object_columns import (
     ENCODE,
@@ -37,18 +36,19 @@ from weald.data.schema import (
     Labeled,
     Rules,
     Schema,
+    TableReader,
     choose_features,
     label_array,
     learn_categories,
     rules_of,
 )
 from weald.data.sparse_table import read_sparse
-from weald.data.targets import Targets, check_numbers, number_target, read_column, read_target, words_of
+from weald.data.targets import Classes, Targets, check_numbers, number_target, read_column, read_target, words_of
 from weald.data.task import Task
-from weald.data.types import ColumnLike, FloatArray, TableLike
+from weald.data.types import Array, BoolArray, ColumnLike, FloatArray, Native, TableLike
 from weald.errors import DataError, DataTypeError, WealdError
 
-Matrix = npt.NDArray[np.float32] | npt.NDArray[np.float64]  # or a sparse table, for which SciPy has no types
+Matrix = npt.NDArray[np.float32] | FloatArray  # or a sparse table, for which SciPy has no types
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Table:
     """A training table in plain numbers: all that an engine needs to know of the data."""
 
     X: Matrix  # rows x features, any strides, or sparse row by row; NaN: missing
-    target: npt.NDArray[Any]  # int32 class numbers, or float64
+    target: Array  # int32 class numbers, or float64
     n_classes: int  # 0: regression
     weight: FloatArray | None  # > 0; None: every row weighs 1
     weights_whole: bool
@@ -106,11 +106,13 @@ class Reading:
     """A table, and what its reader must remember to speak the user's language."""
 
     table: Table
-    classes: Any  # the user's labels by class number; None: regression; a list of such arrays: several targets
-    kept: npt.NDArray[np.bool_] | None  # which of the user's rows are in the table; None: all
+    classes: Classes
+    kept: BoolArray | None  # which of the user's rows are in the table; None: all
 
 
-def read_table(estimator: Any, X: Any, y: Any, sample_weight: Any, *, classify: bool) -> Reading:
+def read_table(
+    estimator: TableReader, X: TableLike, y: ColumnLike, sample_weight: ColumnLike, *, classify: bool
+) -> Reading:
     """Read the arguments of a fit. Rows of zero weight are dropped before anything else."""
     features = read_features(estimator, X, reset=True)
     labels = read_target(y, n_rows=features.shape[0], classify=classify)
@@ -149,7 +151,7 @@ def require_one_target(reading: Reading, who: str) -> Reading:
 # -------------------------------------------------------------------------------------------------------- features
 
 
-def read_features(estimator: Any, X: Any, *, reset: bool) -> Matrix:
+def read_features(estimator: TableReader, X: TableLike, *, reset: bool) -> Matrix:
     """Read X. With `reset` the estimator learns the names and categories of the features, else they must agree."""
     if sparse.issparse(X):
         return _read_stored(estimator, X, reset=reset)
@@ -160,12 +162,12 @@ def read_features(estimator: Any, X: Any, *, reset: bool) -> Matrix:
         )
     frame = as_frame(X)
     frame = take_stream(X) if frame is None else frame
-    array = None if frame is not None else _array_of(X)
-    columns = _columns_of(frame, array)
+    given: Native = _array_of(X) if frame is None else frame.to_native()
+    columns = _columns_of_array(given) if frame is None else _columns_of_frame(frame)
     if not reset:
         _refuse_other_number(estimator, columns, by_name=frame is not None)
     try:
-        validate_data(estimator, frame.to_native() if frame is not None else array, reset=reset, skip_check_array=True)
+        validate_data(estimator, given, reset=reset, skip_check_array=True)
         if reset:
             names = getattr(estimator, "feature_names_in_", None)
             values, estimator.schema_ = _learn(columns, rules_of(estimator), None if names is None else tuple(names))
@@ -183,7 +185,7 @@ def read_features(estimator: Any, X: Any, *, reset: bool) -> Matrix:
     return checked
 
 
-def _name_what_is_out_of_place(estimator: Any, frame: Any) -> str:
+def _name_what_is_out_of_place(estimator: TableReader, frame: Frame | None) -> str:
     """Add to a message the first column that stands in another place than at the fit, and what to do."""
     known = getattr(getattr(estimator, "schema_", None), "names", None)
     if frame is None or known is None or sorted(map(str, frame.columns)) != sorted(known):
@@ -197,7 +199,7 @@ def _name_what_is_out_of_place(estimator: Any, frame: Any) -> str:
     )
 
 
-def _refuse_other_number(estimator: Any, columns: "_Columns", *, by_name: bool) -> None:
+def _refuse_other_number(estimator: TableReader, columns: "_Columns", *, by_name: bool) -> None:
     """Refuse another number of features than the fit had. Where both have names, those are compared later."""
     n_columns, n_features = len(columns.each), estimator.n_features_in_
     if n_columns != n_features and not (by_name and estimator.schema_.names):
@@ -211,7 +213,7 @@ class _Columns:
     """The columns of X, and all of them as one array of floats, if they are that already."""
 
     each: Sequence["FrameColumn | ArrayColumn"]
-    floats: npt.NDArray[Any] | None
+    floats: Array | None
 
     def kinds(self, rules: Rules, names: tuple[str, ...] | None) -> list[str]:
         """Say what each column is to be: by its type, or because the user says so."""
@@ -223,7 +225,7 @@ class _Columns:
         others = [ORDERED if column.kind() == ORDERED else NUMBERS for column in self.each]
         return [CATEGORIES if f in chosen else other for f, other in enumerate(others)]
 
-    def checked_floats(self, rules: Rules, schema: Schema) -> npt.NDArray[Any]:
+    def checked_floats(self, rules: Rules, schema: Schema) -> Array:
         """Take the array as it is."""
         assert self.floats is not None  # noqa: S101  (for the type checker: the caller has asked)
         for f in range(self.floats.shape[1] if rules.missing == "error" else 0):
@@ -241,7 +243,7 @@ class _Columns:
 class ArrayColumn:
     """A column of a NumPy array."""
 
-    def __init__(self, array: npt.NDArray[Any], feature: int) -> None:
+    def __init__(self, array: Array, feature: int) -> None:
         self._values = array[:, feature]
 
     def __len__(self) -> int:
@@ -255,7 +257,7 @@ class ArrayColumn:
         """Say whether single precision holds the column exactly; categories are numbered from 0."""
         return np.can_cast(self._values.dtype, np.float32) and len(self) < 2**24
 
-    def numbers(self, where: str) -> npt.NDArray[Any]:
+    def numbers(self, where: str) -> Array:
         """Read the column as floats."""
         return numbers_of_objects(self._values, where) if self._values.dtype.kind == "O" else self._values
 
@@ -264,16 +266,17 @@ class ArrayColumn:
         return labels_of_objects(self._values, where)
 
 
-def _columns_of(frame: Any, array: npt.NDArray[Any] | None) -> _Columns:
-    """See a frame or an array as columns."""
-    if array is None:
-        refuse_cut_pieces(pieces_of(frame), "X")
-        return _Columns(columns_of(frame), float_array(frame))
+def _columns_of_frame(frame: Frame) -> _Columns:
+    refuse_cut_pieces(pieces_of(frame), "X")
+    return _Columns(columns_of(frame), float_array(frame))
+
+
+def _columns_of_array(array: Array) -> _Columns:
     is_floats = array.dtype.kind != "O"
     return _Columns([ArrayColumn(array, f) for f in range(array.shape[1])], array if is_floats else None)
 
 
-def _learn(columns: _Columns, rules: Rules, names: tuple[str, ...] | None) -> tuple[npt.NDArray[Any], Schema]:
+def _learn(columns: _Columns, rules: Rules, names: tuple[str, ...] | None) -> tuple[Array, Schema]:
     """Read the columns of a fit, and learn what they are."""
     kinds = columns.kinds(rules, names)
     plain = Schema(names, (None,) * len(kinds))
@@ -295,7 +298,7 @@ def _learn(columns: _Columns, rules: Rules, names: tuple[str, ...] | None) -> tu
     return X, Schema(names, tuple(learned))
 
 
-def _read(columns: _Columns, rules: Rules, schema: Schema) -> npt.NDArray[Any]:
+def _read(columns: _Columns, rules: Rules, schema: Schema) -> Array:
     """Read the columns of a prediction as those of the fit were read."""
     if columns.floats is not None and not any(schema.categories):
         return columns.checked_floats(rules, schema)
@@ -318,7 +321,7 @@ def _labels_of(column: "FrameColumn | ArrayColumn", where: str) -> Labeled:
     return merge_labels(column.labels(where), where)
 
 
-def _numbers_again(column: "FrameColumn | ArrayColumn", where: str) -> npt.NDArray[Any]:
+def _numbers_again(column: "FrameColumn | ArrayColumn", where: str) -> Array:
     """Read a column that was numbers at the fit; to read it as categories would not help now."""
     try:
         return column.numbers(where)
@@ -327,7 +330,7 @@ def _numbers_again(column: "FrameColumn | ArrayColumn", where: str) -> npt.NDArr
         raise DataTypeError(str(error).replace(ENCODE, advice)) from error
 
 
-def _refuse_missing(column: npt.NDArray[Any], where: str, rules: Rules) -> None:
+def _refuse_missing(column: Array, where: str, rules: Rules) -> None:
     """Refuse missing values if the user wants it; numbers of labels are below 0 where they are missing."""
     if rules.missing != "error":
         return
@@ -339,7 +342,7 @@ def _refuse_missing(column: npt.NDArray[Any], where: str, rules: Rules) -> None:
         )
 
 
-def _array_of(X: Any) -> npt.NDArray[Any]:
+def _array_of(X: TableLike) -> Array:
     """See X as an array of numbers or objects; check_array looks at the rest of its shape."""
     if isinstance(X, np.ma.MaskedArray):
         X = _fill_masked(X)
@@ -362,18 +365,18 @@ def _array_of(X: Any) -> npt.NDArray[Any]:
     return array
 
 
-def _fill_masked(X: Any) -> npt.NDArray[Any]:
+def _fill_masked(X: np.ma.MaskedArray[tuple[int, ...], np.dtype[np.generic]]) -> Array:
     """Make missing values of masked entries."""
     _refuse_no_table(X.data)
     if X.dtype.kind == "O":
-        filled: npt.NDArray[Any] = X.data.copy()
+        filled: Array = X.data.copy()
         filled[np.ma.getmaskarray(X)] = None
         return filled
     warn_of_rounding(X.data, "X")
     return np.ma.filled(X.astype(np.float64), np.nan)
 
 
-def _refuse_no_table(array: npt.NDArray[Any]) -> None:
+def _refuse_no_table(array: Array) -> None:
     """Refuse what means nothing as a number, and what has no rows and columns."""
     kind = array.dtype.kind
     if kind == "c":
@@ -399,7 +402,7 @@ def _refuse_no_table(array: npt.NDArray[Any]) -> None:
         )
 
 
-def _read_stored(estimator: Any, X: Any, *, reset: bool) -> Matrix:
+def _read_stored(estimator: TableReader, X: Native, *, reset: bool) -> Matrix:
     """Read a sparse X, whose columns are numbers, all of them."""
     for part in ("data", "indices", "indptr"):
         refuse_cut_short(getattr(X, part, None), "X")
@@ -412,7 +415,7 @@ def _read_stored(estimator: Any, X: Any, *, reset: bool) -> Matrix:
     return stored
 
 
-def _refuse_categories(given: Any, n_features: int) -> None:
+def _refuse_categories(given: str | Iterable[object] | None, n_features: int) -> None:
     """Refuse to overlook what the user says of the columns of a sparse table."""
     if given is not None and not isinstance(given, str) and choose_features(given, None, n_features):
         raise DataError(
@@ -423,7 +426,7 @@ def _refuse_categories(given: Any, n_features: int) -> None:
 # --------------------------------------------------------------------------------------------------------- weights
 
 
-def _read_weight(sample_weight: Any, *, n_rows: int) -> FloatArray | None:
+def _read_weight(sample_weight: ColumnLike, *, n_rows: int) -> FloatArray | None:
     """Read one weight per row: finite, none negative, not all zero."""
     if sample_weight is None:
         return None
@@ -446,7 +449,7 @@ def _read_weight(sample_weight: Any, *, n_rows: int) -> FloatArray | None:
     return weight
 
 
-def _see_array(sample_weight: Any) -> npt.NDArray[Any]:
+def _see_array(sample_weight: ColumnLike) -> Array:
     try:
         return np.asarray(sample_weight)
     except (ValueError, TypeError) as error:

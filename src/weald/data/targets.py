@@ -7,7 +7,7 @@ read_labels     one label for each row, of groups and strata too
 
 import hashlib
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ from sklearn.exceptions import DataConversionWarning
 from weald.data.frames import as_frame
 from weald.data.mmap_checks import refuse_cut_short
 from weald.data.object_columns import is_null, numbers_of_objects
-from weald.data.types import FloatArray
+from weald.data.types import Array, ColumnLike, FloatArray
 from weald.errors import DataError, DataTypeError, warn
 
 MAX_CLASSES = 65_536
@@ -25,7 +25,9 @@ LOOKED_AT = 1000  # rows in which labels are looked for before all are sorted
 LOOKS = 3
 PART_ROWS = 2**16  # that are looked at together
 
-Column = npt.NDArray[Any]
+# The user's labels by class number: an array, or with several targets a list of arrays; None: regression. The number of
+# targets decides, so a union would have to be narrowed wherever it is known.
+Classes: TypeAlias = Any
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class Targets:
     of the second, and so on.
     """
 
-    said: npt.NDArray[Any]  # joint targets x targets: int32 class numbers, or float64
+    said: Array  # joint targets x targets: int32 class numbers, or float64
     n_classes: tuple[int, ...]  # of each target; empty: they are numbers
 
     @property
@@ -56,13 +58,13 @@ class Targets:
 class Target:
     """What the rows are to predict."""
 
-    target: npt.NDArray[Any]  # int32 class numbers, or float64; of several targets the number of the joint target
+    target: Array  # int32 class numbers, or float64; of several targets the number of the joint target
     n_classes: int  # 0: regression; of several targets the number of joint targets
-    classes: Any  # the user's labels by class number; None: regression; of several targets a list of arrays
+    classes: Classes
     targets: Targets | None = None
 
 
-def read_target(y: Any, *, n_rows: int, classify: bool) -> Column:
+def read_target(y: ColumnLike, *, n_rows: int, classify: bool) -> Array:
     """Read y as one label or number per row, or with several targets as one in each column."""
     columns = _split_columns(y)
     checked = []
@@ -74,30 +76,37 @@ def read_target(y: Any, *, n_rows: int, classify: bool) -> Column:
     return checked[0] if len(checked) == 1 else _side_by_side(checked)
 
 
-def _split_columns(y: Any) -> dict[str, Any]:
+def _split_columns(y: ColumnLike) -> dict[str, ColumnLike]:
     """Take the columns of several targets apart; whatever else y may be is one column."""
     frame = None if y is None else as_frame(y, "y")
     if frame is not None and len(frame.columns) > 1:
         return {f"column {column.name!r} of y": column.to_numpy() for column in frame.iter_columns()}
-    is_plain = isinstance(y, np.ndarray) and not isinstance(y, np.ma.MaskedArray)
-    if is_plain or (isinstance(y, list | tuple) and len(y) and isinstance(y[0], list | tuple | np.ndarray)):
-        try:
-            array = y if is_plain else np.array(y, dtype=object)
-        except ValueError:  # rows of different shapes, which `read_column` refuses
-            return {"y": y}
-        if array.ndim == 2 and array.shape[1] > 1:
-            return {f"column {o} of y": _of_one_kind(array[:, o]) for o in range(array.shape[1])}
+    array = _array_of_targets(y)
+    if array is not None and array.ndim == 2 and array.shape[1] > 1:
+        return {f"column {o} of y": _of_one_kind(array[:, o]) for o in range(array.shape[1])}
     return {"y": y}
 
 
-def _of_one_kind(column: Column) -> Column:
+def _array_of_targets(y: ColumnLike) -> Array | None:
+    """See arrays and lists of rows as an array; None: y is something else, or its rows differ in shape."""
+    if isinstance(y, np.ndarray):
+        return None if isinstance(y, np.ma.MaskedArray) else y
+    if not (isinstance(y, list | tuple) and len(y) and isinstance(y[0], list | tuple | np.ndarray)):
+        return None
+    try:
+        return np.array(y, dtype=object)
+    except ValueError:  # rows of different shapes, which `read_column` refuses
+        return None
+
+
+def _of_one_kind(column: Array) -> Array:
     """Give objects the type that NumPy has for them, if it is one for all."""
     if column.dtype.kind != "O" or len({type(value) for value in column}) > 1:
         return column
     return np.array(column.tolist())
 
 
-def _side_by_side(columns: list[Column]) -> Column:
+def _side_by_side(columns: list[Array]) -> Array:
     """Put columns into one array: of objects, unless they are of one type."""
     types = {column.dtype for column in columns}
     together = np.empty((len(columns[0]), len(columns)), dtype=types.pop() if len(types) == 1 else object)
@@ -106,7 +115,7 @@ def _side_by_side(columns: list[Column]) -> Column:
     return together
 
 
-def number_target(labels: Column, *, classify: bool) -> Target:
+def number_target(labels: Array, *, classify: bool) -> Target:
     """Replace class labels by their numbers, and several targets by the number of their joint target."""
     if labels.ndim == 2:
         return _number_targets(labels, classify=classify)
@@ -114,7 +123,7 @@ def number_target(labels: Column, *, classify: bool) -> Target:
     return Target(target, 0 if classes is None else len(classes), classes)
 
 
-def _number_targets(labels: Column, *, classify: bool) -> Target:
+def _number_targets(labels: Array, *, classify: bool) -> Target:
     classes, numbers = None, labels
     if classify:
         pairs = [_number_classes(_of_one_kind(labels[:, o])) for o in range(labels.shape[1])]
@@ -126,7 +135,7 @@ def _number_targets(labels: Column, *, classify: bool) -> Target:
     return Target(joint.reshape(-1).astype(np.int32), len(said), classes, targets)
 
 
-def read_column(y: Any, name: str) -> npt.NDArray[Any]:
+def read_column(y: ColumnLike, name: str) -> Array:
     """Read one value per row."""
     if y is None:
         raise DataError(f"This estimator requires {name} to be passed, but the target {name} is None.")
@@ -154,7 +163,7 @@ def read_column(y: Any, name: str) -> npt.NDArray[Any]:
     return array.reshape(-1)
 
 
-def check_numbers(column: npt.NDArray[Any], name: str) -> FloatArray:
+def check_numbers(column: Array, name: str) -> FloatArray:
     """Make a column float64, all finite."""
     if column.dtype.kind in "USTMm":
         hint = " Turn it into numbers, or use a classifier if these are labels." if name.endswith("y") else ""
@@ -169,7 +178,7 @@ def check_numbers(column: npt.NDArray[Any], name: str) -> FloatArray:
     return numbers
 
 
-def read_labels(labels: Any, name: str, n_rows: int) -> npt.NDArray[Any]:
+def read_labels(labels: ColumnLike, name: str, n_rows: int) -> Array:
     """Read one label for each row."""
     column = check_labels(read_column(labels, name), name)
     if len(column) != n_rows:
@@ -177,7 +186,7 @@ def read_labels(labels: Any, name: str, n_rows: int) -> npt.NDArray[Any]:
     return column
 
 
-def check_labels(column: npt.NDArray[Any], name: str, *, of_target: bool = False) -> npt.NDArray[Any]:
+def check_labels(column: Array, name: str, *, of_target: bool = False) -> Array:
     """Refuse what cannot be a label."""
     if column.dtype.kind == "f":
         check_numbers(column, name)
@@ -196,7 +205,7 @@ def check_labels(column: npt.NDArray[Any], name: str, *, of_target: bool = False
     return column
 
 
-def _number_classes(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.int32]]:
+def _number_classes(labels: Array) -> tuple[Array, npt.NDArray[np.int32]]:
     """Replace class labels by their numbers in sorted order."""
     classes, numbers = number_labels(labels, "y")
     if len(classes) > MAX_CLASSES:
@@ -206,7 +215,7 @@ def _number_classes(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDA
     return classes, numbers
 
 
-def number_labels(labels: npt.NDArray[Any], name: str) -> tuple[npt.NDArray[Any], npt.NDArray[np.int32]]:
+def number_labels(labels: Array, name: str) -> tuple[Array, npt.NDArray[np.int32]]:
     """Replace labels by their numbers in sorted order."""
     try:
         distinct, numbers = _number_whole(labels, name) or _number_few(labels) or np.unique(labels, return_inverse=True)
@@ -220,7 +229,7 @@ def number_labels(labels: npt.NDArray[Any], name: str) -> tuple[npt.NDArray[Any]
     return distinct, numbers.astype(np.int32, copy=False).reshape(len(labels))
 
 
-def _number_whole(labels: npt.NDArray[Any], name: str) -> tuple[npt.NDArray[Any], npt.NDArray[np.int32]] | None:
+def _number_whole(labels: Array, name: str) -> tuple[Array, npt.NDArray[np.int32]] | None:
     """Do the same where labels are whole numbers near one another; None: they are not.
 
     Nothing is sorted, and rows are looked at some at a time: little memory is needed beside the numbers.
@@ -244,7 +253,7 @@ def _number_whole(labels: npt.NDArray[Any], name: str) -> tuple[npt.NDArray[Any]
     return (np.flatnonzero(is_there) + low).astype(labels.dtype), numbers
 
 
-def _places(labels: npt.NDArray[Any], low: int, high: int, name: str) -> npt.NDArray[np.int64]:
+def _places(labels: Array, low: int, high: int, name: str) -> npt.NDArray[np.int64]:
     """Count labels from the lowest. They are read once more, and another thread may have written to them."""
     places = labels.astype(np.int64) - low
     if len(places) and not 0 <= places.min() <= places.max() <= high - low:
@@ -256,7 +265,7 @@ def _changed(name: str) -> DataError:
     return DataError(f"{name} changed while it was read. Do not write to it during a fit, or fit to a copy.")
 
 
-def _number_few(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp]] | None:
+def _number_few(labels: Array) -> tuple[Array, npt.NDArray[np.intp]] | None:
     """Do the same where a look at some rows finds all labels that there are; None: it has not, or has found too many.
 
     Then only these rows are sorted. A million rows of two classes take 15 milliseconds rather than 200.
@@ -275,6 +284,6 @@ def _number_few(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray
     return None
 
 
-def words_of(dtype: np.dtype[Any]) -> str:
+def words_of(dtype: np.dtype[np.generic]) -> str:
     """Name what an array holds; NumPy's own names of text say little."""
     return f"text ({dtype})" if dtype.kind in "UST" else str(dtype)

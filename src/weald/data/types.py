@@ -16,3 +16,6 @@ PathLike: TypeAlias = str | os.PathLike[str]
 # Arguments of the user, which are checked at run time: there is no static type for "array, list, any data frame".
 TableLike: TypeAlias = object  # array, list of rows, data frame, sparse matrix, Dask collection or CodeStore
 ColumnLike: TypeAlias = object  # array, list, series or one-column frame
+
+Label: TypeAlias = Any  # the user's own: text, a number, a date; can be hashed, and sorted among those of its column
+Native: TypeAlias = Any  # a table or column of a library that has no types, or that need not be installed

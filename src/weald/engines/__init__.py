@@ -4,6 +4,7 @@ interface      what every engine can do
 choose         which engine a name stands for
 reference/     the definition in plain Python
 native         the compiled core
+derived_forms  packed forms of a forest, kept until it is freed
 table_source   tables that are coded before a fit
 params         parameters as plain numbers
 bagging        how bags are drawn

@@ -20,12 +20,14 @@ from typing import NamedTuple, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
+from weald.data.schema import TableReader
 from weald.data.table import Reading, Table, TrainingArguments, read_table
 from weald.data.targets import Targets
 from weald.data.task import Task
 from weald.data.types import Array, BoolArray, FloatArray, IntArray
 from weald.engines import progress
 from weald.engines.bagging import read_design
+from weald.engines.derived_forms import forms_of
 from weald.engines.params import Growth
 from weald.engines.reference import kernels
 from weald.engines.threads import count_threads
@@ -87,7 +89,7 @@ class Codes(Protocol):
         """Fingerprint of groups and strata; 0: there are none."""
 
 
-class Model(Protocol):
+class Model(TableReader, Protocol):
     """What engines know of the estimator that they read a table for."""
 
     task: Task
@@ -318,11 +320,11 @@ def sum_weighted_votes(
     engine: Engine, forest: Forest, X: Array, voting: str, n_threads: int, watch: Watch | None
 ) -> FloatArray:
     """Add up what trees of different weight say: weight times vote, in tree order."""
-    trees: list[Forest] | None = vars(forest).get("_trees")
-    if trees is None:  # kept beside the forest, and left out of pickles, as the packed form of each tree is
+    forms = forms_of(forest)
+    if not forms.trees:
         equal = dataclasses.replace(forest, tree_weight=np.empty(0))
-        vars(forest)["_trees"] = trees = [equal.take([t]) for t in range(forest.n_trees)]
+        forms.trees = [equal.take([t]) for t in range(forest.n_trees)]
     sums: FloatArray = np.zeros((X.shape[0], forest.n_classes))
-    for weight, tree in zip(forest.tree_weight, trees, strict=True):
+    for weight, tree in zip(forest.tree_weight, forms.trees, strict=True):
         sums += weight * engine.sum_votes(tree, X, voting, n_threads, watch)
     return sums

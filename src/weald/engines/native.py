@@ -15,6 +15,7 @@ from weald.data.table import Table
 from weald.data.targets import Targets
 from weald.data.task import Task
 from weald.data.types import Array, FloatArray, IntArray
+from weald.engines.derived_forms import forms_of
 from weald.engines.interface import Block, Codes, LeafMembership, LocalEngine, OutOfBagVotes, PermutationTask, Watch
 from weald.engines.params import Growth
 from weald.engines.reference import kernels
@@ -530,26 +531,27 @@ class NativeEngine(LocalEngine):
 
     def _packed_once(self, forest: Forest, X: Any, rows: Any, n_threads: int) -> Any:
         """Pack a large forest some trees at a time when it is walked for the first time, which may be the last."""
-        knows = vars(forest)
-        first_time = not any(name.startswith(("_packed", "_mapped", "_walked")) for name in tuple(knows))
+        forms = forms_of(forest)
+        first_time = not (forms.packed or forms.mapped or forms.was_walked)
         n_nodes = max(NODES_AT_ONCE, X.shape[0] * X.shape[1] // CELLS_PER_NODE)
         if not first_time or len(forest.feature) <= n_nodes:
             return self._packed_for(forest, X, rows, n_threads)
-        knows["_walked"] = True
+        forms.was_walked = True
         small_is_exact = X.shape[0] > FEW_ROWS and self.core.fits_float(rows)
         return self._from_arrays(self.core.Portions, forest, small_is_exact, n_nodes)
 
     def _packed(self, forest: Forest, size: str, n_threads: int = 1) -> Any:
         """Pack a forest into one buffer, once; None if it is too large for small nodes."""
-        key = f"_packed_{size}_{self.core.simd}"
-        if key not in vars(forest):
-            found = vars(forest).get(f"_mapped_{size}")
-            vars(forest)[key] = (
-                self._pack(forest, "soft", 1.0, n_threads, large=size == "large")
-                if found is None
-                else self._open_packed(forest, found, size)
-            )
-        return vars(forest)[key]
+        forms, key = forms_of(forest), (size, self.core.simd)
+        if key in forms.packed:
+            return forms.packed[key]
+        found = forms.mapped.get(size)
+        packed = (
+            self._pack(forest, "soft", 1.0, n_threads, large=size == "large")
+            if found is None
+            else self._open_packed(forest, found, size)
+        )
+        return forms.packed.setdefault(key, packed)
 
     def packed_buffers(self, forest: Forest) -> dict[str, IntArray]:
         """Buffers of the packed forest, by size of nodes; without small ones where it is too large for them."""
@@ -558,7 +560,7 @@ class NativeEngine(LocalEngine):
 
     def find_packed(self, forest: Forest, buffers: Mapping[str, IntArray | None]) -> None:
         """Let a forest use buffers that stand somewhere already; they are checked when they are needed."""
-        vars(forest).update({f"_mapped_{size}": buffer for size, buffer in buffers.items() if buffer is not None})
+        forms_of(forest).mapped.update({size: buffer for size, buffer in buffers.items() if buffer is not None})
 
     def _open_packed(self, forest: Forest, buffer: IntArray, size: str) -> Any:
         """Open a buffer, which may be followed by zeros, and make sure that it suits the forest."""
@@ -579,16 +581,14 @@ class NativeEngine(LocalEngine):
         return self.core.Growth(**vars(growth))
 
     def _predictor(self, forest: Forest) -> Any:
-        """Pack a forest for walking, once: the packed form stays beside the forest, and is left out of pickles."""
-        key = f"_predictor_{self.core.simd}"
-        predictor = vars(forest).get(key)
-        if predictor is None:
-            predictor = vars(forest)[key] = self._from_arrays(self.core.Predictor, forest)
-        return predictor
+        """Pack a forest for walking, once."""
+        predictors, key = forms_of(forest).predictors, self.core.simd
+        found = predictors.get(key)
+        return predictors.setdefault(key, self._from_arrays(self.core.Predictor, forest)) if found is None else found
 
     def _from_arrays(self, make: Callable[..., Any], forest: Forest, *more: Any) -> Any:
         """Let the core read the arrays of a forest. Those of a mapped file are checked when one is looked at."""
-        return make(forest.n_features, forest.n_classes, {**vars(forest), "feature": forest.feature}, *more)
+        return make(forest.n_features, forest.n_classes, forest.arrays(), *more)
 
 
 def own_codes(codes: Codes) -> _core.Codes:

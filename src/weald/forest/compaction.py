@@ -8,14 +8,14 @@ Thinning         what was kept, and what it costs out of bag
 import dataclasses
 import itertools
 import math
+from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from weald.data.arguments import Number, Whole, check_argument
-from weald.data.types import FloatArray, IntArray
+from weald.data.task import Task
+from weald.data.types import Array, BoolArray, FloatArray, IntArray
 from weald.errors import DataError, ParameterError
 from weald.forest.forest import CATEGORICAL, Forest
 from weald.forest.pruning import collapse, keep_sets, merge_leaves
@@ -48,7 +48,7 @@ def _of_leaf(forest: Forest) -> FloatArray:
     return values
 
 
-def _is_left(forest: Forest, decides: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+def _is_left(forest: Forest, decides: BoolArray) -> BoolArray:
     """Find the nodes that are left when branches that say one thing are leaves."""
     is_left = np.zeros(forest.n_nodes, dtype=np.bool_)
     splits = np.flatnonzero(decides & (forest.feature >= 0))
@@ -69,7 +69,7 @@ def _number_branches(forest: Forest) -> list[int]:
     numbers[forest.feature < 0] = answers = _number_answers(forest)
     n_answers = max(answers) + 1
     found = numbers.tolist()
-    known: dict[Any, int] = {}
+    known: dict[Hashable, int] = {}
     features, flags, rights = forest.feature.tolist(), forest.flags.tolist(), _right_of(forest).tolist()
     thresholds = forest.threshold.tolist()
     for node in np.flatnonzero(forest.feature >= 0)[::-1].tolist():  # children come before their parents
@@ -109,19 +109,19 @@ def _merge_twins(forest: Forest, numbers: list[int]) -> Forest:
     return _owned(forest, np.array(owner), np.array(is_idle))
 
 
-def _owned(forest: Forest, owner: IntArray, is_idle: npt.NDArray[np.bool_]) -> Forest:
+def _owned(forest: Forest, owner: IntArray, is_idle: BoolArray) -> Forest:
     """Make the forest of the nodes that own themselves, without the idle ones."""
     alive = (owner == np.arange(len(owner))) & ~is_idle
     number = (np.cumsum(alive) - 1)[owner]
     first = np.cumsum(np.append(0, alive))[forest.tree_start]
     counted = ~is_idle
 
-    def total(of_nodes: npt.NDArray[Any]) -> FloatArray:
-        sums: Any = np.bincount(number[counted], weights=of_nodes[counted], minlength=int(alive.sum()))
-        return sums  # type: ignore[no-any-return]
+    def total(of_nodes: Array) -> FloatArray:
+        sums = np.bincount(number[counted], weights=of_nodes[counted], minlength=int(alive.sum()))
+        return sums.astype(np.float64, copy=False)  # which they are, but NumPy declares integers
 
     weight = total(forest.weight)
-    fields: dict[str, Any] = {name: getattr(forest, name)[alive] for name in ("feature", "threshold", "flags")}
+    fields: dict[str, Array] = {name: getattr(forest, name)[alive] for name in ("feature", "threshold", "flags")}
     fields |= {"tree_start": first, "weight": weight, "decrease": total(forest.decrease)}
     fields["size"] = total(forest.size).astype(np.uint32)
     splits = np.flatnonzero(alive & (forest.feature >= 0))
@@ -134,7 +134,7 @@ def _owned(forest: Forest, owner: IntArray, is_idle: npt.NDArray[np.bool_]) -> F
     fields |= keep_sets(forest, splits)
     is_categorical = fields["flags"] & CATEGORICAL != 0
     fields["threshold"][is_categorical] = np.arange(is_categorical.sum())
-    if forest.n_classes:
+    if forest.task is Task.CLASSIFICATION:
         fields |= merge_leaves(forest, number, fields["feature"])
     if len(forest.value):
         fields["value"] = forest.value[alive]
@@ -147,14 +147,14 @@ def _owned(forest: Forest, owner: IntArray, is_idle: npt.NDArray[np.bool_]) -> F
             off = forest.value - fields["value"][number]
             spread = np.minimum(total(part * (forest.impurity + off * off)), LARGEST)
         fields["impurity"] = np.where(several, spread, forest.impurity[alive])
-    return dataclasses.replace(forest, **fields)
+    return forest.with_arrays(fields)
 
 
 def _number_answers(forest: Forest) -> list[int]:
     """Number what each leaf says: the same number, the same answer to the last bit."""
-    known: dict[Any, int] = {}
+    known: dict[Hashable, int] = {}
     if len(forest.value):
-        keys: list[Any] = [value.hex() for value in forest.value[forest.feature < 0].tolist()]
+        keys: list[Hashable] = [value.hex() for value in forest.value[forest.feature < 0].tolist()]
     else:
         classes, weights = forest.leaf_class.tolist(), forest.leaf_weight.tolist()
         starts, write = forest.leaf_start.tolist(), _shares if _adds_exactly(forest) else _alone
@@ -174,7 +174,7 @@ def _shares(classes: list[int], weights: list[float]) -> tuple[tuple[int, int], 
     return tuple((k, weight // divisor) for k, weight in zip(classes, wholes, strict=True))
 
 
-def _alone(_classes: list[int], _weights: list[float]) -> object:
+def _alone(_classes: list[int], _weights: list[float]) -> Hashable:
     """Make a leaf equal to no other: merging two would round their probabilities once more."""
     return object()
 
@@ -205,7 +205,9 @@ def tree_bytes(forest: Forest) -> IntArray:
     return np.array([forest.take([t]).n_bytes for t in range(forest.n_trees)], dtype=np.int64)
 
 
-def choose_trees(forest: Forest, errors: FloatArray | None, n_trees: Any, max_bytes: Any, tolerance: Any) -> Thinning:
+def choose_trees(
+    forest: Forest, errors: FloatArray | None, n_trees: int | None, max_bytes: int | None, tolerance: float | None
+) -> Thinning:
     """Say how many of the first trees to keep, and what it costs."""
     given = [
         name
@@ -226,6 +228,7 @@ def choose_trees(forest: Forest, errors: FloatArray | None, n_trees: Any, max_by
         if n_kept == 0:
             raise ParameterError(f"max_bytes={max_bytes} has no room for a tree: the first has {sizes[0]} bytes.")
     else:
+        assert tolerance is not None  # noqa: S101  (for the type checker: one of the three was given)
         check_argument("tolerance", tolerance, (Number(0.0),))
         n_kept = _fewest_within(errors, tolerance)
     cost = (None, None) if errors is None else (float(errors[-1]), float(errors[n_kept - 1]))

@@ -10,15 +10,14 @@ only the right child needs a link. Importances, out-of-bag estimates, reports an
 import dataclasses
 import hashlib
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from weald.data.task import Task
-from weald.data.types import FloatArray, IntArray
+from weald.data.types import Array, FloatArray, IntArray
 from weald.errors import DataError
 
 CONTRACT_VERSION = 1
@@ -59,9 +58,11 @@ class Origin:
         return [(self.seed, tree) for tree in range(self.first_tree, self.first_tree + self.n_trees)]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
 class Forest:
-    """A forest as flat arrays. It never changes: `take` and `join` make new ones.
+    """A forest as flat arrays, all read-only. It never changes: `take` and `join` make new ones.
+
+    It has no room for anything else. Packed forms and other caches are in `weald.engines.derived_forms`.
 
     Examples
     --------
@@ -110,15 +111,15 @@ class Forest:
     origins: tuple[Origin, ...] = ()
 
     def __post_init__(self) -> None:
-        for array in self._arrays().values():
-            array.flags.writeable = False
+        for array in self.arrays().values():
+            _lock(array)
 
-    def _arrays(self) -> dict[str, npt.NDArray[Any]]:
+    def arrays(self) -> dict[str, Array]:
         """All arrays by name, in canonical order."""
         fields = ((f.name, getattr(self, f.name)) for f in dataclasses.fields(self))
         return {name: value for name, value in fields if isinstance(value, np.ndarray)}
 
-    def __reduce__(self) -> tuple[Any, tuple[bytes]]:
+    def __reduce__(self) -> tuple[Callable[[bytes], "Forest"], tuple[bytes]]:
         """Pickles carry the bytes of a file, and go through the same checks."""
         from weald.io.files import read_forest, write_forest
 
@@ -128,7 +129,7 @@ class Forest:
         """It never changes, so it is its own copy."""
         return self
 
-    def __deepcopy__(self, memo: Any) -> Self:
+    def __deepcopy__(self, memo: object) -> Self:
         return self
 
     @property
@@ -149,7 +150,7 @@ class Forest:
     @property
     def n_bytes(self) -> int:
         """Bytes that the arrays take."""
-        return sum(array.nbytes for array in self._arrays().values())
+        return sum(array.nbytes for array in self.arrays().values())
 
     def fingerprint(self) -> str:
         """SHA-256 of the canonical arrays: equal if and only if the forests are.
@@ -160,7 +161,7 @@ class Forest:
         digest = hashlib.sha256()
         head = (CONTRACT_VERSION, self.n_features, self.n_classes, self.target_center.hex(), self.target_exponent)
         digest.update(repr(head).encode())
-        for name, array in self._arrays().items():
+        for name, array in self.arrays().items():
             if name == "tree_weight" and not array.size:
                 continue  # the same for all trees: nothing to tell
             little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
@@ -189,6 +190,11 @@ class Forest:
             forests = [forest.with_values() for forest in forests]
         parts = [_Part(forest.in_units(exponent).with_weights(weighted), 0, forest.n_trees) for forest in forests]
         return dataclasses.replace(self._joined(parts), target_exponent=exponent)
+
+    def with_arrays(self, arrays: Mapping[str, Array]) -> Self:
+        """Make a forest in which some arrays are replaced."""
+        fields: dict[str, Any] = dict(arrays)  # to the type checker, a name could be that of a number
+        return dataclasses.replace(self, **fields)
 
     def with_weights(self, weighted: bool) -> Self:
         """Write down that every vote weighs 1, where weights are wanted and there are none."""
@@ -230,13 +236,12 @@ class Forest:
             start: np.concatenate([[0], np.cumsum(joined[start])]).astype(np.int64)
             for start in ("tree_start", "leaf_start", "category_start")
         }
-        arrays_by_name: dict[str, Any] = {**joined, **lengths}
         is_categorical = joined["flags"] & CATEGORICAL != 0
         joined["threshold"][is_categorical] = np.arange(is_categorical.sum())
         origins = [origin for part in parts for origin in part.origins()]
-        return dataclasses.replace(self, **arrays_by_name, origins=merge_origins(origins))
+        return dataclasses.replace(self.with_arrays(joined | lengths), origins=merge_origins(origins))
 
-    def as_lengths(self) -> dict[str, npt.NDArray[Any]]:
+    def as_lengths(self) -> dict[str, Array]:
         """Give the arrays as those that can be put behind one another: starts are replaced by lengths."""
         return _Part(self, 0, self.n_trees).arrays()
 
@@ -291,6 +296,14 @@ class Forest:
         return shares
 
 
+def _lock(array: Array) -> None:
+    """Make an array read-only, and the arrays that it is a view of: nothing can be written through those either."""
+    base: object = array
+    while isinstance(base, np.ndarray):
+        base.flags.writeable = False
+        base = base.base
+
+
 @dataclass(frozen=True)
 class _Part:
     """Some neighboring trees of a forest, as arrays whose starts are replaced by lengths."""
@@ -299,15 +312,15 @@ class _Part:
     begin: int
     end: int
 
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+    def arrays(self) -> dict[str, Array]:
         f = self.forest
         nodes = slice(int(f.tree_start[self.begin]), int(f.tree_start[self.end]))
         # A tree has one leaf more than it has splits, so half of its nodes (and a half) are leaves.
         leaves = slice((nodes.start + self.begin) // 2, (nodes.stop + self.end) // 2)
         per_node = ("feature", "threshold", "right", "flags", "size", "weight", "decrease")
-        arrays: dict[str, npt.NDArray[Any]] = {name: getattr(f, name)[nodes] for name in per_node}
+        arrays: dict[str, Array] = {name: getattr(f, name)[nodes] for name in per_node}
         arrays["tree_start"] = np.diff(f.tree_start[self.begin : self.end + 1])
-        if f.n_classes:
+        if f.task is Task.CLASSIFICATION:
             entries = slice(int(f.leaf_start[leaves.start]), int(f.leaf_start[leaves.stop]))
             arrays["leaf_start"] = np.diff(f.leaf_start[leaves.start : leaves.stop + 1])
             arrays["leaf_class"], arrays["leaf_weight"] = f.leaf_class[entries], f.leaf_weight[entries]

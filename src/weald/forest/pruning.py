@@ -15,19 +15,17 @@ below it as long as that group is at least as strong as its own; the mean of the
 branch. Each group is joined once, so the walk is nearly linear, however large the tree.
 """
 
-import dataclasses
 import heapq
 import math
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from weald.data.types import FloatArray, IntArray
+from weald.data.task import Task
+from weald.data.types import Array, BoolArray, FloatArray, IntArray
 from weald.forest.forest import CATEGORICAL, Forest
 
-Mask = npt.NDArray[np.bool_]
+Mask = BoolArray
 Heap = list[tuple[int, int]]
 
 # Decreases are summed as integers, so that no order of addition matters. The largest has this many bits, or more where
@@ -113,7 +111,7 @@ def _meld(one: Heap, other: Heap) -> Heap:
 # -------------------------------------------------------------------------------------------------------- subtrees
 
 
-def list_subtrees(forest: Forest, costs: dict[str, FloatArray]) -> dict[str, Any]:
+def list_subtrees(forest: Forest, costs: dict[str, FloatArray]) -> dict[str, Array]:
     """List every T_alpha of a single tree, alpha ascending from 0.
 
     `costs` holds, by name, what a unit of weight costs in each node if it is a leaf; each becomes a column.
@@ -123,7 +121,7 @@ def list_subtrees(forest: Forest, costs: dict[str, FloatArray]) -> dict[str, Any
     going = splits[np.argsort(strengths[splits], kind="stable")]
     alphas = np.unique(np.maximum(0.0, np.append(strengths[splits], 0.0)))
     n_gone = np.searchsorted(strengths[going], alphas, side="right")
-    subtrees: dict[str, Any] = {"alpha": alphas, "leaves": len(splits) + 1 - n_gone}
+    subtrees: dict[str, Array] = {"alpha": alphas, "leaves": len(splits) + 1 - n_gone}
     weight = np.ldexp(forest.weight, -np.frexp(forest.weight[0])[1])  # up to 1, and still exact
     for name, per_weight in costs.items():
         cost = weight * per_weight
@@ -150,7 +148,7 @@ def collapse(forest: Forest, kept: Mask) -> Forest:
     alive[cuts + 1] = True
     alive[roots[cuts] + forest.right[cuts]] = True
     number = np.cumsum(alive) - 1  # of a node that is alive, or of the leaf that swallows it
-    fields: dict[str, Any] = {name: np.zeros_like(getattr(forest, name)) for name in SPLIT_FIELDS}
+    fields: dict[str, Array] = {name: np.zeros_like(getattr(forest, name)) for name in SPLIT_FIELDS}
     fields["feature"][:] = -1
     for name in SPLIT_FIELDS:
         fields[name][cuts] = getattr(forest, name)[cuts]
@@ -161,13 +159,13 @@ def collapse(forest: Forest, kept: Mask) -> Forest:
     is_categorical = fields["flags"] & CATEGORICAL != 0
     fields["threshold"][is_categorical] = np.arange(is_categorical.sum())
     fields["tree_start"] = np.append(number[forest.tree_start[:-1]], alive.sum()).astype(np.int64)
-    if forest.n_classes:
+    if forest.task is Task.CLASSIFICATION:
         fields |= merge_leaves(forest, number, fields["feature"])
     fields |= {name: getattr(forest, name)[alive] for name in ("value", "impurity") if len(getattr(forest, name))}
-    return dataclasses.replace(forest, **fields)
+    return forest.with_arrays(fields)
 
 
-def keep_sets(forest: Forest, cuts: IntArray) -> dict[str, npt.NDArray[Any]]:
+def keep_sets(forest: Forest, cuts: IntArray) -> dict[str, Array]:
     """Keep the sets of categories of some splits, which ascend."""
     by_set = cuts[forest.flags[cuts] & CATEGORICAL != 0]
     sets = [forest.category_set(node) for node in by_set]
@@ -177,7 +175,7 @@ def keep_sets(forest: Forest, cuts: IntArray) -> dict[str, npt.NDArray[Any]]:
     }
 
 
-def merge_leaves(forest: Forest, number: IntArray, feature: IntArray) -> dict[str, npt.NDArray[Any]]:
+def merge_leaves(forest: Forest, number: IntArray, feature: IntArray) -> dict[str, Array]:
     """Add up the class weights of the leaves that became one."""
     owner = np.repeat(number[forest.feature < 0], np.diff(forest.leaf_start))
     keys, entry = np.unique(owner * forest.n_classes + forest.leaf_class, return_inverse=True)

@@ -8,19 +8,22 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeAlias
+
+PathLike: TypeAlias = str | os.PathLike[str]
+Buffer: TypeAlias = Any  # bytes, a view or an array: Python 3.11 has no type for what has a buffer
 
 ABANDONED_AFTER = 3600.0  # seconds: a shared folder may hold files of processes on other machines
 
 
-def write_file(path: Any, pieces: Iterable[Any]) -> None:
+def write_file(path: PathLike, pieces: Iterable[Buffer]) -> None:
     """Write pieces (bytes, views, arrays) to a file in one step: until all of it is on the disk, the old file stays."""
     with open_new(path) as file:
         file.writelines(pieces)
 
 
 @contextmanager
-def open_new(path: Any) -> Iterator[BinaryIO]:
+def open_new(path: PathLike) -> Iterator[BinaryIO]:
     """Open a file that takes the place of the old one at the end, if nothing failed.
 
     The new file keeps the mode of the old one. A symbolic link is followed. A device or a pipe is written to.

@@ -7,14 +7,15 @@ larger, and no small file can ask for much memory. Leaf marks stay as they are, 
 
 import math
 import zlib
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
+from weald.data.types import Array
 from weald.engines.threads import count_threads, map_on_threads
 from weald.errors import FormatError
-from weald.io.container import TYPES, is_numbers, require
-from weald.io.streams import AnyArray, Arrays
+from weald.io.container import TYPES, Json, is_numbers, require
+from weald.io.streams import Arrays
 
 LEVEL = 6
 MOST_TIMES = 64
@@ -23,7 +24,7 @@ LARGE_BYTES = 2**20  # are decompressed on several threads
 NEVER = ("node.leaf",)
 
 
-def zip_arrays(arrays: Arrays) -> tuple[Arrays, dict[str, Any]]:
+def zip_arrays(arrays: Arrays) -> tuple[Arrays, dict[str, Json]]:
     """Compress what becomes shorter; beside it, type and shape of each array that was compressed."""
     stored, zipped = dict(arrays), {}
     for name, array in arrays.items():
@@ -41,17 +42,17 @@ def _plain_name(name: str) -> str:
     return name.rpartition("/")[2]
 
 
-def _by_place(array: AnyArray) -> AnyArray:
+def _by_place(array: Array) -> Array:
     little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
     return np.ascontiguousarray(little.reshape(-1).view(np.uint8).reshape(-1, _width(array.dtype, array.shape)).T)
 
 
-def _width(dtype: np.dtype[Any], shape: Any) -> int:
+def _width(dtype: np.dtype[np.generic], shape: Sequence[int]) -> int:
     """Bytes that belong together: those of a number, or those of a double that was cut short."""
     return int(shape[1]) if dtype == np.uint8 and len(shape) == 2 else dtype.itemsize
 
 
-def unzip(arrays: Arrays, zipped: Any, limit: int) -> Arrays:
+def unzip(arrays: Arrays, zipped: Json, limit: int) -> Arrays:
     """Make the arrays again, if all of them together take no more than the limit."""
     require(isinstance(zipped, dict) and zipped.keys() <= arrays.keys(), "Compressed arrays are missing.")
     sizes = {name: _size_of(name, entry, len(arrays[name])) for name, entry in zipped.items()}
@@ -62,7 +63,7 @@ def unzip(arrays: Arrays, zipped: Any, limit: int) -> Arrays:
     return {**arrays, **dict(zip(zipped, made, strict=True))}
 
 
-def _size_of(name: str, entry: Any, n_bytes: int) -> int:
+def _size_of(name: str, entry: Json, n_bytes: int) -> int:
     """Check what is said of a compressed array; its size in bytes."""
     proper = isinstance(entry, list) and len(entry) == 2 and entry[0] in TYPES.values() and is_numbers(entry[1])
     require(
@@ -74,7 +75,7 @@ def _size_of(name: str, entry: Any, n_bytes: int) -> int:
     return size
 
 
-def _unzip(short: AnyArray, name: str, entry: Any, size: int) -> AnyArray:
+def _unzip(short: Array, name: str, entry: Json, size: int) -> Array:
     require(short.dtype == np.uint8 and short.ndim == 1, f"The compressed array {name!r} is no bytes.")
     engine = zlib.decompressobj()
     try:
@@ -86,5 +87,5 @@ def _unzip(short: AnyArray, name: str, entry: Any, size: int) -> AnyArray:
     require(whole, f"The array {name!r} is not as long as it should be.")
     dtype = np.dtype(entry[0])
     by_place = np.frombuffer(found, dtype=np.uint8).reshape(_width(dtype, entry[1]), -1)
-    array: AnyArray = np.ascontiguousarray(by_place.T).reshape(-1).view(dtype).reshape(entry[1])
+    array: Array = np.ascontiguousarray(by_place.T).reshape(-1).view(dtype).reshape(entry[1])
     return array

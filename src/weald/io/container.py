@@ -14,11 +14,11 @@ import json
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn, TypeAlias, TypeGuard
 
 import numpy as np
-import numpy.typing as npt
 
+from weald.data.types import Array, IntArray
 from weald.errors import FormatError
 
 MOST_HEADER = 2**22  # bytes; long lists are arrays
@@ -32,8 +32,8 @@ PACKED = "packed."  # in the names of arrays that are walked as they stand
 OPENING = b'{"__metadata__":{"weald.sha256":"'
 DIGEST = slice(8 + len(OPENING), 8 + len(OPENING) + 64)
 
-AnyArray = npt.NDArray[Any]
 Buffer = bytes | memoryview
+Json: TypeAlias = Any  # parsed JSON of a file, which may hold anything: it is checked value by value
 Done = Callable[[], None]
 
 TYPES = {
@@ -48,13 +48,13 @@ class Contents:
     """What a container holds: texts and arrays. The arrays are views of the file's own bytes."""
 
     metadata: dict[str, str]
-    arrays: dict[str, AnyArray]
+    arrays: dict[str, Array]
 
 
 # ------------------------------------------------------------------------------------------------------------- write
 
 
-def write(metadata: dict[str, str], arrays: dict[str, AnyArray], done: Done | None = None) -> list[Buffer]:
+def write(metadata: dict[str, str], arrays: dict[str, Array], done: Done | None = None) -> list[Buffer]:
     """Lay out a file as pieces to be written one after the other. `done` is called now and then; see `in_slices`."""
     # So all are aligned; what is walked as it stands (PACKED) comes first, at the beginning of a line of the cache.
     ordered = sorted(arrays.items(), key=lambda item: (PACKED not in item[0], -item[1].dtype.itemsize, item[0]))
@@ -88,7 +88,7 @@ def in_slices(pieces: Iterable[Buffer], done: Done | None = None) -> Iterator[Bu
                 done()
 
 
-def _digest(pieces: Iterable[Any]) -> str:
+def _digest(pieces: Iterable[Buffer | bytearray]) -> str:
     digest = hashlib.sha256()
     for piece in pieces:
         digest.update(piece)
@@ -126,7 +126,7 @@ def _find_header(view: memoryview) -> int:
     return 8 + length
 
 
-def _find_arrays(table: dict[str, Any], data: memoryview) -> dict[str, AnyArray]:
+def _find_arrays(table: dict[str, Json], data: memoryview) -> dict[str, Array]:
     """Find the arrays, and make sure that they fill the rest of the file, one after the other."""
     at, arrays = 0, {}
     for name, entry in sorted(table.items(), key=_place_of):
@@ -142,7 +142,7 @@ def _find_arrays(table: dict[str, Any], data: memoryview) -> dict[str, AnyArray]
     return arrays
 
 
-def _place_of(item: tuple[str, Any]) -> tuple[int, int]:
+def _place_of(item: tuple[str, Json]) -> tuple[int, int]:
     name, entry = item
     proper = isinstance(entry, dict) and entry.keys() == {"dtype", "shape", "data_offsets"}
     proper = proper and isinstance(entry["dtype"], str) and is_numbers(entry["data_offsets"])
@@ -150,12 +150,12 @@ def _place_of(item: tuple[str, Any]) -> tuple[int, int]:
     return entry["data_offsets"][0], entry["data_offsets"][1]
 
 
-def is_numbers(value: Any) -> bool:
+def is_numbers(value: object) -> TypeGuard[list[int]]:
     """Say whether a value is a list of whole numbers from 0."""
     return isinstance(value, list) and all(type(number) is int and number >= 0 for number in value)
 
 
-def parse_json(text: bytes | str) -> dict[str, Any]:
+def parse_json(text: bytes | str) -> dict[str, Json]:
     """Read a JSON object: no name twice, no NaN, no endless numbers, not too deep."""
     try:
         parsed = json.loads(text, object_pairs_hook=_once, parse_constant=_refuse_constant, parse_int=_short_int)
@@ -165,14 +165,14 @@ def parse_json(text: bytes | str) -> dict[str, Any]:
     return dict(parsed)
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     names = dict(pairs)
     if len(names) != len(pairs):
         raise ValueError("a name comes twice")
     return names
 
 
-def _refuse_constant(name: str) -> Any:
+def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no number of JSON")
 
 
@@ -182,12 +182,12 @@ def _short_int(digits: str) -> int:
     return int(digits)
 
 
-def require(condition: Any, message: str) -> None:
+def require(condition: object, message: str) -> None:
     """Refuse a file."""
     if not condition:
         raise FormatError(message)
 
 
-def ascends(numbers: npt.NDArray[np.integer[Any]]) -> bool:
+def ascends(numbers: IntArray) -> bool:
     """Say whether each number is larger than the one before. Differences could wrap around."""
     return bool(np.all(numbers[1:] > numbers[:-1]))

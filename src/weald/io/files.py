@@ -17,14 +17,13 @@ from collections.abc import Sequence
 from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from weald.data.schema import Categories, Schema
 from weald.data.task import Task
-from weald.data.types import FloatArray, IntArray
+from weald.data.types import Array, BoolArray, FloatArray, IntArray
 from weald.engines.params import Growth
 from weald.errors import FormatError, ParameterError
 from weald.estimators.fit import check
@@ -33,12 +32,15 @@ from weald.estimators.tree_base import SingleTree
 from weald.forest.compaction import Thinning
 from weald.forest.forest import CATEGORICAL, Bags, Forest, Origin
 from weald.io import container, kernel_parts, multi_output, plain_arrays
-from weald.io.atomic import write_file
+from weald.io.atomic import PathLike, write_file
 from weald.io.compression import unzip, zip_arrays
-from weald.io.container import Buffer, Contents, require
+from weald.io.container import Buffer, Contents, Json, require
 from weald.io.packing import BYTES_PER_NODE, Head, pack, unpack
 from weald.io.streams import Arrays
-from weald.io.values import Reader, Writer, fits
+from weald.io.values import Hint, Reader, Writer, fits
+
+if TYPE_CHECKING:
+    from weald.estimators.base import TreeModel
 
 FORMAT = "1.0"
 # Words that a reader must understand: each stands for something that older readers would get wrong.
@@ -50,7 +52,7 @@ RECORDS: dict[str, type] = {
 }
 
 # What a fit leaves, beside the forest, the growth and the schema, which are written by themselves.
-LEARNED: dict[str, Any] = {
+LEARNED: dict[str, Hint] = {
     "classes_": np.ndarray | list,  # lists where there are several targets
     "feature_names_in_": np.ndarray,
     "n_classes_": int | list,
@@ -65,16 +67,16 @@ LEARNED: dict[str, Any] = {
 }
 APART = ("forest_", "forests_", "growth_", "schema_", "tree_", "oob_", "oob_decision_function_", "oob_prediction_")
 OOB_OF_TARGETS = {"oob_decision_function_": np.ndarray, "oob_prediction_": np.ndarray}
-OOB_STATE: dict[str, Any] = {
+OOB_STATE: dict[str, Hint] = {
     "_averages": FloatArray,
     "_error_spread": float,
     "_hard": bool,
     "_n_effective": float,
-    "classes": npt.NDArray[Any] | None,
+    "classes": Array | None,
     "counts": IntArray,
     "curve": Curve,
     "error": float,
-    "mask": npt.NDArray[np.bool_],
+    "mask": BoolArray,
     "n_trees": int,
     "share": float,
 }
@@ -83,12 +85,12 @@ OOB_STATE: dict[str, Any] = {
 # --------------------------------------------------------------------------------------------------------------- save
 
 
-def save(model: Any, path: Any, *, compress: bool = True, mappable: bool = False) -> None:
+def save(model: "TreeModel", path: PathLike, *, compress: bool = True, mappable: bool = False) -> None:
     """Write a fitted estimator to a file; see `estimator.save`."""
     write_file(path, write(model, compress=compress, mappable=mappable))
 
 
-def write(model: Any, *, compress: bool = True, mappable: bool = False) -> list[Buffer]:
+def write(model: "TreeModel", *, compress: bool = True, mappable: bool = False) -> list[Buffer]:
     """Lay out the file of a fitted estimator as pieces to be written one after the other."""
     name = type(model).__name__
     if type(model) not in estimators().values():
@@ -112,7 +114,7 @@ def write(model: Any, *, compress: bool = True, mappable: bool = False) -> list[
     return pieces
 
 
-def _check_notes(notes: dict[str, Any], forests: tuple[Forest, ...], writer: Writer) -> None:
+def _check_notes(notes: dict[str, Json], forests: tuple[Forest, ...], writer: Writer) -> None:
     """Read all but the arrays of the forest again: a file that cannot be loaded must not be written."""
     try:
         notes = container.parse_json(_dumps(notes))
@@ -131,7 +133,7 @@ def write_forest(forest: Forest) -> bytes:
 
 
 def _write(
-    word: str, notes: dict[str, Any], forests: Sequence[Forest], writer: Writer, *, compress: bool, mappable: bool
+    word: str, notes: dict[str, Json], forests: Sequence[Forest], writer: Writer, *, compress: bool, mappable: bool
 ) -> list[Buffer]:
     packed = [plain_arrays.pack(forest) if mappable else pack(forest) for forest in forests]
     heads = [{"head": writer.write(p[0]), "fingerprint": f.fingerprint()} for p, f in zip(packed, forests, strict=True)]
@@ -156,12 +158,12 @@ def _write(
     return container.write(texts, arrays)
 
 
-def _dumps(notes: dict[str, Any]) -> str:
+def _dumps(notes: dict[str, Json]) -> str:
     return json.dumps(notes, separators=(",", ":"), allow_nan=False)
 
 
 @cache
-def estimators() -> dict[str, type]:
+def estimators() -> dict[str, type["TreeModel"]]:
     """Estimators that can be in a file, by name."""
     import weald
     from weald.estimators.base import TreeModel
@@ -170,17 +172,17 @@ def estimators() -> dict[str, type]:
     return {name: kind for name, kind in kinds.items() if isinstance(kind, type) and issubclass(kind, TreeModel)}
 
 
-def _parameters(model: Any) -> dict[str, Any]:
+def _parameters(model: "TreeModel") -> dict[str, object]:
     """What the user said; a generator of random numbers becomes the seed that was drawn, a function becomes True."""
-    given = model.get_params(deep=False)
+    given: dict[str, object] = model.get_params(deep=False)
     if not isinstance(given["random_state"], int | np.integer | None):
         given["random_state"] = model.seed_
     if callable(given.get("oob_score")):
         given["oob_score"] = True
-    return given  # type: ignore[no-any-return]
+    return given
 
 
-def _learned(model: Any) -> dict[str, Any]:
+def _learned(model: "TreeModel") -> dict[str, object]:
     known = LEARNED | OOB_OF_TARGETS if _has_several(model) else LEARNED
     found = {name: value for name, value in vars(model).items() if name.endswith("_")}
     found = {name: value for name, value in found.items() if name in known or name not in APART}
@@ -190,11 +192,11 @@ def _learned(model: Any) -> dict[str, Any]:
     return found
 
 
-def _has_several(model: Any) -> bool:
+def _has_several(model: "TreeModel") -> bool:
     return "forests_" in vars(model)
 
 
-def _write_oob(model: Any, writer: Writer) -> Any:
+def _write_oob(model: "TreeModel", writer: Writer) -> Json:
     if not hasattr(model, "oob_"):
         return None
     state = {name: value for name, value in model.oob_.__getstate__().items() if name in OOB_STATE}
@@ -204,7 +206,7 @@ def _write_oob(model: Any, writer: Writer) -> Any:
 # --------------------------------------------------------------------------------------------------------------- load
 
 
-def load(path: Any, *, mmap: bool = False, max_bytes: int | None = None) -> Any:
+def load(path: PathLike, *, mmap: bool = False, max_bytes: int | None = None) -> "TreeModel":
     """Read an estimator from a `.weald` file.
 
     No file can run code. A file that is damaged, cut short or made up is refused, before memory is taken for it.
@@ -256,7 +258,7 @@ def _map(path: Path) -> memoryview:
         return memoryview(memory.mmap(file.fileno(), 0, access=memory.ACCESS_READ))
 
 
-def read(buffer: Buffer, *, mapped: bool = False, max_bytes: int | None = None) -> Any:
+def read(buffer: Buffer, *, mapped: bool = False, max_bytes: int | None = None) -> "TreeModel":
     """Read an estimator from the bytes of a file."""
     contents, notes = _open(buffer, "estimator", check_data=not mapped)
     known = {"estimator", "parameters", "learnt", "growth", "schema", "oob", *COMMON}
@@ -269,10 +271,11 @@ def read(buffer: Buffer, *, mapped: bool = False, max_bytes: int | None = None) 
     return model
 
 
-def _read_model(notes: dict[str, Any], reader: Reader, heads: Sequence[Head]) -> Any:
+def _read_model(notes: dict[str, Json], reader: Reader, heads: Sequence[Head]) -> "TreeModel":
     """Read an estimator without its forest."""
     kind = estimators().get(notes["estimator"]) if isinstance(notes["estimator"], str) else None
-    require(kind, f"{notes['estimator']!r} is no estimator of this version of weald.")
+    if kind is None:
+        raise FormatError(f"{notes['estimator']!r} is no estimator of this version of weald.")
     model = _make(kind, _read_names(notes["parameters"], reader))
     learned = _read_names(notes["learnt"], reader)
     left = LEARNED | OOB_OF_TARGETS if len(heads) > 1 else LEARNED
@@ -280,12 +283,13 @@ def _read_model(notes: dict[str, Any], reader: Reader, heads: Sequence[Head]) ->
         require(name in left and fits(value, left[name]), f"{name} is nothing that a fit leaves.")
     growth, schema = reader.read(notes["growth"]), reader.read(notes["schema"])
     require(isinstance(growth, Growth) and isinstance(schema, Schema), "How it grew, or its columns, are missing.")
-    vars(model).update(learned, growth_=growth, schema_=schema)
+    for name, value in {**learned, "growth_": growth, "schema_": schema}.items():
+        setattr(model, name, value)
     _check_model(model, heads)
     return model
 
 
-def _put_forests(model: Any, forests: tuple[Forest, ...], *, is_checked: bool) -> None:
+def _put_forests(model: "TreeModel", forests: tuple[Forest, ...], *, is_checked: bool) -> None:
     """Give an estimator its forest, or one for each target."""
     if len(forests) > 1:
         multi_output.check_trees(forests)
@@ -310,7 +314,7 @@ def read_forest(buffer: Buffer) -> Forest:
     return forest
 
 
-def _open(buffer: Buffer, word: str, *, check_data: bool) -> tuple[Contents, dict[str, Any]]:
+def _open(buffer: Buffer, word: str, *, check_data: bool) -> tuple[Contents, dict[str, Json]]:
     """Read the container, and make sure that this version understands what is in it."""
     contents = container.read(buffer, check_data=check_data)
     texts = contents.metadata
@@ -333,7 +337,7 @@ def _open(buffer: Buffer, word: str, *, check_data: bool) -> tuple[Contents, dic
 class _Opened:
     """A file whose sizes were looked at, and whose arrays were decompressed."""
 
-    def __init__(self, contents: Contents, notes: dict[str, Any], max_bytes: int | None) -> None:
+    def __init__(self, contents: Contents, notes: dict[str, Json], max_bytes: int | None) -> None:
         limit = _half_of_memory() if max_bytes is None else max_bytes
         arrays = unzip(contents.arrays, notes["zipped"], limit)
         self.reader = Reader({name: a for name, a in arrays.items() if name.startswith("meta.")}, RECORDS)
@@ -378,12 +382,12 @@ def _half_of_memory() -> int:
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
 
 
-def _read_names(written: Any, reader: Reader) -> dict[str, Any]:
+def _read_names(written: Json, reader: Reader) -> dict[str, Json]:
     require(isinstance(written, dict), "Names and values are missing.")
     return {name: reader.read(value) for name, value in written.items()}
 
 
-def _make(kind: Any, parameters: dict[str, Any]) -> Any:
+def _make(kind: type["TreeModel"], parameters: dict[str, Json]) -> "TreeModel":
     """Make an estimator with its parameters; those that it has got since are at their defaults."""
     strange = parameters.keys() - _parameters_of(kind)
     require(not strange, f"{kind.__name__} has no parameter {min(strange, default=None)!r} in this version of weald.")
@@ -395,12 +399,11 @@ def _make(kind: Any, parameters: dict[str, Any]) -> Any:
     return model
 
 
-@cache
-def _parameters_of(kind: Any) -> frozenset[str]:
-    return frozenset(kind._get_param_names())  # noqa: SLF001  (scikit-learn has no other way)
+def _parameters_of(kind: type["TreeModel"]) -> frozenset[str]:
+    return frozenset(kind().get_params(deep=False))
 
 
-def _read_oob(model: Any, reader: Reader, written: Any) -> None:
+def _read_oob(model: "TreeModel", reader: Reader, written: Json) -> None:
     """Read the out-of-bag results; those of several targets are among what was learned."""
     if written is None or _has_several(model):
         return
@@ -411,7 +414,7 @@ def _read_oob(model: Any, reader: Reader, written: Any) -> None:
     shapes = {
         "counts": (n_rows,),
         "mask": (n_rows,),
-        "_averages": (n_rows, *([forest.n_classes] if forest.n_classes else [])),
+        "_averages": (n_rows, *([forest.n_classes] if forest.task is Task.CLASSIFICATION else [])),
     }
     rows = all(state[name].shape == shape for name, shape in shapes.items())
     trees = state["n_trees"] == forest.n_trees == len(state["curve"].error) == len(state["curve"].share)
@@ -419,7 +422,7 @@ def _read_oob(model: Any, reader: Reader, written: Any) -> None:
     found = OutOfBag.__new__(OutOfBag)
     vars(found).update(state, _truth=None, _weight=None, _bags=None)
     model.oob_ = found
-    if forest.n_classes:
+    if forest.task is Task.CLASSIFICATION:
         model.oob_decision_function_ = found.shares
     else:
         model.oob_prediction_ = found.predictions
@@ -434,17 +437,21 @@ def _check_sets(forest: Forest, schema: Schema) -> None:
     require(np.all(forest.category_sets < most), "A set has a category that its feature has not.")
 
 
-def _check_model(model: Any, heads: Sequence[Head]) -> None:
+def _check_model(model: "TreeModel", heads: Sequence[Head]) -> None:
     """Make sure that the parts of a model belong together."""
     growth, schema, head = model.growth_, model.schema_, heads[0]
     n = kernel_parts.check_parts(model, head) if kernel_parts.has_kernel(model) else head.n_features
-    needed = {"n_features_in_", "n_outputs_", "seed_", *(("classes_", "n_classes_") if head.n_classes else ())}
+    needed = {
+        "n_features_in_",
+        "n_outputs_",
+        "seed_",
+        *(("classes_", "n_classes_") if head.task is Task.CLASSIFICATION else ()),
+    }
     if not n:  # samples that are no rows of a table
         needed.remove("n_features_in_")
     missing = needed - vars(model).keys()
     require(not missing, f"{', '.join(sorted(missing))} is missing.")
-    is_of_classes = model.task is Task.CLASSIFICATION
-    same = all((h.n_classes > 0) == is_of_classes and h.n_features == head.n_features for h in heads)
+    same = all(h.task is model.task and h.n_features == head.n_features for h in heads)
     require(same, "The forest is of another kind than the estimator.")
     require(model.n_outputs_ == len(heads), "Targets differ in number.")
     require(getattr(model, "n_features_in_", 0) == n == len(schema.categories), "Features differ in number.")
@@ -452,7 +459,7 @@ def _check_model(model: Any, heads: Sequence[Head]) -> None:
     named = names is None or (names.shape == (n,) and all(isinstance(name, str) for name in names.tolist()))
     require(named and (schema.names is None or len(schema.names) == n), "Names of features differ in number.")
     require(all(c is None or c.labels.ndim == 1 for c in schema.categories), "Categories are not in a row.")
-    if is_of_classes:
+    if model.task is Task.CLASSIFICATION:
         classes, numbers = (
             (model.classes_, model.n_classes_) if len(heads) > 1 else ([model.classes_], [model.n_classes_])
         )

@@ -12,18 +12,21 @@ of a file first. Numbers that JSON does not have are "inf", "-inf" and "nan". do
 import json
 import math
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from weald.data.types import Array, TableLike
 from weald.errors import FormatError
 from weald.estimators.multi_output import each_target
 from weald.io import container, files
-from weald.io.atomic import write_file
-from weald.io.container import NAMES, PACKED, TYPES, is_numbers, require
-from weald.io.export.parity import Export, Parity, answer, compare, not_compared, rows_to_compare
+from weald.io.atomic import PathLike, write_file
+from weald.io.container import NAMES, PACKED, TYPES, Json, is_numbers, require
+from weald.io.export.parity import Export, Parity, answer, compare, compared_values, not_compared, rows_to_compare
+
+if TYPE_CHECKING:
+    from weald.estimators.base import TreeModel
 
 FORMAT = "weald JSON 1.0"
 NOTES = "weald.notes"
@@ -31,7 +34,7 @@ DIGESTS = ("weald.sha256", "weald.data")  # of the bytes of a file, which are ma
 BEYOND = ("inf", "-inf", "nan")
 
 
-def write_json(model: Any, path: Any, X: Any, *, check: bool) -> Export:
+def write_json(model: "TreeModel", path: PathLike | None, X: TableLike, *, check: bool) -> Export:
     """Write a model as JSON; with `check`, read it again and compare."""
     check_is_fitted(model)
     contents = container.read(b"".join(files.write(model, compress=False, mappable=True)))
@@ -51,11 +54,11 @@ def write_json(model: Any, path: Any, X: Any, *, check: bool) -> Export:
     return Export(text, parity)
 
 
-def _dumps(value: Any) -> str:
+def _dumps(value: Json) -> str:
     return json.dumps(value, separators=(",", ":"), allow_nan=False)
 
 
-def _inline_texts(notes: Any, arrays: dict[str, npt.NDArray[Any]]) -> Any:
+def _inline_texts(notes: Json, arrays: dict[str, Array]) -> Json:
     """Write long lists of texts, which a file keeps as arrays of bytes, as lists of texts."""
     if isinstance(notes, list):
         return [_inline_texts(note, arrays) for note in notes]
@@ -70,7 +73,7 @@ def _inline_texts(notes: Any, arrays: dict[str, npt.NDArray[Any]]) -> Any:
     return {"texts": [whole[begin:end].decode("utf-8", "surrogatepass") for begin, end in pieces]}
 
 
-def _write_array(array: npt.NDArray[Any]) -> dict[str, Any]:
+def _write_array(array: Array) -> dict[str, Json]:
     values = array.ravel().tolist()
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         values = [value if math.isfinite(value) else str(value) for value in values]
@@ -80,7 +83,7 @@ def _write_array(array: npt.NDArray[Any]) -> dict[str, Any]:
 # -------------------------------------------------------------------------------------------------------------- read
 
 
-def from_json(source: Any) -> Any:
+def from_json(source: PathLike) -> "TreeModel":
     """Read a model that `to_json` wrote.
 
     No text can run code. One that is not what it should be is refused.
@@ -131,7 +134,7 @@ def _read_file(path: Path) -> str:
         raise FormatError(f"{path} is no text: {error}.") from None
 
 
-def _gather_texts(notes: Any, arrays: dict[str, npt.NDArray[Any]]) -> Any:
+def _gather_texts(notes: Json, arrays: dict[str, Array]) -> Json:
     """Turn lists of texts into arrays of bytes, as a file keeps them."""
     if isinstance(notes, list):
         return [_gather_texts(note, arrays) for note in notes]
@@ -148,7 +151,7 @@ def _gather_texts(notes: Any, arrays: dict[str, npt.NDArray[Any]]) -> Any:
     return {"texts": names}
 
 
-def _read_array(name: str, entry: Any) -> npt.NDArray[Any]:
+def _read_array(name: str, entry: Json) -> Array:
     """Read numbers of the type that is stated, all of them and no others."""
     proper = isinstance(entry, dict) and entry.keys() == {"type", "shape", "values"} and isinstance(entry["type"], str)
     proper = proper and entry["type"] in TYPES and is_numbers(entry["shape"]) and isinstance(entry["values"], list)
@@ -173,7 +176,7 @@ def _number(name: str, text: str) -> float:
     return float(text)
 
 
-def _compare(model: Any, text: str, X: Any) -> Parity:
+def _compare(model: "TreeModel", text: str, X: TableLike) -> Parity:
     """Read the model again, and let it predict rows at the edges of leaves."""
     from weald import __version__
 
@@ -185,5 +188,4 @@ def _compare(model: Any, text: str, X: Any) -> Parity:
         rows = rows_to_compare(one, X)
         ours.append(answer(one, rows))
         theirs.append(answer(other, rows))
-    what = "probabilities" if one.forest_.n_classes else "predictions"
-    return compare(f"weald {__version__}", what, np.hstack(ours), np.hstack(theirs), 0.0)
+    return compare(f"weald {__version__}", compared_values(one.forest_), np.hstack(ours), np.hstack(theirs), 0.0)

@@ -1,6 +1,6 @@
 """What a kernel forest keeps beside its trees: the kernel and the prototypes, and how they must fit together."""
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,9 +15,13 @@ from weald.estimators.kernel.table import Prototypes
 from weald.estimators.kernel.tree_mix import MixChoice
 from weald.io.container import ascends, require
 from weald.io.packing import Head
+from weald.io.values import Hint
+
+if TYPE_CHECKING:
+    from weald.estimators.base import TreeModel
 
 RECORDS: tuple[type, ...] = (Choice, Curves, Grid, Kernel, KernelRule, MixChoice, Prototypes, Things, Vectors)
-LEARNED: dict[str, Any] = {
+LEARNED: dict[str, Hint] = {
     "_columns_": np.ndarray,
     "_kept_": Prototypes,
     "_n_columns_": int,
@@ -34,18 +38,18 @@ MOST_DEGREE = 64
 KINDS = {"vectors": Vectors, "curves": Curves, "things": Things}
 
 
-def has_kernel(model: Any) -> bool:
+def has_kernel(model: object) -> bool:
     """Say whether a model is a kernel forest."""
     return hasattr(model, "kernel_matrix")
 
 
-def table_schema(model: Any) -> Schema:
+def table_schema(model: "TreeModel") -> Schema:
     """Describe the columns that the trees of a model cut: those of X, or those of a kernel and some of X."""
     schema: Schema = features_of(model).tree_schema
     return schema
 
 
-def check_parts(model: Any, head: Head) -> int:
+def check_parts(model: "TreeModel", head: Head) -> int:
     """Make sure that kernel, prototypes and trees belong together; say how many columns samples have."""
     missing = LEARNED.keys() - {"choice_", "mix_"} - vars(model).keys()
     require(not missing, f"{', '.join(sorted(missing))} is missing.")
@@ -88,7 +92,7 @@ def _check_kernel(kernel: Kernel) -> None:
     require(proper, "The kernel is none that this version knows.")
 
 
-def _check_samples(samples: AnySamples, model: Any) -> None:
+def _check_samples(samples: AnySamples, model: "TreeModel") -> None:
     if isinstance(samples, Vectors):
         matrix = samples.matrix
         n_numbers = sum(categories is None for categories in model.schema_.categories)

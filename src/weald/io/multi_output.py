@@ -6,12 +6,12 @@ check_trees   refuse forests whose trees are not the same
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
+from weald.data.types import Array
 from weald.forest.forest import Forest
-from weald.io.container import require
+from weald.io.container import Json, require
 from weald.io.streams import Arrays
 
 OF_TREES = ("tree_start", "feature", "threshold", "right", "flags", "category_start", "category_sets")
@@ -28,12 +28,12 @@ def gather(packed: Sequence[Arrays]) -> tuple[Arrays, list[list[str]]]:
     return arrays, shared
 
 
-def _equal(one: Any, other: Any) -> bool:
+def _equal(one: Array, other: Array) -> bool:
     same = one.dtype == other.dtype and one.shape == other.shape
     return same and np.array_equal(one.view(np.uint8), other.view(np.uint8))
 
 
-def part_of(arrays: Arrays, number: int, same: Any) -> Arrays:
+def part_of(arrays: Arrays, number: int, same: Json) -> Arrays:
     """Take the arrays of a target that is not the first."""
     listed = isinstance(same, list) and all(isinstance(name, str) for name in same)
     require(listed and "/" not in "".join(same) and set(same) <= arrays.keys(), "What targets share is missing.")

@@ -10,12 +10,12 @@ decrease of impurity from the weights of the classes. Where it does not follow e
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from weald import _core
-from weald.data.types import FloatArray, IntArray
+from weald.data.task import Task
+from weald.data.types import Array, FloatArray, IntArray
 from weald.engines.bagging import MAX_DRAWS
 from weald.engines.threads import count_threads
 from weald.errors import FormatError
@@ -48,6 +48,11 @@ class Head:
     is_bound: bool  # nodes of two classes say what monotonic constraints let them
     origins: tuple[Origin, ...]
 
+    @property
+    def task(self) -> Task:
+        """The kind of target."""
+        return Task.of(self.n_classes)
+
 
 # --------------------------------------------------------------------------------------------------------------- pack
 
@@ -61,7 +66,7 @@ def pack(forest: Forest) -> tuple[Head, Arrays]:
         "tree.nodes": narrow(np.diff(forest.tree_start)),
         "node.leaf": np.packbits(shape.is_leaf, bitorder="little"),
         **_pack_splits(forest, shape),
-        **(_pack_classes(forest) if forest.n_classes else _pack_means(forest, shape)),
+        **(_pack_classes(forest) if forest.task is Task.CLASSIFICATION else _pack_means(forest, shape)),
         **_pack_weights(forest, shape),
         **_pack_said(forest, shape, rule),
     }
@@ -74,7 +79,7 @@ def head_of(forest: Forest, rule: str) -> Head:
     """Say what a reader must know first."""
     return Head(
         forest.n_features, forest.n_classes, forest.n_trees, forest.n_nodes, float(forest.target_center),
-        int(forest.target_exponent), rule, bool(forest.n_classes and len(forest.value)), forest.origins,
+        int(forest.target_exponent), rule, forest.task is Task.CLASSIFICATION and len(forest.value) > 0, forest.origins,
     )  # fmt: skip
 
 
@@ -92,7 +97,7 @@ def check_forest(forest: Forest) -> None:
     require(_ascends_inside(forest.category_sets, forest.category_start), "The categories of a set do not ascend.")
     require(_all_within(forest.weight, TINY, HUGE), "A node has a weight that is not above 0, or not finite.")
     require(_all_within(forest.decrease, 0, np.inf), "A split does not lower the impurity.")
-    if forest.n_classes:
+    if forest.task is Task.CLASSIFICATION:
         _check_classes(forest)
     else:
         proper = _all_within(forest.value, -HUGE, HUGE) and _all_within(forest.impurity, 0, np.inf)
@@ -111,7 +116,7 @@ def _check_classes(forest: Forest) -> None:
     require(proper, "A node predicts a probability that is none.")
 
 
-def _all_within(values: Any, low: float, high: float) -> bool:
+def _all_within(values: Array, low: float, high: float) -> bool:
     return not len(values) or bool(values.min() >= low and values.max() <= high)
 
 
@@ -157,10 +162,10 @@ def _pack_means(forest: Forest, shape: Shape) -> Arrays:
 
 def _pack_weights(forest: Forest, shape: Shape) -> Arrays:
     """Sizes of leaves where weights do not tell them; weights and sizes of splits where those of leaves do not."""
-    of_leaves = _leaf_totals(forest) if forest.n_classes else forest.weight[shape.leaves]
+    of_leaves = _leaf_totals(forest) if forest.task is Task.CLASSIFICATION else forest.weight[shape.leaves]
     arrays = pack_residual("node.weight", forest.weight, derived_values.weights(shape, of_leaves))
     size = forest.size.astype(np.int64)
-    if not forest.n_classes or not np.array_equal(size[shape.leaves], derived_values.to_whole(of_leaves)):
+    if forest.task is Task.REGRESSION or not np.array_equal(size[shape.leaves], derived_values.to_whole(of_leaves)):
         arrays["leaf.size"] = narrow(size[shape.leaves])
     if not np.array_equal(shape.sums(size[shape.leaves]), size):
         arrays["split.size"] = narrow(size[shape.splits])
@@ -170,7 +175,7 @@ def _pack_weights(forest: Forest, shape: Shape) -> Arrays:
 def _pack_said(forest: Forest, shape: Shape, rule: str) -> Arrays:
     """Decreases, and what nodes say by `value` and `impurity`."""
     splits, decrease = shape.splits, forest.decrease[shape.splits]
-    if forest.n_classes:
+    if forest.task is Task.CLASSIFICATION:
         guess = _guess_class_decreases(rule, shape, forest.weight, forest)
         arrays = pack_residual("split.decrease", decrease, guess)
         if len(forest.value):
@@ -191,7 +196,7 @@ def _pack_said(forest: Forest, shape: Shape, rule: str) -> Arrays:
 
 def _choose_rule(forest: Forest) -> str:
     """Find the rule that foretells decreases best, from the first tree."""
-    if not forest.n_classes:
+    if forest.task is Task.REGRESSION:
         return SQUARED_ERROR if int(forest.depth().max()) <= MOST_LEVELS else AS_THEY_ARE
     if forest.n_classes > derived_values.MOST_CLASSES:
         return AS_THEY_ARE
@@ -205,7 +210,7 @@ def _choose_rule(forest: Forest) -> str:
     return min(derived_values.TERMS, key=misses)
 
 
-def _leaf_totals(leaves: Any) -> FloatArray:
+def _leaf_totals(leaves: Forest) -> FloatArray:
     """Weight of each leaf, added up from those of its classes."""
     start, lengths = leaves.leaf_start[:-1], np.diff(leaves.leaf_start)
     totals: FloatArray = leaves.leaf_weight[start]
@@ -215,15 +220,14 @@ def _leaf_totals(leaves: Any) -> FloatArray:
     return totals
 
 
-def _guess_class_decreases(rule: str, shape: Shape, weight: FloatArray, leaves: Any) -> FloatArray:
-    """`leaves` has leaf_start, leaf_class and leaf_weight, as a forest has."""
+def _guess_class_decreases(rule: str, shape: Shape, weight: FloatArray, leaves: Forest) -> FloatArray:
     if rule == AS_THEY_ARE:
         return np.zeros(len(shape.splits))
     classes = [_class_of_leaves(leaves, k) for k in range(leaves.n_classes)]
     return derived_values.class_decreases(rule, shape, weight, classes)
 
 
-def _class_of_leaves(leaves: Any, k: int) -> IntArray:
+def _class_of_leaves(leaves: Forest, k: int) -> IntArray:
     """Weight of a class in each leaf."""
     of_entry = np.repeat(np.arange(len(leaves.leaf_start) - 1), np.diff(leaves.leaf_start))
     mine = leaves.leaf_class == k
@@ -232,7 +236,7 @@ def _class_of_leaves(leaves: Any, k: int) -> IntArray:
     return found
 
 
-def _guess_shares(shape: Shape, weight: FloatArray, leaves: Any) -> FloatArray:
+def _guess_shares(shape: Shape, weight: FloatArray, leaves: Forest) -> FloatArray:
     """Guess what nodes of two classes say where nothing binds them: the share of the second class."""
     second = shape.sums(_class_of_leaves(leaves, 1)).astype(np.float64)
     with np.errstate(all="ignore"):
@@ -240,7 +244,7 @@ def _guess_shares(shape: Shape, weight: FloatArray, leaves: Any) -> FloatArray:
     return share
 
 
-def _whole_or_not(weights: FloatArray) -> Any:
+def _whole_or_not(weights: FloatArray) -> Array:
     """Keep weights as whole numbers where they are, up to the largest that a reader takes."""
     whole = derived_values.to_whole(weights)
     fits = np.array_equal(whole, weights) and whole.min(initial=0) >= 0 and whole.max(initial=0) <= LARGEST_WHOLE
@@ -289,7 +293,7 @@ def check_head(head: Head) -> None:
     require(1 <= head.n_trees <= head.n_nodes < 2**40, f"{head.n_trees} trees cannot have {head.n_nodes} nodes.")
     require(np.isfinite(head.target_center), "The center of the target is no number.")
     require(abs(head.target_exponent) < 2**16, f"{head.target_exponent} is no exponent of the target.")
-    rules = (AS_THEY_ARE, *(derived_values.TERMS if head.n_classes else (SQUARED_ERROR,)))
+    rules = (AS_THEY_ARE, *(derived_values.TERMS if head.task is Task.CLASSIFICATION else (SQUARED_ERROR,)))
     require(head.decrease in rules, f"{head.decrease!r} is no rule for decreases here.")
     many = head.n_classes > derived_values.MOST_CLASSES and head.decrease != AS_THEY_ARE
     require(not many, f"{head.n_classes} classes are too many for the rule {head.decrease!r}.")

@@ -9,11 +9,11 @@ too. MARK is the layout: a version of weald that has another one packs the fores
 """
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 
-from weald.data.types import IntArray
+from weald.data.task import Task
+from weald.data.types import Array, IntArray
 from weald.engines.native import PACKED_SIZES, NativeEngine
 from weald.errors import FormatError
 from weald.forest.forest import CATEGORICAL, Forest
@@ -71,7 +71,7 @@ def unpack(head: Head, arrays: Arrays, *, mapped: bool) -> Forest:
     kinds = BY_NODE | OTHERS
     plain = {name for name in arrays if not name.startswith(PACKED)}
     require(plain == {PREFIX + name for name in kinds}, "The arrays are not those of a forest.")
-    found: dict[str, Any] = {name: arrays[PREFIX + name] for name in kinds}
+    found: Arrays = {name: arrays[PREFIX + name] for name in kinds}
     for name, array in found.items():
         proper = array.dtype == kinds[name] and array.ndim == 1 and array.dtype.isnative
         require(proper, f"The array {PREFIX + name!r} is of another type.")
@@ -101,21 +101,22 @@ def _check(forest: Forest) -> Forest:
 
 def check_links(forest: Forest) -> None:
     """Make sure that every number which leads to another node or array leads where it should."""
-    n_nodes, n_classes = forest.n_nodes, forest.n_classes
+    n_nodes, n_classes, is_of_classes = forest.n_nodes, forest.n_classes, forest.task is Task.CLASSIFICATION
     _check_starts(forest.tree_start, n_nodes, "tree_start")
     proper = np.all(forest.feature >= -1) and np.all(forest.feature < forest.n_features)
     require(proper, "A feature is out of range.")
     require(not np.isnan(forest.threshold).any(), "A threshold is not a number.")
     shape = find_shape(forest.tree_start, forest.feature < 0)
     require(np.array_equal(forest.right, shape.right()), "A link leads to another node than it should.")
-    lengths = (0, n_nodes) if n_classes == 2 else (0,) if n_classes else (n_nodes,)
+    lengths = (0, n_nodes) if n_classes == 2 else (0,) if is_of_classes else (n_nodes,)
     require(len(forest.value) in lengths, "Nodes have not one value each.")
-    require(len(forest.impurity) == (0 if n_classes else n_nodes), "Nodes have not one impurity each.")
-    n_leaves = len(shape.leaves) if n_classes else 0
+    require(len(forest.impurity) == (0 if is_of_classes else n_nodes), "Nodes have not one impurity each.")
+    n_leaves = len(shape.leaves) if is_of_classes else 0
     require(
-        len(forest.leaf_start) == (n_leaves + 1 if n_classes else len(forest.leaf_start)), "Leaves differ in number."
+        len(forest.leaf_start) == (n_leaves + 1 if is_of_classes else len(forest.leaf_start)),
+        "Leaves differ in number.",
     )
-    if n_classes:
+    if is_of_classes:
         _check_starts(forest.leaf_start, len(forest.leaf_class), "leaf_start")
     require(len(forest.leaf_class) == len(forest.leaf_weight), "Classes of leaves have not one weight each.")
     proper = np.all(forest.leaf_class >= 0) and np.all(forest.leaf_class < max(1, n_classes))
@@ -149,10 +150,12 @@ class MappedForest(Forest):
     forest like any other.
     """
 
+    __slots__ = ()
+
     def __post_init__(self) -> None:
         """Look at nothing: what is mapped cannot be written to."""
 
-    def __getattribute__(self, name: str) -> Any:
+    def __getattribute__(self, name: str) -> object:
         if name in LOOKED_AT:
             _check_mapped(self)
         return object.__getattribute__(self, name)
@@ -160,21 +163,26 @@ class MappedForest(Forest):
     @property
     def n_trees(self) -> int:
         """Number of trees."""
-        return len(vars(self)["tree_start"]) - 1
+        return len(_unchecked(self, "tree_start")) - 1
 
     @property
     def n_nodes(self) -> int:
         """Number of nodes of all trees."""
-        return len(vars(self)["feature"])
+        return len(_unchecked(self, "feature"))
 
 
 LOOKED_AT = frozenset(BY_NODE) | frozenset(OTHERS) - {"tree_weight"}
 
 
+def _unchecked(forest: MappedForest, name: str) -> Array:
+    found: Array = object.__getattribute__(forest, name)
+    return found
+
+
 def _check_mapped(forest: MappedForest) -> None:
     names = (f.name for f in dataclasses.fields(forest))
     try:
-        check_links(Forest(**{name: vars(forest)[name] for name in names}))
+        check_links(Forest(**{name: object.__getattribute__(forest, name) for name in names}))
     except FormatError as error:
         raise FormatError(f"The arrays of this forest are damaged. {error} Save the model again.") from None
     object.__setattr__(forest, "__class__", Forest)

@@ -7,15 +7,12 @@
 A packed thing is some arrays under one name: `name`, `name.values`, `name.raw`. What is all zeros is left out.
 """
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
-from weald.data.types import FloatArray, IntArray
+from weald.data.types import Array, FloatArray, IntArray
 
-AnyArray = npt.NDArray[Any]
-Arrays = dict[str, AnyArray]
+Arrays = dict[str, Array]
 
 UNSIGNED = (np.uint8, np.uint16, np.uint32, np.uint64)
 
@@ -36,7 +33,7 @@ def order_of_bits(values: FloatArray) -> npt.NDArray[np.uint64]:
     return np.where(bits & top, ~bits, bits | top)
 
 
-def shorten(values: FloatArray) -> AnyArray:
+def shorten(values: FloatArray) -> Array:
     """Write doubles as float32 where all of them are, or without the last bytes where these are zero in all of them."""
     values = np.ascontiguousarray(values)
     with np.errstate(all="ignore"):

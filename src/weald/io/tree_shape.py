@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-from weald.data.types import FloatArray, IntArray
+from weald.data.types import BoolArray, FloatArray, IntArray
 from weald.io.container import require
 
 MOST_DEPTH = 2**20
@@ -25,7 +24,7 @@ class Shape:
     """Where things are. Numbers of nodes are among the nodes of all trees."""
 
     tree_start: IntArray
-    is_leaf: npt.NDArray[np.bool_]
+    is_leaf: BoolArray
     end: IntArray  # by node: where its subtree ends
 
     @cached_property
@@ -74,7 +73,7 @@ class Shape:
         return sums
 
 
-def find_shape(tree_start: IntArray, is_leaf: npt.NDArray[np.bool_]) -> Shape:
+def find_shape(tree_start: IntArray, is_leaf: BoolArray) -> Shape:
     """Find where each subtree ends.
 
     Let a split open a bracket and a leaf close one. The level of a node is the number of brackets open before it, and

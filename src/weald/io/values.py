@@ -15,13 +15,13 @@ import types
 import typing
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from weald.data.types import Array, Label
 from weald.errors import FormatError
-from weald.io.container import MOST_DIGITS, TYPES, is_numbers, require
+from weald.io.container import MOST_DIGITS, TYPES, Json, is_numbers, require
 from weald.io.streams import Arrays, narrow
 
 MANY = 16  # longer lists of numbers or texts are arrays of the file
@@ -35,6 +35,7 @@ NUMBERS = "biuf"
 TIMES = "mM"  # NumPy's dates and durations
 
 Record = type
+Hint: TypeAlias = Any  # a type as it is declared: `int`, `FloatArray`, `Array | None`; Python has no type for those
 
 
 class Writer:
@@ -44,7 +45,7 @@ class Writer:
         self.arrays: Arrays = {}
         self._prefix = prefix
 
-    def write(self, value: Any) -> Any:  # noqa: PLR0911  (one for each kind)
+    def write(self, value: object) -> Json:  # noqa: PLR0911  (one for each kind)
         """Write one value."""
         if value is None or isinstance(value, bool | str) or type(value) in (int, float):
             return _write_plain(value)
@@ -60,7 +61,9 @@ class Writer:
             kind, written = ("tuple" if type(value) is tuple else "list"), self._write_list(value)
             return written if isinstance(written, list) and kind == "list" else {kind: written}
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
-            return self.write_record(type(value).__name__, {f.name: getattr(value, f.name) for f in _fields(value)})
+            return self.write_record(
+                type(value).__name__, {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+            )
         if hasattr(value, "__array__"):
             return self.write(np.asarray(value))
         raise FormatError(
@@ -68,11 +71,11 @@ class Writer:
             "and lists of them. Give one of these, or keep the model with pickle."
         )
 
-    def write_record(self, kind: str, fields: dict[str, Any]) -> Any:
+    def write_record(self, kind: str, fields: Mapping[str, object]) -> Json:
         """Write named values of a kind that the reader knows."""
         return {"record": [kind, {name: self.write(value) for name, value in fields.items()}]}
 
-    def _write_list(self, values: Any) -> Any:
+    def _write_list(self, values: Sequence[Label]) -> Json:
         kinds = {type(value) for value in values}
         if len(values) > MANY and len(kinds) == 1:
             kind = kinds.pop()
@@ -82,7 +85,7 @@ class Writer:
                 return {"numbers": self._add(np.array(values, dtype=np.float64 if kind is float else np.int64))}
         return [self.write(value) for value in values]
 
-    def _write_array(self, array: npt.NDArray[Any]) -> Any:
+    def _write_array(self, array: Array) -> Json:
         kind = array.dtype.kind
         if kind in NUMBERS and np.dtype(array.dtype).newbyteorder("<").str in TYPES.values():
             return {"dtype": array.dtype.str, "at": self._add(array)}
@@ -98,7 +101,7 @@ class Writer:
             "or dates, or keep the model with pickle."
         )
 
-    def _add(self, array: npt.NDArray[Any]) -> str:
+    def _add(self, array: Array) -> str:
         name = f"{self._prefix}.{len(self.arrays)}"
         self.arrays[name] = array.astype(array.dtype.newbyteorder("<"), copy=False)  # as a file has it
         return name
@@ -109,14 +112,14 @@ class Writer:
         return [self._add(np.frombuffer(b"".join(coded), dtype=np.uint8)), self._add(lengths)]
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """Turn NumPy's scalars into Python's; dates into whole numbers."""
     if isinstance(value, np.datetime64 | np.timedelta64):
         return int(value.view(np.int64))
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _write_plain(value: Any) -> Any:
+def _write_plain(value: object) -> Json:
     """Write what JSON has: numbers, texts, true, false and null."""
     if isinstance(value, str):
         return _refuse_pairs(value)
@@ -147,10 +150,6 @@ def _refuse_pairs(text: str) -> str:
     return text
 
 
-def _fields(value: Any) -> tuple[dataclasses.Field[Any], ...]:
-    return dataclasses.fields(value)
-
-
 # --------------------------------------------------------------------------------------------------------------- read
 
 
@@ -161,7 +160,7 @@ class Reader:
         self.arrays = arrays
         self._records = records
 
-    def read(self, written: Any, depth: int = 0) -> Any:
+    def read(self, written: Json, depth: int = 0) -> Json:
         """Read one value."""
         require(depth < MOST_DEPTH, "Lists stand too deep inside one another.")
         if not isinstance(written, list | dict):
@@ -174,44 +173,44 @@ class Reader:
         require(read, f"{kind!r} is no kind of value.")
         return read(value, depth + 1)  # type: ignore[misc]
 
-    def read_record(self, written: Any, kind: str) -> dict[str, Any]:
+    def read_record(self, written: Json, kind: str) -> dict[str, Json]:
         """Read the named values of a record of a kind."""
         found = isinstance(written, dict) and written.get("record")
         proper = isinstance(found, list) and len(found) == 2 and found[0] == kind and isinstance(found[1], dict)
         require(proper, f"A record of the kind {kind!r} is missing.")
         return {name: self.read(value) for name, value in found[1].items()}  # type: ignore[index]
 
-    def _read_list(self, value: Any, depth: int) -> list[Any]:
+    def _read_list(self, value: Json, depth: int) -> list[Json]:
         if isinstance(value, list):
             return [self.read(item, depth) for item in value]
         require(isinstance(value, dict) and value.keys() in ({"texts"}, {"numbers"}), "A list is not as it should be.")
         return self._take_texts(value["texts"]) if "texts" in value else self._take(value["numbers"]).tolist()
 
-    def _read_tuple(self, value: Any, depth: int) -> tuple[Any, ...]:
+    def _read_tuple(self, value: Json, depth: int) -> tuple[Json, ...]:
         return tuple(self._read_list(value, depth))
 
-    def _read_set(self, value: Any, depth: int) -> set[Any]:
+    def _read_set(self, value: Json, depth: int) -> set[Json]:
         return set(self._hashable(self._read_list(value, depth)))
 
-    def _read_frozenset(self, value: Any, depth: int) -> frozenset[Any]:
+    def _read_frozenset(self, value: Json, depth: int) -> frozenset[Json]:
         return frozenset(self._hashable(self._read_list(value, depth)))
 
-    def _read_dict(self, value: Any, depth: int) -> dict[Any, Any]:
+    def _read_dict(self, value: Json, depth: int) -> dict[Json, Json]:
         pairs = self._read_list(value, depth)
         require(all(isinstance(pair, list) and len(pair) == 2 for pair in pairs), "A dict is not made of pairs.")
         keys = self._hashable([key for key, _ in pairs])
         return dict(zip(keys, (item for _, item in pairs), strict=True))
 
-    def _read_float(self, value: Any, depth: int) -> float:
+    def _read_float(self, value: Json, depth: int) -> float:
         require(value in ("nan", "inf", "-inf"), f"{value!r} is no number.")
         return float(value)
 
-    def _read_int(self, value: Any, depth: int) -> int:
+    def _read_int(self, value: Json, depth: int) -> int:
         proper = isinstance(value, str) and len(value) <= 3 + MOST_BITS // 4 and HEX.fullmatch(value)
         require(proper, "A whole number is not as it should be.")
         return int(value, 16)
 
-    def _read_scalar(self, value: Any, depth: int) -> Any:
+    def _read_scalar(self, value: Json, depth: int) -> Json:
         proper = isinstance(value, list) and len(value) == 2 and isinstance(value[0], str)
         require(proper, "A number of NumPy is not as it should be.")
         dtype = _dtype(value[0], NUMBERS + TIMES + "U")
@@ -223,7 +222,7 @@ class Reader:
         except (TypeError, ValueError, OverflowError) as error:
             raise FormatError(f"{item!r} is no {value[0]}: {error}.") from None
 
-    def _read_array(self, value: Any, depth: int) -> npt.NDArray[Any]:
+    def _read_array(self, value: Json, depth: int) -> Array:
         require(isinstance(value, dict) and isinstance(value.get("dtype"), str), "An array is not as it should be.")
         dtype = np.dtype(object) if value["dtype"] == "O" else _dtype(value["dtype"], NUMBERS + TIMES + "U")
         if dtype.kind not in "OU":
@@ -241,7 +240,7 @@ class Reader:
             return np.array(items, dtype=dtype).reshape(shape)
         return np.fromiter(items, dtype=object, count=len(items)).reshape(shape)
 
-    def _read_record(self, value: Any, depth: int) -> Any:
+    def _read_record(self, value: Json, depth: int) -> object:
         proper = isinstance(value, list) and len(value) == 2 and isinstance(value[1], dict)
         require(proper, "A record is not as it should be.")
         kind, fields = value
@@ -250,11 +249,11 @@ class Reader:
         assert record is not None  # noqa: S101  (for the type checker)
         return make_record(record, {name: self.read(item, depth) for name, item in fields.items()})
 
-    def _take(self, name: Any) -> npt.NDArray[Any]:
+    def _take(self, name: Json) -> Array:
         require(isinstance(name, str) and name in self.arrays, f"The array {name!r} is missing.")
         return self.arrays.pop(name)
 
-    def _take_texts(self, names: Any) -> list[str]:
+    def _take_texts(self, names: Json) -> list[str]:
         require(isinstance(names, list) and len(names) == 2, "A list of texts is not as it should be.")
         joined, lengths = self._take(names[0]), self._take(names[1])
         proper = joined.dtype == np.uint8 and joined.ndim == lengths.ndim == 1 and lengths.dtype.kind == "u"
@@ -267,7 +266,7 @@ class Reader:
         except UnicodeDecodeError as error:
             raise FormatError(f"A text is not UTF-8: {error}.") from None
 
-    def _hashable(self, values: list[Any]) -> list[Any]:
+    def _hashable(self, values: list[Json]) -> list[Json]:
         proper = all(isinstance(v, str | int | float | np.generic | tuple) or v is None for v in values)
         try:
             require(proper and len(set(values)) == len(values), "A dict or a set has a thing twice.")
@@ -279,7 +278,7 @@ class Reader:
 KINDS = ("list", "tuple", "set", "frozenset", "dict", "float", "int", "scalar", "array", "record")
 
 
-def _dtype(code: str, kinds: str) -> np.dtype[Any]:
+def _dtype(code: str, kinds: str) -> np.dtype[np.generic]:
     """Read a type of numbers, texts or dates."""
     require(len(code) < 16 and code[:1] in "<>|" and code[1:2] in kinds, f"{code!r} is no type of numbers or texts.")
     try:
@@ -291,7 +290,7 @@ def _dtype(code: str, kinds: str) -> np.dtype[Any]:
 # ------------------------------------------------------------------------------------------------------------ records
 
 
-def make_record(kind: Record, fields: dict[str, Any]) -> Any:
+def make_record(kind: Record, fields: Mapping[str, Json]) -> object:
     """Make a record whose fields are of the types that it declares."""
     hints, needed = _declared(kind)
     known = fields.keys() <= hints.keys() and needed <= fields.keys()
@@ -302,18 +301,18 @@ def make_record(kind: Record, fields: dict[str, Any]) -> Any:
 
 
 @cache
-def _declared(kind: Record) -> tuple[dict[str, Any], set[str]]:
+def _declared(kind: Record) -> tuple[dict[str, Hint], set[str]]:
     """Types of a record's fields, and the fields that it must have."""
     hints = typing.get_type_hints(kind)
     declared = dataclasses.fields(kind)
     return {f.name: hints[f.name] for f in declared}, {f.name for f in declared if not _has_default(f)}
 
 
-def _has_default(field: "dataclasses.Field[Any]") -> bool:
+def _has_default(field: "dataclasses.Field[object]") -> bool:
     return field.default is not dataclasses.MISSING or field.default_factory is not dataclasses.MISSING
 
 
-def fits(value: Any, hint: Any) -> bool:  # noqa: PLR0911  (one for each kind)
+def fits(value: object, hint: Any) -> bool:  # noqa: PLR0911  (one for each kind)
     """Say whether a value is of a declared type."""
     while hasattr(named := typing.get_origin(hint) or hint, "__value__"):
         hint = named.__value__  # a name for a type, as NumPy's NDArray is where Python has the type statement

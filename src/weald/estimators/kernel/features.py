@@ -348,7 +348,7 @@ class KernelGrower(Grower):
         growth = replace(self.growth, feature_weights=share_draws(kind, self.n_kernel, self.n_raw))
         if kind == COLUMNS:
             given = self.max_features
-            given = min(int(given), self.n_raw) if arguments.is_whole(given) else given  # type: ignore[call-overload]
+            given = min(int(given), self.n_raw) if arguments.is_whole(given) else given
             growth = replace(growth, max_features=params.count_features(given, self.n_raw))
         return Grower.grow_quietly(replace(self, growth=growth), first, n_trees, watch, codes)
 

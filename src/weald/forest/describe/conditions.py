@@ -14,12 +14,11 @@ Missing values go to the heavier side unless the words say otherwise: that is th
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Protocol, Self
 
 import numpy as np
-import numpy.typing as npt
 
-from weald.data.types import IntArray
+from weald.data.types import Array, FloatArray, IntArray, Label
 from weald.errors import DataError, shown
 from weald.forest.forest import CATEGORICAL, MISSING_LEFT, OTHERS_LEFT, Forest
 
@@ -45,7 +44,7 @@ def say_number(number: float) -> str:
     return text.rstrip("0").rstrip(".")
 
 
-def say_labels(labels: Sequence[Any]) -> str:
+def say_labels(labels: Sequence[object]) -> str:
     """Write the labels of a set; of a long one only the first.
 
     Examples
@@ -61,16 +60,63 @@ def say_labels(labels: Sequence[Any]) -> str:
     return "{" + ", ".join(map(str, labels[: MOST_LABELS - 1])) + f", … {len(labels)} in all}}"
 
 
+class NamedModel(Protocol):
+    """A fitted model as far as names go; those of features and classes are there if it knows them."""
+
+    n_features_in_: int
+    categories_: Sequence[Array | None]
+
+
+class DescribedModel(NamedModel, Protocol):
+    """A fitted tree or forest with its names."""
+
+    forest_: Forest
+
+
+class NodeArrays(Protocol):
+    """What a fitted tree derives from its nodes, with scikit-learn's names."""
+
+    @property
+    def value(self) -> FloatArray:
+        """Nodes x targets x classes: probabilities, or means."""
+
+    @property
+    def impurity(self) -> FloatArray:
+        """Impurity of each node."""
+
+    @property
+    def class_weights(self) -> FloatArray:
+        """Nodes x classes."""
+
+
+class GrownWith(Protocol):
+    """How a tree was grown."""
+
+    @property
+    def monotonic(self) -> Sequence[int]:
+        """By feature; empty: none is constrained."""
+
+
+class FittedTree(Protocol):
+    """A fitted single tree as far as describing it goes."""
+
+    forest_: Forest
+    tree_: NodeArrays
+    growth_: GrownWith
+
+
 @dataclass(frozen=True)
 class Names:
     """The user's names of things."""
 
     features: list[str]
-    classes: npt.NDArray[Any] | None  # labels by class number; None: regression
-    categories: Sequence[npt.NDArray[Any] | None] = field(default_factory=list)  # labels by feature; None: numbers
+    classes: Array | None  # labels by class number; None: regression
+    categories: Sequence[Array | None] = field(default_factory=list)  # labels by feature; None: numbers
 
     @classmethod
-    def of(cls, model: Any, features: Sequence[str] | None = None, classes: Sequence[Any] | None = None) -> Self:
+    def of(
+        cls, model: NamedModel, features: Sequence[str] | None = None, classes: Sequence[object] | None = None
+    ) -> Self:
         """Take the names that are given, else those that a fitted model knows, else x0, x1 ..."""
         n_features = model.n_features_in_
         known = getattr(model, "feature_names_in_", None)
@@ -85,7 +131,7 @@ class Names:
         return cls(names, labels, model.categories_)
 
 
-def _list_names(given: Any, parameter: str, n: int, things: str) -> list[Any]:
+def _list_names(given: object, parameter: str, n: int, things: str) -> list[object]:
     """Read names that the user gives."""
     if isinstance(given, str | bytes) or not isinstance(given, Iterable) or getattr(given, "ndim", 1) != 1:
         raise DataError(f"{parameter} is {shown(given)}, not a list. Give a name for each of the {n} {things}.")
@@ -107,7 +153,7 @@ class SplitCondition(NamedTuple):
     threshold: float  # +inf: is there a value at all?
     missing_left: bool
     missing_said: bool  # missing values do not go to the heavier side: it must be said
-    labels: npt.NDArray[Any] | None = None  # of a feature of categories, by their numbers
+    labels: Array | None = None  # of a feature of categories, by their numbers
     listed: tuple[int, ...] | None = None  # the set of a split of categories; None: a cut of numbers
     others_left: bool = False  # the set goes right, all others left
 
@@ -117,7 +163,7 @@ class SplitCondition(NamedTuple):
         return self.threshold == math.inf or self.listed == ()
 
     @property
-    def named(self) -> list[Any] | None:
+    def named(self) -> list[Label] | None:
         """Labels of the categories that the words name; None where no categories are divided."""
         return None if self.listed is None or self.labels is None else self.labels[list(self.listed)].tolist()
 
@@ -156,7 +202,7 @@ class SplitCondition(NamedTuple):
     def _with_missing(self, words: str, *, here: bool) -> str:
         return f"{words} or missing" if here and self.missing_said and not self.asks_for_missing else words
 
-    def say_value(self, value: Any, *, left: bool) -> str:
+    def say_value(self, value: float, *, left: bool) -> str:
         """Say how a row answers, and so goes left or right."""
         if value != value:
             return f"{self.name} is missing"
@@ -197,9 +243,9 @@ def _with_labels(forest: Forest, names: Names, node: int, question: SplitConditi
     return question._replace(threshold=math.nan, labels=labels, listed=listed, others_left=others_left)
 
 
-def say_answers(model: Any, names: Names, nodes: Sequence[int] | IntArray) -> list[str]:
+def say_answers(model: FittedTree, names: Names, nodes: Sequence[int] | IntArray) -> list[str]:
     """Put into words what nodes of a tree say, or would say as leaves, and of how many rows."""
-    forest: Forest = model.forest_
+    forest = model.forest_
     at = np.asarray(nodes, dtype=np.int64)
     sizes = forest.size[at].tolist()
     if names.classes is None:

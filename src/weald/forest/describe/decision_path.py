@@ -1,12 +1,11 @@
 """The path of one row through a tree, in words."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from weald.forest.describe.conditions import Names, SplitCondition, questions, say_answers
+from weald.data.types import Array, FloatArray, Label
+from weald.forest.describe.conditions import FittedTree, Names, SplitCondition, questions, say_answers
 from weald.forest.describe.nodes import parents
 from weald.forest.forest import Forest
 
@@ -17,7 +16,7 @@ class PathStep:
 
     node: int
     feature: str
-    value: Any  # of the row
+    value: float  # of the row
     words: str  # the row's answer
     side: str  # "left" or "right"
     to: int  # the node that it led to
@@ -31,17 +30,17 @@ class RowExplanation:
     start: str  # what the root says
     steps: tuple[PathStep, ...]
     leaf: int
-    value: Any  # shares of the classes, or the mean
-    prediction: Any  # the label, or the mean
+    value: FloatArray | float  # shares of the classes, or the mean
+    prediction: Label  # the label, or the mean
 
     def __str__(self) -> str:
         lines = [f"{step.words}  →  {step.said}" for step in self.steps]
         return "\n".join([f"at the root  →  {self.start}", *lines])
 
 
-def explain_row(model: Any, row: npt.NDArray[Any], leaf: int, names: Names) -> RowExplanation:
+def explain_row(model: FittedTree, row: Array, leaf: int, names: Names) -> RowExplanation:
     """Follow a row from the root to its leaf."""
-    forest: Forest = model.forest_
+    forest = model.forest_
     path = _path_to(forest, leaf)
     said = say_answers(model, names, path)
     steps = []
@@ -63,7 +62,7 @@ def _path_to(forest: Forest, leaf: int) -> list[int]:
     return path[::-1]
 
 
-def _step(question: SplitCondition, row: npt.NDArray[Any], node: int, to: int, said: str) -> PathStep:
+def _step(question: SplitCondition, row: Array, node: int, to: int, said: str) -> PathStep:
     value = row[question.feature]
     left = to == node + 1
     words = question.say_value(value, left=left)

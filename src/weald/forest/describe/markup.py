@@ -9,7 +9,6 @@ Names and labels come from the user's table and may be anything. Only `tag` make
 """
 
 from html import escape
-from typing import Any
 
 VOID = frozenset({"meta", "input", "br"})  # elements without content or end
 
@@ -36,7 +35,7 @@ def join(*pieces: str, between: str = "") -> Markup:
     return Markup(between.join(safe(piece) for piece in pieces))
 
 
-def tag(name: str, /, *content: str, **attributes: Any) -> Markup:
+def tag(name: str, /, *content: str, **attributes: object) -> Markup:
     """Make an element.
 
     Parameters
@@ -64,7 +63,7 @@ def tag(name: str, /, *content: str, **attributes: Any) -> Markup:
     return Markup(f"<{name}{given}>{join(*content)}</{name}>")
 
 
-def _attribute(key: str, value: Any) -> str:
+def _attribute(key: str, value: object) -> str:
     name = key.rstrip("_").replace("_", "-")
     if isinstance(value, bool):
         return f" {name}" if value else ""

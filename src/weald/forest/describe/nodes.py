@@ -5,23 +5,21 @@ total_impurity    the impurity that is left in the leaves
 training_error    the error on the tree's own rows
 """
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
-from weald.data.types import FloatArray, IntArray
+from weald.data.task import Task
+from weald.data.types import Array, FloatArray, IntArray, Label
 from weald.errors import ParameterError
-from weald.forest.describe.conditions import SIDES, Names, questions
+from weald.forest.describe.conditions import SIDES, FittedTree, Names, questions
 from weald.forest.forest import CATEGORICAL, MISSING_LEFT, Forest
 from weald.forest.pruning import scale_decreases
 
 NONE = -1  # no parent, no child
 
 
-def list_nodes(model: Any, names: Names) -> dict[str, Any]:
+def list_nodes(model: FittedTree, names: Names) -> dict[str, Array | list[Label]]:
     """List the nodes of a fitted tree in pre-order: columns by name, arrays or lists of one entry for each node."""
-    forest: Forest = model.forest_
+    forest = model.forest_
     cut = forest.feature >= 0
     asked = questions(forest, names)
     decrease, share = scale_decreases(forest, forest.decrease), forest.weight / forest.weight[0]
@@ -48,12 +46,12 @@ def list_nodes(model: Any, names: Names) -> dict[str, Any]:
     }
 
 
-def _say(model: Any, names: Names) -> tuple[FloatArray, npt.NDArray[Any]]:
+def _say(model: FittedTree, names: Names) -> tuple[FloatArray, Array]:
     """What each node says, or would say if it were a leaf: shares and class, or the mean."""
     if names.classes is None:
         return model.forest_.value, model.forest_.value
     shares: FloatArray = model.tree_.value[:, 0, :]
-    prediction: npt.NDArray[Any] = names.classes[shares.argmax(axis=1)]
+    prediction: Array = names.classes[shares.argmax(axis=1)]
     return shares, prediction
 
 
@@ -66,36 +64,36 @@ def parents(forest: Forest) -> IntArray:
     return found
 
 
-def errors(model: Any) -> FloatArray:
+def errors(model: FittedTree) -> FloatArray:
     """The error of each node if it were a leaf: share of other classes than it says, or mean squared error.
 
     NaN in a regression tree with monotonic features: its nodes may say something else than their means, which are not
     kept.
     """
-    forest: Forest = model.forest_
-    if forest.n_classes:
+    forest = model.forest_
+    if forest.task is Task.CLASSIFICATION:
         return _wrong(model) / forest.weight
     return np.full(forest.n_nodes, np.nan) if any(model.growth_.monotonic) else forest.impurity
 
 
-def _wrong(model: Any) -> FloatArray:
+def _wrong(model: FittedTree) -> FloatArray:
     """Weight of the rows of each node that are not of the class that it says."""
     said = model.tree_.value[:, 0, :].argmax(axis=1)
     wrong: FloatArray = model.forest_.weight - model.tree_.class_weights[np.arange(len(said)), said]
     return wrong
 
 
-def total_impurity(model: Any) -> float:
+def total_impurity(model: FittedTree) -> float:
     """Average the impurity of the leaves by their share of the weight."""
-    forest: Forest = model.forest_
+    forest = model.forest_
     leaf = forest.feature < 0
     return float((forest.weight[leaf] / forest.weight[0]) @ model.tree_.impurity[leaf])
 
 
-def training_error(model: Any) -> float:
+def training_error(model: FittedTree) -> float:
     """Share of wrong classes by weight, or mean squared error, of the rows that the tree was grown from."""
-    forest: Forest = model.forest_
-    if not forest.n_classes:
+    forest = model.forest_
+    if forest.task is Task.REGRESSION:
         if any(model.growth_.monotonic):
             raise ParameterError(
                 "A regression tree with monotonic_cst does not know its training error: its leaves may say something "

@@ -10,13 +10,20 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from weald.data.types import FloatArray
-from weald.forest.describe.conditions import Names, SplitCondition, questions, say_answers, say_labels, say_number
+from weald.data.types import Array, BoolArray, FloatArray, Label
+from weald.forest.describe.conditions import (
+    FittedTree,
+    Names,
+    SplitCondition,
+    questions,
+    say_answers,
+    say_labels,
+    say_number,
+)
 from weald.forest.describe.nodes import list_nodes
 from weald.forest.forest import Forest
 
@@ -30,7 +37,7 @@ class Interval:
     high: float = math.inf
     missing: bool = True  # do missing values get here?
     missing_said: bool = False  # they took a side that is not the heavier one
-    labels: npt.NDArray[Any] | None = None  # of categories, by their numbers
+    labels: Array | None = None  # of categories, by their numbers
     inside: frozenset[int] | None = None  # the categories that lead here; None: all, or numbers
 
     def narrow(self, question: SplitCondition, *, left: bool) -> "Interval":
@@ -78,11 +85,11 @@ class Interval:
             said = f"{self.name} is present"
         return f"{said} or missing" if self.missing and self.missing_said else said
 
-    def contains(self, values: FloatArray) -> npt.NDArray[np.bool_]:
+    def contains(self, values: FloatArray) -> BoolArray:
         """Say which values lead here; categories are given by their numbers."""
         if self.inside is not None:
             return np.where(np.isnan(values), self.missing, np.isin(values, list(self.inside)))
-        inside: npt.NDArray[np.bool_] = (values > self.low) & (values <= self.high)
+        inside: BoolArray = (values > self.low) & (values <= self.high)
         if self.low == -math.inf:
             inside |= values == -math.inf
         return np.where(np.isnan(values), self.missing, inside)
@@ -100,8 +107,8 @@ class Region:
     samples: int
     share: float  # of the weight of all rows
     impurity: float
-    value: Any  # shares of the classes, or the mean
-    prediction: Any  # the label, or the mean
+    value: FloatArray | float  # shares of the classes, or the mean
+    prediction: Label  # the label, or the mean
     answer: str  # what the leaf says, in words
     n_features: int
 
@@ -126,7 +133,7 @@ class Region:
         """What must hold of a row, in words; one condition for each feature that was cut."""
         return [interval.words for interval in self.intervals.values()]
 
-    def contains(self, X: Any) -> npt.NDArray[np.bool_]:
+    def contains(self, X: npt.ArrayLike) -> BoolArray:
         """Say which rows of an array of numbers are inside."""
         rows = np.asarray(X, dtype=np.float64)
         inside = np.ones(len(rows), dtype=np.bool_)
@@ -148,7 +155,7 @@ def say_rule(intervals: dict[int, Interval], answer: str) -> str:
 SAID = ("samples", "share", "impurity", "value", "prediction")
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Label) -> Label:
     """Turn NumPy's scalars into Python's."""
     return value.item() if isinstance(value, np.generic) else value
 
@@ -168,9 +175,9 @@ def walk_leaves(forest: Forest, names: Names) -> Iterator[tuple[int, dict[int, I
             waiting.append((child, {**intervals, question.feature: before.narrow(question, left=left)}))
 
 
-def list_regions(model: Any, names: Names) -> list[Region]:
+def list_regions(model: FittedTree, names: Names) -> list[Region]:
     """List the regions of all leaves, in pre-order."""
-    forest: Forest = model.forest_
+    forest = model.forest_
     nodes, found = list_nodes(model, names), []
     for (leaf, intervals), answer in zip(walk_leaves(forest, names), _answers(model, names), strict=True):
         said = {name: _plain(nodes[name][leaf]) for name in SAID}
@@ -178,12 +185,12 @@ def list_regions(model: Any, names: Names) -> list[Region]:
     return found
 
 
-def list_rules(model: Any, names: Names) -> list[str]:
+def list_rules(model: FittedTree, names: Names) -> list[str]:
     """Say the regions of all leaves, in pre-order."""
     leaves = zip(walk_leaves(model.forest_, names), _answers(model, names), strict=True)
     return [say_rule(intervals, answer) for (_, intervals), answer in leaves]
 
 
-def _answers(model: Any, names: Names) -> list[str]:
+def _answers(model: FittedTree, names: Names) -> list[str]:
     """What the leaves say, in pre-order."""
     return list(say_answers(model, names, np.flatnonzero(model.forest_.feature < 0)))

@@ -7,15 +7,15 @@ Only nodes that are shown are put into words, so a tree of any size can be looke
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from weald.data.types import FloatArray, IntArray
+from weald.data.task import Task
+from weald.data.types import BoolArray, FloatArray, IntArray
 from weald.errors import ParameterError
-from weald.forest.describe.conditions import Names, questions, say_number
+from weald.forest.describe.conditions import DescribedModel, Names, questions, say_number
 from weald.forest.forest import Forest
 
 OVERVIEW = 6  # how deep a tree is shown that is too large to be shown whole
@@ -48,18 +48,29 @@ class Sketch:
     max_depth: int
 
     @property
-    def is_leaf(self) -> npt.NDArray[np.bool_]:
+    def is_leaf(self) -> BoolArray:
         """Where the tree itself ends."""
         return self.feature < 0
 
     @property
-    def is_open(self) -> npt.NDArray[np.bool_]:
+    def is_open(self) -> BoolArray:
         """Where children are shown."""
         return self.left >= 0
 
 
+class _Said(TypedDict):
+    """What nodes say: the fields of `Sketch` that depend on the task."""
+
+    answer: list[str]
+    tally: list[str]
+    shares: FloatArray | None
+    error: FloatArray | None
+    mean: FloatArray | None
+    deviation: FloatArray | None
+
+
 def sketch_tree(
-    model: Any,
+    model: DescribedModel,
     *,
     tree: int = 0,
     feature_names: Sequence[str] | None = None,
@@ -102,7 +113,8 @@ def sketch_tree(
     opened[opened] = place[shown[opened] + 1] >= 0
     asked = questions(forest, names, shown.tolist())
     size = forest.size[shown].astype(np.int64)
-    said = _speak_of_classes(forest, shown, labels) if forest.n_classes else _speak_of_means(forest, shown)
+    is_of_classes = forest.task is Task.CLASSIFICATION
+    said = _speak_of_classes(forest, shown, labels) if is_of_classes else _speak_of_means(forest, shown)
     return Sketch(
         node=shown,
         left=np.where(opened, place[np.minimum(shown + 1, forest.n_nodes - 1)], -1),
@@ -122,7 +134,7 @@ def sketch_tree(
     )
 
 
-def _whole(name: str, value: Any) -> int | None:
+def _whole(name: str, value: object) -> int | None:
     """Refuse limits that are no whole numbers."""
     if value is None:
         return None
@@ -131,10 +143,10 @@ def _whole(name: str, value: Any) -> int | None:
     raise ParameterError(f"{name}={value!r} is not allowed. Give a whole number from 0, or None for no limit.")
 
 
-def one_tree(model: Any, tree: int) -> Forest:
+def one_tree(model: DescribedModel, tree: int) -> Forest:
     """Take one tree of a fitted model."""
     check_is_fitted(model, "forest_")
-    forest: Forest = model.forest_
+    forest = model.forest_
     if forest.n_trees == 1 and tree == 0:
         return forest
     if not 0 <= tree < forest.n_trees:
@@ -171,7 +183,7 @@ def _count_below(forest: Forest, depth: IntArray) -> IntArray:
     return below
 
 
-def _speak_of_classes(forest: Forest, shown: IntArray, labels: list[str]) -> dict[str, Any]:
+def _speak_of_classes(forest: Forest, shown: IntArray, labels: list[str]) -> _Said:
     """Say the class of each node, and how many rows are of another one."""
     weights = forest.class_weights()
     size = forest.size.astype(np.float64)
@@ -195,7 +207,7 @@ def _speak_of_classes(forest: Forest, shown: IntArray, labels: list[str]) -> dic
     }
 
 
-def _speak_of_means(forest: Forest, shown: IntArray) -> dict[str, Any]:
+def _speak_of_means(forest: Forest, shown: IntArray) -> _Said:
     """Say the mean of each node and how far its rows stray from it."""
     mean, deviation = forest.value[shown], np.sqrt(forest.impurity[shown])
     return {

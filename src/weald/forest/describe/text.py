@@ -1,25 +1,24 @@
 """A tree as text: a line for each node, questions with their answers below them."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
 from weald.data.types import IntArray
-from weald.forest.describe.conditions import Names, SplitCondition, questions, say_answers
+from weald.forest.describe.conditions import FittedTree, Names, SplitCondition, questions, say_answers
 from weald.forest.forest import Forest
 
 BRANCHES = ("├─ ", "└─ ")
 GAPS = ("│  ", "   ")
 
 
-def write_text(model: Any, names: Names, max_depth: int | None) -> str:
+def write_text(model: FittedTree, names: Names, max_depth: int | None) -> str:
     """Write a tree down to some depth; where it goes on, say how much was left out."""
     return "\n".join(_lines(model, names, max_depth))
 
 
-def _lines(model: Any, names: Names, max_depth: int | None) -> Iterator[str]:
-    forest: Forest = model.forest_
+def _lines(model: FittedTree, names: Names, max_depth: int | None) -> Iterator[str]:
+    forest = model.forest_
     depth = forest.depth()
     shown = np.flatnonzero(depth <= (depth.max() if max_depth is None else max_depth))
     asked = dict(zip(shown.tolist(), questions(forest, names, shown), strict=True))

@@ -17,17 +17,20 @@ import subprocess
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from weald.data.types import FloatArray, IntArray
+from weald.data.task import Task
+from weald.data.types import BoolArray, FloatArray, IntArray, TableLike
 from weald.errors import ExportError, ParameterError, shown
 from weald.forest.forest import CATEGORICAL, MISSING_LEFT, OTHERS_LEFT, Forest
-from weald.io.atomic import write_file
+from weald.io.atomic import PathLike, write_file
 from weald.io.export.leaf_values import LeafValues, answers_of, refuse_overflow, require_exportable, utf8
-from weald.io.export.parity import Export, Parity, answer, compare, not_compared, rows_to_compare
+from weald.io.export.parity import Export, Parity, answer, compare, compared_values, not_compared, rows_to_compare
+
+if TYPE_CHECKING:
+    from weald.estimators.base import TreeModel
 
 MOST_NODES = 2**31
 COMPILERS = ("cc", "gcc", "clang")
@@ -192,7 +195,7 @@ TAIL = """
 """
 
 
-def write_c(model: Any, path: Any, name: str, X: Any, *, check: bool) -> Export:
+def write_c(model: "TreeModel", path: PathLike | None, name: str, X: TableLike, *, check: bool) -> Export:
     """Write a model as C; with `check`, compile it and compare what it says."""
     forest = require_exportable(model, "to_c")
     _check_name(name)
@@ -206,7 +209,7 @@ def write_c(model: Any, path: Any, name: str, X: Any, *, check: bool) -> Export:
     return Export(text, parity)
 
 
-def _check_name(name: Any) -> None:
+def _check_name(name: object) -> None:
     if not (isinstance(name, str) and re.fullmatch("[A-Za-z][A-Za-z0-9_]{0,62}", name)):
         raise ParameterError(
             f"name={shown(name)} cannot begin the names of C functions. Give letters, digits and underscores."
@@ -216,12 +219,12 @@ def _check_name(name: Any) -> None:
 # -------------------------------------------------------------------------------------------------------- the text
 
 
-def _text_of(model: Any, forest: Forest, name: str) -> str:
+def _text_of(model: "TreeModel", forest: Forest, name: str) -> str:
     answers = answers_of(model)
     head = _head(model, forest, name)
     labels = _label_tables(model, name)
     walk = _walk(forest, answers, name)
-    if forest.n_classes:
+    if forest.task is Task.CLASSIFICATION:
         body = CLASSIFIER.format(
             name=name,
             starts=_lines(map(str, answers.start.tolist())),
@@ -236,7 +239,7 @@ def _text_of(model: Any, forest: Forest, name: str) -> str:
     return f"{head}{labels}{walk}{body}{TAIL}"
 
 
-def _head(model: Any, forest: Forest, name: str) -> str:
+def _head(model: "TreeModel", forest: Forest, name: str) -> str:
     from weald import __version__
 
     signatures = {
@@ -245,7 +248,7 @@ def _head(model: Any, forest: Forest, name: str) -> str:
         f"int {name}_predict(const double *x)": f"number of the class, in {name}_classes",
         f"double {name}_category(int feature, const char *label)": "number of a category, or NAN",
     }
-    offered = list(signatures.items())[1:3] if forest.n_classes else list(signatures.items())[:1]
+    offered = list(signatures.items())[1:3] if forest.task is Task.CLASSIFICATION else list(signatures.items())[:1]
     has_categories = any(c is not None for c in model.schema_.categories)
     offered += list(signatures.items())[3:] if has_categories else []
     about = "\n * Categories are numbers, in the order of their labels; unknown ones are missing values."
@@ -262,11 +265,11 @@ def _head(model: Any, forest: Forest, name: str) -> str:
     )
 
 
-def _label_tables(model: Any, name: str) -> str:
+def _label_tables(model: "TreeModel", name: str) -> str:
     """Names of the features, labels of the classes and of the categories."""
     names = model.schema_.names or [f"x{f}" for f in range(model.n_features_in_)]
     parts = [f"\nconst char *const {name}_features[] = {{\n{_lines(map(_string, names))}\n}};\n"]
-    if model.forest_.n_classes:
+    if model.forest_.task is Task.CLASSIFICATION:
         classes = _lines(map(_string, model.classes_.tolist()))
         parts.append(f"\nconst char *const {name}_classes[] = {{\n{classes}\n}};\n")
     tables = [(f, c.labels.tolist()) for f, c in enumerate(model.schema_.categories) if c is not None]
@@ -319,7 +322,7 @@ def _sets(forest: Forest, name: str) -> str:
     return SETS.format(name=name, starts=_lines(map(str, starts)), categories=_lines(map(str, categories or [0])))
 
 
-def _distinct_questions(forest: Forest, is_split: npt.NDArray[np.bool_]) -> tuple[IntArray, list[str]]:
+def _distinct_questions(forest: Forest, is_split: BoolArray) -> tuple[IntArray, list[str]]:
     """Write each question down once: its number at every split, and the questions."""
     feature, flags = forest.feature[is_split], forest.flags[is_split]
     threshold = forest.threshold[is_split] + 0.0  # -0.0 cuts like 0.0
@@ -340,7 +343,7 @@ def _double(value: float) -> str:
     return f"{int(value)}.0" if abs(value) < 2**31 and value == int(value) else value.hex()
 
 
-def _string(label: Any) -> str:
+def _string(label: object) -> str:
     """Write text as C does, in ASCII: bytes of UTF-8 beyond it as octal numbers."""
     plain = set(range(32, 127)) - set(b'"\\?')  # two question marks may begin a trigraph
     written = (chr(byte) if byte in plain else f"\\{byte:03o}" for byte in utf8(str(label), "C"))
@@ -356,7 +359,7 @@ def _lines(entries: Iterable[str], width: int = 8) -> str:
 # ------------------------------------------------------------------------------------------------------- the check
 
 
-def _compare(model: Any, text: str, name: str, X: Any) -> Parity:
+def _compare(model: "TreeModel", text: str, name: str, X: TableLike) -> Parity:
     """Compile the file and let it predict rows at the edges of leaves."""
     compiler = find_compiler()
     rows = rows_to_compare(model, X)
@@ -365,11 +368,7 @@ def _compare(model: Any, text: str, name: str, X: Any) -> Parity:
         source.write_text(text, encoding="ascii")
         compile_c(compiler, source, library)
         theirs = run_c(library, name, rows, model.forest_.n_classes)
-    return compare(_version_of(compiler), _what(model.forest_), answer(model, rows), theirs, 0.0, *LOST)
-
-
-def _what(forest: Forest) -> str:
-    return "probabilities" if forest.n_classes else "predictions"
+    return compare(_version_of(compiler), compared_values(model.forest_), answer(model, rows), theirs, 0.0, *LOST)
 
 
 def find_compiler() -> list[str]:
@@ -399,8 +398,8 @@ def run_c(library: Path, name: str, rows: FloatArray, n_classes: int) -> FloatAr
     loaded = ctypes.CDLL(str(library))
     doubles = ctypes.POINTER(ctypes.c_double)
     x = np.ascontiguousarray(rows)
-    out = np.empty((len(x), n_classes or 1))
-    if n_classes:
+    out = np.empty((len(x), max(1, n_classes)))
+    if Task.of(n_classes) is Task.CLASSIFICATION:
         predict = loaded[f"{name}_predict_proba"]
         predict.argtypes, predict.restype = [doubles, doubles], None
         for row, shares in zip(x, out, strict=True):

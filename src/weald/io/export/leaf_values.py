@@ -8,15 +8,19 @@ same bits as weald.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from weald.data.task import Task
 from weald.data.types import FloatArray, IntArray
 from weald.errors import ExportError
 from weald.estimators.prediction import voting_of
 from weald.forest.forest import Forest
+
+if TYPE_CHECKING:
+    from weald.estimators.base import TreeModel
 
 
 @dataclass(frozen=True)
@@ -45,21 +49,26 @@ class LeafValues:
         return table
 
 
-def answers_of(model: Any) -> LeafValues:
+def answers_of(model: "TreeModel") -> LeafValues:
     """Find out what the leaves of a fitted model say."""
-    forest, is_hard = model.forest_, voting_of(model) == "hard"
-    if not forest.n_classes:
+    forest = model.forest_
+    if forest.task is Task.REGRESSION:
         return _numbers(forest)
     if len(forest.value):
         start, which, amount = _bound(forest)
     else:
         start, which, amount = forest.leaf_start, forest.leaf_class, _shares(forest)
-    if is_hard:
+    if votes_are_hard(model):
         start, which, amount = _winners(start, which, amount)
     if len(forest.tree_weight):
         n_leaves = (np.diff(forest.tree_start) + 1) // 2  # of each tree: one more than it has splits
         amount = np.repeat(np.repeat(forest.tree_weight, n_leaves), np.diff(start)) * amount
     return _shared(start, which, amount, forest.n_classes, forest.vote_total)
+
+
+def votes_are_hard(model: "TreeModel") -> bool:
+    """Return whether each tree votes for one class; single trees and regressors have no such parameter."""
+    return voting_of(model) == "hard"
 
 
 def _numbers(forest: Forest) -> LeafValues:
@@ -112,7 +121,7 @@ def _shared(start: IntArray, which: IntArray, amount: FloatArray, n_classes: int
     )
 
 
-def require_exportable(model: Any, export: str) -> Forest:
+def require_exportable(model: "TreeModel", export: str) -> Forest:
     """Refuse models that are not fitted, or that are more than one forest."""
     check_is_fitted(model)
     if model.n_outputs_ != 1:
@@ -120,13 +129,12 @@ def require_exportable(model: Any, export: str) -> Forest:
             f"{export} takes models of one target, and this one has {model.n_outputs_}. Take one target after the "
             f"other: model.of_target(0).{export}(...)."
         )
-    forest: Forest = model.forest_
-    return forest
+    return model.forest_
 
 
 def refuse_overflow(forest: Forest) -> None:
     """Sums of huge numbers need a scale of their own, which other programs do not have."""
-    if not forest.n_classes and np.abs(forest.value).max() > np.finfo(np.float64).max / forest.n_trees:
+    if forest.task is Task.REGRESSION and np.abs(forest.value).max() > np.finfo(np.float64).max / forest.n_trees:
         raise ExportError(
             "The sum over trees may leave the range of doubles: weald adds such numbers up on another scale, other "
             "programs do not. Fit the model to a smaller target, for example y / 2**64."

@@ -14,18 +14,25 @@ input for each column, labels become numbers first (LabelEncoder), and columns b
 """
 
 import json
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from weald.data.types import IntArray
+from weald.data.task import Task
+from weald.data.types import Array, BoolArray, FloatArray, IntArray, Label, Native, TableLike
 from weald.errors import ExportError
 from weald.forest.forest import CATEGORICAL, MISSING_LEFT, OTHERS_LEFT, Forest
-from weald.io.atomic import write_file
+from weald.io.atomic import PathLike, write_file
 from weald.io.export.leaf_values import LeafValues, answers_of, refuse_overflow, require_exportable, utf8
 from weald.io.export.packages import require
 from weald.io.export.parity import Export, Parity, answer, compare, not_compared, rows_to_compare
+
+if TYPE_CHECKING:
+    from weald.estimators.base import TreeModel
+
+Described: TypeAlias = tuple[str, Native, Sequence[str | int]]  # an input or output: name, type and shape
 
 OPSETS = {"": 18, "ai.onnx.ml": 5}
 IR_VERSION = 10
@@ -34,7 +41,7 @@ MOST_BYTES = 2**31 - 2**20  # what a file of protocol buffers may hold
 LOST = ("how the model was fitted", "statistics of nodes: sizes, impurities, decreases")
 
 
-def write_onnx(model: Any, path: Any, X: Any, *, columns: bool, check: bool) -> Export:
+def write_onnx(model: "TreeModel", path: PathLike | None, X: TableLike, *, columns: bool, check: bool) -> Export:
     """Write a model as ONNX; with `check`, let onnxruntime predict and compare."""
     forest = require_exportable(model, "to_onnx")
     refuse_overflow(forest)
@@ -55,7 +62,7 @@ def write_onnx(model: Any, path: Any, X: Any, *, columns: bool, check: bool) -> 
 # ------------------------------------------------------------------------------------------------------- the graph
 
 
-def _graph_of(model: Any, forest: Forest, *, columns: bool) -> Any:
+def _graph_of(model: "TreeModel", forest: Forest, *, columns: bool) -> Native:
     """Put the nodes together."""
     onnx = require("onnx", "to_onnx")
     from weald import __version__
@@ -82,10 +89,11 @@ def _graph_of(model: Any, forest: Forest, *, columns: bool) -> Any:
     return made
 
 
-def _columns(onnx: Any, model: Any) -> tuple[list[Any], list[Any]]:
+def _columns(onnx: Native, model: "TreeModel") -> tuple[list[Described], list[Native]]:
     """Take each column by itself: inputs, and the nodes that make X of them. Unknown labels are missing values."""
     make, array = onnx.helper, onnx.numpy_helper.from_array
-    inputs, nodes, parts = [], [], []
+    inputs: list[Described] = []
+    nodes, parts = [], []
     for name, categories in zip(column_names(model), model.schema_.categories, strict=True):
         labels = None if categories is None else label_keys(categories.labels)
         kind = onnx.TensorProto.STRING if labels is not None and labels.dtype == object else onnx.TensorProto.DOUBLE
@@ -106,7 +114,7 @@ def _columns(onnx: Any, model: Any) -> tuple[list[Any], list[Any]]:
     return inputs, [*nodes, make.make_node("Concat", parts, ["X"], axis=1)]
 
 
-def column_names(model: Any) -> list[str]:
+def column_names(model: "TreeModel") -> list[str]:
     """Names of the inputs where each column is one."""
     names = list(model.schema_.names or (f"x{f}" for f in range(model.n_features_in_)))
     for name in names:
@@ -114,7 +122,7 @@ def column_names(model: Any) -> list[str]:
     return names
 
 
-def label_keys(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def label_keys(labels: Array) -> Array:
     """Write the labels of a column as text, or if all are numbers or truth values as doubles."""
     listed = labels.tolist()
     if all(isinstance(label, int | float) for label in listed):
@@ -132,17 +140,19 @@ def _check_names(columns: list[str], own: set[str]) -> None:
             )
 
 
-def _sums(onnx: Any, model: Any, forest: Forest, answers: LeafValues) -> tuple[list[Any], list[Any], dict[str, Any]]:
+def _sums(
+    onnx: Native, model: "TreeModel", forest: Forest, answers: LeafValues
+) -> tuple[list[Native], list[Described], dict[str, Array]]:
     """Add up in tree order what the trees say: nodes, outputs, and the constants that they need."""
     make, double = onnx.helper.make_node, onnx.TensorProto.DOUBLE
-    by_tree = "/shares" if forest.n_classes else "/leaves"
+    by_tree = "/shares" if forest.task is Task.CLASSIFICATION else "/leaves"
     constants = {"/tree axis": np.array(1), "/last tree": np.array(forest.n_trees - 1)}
     constants["/divisor"] = np.array(float(answers.divisor))
     sums = [
         make("CumSum", [by_tree, "/tree axis"], ["/sums up to tree"]),
         make("Gather", ["/sums up to tree", "/last tree"], ["/sums"], axis=1),
     ]
-    if not forest.n_classes:
+    if forest.task is Task.REGRESSION:
         constants["/new axis"] = np.array([1])
         nodes = [
             *sums,
@@ -160,15 +170,15 @@ def _sums(onnx: Any, model: Any, forest: Forest, answers: LeafValues) -> tuple[l
         make("Gather", ["/classes", "/winners"], ["label"]),
     ]
     kind = onnx.helper.np_dtype_to_tensor_dtype(constants["/classes"].dtype)
-    outputs = [("label", kind, ["rows"]), ("probabilities", double, ["rows", forest.n_classes])]
+    outputs: list[Described] = [("label", kind, ["rows"]), ("probabilities", double, ["rows", forest.n_classes])]
     return nodes, outputs, constants
 
 
-def _tree_ensemble(onnx: Any, forest: Forest, answers: LeafValues) -> Any:
+def _tree_ensemble(onnx: Native, forest: Forest, answers: LeafValues) -> Native:
     """Write the trees. Only splits are nodes; tree t adds to target t what its leaf says."""
     is_split = forest.feature >= 0
     tree = np.repeat(np.arange(forest.n_trees), np.diff(forest.tree_start))
-    said = answers.number.astype(np.float64) if forest.n_classes else answers.amount[answers.number]
+    said = answers.number.astype(np.float64) if forest.task is Task.CLASSIFICATION else answers.amount[answers.number]
     # What stands at each place: a split by its number among splits, a leaf by its number among leaves.
     at = np.where(is_split, np.cumsum(is_split), np.cumsum(~is_split)) - 1
     split = np.flatnonzero(is_split)
@@ -213,8 +223,8 @@ def _tree_ensemble(onnx: Any, forest: Forest, answers: LeafValues) -> Any:
 
 
 def _questions(
-    forest: Forest, split: IntArray, is_set: npt.NDArray[np.bool_]
-) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    forest: Forest, split: IntArray, is_set: BoolArray
+) -> tuple[npt.NDArray[np.uint8], FloatArray, FloatArray]:
     """Modes and thresholds of splits, and the members of sets, each set closed by NaN.
 
     A set without members divides present values from missing ones; ONNX asks for it by a threshold: nothing is at most
@@ -229,7 +239,7 @@ def _questions(
     return modes, splits, np.insert(forest.category_sets.astype(np.float64), full, np.nan)
 
 
-def label_tensor(classes: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def label_tensor(classes: Array) -> Array:
     """Write labels as ONNX can hold them: truth values, whole numbers, doubles or text."""
     kind = classes.dtype.kind
     if kind == "b":
@@ -241,7 +251,7 @@ def label_tensor(classes: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return _texts(classes.tolist())
 
 
-def _texts(labels: list[Any]) -> npt.NDArray[Any]:
+def _texts(labels: list[Label]) -> Array:
     """Write labels as text."""
     texts = [str(label) for label in labels]
     for text in texts:
@@ -249,16 +259,16 @@ def _texts(labels: list[Any]) -> npt.NDArray[Any]:
     return np.array(texts, dtype=object)
 
 
-def _lost_labels(model: Any) -> list[str]:
+def _lost_labels(model: "TreeModel") -> list[str]:
     """Say which labels are not what they were."""
-    if not model.forest_.n_classes or model.classes_.dtype.kind in "biufU":
+    if model.forest_.task is Task.REGRESSION or model.classes_.dtype.kind in "biufU":
         return []
     return (
         [] if all(isinstance(c, str) for c in model.classes_.tolist()) else ["types of class labels: they become text"]
     )
 
 
-def _properties(model: Any) -> dict[str, str]:
+def _properties(model: "TreeModel") -> dict[str, str]:
     """What a reader of the file may want to know: names, and the labels of categories by their numbers."""
     schema = model.schema_
     known: dict[str, str] = {"fingerprint": model.forest_.fingerprint()}
@@ -272,7 +282,7 @@ def _properties(model: Any) -> dict[str, str]:
 # ------------------------------------------------------------------------------------------------------- the check
 
 
-def _compare(model: Any, written: bytes, X: Any, lost: tuple[str, ...], *, columns: bool) -> Parity:
+def _compare(model: "TreeModel", written: bytes, X: TableLike, lost: tuple[str, ...], *, columns: bool) -> Parity:
     """Let onnxruntime predict rows at the edges of leaves."""
     onnxruntime = require("onnxruntime", "to_onnx", "or set check=False to write the file unchecked")
     rows, forest = rows_to_compare(model, X), model.forest_
@@ -282,7 +292,7 @@ def _compare(model: Any, written: bytes, X: Any, lost: tuple[str, ...], *, colum
     found = session.run(None, feed_columns(model, rows) if columns else {"X": rows})
     ours = answer(model, rows)
     consumer = f"onnxruntime {onnxruntime.__version__}"
-    if not forest.n_classes:
+    if forest.task is Task.REGRESSION:
         return compare(consumer, "predictions", ours, found[0], 0.0, *lost)
     labels = label_tensor(model.classes_)[ours.argmax(axis=1)]
     if labels.tolist() != found[0].tolist():
@@ -290,7 +300,7 @@ def _compare(model: Any, written: bytes, X: Any, lost: tuple[str, ...], *, colum
     return compare(consumer, "probabilities", ours, found[1], 0.0, *lost)
 
 
-def _only_labels(model: Any, rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _only_labels(model: "TreeModel", rows: FloatArray) -> FloatArray:
     """Let what lies between the numbers of ordered categories be missing: it has no label."""
     for f, categories in enumerate(model.schema_.categories):
         if categories is not None:
@@ -298,7 +308,7 @@ def _only_labels(model: Any, rows: npt.NDArray[np.float64]) -> npt.NDArray[np.fl
     return rows
 
 
-def feed_columns(model: Any, rows: npt.NDArray[np.float64]) -> dict[str, npt.NDArray[Any]]:
+def feed_columns(model: "TreeModel", rows: FloatArray) -> dict[str, Array]:
     """Write rows of numbers as columns with labels; a missing one is text that is no label, or NaN."""
     feed = {}
     for f, (name, categories) in enumerate(zip(column_names(model), model.schema_.categories, strict=True)):

@@ -1,12 +1,12 @@
 """Packages that exports need and weald does not: found when they are wanted."""
 
 from importlib import import_module
-from typing import Any
 
+from weald.data.types import Native
 from weald.errors import ExportError
 
 
-def require(package: str, export: str, otherwise: str = "") -> Any:
+def require(package: str, export: str, otherwise: str = "") -> Native:
     """Import a package, or say what to install."""
     try:
         return import_module(package)

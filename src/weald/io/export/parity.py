@@ -9,16 +9,19 @@ Export       the model in its new form, and its parity
 
 import itertools
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from weald.data.types import FloatArray, IntArray
+from weald.data.task import Task
+from weald.data.types import FloatArray, IntArray, Native, TableLike
 from weald.errors import ExportError
 from weald.estimators.prediction import read_matrix, sum_votes
 from weald.forest import votes
 from weald.forest.forest import CATEGORICAL, MISSING_LEFT, OTHERS_LEFT, Forest
+
+if TYPE_CHECKING:
+    from weald.estimators.base import TreeModel
 
 N_ROWS = 1000
 MOST_CELLS = 2**22  # of the rows that are made
@@ -69,7 +72,7 @@ class Parity:
 class Export:
     """A model in another form, and how it compares."""
 
-    model: Any  # the text, the bytes or the object that the other program takes
+    model: Native  # the text, the bytes or the object that the other program takes
     parity: Parity
 
     def __repr__(self) -> str:
@@ -103,29 +106,32 @@ def compare(consumer: str, compared: str, ours: FloatArray, theirs: FloatArray, 
     return parity
 
 
-def answer(model: Any, rows: FloatArray) -> FloatArray:
+def answer(model: "TreeModel", rows: FloatArray) -> FloatArray:
     """Predict rows whose categories are numbers: probabilities, or means (rows x 1)."""
-    forest: Forest = model.forest_
-    if forest.n_classes:
-        shares: FloatArray = sum_votes(model, forest, rows) / forest.vote_total
-        return shares
+    forest = model.forest_
+    if forest.task is Task.CLASSIFICATION:
+        return sum_votes(model, forest, rows) / forest.vote_total
     means = votes.average(forest, lambda f, _: (sum_votes(model, f, rows), f.n_trees))
     return means[:, np.newaxis]
+
+
+def compared_values(forest: Forest) -> str:
+    """Name what is compared."""
+    return "probabilities" if forest.task is Task.CLASSIFICATION else "predictions"
 
 
 # ----------------------------------------------------------------------------------------------- rows at the edges
 
 
-def rows_to_compare(model: Any, X: Any) -> FloatArray:
+def rows_to_compare(model: "TreeModel", X: TableLike) -> FloatArray:
     """Make rows at the edges of leaves; those that the user gives come first."""
     made = edge_rows(model.forest_, n_categories(model))
     if X is None:
         return made
-    given: npt.NDArray[Any] = read_matrix(model, X)
-    return np.vstack([np.asarray(given, dtype=np.float64), made])
+    return np.vstack([np.asarray(read_matrix(model, X), dtype=np.float64), made])
 
 
-def n_categories(model: Any) -> list[int]:
+def n_categories(model: "TreeModel") -> list[int]:
     """Count the categories of each feature; 0 where it is cut like a number."""
     return [0 if c is None or c.is_ordered else len(c.labels) for c in model.schema_.categories]
 

@@ -3,33 +3,36 @@
 write_shap    fitted model -> dictionary, checked by shap's own walk over the trees
 """
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from weald.data.types import FloatArray, IntArray
+from weald.data.task import Task
+from weald.data.types import Array, BoolArray, FloatArray, IntArray, TableLike
 from weald.errors import ExportError
-from weald.estimators.prediction import voting_of
 from weald.forest.forest import CATEGORICAL, MISSING_LEFT, Forest
-from weald.io.export.leaf_values import refuse_overflow, require_exportable
+from weald.io.export.leaf_values import refuse_overflow, require_exportable, votes_are_hard
 from weald.io.export.packages import require
-from weald.io.export.parity import Export, Parity, answer, compare, not_compared, rows_to_compare
+from weald.io.export.parity import Export, Parity, answer, compare, compared_values, not_compared, rows_to_compare
+
+if TYPE_CHECKING:
+    from weald.estimators.base import TreeModel
 
 LOST = ("how the model was fitted", "names of features and labels of classes")
 TOLERANCE = 1e-14  # relative: trees are divided by their number before they are added up, not after
 
 
-def write_shap(model: Any, X: Any, *, check: bool) -> Export:
+def write_shap(model: "TreeModel", X: TableLike, *, check: bool) -> Export:
     """Write a model for shap; with `check`, let shap predict and compare."""
     forest = require_exportable(model, "to_shap")
     refuse_overflow(forest)
     _refuse_sets(model, forest)
+    is_of_classes = forest.task is Task.CLASSIFICATION
     made = {
         "trees": _trees(forest, _values(model, forest)),
         "base_offset": 0.0,
-        "tree_output": "probability" if forest.n_classes else "raw_value",
-        "objective": "binary_crossentropy" if forest.n_classes else "squared_error",
+        "tree_output": "probability" if is_of_classes else "raw_value",
+        "objective": "binary_crossentropy" if is_of_classes else "squared_error",
         "input_dtype": np.float64,
         "internal_dtype": np.float64,
     }
@@ -37,7 +40,7 @@ def write_shap(model: Any, X: Any, *, check: bool) -> Export:
     return Export(made, parity)
 
 
-def _refuse_sets(model: Any, forest: Forest) -> None:
+def _refuse_sets(model: "TreeModel", forest: Forest) -> None:
     """Shap takes thresholds alone."""
     by_set = forest.flags & CATEGORICAL != 0
     if by_set.any():
@@ -48,18 +51,18 @@ def _refuse_sets(model: Any, forest: Forest) -> None:
         )
 
 
-def _values(model: Any, forest: Forest) -> FloatArray:
+def _values(model: "TreeModel", forest: Forest) -> FloatArray:
     """What every node says (nodes x classes, or nodes x 1), divided so that trees add up to the prediction."""
-    if not forest.n_classes:
+    if forest.task is Task.REGRESSION:
         return forest.value[:, np.newaxis] / forest.n_trees
     says = forest.shares()
-    if voting_of(model) == "hard":
+    if votes_are_hard(model):
         says = np.eye(forest.n_classes)[says.argmax(axis=1)]
     weight = forest.tree_weight if len(forest.tree_weight) else np.ones(forest.n_trees)
     return says * np.repeat(weight / forest.vote_total, np.diff(forest.tree_start))[:, np.newaxis]
 
 
-def _trees(forest: Forest, values: FloatArray) -> list[dict[str, Any]]:
+def _trees(forest: Forest, values: FloatArray) -> list[dict[str, Array]]:
     is_leaf = forest.feature < 0
     left, right = (_or_nothing(is_leaf, child) for child in (forest.left(), forest.right))
     arrays = {
@@ -76,16 +79,17 @@ def _trees(forest: Forest, values: FloatArray) -> list[dict[str, Any]]:
     return [{name: array[begin:end].copy() for name, array in arrays.items()} for begin, end in bounds]
 
 
-def _or_nothing(is_leaf: npt.NDArray[np.bool_], numbers: IntArray) -> IntArray:
+def _or_nothing(is_leaf: BoolArray, numbers: IntArray) -> IntArray:
     """Put -1 into leaves, as shap does."""
     found: IntArray = np.where(is_leaf, -1, numbers).astype(np.int32)
     return found
 
 
-def _compare(made: dict[str, Any], model: Any, X: Any) -> Parity:
+def _compare(made: dict[str, object], model: "TreeModel", X: TableLike) -> Parity:
     """Let shap predict rows at the edges of leaves."""
     shap = require("shap", "to_shap", "or set check=False")
     rows = rows_to_compare(model, X)
     theirs = np.asarray(shap.TreeExplainer(made).model.predict(rows)).reshape(len(rows), -1)
-    what = "probabilities" if model.forest_.n_classes else "predictions"
-    return compare(f"shap {shap.__version__}", what, answer(model, rows), theirs, TOLERANCE, *LOST)
+    return compare(
+        f"shap {shap.__version__}", compared_values(model.forest_), answer(model, rows), theirs, TOLERANCE, *LOST
+    )

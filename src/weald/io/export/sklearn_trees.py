@@ -11,19 +11,22 @@ tie goes to b. That middle is a double, so it can be the threshold, and no row n
 import warnings
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
-import numpy.typing as npt
 
 from weald.data.schema import Schema
 from weald.data.table import Table
-from weald.data.types import FloatArray, IntArray
+from weald.data.task import Task
+from weald.data.types import Array, BoolArray, FloatArray, IntArray, Native, TableLike
 from weald.engines import params
 from weald.engines.criteria import names
 from weald.errors import ExportError
 from weald.forest.forest import MISSING_LEFT, Forest
-from weald.io.export.parity import Parity, answer, compare, not_compared, rows_to_compare
+from weald.io.export.parity import Parity, answer, compare, compared_values, not_compared, rows_to_compare
+
+if TYPE_CHECKING:
+    from weald.estimators.base import TreeModel
 
 LOST = ("bags: no out-of-bag estimates", "seeds: the forest cannot be grown again")
 TOLERANCE = 1e-13  # relative: scikit-learn adds trees up in the order in which its threads finish
@@ -54,7 +57,27 @@ CARRIED = (
 N_SCALES = 64  # on which leaf weights are tried
 
 
-def from_sklearn(model: Any, *, X: Any = None, check: bool = True, return_parity: bool = False) -> Any:
+@overload
+def from_sklearn(
+    model: Native, *, X: TableLike = None, check: bool = True, return_parity: Literal[False] = False
+) -> "TreeModel": ...
+
+
+@overload
+def from_sklearn(
+    model: Native, *, X: TableLike = None, check: bool = True, return_parity: Literal[True]
+) -> "tuple[TreeModel, Parity]": ...
+
+
+@overload
+def from_sklearn(
+    model: Native, *, X: TableLike = None, check: bool = True, return_parity: bool
+) -> "TreeModel | tuple[TreeModel, Parity]": ...
+
+
+def from_sklearn(
+    model: Native, *, X: TableLike = None, check: bool = True, return_parity: bool = False
+) -> "TreeModel | tuple[TreeModel, Parity]":
     """Read a fitted tree or forest of scikit-learn: the same predictions, with weald's speed, files and inspection.
 
     Parameters
@@ -92,28 +115,28 @@ def from_sklearn(model: Any, *, X: Any = None, check: bool = True, return_parity
     return (made, parity) if return_parity else made
 
 
-def _make(model: Any) -> Any:
+def _make(model: Native) -> "TreeModel":
     """Make weald's estimator of the same name."""
     import weald
 
     trees, name = _trees_of(model), _name_of(model)
-    made = getattr(weald, name)()
-    made.set_params(**_parameters(model, made))
+    made: TreeModel = getattr(weald, name)()
     n_classes = int(model.n_classes_) if hasattr(model, "classes_") else 0
+    made.set_params(**_parameters(model, made, Task.of(n_classes)))
     made.forest_ = _forest_of(trees, int(model.n_features_in_), n_classes)
     made.n_features_in_, made.n_outputs_ = int(model.n_features_in_), 1
     names_in = getattr(model, "feature_names_in_", None)
     if names_in is not None:
         made.feature_names_in_ = np.array(names_in, dtype=object)
     made.schema_ = Schema(None if names_in is None else tuple(names_in), (None,) * made.n_features_in_)
-    if n_classes:
+    if made.forest_.task is Task.CLASSIFICATION:
         made.classes_, made.n_classes_ = np.array(model.classes_), n_classes
     made.seed_ = model.random_state if isinstance(model.random_state, int) else 0
     made.growth_ = _growth_of(made, trees, n_classes)
     return made
 
 
-def _trees_of(model: Any) -> list[Any]:
+def _trees_of(model: Native) -> list[Native]:
     """Find the trees, and refuse what is not a tree or forest of scikit-learn with one target."""
     kind = type(model).__name__
     if not _name_of(model):
@@ -128,7 +151,7 @@ def _trees_of(model: Any) -> list[Any]:
     return [tree.tree_ for tree in getattr(model, "estimators_", [model])]
 
 
-def _name_of(model: Any) -> str:
+def _name_of(model: object) -> str:
     """Find the name of scikit-learn's class that a model is of."""
     for module, kinds in KINDS.items():
         for name in kinds:
@@ -137,22 +160,22 @@ def _name_of(model: Any) -> str:
     return ""
 
 
-def _parameters(model: Any, made: Any) -> dict[str, Any]:
+def _parameters(model: Native, made: "TreeModel", task: Task) -> dict[str, object]:
     """Take over the parameters that mean the same; a criterion that weald does not have stays at its default."""
     given, ours = model.get_params(deep=False), made.get_params(deep=False)
     carried = {name: given[name] for name in CARRIED if name in given and name in ours}
-    if carried["criterion"] not in names(made.task):
+    if carried["criterion"] not in names(task):
         del carried["criterion"]
     if isinstance(given["random_state"], int):
         carried["random_state"] = given["random_state"]
     return carried
 
 
-def _growth_of(made: Any, trees: list[Any], n_classes: int) -> params.Growth:
+def _growth_of(made: "TreeModel", trees: list[Native], n_classes: int) -> params.Growth:
     """Say in plain numbers how the trees were grown, from what is known of the table."""
     n_rows = max(int(tree.n_node_samples[0]) for tree in trees)
     X = np.broadcast_to(np.float64(0), (n_rows, made.n_features_in_))
-    target = np.zeros(n_rows, dtype=np.int32 if n_classes else np.float64)
+    target = np.zeros(n_rows, dtype=np.int32 if Task.of(n_classes) is Task.CLASSIFICATION else np.float64)
     table = Table(X, target, n_classes, None, weights_whole=True, size=n_rows)
     return params.resolve(params.gather(made), table, getattr(made, "classes_", None))
 
@@ -160,10 +183,12 @@ def _growth_of(made: Any, trees: list[Any], n_classes: int) -> params.Growth:
 # ------------------------------------------------------------------------------------------------------- the forest
 
 
-def _forest_of(trees: list[Any], n_features: int, n_classes: int) -> Forest:
+def _forest_of(trees: list[Native], n_features: int, n_classes: int) -> Forest:
     """Put the trees behind one another."""
     parts = [_read_tree(tree, n_classes) for tree in trees]
-    joined: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in vars(parts[0])}
+    joined: dict[str, Array] = {
+        name: np.concatenate([getattr(part, name) for part in parts]) for name in vars(parts[0])
+    }
     return Forest(
         n_features=n_features,
         n_classes=n_classes,
@@ -173,6 +198,7 @@ def _forest_of(trees: list[Any], n_features: int, n_classes: int) -> Forest:
         leaf_start=np.concatenate([[0], np.cumsum(joined.pop("n_entries"))]).astype(np.int64),
         category_start=np.zeros(1, dtype=np.int64),
         category_sets=np.empty(0, dtype=np.uint32),
+        origins=(),
         **joined,
     )
 
@@ -195,7 +221,7 @@ class _TreePart:
     impurity: FloatArray
 
 
-def _read_tree(tree: Any, n_classes: int) -> _TreePart:
+def _read_tree(tree: Native, n_classes: int) -> _TreePart:
     left, right = tree.children_left, tree.children_right
     place = place_in_pre_order(left, right)
     order = np.argsort(place)
@@ -203,7 +229,7 @@ def _read_tree(tree: Any, n_classes: int) -> _TreePart:
     is_split = left >= 0
     weight = tree.weighted_n_node_samples[order]
     impurity = np.maximum(tree.impurity[order], 0.0)  # rounding leaves some pure nodes a little below 0
-    nothing = np.empty(0)
+    nothing, is_of_classes = np.empty(0), Task.of(n_classes) is Task.CLASSIFICATION
     entries = _leaf_entries(tree.value[order][~is_split, 0, :n_classes], weight[~is_split])
     return _TreePart(
         feature=np.where(is_split, feature, -1).astype(np.int32),
@@ -213,11 +239,11 @@ def _read_tree(tree: Any, n_classes: int) -> _TreePart:
         size=tree.n_node_samples[order].astype(np.uint32),
         weight=weight,
         decrease=_decreases(weight, impurity, is_split, place[right]),
-        n_entries=entries[0] if n_classes else nothing.astype(np.int64),
-        leaf_class=entries[1] if n_classes else nothing.astype(np.int32),
-        leaf_weight=entries[2] if n_classes else nothing,
-        value=nothing if n_classes else tree.value[order][:, 0, 0],
-        impurity=nothing if n_classes else impurity,
+        n_entries=entries[0] if is_of_classes else nothing.astype(np.int64),
+        leaf_class=entries[1] if is_of_classes else nothing.astype(np.int32),
+        leaf_weight=entries[2] if is_of_classes else nothing,
+        value=nothing if is_of_classes else tree.value[order][:, 0, 0],
+        impurity=nothing if is_of_classes else impurity,
     )
 
 
@@ -254,9 +280,7 @@ def cut_at(thresholds: FloatArray) -> FloatArray:
     return np.where(np.isinf(thresholds), thresholds, cut)
 
 
-def _decreases(
-    weight: FloatArray, impurity: FloatArray, is_split: npt.NDArray[np.bool_], right: IntArray
-) -> FloatArray:
+def _decreases(weight: FloatArray, impurity: FloatArray, is_split: BoolArray, right: IntArray) -> FloatArray:
     """How much each split lowers the impurity, over the weight of the root."""
     decrease = np.zeros(len(weight))
     nodes, spread = np.flatnonzero(is_split), weight * impurity
@@ -285,18 +309,18 @@ def _leaf_entries(shares: FloatArray, weight: FloatArray) -> tuple[IntArray, Int
     return np.bincount(leaf, minlength=len(best)), which.astype(np.int32), best[leaf, which]
 
 
-def _gives(weights: FloatArray, shares: FloatArray) -> npt.NDArray[np.bool_]:
+def _gives(weights: FloatArray, shares: FloatArray) -> BoolArray:
     """Say in which leaves weights, divided by their sum in the order of classes, are the shares."""
     total = np.cumsum(weights, axis=1)[:, -1:] if weights.shape[1] else np.ones((len(weights), 1))
     with np.errstate(invalid="ignore"):  # light leaves, rounded to whole numbers, weigh nothing
-        given: npt.NDArray[np.bool_] = (weights / total == shares).all(axis=1)
+        given: BoolArray = (weights / total == shares).all(axis=1)
     return given
 
 
 # -------------------------------------------------------------------------------------------------------- the check
 
 
-def _compare(model: Any, made: Any, X: Any) -> Parity:
+def _compare(model: Native, made: "TreeModel", X: TableLike) -> Parity:
     """Let both predict rows at the edges of leaves."""
     import sklearn
     from sklearn.utils import get_tags
@@ -308,14 +332,17 @@ def _compare(model: Any, made: Any, X: Any) -> Parity:
         rows = np.nan_to_num(rows)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of rows without names, and of sums that overflow
-        theirs = model.predict_proba(rows) if made.forest_.n_classes else model.predict(rows)[:, np.newaxis]
-    what = "probabilities" if made.forest_.n_classes else "predictions"
+        theirs = (
+            model.predict_proba(rows)
+            if made.forest_.task is Task.CLASSIFICATION
+            else model.predict(rows)[:, np.newaxis]
+        )
     consumer = f"scikit-learn {sklearn.__version__}"
-    return compare(consumer, what, answer(made, rows), theirs, TOLERANCE, *_lost(model))
+    return compare(consumer, compared_values(made.forest_), answer(made, rows), theirs, TOLERANCE, *_lost(model))
 
 
-def _lost(model: Any) -> list[str]:
+def _lost(model: Native) -> list[str]:
     """Say what weald does not have."""
-    kind = "classification" if hasattr(model, "classes_") else "regression"
-    known = model.criterion in names(kind)
+    task = Task.CLASSIFICATION if hasattr(model, "classes_") else Task.REGRESSION
+    known = model.criterion in names(task)
     return [*LOST, *([] if known else [f"the criterion {model.criterion}: impurities are as scikit-learn left them"])]

@@ -5,21 +5,28 @@ write_treelite    fitted model -> treelite.Model, checked by treelite's own pred
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from weald.data.types import FloatArray
+from weald.data.task import Task
+from weald.data.types import FloatArray, Native, TableLike
 from weald.forest.forest import CATEGORICAL, MISSING_LEFT, OTHERS_LEFT, Forest
+from weald.io.atomic import PathLike
 from weald.io.export.leaf_values import answers_of, refuse_overflow, require_exportable
 from weald.io.export.packages import require
-from weald.io.export.parity import Export, Parity, answer, compare, not_compared, rows_to_compare
+from weald.io.export.parity import Export, Parity, answer, compare, compared_values, not_compared, rows_to_compare
+
+if TYPE_CHECKING:
+    from weald.estimators.base import TreeModel
 
 LOST = ("how the model was fitted", "names of features, labels of classes and categories", "statistics of nodes")
+LeafOutput: TypeAlias = list[float] | float  # probabilities of the classes, or a mean
+
 TOLERANCE = 1e-14  # relative: weights of votes are divided before they are added up, not after
 
 
-def write_treelite(model: Any, path: Any, X: Any, *, check: bool) -> Export:
+def write_treelite(model: "TreeModel", path: PathLike | None, X: TableLike, *, check: bool) -> Export:
     """Write a model for treelite; with `check`, let treelite predict and compare."""
     forest = require_exportable(model, "to_treelite")
     refuse_overflow(forest)
@@ -31,25 +38,27 @@ def write_treelite(model: Any, path: Any, X: Any, *, check: bool) -> Export:
     return Export(made, parity)
 
 
-def _build(library: Any, model: Any, forest: Forest) -> Any:
+def _build(library: Native, model: "TreeModel", forest: Forest) -> Native:
     """Tell the builder node after node. Leaves are vectors of shares, or means; the result is their mean."""
-    n_classes = forest.n_classes
+    is_of_classes, width = forest.task is Task.CLASSIFICATION, max(1, forest.n_classes)
     builder = library.ModelBuilder(
         threshold_type="float64",
         leaf_output_type="float64",
         metadata=library.Metadata(
             num_feature=forest.n_features,
-            task_type="kMultiClf" if n_classes else "kRegressor",
+            task_type="kMultiClf" if is_of_classes else "kRegressor",
             average_tree_output=True,
             num_target=1,
-            num_class=[n_classes or 1],
-            leaf_vector_shape=(1, n_classes or 1),
+            num_class=[width],
+            leaf_vector_shape=(1, width),
         ),
         tree_annotation=library.TreeAnnotation(
-            num_tree=forest.n_trees, target_id=[0] * forest.n_trees, class_id=[-1 if n_classes else 0] * forest.n_trees
+            num_tree=forest.n_trees,
+            target_id=[0] * forest.n_trees,
+            class_id=[-1 if is_of_classes else 0] * forest.n_trees,
         ),
-        postprocessor=library.PostProcessorFunc(name="identity_multiclass" if n_classes else "identity"),
-        base_scores=[0.0] * (n_classes or 1),
+        postprocessor=library.PostProcessorFunc(name="identity_multiclass" if is_of_classes else "identity"),
+        base_scores=[0.0] * width,
     )
     says = _what_leaves_say(model, forest)
     for begin, end in zip(forest.tree_start[:-1].tolist(), forest.tree_start[1:].tolist(), strict=True):
@@ -59,17 +68,17 @@ def _build(library: Any, model: Any, forest: Forest) -> Any:
     return builder.commit()
 
 
-def _what_leaves_say(model: Any, forest: Forest) -> Iterator[Any]:
+def _what_leaves_say(model: "TreeModel", forest: Forest) -> Iterator[LeafOutput]:
     """What each leaf says, in their order. Treelite divides sums by the number of trees."""
     answers = answers_of(model)
     table = answers.dense()
     if answers.divisor != forest.n_trees:
         table *= forest.n_trees / answers.divisor
-    listed = table.tolist() if forest.n_classes else table[:, 0].tolist()
+    listed = table.tolist() if forest.task is Task.CLASSIFICATION else table[:, 0].tolist()
     return (listed[number] for number in answers.number.tolist())
 
 
-def _add_tree(builder: Any, forest: Forest, begin: int, end: int, says: Iterator[Any]) -> None:
+def _add_tree(builder: Native, forest: Forest, begin: int, end: int, says: Iterator[LeafOutput]) -> None:
     nodes = slice(begin, end)
     columns = (forest.feature[nodes], forest.threshold[nodes], forest.right[nodes], forest.flags[nodes])
     for i, (feature, threshold, right, flags) in enumerate(zip(*(c.tolist() for c in columns), strict=True)):
@@ -90,11 +99,17 @@ def _add_tree(builder: Any, forest: Forest, begin: int, end: int, says: Iterator
         builder.end_node()
 
 
-def _compare(treelite: Any, made: Any, model: Any, X: Any) -> Parity:
+def _compare(treelite: Native, made: Native, model: "TreeModel", X: TableLike) -> Parity:
     """Let treelite predict rows at the edges of leaves."""
     rows = rows_to_compare(model, X)
     gtil = require("treelite.gtil", "to_treelite")
     theirs: FloatArray = np.asarray(gtil.predict(made, rows)).reshape(len(rows), -1)
-    what = "probabilities" if model.forest_.n_classes else "predictions"
     tolerance = TOLERANCE if len(model.forest_.tree_weight) else 0.0
-    return compare(f"treelite {treelite.__version__}", what, answer(model, rows), theirs, tolerance, *LOST)
+    return compare(
+        f"treelite {treelite.__version__}",
+        compared_values(model.forest_),
+        answer(model, rows),
+        theirs,
+        tolerance,
+        *LOST,
+    )
