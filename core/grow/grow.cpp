@@ -85,14 +85,6 @@ GrownTrees grow_numbers(const Order& order) {
     return grown;
 }
 
-// Calls visit.operator()<Criterion>() for each criterion of a list.
-template <class Criteria, class Visit>
-void for_each_criterion(Visit&& visit) {
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-        (visit.template operator()<std::tuple_element_t<I, Criteria>>(), ...);
-    }(std::make_index_sequence<std::tuple_size_v<Criteria>>());
-}
-
 GrownTrees grow_order(const Order& order) {
     const Codes& codes = order.codes;
     const Growth& growth = order.growth;

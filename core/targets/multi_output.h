@@ -41,6 +41,7 @@ using ClassSide = ClassWeights<std::span<const std::uint64_t>>;
 struct Terms {
     double (*of_classes)(const ClassSide& side) = nullptr;
     double (*of_tie)(const ClassSide& side) = nullptr;  // null: ties are not broken by a criterion
+    double (*of_numbers)(double about_mean, double weight) = nullptr;
 };
 
 // One target of numbers: q by joint target, and what they mean.
@@ -96,8 +97,11 @@ class TargetsModel {
         sums_.n_targets = 0;
     }
     // Of numbers: for each target those of all joint targets, as integers.
-    TargetsModel(std::vector<Numbers> numbers, int unit)
-        : n_targets_(static_cast<std::uint32_t>(numbers.size())), numbers_(std::move(numbers)), unit_(unit) {
+    TargetsModel(std::vector<Numbers> numbers, int unit, const Terms& terms)
+        : n_targets_(static_cast<std::uint32_t>(numbers.size())),
+          numbers_(std::move(numbers)),
+          unit_(unit),
+          terms_(terms) {
         for (const Numbers& of_target : numbers_) {
             shifts_.push_back(2 * (unit - of_target.exponent));
         }
@@ -321,7 +325,7 @@ class TargetsModel {
     }
     double number_term(const Tally& side, std::uint32_t target) const {
         const Int128 about_mean = side.sums[target] - static_cast<Int128>(side.weight) * means_[target];
-        return SquaredError::term(static_cast<double>(about_mean), static_cast<double>(side.weight));
+        return terms_.of_numbers(static_cast<double>(about_mean), static_cast<double>(side.weight));
     }
 
     void find_orders() {

@@ -7,6 +7,7 @@ import pytest
 
 import weald
 from weald.data.table import Table
+from weald.data.task import Task
 from weald.engines import criteria, params
 from weald.engines.params import Growth, draw_seed, resolve
 from weald.engines.reference import definition
@@ -32,7 +33,7 @@ def table(n_rows=100, n_features=12, size=None):
 
 
 def grown(n_rows=100, n_features=12, size=None, classes=("a", "b"), base=FOREST, **given):
-    params.check({**base, **given}, criteria.CLASSIFICATION if base is FOREST else criteria.REGRESSION)
+    params.check({**base, **given}, Task.CLASSIFICATION if base is FOREST else Task.REGRESSION)
     return resolve({**base, **given}, table(n_rows, n_features, size), np.array(classes))
 
 
@@ -240,13 +241,13 @@ def test_every_parameter_has_a_rule():
 def test_the_names_of_criteria_come_from_one_list():
     with pytest.raises(ParameterError) as error:
         grown(criterion="no such thing")
-    for name in criteria.names(criteria.CLASSIFICATION):
+    for name in criteria.names(Task.CLASSIFICATION):
         assert f'"{name}"' in str(error.value)
 
 
 def test_each_criterion_is_in_the_definition():
     assert set(criteria.tasks()) <= set(definition.CRITERIA)
-    assert set(criteria.tasks().values()) == {criteria.CLASSIFICATION, criteria.REGRESSION}
+    assert set(criteria.tasks().values()) == {Task.CLASSIFICATION, Task.REGRESSION}
 
 
 @pytest.mark.parametrize(

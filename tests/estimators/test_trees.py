@@ -12,6 +12,7 @@ from sklearn.tree import DecisionTreeClassifier as SklearnClassifier
 from sklearn.tree import DecisionTreeRegressor as SklearnRegressor
 
 import weald
+from weald.data.task import Task
 from weald.engines import criteria
 from weald.estimators.base import LEARNED
 
@@ -71,7 +72,7 @@ def test_a_regression_tree_is_that_of_scikit_learn():
     )
 
 
-@pytest.mark.parametrize("criterion", criteria.names(criteria.CLASSIFICATION))
+@pytest.mark.parametrize("criterion", criteria.names(Task.CLASSIFICATION))
 def test_a_pure_node_has_no_impurity_and_a_mixed_one_has_some(criterion):
     nodes = classifier(criterion=criterion).fit(X, Y).tree_
     shares = nodes.value[:, 0, :]

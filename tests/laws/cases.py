@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from weald import _core
 from weald.data.table import Table
+from weald.data.task import Task
 from weald.engines import criteria
 from weald.engines.native import NativeEngine
 from weald.engines.params import UNLIMITED, Growth
@@ -27,7 +28,7 @@ ENGINES = {"reference": REFERENCE, "native": NATIVE}
 
 
 def is_of_classes(criterion: str) -> bool:
-    return criteria.tasks()[criterion] == criteria.CLASSIFICATION
+    return criteria.tasks()[criterion] is Task.CLASSIFICATION
 
 
 # ------------------------------------------------------------------------------------------------------------ tables
