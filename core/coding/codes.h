@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/large_pages.h"
+#include "base/task.h"
 #include "base/threads.h"
 #include "base/view.h"
 #include "coding/binary_features.h"
@@ -44,6 +45,8 @@ struct Codes {
     Filled filled;                         // by rank, of a sparse table: which features are not zero
     std::optional<Matrix> source;          // the caller's table, where values of codes were left out
     std::shared_ptr<const void> owner;     // of the source: it lives as long as somebody may look there
+
+    Task task() const { return task_of(n_classes); }
 
     // Bytes of a code that any feature fits which is not kept as bits.
     std::size_t width() const;

@@ -13,6 +13,7 @@
 #include "base/tasks.h"
 #include "draw/bag.h"
 #include "grow/grower.h"
+#include "targets/target_model.h"
 #include "tree/join_trees.h"
 #include "tree/piece.h"
 #include "tree/thresholds.h"
@@ -30,7 +31,7 @@ struct Order {
 };
 
 // A tree that several threads grow together.
-template <class Model>
+template <TargetModel Model>
 struct SharedTree {
     typename Grower<Model>::Tree tree;
     Model model;  // with the weights of this tree
@@ -42,7 +43,7 @@ struct SharedTree {
 
 // Grows all trees. Each thread keeps one grower, and its memory, for all its trees; `fill` gives a grower's tree its
 // rows. Where threads would be done at different times, or others may help, the last trees are grown together.
-template <class Model, class Fill>
+template <TargetModel Model, class Fill>
 class ForestTrainer {
   public:
     ForestTrainer(const Order& order, const Model& model, const Fill& fill)

@@ -120,12 +120,12 @@ std::optional<Terms> find_number_terms(const std::string& name) {
 GrownTargets grow_targets(const Codes& codes, const Targets& targets, const Growth& growth, std::uint64_t seed,
                           std::uint32_t first_tree, std::uint32_t n_trees, Work& work) {
     const Order order{codes, growth, seed, first_tree, n_trees, work};
-    const std::optional<Terms> terms =
-        targets.are_classes() ? find_class_terms(growth.criterion) : find_number_terms(growth.criterion);
+    const std::optional<Terms> terms = targets.task() == Task::classification ? find_class_terms(growth.criterion)
+                                                                              : find_number_terms(growth.criterion);
     if (!terms) {
         throw std::invalid_argument("no criterion '" + growth.criterion + "' for these targets");
     }
-    if (!targets.are_classes()) {
+    if (targets.task() == Task::regression) {
         return grow_numbers(order, targets, *terms);
     }
     return {grow_with(order, targets, TargetsModel(targets, *terms)), std::vector<double>(targets.n_targets)};

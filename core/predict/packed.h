@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "base/large_pages.h"
+#include "base/task.h"
 #include "base/threads.h"
 #include "predict/packed_leaves.h"
 #include "tree/category_sets.h"
@@ -120,7 +121,8 @@ struct PackedHead {
     std::uint64_t n_listed = 0;
     Verdict verdict;
 
-    std::size_t width() const { return n_classes == 0 ? 1 : n_classes; }
+    Task task() const { return task_of(n_classes); }
+    std::size_t width() const { return task() == Task::regression ? 1 : n_classes; }
     bool has_categories() const { return n_numbers < n_columns; }
 };
 

@@ -21,6 +21,7 @@
 #include "rows/node_codes.h"
 #include "rows/tree_rows.h"
 #include "search/cells.h"
+#include "search/searched_model.h"
 
 namespace weald {
 
@@ -38,7 +39,7 @@ struct CarriedSum<Model> {
     using Type = typename Model::Labels::Carried;
 };
 
-template <class Model>
+template <SearchedModel Model>
 class CarriedBins {
   public:
     using Payload = typename Model::Payload;

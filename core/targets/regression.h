@@ -1,4 +1,4 @@
-// Numbers, counted or weighted. targets/targets.h says what a model is.
+// Numbers, counted or weighted. targets/target_model.h says what a model is.
 
 #pragma once
 
