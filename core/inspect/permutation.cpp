@@ -12,7 +12,6 @@ namespace weald {
 
 namespace {
 
-constexpr std::size_t kInFlight = 16;    // walks side by side
 constexpr std::size_t kBlock = 16;       // rows whose walks are taken together
 constexpr std::size_t kMostGroups = 64;  // groups that are mixed together: the bits of a word
 constexpr std::uint8_t kNoSlot = 64;
@@ -162,7 +161,7 @@ class TreeMixer {
     }
 
     double loss(double answer, std::uint32_t row) const {
-        if (predictor_.n_classes() != 0) {
+        if (predictor_.task() == Task::classification) {
             return answer == mixing_.target[row] ? 0 : 1;
         }
         const double error = mixing_.target[row] - answer;
@@ -209,28 +208,14 @@ class TreeMixer {
         }
     }
 
-    // Walks go side by side; where one has ended, the next takes its place.
     void walk_on() {
-        std::array<Walk*, kInFlight> going;
-        std::size_t next = 0;
-        std::size_t n_going = std::min(walks_.size(), kInFlight);
-        for (; next < n_going; ++next) {
-            going[next] = &walks_[next];
-        }
-        while (n_going > 0) {
-            for (std::size_t j = 0; j < n_going; ++j) {
-                Walk& walk = *going[j];
-                const Predictor::Node& node = nodes_[walk.at];
-                if (!node.is_leaf()) {
-                    const std::uint32_t f = node.column();
-                    const Float* value = slot_of_[f] == walk.slot ? &mixed_[mixed_of_[f] + walk.place] : walk.row + f;
-                    walk.at = predictor_.template child<HasCategories>(node, walk.at, static_cast<double>(*value));
-                    continue;
-                }
-                walk.answer = predictor_.answer(node);
-                going[j] = next < walks_.size() ? &walks_[next++] : going[--n_going];
-            }
-        }
+        predictor_.template walk<HasCategories>(
+            nodes_, walks_.size(), [&](std::size_t i) { return walks_[i].at; },
+            [&](std::size_t i, std::uint32_t f) {
+                const Walk& walk = walks_[i];
+                return slot_of_[f] == walk.slot ? mixed_[mixed_of_[f] + walk.place] : walk.row[f];
+            },
+            [&](std::size_t i, std::uint32_t leaf) { walks_[i].answer = predictor_.answer(nodes_[leaf]); });
     }
 
     const Predictor& predictor_;
