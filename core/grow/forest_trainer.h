@@ -89,8 +89,8 @@ class ForestTrainer {
     static constexpr std::size_t kManyThreads = 4;
 
     // The last trees that are grown together: those that do not go evenly into threads, and as many as there are
-    // threads; or all, where somebody may come to help. Of many threads the last is done long after the first even with
-    // as many trees each; two or three wait for one another less than it costs to grow trees together.
+    // threads; or all, where other threads may come to help. Of many threads the last is done long after the first even
+    // with as many trees each; two or three wait for one another less than it costs to grow trees together.
     std::size_t count_together() const {
         const std::size_t n_threads = order_.work.n_threads();
         const bool has_helpers = order_.work.n_helpers() != 0;

@@ -97,7 +97,7 @@ void require(bool condition, const char* what) {
     }
 }
 
-std::uint32_t commonest_class(const ForestView& forest, std::size_t leaf) {
+std::uint32_t most_common_class(const ForestView& forest, std::size_t leaf) {
     const auto begin = forest.leaf_weight.begin() + forest.leaf_start[leaf];
     const auto end = forest.leaf_weight.begin() + forest.leaf_start[leaf + 1];
     const auto most = std::max_element(begin, end);  // ties: the first class
@@ -129,7 +129,7 @@ Predictor::Predictor(const ForestView& forest) : n_features_(forest.n_features),
         } else {
             // Under monotonic constraints a leaf stores one value, the probability of the second class.
             const std::uint32_t winner =
-                forest.value.empty() ? commonest_class(forest, n_leaves) : std::uint32_t{forest.value[i] > 0.5};
+                forest.value.empty() ? most_common_class(forest, n_leaves) : std::uint32_t{forest.value[i] > 0.5};
             node.right = winner & 0x7FFFFFFFu;
         }
         ++n_leaves;

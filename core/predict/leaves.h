@@ -46,7 +46,7 @@ class Predictor {
             std::uint64_t set;        // number of the set
         };
         std::uint32_t feature;     // kLeaf in a leaf
-        std::uint32_t right : 31;  // in a leaf of a classification tree: its commonest class
+        std::uint32_t right : 31;  // in a leaf of a classification tree: its most common class
         std::uint32_t missing_left : 1;
 
         bool is_leaf() const { return feature == kLeaf; }
@@ -103,7 +103,7 @@ class Predictor {
         }
     }
 
-    // What a tree that stands alone predicts in a leaf: its mean, or the number of its commonest class.
+    // What a tree that stands alone predicts in a leaf: its mean, or the number of its most common class.
     double answer(const Node& leaf) const {
         return task() == Task::regression ? leaf.threshold : static_cast<double>(leaf.right);
     }

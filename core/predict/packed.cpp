@@ -62,7 +62,7 @@ struct Parts {
     }
 };
 
-// What a buffer is for. Whoever keeps it may look at all of it, so gaps hold zeros; walks, which are done with it soon,
+// What a buffer is for. The owner may read all of it, so gaps hold zeros; walks, which are done with it soon,
 // do not come there.
 enum class Purpose { kKept, kWalked };
 
@@ -448,7 +448,7 @@ void check_tree(const PackedForest& forest, std::size_t t) {
         require(is_empty || node.column() - kOwnColumns < head.n_numbers + head.n_in_word || node.cut < head.n_sets,
                 "a set is out of range");
         require(is_empty || 2 * std::size_t{node.pair()} + 1 < nodes.size(), "a child is out of range");
-        if (!is_empty) {  // whoever is led to must be there, and ahead, or the end
+        if (!is_empty) {  // children must be there, and lie ahead or both be leaves
             const Node* children = nodes.data() + 2 * std::size_t{node.pair()};
             require(node.pair() > slot / 2 || (children[0].link & children[1].link & kIsLeaf) != 0,
                     "a walk never ends");

@@ -95,7 +95,7 @@ struct LargeNode {
 // How sums over trees become predictions.
 struct Verdict {
     double total = 1;           // sums are divided by it
-    std::uint64_t is_hard = 0;  // 1: a leaf has one vote, for its commonest class
+    std::uint64_t is_hard = 0;  // 1: a leaf has one vote, for its most common class
 
     bool operator==(const Verdict&) const = default;
 };
@@ -164,8 +164,8 @@ class PackedForest {
     CategorySetsView sets_;
 };
 
-// A buffer that begins where a line of the cache does. It has no values yet: whoever makes it writes those that are
-// read.
+// A buffer that begins where a line of the cache does. It has no values yet: the code that makes it writes those that
+// are read.
 class PackedBuffer {
   public:
     explicit PackedBuffer(std::size_t n_bytes = 0) : bytes_(n_bytes) {}

@@ -168,26 +168,26 @@ class LeafReader {
           classes_(forest.classes().data()),
           mixed_(forest.mixed().data()) {}
 
-    // Asks for what the leaf of that number says.
+    // Prefetches the prediction of the leaf of that number.
     void fetch(std::uint64_t number) const {
         if (task_ == Task::regression) {
             __builtin_prefetch(values_ + number);
         }
     }
 
-    // Adds what the leaf of that number says, times the weight of its tree, to the sums of a row.
-    void say(std::uint64_t number, double weight, double* sums) const {
+    // Adds the prediction of the leaf of that number, times the weight of its tree, to the sums of a row.
+    void add(std::uint64_t number, double weight, double* sums) const {
         if (task_ == Task::regression) {
             sums[0] += weight * values_[number];
         } else if (number < n_classes_) {
             sums[number] += weight;
         } else {
-            say_mixed(mixed_[number - n_classes_], weight, sums);
+            add_mixed(mixed_[number - n_classes_], weight, sums);
         }
     }
 
   private:
-    void say_mixed(const MixedLeaf& leaf, double weight, double* sums) const {
+    void add_mixed(const MixedLeaf& leaf, double weight, double* sums) const {
         if (hard_) {
             sums[leaf.winner] += weight;
             return;

@@ -110,7 +110,7 @@ class CarriedBins {
                                : std::pair(std::move(parent), std::move(of_smaller));
     }
 
-    // Takes back bins that nobody needs.
+    // Takes back bins that are no longer needed.
     void recycle(Bins bins) {
         if (bins.are_there()) {
             spare_.push_back(std::move(bins));
