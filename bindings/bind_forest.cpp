@@ -223,28 +223,6 @@ NumpyVector<std::uint32_t> bind_bag(const Codes& codes, const Growth& growth, st
     return to_numpy(std::move(by_position));
 }
 
-ClassWeight class_weight_of(const std::string& word) {
-    if (word == "none")
-        return ClassWeight::none;
-    if (word == "given")
-        return ClassWeight::given;
-    if (word == "table")
-        return ClassWeight::table;
-    if (word == "bag")
-        return ClassWeight::bag;
-    throw std::invalid_argument("class_weight is none of none, given, table, bag");
-}
-
-Strata strata_of(const std::string& word) {
-    if (word == "none")
-        return Strata::none;
-    if (word == "class")
-        return Strata::classes;
-    if (word == "given")
-        return Strata::given;
-    throw std::invalid_argument("strata is none of none, class, given");
-}
-
 // ---- Bags
 
 // All that bags are drawn from, as arrays, so that it can travel.
@@ -371,42 +349,6 @@ void bind_forest(nb::module_& module) {
         "strata"_a.none() = nb::none(), "groups"_a.none() = nb::none(), "n_trees"_a = 0,
         "Turn a table into codes and ranks; max_bins 0 keeps every distinct value. The values of the categorical "
         "features are numbers of categories. So many trees will be grown at once, and then no more; 0: who knows?");
-
-    nb::class_<Growth>(module, "Growth", "How to grow, in plain numbers.")
-        .def(
-            "__init__",
-            [](Growth* self, std::string criterion, std::uint32_t max_features, std::int32_t max_depth,
-               std::int64_t min_samples_split, std::int64_t min_samples_leaf, double min_weight_fraction_leaf,
-               double min_impurity_decrease, std::uint32_t max_leaf_nodes, bool bootstrap, std::uint64_t n_draws,
-               const std::string& class_weight, std::vector<double> class_weights, const std::string& strata,
-               std::vector<std::uint64_t> draws, bool random_cuts, std::vector<int> monotonic,
-               std::vector<std::vector<std::uint32_t>> interaction_groups, std::uint32_t max_interacting,
-               std::vector<double> feature_weights, double category_penalty) {
-                new (self) Growth{std::move(criterion),
-                                  max_features,
-                                  max_depth,
-                                  min_samples_split,
-                                  min_samples_leaf,
-                                  min_weight_fraction_leaf,
-                                  min_impurity_decrease,
-                                  max_leaf_nodes,
-                                  bootstrap,
-                                  n_draws,
-                                  class_weight_of(class_weight),
-                                  std::move(class_weights),
-                                  strata_of(strata),
-                                  std::move(draws),
-                                  random_cuts,
-                                  std::move(monotonic),
-                                  std::move(interaction_groups),
-                                  max_interacting,
-                                  std::move(feature_weights),
-                                  category_penalty};
-            },
-            "criterion"_a, "max_features"_a, "max_depth"_a, "min_samples_split"_a, "min_samples_leaf"_a,
-            "min_weight_fraction_leaf"_a, "min_impurity_decrease"_a, "max_leaf_nodes"_a, "bootstrap"_a, "n_draws"_a,
-            "class_weight"_a, "class_weights"_a, "strata"_a, "draws"_a, "random_cuts"_a, "monotonic"_a,
-            "interaction_groups"_a, "max_interacting"_a, "feature_weights"_a, "category_penalty"_a);
 
     module.def("grow", &bind_grow, "codes"_a, "growth"_a, "seed"_a, "first_tree"_a, "n_trees"_a, "n_threads"_a,
                "watch"_a.none(), "n_slots"_a,

@@ -15,6 +15,7 @@ namespace weald {
 void bind_codes(nb::module_& module);
 void bind_files(nb::module_& module);
 void bind_forest(nb::module_& module);
+void bind_growth(nb::module_& module);
 void bind_importance(nb::module_& module);
 void bind_kernels(nb::module_& module);
 void bind_out_of_bag(nb::module_& module);
@@ -30,6 +31,7 @@ NB_MODULE(WEALD_MODULE, module) {
     module.attr("simd") = WEALD_SIMD;
     module.def("cpu_supports", &weald::cpu_supports, nb::arg("simd"),
                "Whether this processor can run the instruction set of that name.");
+    weald::bind_growth(module);
     weald::bind_forest(module);
     weald::bind_codes(module);
     weald::bind_files(module);

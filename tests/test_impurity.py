@@ -16,8 +16,8 @@ each = pytest.mark.parametrize("name", OF_CLASSES)
 counts_of_classes = st.lists(st.integers(0, 1000), min_size=1, max_size=6).filter(any)
 
 
-def test_every_criterion_has_its_impurity():
-    assert set(criteria.tasks()) == {*OF_CLASSES, "squared_error"}
+def test_every_impurity_has_its_criterion():
+    assert {*OF_CLASSES, "squared_error"} <= set(criteria.tasks())
 
 
 @each

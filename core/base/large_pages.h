@@ -1,7 +1,7 @@
 // Large arrays on large pages, where the system has them.
 //
 //   LargePages    an allocator: begins where a line of the cache does, and leaves numbers as they are in memory
-//   LargeVector   a vector of it. What it grows by has no values yet: whoever makes it writes all of them.
+//   LargeVector   a vector of it. What it grows by has no values yet: the caller writes all of them.
 //
 // The system brings new memory page by page, and a walk that goes here and there must look up the address of each. With
 // pages of two megabytes both are done a few times instead of thousands.
@@ -40,7 +40,7 @@ struct LargePages {
             throw std::bad_alloc();
         }
 #if defined(__linux__)
-        // A wish. Whole pages only: the last would take memory that nobody needs.
+        // A wish. Whole pages only: the last would take memory that is not needed.
         madvise(memory, n_bytes / kLargePage * kLargePage, MADV_HUGEPAGE);
 #endif
         return static_cast<T*>(memory);

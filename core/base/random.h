@@ -5,7 +5,7 @@
 //   draw       the 64 bits at an address
 //   below      64 random bits -> a number below n
 //
-// There is no generator object: whoever needs a draw computes it from its address, in any order, on any thread.
+// There is no generator object: each draw is computed from its address, in any order, on any thread.
 
 #pragma once
 

@@ -1,6 +1,6 @@
 // Memory that is freed, back to the system.
 //
-// The allocator keeps what is freed for whoever comes next, and what a thread freed for that thread. So trees and the
+// The allocator keeps freed memory for the next caller, and what a thread freed for that thread. So trees and the
 // large forest that they are joined to would both be in memory, although each tree is freed when it has been copied.
 
 #pragma once
@@ -19,15 +19,15 @@ namespace weald {
 
 class Freed {
   public:
-    // So many bytes of so many trees will be freed in all. To look for free pages takes the longer, the more of them
-    // there are, those that were handed back before too: much memory is handed back in a few large parts. Nothing is of
-    // a few trees that are not huge: whoever grows few at a time will soon ask for their pages again.
+    // `n_bytes` of `n_trees` will be freed in all. To look for free pages takes the longer, the more of them
+    // there are, those that were handed back before too: much memory is handed back in a few large parts. Small
+    // fits keep their memory; the next fit reuses it.
     void expect(std::size_t n_bytes, std::size_t n_trees) {
         const bool is_kept = n_trees <= kFewTrees && n_bytes <= kHuge;
         much_ = is_kept ? std::numeric_limits<std::size_t>::max() : std::max(kMuch, n_bytes / kParts);
     }
 
-    // So many bytes were freed; any thread may say so.
+    // `n_bytes` were freed. Any thread may call this.
     void add(std::size_t n_bytes) {
         if (n_bytes_.fetch_add(n_bytes, std::memory_order_relaxed) + n_bytes >= much_) {
             give_back();

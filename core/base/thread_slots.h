@@ -34,7 +34,7 @@ class ThreadSlot {
         return taken_;
     }
 
-    // Where more than `n_slots` are taken: calls that begin take theirs, whoever has come to help others.
+    // Where more than `n_slots` are taken, since a call that begins takes one in any case: threads that help leave.
     void leave_if_crowded(std::size_t n_slots) {
         std::size_t n = n_taken.load();
         while (taken_ && n > n_slots) {

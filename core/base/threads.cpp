@@ -120,7 +120,7 @@ class Crew {
                 what();
             }
         } catch (const Stopped&) {
-            // Whoever stopped the work has left the reason.
+            // The thread that stopped the work has left the reason.
         } catch (...) {
             fail(std::current_exception());
         }

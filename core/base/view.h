@@ -12,6 +12,8 @@
 #include <span>
 #include <vector>
 
+#include "base/task.h"
+
 namespace weald {
 
 // Column by column, or row by row: those of column (row) i are starts[i] ... starts[i + 1] - 1.
@@ -60,6 +62,8 @@ struct Table {
     std::span<const std::int32_t> groups;  // numbers of the rows' groups; empty: each row for itself
     Sparse by_column = {};                 // of a sparse table, of whose x only the shape is known
     std::vector<bool> categorical = {};  // by feature: its values are numbers of categories; empty: none is categorical
+
+    Task task() const { return task_of(n_classes); }
 };
 
 }  // namespace weald

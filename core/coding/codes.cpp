@@ -290,15 +290,15 @@ Codes code_table(const Table& table, std::uint32_t max_bins, Work& work, CodedCo
         codes.source = table.x;
     }
     const RowHashes hashes = hash_rows(codes.columns, n_rows, work);
-    codes.positions = table.n_classes ? rank_rows(hashes, table.classes, work)
-                                      : rank_rows(hashes, std::span<const double>(numbers), work);
+    codes.positions = table.task() == Task::classification ? rank_rows(hashes, table.classes, work)
+                                                           : rank_rows(hashes, std::span<const double>(numbers), work);
     reorder_columns(codes.columns, codes.positions, work);
     if (table.by_column.is_empty()) {
         add_codes_by_row(codes, work);
     } else {
         codes.filled = list_filled(table.by_column, codes.columns, codes.positions, work);
     }
-    if (table.n_classes) {
+    if (table.task() == Task::classification) {
         codes.classes = by_rank<std::int32_t>(table.classes, codes.positions, work);
     } else {
         codes.numbers = by_rank<double>(numbers, codes.positions, work);
@@ -340,7 +340,7 @@ Codes map_codes(const Table& table, std::vector<Column> columns, Ranking ranking
     if (codes.n_rows * codes.columns.size() * sizeof(std::uint16_t) <= kFewBytes) {
         add_codes_by_row(codes, work);
     }
-    if (table.n_classes) {
+    if (table.task() == Task::classification) {
         codes.classes = by_rank<std::int32_t>(table.classes, codes.positions, work);
     } else {
         codes.numbers = by_rank<double>(table.numbers, codes.positions, work);

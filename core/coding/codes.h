@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/large_pages.h"
+#include "base/task.h"
 #include "base/threads.h"
 #include "base/view.h"
 #include "coding/binary_features.h"
@@ -43,7 +44,9 @@ struct Codes {
     Design design;                         // strata and groups
     Filled filled;                         // by rank, of a sparse table: which features are not zero
     std::optional<Matrix> source;          // the caller's table, where values of codes were left out
-    std::shared_ptr<const void> owner;     // of the source: it lives as long as somebody may look there
+    std::shared_ptr<const void> owner;     // of the source: keeps it alive as long as it may be read
+
+    Task task() const { return task_of(n_classes); }
 
     // Bytes of a code that any feature fits which is not kept as bits.
     std::size_t width() const;
@@ -86,8 +89,8 @@ class ColumnBlocks {
 
 // max_bins 0 keeps every distinct value. `coded`: the table's columns, where they are coded already; then x is only a
 // shape, and the fingerprint of the values is left to the caller if their sums are unknown.
-// `n_trees`: so many will be grown at once, their cuts the best, and then no more; 0: who knows? Values may then be
-// left out, and the table must stay as it is until the trees are grown.
+// `n_trees`: trees grown from these codes in one call, their cuts the best; 0 if unknown. Where it is known, values may
+// be left out, and the table must stay as it is until the trees are grown.
 Codes code_table(const Table& table, std::uint32_t max_bins, Work& work, CodedColumns coded = {},
                  std::size_t n_trees = 0);
 

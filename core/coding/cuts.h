@@ -1,4 +1,4 @@
-// Codes by cuts that were made elsewhere: for tables that lie in parts, of which nobody has all values.
+// Codes by cuts that were made elsewhere: for tables in parts, none of which has all values.
 //
 //   hash_values     rows to hashes of their values: those of the lowest are the sample by which columns are cut, and
 //                   the sum of all is the fingerprint of the values

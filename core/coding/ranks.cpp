@@ -158,8 +158,8 @@ Ranking rank_table(const Table& table, const std::vector<Column>& columns, Work&
     for (std::size_t r = 0; r < n_rows; ++r) {
         ranking.fingerprint += (line.empty() ? 1 : line[r]) * mix64(hashes[r] + mix64(target_bits(table, r)));
     }
-    ranking.positions =
-        table.n_classes ? rank_rows(hashes, table.classes, work) : rank_rows(hashes, table.numbers, work);
+    ranking.positions = table.task() == Task::classification ? rank_rows(hashes, table.classes, work)
+                                                             : rank_rows(hashes, table.numbers, work);
     return ranking;
 }
 

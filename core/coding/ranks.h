@@ -24,11 +24,11 @@ namespace weald {
 
 inline constexpr std::size_t kRowBlock = 4096;  // rows of a task that goes through the table row by row
 
-// Calls task(block, begin, end) for blocks of rows. One block is not worth a thread.
-template <class Task>
-void for_blocks(std::size_t n_rows, std::size_t block_rows, Work& work, const Task& task) {
+// Calls use(block, begin, end) for blocks of rows. One block is not worth a thread.
+template <class Use>
+void for_blocks(std::size_t n_rows, std::size_t block_rows, Work& work, const Use& use) {
     const auto run = [&](std::size_t block, std::size_t) {
-        task(block, block * block_rows, std::min(n_rows, (block + 1) * block_rows));
+        use(block, block * block_rows, std::min(n_rows, (block + 1) * block_rows));
     };
     const std::size_t n = (n_rows + block_rows - 1) / block_rows;
     if (n == 1) {
@@ -42,7 +42,8 @@ using RowHashes = LargeVector<std::uint64_t>;  // a number for each row
 
 // How a target enters hashes.
 inline std::uint64_t target_bits(const Table& table, std::size_t row) {
-    return table.n_classes ? static_cast<std::uint64_t>(table.classes[row]) : value_bits(table.numbers[row]);
+    return table.task() == Task::classification ? static_cast<std::uint64_t>(table.classes[row])
+                                                : value_bits(table.numbers[row]);
 }
 
 RowHashes hash_rows(const std::vector<Column>& columns, std::size_t n_rows, Work& work);

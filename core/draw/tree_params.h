@@ -1,9 +1,17 @@
-// How to grow, in plain numbers: what the user said has been resolved before it comes here.
+// How to grow, in plain numbers: the user's parameters are resolved before they come here.
+//
+//   Growth          the parameters
+//   kGrowthFields   their names and members, for code that goes through all of them
+//
+// src/weald/engines/params.py has the same fields; a test compares both.
 
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 namespace weald {
@@ -33,5 +41,54 @@ struct Growth {
     std::vector<double> feature_weights;                         // empty: all alike
     double category_penalty = 0;  // what a category beyond two costs, in gains that labels without meaning have
 };
+
+template <class T>
+struct GrowthField {
+    const char* name;
+    T Growth::* member;
+};
+
+inline constexpr std::tuple kGrowthFields{
+    GrowthField{"criterion", &Growth::criterion},
+    GrowthField{"max_features", &Growth::max_features},
+    GrowthField{"max_depth", &Growth::max_depth},
+    GrowthField{"min_samples_split", &Growth::min_samples_split},
+    GrowthField{"min_samples_leaf", &Growth::min_samples_leaf},
+    GrowthField{"min_weight_fraction_leaf", &Growth::min_weight_fraction_leaf},
+    GrowthField{"min_impurity_decrease", &Growth::min_impurity_decrease},
+    GrowthField{"max_leaf_nodes", &Growth::max_leaf_nodes},
+    GrowthField{"bootstrap", &Growth::bootstrap},
+    GrowthField{"n_draws", &Growth::n_draws},
+    GrowthField{"class_weight", &Growth::class_weight},
+    GrowthField{"class_weights", &Growth::class_weights},
+    GrowthField{"strata", &Growth::strata},
+    GrowthField{"draws", &Growth::draws},
+    GrowthField{"random_cuts", &Growth::random_cuts},
+    GrowthField{"monotonic", &Growth::monotonic},
+    GrowthField{"interaction_groups", &Growth::interaction_groups},
+    GrowthField{"max_interacting", &Growth::max_interacting},
+    GrowthField{"feature_weights", &Growth::feature_weights},
+    GrowthField{"category_penalty", &Growth::category_penalty},
+};
+inline constexpr std::size_t kGrowthSize = std::tuple_size_v<decltype(kGrowthFields)>;
+
+// Calls visit(field) for each field, in order.
+template <class Visit>
+void for_each_growth_field(Visit&& visit) {
+    std::apply([&](const auto&... field) { (visit(field), ...); }, kGrowthFields);
+}
+
+// Whether Growth has at least n members: an aggregate takes no more values than it has members.
+struct AnyValue {
+    template <class T>
+    operator T() const;
+};
+template <std::size_t... I>
+constexpr bool has_members(std::index_sequence<I...>) {
+    return requires { Growth{(static_cast<void>(I), AnyValue{})...}; };
+}
+static_assert(has_members(std::make_index_sequence<kGrowthSize>()) &&
+                  !has_members(std::make_index_sequence<kGrowthSize + 1>()),
+              "kGrowthFields lists every member of Growth");
 
 }  // namespace weald

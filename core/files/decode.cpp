@@ -79,7 +79,7 @@ void Decoder::read_links(const Tree& tree) {
 
 void Decoder::read_leaves() {
     made_.leaf_start.push_back(0);
-    if (head_.n_classes == 0) {
+    if (head_.task() == Task::regression) {
         return;
     }
     const Column length = take_numbers_if(columns_, "leaf.length", n_leaves(), head_.n_classes + std::uint64_t{1});
@@ -111,7 +111,7 @@ void Decoder::read_leaves() {
 
 void Decoder::read_weights() {
     LargeVector<std::int64_t> of_leaves(n_leaves());
-    if (head_.n_classes != 0) {
+    if (head_.task() == Task::classification) {
         each_tree([&](const Tree& tree) {
             each_leaf(tree, [&](std::size_t, std::size_t leaf) {
                 auto i = static_cast<std::size_t>(made_.leaf_start[leaf]);
@@ -124,7 +124,7 @@ void Decoder::read_weights() {
         });
     }
     read_sizes(of_leaves);
-    if (head_.n_classes == 0) {
+    if (head_.task() == Task::regression) {
         const Column given = columns_.has("leaf.weight") ? take_weights(columns_, "leaf.weight", n_leaves()) : Column{};
         each_tree([&](const Tree& tree) {
             each_leaf(tree, [&](std::size_t node, std::size_t leaf) {
@@ -148,7 +148,7 @@ void Decoder::read_weights() {
 void Decoder::read_sizes(const LargeVector<std::int64_t>& of_leaves) {
     constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
     const Column given = take_numbers_if(columns_, "leaf.size", n_leaves(), kMost + 1);
-    require(given || head_.n_classes != 0, "The array 'leaf.size' is missing.");
+    require(given || head_.task() == Task::classification, "The array 'leaf.size' is missing.");
     const Column of_splits = take_numbers_if(columns_, "split.size", n_splits(), kMost + 1);
     made_.size.resize(head_.n_nodes);
     each_tree([&](const Tree& tree) {

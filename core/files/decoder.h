@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/task.h"
 #include "base/threads.h"
 #include "files/encoded.h"
 #include "tree/forest_arrays.h"
@@ -33,6 +34,8 @@ struct EncodedHead {
     Rule rule = Rule::none;  // by which decreases are foretold
     bool is_bound = false;
     std::size_t most_depth = 0;
+
+    Task task() const { return task_of(n_classes); }
 };
 
 struct Decoded : ForestArrays {
@@ -74,7 +77,7 @@ class Decoder {
         read_leaves();
         read_weights();
         read_splits();
-        if (head_.n_classes != 0) {
+        if (head_.task() == Task::classification) {
             read_class_decreases();
         } else {
             read_means();

@@ -32,7 +32,7 @@
 
 namespace weald {
 
-template <class Model>
+template <TargetModel Model>
 class SplitFinder {
   public:
     using Payload = typename Model::Payload;

@@ -13,6 +13,7 @@
 #include "base/tasks.h"
 #include "draw/bag.h"
 #include "grow/grower.h"
+#include "targets/target_model.h"
 #include "tree/join_trees.h"
 #include "tree/piece.h"
 #include "tree/thresholds.h"
@@ -30,7 +31,7 @@ struct Order {
 };
 
 // A tree that several threads grow together.
-template <class Model>
+template <TargetModel Model>
 struct SharedTree {
     typename Grower<Model>::Tree tree;
     Model model;  // with the weights of this tree
@@ -42,7 +43,7 @@ struct SharedTree {
 
 // Grows all trees. Each thread keeps one grower, and its memory, for all its trees; `fill` gives a grower's tree its
 // rows. Where threads would be done at different times, or others may help, the last trees are grown together.
-template <class Model, class Fill>
+template <TargetModel Model, class Fill>
 class ForestTrainer {
   public:
     ForestTrainer(const Order& order, const Model& model, const Fill& fill)
@@ -88,8 +89,8 @@ class ForestTrainer {
     static constexpr std::size_t kManyThreads = 4;
 
     // The last trees that are grown together: those that do not go evenly into threads, and as many as there are
-    // threads; or all, where somebody may come to help. Of many threads the last is done long after the first even with
-    // as many trees each; two or three wait for one another less than it costs to grow trees together.
+    // threads; or all, where other threads may come to help. Of many threads the last is done long after the first even
+    // with as many trees each; two or three wait for one another less than it costs to grow trees together.
     std::size_t count_together() const {
         const std::size_t n_threads = order_.work.n_threads();
         const bool has_helpers = order_.work.n_helpers() != 0;

@@ -17,12 +17,12 @@ namespace weald {
 namespace {
 
 // `fill` gives a tree its rows and their payloads, for the sizes that its bag gives them.
-template <class Model, class Fill>
+template <TargetModel Model, class Fill>
 GrownTrees grow_all(const Order& order, const Model& model, const Fill& fill) {
     return ForestTrainer<Model, Fill>(order, model, fill).grow();
 }
 
-template <class Model>
+template <TargetModel Model>
 GrownTrees grow_counted_classes(const Order& order, const Model& model) {
     using Labels = typename Model::Labels;
     const Codes& codes = order.codes;
@@ -85,19 +85,11 @@ GrownTrees grow_numbers(const Order& order) {
     return grown;
 }
 
-// Calls visit.operator()<Criterion>() for each criterion of a list.
-template <class Criteria, class Visit>
-void for_each_criterion(Visit&& visit) {
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-        (visit.template operator()<std::tuple_element_t<I, Criteria>>(), ...);
-    }(std::make_index_sequence<std::tuple_size_v<Criteria>>());
-}
-
 GrownTrees grow_order(const Order& order) {
     const Codes& codes = order.codes;
     const Growth& growth = order.growth;
     std::optional<GrownTrees> grown;
-    if (codes.n_classes != 0) {
+    if (codes.task() == Task::classification) {
         for_each_criterion<ClassCriteria>([&]<class Criterion>() {
             if (growth.criterion == Criterion::name)
                 grown = grow_classes<Criterion>(order);

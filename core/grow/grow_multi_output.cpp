@@ -66,7 +66,7 @@ GrownTrees grow_with(const Order& order, const Targets& targets, const TargetsMo
     return ForestTrainer<TargetsModel, decltype(fill)>(order, model, fill).grow();
 }
 
-GrownTargets grow_numbers(const Order& order, const Targets& targets) {
+GrownTargets grow_numbers(const Order& order, const Targets& targets, const Terms& terms) {
     const Codes& codes = order.codes;
     const bool copies = !in_fixed_point(codes, order.growth);
     const std::size_t n_joint = codes.n_classes;
@@ -87,28 +87,31 @@ GrownTargets grow_numbers(const Order& order, const Targets& targets) {
         }
         numbers.push_back({std::move(q), of_numbers.center, of_numbers.exponent});
     }
-    GrownTrees grown = grow_with(order, targets, TargetsModel(std::move(numbers), unit.value_or(0)));
+    GrownTrees grown = grow_with(order, targets, TargetsModel(std::move(numbers), unit.value_or(0), terms));
     grown.target_exponent = unit.value_or(0);
     return {std::move(grown), std::move(centers)};
 }
 
-template <class Criterion>
-std::optional<Terms> terms_of(const std::string& name) {
-    if (name != Criterion::name) {
-        return {};
-    }
-    Terms terms{[](const ClassSide& side) { return Criterion::term(side); }, nullptr};
-    if constexpr (!std::is_void_v<typename Criterion::TieBreaker>) {
-        terms.of_tie = [](const ClassSide& side) { return Criterion::TieBreaker::term(side); };
-    }
-    return terms;
+std::optional<Terms> find_class_terms(const std::string& name) {
+    std::optional<Terms> found;
+    for_each_criterion<ClassCriteria>([&]<class Criterion>() {
+        if (name == Criterion::name) {
+            found = Terms{.of_classes = [](const ClassSide& side) { return Criterion::term(side); }};
+            if constexpr (!std::is_void_v<typename Criterion::TieBreaker>) {
+                found->of_tie = [](const ClassSide& side) { return Criterion::TieBreaker::term(side); };
+            }
+        }
+    });
+    return found;
 }
 
-// Of the criterion of a name, among those of a list.
-template <class... Criteria>
-std::optional<Terms> find_terms(const std::string& name, std::tuple<Criteria...>) {
+std::optional<Terms> find_number_terms(const std::string& name) {
     std::optional<Terms> found;
-    ((found = found ? found : terms_of<Criteria>(name)), ...);
+    for_each_criterion<NumberCriteria>([&]<class Criterion>() {
+        if (name == Criterion::name) {
+            found = Terms{.of_numbers = [](double sum, double weight) { return Criterion::term(sum, weight); }};
+        }
+    });
     return found;
 }
 
@@ -117,12 +120,13 @@ std::optional<Terms> find_terms(const std::string& name, std::tuple<Criteria...>
 GrownTargets grow_targets(const Codes& codes, const Targets& targets, const Growth& growth, std::uint64_t seed,
                           std::uint32_t first_tree, std::uint32_t n_trees, Work& work) {
     const Order order{codes, growth, seed, first_tree, n_trees, work};
-    if (!targets.are_classes() && growth.criterion == SquaredError::name) {
-        return grow_numbers(order, targets);
-    }
-    const std::optional<Terms> terms = find_terms(growth.criterion, ClassCriteria());
-    if (!targets.are_classes() || !terms) {
+    const std::optional<Terms> terms = targets.task() == Task::classification ? find_class_terms(growth.criterion)
+                                                                              : find_number_terms(growth.criterion);
+    if (!terms) {
         throw std::invalid_argument("no criterion '" + growth.criterion + "' for these targets");
+    }
+    if (targets.task() == Task::regression) {
+        return grow_numbers(order, targets, *terms);
     }
     return {grow_with(order, targets, TargetsModel(targets, *terms)), std::vector<double>(targets.n_targets)};
 }

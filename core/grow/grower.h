@@ -18,6 +18,7 @@
 #include "grow/small_subtree.h"
 #include "grow/write_tree.h"
 #include "rows/tree_rows.h"
+#include "targets/target_model.h"
 #include "tree/piece.h"
 #include "tree/tree_parts.h"
 
@@ -25,7 +26,7 @@ namespace weald {
 
 inline constexpr std::uint32_t kLeastGiven = 8192;  // rows of a subtree that another thread may grow
 
-template <class Model>
+template <TargetModel Model>
 class Grower {
   public:
     using Payload = typename Model::Payload;

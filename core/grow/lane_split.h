@@ -15,6 +15,7 @@
 #include "rows/node_codes.h"
 #include "score/candidate.h"
 #include "search/lanes.h"
+#include "targets/target_model.h"
 #include "tree/node.h"
 
 namespace weald {
@@ -33,7 +34,7 @@ struct LaneSplit {
     std::optional<Split> split;
 };
 
-template <class Model>
+template <TargetModel Model>
 class LaneSplitFinder {
   public:
     explicit LaneSplitFinder(SplitParts<Model>& parts)

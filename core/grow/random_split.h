@@ -18,11 +18,12 @@
 #include "rows/gather.h"
 #include "score/monotonic.h"
 #include "search/random_cut.h"
+#include "targets/target_model.h"
 #include "tree/node.h"
 
 namespace weald {
 
-template <class Model>
+template <TargetModel Model>
 class RandomSplitFinder {
   public:
     explicit RandomSplitFinder(SplitParts<Model>& parts) : parts_(parts) {

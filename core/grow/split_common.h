@@ -15,11 +15,12 @@
 #include "rows/tree_rows.h"
 #include "score/monotonic.h"
 #include "search/categories.h"
+#include "targets/target_model.h"
 #include "tree/node.h"
 
 namespace weald {
 
-template <class Model>
+template <TargetModel Model>
 struct SplitParts {
     using Payload = typename Model::Payload;
 

@@ -12,6 +12,7 @@
 #include "coding/codes.h"
 #include "draw/tree_params.h"
 #include "search/random_cut.h"
+#include "targets/target_model.h"
 #include "tree/node.h"
 #include "tree/thresholds.h"
 #include "tree/tree.h"
@@ -19,7 +20,7 @@
 
 namespace weald {
 
-template <class Model>
+template <TargetModel Model>
 class TreeWriter {
   public:
     using Payload = typename Model::Payload;

@@ -12,9 +12,8 @@ namespace weald {
 
 namespace {
 
-constexpr std::size_t kInFlight = 16;    // walks side by side
 constexpr std::size_t kBlock = 16;       // rows whose walks are taken together
-constexpr std::size_t kMostGroups = 64;  // groups that are mixed together: the bits of a word
+constexpr std::size_t kMostGroups = 64;  // groups that are permuted together: the bits of a word
 constexpr std::uint8_t kNoSlot = 64;
 
 struct Loss {
@@ -23,7 +22,7 @@ struct Loss {
     double increase;
 };
 
-// The table in rank order, once row by row and once column by column: a walk reads a row, mixing reads a column.
+// The table in rank order, once row by row and once column by column: a walk reads a row, permuting reads a column.
 template <class Float>
 class RankedTable {
   public:
@@ -52,10 +51,10 @@ class RankedTable {
 
 // One tree, its new rows, and some groups.
 template <class Float, bool HasCategories>
-class TreeMixer {
+class TreePermuter {
   public:
-    TreeMixer(const Predictor& predictor, const NamedTree& tree, const RankedTable<Float>& table, const Mixing& mixing,
-              std::size_t number, double* sums, std::vector<Loss>* losses)
+    TreePermuter(const Predictor& predictor, const NamedTree& tree, const RankedTable<Float>& table,
+                 const Mixing& mixing, std::size_t number, double* sums, std::vector<Loss>* losses)
         : predictor_(predictor),
           nodes_(predictor.nodes(tree.place)),
           tree_(tree),
@@ -72,16 +71,16 @@ class TreeMixer {
         }
     }
 
-    void mix(const Work& work) {
+    void permute(const Work& work) {
         const std::vector<std::uint32_t> groups = groups_of_tree();
         for (std::size_t begin = 0; begin < groups.size(); begin += kMostGroups) {
             const std::size_t n = std::min(kMostGroups, groups.size() - begin);
             slots_.assign(groups.begin() + static_cast<std::ptrdiff_t>(begin),
                           groups.begin() + static_cast<std::ptrdiff_t>(begin + n));
-            mix_columns(work);
+            permute_columns(work);
             for (std::size_t place = 0; place < ranks_.size(); place += kBlock) {
                 work.check();
-                mix_block(place, std::min(ranks_.size(), place + kBlock));
+                permute_block(place, std::min(ranks_.size(), place + kBlock));
             }
         }
     }
@@ -111,12 +110,12 @@ class TreeMixer {
         return groups;
     }
 
-    // Mixes the columns of the groups of all slots.
-    void mix_columns(const Work& work) {
+    // Permutes the columns of the groups of all slots.
+    void permute_columns(const Work& work) {
         slot_of_.assign(mixing_.group_of.size(), kNoSlot);
-        mixed_of_.assign(mixing_.group_of.size(), 0);
-        mixed_.clear();
-        mixed_.reserve(ranks_.size() * slots_.size());
+        permuted_of_.assign(mixing_.group_of.size(), 0);
+        permuted_.clear();
+        permuted_.reserve(ranks_.size() * slots_.size());
         for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
             work.check();
             const std::vector<std::uint32_t> sources = shuffle(slots_[slot]);
@@ -125,10 +124,10 @@ class TreeMixer {
                     continue;
                 }
                 slot_of_[f] = static_cast<std::uint8_t>(slot);
-                mixed_of_[f] = mixed_.size();
+                permuted_of_[f] = permuted_.size();
                 const Float* column = table_.column(f);
                 for (const std::uint32_t source : sources) {
-                    mixed_.push_back(column[ranks_[source]]);
+                    permuted_.push_back(column[ranks_[source]]);
                 }
             }
         }
@@ -145,7 +144,7 @@ class TreeMixer {
         return shuffle_rows(cells, ranks_.size(), tree_.seed, tree_.number, mixing_.group_id[group], mixing_.repeat);
     }
 
-    void mix_block(std::size_t begin, std::size_t end) {
+    void permute_block(std::size_t begin, std::size_t end) {
         walks_.clear();
         std::array<double, kBlock> before;
         walk_rows(begin, end, before.data());
@@ -162,14 +161,14 @@ class TreeMixer {
     }
 
     double loss(double answer, std::uint32_t row) const {
-        if (predictor_.n_classes() != 0) {
+        if (predictor_.task() == Task::classification) {
             return answer == mixing_.target[row] ? 0 : 1;
         }
         const double error = mixing_.target[row] - answer;
         return error * error;
     }
 
-    // Walks rows to their leaves, side by side. Where the mixed value of a group would lead elsewhere for the first
+    // Walks rows to their leaves, side by side. Where the permuted value of a group would lead elsewhere for the first
     // time, a walk begins.
     void walk_rows(std::size_t begin, std::size_t end, double* before) {
         std::array<std::uint32_t, kBlock> at{};
@@ -188,9 +187,9 @@ class TreeMixer {
                     node, at[j], static_cast<double>(table_.row(ranks_[begin + j])[f]));
                 const std::uint8_t slot = slot_of_[f];
                 if (slot != kNoSlot) {
-                    const Float mixed = mixed_[mixed_of_[f] + begin + j];
+                    const Float permuted = permuted_[permuted_of_[f] + begin + j];
                     const std::uint32_t other =
-                        predictor_.template child<HasCategories>(node, at[j], static_cast<double>(mixed));
+                        predictor_.template child<HasCategories>(node, at[j], static_cast<double>(permuted));
                     if (other != own && (left[j] >> slot & 1) == 0) {
                         left[j] |= std::uint64_t{1} << slot;
                         towards[j][slot] = other;
@@ -209,28 +208,14 @@ class TreeMixer {
         }
     }
 
-    // Walks go side by side; where one has ended, the next takes its place.
     void walk_on() {
-        std::array<Walk*, kInFlight> going;
-        std::size_t next = 0;
-        std::size_t n_going = std::min(walks_.size(), kInFlight);
-        for (; next < n_going; ++next) {
-            going[next] = &walks_[next];
-        }
-        while (n_going > 0) {
-            for (std::size_t j = 0; j < n_going; ++j) {
-                Walk& walk = *going[j];
-                const Predictor::Node& node = nodes_[walk.at];
-                if (!node.is_leaf()) {
-                    const std::uint32_t f = node.column();
-                    const Float* value = slot_of_[f] == walk.slot ? &mixed_[mixed_of_[f] + walk.place] : walk.row + f;
-                    walk.at = predictor_.template child<HasCategories>(node, walk.at, static_cast<double>(*value));
-                    continue;
-                }
-                walk.answer = predictor_.answer(node);
-                going[j] = next < walks_.size() ? &walks_[next++] : going[--n_going];
-            }
-        }
+        predictor_.template walk<HasCategories>(
+            nodes_, walks_.size(), [&](std::size_t i) { return walks_[i].at; },
+            [&](std::size_t i, std::uint32_t f) {
+                const Walk& walk = walks_[i];
+                return slot_of_[f] == walk.slot ? permuted_[permuted_of_[f] + walk.place] : walk.row[f];
+            },
+            [&](std::size_t i, std::uint32_t leaf) { walks_[i].answer = predictor_.answer(nodes_[leaf]); });
     }
 
     const Predictor& predictor_;
@@ -238,15 +223,15 @@ class TreeMixer {
     const NamedTree& tree_;
     const RankedTable<Float>& table_;
     const Mixing& mixing_;
-    std::size_t number_;  // of the tree among those that are mixed
+    std::size_t number_;  // of the tree among those that are looked at
     double* sums_;        // by group
     std::vector<Loss>* losses_;
 
-    std::vector<std::uint32_t> ranks_;   // of the rows that are new to the tree
-    std::vector<std::uint32_t> slots_;   // the groups that are mixed now
-    std::vector<std::uint8_t> slot_of_;  // by feature
-    std::vector<std::size_t> mixed_of_;  // by feature: where its mixed column begins
-    std::vector<Float> mixed_;
+    std::vector<std::uint32_t> ranks_;      // of the rows that are new to the tree
+    std::vector<std::uint32_t> slots_;      // the groups that are permuted now
+    std::vector<std::uint8_t> slot_of_;     // by feature
+    std::vector<std::size_t> permuted_of_;  // by feature: where its permuted column begins
+    std::vector<Float> permuted_;
     std::vector<Walk> walks_;
 };
 
@@ -270,7 +255,7 @@ std::vector<std::uint32_t> shuffle_rows(std::span<const std::int32_t> cells, std
         std::stable_sort(order.begin(), order.end(),
                          [&](std::uint32_t a, std::uint32_t b) { return cells[a] < cells[b]; });
     }
-    std::vector<std::uint32_t> mixed = order;
+    std::vector<std::uint32_t> permuted = order;
     std::size_t end = cells.empty() ? n : 0;  // of the cell
     for (std::size_t begin = 0; begin < n; begin += 2 * kPhiloxBlock) {
         const DrawBlock draws =
@@ -279,15 +264,15 @@ std::vector<std::uint32_t> shuffle_rows(std::span<const std::int32_t> cells, std
             while (end <= v || (end < n && cells.size() != 0 && cells[order[end]] == cells[order[v]])) {
                 ++end;
             }
-            std::swap(mixed[v], mixed[v + below(draws[v - begin], end - v)]);
+            std::swap(permuted[v], permuted[v + below(draws[v - begin], end - v)]);
         }
     }
     if (cells.empty()) {
-        return mixed;
+        return permuted;
     }
     std::vector<std::uint32_t> sources(n);
     for (std::size_t v = 0; v < n; ++v) {
-        sources[order[v]] = mixed[v];
+        sources[order[v]] = permuted[v];
     }
     return sources;
 }
@@ -307,9 +292,9 @@ std::vector<double> mix_features(const Predictor& predictor, const Matrix& x, st
                 double* of_tree = sums.data() + t * mixing.n_groups();
                 std::vector<Loss>* of_rows = by_row.sums.empty() ? nullptr : &losses[i];
                 if (predictor.has_categories()) {
-                    TreeMixer<Float, true>(predictor, trees[t], table, mixing, t, of_tree, of_rows).mix(work);
+                    TreePermuter<Float, true>(predictor, trees[t], table, mixing, t, of_tree, of_rows).permute(work);
                 } else {
-                    TreeMixer<Float, false>(predictor, trees[t], table, mixing, t, of_tree, of_rows).mix(work);
+                    TreePermuter<Float, false>(predictor, trees[t], table, mixing, t, of_tree, of_rows).permute(work);
                 }
             });
             for (const std::vector<Loss>& of_tree : losses) {

@@ -192,7 +192,7 @@ class Batch {
                 leaf_reader_.fetch(walks.numbers[lane]);
             }
             for (std::size_t lane = 0; lane < n; ++lane) {
-                leaf_reader_.say(walks.numbers[lane], weight(first + lane), sums);
+                leaf_reader_.add(walks.numbers[lane], weight(first + lane), sums);
             }
         }
     }
@@ -203,7 +203,7 @@ class Batch {
             const Node* nodes = forest_.tree<Node>(t).data();
             const Slots at = walk_group<kWith>(nodes, group, ways_);
             for (std::size_t lane = 0; lane < n; ++lane) {
-                leaf_reader_.say(nodes[at[lane]].cut, weight(t), sums + lane * forest_.width());
+                leaf_reader_.add(nodes[at[lane]].cut, weight(t), sums + lane * forest_.width());
             }
         }
     }

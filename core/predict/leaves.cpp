@@ -11,7 +11,6 @@ namespace weald {
 
 namespace {
 
-constexpr std::size_t kInFlight = 16;    // rows that walk side by side
 constexpr std::size_t kMostRows = 2048;  // rows of a task: enough to pay for bringing a tree into the cache
 constexpr std::size_t kMostValues = std::size_t{1} << 21;  // of a task's rows that are written out
 constexpr std::size_t kFewSteps = 16384;                   // rows x trees below which threads are not worth starting
@@ -98,7 +97,7 @@ void require(bool condition, const char* what) {
     }
 }
 
-std::uint32_t commonest_class(const ForestView& forest, std::size_t leaf) {
+std::uint32_t most_common_class(const ForestView& forest, std::size_t leaf) {
     const auto begin = forest.leaf_weight.begin() + forest.leaf_start[leaf];
     const auto end = forest.leaf_weight.begin() + forest.leaf_start[leaf + 1];
     const auto most = std::max_element(begin, end);  // ties: the first class
@@ -125,12 +124,12 @@ Predictor::Predictor(const ForestView& forest) : n_features_(forest.n_features),
             continue;
         }
         node.feature = kLeaf;
-        if (n_classes_ == 0) {
+        if (task() == Task::regression) {
             node.threshold = forest.value[i];
         } else {
             // Under monotonic constraints a leaf stores one value, the probability of the second class.
             const std::uint32_t winner =
-                forest.value.empty() ? commonest_class(forest, n_leaves) : std::uint32_t{forest.value[i] > 0.5};
+                forest.value.empty() ? most_common_class(forest, n_leaves) : std::uint32_t{forest.value[i] > 0.5};
             node.right = winner & 0x7FFFFFFFu;
         }
         ++n_leaves;
@@ -169,41 +168,6 @@ bool Predictor::goes_left(const Node& node, double category) const {
     return sets_.view().goes_left(static_cast<std::size_t>(node.set), category_key(category, kNone));
 }
 
-// Rows go side by side; where one has reached its leaf, the next takes its place.
-template <bool HasCategories, class Float>
-void Predictor::walk_with(std::size_t tree, const Float* const* rows, std::size_t n, std::uint32_t* found) const {
-    const Node* nodes = nodes_.data() + roots_[tree];
-    struct Walker {
-        const Float* row;
-        std::uint32_t at;
-        std::uint32_t number;  // of the row
-    };
-    std::array<Walker, kInFlight> walkers;
-    std::size_t next = 0;
-    std::size_t n_walkers = std::min(n, kInFlight);
-    for (; next < n_walkers; ++next) {
-        walkers[next] = {rows[next], 0, static_cast<std::uint32_t>(next)};
-    }
-    while (n_walkers > 0) {
-        for (std::size_t j = 0; j < n_walkers; ++j) {
-            Walker& walker = walkers[j];
-            const Node& node = nodes[walker.at];
-            if (node.feature != kLeaf) {
-                const auto x = static_cast<double>(walker.row[HasCategories ? node.feature & kFeature : node.feature]);
-                walker.at = child<HasCategories>(node, walker.at, x);
-                continue;
-            }
-            found[walker.number] = walker.at;
-            if (next < n) {
-                walker = {rows[next], 0, static_cast<std::uint32_t>(next)};
-                ++next;
-            } else {
-                walker = walkers[--n_walkers];
-            }
-        }
-    }
-}
-
 void Predictor::find_leaves(const Matrix& x, std::span<std::int32_t> leaves, Work& work) const {
     x.dispatch([&]<class Float>() {
         for_blocks(x, n_trees(), work, [&](std::size_t begin, std::size_t end) {
@@ -211,7 +175,14 @@ void Predictor::find_leaves(const Matrix& x, std::span<std::int32_t> leaves, Wor
             std::vector<std::uint32_t> found(block.size());
             for (std::size_t t = 0; t < n_trees(); ++t) {
                 work.check();
-                walk<Float>(t, block.rows(), block.size(), found.data());
+                const auto walk_with = [&]<bool HasCategories>() {
+                    walk<HasCategories>(
+                        nodes(t), block.size(), [](std::size_t) { return 0u; },
+                        [rows = block.rows()](std::size_t row, std::uint32_t column) { return rows[row][column]; },
+                        [&](std::size_t row, std::uint32_t leaf) { found[row] = leaf; });
+                };
+                // Forests without categories are walked without asking for them.
+                has_categories_ ? walk_with.template operator()<true>() : walk_with.template operator()<false>();
                 for (std::size_t i = 0; i < found.size(); ++i) {
                     leaves[(begin + i) * n_trees() + t] = static_cast<std::int32_t>(found[i]);
                 }

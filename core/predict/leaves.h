@@ -1,16 +1,21 @@
-// Walking rows to their leaves by name: for all that must know which leaf a row is in.
+// Walking rows to their leaves where the number of the leaf matters: `apply`, proximities, permutation importance.
 //
 //   Predictor   a forest made ready for walking; made once and kept
 //
-// Predictions come from a packed forest (`batch`, `out_of_bag`). Here rows go through a tree several at a time, so that
-// the processor waits for several nodes at once.
+// There are two ways to walk. Predictions and out-of-bag votes walk a packed forest (predict/walk.h): its nodes stand
+// in another order and leaves with the same prediction are one, which is quicker, but a leaf no longer tells its
+// number. This one keeps the numbers of nodes. It also takes values as they are, so that permuted ones need no keys.
 
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "base/task.h"
 #include "base/threads.h"
 #include "base/view.h"
 #include "tree/category_sets.h"
@@ -24,7 +29,8 @@ class Predictor {
     explicit Predictor(const ForestView& forest);
 
     std::size_t n_trees() const { return roots_.size(); }
-    std::size_t width() const { return n_classes_ == 0 ? 1 : n_classes_; }
+    Task task() const { return task_of(n_classes_); }
+    std::size_t width() const { return task() == Task::regression ? 1 : n_classes_; }
     std::uint32_t n_features() const { return n_features_; }
     std::uint32_t n_classes() const { return n_classes_; }
 
@@ -40,7 +46,7 @@ class Predictor {
             std::uint64_t set;        // number of the set
         };
         std::uint32_t feature;     // kLeaf in a leaf
-        std::uint32_t right : 31;  // in a leaf of a classification tree: its commonest class
+        std::uint32_t right : 31;  // in a leaf of a classification tree: its most common class
         std::uint32_t missing_left : 1;
 
         bool is_leaf() const { return feature == kLeaf; }
@@ -64,10 +70,46 @@ class Predictor {
         return right + ((number + 1 - right) & (0u - static_cast<std::uint32_t>(left)));
     }
 
-    // What a tree that stands alone predicts in a leaf: its mean, or the number of its commonest class.
-    double answer(const Node& leaf) const { return n_classes_ == 0 ? leaf.threshold : static_cast<double>(leaf.right); }
+    // Walks n rows down a tree, several side by side, so that the processor waits for several nodes at once; where one
+    // has reached its leaf, the next takes its place. Row i begins at the node start(i), has value(i, column), and
+    // arrive(i, node) gets its leaf.
+    template <bool HasCategories, class Start, class Value, class Arrive>
+    void walk(std::span<const Node> nodes, std::size_t n, const Start& start, const Value& value,
+              const Arrive& arrive) const {
+        struct Walker {
+            std::uint32_t row;
+            std::uint32_t at;
+        };
+        std::array<Walker, kInFlight> walkers;
+        std::uint32_t next = 0;
+        const auto begin_next = [&] {
+            const std::uint32_t row = next++;
+            return Walker{row, start(row)};
+        };
+        std::size_t n_walkers = std::min(n, kInFlight);
+        std::generate_n(walkers.begin(), n_walkers, begin_next);
+        while (n_walkers > 0) {
+            for (std::size_t j = 0; j < n_walkers; ++j) {
+                Walker& walker = walkers[j];
+                const Node& node = nodes[walker.at];
+                if (!node.is_leaf()) {
+                    const std::uint32_t column = HasCategories ? node.column() : node.feature;
+                    walker.at = child<HasCategories>(node, walker.at, static_cast<double>(value(walker.row, column)));
+                    continue;
+                }
+                arrive(walker.row, walker.at);
+                walker = next < n ? begin_next() : walkers[--n_walkers];
+            }
+        }
+    }
+
+    // What a tree that stands alone predicts in a leaf: its mean, or the number of its most common class.
+    double answer(const Node& leaf) const {
+        return task() == Task::regression ? leaf.threshold : static_cast<double>(leaf.right);
+    }
 
   private:
+    static constexpr std::size_t kInFlight = 16;  // rows that walk side by side
     static constexpr std::uint32_t kLeaf = 0xFFFFFFFFu;
     // Bits of `feature` at a categorical split: where its set is.
     static constexpr std::uint32_t kInWord = 1u << 31;
@@ -75,13 +117,6 @@ class Predictor {
     static constexpr std::uint32_t kFeature = kInSets - 1;
     static constexpr std::uint32_t kOthers = 63;  // bit of the word that stands for this category and all above it
 
-    // Forests without categories are walked without asking for them.
-    template <class Float>
-    void walk(std::size_t tree, const Float* const* rows, std::size_t n, std::uint32_t* nodes) const {
-        has_categories_ ? walk_with<true>(tree, rows, n, nodes) : walk_with<false>(tree, rows, n, nodes);
-    }
-    template <bool HasCategories, class Float>
-    void walk_with(std::size_t tree, const Float* const* rows, std::size_t n, std::uint32_t* nodes) const;
     void add_set(const ForestView& forest, std::size_t i, Node& node);
     bool goes_left(const Node& node, double category) const;
 

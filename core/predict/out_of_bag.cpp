@@ -77,7 +77,7 @@ class OutOfBagWalk {
                 for (std::size_t lane = 0; lane < std::min(kLanes, n - first); ++lane) {
                     const std::size_t place = places[first + lane];
                     double* of_row = sums.data() + place * width;
-                    leaf_reader_.say(nodes[at[lane]].cut, 1.0, of_row);
+                    leaf_reader_.add(nodes[at[lane]].cut, 1.0, of_row);
                     part.tell(place, of_row, ++n_trees[place]);
                 }
             }

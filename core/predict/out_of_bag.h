@@ -32,7 +32,7 @@ struct TreeRange {
     std::size_t first_packed = 0;  // number of the first tree of the packed forest
 };
 
-// Adds what the trees, 64 at most, say of rows that are out of bag to their sums; hard: one vote for the commonest
+// Adds what the trees, 64 at most, say of rows that are out of bag to their sums; hard: one vote for the most common
 // class of the leaf. Counts the trees that spoke of each row, and puts the error after each tree on the curve.
 void add_votes_out_of_bag(const PackedForest& forest, const Matrix& x, bool hard, TreeRange trees, OutOfBag out,
                           OutOfBagVotes& votes, Work& work);

@@ -52,7 +52,7 @@ struct Parts {
         roots = take(head.n_trees + 1, sizeof(std::uint64_t));
         nodes = take(head.n_slots, head.node_bytes);
         values = take(head.n_values, sizeof(double));
-        classes = take(head.n_classes != 0 ? head.n_values : 0, sizeof(std::uint32_t));
+        classes = take(head.task() == Task::classification ? head.n_values : 0, sizeof(std::uint32_t));
         mixed = take(head.n_mixed, sizeof(MixedLeaf));
         weights = take(head.n_weights, sizeof(double));
         sets = take(head.n_sets, sizeof(CategorySet));
@@ -62,7 +62,7 @@ struct Parts {
     }
 };
 
-// What a buffer is for. Whoever keeps it may look at all of it, so gaps hold zeros; walks, which are done with it soon,
+// What a buffer is for. The owner may read all of it, so gaps hold zeros; walks, which are done with it soon,
 // do not come there.
 enum class Purpose { kKept, kWalked };
 
@@ -75,7 +75,7 @@ class TreeLayout {
                std::vector<std::uint32_t>& sizes)
         : feature_(forest.feature.subspan(begin(forest, tree), n_nodes(forest, tree))),
           right_(forest.right.subspan(begin(forest, tree), n_nodes(forest, tree))),
-          of_classes_(forest.n_classes != 0),
+          of_classes_(forest.task() == Task::classification),
           sizes_(sizes) {
         measure(numbers);
         place();
@@ -293,7 +293,7 @@ struct Writer {
     }
 
     std::uint32_t number_of(std::size_t leaf, std::size_t node) const {
-        if (forest.n_classes != 0) {
+        if (forest.task() == Task::classification) {
             return leaf_numbers[leaf];
         }
         leaf_values[leaf] = forest.value[node];
@@ -355,7 +355,7 @@ template <class Node>
 void pack(const ForestView& forest, std::span<const double> weights, const Verdict& verdict, Purpose purpose,
           PackedBuffer& buffer, Work& work) {
     const auto columns = Columns::used<Node>(forest);
-    const bool of_classes = forest.n_classes != 0;
+    const bool of_classes = forest.task() == Task::classification;
     const std::size_t n_leaves = (forest.feature.size() + forest.n_trees()) / 2;
     require(n_leaves < std::numeric_limits<std::uint32_t>::max(), "the forest has too many leaves");
     const Leaves leaves = of_classes ? LeafTable(forest).take() : Leaves{};
@@ -432,7 +432,7 @@ template <class Node>
 void check_tree(const PackedForest& forest, std::size_t t) {
     const std::span<const Node> nodes = forest.tree<Node>(t);
     const PackedHead& head = forest.head();
-    const std::uint64_t n_numbers = head.n_classes == 0 ? head.n_values : head.n_classes + head.n_mixed;
+    const std::uint64_t n_numbers = head.task() == Task::regression ? head.n_values : head.n_classes + head.n_mixed;
     require(nodes.size() >= 2 && nodes.size() % kSlots == 0, "a tree has no nodes");
     for (std::size_t slot = 0; slot < nodes.size(); ++slot) {
         const Node& node = nodes[slot];
@@ -448,7 +448,7 @@ void check_tree(const PackedForest& forest, std::size_t t) {
         require(is_empty || node.column() - kOwnColumns < head.n_numbers + head.n_in_word || node.cut < head.n_sets,
                 "a set is out of range");
         require(is_empty || 2 * std::size_t{node.pair()} + 1 < nodes.size(), "a child is out of range");
-        if (!is_empty) {  // whoever is led to must be there, and ahead, or the end
+        if (!is_empty) {  // children must be there, and lie ahead or both be leaves
             const Node* children = nodes.data() + 2 * std::size_t{node.pair()};
             require(node.pair() > slot / 2 || (children[0].link & children[1].link & kIsLeaf) != 0,
                     "a walk never ends");
@@ -472,7 +472,7 @@ PackedForest::PackedForest(std::span<const std::byte> buffer)
     roots_ = at.operator()<std::uint64_t>(parts.roots, head_->n_trees + 1);
     nodes_ = buffer.data() + parts.nodes;
     values_ = at.operator()<double>(parts.values, head_->n_values);
-    classes_ = at.operator()<std::uint32_t>(parts.classes, head_->n_classes != 0 ? head_->n_values : 0);
+    classes_ = at.operator()<std::uint32_t>(parts.classes, head_->task() == Task::classification ? head_->n_values : 0);
     mixed_ = at.operator()<MixedLeaf>(parts.mixed, head_->n_mixed);
     weights_ = at.operator()<double>(parts.weights, head_->n_weights);
     sets_ = {at.operator()<CategorySet>(parts.sets, head_->n_sets),

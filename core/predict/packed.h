@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "base/large_pages.h"
+#include "base/task.h"
 #include "base/threads.h"
 #include "predict/packed_leaves.h"
 #include "tree/category_sets.h"
@@ -94,7 +95,7 @@ struct LargeNode {
 // How sums over trees become predictions.
 struct Verdict {
     double total = 1;           // sums are divided by it
-    std::uint64_t is_hard = 0;  // 1: a leaf has one vote, for its commonest class
+    std::uint64_t is_hard = 0;  // 1: a leaf has one vote, for its most common class
 
     bool operator==(const Verdict&) const = default;
 };
@@ -120,7 +121,8 @@ struct PackedHead {
     std::uint64_t n_listed = 0;
     Verdict verdict;
 
-    std::size_t width() const { return n_classes == 0 ? 1 : n_classes; }
+    Task task() const { return task_of(n_classes); }
+    std::size_t width() const { return task() == Task::regression ? 1 : n_classes; }
     bool has_categories() const { return n_numbers < n_columns; }
 };
 
@@ -162,8 +164,8 @@ class PackedForest {
     CategorySetsView sets_;
 };
 
-// A buffer that begins where a line of the cache does. It has no values yet: whoever makes it writes those that are
-// read.
+// A buffer that begins where a line of the cache does. It has no values yet: the code that makes it writes those that
+// are read.
 class PackedBuffer {
   public:
     explicit PackedBuffer(std::size_t n_bytes = 0) : bytes_(n_bytes) {}

@@ -14,7 +14,7 @@
 
 namespace weald {
 
-// What a leaf of several classes says: its shares, and the commonest class.
+// A leaf of several classes: their probabilities, and the most common one.
 struct MixedLeaf {
     std::uint32_t begin;
     std::uint32_t end;

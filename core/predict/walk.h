@@ -1,10 +1,13 @@
-// Walks down a tree of a packed forest, several rows in step, and what the leaves say.
+// Walks down a tree of a packed forest, several rows in step, and the predictions of the leaves.
 //
 //   With         what a step must think of
 //   step         from a node to the next
 //   walk_group   rows whose keys stand side by side to their leaves
 //   walk_rows    the same, rows whose keys stand here and there
-//   LeafReader      what leaves say
+//   LeafReader   predictions of leaves
+//
+// All predictions and out-of-bag votes walk here. Packed leaves have no numbers, so predict/leaves.h has another walk,
+// by raw values, for callers that need to know the leaf; it says more.
 
 #pragma once
 
@@ -158,32 +161,33 @@ void with_needs(const PackedForest& forest, bool has_missing, Use&& use) {
 class LeafReader {
   public:
     LeafReader(const PackedForest& forest, bool hard)
-        : n_classes_(forest.head().n_classes),
+        : task_(forest.head().task()),
+          n_classes_(forest.head().n_classes),
           hard_(hard),
           values_(forest.values().data()),
           classes_(forest.classes().data()),
           mixed_(forest.mixed().data()) {}
 
-    // Asks for what the leaf of that number says.
+    // Prefetches the prediction of the leaf of that number.
     void fetch(std::uint64_t number) const {
-        if (n_classes_ == 0) {
+        if (task_ == Task::regression) {
             __builtin_prefetch(values_ + number);
         }
     }
 
-    // Adds what the leaf of that number says, times the weight of its tree, to the sums of a row.
-    void say(std::uint64_t number, double weight, double* sums) const {
-        if (n_classes_ == 0) {
+    // Adds the prediction of the leaf of that number, times the weight of its tree, to the sums of a row.
+    void add(std::uint64_t number, double weight, double* sums) const {
+        if (task_ == Task::regression) {
             sums[0] += weight * values_[number];
         } else if (number < n_classes_) {
             sums[number] += weight;
         } else {
-            say_mixed(mixed_[number - n_classes_], weight, sums);
+            add_mixed(mixed_[number - n_classes_], weight, sums);
         }
     }
 
   private:
-    void say_mixed(const MixedLeaf& leaf, double weight, double* sums) const {
+    void add_mixed(const MixedLeaf& leaf, double weight, double* sums) const {
         if (hard_) {
             sums[leaf.winner] += weight;
             return;
@@ -193,6 +197,7 @@ class LeafReader {
         }
     }
 
+    Task task_;
     std::uint32_t n_classes_;
     bool hard_;
     const double* values_;

@@ -5,18 +5,20 @@
 // reference engine (docs/add-a-criterion.md).
 //
 // Sums are exact integers and are rounded to double once, here. IEEE arithmetic in the order written, no contraction:
-// all engines must get the same bits. A term must be convex in the class weights (of squared error: in sum and weight),
-// as those of all sensible impurities are: the search bounds what a bin can hold by that.
+// all engines must get the same bits. A term must be convex in the class weights (for numbers: in sum and weight), as
+// those of all sensible impurities are: the search bounds the cuts inside a bin by that.
 
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 
 namespace weald {
 
@@ -188,7 +190,20 @@ struct SquaredError {
     }
 };
 
+// Some searches of regression are quicker because they rely on the formula of squared error. Every other criterion
+// takes the general search.
+template <class Criterion>
+inline constexpr bool kIsSquaredError = std::is_same_v<Criterion, SquaredError>;
+
 using ClassCriteria = std::tuple<Gini, Entropy, Misclassification>;
 using NumberCriteria = std::tuple<SquaredError>;
+
+// Calls visit.operator()<Criterion>() for each criterion of a list.
+template <class Criteria, class Visit>
+void for_each_criterion(Visit&& visit) {
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+        (visit.template operator()<std::tuple_element_t<I, Criteria>>(), ...);
+    }(std::make_index_sequence<std::tuple_size_v<Criteria>>());
+}
 
 }  // namespace weald

@@ -165,9 +165,10 @@ class TwoClassScorer {
     std::array<float, 2> near_scales_{};
 };
 
-template <class Labels, class Criterion>
+template <class Labels, class CriterionT>
 class NumberScorer {
   public:
+    using Criterion = CriterionT;
     using Cell = typename Labels::Cell;
     using Inside = typename Labels::Inside;
     using Sum = typename Labels::Sum;
@@ -204,10 +205,9 @@ class NumberScorer {
     Near near_score(const Cell& left) const { return score_as<Near>(left); }
     // A score is convex in (sum about the mean, weight), so inside a bin it is greatest at a corner of the box that the
     // bin spans: all that lies above the mean or all that lies below it, and the least or the greatest weight.
-    // That allows for few rows that are far off. So there is another bound: the term of a whole is at most the terms of
-    // its parts together, down to single rows.
+    // That allows for few rows that are far off. So squared error has another bound: the term of a whole is at most the
+    // terms of its parts together, down to single rows, whose terms are squares.
     Near bound(const Cell& before, const Inside& bin) const {
-        static_assert(std::is_same_v<Criterion, SquaredError>, "the terms of single rows are squares");
         const Sum a = before.sum - static_cast<Sum>(mean_) * before.weight;
         const Sum inside = bin.cell.sum - static_cast<Sum>(mean_) * bin.cell.weight;
         const Sum low = a + inside - bin.above;
@@ -216,11 +216,15 @@ class NumberScorer {
         const std::int64_t most = before.weight + bin.cell.weight - 1;
         const Near corners = std::max(std::max(score_as<Near>(low, least), score_as<Near>(high, least)),
                                       std::max(score_as<Near>(low, most), score_as<Near>(high, most)));
-        const std::int64_t after = total_.weight - before.weight - bin.cell.weight;
-        const Near parts = Criterion::term(to<Near>(a), to<Near>(before.weight + (before.weight == 0))) +
-                           Criterion::term(to<Near>(about_mean_ - a - inside), to<Near>(after + (after == 0))) +
-                           bin.squares;
-        return std::min(corners, parts);
+        if constexpr (kIsSquaredError<Criterion>) {
+            const std::int64_t after = total_.weight - before.weight - bin.cell.weight;
+            const Near parts = Criterion::term(to<Near>(a), to<Near>(before.weight + (before.weight == 0))) +
+                               Criterion::term(to<Near>(about_mean_ - a - inside), to<Near>(after + (after == 0))) +
+                               bin.squares;
+            return std::min(corners, parts);
+        } else {
+            return corners;
+        }
     }
     static bool has_inside(const Inside& bin) { return bin.cell.weight > 1; }
 

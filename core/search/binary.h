@@ -16,6 +16,7 @@
 #include "coding/binary_features.h"
 #include "draw/feature_draw.h"
 #include "score/candidate.h"
+#include "search/searched_model.h"
 
 namespace weald {
 
@@ -30,7 +31,7 @@ class BinarySearch {
     bool is_counted() const { return is_counted_; }
 
     // Counts the rows of a node, and adds features that are constant there to `constant`.
-    template <class Model>
+    template <SearchedModel Model>
     void count(const Model& model, const BinaryFeatures& binary, const std::uint64_t* words,
                std::span<const std::uint32_t> ids, const typename Model::Payload* payloads, FeatureSet constant) {
         ones_.assign(model.n_slots(), Ones{});
@@ -65,7 +66,7 @@ class BinarySearch {
     }
 
     // Of a feature that is not constant.
-    template <class Model>
+    template <SearchedModel Model>
     FeatureCuts cut(Model& model, std::uint32_t bit) const {
         FeatureCuts found;
         const std::size_t lane = lane_of(bit);

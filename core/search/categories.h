@@ -12,11 +12,12 @@
 #include "coding/column.h"
 #include "rows/category_order.h"
 #include "score/candidate.h"
+#include "search/searched_model.h"
 #include "tree/node.h"
 
 namespace weald {
 
-template <class Model>
+template <SearchedModel Model>
 class CategorySearch {
   public:
     using Payload = typename Model::Payload;

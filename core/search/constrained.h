@@ -11,10 +11,11 @@
 
 #include "rows/gather.h"
 #include "score/monotonic.h"
+#include "search/searched_model.h"
 
 namespace weald {
 
-template <class Code, class Model>
+template <class Code, SearchedModel Model>
 class ConstrainedSearch {
   public:
     using Payload = typename Model::Payload;

@@ -21,6 +21,7 @@
 #include "rows/node_codes.h"
 #include "rows/tree_rows.h"
 #include "search/cells.h"
+#include "search/searched_model.h"
 
 namespace weald {
 
@@ -38,7 +39,7 @@ struct CarriedSum<Model> {
     using Type = typename Model::Labels::Carried;
 };
 
-template <class Model>
+template <SearchedModel Model>
 class CarriedBins {
   public:
     using Payload = typename Model::Payload;
@@ -109,7 +110,7 @@ class CarriedBins {
                                : std::pair(std::move(parent), std::move(of_smaller));
     }
 
-    // Takes back bins that nobody needs.
+    // Takes back bins that are no longer needed.
     void recycle(Bins bins) {
         if (bins.are_there()) {
             spare_.push_back(std::move(bins));

@@ -109,6 +109,7 @@ struct LaneBinScratch {
 };
 
 template <class Scorer>
+    requires kIsSquaredError<typename Scorer::Criterion>
 class LaneBinSearch {
   public:
     using Labels = CountedNumbers;

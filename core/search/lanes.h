@@ -181,6 +181,7 @@ struct LaneScratch {
 };
 
 template <class Scorer>
+    requires kIsSquaredError<typename Scorer::Criterion>
 class LaneSearch {
   public:
     using Labels = CountedNumbers;

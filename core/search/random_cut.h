@@ -17,6 +17,7 @@
 #include "draw/bag.h"
 #include "rows/gather.h"
 #include "score/monotonic.h"
+#include "search/searched_model.h"
 
 namespace weald {
 
@@ -115,7 +116,7 @@ struct Look {
 
 // The cut after the code `last_left`, which is the only one where all present values are alike. `side` is the draw for
 // missing values.
-template <class Code, class Model>
+template <class Code, SearchedModel Model>
 RuledCuts judge_drawn(Model& model, const Direction& direction, const CodeRange& range, const Code* codes,
                       const typename Model::Payload* payloads, std::uint32_t n, Code last_left, std::uint64_t side) {
     RuledCuts found;
@@ -155,7 +156,7 @@ RuledCuts judge_drawn(Model& model, const Direction& direction, const CodeRange&
 }
 
 // `place` and `side` are the draws for the threshold and for missing values.
-template <class Code, class Model>
+template <class Code, SearchedModel Model>
 RuledCuts search_random(Model& model, const Direction& direction, const ValueIndex& values, const CodeRange& range,
                         const Code* codes, const typename Model::Payload* payloads, std::uint32_t n,
                         std::uint64_t place, std::uint64_t side) {

@@ -21,6 +21,7 @@
 namespace weald {
 
 template <class Scorer>
+    requires kIsSquaredError<typename Scorer::Criterion>
 class FewNumbersSearch {
   public:
     using Labels = CountedNumbers;

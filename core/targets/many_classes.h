@@ -1,4 +1,4 @@
-// Any number of classes, counted or weighted. targets/targets.h says what a model is.
+// Any number of classes, counted or weighted. targets/target_model.h says what a model is.
 
 #pragma once
 

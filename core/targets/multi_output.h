@@ -2,7 +2,7 @@
 // each.
 //
 //   Targets        what each joint target says of each target; `Codes::classes` are the joint targets of rows
-//   TargetsModel   a model as those of targets/targets.h, for all criteria. It sorts and sweeps, and makes no haste.
+//   TargetsModel   a model of targets/target_model.h, for all criteria; it sorts the rows and scores every cut
 
 #pragma once
 
@@ -19,11 +19,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/task.h"
 #include "coding/target.h"
 #include "rows/gather.h"
 #include "score/candidate.h"
 #include "score/criteria.h"
 #include "score/monotonic.h"
+#include "targets/target_model.h"
 #include "tree/tree.h"
 
 namespace weald {
@@ -33,7 +35,7 @@ struct Targets {
     std::vector<std::uint32_t> n_classes;  // of each target; empty: they are numbers
     std::vector<double> said;              // by joint target, then by target: a class, or a number
 
-    bool are_classes() const { return !n_classes.empty(); }
+    Task task() const { return n_classes.empty() ? Task::regression : Task::classification; }
 };
 
 // Terms of a side: by its classes' weights, or of a sum about the node's mean.
@@ -41,6 +43,7 @@ using ClassSide = ClassWeights<std::span<const std::uint64_t>>;
 struct Terms {
     double (*of_classes)(const ClassSide& side) = nullptr;
     double (*of_tie)(const ClassSide& side) = nullptr;  // null: ties are not broken by a criterion
+    double (*of_numbers)(double about_mean, double weight) = nullptr;
 };
 
 // One target of numbers: q by joint target, and what they mean.
@@ -81,7 +84,8 @@ class TargetsModel {
     };
 
     // Of classes.
-    TargetsModel(const Targets& targets, const Terms& terms) : n_targets_(targets.n_targets), terms_(terms) {
+    TargetsModel(const Targets& targets, const Terms& terms)
+        : task_(Task::classification), n_targets_(targets.n_targets), terms_(terms) {
         for (const std::uint32_t n : targets.n_classes) {
             first_class_.push_back(n_classes_);
             n_classes_ += n;
@@ -96,8 +100,12 @@ class TargetsModel {
         sums_.n_targets = 0;
     }
     // Of numbers: for each target those of all joint targets, as integers.
-    TargetsModel(std::vector<Numbers> numbers, int unit)
-        : n_targets_(static_cast<std::uint32_t>(numbers.size())), numbers_(std::move(numbers)), unit_(unit) {
+    TargetsModel(std::vector<Numbers> numbers, int unit, const Terms& terms)
+        : task_(Task::regression),
+          n_targets_(static_cast<std::uint32_t>(numbers.size())),
+          numbers_(std::move(numbers)),
+          unit_(unit),
+          terms_(terms) {
         for (const Numbers& of_target : numbers_) {
             shifts_.push_back(2 * (unit - of_target.exponent));
         }
@@ -255,7 +263,7 @@ class TargetsModel {
     }
 
   private:
-    bool of_classes() const { return numbers_.empty(); }
+    bool of_classes() const { return task_ == Task::classification; }
 
     static Int128 floor_mean(Int128 sum, std::uint64_t weight) {
         const auto divisor = static_cast<Int128>(weight);
@@ -321,7 +329,7 @@ class TargetsModel {
     }
     double number_term(const Tally& side, std::uint32_t target) const {
         const Int128 about_mean = side.sums[target] - static_cast<Int128>(side.weight) * means_[target];
-        return SquaredError::term(static_cast<double>(about_mean), static_cast<double>(side.weight));
+        return terms_.of_numbers(static_cast<double>(about_mean), static_cast<double>(side.weight));
     }
 
     void find_orders() {
@@ -367,11 +375,12 @@ class TargetsModel {
         std::uint32_t slot;  // of the class whose share it is
     };
 
+    Task task_;
     std::uint32_t n_targets_;
     std::uint32_t n_classes_ = 0;             // of all targets
     std::vector<std::uint32_t> first_class_;  // by target: the place of its first class among those of all
     std::vector<std::uint32_t> slots_;        // by joint target, then by target: the place of its class
-    std::vector<Numbers> numbers_;            // by target; empty: they are classes
+    std::vector<Numbers> numbers_;            // by target, of regression
     std::vector<int> shifts_;                 // by target: from its own unit of scores to the common one
     int unit_ = 0;                            // exponent of the target of the widest range
     Terms terms_;
@@ -385,5 +394,7 @@ class TargetsModel {
     std::vector<std::uint32_t> sorted_;
     Sums sums_;
 };
+
+static_assert(TargetModel<TargetsModel>);
 
 }  // namespace weald

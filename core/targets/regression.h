@@ -1,4 +1,4 @@
-// Numbers, counted or weighted. targets/targets.h says what a model is.
+// Numbers, counted or weighted. targets/target_model.h says what a model is.
 
 #pragma once
 
@@ -29,6 +29,7 @@ class NumberModel {
     using Payload = typename Labels::Payload;
     using Cell = typename Labels::Cell;
     static constexpr bool kCounted = std::is_same_v<Labels, CountedNumbers>;
+    static constexpr bool kHasQuickSearches = kCounted && kIsSquaredError<Criterion>;
 
     // By node: the sum, and the sum of squares (in leaves; those of their ancestors follow).
     struct Sums {
@@ -66,7 +67,7 @@ class NumberModel {
         if (n > std::min<std::size_t>(kMostSorted, kLeastInLaneBins - 1)) {
             scorer_.set_reach(farthest(payloads, n));
         }
-        if constexpr (kCounted) {
+        if constexpr (kHasQuickSearches) {
             are_few_ = few_.look_at(labels_, payloads, n, total_, scorer_.mean(), scorer_.undivided());
             are_many_ = n >= kLeastInLaneBins && limits.admit_all() &&
                         many_.look_at(labels_, payloads, n, total_, scorer_.mean(), scorer_.spread().reach,
@@ -112,7 +113,7 @@ class NumberModel {
 
     template <class Code>
     FeatureCuts search(const Code* codes, const Payload* payloads, std::uint32_t n, double to_beat) {
-        if constexpr (kCounted && sizeof(Code) == 2) {
+        if constexpr (kHasQuickSearches && sizeof(Code) == 2) {
             if (are_few_) {
                 return FewNumbersSearch<Scorer>(labels_, few_, scorer_, {codes, payloads, n}, to_beat).run(total_);
             }
@@ -122,27 +123,27 @@ class NumberModel {
 
     // Whether several features are best searched at once, and the search. Codes must be narrow.
     bool searches_lanes(std::uint32_t n) const
-        requires kCounted
+        requires kHasQuickSearches
     {
         return are_few_ && n <= lanes::kMostRows;
     }
     template <class Code>
     LaneCuts search_lanes(const LaneColumns<Code>& codes, const Payload* payloads, std::uint32_t n,
                           std::uint32_t n_lanes, double to_beat)
-        requires kCounted
+        requires kHasQuickSearches
     {
         return LaneSearch<Scorer>(labels_, few_, scorer_, lane_scratch_, {payloads, n, n_lanes}).run(codes, to_beat);
     }
 
     // The same where rows are many: codes are by lane.
     bool searches_lane_bins() const
-        requires kCounted
+        requires kHasQuickSearches
     {
         return are_many_;
     }
     LaneCuts search_lane_bins(std::span<const std::uint16_t* const> codes, const Payload* payloads, std::uint32_t n,
                               double to_beat)
-        requires kCounted
+        requires kHasQuickSearches
     {
         return LaneBinSearch<Scorer>(labels_, many_, scorer_, lane_bin_scratch_, {codes, payloads, n}).run(to_beat);
     }

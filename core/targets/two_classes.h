@@ -1,4 +1,4 @@
-// Two classes, counted. targets/targets.h says what a model is.
+// Two classes, counted. targets/target_model.h says what a model is.
 
 #pragma once
 

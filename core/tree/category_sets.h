@@ -2,7 +2,7 @@
 //
 //   category_key       the number of a category
 //   CategorySet        where a set is, and how
-//   CategorySetsView   sets that somebody else keeps
+//   CategorySetsView   sets that another object keeps
 //   CategorySets       sets that are being put together
 //
 // A set that does not fit one word is kept bit by bit, from the first word that has one of its categories to the last,

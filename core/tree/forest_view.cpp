@@ -78,7 +78,7 @@ SomeTrees::SomeTrees(const ForestView& forest, std::size_t begin, std::size_t en
     if (!forest.value.empty()) {
         view_.value = forest.value.subspan(first, n);
     }
-    if (forest.n_classes != 0) {  // a tree has one leaf more than it has splits
+    if (forest.task() == Task::classification) {  // a tree has one leaf more than it has splits
         view_.leaf_start = forest.leaf_start.subspan((first + begin) / 2, (n + end - begin) / 2 + 1);
     }
 }
@@ -90,9 +90,10 @@ void check_forest(const ForestView& forest) {
     require(static_cast<std::size_t>(forest.tree_start.back()) == n, "tree_start does not end at the number of nodes");
     require(forest.threshold.size() == n && forest.right.size() == n && forest.flags.size() == n,
             "arrays of nodes differ in length");
-    require(forest.value.size() == n || (forest.n_classes != 0 && forest.value.empty()),
+    require(forest.value.size() == n || (forest.task() == Task::classification && forest.value.empty()),
             "values and nodes differ in number");
-    require(forest.n_classes == 0 || forest.n_classes == 2 || forest.value.empty(), "values are not for many classes");
+    require(forest.task() == Task::regression || forest.n_classes == 2 || forest.value.empty(),
+            "values are not for many classes");
     for (std::size_t t = 0; t + 1 < forest.tree_start.size(); ++t) {
         const std::int64_t begin = forest.tree_start[t];
         const std::int64_t end = forest.tree_start[t + 1];
@@ -103,7 +104,7 @@ void check_forest(const ForestView& forest) {
         check_tree(forest, static_cast<std::size_t>(begin), static_cast<std::int32_t>(end - begin));
     }
     check_sets(forest);
-    if (forest.n_classes == 0) {
+    if (forest.task() == Task::regression) {
         return;
     }
     const auto n_leaves = static_cast<std::size_t>(

@@ -7,6 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "base/task.h"
+
 namespace weald {
 
 // Those that a walk needs (tree/forest_arrays.h tells their names).
@@ -26,7 +28,8 @@ struct ForestView {
     std::span<const std::uint32_t> category_sets;
 
     std::size_t n_trees() const { return tree_start.size() - 1; }
-    std::size_t width() const { return n_classes == 0 ? 1 : n_classes; }
+    Task task() const { return task_of(n_classes); }
+    std::size_t width() const { return task() == Task::regression ? 1 : n_classes; }
 };
 
 // Some trees of a forest. Their leaves and sets keep their numbers: those of classes and categories in the whole

@@ -86,7 +86,7 @@ TreeArrays TreeJoiner::add(std::size_t number, TreeArrays tree) {
             clear(of_tree.tree);
         }
     }
-    // One is enough: the others were held up, and nobody needs their room.
+    // One is enough: the others were held up, and their room is not needed.
     return placed.empty() ? TreeArrays{} : std::move(placed.front().tree);
 }
 
@@ -138,7 +138,7 @@ ForestArrays TreeJoiner::finish(Work& work) {
     return std::move(joined_);
 }
 
-// Where a tree will stand. Whoever calls holds `order_`.
+// Where a tree will stand. The caller holds `order_`.
 TreeJoiner::Placed TreeJoiner::place(TreeArrays tree) {
     const Counts start = placed_;
     placed_.nodes += tree.n_nodes();
@@ -154,7 +154,7 @@ TreeJoiner::Placed TreeJoiner::place(TreeArrays tree) {
 
 // Trees are alike: those that are here say how much room all of them will need, and a quarter more takes no memory
 // before something is written there; to move all trees when the last ones come would take it twice. Of very many trees,
-// few may be grown before somebody stops it.
+// few may be grown before the user stops it.
 void TreeJoiner::make_room(std::size_t n_here) {
     constexpr std::size_t kMuch = std::size_t{1} << 24;  // entries
     const auto foresee = [&](std::size_t n) {

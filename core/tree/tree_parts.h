@@ -1,4 +1,4 @@
-// A tree grown in parts, by several threads: whoever grows a part gives some of its right subtrees away.
+// A tree grown in parts, by several threads: the thread of a part gives some of its right subtrees to others.
 
 #pragma once
 

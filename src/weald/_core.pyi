@@ -14,6 +14,14 @@ simd: str
 def cpu_supports(simd: str) -> bool:
     """Whether this processor can run the instruction set of that name."""
 
+class Growth:
+    """How to grow, in plain numbers: all fields of growth_fields, by name."""
+
+    def __init__(self, **fields: object) -> None: ...
+
+def growth_fields() -> list[tuple[str, str]]:
+    """Names and Python types of the fields of Growth, in order."""
+
 def criteria() -> list[tuple[str, bool]]:
     """Names of the criteria, and whether they are for classes."""
 
@@ -81,11 +89,6 @@ def code_table(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writ
     """
     Turn a table into codes and ranks; max_bins 0 keeps every distinct value. The values of the categorical features are numbers of categories. So many trees will be grown at once, and then no more; 0: who knows?
     """
-
-class Growth:
-    """How to grow, in plain numbers."""
-
-    def __init__(self, criterion: str, max_features: int, max_depth: int, min_samples_split: int, min_samples_leaf: int, min_weight_fraction_leaf: float, min_impurity_decrease: float, max_leaf_nodes: int, bootstrap: bool, n_draws: int, class_weight: str, class_weights: Sequence[float], strata: str, draws: Sequence[int], random_cuts: bool, monotonic: Sequence[int], interaction_groups: Sequence[Sequence[int]], max_interacting: int, feature_weights: Sequence[float], category_penalty: float) -> None: ...
 
 def grow(codes: Codes, growth: Growth, seed: int, first_tree: int, n_trees: int, n_threads: int, watch: object | None, n_slots: int) -> dict:
     """

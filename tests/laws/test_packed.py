@@ -37,8 +37,9 @@ def walk(engine, forest, X, *, hard=False):
     sums = np.zeros((len(X), max(1, forest.n_classes)))
     leaves = engine.leaves(forest, np.asarray(X, dtype=np.float64)) + forest.tree_start[:-1]
     weights = forest.tree_weight if len(forest.tree_weight) else np.ones(forest.n_trees)
-    for weight, leaf in zip(weights, leaves.T, strict=True):
-        sums += weight * shares[leaf]
+    with np.errstate(over="ignore"):  # extreme targets add up to infinity in both
+        for weight, leaf in zip(weights, leaves.T, strict=True):
+            sums += weight * shares[leaf]
     return sums
 
 

@@ -1,0 +1,59 @@
+// What a target model must offer: all that depends on what a tree predicts.
+//
+// A model looks at one node after the other, searches its cuts, and writes it down. Quick searches of several features
+// at once, or from bins that were handed down, are for models that have their members (grow/lane_split.h,
+// search/inherited_bins.h, search/binary.h).
+
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+
+#include "score/monotonic.h"
+#include "score/scores.h"
+#include "search/searched_model.h"
+#include "tree/tree.h"
+
+namespace weald {
+
+// Sums                     what is kept of each node until the tree is grown
+//
+// weigh_like               takes over the weights of a tree from another model
+// look_at                  takes in the rows of a node; the members up to in_user_units are of that node
+// begin_search             before its features are searched
+// is_pure, size, weight    all targets are equal; number of draws; weight
+// weights_are_sizes        whether weights need not be written, since they are the sizes
+// undivided                the score without a cut
+// perfect                  a score that no cut exceeds
+// mixed                    what the node would gain if its sides were pure
+// in_user_units            a decrease in units of the user's targets
+//
+// reserve                  room for the entries of some nodes
+// write_node               the node's entries in the tree
+// write_value              its value, kept within bounds
+// take_sums, finish        the sums of the nodes that were written; the entries that follow from them
+template <class Model>
+concept TargetModel =
+    SearchedModel<Model> && std::copy_constructible<Model> && std::movable<typename Model::Sums> &&
+    requires(Model& model, const Model& node, const typename Model::Payload* payloads, std::uint32_t n,
+             const Limits& limits, double decrease, TreeArrays& tree, std::size_t n_nodes, const ValueBounds& bounds) {
+        { model.weigh_like(node) } -> std::same_as<void>;
+        { model.look_at(payloads, n) } -> std::same_as<void>;
+        { model.begin_search(payloads, n, limits) } -> std::same_as<void>;
+        { node.is_pure() } -> std::same_as<bool>;
+        { node.size() } -> std::same_as<std::int64_t>;
+        { node.weight() } -> std::same_as<std::uint64_t>;
+        { node.weights_are_sizes() } -> std::same_as<bool>;
+        { node.undivided() } -> std::same_as<double>;
+        { node.perfect(payloads, n) } -> std::same_as<double>;
+        { node.mixed(payloads, n) } -> std::same_as<double>;
+        { node.in_user_units(decrease) } -> std::same_as<double>;
+        { model.reserve(tree, n_nodes) } -> std::same_as<void>;
+        { model.write_node(tree, payloads, n, true) } -> std::same_as<void>;
+        { node.write_value(tree, bounds) } -> std::same_as<void>;
+        { model.take_sums() } -> std::same_as<typename Model::Sums>;
+        { model.finish(tree, model.take_sums()) } -> std::same_as<void>;
+    };
+
+}  // namespace weald
