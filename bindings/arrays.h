@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <utility>
@@ -32,6 +33,11 @@ using NumpyMatrix = nb::ndarray<nb::numpy, T, nb::ndim<2>>;
 template <class T>
 std::span<const T> span_of(const Vector<T>& array) {
     return {array.data(), array.size()};
+}
+
+template <class T>
+std::span<const T> span_or_nothing(const std::optional<Vector<T>>& array) {
+    return array ? span_of(*array) : std::span<const T>{};
 }
 
 inline Matrix matrix_of(const Table2D& x) {

@@ -19,6 +19,7 @@
 
 #include "arrays.h"
 #include "base/by_column.h"
+#include "base/require.h"
 #include "coding/codes.h"
 #include "coding/cuts.h"
 #include "coding/distinct_values.h"
@@ -34,12 +35,6 @@ using AnyFloats = AnyCodes;  // numbers of four or eight bytes
 // Codes of one, two or four bytes, in pieces one behind the other; the smallest value of each, and whether they are
 // categories.
 using CodedColumn = std::tuple<std::vector<AnyCodes>, AnyFloats, bool>;
-
-void require(bool condition, const char* what) {
-    if (!condition) {
-        throw std::invalid_argument(what);
-    }
-}
 
 // Does task(i) for all i below n, several at a time where there are several threads. Needs no lock of Python's, and
 // does not look after signals: these are short steps.
@@ -110,11 +105,6 @@ Column column_of(const CodedColumn& given, std::size_t n_rows, CodeRoom& room) {
     return column;
 }
 
-template <class T>
-std::span<const T> span_or_nothing(const std::optional<Vector<T>>& array) {
-    return array ? span_of(*array) : std::span<const T>{};
-}
-
 // Numbers of groups or strata: one for each row, none beyond the rows; or there are none.
 bool suit_rows(std::span<const std::int32_t> numbers, std::size_t n_rows) {
     const auto is_within = [&](std::int32_t k) { return k >= 0 && static_cast<std::size_t>(k) < n_rows; };
@@ -165,7 +155,7 @@ void bind_give_values(Codes& codes, std::size_t feature, const AnyFloats& lows, 
 
 // ---- Cuts
 
-using Columns = nb::ndarray<nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using ColumnArray = nb::ndarray<nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 constexpr std::size_t kRowsAtOnce = 4096;  // of a table that is read row by row
 
@@ -193,7 +183,7 @@ void store_pieces(const std::vector<Matrix>& pieces, std::size_t n_rows, std::si
     });
 }
 
-void bind_store_by_column(const std::vector<Table2D>& given, const Columns& columns, std::size_t n_threads) {
+void bind_store_by_column(const std::vector<Table2D>& given, const ColumnArray& columns, std::size_t n_threads) {
     std::vector<Matrix> pieces;
     std::size_t n_rows = 0;
     bool suit = true;

@@ -21,21 +21,21 @@ namespace {
 using AnyArray = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
 
 // Of one axis, or of bytes in two: doubles that were cut short.
-Column column_of(const std::string& name, const AnyArray& array) {
+EncodedColumn column_of(const std::string& name, const AnyArray& array) {
     const std::size_t width = array.dtype().bits / 8;
     const auto code = static_cast<nb::dlpack::dtype_code>(array.dtype().code);
-    Column column{Column::Kind::none, width, array.ndim() > 0 ? array.shape(0) : 0,
-                  static_cast<const std::byte*>(array.data())};
+    EncodedColumn column{EncodedColumn::Kind::none, width, array.ndim() > 0 ? array.shape(0) : 0,
+                         static_cast<const std::byte*>(array.data())};
     if (array.ndim() == 2 && code == nb::dlpack::dtype_code::UInt && width == 1 && array.shape(1) > 0 &&
         array.shape(1) < sizeof(double)) {
-        column.kind = Column::Kind::cut;
+        column.kind = EncodedColumn::Kind::cut;
         column.width = array.shape(1);
     } else if (array.ndim() == 1 && code == nb::dlpack::dtype_code::UInt) {
-        column.kind = Column::Kind::whole;
+        column.kind = EncodedColumn::Kind::whole;
     } else if (array.ndim() == 1 && code == nb::dlpack::dtype_code::Int) {
-        column.kind = Column::Kind::with_sign;
+        column.kind = EncodedColumn::Kind::with_sign;
     } else if (array.ndim() == 1 && code == nb::dlpack::dtype_code::Float && width >= sizeof(float)) {
-        column.kind = Column::Kind::floating;
+        column.kind = EncodedColumn::Kind::floating;
     }
     if (!column) {
         refuse_array(name, "is of a type or a shape that no array of a forest has");
@@ -60,7 +60,7 @@ nb::dict bind_decode(std::uint32_t n_features, std::uint32_t n_classes, std::siz
     const EncodedHead head{n_features,      n_classes,         n_trees,  n_nodes,   target_center,
                            target_exponent, rule_of(decrease), is_bound, most_depth};
     std::vector<AnyArray> kept;
-    Columns columns;
+    EncodedColumns columns;
     for (const auto [name, array] : arrays) {
         kept.push_back(nb::cast<AnyArray>(array, false));
         columns.add(nb::cast<std::string>(name), column_of(nb::cast<std::string>(name), kept.back()));

@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "arrays.h"
+#include "base/require.h"
 #include "inspect/permutation.h"
 
 namespace weald {
@@ -20,12 +21,6 @@ using namespace nb::literals;
 namespace {
 
 using Sums = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
-void require(bool condition, const char* what) {
-    if (!condition) {
-        throw std::invalid_argument(what);
-    }
-}
 
 std::span<double> sums_of(const std::optional<Sums>& sums, std::size_t n_rows, std::size_t n_groups) {
     if (!sums) {

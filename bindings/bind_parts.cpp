@@ -13,6 +13,7 @@
 
 #include "arrays.h"
 #include "base/random.h"
+#include "base/random_block.h"
 #include "base/sort_network.h"
 #include "base/weights.h"
 #include "coding/sparse_codes.h"

@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "arrays.h"
+#include "base/require.h"
 #include "inspect/proximity.h"
 
 namespace weald {
@@ -18,12 +19,6 @@ using namespace nb::literals;
 namespace {
 
 using Leaves = nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
-void require(bool condition, const char* what) {
-    if (!condition) {
-        throw std::invalid_argument(what);
-    }
-}
 
 void check(const Sharing& sharing) {
     const auto& nodes = sharing.tree_start;

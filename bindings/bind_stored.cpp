@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "arrays.h"
+#include "base/require.h"
 #include "coding/codes.h"
 #include "coding/ranks.h"
 
@@ -23,12 +24,6 @@ namespace {
 using AnyCodes = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 // Codes of one, two or four bytes, the smallest and the largest value of each, and whether they are categories.
 using MappedColumn = std::tuple<AnyCodes, Vector<double>, Vector<double>, bool>;
-
-void require(bool condition, const char* what) {
-    if (!condition) {
-        throw std::invalid_argument(what);
-    }
-}
 
 template <class Code>
 bool have_values(const Column& column, std::size_t n_rows) {
@@ -65,11 +60,6 @@ std::vector<Column> columns_of(const std::vector<MappedColumn>& given, std::size
         columns.push_back(column_of(column, n_rows));
     }
     return columns;
-}
-
-template <class T>
-std::span<const T> span_or_nothing(const std::optional<Vector<T>>& array) {
-    return array ? span_of(*array) : std::span<const T>{};
 }
 
 // What is given of a table, but for its columns.

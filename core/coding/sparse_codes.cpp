@@ -19,7 +19,7 @@ struct Entry {
 };
 
 // A column taken apart.
-struct Parts {
+struct SparseParts {
     std::vector<Entry> entries;          // values other than zero, ascending
     std::vector<std::uint32_t> missing;  // rows
     std::size_t n_zero = 0;
@@ -36,8 +36,8 @@ std::uint64_t weight_of(const SparseCoding& coding, std::uint32_t row) {
     return !coding.sampled.empty() && !coding.sampled[row] ? 0 : coding.line.empty() ? 1 : coding.line[row];
 }
 
-Parts take_apart(const Sparse& columns, std::size_t f, const SparseCoding& coding, std::uint64_t total) {
-    Parts parts;
+SparseParts take_apart(const Sparse& columns, std::size_t f, const SparseCoding& coding, std::uint64_t total) {
+    SparseParts parts;
     parts.zero_weight = total;
     parts.n_zero = coding.n_rows;
     for (auto i = static_cast<std::size_t>(columns.starts[f]); i < static_cast<std::size_t>(columns.starts[f + 1]);
@@ -60,7 +60,7 @@ Parts take_apart(const Sparse& columns, std::size_t f, const SparseCoding& codin
     return parts;
 }
 
-std::vector<Weighed> list_values(const Parts& parts, const SparseCoding& coding) {
+std::vector<Weighed> list_values(const SparseParts& parts, const SparseCoding& coding) {
     std::vector<Weighed> values;
     const auto add = [&](double value, std::uint64_t weight) {
         if (values.empty() || values.back().value != value) {
@@ -134,7 +134,7 @@ std::vector<std::uint32_t> number_values(const std::vector<Weighed>& values, std
 }
 
 template <class Code>
-void write_codes(const Parts& parts, const std::vector<Weighed>& values, const std::vector<std::uint32_t>& codes,
+void write_codes(const SparseParts& parts, const std::vector<Weighed>& values, const std::vector<std::uint32_t>& codes,
                  std::size_t n_rows, Column& column) {
     Code* to = reinterpret_cast<Code*>(column.codes.get());
     const auto zero =
@@ -154,7 +154,7 @@ void write_codes(const Parts& parts, const std::vector<Weighed>& values, const s
     }
 }
 
-Column code_column(const Parts& parts, const SparseCoding& coding) {
+Column code_column(const SparseParts& parts, const SparseCoding& coding) {
     const std::vector<Weighed> values = list_values(parts, coding);
     const std::vector<std::uint32_t> codes = number_values(values, coding.max_bins);
     const std::size_t n_codes = codes.empty() ? 0 : codes.back() + 1;

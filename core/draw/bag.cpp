@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "base/random.h"
+#include "base/random_block.h"
 
 namespace weald {
 

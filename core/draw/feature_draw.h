@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "base/random_block.h"
 #include "draw/bag.h"
 
 namespace weald {

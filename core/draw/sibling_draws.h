@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "base/random.h"
+#include "base/random_block.h"
 
 namespace weald {
 

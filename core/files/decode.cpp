@@ -18,7 +18,7 @@ constexpr std::int64_t kMostEntries = std::int64_t{1} << 40;
 // ---- Links
 
 void Decoder::read_shape() {
-    const Column n_nodes = take_numbers(columns_, "tree.nodes", head_.n_trees, 1ull << 31);
+    const EncodedColumn n_nodes = take_numbers(columns_, "tree.nodes", head_.n_trees, 1ull << 31);
     made_.tree_start.reserve(head_.n_trees + 1);
     made_.tree_start.push_back(0);
     bool proper = true;
@@ -28,7 +28,7 @@ void Decoder::read_shape() {
     }
     require(proper && made_.tree_start.back() == static_cast<std::int64_t>(head_.n_nodes),
             "The trees have other numbers of nodes.");
-    const Column marks = columns_.need("node.leaf");
+    const EncodedColumn marks = columns_.need("node.leaf");
     if (!marks.is_whole() || marks.width != 1 || marks.size != (head_.n_nodes + 7) / 8) {
         refuse_array("node.leaf", "is not " + std::to_string(head_.n_nodes) + " bits");
     }
@@ -82,7 +82,8 @@ void Decoder::read_leaves() {
     if (head_.task() == Task::regression) {
         return;
     }
-    const Column length = take_numbers_if(columns_, "leaf.length", n_leaves(), head_.n_classes + std::uint64_t{1});
+    const EncodedColumn length =
+        take_numbers_if(columns_, "leaf.length", n_leaves(), head_.n_classes + std::uint64_t{1});
     made_.leaf_start.resize(n_leaves() + 1);
     for (std::size_t leaf = 0; leaf < n_leaves(); ++leaf) {
         const auto n = static_cast<std::int64_t>(length ? length.number(leaf) : 1);
@@ -91,8 +92,8 @@ void Decoder::read_leaves() {
         require(made_.leaf_start[leaf + 1] < kMostEntries, "The leaves have too many classes.");
     }
     const auto n_entries = static_cast<std::size_t>(made_.leaf_start.back());
-    const Column of_class = take_numbers(columns_, "leaf.class", n_entries, head_.n_classes);
-    const Column weight = take_weights(columns_, "leaf.weight", n_entries);
+    const EncodedColumn of_class = take_numbers(columns_, "leaf.class", n_entries, head_.n_classes);
+    const EncodedColumn weight = take_weights(columns_, "leaf.weight", n_entries);
     made_.leaf_class.resize(n_entries);
     made_.leaf_weight.resize(n_entries);
     each_tree([&](const Tree& tree) {
@@ -125,7 +126,8 @@ void Decoder::read_weights() {
     }
     read_sizes(of_leaves);
     if (head_.task() == Task::regression) {
-        const Column given = columns_.has("leaf.weight") ? take_weights(columns_, "leaf.weight", n_leaves()) : Column{};
+        const EncodedColumn given =
+            columns_.has("leaf.weight") ? take_weights(columns_, "leaf.weight", n_leaves()) : EncodedColumn{};
         each_tree([&](const Tree& tree) {
             each_leaf(tree, [&](std::size_t node, std::size_t leaf) {
                 of_leaves[leaf] = given ? to_whole(weight_at(given, leaf)) : made_.size[node];
@@ -147,9 +149,9 @@ void Decoder::read_weights() {
 // Sizes of leaves of classes are their weights, unless something else is said.
 void Decoder::read_sizes(const LargeVector<std::int64_t>& of_leaves) {
     constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
-    const Column given = take_numbers_if(columns_, "leaf.size", n_leaves(), kMost + 1);
+    const EncodedColumn given = take_numbers_if(columns_, "leaf.size", n_leaves(), kMost + 1);
     require(given || head_.task() == Task::classification, "The array 'leaf.size' is missing.");
-    const Column of_splits = take_numbers_if(columns_, "split.size", n_splits(), kMost + 1);
+    const EncodedColumn of_splits = take_numbers_if(columns_, "split.size", n_splits(), kMost + 1);
     made_.size.resize(head_.n_nodes);
     each_tree([&](const Tree& tree) {
         auto sums = add_up(tree, [&](std::size_t leaf) {
@@ -173,8 +175,8 @@ void Decoder::read_sizes(const LargeVector<std::int64_t>& of_leaves) {
 void Decoder::read_splits() {
     made_.feature.resize(head_.n_nodes);
     made_.threshold.resize(head_.n_nodes);
-    const Column feature =
-        n_splits() == 0 ? Column{} : take_numbers(columns_, "split.feature", n_splits(), head_.n_features);
+    const EncodedColumn feature =
+        n_splits() == 0 ? EncodedColumn{} : take_numbers(columns_, "split.feature", n_splits(), head_.n_features);
     made_.flags = read_flags();
     std::vector<std::size_t> n_sets(head_.n_trees + 1);  // in the trees before each
     for (std::size_t t = 0; t < head_.n_trees; ++t) {
@@ -208,7 +210,7 @@ void Decoder::read_splits() {
 
 // Where no value was missing, the heavier side is for the missing ones; left on a tie.
 LargeVector<std::uint8_t> Decoder::read_flags() {
-    const Column given = take_numbers_if(columns_, "split.flags", n_splits(), 8);
+    const EncodedColumn given = take_numbers_if(columns_, "split.flags", n_splits(), 8);
     LargeVector<std::uint8_t> flags(head_.n_nodes);
     each_tree([&](const Tree& tree) {
         std::fill(flags.begin() + tree.first(), flags.begin() + tree.last(), std::uint8_t{0});
@@ -225,7 +227,7 @@ LargeVector<std::uint8_t> Decoder::read_flags() {
 // What a set holds ascends.
 void Decoder::read_sets(std::size_t n_sets) {
     made_.category_start.push_back(0);
-    const Column lengths = take_numbers_if(columns_, "set.length", n_sets, 1ull << 32);
+    const EncodedColumn lengths = take_numbers_if(columns_, "set.length", n_sets, 1ull << 32);
     require(lengths || n_sets == 0, "The array 'set.length' is missing.");
     made_.category_start.reserve(n_sets + 1);
     for (std::size_t s = 0; s < n_sets; ++s) {
@@ -233,7 +235,7 @@ void Decoder::read_sets(std::size_t n_sets) {
         require(made_.category_start.back() < kMostEntries, "The sets have too many categories.");
     }
     const auto n_held = static_cast<std::size_t>(made_.category_start.back());
-    const Column held = take_numbers_if(columns_, "set.category", n_held, 1ull << 32);
+    const EncodedColumn held = take_numbers_if(columns_, "set.category", n_held, 1ull << 32);
     require(held || n_held == 0, "The array 'set.category' is missing.");
     made_.category_sets.reserve(n_held);
     for (std::size_t s = 0; s < n_sets; ++s) {
@@ -247,7 +249,7 @@ void Decoder::read_sets(std::size_t n_sets) {
 }
 
 void Decoder::read_tree_weights() {
-    const Column given = columns_.take("tree.weight");
+    const EncodedColumn given = columns_.take("tree.weight");
     if (!given) {
         return;
     }
@@ -262,7 +264,7 @@ void Decoder::read_tree_weights() {
     require(is_some, "Votes weigh nothing.");
 }
 
-Decoded decode(const EncodedHead& head, Columns columns, Work& work) {
+Decoded decode(const EncodedHead& head, EncodedColumns columns, Work& work) {
     return Decoder(head, std::move(columns), work).decode();
 }
 

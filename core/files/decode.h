@@ -15,6 +15,6 @@
 namespace weald {
 
 // Throws std::invalid_argument where the arrays do not make a forest.
-Decoded decode(const EncodedHead& head, Columns columns, Work& work);
+Decoded decode(const EncodedHead& head, EncodedColumns columns, Work& work);
 
 }  // namespace weald

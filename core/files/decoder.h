@@ -69,7 +69,7 @@ struct Tree {
 
 class Decoder {
   public:
-    Decoder(const EncodedHead& head, Columns columns, Work& work)
+    Decoder(const EncodedHead& head, EncodedColumns columns, Work& work)
         : head_(head), columns_(std::move(columns)), work_(work) {}
 
     Decoded decode() {
@@ -157,7 +157,7 @@ class Decoder {
     }
 
     EncodedHead head_;
-    Columns columns_;
+    EncodedColumns columns_;
     Work& work_;
     Decoded made_;
     LargeVector<std::int32_t> splits_;  // numbers of nodes inside their trees

@@ -4,21 +4,21 @@
 
 namespace weald {
 
-using Kind = Column::Kind;
+using Kind = EncodedColumn::Kind;
 
-Column Columns::take(const std::string& name) {
+EncodedColumn EncodedColumns::take(const std::string& name) {
     auto found = all_.extract(name);
-    return found ? found.mapped() : Column{};
+    return found ? found.mapped() : EncodedColumn{};
 }
 
-Column Columns::need(const std::string& name) {
+EncodedColumn EncodedColumns::need(const std::string& name) {
     if (!has(name)) {
         refuse_array(name, "is missing");
     }
     return take(name);
 }
 
-void Columns::require_empty() const {
+void EncodedColumns::require_empty() const {
     std::string names;
     for (const auto& [name, column] : all_) {
         names += (names.empty() ? "" : ", ") + name;
@@ -31,7 +31,7 @@ void Columns::require_empty() const {
 namespace {
 
 template <class T>
-std::uint64_t largest_of(const Column& column) {
+std::uint64_t largest_of(const EncodedColumn& column) {
     T most = 0;
     for (std::size_t i = 0; i < column.size; ++i) {
         most = std::max(most, column.load<T>(i));
@@ -41,7 +41,7 @@ std::uint64_t largest_of(const Column& column) {
 
 }  // namespace
 
-std::uint64_t Column::largest() const {
+std::uint64_t EncodedColumn::largest() const {
     switch (width) {
         case 1:
             return largest_of<std::uint8_t>(*this);
@@ -56,7 +56,7 @@ std::uint64_t Column::largest() const {
 
 namespace {
 
-void check_numbers(const Column& column, const std::string& name, std::size_t length, std::uint64_t below) {
+void check_numbers(const EncodedColumn& column, const std::string& name, std::size_t length, std::uint64_t below) {
     if (!column.is_whole() || column.size != length) {
         refuse_array(name, "is not " + std::to_string(length) + " numbers from 0");
     }
@@ -67,18 +67,19 @@ void check_numbers(const Column& column, const std::string& name, std::size_t le
 
 }  // namespace
 
-Column take_numbers(Columns& columns, const std::string& name, std::size_t length, std::uint64_t below) {
-    const Column column = columns.need(name);
+EncodedColumn take_numbers(EncodedColumns& columns, const std::string& name, std::size_t length, std::uint64_t below) {
+    const EncodedColumn column = columns.need(name);
     check_numbers(column, name, length, below);
     return column;
 }
 
-Column take_numbers_if(Columns& columns, const std::string& name, std::size_t length, std::uint64_t below) {
-    return columns.has(name) ? take_numbers(columns, name, length, below) : Column{};
+EncodedColumn take_numbers_if(EncodedColumns& columns, const std::string& name, std::size_t length,
+                              std::uint64_t below) {
+    return columns.has(name) ? take_numbers(columns, name, length, below) : EncodedColumn{};
 }
 
-Column take_weights(Columns& columns, const std::string& name, std::size_t length) {
-    const Column column = columns.need(name);
+EncodedColumn take_weights(EncodedColumns& columns, const std::string& name, std::size_t length) {
+    const EncodedColumn column = columns.need(name);
     if (column.is_whole()) {
         check_numbers(column, name, length, (1ull << 53) + 1);
     } else if (!column.is_doubles() || column.size != length) {
@@ -87,7 +88,7 @@ Column take_weights(Columns& columns, const std::string& name, std::size_t lengt
     return column;
 }
 
-Doubles::Doubles(Columns& columns, const std::string& name, std::size_t length, std::size_t n_groups)
+Doubles::Doubles(EncodedColumns& columns, const std::string& name, std::size_t length, std::size_t n_groups)
     : of_(columns.need(name)) {
     if (of_.is_doubles()) {
         if (of_.size != length) {
@@ -109,7 +110,7 @@ Doubles::Doubles(Columns& columns, const std::string& name, std::size_t length, 
     }
 }
 
-Residual::Residual(Columns& columns, const std::string& name, std::size_t length)
+Residual::Residual(EncodedColumns& columns, const std::string& name, std::size_t length)
     : near_(columns.take(name)), raw_(columns.take(name + ".raw")) {
     std::size_t n_far = raw_ && !near_ ? length : 0;
     if (near_) {

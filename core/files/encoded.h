@@ -1,10 +1,10 @@
 // The small arrays of a file, none of which is believed: whatever is taken from them has been checked.
 //
-//   Column         an array
-//   Columns        all of them by name, each to be taken once
-//   take_numbers   whole numbers below a limit
-//   Doubles        doubles as they are, or as places in lists of distinct ones
-//   Residual       doubles as what they differ from guesses
+//   EncodedColumn    an array
+//   EncodedColumns   all of them by name, each to be taken once
+//   take_numbers     whole numbers below a limit
+//   Doubles          doubles as they are, or as places in lists of distinct ones
+//   Residual         doubles as what they differ from guesses
 //
 // src/weald/io/streams.py writes them. Numbers are little-endian, as those of the machines that weald runs on.
 
@@ -21,6 +21,8 @@
 #include <string>
 #include <vector>
 
+#include "base/require.h"
+
 namespace weald {
 
 [[noreturn]] inline void refuse(const std::string& why) {
@@ -29,14 +31,9 @@ namespace weald {
 [[noreturn]] inline void refuse_array(const std::string& name, const std::string& why) {
     refuse("The array '" + name + "' " + why + ".");
 }
-inline void require(bool condition, const char* why) {
-    if (!condition) [[unlikely]] {
-        refuse(why);
-    }
-}
 
 // It need not begin where its numbers would have to in memory.
-struct Column {
+struct EncodedColumn {
     enum class Kind { none, whole, with_sign, floating, cut };  // cut: doubles without their first bytes
 
     Kind kind = Kind::none;
@@ -77,25 +74,26 @@ struct Column {
     }
 };
 
-class Columns {
+class EncodedColumns {
   public:
-    void add(const std::string& name, const Column& column) { all_[name] = column; }
+    void add(const std::string& name, const EncodedColumn& column) { all_[name] = column; }
     bool has(const std::string& name) const { return all_.contains(name); }
-    Column take(const std::string& name);  // of kind none where there is none
-    Column need(const std::string& name);
+    EncodedColumn take(const std::string& name);  // of kind none where there is none
+    EncodedColumn need(const std::string& name);
     void require_empty() const;
 
   private:
-    std::map<std::string, Column> all_;
+    std::map<std::string, EncodedColumn> all_;
 };
 
-Column take_numbers(Columns& columns, const std::string& name, std::size_t length, std::uint64_t below);
+EncodedColumn take_numbers(EncodedColumns& columns, const std::string& name, std::size_t length, std::uint64_t below);
 // What may be left out: then it is of kind none.
-Column take_numbers_if(Columns& columns, const std::string& name, std::size_t length, std::uint64_t below);
+EncodedColumn take_numbers_if(EncodedColumns& columns, const std::string& name, std::size_t length,
+                              std::uint64_t below);
 // Whole numbers up to 2^53, or doubles.
-Column take_weights(Columns& columns, const std::string& name, std::size_t length);
+EncodedColumn take_weights(EncodedColumns& columns, const std::string& name, std::size_t length);
 
-inline double weight_at(const Column& weights, std::size_t i) {
+inline double weight_at(const EncodedColumn& weights, std::size_t i) {
     const double w = weights.is_whole() ? static_cast<double>(weights.number(i)) : weights.value(i);
     require(std::isfinite(w) && w > 0, "The array 'leaf.weight' has a weight that is not above 0.");
     return w;
@@ -104,7 +102,7 @@ inline double weight_at(const Column& weights, std::size_t i) {
 // Each group has a list of its own.
 class Doubles {
   public:
-    Doubles(Columns& columns, const std::string& name, std::size_t length, std::size_t n_groups);
+    Doubles(EncodedColumns& columns, const std::string& name, std::size_t length, std::size_t n_groups);
 
     double at(std::size_t i, std::size_t group) const {
         if (of_.is_doubles()) {
@@ -116,14 +114,14 @@ class Doubles {
     }
 
   private:
-    Column of_, counts_, values_;
+    EncodedColumn of_, counts_, values_;
     std::vector<std::uint64_t> first_;  // of each list among all values
 };
 
 // Differences are in units of the last place; what differs by more stands by itself.
 class Residual {
   public:
-    Residual(Columns& columns, const std::string& name, std::size_t length);
+    Residual(EncodedColumns& columns, const std::string& name, std::size_t length);
 
     double restore(std::size_t i, double guess) const {
         if (!near_) {
@@ -147,7 +145,7 @@ class Residual {
         return near_.width == 1 ? std::numeric_limits<std::int8_t>::min() : std::numeric_limits<std::int16_t>::min();
     }
 
-    Column near_, raw_;
+    EncodedColumn near_, raw_;
     std::vector<std::size_t> n_far_before_;
 };
 

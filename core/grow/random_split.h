@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "base/random_block.h"
 #include "draw/bag.h"
 #include "draw/feature_draw.h"
 #include "grow/split_common.h"

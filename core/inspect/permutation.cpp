@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/random.h"
+#include "base/random_block.h"
 #include "draw/bag.h"
 
 namespace weald {

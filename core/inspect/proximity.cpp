@@ -38,7 +38,7 @@ std::vector<std::uint32_t> order_rows(const Sharing& sharing) {
 
 // The sums of some asked rows, one to a lane. Sum: std::uint16_t where all shares are 1 and trees are few, or double.
 template <class Sum>
-class Lanes {
+class RowLanes {
   public:
     static constexpr std::size_t kLanes = kLineBytes / sizeof(Sum);
     struct alignas(kLineBytes) Line {
@@ -48,7 +48,7 @@ class Lanes {
         Sum operator[](std::size_t lane) const { return of[lane]; }
     };
 
-    explicit Lanes(const Sharing& sharing) : sharing_(sharing), sums_(kTile), met_(kTile / kStretch) {}
+    explicit RowLanes(const Sharing& sharing) : sharing_(sharing), sums_(kTile), met_(kTile / kStretch) {}
 
     // Calls use(member, sums of the lanes) for every member that shares a leaf with any of the rows, ascending.
     template <class Use>
@@ -190,9 +190,9 @@ class Collector {
 // Calls use(rows, lanes) for blocks of asked rows.
 template <class Sum, class Use>
 void for_blocks(const Sharing& sharing, Work& work, Use&& use) {
-    constexpr std::size_t kLanes = Lanes<Sum>::kLanes;
+    constexpr std::size_t kLanes = RowLanes<Sum>::kLanes;
     const std::vector<std::uint32_t> order = order_rows(sharing);
-    std::vector<Lanes<Sum>> of_threads(work.n_threads(), Lanes<Sum>(sharing));
+    std::vector<RowLanes<Sum>> of_threads(work.n_threads(), RowLanes<Sum>(sharing));
     work.run((order.size() + kLanes - 1) / kLanes, [&](std::size_t block, std::size_t thread) {
         const std::size_t begin = block * kLanes;
         use(std::span(order).subspan(begin, std::min(kLanes, order.size() - begin)), of_threads[thread]);
@@ -233,13 +233,13 @@ SharedRows add_shares(const Sharing& sharing, std::size_t k, Work& work) {
     std::vector<std::vector<Entry>> of_rows(sharing.n_rows);
     const Scale scale(sharing);
     choose_sum(sharing, [&]<class Sum>() {
-        for_blocks<Sum>(sharing, work, [&](std::span<const std::uint32_t> rows, Lanes<Sum>& lanes) {
+        for_blocks<Sum>(sharing, work, [&](std::span<const std::uint32_t> rows, RowLanes<Sum>& lanes) {
             Collector collector(rows.size(), k);
-            std::array<double, Lanes<Sum>::kLanes> floor{};
-            typename Lanes<Sum>::Line least{};  // the same where sums are not divided
-            lanes.add_up(rows, work, [&](std::size_t member, const typename Lanes<Sum>::Line& sums) {
+            std::array<double, RowLanes<Sum>::kLanes> floor{};
+            typename RowLanes<Sum>::Line least{};  // the same where sums are not divided
+            lanes.add_up(rows, work, [&](std::size_t member, const typename RowLanes<Sum>::Line& sums) {
                 bool any = false;
-                for (std::size_t lane = 0; lane < Lanes<Sum>::kLanes; ++lane) {
+                for (std::size_t lane = 0; lane < RowLanes<Sum>::kLanes; ++lane) {
                     any |= sums[lane] > least[lane];
                 }
                 for (std::size_t lane = 0; any && lane < rows.size(); ++lane) {
@@ -267,13 +267,13 @@ std::vector<double> square_shares(const Sharing& sharing, std::span<const std::i
     std::vector<double> squares(sharing.n_rows);
     const Scale scale(sharing);
     choose_sum(sharing, [&]<class Sum>() {
-        for_blocks<Sum>(sharing, work, [&](std::span<const std::uint32_t> rows, Lanes<Sum>& lanes) {
-            std::array<double, Lanes<Sum>::kLanes> of_lanes{};
-            std::array<std::int32_t, Lanes<Sum>::kLanes> kinds{};
+        for_blocks<Sum>(sharing, work, [&](std::span<const std::uint32_t> rows, RowLanes<Sum>& lanes) {
+            std::array<double, RowLanes<Sum>::kLanes> of_lanes{};
+            std::array<std::int32_t, RowLanes<Sum>::kLanes> kinds{};
             for (std::size_t lane = 0; lane < rows.size(); ++lane) {
                 kinds[lane] = kind_of_row[rows[lane]];
             }
-            lanes.add_up(rows, work, [&](std::size_t member, const typename Lanes<Sum>::Line& sums) {
+            lanes.add_up(rows, work, [&](std::size_t member, const typename RowLanes<Sum>::Line& sums) {
                 const std::int32_t kind = kind_of_member[member];
                 for (std::size_t lane = 0; lane < rows.size(); ++lane) {
                     if (sums[lane] != 0 && kinds[lane] == kind) {

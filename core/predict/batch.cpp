@@ -15,7 +15,6 @@ namespace weald {
 namespace {
 
 constexpr std::size_t kTreeLanes = 128;                      // trees that one row walks together, at most
-constexpr std::size_t kLine = 64;                            // bytes that the cache fetches at once
 constexpr std::size_t kTreeBytes = std::size_t{256} << 10;   // trees that are walked together
 constexpr std::size_t kSharedBytes = std::size_t{24} << 20;  // keys and sums of all threads, which share a cache
 constexpr std::size_t kBlockBytes = std::size_t{6} << 20;    // of a block, at most
@@ -23,7 +22,6 @@ constexpr std::size_t kLeastBytes = std::size_t{2} << 20;    // that a block may
 constexpr std::size_t kLeastRows = 512;                      // of a block
 constexpr std::size_t kLeastShare = 8;                       // no block is less than this part of a thread's rows
 constexpr std::size_t kFewRows = 4;                          // that are walked one by one
-constexpr std::size_t kFewSteps = 16384;                     // rows x trees that are not worth a thread
 constexpr std::size_t kLinesOfRow = 4;                       // of a large tree that a row asks for, at least
 
 // One row on its way down many trees.

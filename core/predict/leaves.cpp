@@ -5,6 +5,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "base/require.h"
+#include "predict/walk.h"
 #include "tree/tree.h"
 
 namespace weald {
@@ -13,7 +15,6 @@ namespace {
 
 constexpr std::size_t kMostRows = 2048;  // rows of a task: enough to pay for bringing a tree into the cache
 constexpr std::size_t kMostValues = std::size_t{1} << 21;  // of a task's rows that are written out
-constexpr std::size_t kFewSteps = 16384;                   // rows x trees below which threads are not worth starting
 
 // The rows of a task as pointers to contiguous values; they are copied only where the table's strides demand it.
 template <class Float>
@@ -89,12 +90,6 @@ void for_blocks(const Matrix& x, std::size_t n_trees, Work& work, Use&& use) {
         return;
     }
     work.run(blocks.n_blocks(), [&](std::size_t b, std::size_t) { use(blocks.begin(b), blocks.end(b)); });
-}
-
-void require(bool condition, const char* what) {
-    if (!condition) {
-        throw std::invalid_argument(what);
-    }
 }
 
 std::uint32_t most_common_class(const ForestView& forest, std::size_t leaf) {

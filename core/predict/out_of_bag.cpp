@@ -10,11 +10,9 @@ namespace weald {
 
 namespace {
 
-constexpr std::size_t kBlockBytes = std::size_t{4} << 20;  // keys and sums of a task's rows, at most
-constexpr std::size_t kLeastRows = 64;                     // of a task
-constexpr std::size_t kFewSteps = 16384;                   // rows x trees below which threads are not worth starting
-constexpr std::size_t kLine = 64;                          // bytes that the cache fetches at once
-constexpr std::size_t kShortRow = 512;                     // bytes of keys: a walk asks for most lines of it
+constexpr std::size_t kTaskBytes = std::size_t{4} << 20;  // keys and sums of a task's rows, at most
+constexpr std::size_t kLeastTaskRows = 64;                // of a task
+constexpr std::size_t kShortRow = 512;                    // bytes of keys: a walk asks for most lines of it
 
 template <class Node>
 class OutOfBagWalk {
@@ -34,7 +32,7 @@ class OutOfBagWalk {
 
     std::size_t rows_per_block(std::size_t n_rows, std::size_t n_threads) const {
         const std::size_t row_bytes = reader_.n_keys() * sizeof(Key) + forest_.width() * sizeof(double);
-        return std::clamp(n_rows / (4 * n_threads), kLeastRows, std::max(kLeastRows, kBlockBytes / row_bytes));
+        return std::clamp(n_rows / (4 * n_threads), kLeastTaskRows, std::max(kLeastTaskRows, kTaskBytes / row_bytes));
     }
 
     // `room` is for the keys of blocks, one after the other: memory that is new has to be brought by the system.

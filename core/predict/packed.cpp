@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/require.h"
 #include "tree/tree.h"
 
 namespace weald {
@@ -19,12 +20,6 @@ namespace {
 constexpr std::uint32_t kSlots = 8;  // of a cluster of nodes: a line of small ones, two of large ones
 constexpr std::uint32_t kNoColumn = ~0u;
 constexpr std::size_t kClearedAtOnce = std::size_t{4} << 20;  // bytes
-
-void require(bool condition, const char* what) {
-    if (!condition) {
-        throw std::invalid_argument(what);
-    }
-}
 
 // ---- The parts of the buffer, one behind the other, each from the beginning of a line
 

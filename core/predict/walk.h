@@ -21,7 +21,9 @@
 
 namespace weald {
 
-constexpr std::size_t kLanes = 8;  // rows that walk in step
+constexpr std::size_t kLanes = 8;         // rows that walk in step
+constexpr std::size_t kFewSteps = 16384;  // rows x trees below which threads are not worth starting
+constexpr std::size_t kLine = 64;         // bytes that the cache fetches at once
 
 // What a step must think of. Most rows need but the first.
 enum class With { kNumbers, kMissing, kCategories };

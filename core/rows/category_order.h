@@ -19,11 +19,8 @@
 
 namespace weald {
 
-template <class Model>
 class CategoryOrder {
   public:
-    using Payload = typename Model::Payload;
-
     // Replaces codes by slots; missing stays missing.
     template <class Code>
     void number_slots(Code* codes, std::uint32_t n) {
@@ -49,32 +46,16 @@ class CategoryOrder {
 
     std::uint32_t n_slots() const { return static_cast<std::uint32_t>(code_of_slot_.size()); }
 
-    // Replaces slots by places in an order of the model. `code_at` becomes the code at each place.
-    template <class Code>
-    void put_in_order(const Model& model, std::uint32_t order, const Code* slots, const Payload* payloads,
-                      std::uint32_t n, Code* places, std::vector<std::uint32_t>& code_at) {
-        tallies_.assign(n_slots(), {});
-        for (std::uint32_t i = 0; i < n; ++i) {
-            if (slots[i] != kMissing<Code>) {
-                model.add_to_share(tallies_[slots[i]], payloads[i], order);
-            }
-        }
+    // Replaces slots by places in the order of shares, of which share_of(slot) is one. `code_at` becomes the code at
+    // each place.
+    template <class Code, class ShareOf>
+    void put_in_order(const ShareOf& share_of, const Code* slots, std::uint32_t n, Code* places,
+                      std::vector<std::uint32_t>& code_at) {
         entries_.resize(n_slots());
         for (std::uint32_t slot = 0; slot < n_slots(); ++slot) {
-            entries_[slot] = {model.share(tallies_[slot]), code_of_slot_[slot], slot};
+            entries_[slot] = {share_of(slot), code_of_slot_[slot], slot};
         }
-        std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) {
-            return a.share != b.share ? a.share < b.share : a.code < b.code;
-        });
-        place_of_slot_.resize(n_slots());
-        code_at.resize(n_slots());
-        for (std::uint32_t place = 0; place < n_slots(); ++place) {
-            place_of_slot_[entries_[place].slot] = place;
-            code_at[place] = entries_[place].code;
-        }
-        for (std::uint32_t i = 0; i < n; ++i) {
-            places[i] = slots[i] == kMissing<Code> ? kMissing<Code> : static_cast<Code>(place_of_slot_[slots[i]]);
-        }
+        place_entries(slots, n, places, code_at);
     }
 
     // Replaces slots by places in an order that the bits of a draw decide.
@@ -92,9 +73,7 @@ class CategoryOrder {
             place_of_slot_[slot] = place;
             code_at[place] = code;
         }
-        for (std::uint32_t i = 0; i < n; ++i) {
-            slots[i] = slots[i] == kMissing<Code> ? kMissing<Code> : static_cast<Code>(place_of_slot_[slots[i]]);
-        }
+        write_places(slots, n, slots);
     }
 
   private:
@@ -106,9 +85,29 @@ class CategoryOrder {
         std::uint32_t slot;
     };
 
+    template <class Code>
+    void place_entries(const Code* slots, std::uint32_t n, Code* places, std::vector<std::uint32_t>& code_at) {
+        std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) {
+            return a.share != b.share ? a.share < b.share : a.code < b.code;
+        });
+        place_of_slot_.resize(n_slots());
+        code_at.resize(n_slots());
+        for (std::uint32_t place = 0; place < n_slots(); ++place) {
+            place_of_slot_[entries_[place].slot] = place;
+            code_at[place] = entries_[place].code;
+        }
+        write_places(slots, n, places);
+    }
+
+    template <class Code>
+    void write_places(const Code* slots, std::uint32_t n, Code* places) const {
+        for (std::uint32_t i = 0; i < n; ++i) {
+            places[i] = slots[i] == kMissing<Code> ? kMissing<Code> : static_cast<Code>(place_of_slot_[slots[i]]);
+        }
+    }
+
     std::vector<std::uint32_t> slot_of_code_;  // kNone between two nodes
     std::vector<std::uint32_t> code_of_slot_;
-    std::vector<typename Model::Share> tallies_;  // by slot
     std::vector<Entry> entries_;
     std::vector<std::tuple<std::uint64_t, std::uint32_t, std::uint32_t>> keys_;  // of a random order: code and slot
     std::vector<std::uint32_t> place_of_slot_;

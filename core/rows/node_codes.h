@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "base/random_block.h"
 #include "base/sort_network.h"
 #include "draw/tree_params.h"
 #include "rows/block.h"

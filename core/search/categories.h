@@ -9,8 +9,10 @@
 #include <vector>
 
 #include "base/random.h"
+#include "base/random_block.h"
 #include "coding/column.h"
 #include "rows/category_order.h"
+#include "rows/gather.h"
 #include "score/candidate.h"
 #include "search/searched_model.h"
 #include "tree/node.h"
@@ -35,7 +37,7 @@ class CategorySearch {
         }
         std::vector<std::uint32_t>& code_at = code_at_of(buffer);
         const auto put = [&](std::uint32_t order) {
-            order_.put_in_order(model, order, slots, payloads, n, codes, code_at);
+            put_slots_in_order(model, order, slots, payloads, n, codes, code_at);
         };
         put(0);
         FeatureCuts found = model.search(codes, payloads, n, to_beat);
@@ -63,7 +65,7 @@ class CategorySearch {
     void put_in_order(const Model& model, Code* codes, const Payload* payloads, std::uint32_t n, int buffer,
                       std::uint32_t order) {
         order_.number_slots(codes, n);
-        order_.put_in_order(model, order, codes, payloads, n, codes, code_at_of(buffer));
+        put_slots_in_order(model, order, codes, payloads, n, codes, code_at_of(buffer));
     }
 
     // Replaces codes by their places in a random order; returns the last place that goes left.
@@ -97,9 +99,23 @@ class CategorySearch {
     void forget_sets() { sets_.clear(); }
 
   private:
+    // Replaces slots by places in an order of the model.
+    template <class Code>
+    void put_slots_in_order(const Model& model, std::uint32_t order, const Code* slots, const Payload* payloads,
+                            std::uint32_t n, Code* places, std::vector<std::uint32_t>& code_at) {
+        tallies_.assign(order_.n_slots(), {});
+        for (std::uint32_t i = 0; i < n; ++i) {
+            if (slots[i] != kMissing<Code>) {
+                model.add_to_share(tallies_[slots[i]], payloads[i], order);
+            }
+        }
+        order_.put_in_order([&](std::uint32_t slot) { return model.share(tallies_[slot]); }, slots, n, places, code_at);
+    }
+
     std::vector<std::uint32_t>& code_at_of(int buffer) { return code_at_[static_cast<std::size_t>(buffer)]; }
 
-    CategoryOrder<Model> order_;
+    CategoryOrder order_;
+    std::vector<typename Model::Share> tallies_;                        // by slot
     std::array<std::vector<std::uint32_t>, kPhiloxBlock + 1> code_at_;  // for each buffer the code at each place
     std::uint32_t best_order_ = 0;
     std::vector<std::uint32_t> slots_;  // where several orders are searched

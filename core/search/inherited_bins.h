@@ -29,21 +29,32 @@ namespace weald {
 template <class Model>
 inline constexpr bool kCarriesBins = requires { typename Model::Labels::Carried; };
 
-template <class Model>
-struct CarriedSum {
-    using Type = std::uint64_t;
-};
-template <class Model>
-    requires kCarriesBins<Model>
-struct CarriedSum<Model> {
-    using Type = typename Model::Labels::Carried;
-};
-
+// Other models have no bins: their nodes come without, and all that would be done with them is nothing.
 template <SearchedModel Model>
 class CarriedBins {
   public:
+    struct Bins {
+        static constexpr bool are_there() { return false; }
+    };
+
+    CarriedBins(const Codes&, const Growth&) {}
+
+    void begin(const Bins&) {}
+    template <class... With>
+    void prepare(const With&...) {}
+    template <class... With>
+    std::pair<Bins, Bins> divide(const With&...) {
+        return {};
+    }
+    void recycle(Bins) {}
+};
+
+template <SearchedModel Model>
+    requires kCarriesBins<Model>
+class CarriedBins<Model> {
+  public:
     using Payload = typename Model::Payload;
-    using Sum = typename CarriedSum<Model>::Type;
+    using Sum = typename Model::Labels::Carried;
     using Tree = TreeInTraining<Payload>;
 
     // Of all features of a node; empty: it has none.
@@ -60,7 +71,7 @@ class CarriedBins {
     };
 
     CarriedBins(const Codes& codes, const Growth& growth) : max_depth_(growth.max_depth) {
-        if (!kCarriesBins<Model> || !are_possible(codes, growth)) {
+        if (!are_possible(codes, growth)) {
             return;
         }
         for (std::size_t level = 0; level < kLevels; ++level) {
@@ -203,19 +214,17 @@ class CarriedBins {
         ++n_held_;
         bins.level = level;
         bins.sums.assign(levels_[level].n_sums, Sum{});
-        if constexpr (kCarriesBins<Model>) {
-            const std::span<const std::uint32_t> ids = tree.ids(node);
-            const Payload* payloads = tree.payloads(node);
-            for (std::uint32_t begin = 0; begin < ids.size(); begin += kRowsAtOnce) {
-                const auto n = std::min<std::uint32_t>(kRowsAtOnce, node.n_rows() - begin);
-                for (std::uint32_t i = 0; i < n; ++i) {
-                    rows_[i] = model.labels().carried(payloads[begin + i]);
-                }
-                for (std::uint32_t feature = 0; feature < levels_[level].places.size(); ++feature) {
-                    if (!constant.has(feature)) {
-                        codes.reader().read(feature, node.begin, ids.subspan(begin, n), codes_.data());
-                        add_rows(bins.sums.data(), levels_[level].places[feature], n);
-                    }
+        const std::span<const std::uint32_t> ids = tree.ids(node);
+        const Payload* payloads = tree.payloads(node);
+        for (std::uint32_t begin = 0; begin < ids.size(); begin += kRowsAtOnce) {
+            const auto n = std::min<std::uint32_t>(kRowsAtOnce, node.n_rows() - begin);
+            for (std::uint32_t i = 0; i < n; ++i) {
+                rows_[i] = model.labels().carried(payloads[begin + i]);
+            }
+            for (std::uint32_t feature = 0; feature < levels_[level].places.size(); ++feature) {
+                if (!constant.has(feature)) {
+                    codes.reader().read(feature, node.begin, ids.subspan(begin, n), codes_.data());
+                    add_rows(bins.sums.data(), levels_[level].places[feature], n);
                 }
             }
         }

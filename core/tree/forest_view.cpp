@@ -4,17 +4,12 @@
 #include <limits>
 #include <stdexcept>
 
+#include "base/require.h"
 #include "tree/tree.h"
 
 namespace weald {
 
 namespace {
-
-void require(bool condition, const char* what) {
-    if (!condition) {
-        throw std::invalid_argument(what);
-    }
-}
 
 // Sets are numbered in the order of their nodes, and their categories ascend.
 void check_sets(const ForestView& forest) {

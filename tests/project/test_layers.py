@@ -223,6 +223,26 @@ def test_core_files_form_no_cycle():
     list(TopologicalSorter(graph).static_order())
 
 
+# Compiled once for all instruction sets, as CMakeLists.txt lists them.
+COMMON_FILES = [
+    *(path for folder in ("base", "tree", "files") for path in (CORE / folder).glob("*.cpp")),
+    *(path for path in (ROOT / "bindings").glob("*.cpp") if path.name not in {"module.cpp", "bind_parts.cpp"}),
+]
+
+
+@pytest.mark.parametrize("path", COMMON_FILES, ids=lambda path: path.name)
+def test_what_is_compiled_once_does_not_depend_on_the_instruction_set(path):
+    """The linker would mix functions of one name that differ between sets."""
+    found, waiting = set(), [path]
+    while waiting:
+        file = waiting.pop()
+        found.add(file)
+        candidates = [top / name for name in includes(file) for top in (CORE, ROOT / "bindings")]
+        waiting += [one for one in candidates if one.is_file() and one not in found]
+    assert len(found) > 1
+    assert not [file.name for file in found if re.search(r"__AVX|__BMI", file.read_text())]
+
+
 # --------------------------------------------------------------------------------------------------------- folders
 
 
