@@ -12,7 +12,7 @@ from weald.codes import bins, partitioned_table
 from weald.dask import coded_partitions
 from weald.data.table import read_table
 from weald.engines.native import NativeEngine
-from weald.estimators.base import unfitted_copy
+from weald.estimators.fit import unfitted_copy
 
 COLUMNS = ["number", "label", "rank", "flag"]
 

@@ -45,7 +45,7 @@ class MeanEngine(LocalEngine):
             decrease=nodes,
             value=nodes + codes.mean,
             impurity=nodes,
-            category_start=np.zeros(1),
+            category_start=np.zeros(1, dtype=np.int64),
             origins=(origin,),
         )
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.conftest import UNDER_SANITIZERS
 from tests.laws.cases import CORES, CRITERIA, NATIVE, REFERENCE, assert_same, cases, make_growth, make_table, outcome
 from weald import DecisionTreeRegressor, ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
-from weald.estimators import base
+from weald.estimators import features
 
 pytestmark = pytest.mark.sanitize
 
@@ -88,5 +88,5 @@ def test_estimators_grow_the_same_trees_whatever_is_kept(model, monkeypatch):
     X = rng.normal(size=(300, 6)).astype(np.float32)
     y = (X[:, 0] + X[:, 1] * X[:, 2] > 0).astype(int)
     expected = model.fit(X, y).forest_.fingerprint()
-    monkeypatch.setattr(base, "MANY_CELLS", 0)
+    monkeypatch.setattr(features, "MANY_CELLS", 0)
     assert model.__class__(**model.get_params()).fit(X, y).forest_.fingerprint() == expected

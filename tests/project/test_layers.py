@@ -35,18 +35,18 @@ LAYERS = {
 
 # Module -> package or module above it that it imports inside a function, and why.
 EXCEPTIONS = {
-    ("estimators.save_methods", "io"): "model.save(): a method users expect; files must know all estimators",
-    ("estimators.export_methods", "io"): "model.to_c() and the like: each exporter loads when it is called",
-    ("estimators.report_methods", "reports"): "model.report(): a page on a model loads when it is asked for",
-    ("estimators.neighbor_methods", "inspection"): "forest.neighbors(): thin methods, the work is above",
-    ("estimators.tree_methods", "inspection"): "tree.explain_split(): a thin method, the work is above",
-    ("estimators.dask_methods", "dask"): "fit and predict of Dask collections: Dask loads when it is used",
+    (
+        "estimators.base",
+        "io",
+    ): "model.save(), model.to_c() and the like: methods users expect; files know all estimators",
+    ("estimators.base", "reports"): "model.report(): a page on a model loads when it is asked for",
+    ("estimators.forest_base", "inspection"): "forest.neighbors(): thin methods, the work is above",
+    ("estimators.tree_base", "inspection"): "tree.explain_split(): a thin method, the work is above",
+    ("estimators.prediction", "dask"): "predictions of Dask collections: Dask loads when it is used",
+    ("engines.choose", "dask"): "the engine of a cluster: Dask loads when it is used",
     ("estimators.checkpoints", "io"): "a checkpoint is made of model files",
     ("forest.forest", "io"): "a pickle of a forest carries the bytes of a file and goes through its checks",
-    (
-        "inspection.importance_result",
-        "plot",
-    ): "importance.plot(): matplotlib loads when it is used",
+    ("inspection.importance_result", "plot"): "importance.plot(): matplotlib loads when it is used",
 }
 
 # Folders of core/, lowest first: each may include those before it.

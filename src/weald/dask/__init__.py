@@ -4,6 +4,21 @@
     ExtraTreesClassifier, ExtraTreesRegressor        the same with random cuts
     to_local                                         the estimator that needs no cluster
 
+The modules:
+
+    engine              the engine of a cluster
+    coding              a table becomes codes on the workers
+    coded_partitions    codes of partitions
+    scheduler           trees and votes are divided among the workers
+    task_queue          which worker is next
+    work_split          how work is divided
+    tree_tasks          what workers do
+    tree_pieces         one tree on several workers
+    joining             trees become a forest
+    prediction          predictions of Dask collections
+    cluster             all that is known of Dask
+    malloc_tuning       memory of the workers
+
 The workers code their partitions where they lie. The codes, one to four bytes a cell, travel to every worker that grows
 trees. Predictions of Dask collections are lazy, those of arrays and data frames are made here.
 """

@@ -1,24 +1,28 @@
-"""Trees and forests: the estimators, and the steps of fit and predict.
+"""Trees and forests: the estimators, and the flows of fit and predict.
 
-base                 fit and predict, step by step
-trees                decision trees
-forests              random forests
-extra_trees          extremely randomized trees
+fit                  the flow of every fit
+prediction           the flow of every prediction
+trees                the decision trees
+forests              the forests
 kernel/              kernel forests
-forest_base          what all forests share
-ensemble             how many trees are grown
-tree_list            `estimators_`
+base                 what all estimators share
+tasks                what classifiers and regressors add
+tree_base            what single trees share
+forest_base          what forests share
+parameters           parameters and attributes: types, defaults, documentation
+features             where the columns that trees look at come from
+growing              how many trees are grown, and in which way
 out_of_bag           out-of-bag predictions and errors
-metrics              confusion, calibration, thresholds
+metrics              confusion matrix, calibration, thresholds
 early_stopping       `n_estimators="auto"`
 resampling           boosting and arcing
-merging              forests from forests
-multi_output         several targets
 checkpoints          fits that can be resumed
+merging              merging and slicing forests
+multi_output         several targets
 training_data        the training data, read again
+same_data            whether data is that of a fit
 chunked_prediction   tables larger than memory
 choose_alpha         how much to prune
-docstrings           docstrings made from others
-*_methods            groups of methods; those that use a layer above import it when called
-single_target        one target of several
+tree_list            `estimators_`
+tree_view            `tree_`
 """

@@ -1,7 +1,7 @@
 """Kernel forests: features are kernel values between samples and prototypes.
 
 forests            the estimators
-training           how they are grown
+features           the table of kernel values, from reading to keeping
 kernels            kernels and distances
 kernel_selection   choosing a kernel by out-of-bag error
 tree_mix           which trees use kernels, columns or both
