@@ -38,7 +38,7 @@ EXCEPTIONS = {
     (
         "estimators.base",
         "io",
-    ): "model.save(), model.to_c() and the like: methods users expect; files know all estimators",
+    ): "model.save(), model.to_c(): methods users expect; files know all estimators",
     ("estimators.base", "reports"): "model.report(): a page on a model loads when it is asked for",
     ("estimators.forest_base", "inspection"): "forest.neighbors(): thin methods, the work is above",
     ("estimators.tree_base", "inspection"): "tree.explain_split(): a thin method, the work is above",

@@ -16,7 +16,7 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from queue import Empty, SimpleQueue
-from typing import Any
+from typing import Any, TypeAlias
 
 from weald.codes.partitioned_table import Labels
 from weald.dask.malloc_tuning import Steady
@@ -28,6 +28,9 @@ LOOK_EVERY = 0.5  # seconds between two looks at the cluster
 TO_ONE = 5.0  # seconds that a fit waits for one worker where another would do
 AT_ONCE = 8  # answers of partitions that are put together by one task
 SHARE_OF_MEMORY = 0.7  # of a worker, that a fit may take: above it Dask begins to write to disk, or to wait
+
+Future: TypeAlias = Any  # a result on the cluster, of any type
+WorkerInfo: TypeAlias = Any  # what the scheduler knows of a worker: a dict
 
 
 def import_dask(name: str) -> Any:
@@ -60,7 +63,7 @@ class Cluster:
             ) from error
         self._handed_in: list[weakref.ref[Any]] = []  # all futures of a fit
 
-    def workers(self) -> dict[str, Any]:
+    def workers(self) -> dict[str, WorkerInfo]:
         """Say what the scheduler knows of the workers: their threads and memory."""
         try:
             told = self.client.sync(self.client.scheduler.identity, callback_timeout=PATIENCE)
@@ -68,7 +71,7 @@ class Cluster:
             raise ClusterError(
                 f"The scheduler does not answer: {error!r}. Start a cluster and fit again: it will be the same forest."
             ) from error
-        found: dict[str, Any] = told["workers"]
+        found: dict[str, WorkerInfo] = told["workers"]
         return found
 
     @property
@@ -81,7 +84,7 @@ class Cluster:
         threads = {name: int(worker["nthreads"]) for name, worker in self.workers().items() if _is_running(worker)}
         return [name for i in range(max(threads.values(), default=0)) for name in threads if i < threads[name]]
 
-    def places_of(self, futures: Sequence[Any]) -> list[str | None]:
+    def places_of(self, futures: Sequence[Future]) -> list[str | None]:
         """Name a worker that has each result; None: it is not there yet, or lost."""
         try:
             keys = [future.key for future in futures]
@@ -91,7 +94,7 @@ class Cluster:
         return [next(iter(has.get(future.key, ())), None) for future in futures]
 
     def require_memory(
-        self, workers: Mapping[str, Any], labels: Labels, widths: Sequence[int], kept: Mapping[str | None, int]
+        self, workers: Mapping[str, WorkerInfo], labels: Labels, widths: Sequence[int], kept: Mapping[str | None, int]
     ) -> None:
         """Refuse a table whose codes would not fit each worker, or whose trees would not, or values that are kept.
 
@@ -111,26 +114,35 @@ class Cluster:
                     f"{_gib(limit)} for it. Give workers more memory or fewer threads, or set {instead}."
                 )
 
-    def submit(self, function: Any, *args: Any, priority: float = 0, wish: str | None = None) -> Any:
+    def submit(
+        self, function: Callable[..., object], *args: object, priority: float = 0, wish: str | None = None
+    ) -> Future:
         """Hand a task in. `wish` names the worker that it suits; any other may take it."""
         place = {} if wish is None else {"workers": [wish], "allow_other_workers": True}
         with self._naming_what_is_lost():
             return self._note(self.client.submit(Steady(function), *args, priority=priority, pure=False, **place))
 
-    def submit_each(self, function: Any, arguments: Sequence[tuple[Any, ...]], priority: float = 0) -> list[Any]:
+    def submit_each(
+        self, function: Callable[..., object], arguments: Sequence[tuple[object, ...]], priority: float = 0
+    ) -> list[Future]:
         """Hand in a task for each set of arguments: all at once, which takes a third of the time."""
         columns = map(list, zip(*arguments, strict=True))
         with self._naming_what_is_lost():
             return [*map(self._note, self.client.map(Steady(function), *columns, priority=priority, pure=False))]
 
-    def compute(self, delayed: Sequence[Any]) -> list[Any]:
+    def compute(self, delayed: Sequence[Future]) -> list[Future]:
         """Let the workers compute what the user has not computed yet."""
         with self._naming_what_is_lost():
             return [*map(self._note, self.client.compute(delayed))]
 
     def submit_in_rounds(
-        self, join: Callable[..., Any], found: Sequence[Any], *args: Any, priority: float = 0, wish: str | None = None
-    ) -> Any:
+        self,
+        join: Callable[..., object],
+        found: Sequence[Future],
+        *args: object,
+        priority: float = 0,
+        wish: str | None = None,
+    ) -> Future:
         """Put answers together, a few at a time; where it is wished, unless they are too many for one."""
         left = list(found)
         while len(left) > 1:
@@ -143,33 +155,33 @@ class Cluster:
             ]
         return left[0]
 
-    def send(self, thing: Any) -> Any:
+    def send(self, thing: object) -> Future:
         """Send something from here to all workers, which pass it on among themselves."""
         return self._scatter(thing, broadcast=True)
 
-    def send_to(self, worker: str | None, thing: Any) -> Any:
+    def send_to(self, worker: str | None, thing: object) -> Future:
         """Send something from here to one worker; to any, if that is gone."""
         with contextlib.suppress(LostCodesError):
             if worker is not None:
                 return self._scatter(thing, workers=[worker], timeout=min(PATIENCE, TO_ONE))
         return self._scatter(thing)
 
-    def _scatter(self, thing: Any, **how: Any) -> Any:
+    def _scatter(self, thing: object, **how: object) -> Future:
         try:
             return self._note(self.client.scatter(thing, **{"direct": True, "hash": False, "timeout": PATIENCE, **how}))
         except Exception as error:
             raise LostCodesError(f"Codes could not be sent to the workers: {error!r}. Fit again.") from error
 
-    def gather(self, future: Any) -> Any:
+    def gather(self, future: Future) -> Any:
         """Wait for one result."""
         return dict(self.each([future]))[0]
 
-    def gather_all(self, futures: Sequence[Any]) -> list[Any]:
+    def gather_all(self, futures: Sequence[Future]) -> list[Future]:
         """Wait for several results."""
         found = dict(self.each(futures))
         return [found[i] for i in range(len(futures))]
 
-    def each(self, futures: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+    def each(self, futures: Sequence[Future]) -> Iterator[tuple[int, Any]]:
         """Yield results with their numbers, as they come. If this is left early, what is under way is cancelled."""
         awaited = PendingTasks(len(futures))
         for i, future in enumerate(futures):
@@ -205,7 +217,7 @@ class Cluster:
         finally:
             self.cancel(list(awaited.handed_in.copy().values()))
 
-    def cancel(self, futures: Sequence[Any]) -> None:
+    def cancel(self, futures: Sequence[Future]) -> None:
         """Let go of what is under way: nobody waits for it any more.
 
         Dask drops tasks that nobody wants. To cancel them by name may fail inside the scheduler where others need them,
@@ -221,7 +233,7 @@ class Cluster:
         self.cancel(alive)
         self._handed_in = []
 
-    def _note(self, future: Any) -> Any:
+    def _note(self, future: Future) -> Future:
         self._handed_in.append(weakref.ref(future))
         return future
 
@@ -250,7 +262,7 @@ class Cluster:
                 "fewer threads."
             ) from error
 
-    def _fetch(self, futures: Sequence[Any]) -> Any:
+    def _fetch(self, futures: Sequence[Future]) -> Any:
         """Bring results here, from the workers themselves: nothing large passes the scheduler.
 
         They may have been lost since: then they are worked out again, if anybody is there.
@@ -281,7 +293,7 @@ class PendingTasks:
         self._done: SimpleQueue[int | None] = SimpleQueue()
         self._error: Exception | None = None
 
-    def add(self, number: int, future: Any) -> None:
+    def add(self, number: int, future: Future) -> None:
         """Expect a result from a task that was handed in."""
         self.handed_in[number] = future
         future.add_done_callback(lambda _: self._done.put(number))
@@ -311,7 +323,7 @@ class PendingTasks:
         self.n_left -= len(numbers)
 
 
-def _is_running(worker: dict[str, Any]) -> bool:
+def _is_running(worker: WorkerInfo) -> bool:
     """Say whether a worker takes tasks: one whose memory is nearly full does not."""
     return bool(worker.get("status", "running") == "running")
 

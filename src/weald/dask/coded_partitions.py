@@ -17,21 +17,17 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from weald.codes.bins import Cuts, light
 from weald.codes.partitioned_table import Labels, Rows, count_bytes
 from weald.codes.single_buffer import SingleBuffer
 from weald.dask.malloc_tuning import keep_memory_beside
 from weald.data.table import Table
-from weald.data.types import FloatArray, IntArray
+from weald.data.types import Array, FloatArray, IntArray
 from weald.engines.native import NativeEngine
 from weald.engines.threads import map_on_threads
-
-Array = npt.NDArray[Any]
 
 TRIED = 1 << 13  # bytes by which it is found out whether an array is worth compressing
 WORTH = 0.5  # of its length, or less

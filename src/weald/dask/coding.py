@@ -11,7 +11,7 @@ their values, each on the worker where it lies.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from typing import Any
@@ -23,7 +23,7 @@ from weald.codes import bins, partitioned_table
 from weald.codes.bins import ColumnCuts, Cuts, Outline, join_cuts, light
 from weald.codes.partitioned_table import Labels, Part, Rows
 from weald.dask import coded_partitions
-from weald.dask.cluster import Cluster, n_threads_here
+from weald.dask.cluster import Cluster, Future, WorkerInfo, n_threads_here
 from weald.dask.coded_partitions import Chunk, Highs, pack
 from weald.dask.tree_tasks import send_bags
 from weald.dask.work_split import VALUE, divide, group_neighbors, share_threads
@@ -47,7 +47,8 @@ ROWS_SENT = 1 << 18  # of a chunk, where the table is here
 # -------------------------------------------------------------------------------------------------------- partitions
 
 
-Cells = list[Any]  # of each partition: a tuple of X, y and whatever else is given
+Survey = tuple[Future, list[Future], list[Future]]  # rows, cuts, codes
+Cells = list[Future]  # of each partition: a tuple of X, y and whatever else is given
 
 
 def partitions(cluster: Cluster, **given: Any) -> tuple[list[str], Cells]:
@@ -69,13 +70,13 @@ def partitions(cluster: Cluster, **given: Any) -> tuple[list[str], Cells]:
     return list(columns), list(zip(*(cells[i : i + n] for i in range(0, len(cells), n)), strict=True))
 
 
-def _read_together(frame: Any, *others: Any) -> list[Any]:
+def _read_together(frame: Any, *others: Any) -> list[Future]:
     """Read each partition once for all. Read one by one, some of them may come in fewer partitions than others.
 
     Dask reads several small files as one partition, and how many depends on the columns that are wanted.
     """
     together = frame.map_partitions(_tuple_of, *others, meta=("cells", object), enforce_metadata=False)
-    found: list[Any] = together.to_delayed()
+    found: list[Future] = together.to_delayed()
     return found
 
 
@@ -83,7 +84,7 @@ def _tuple_of(*cells: Any) -> tuple[Any, ...]:
     return cells
 
 
-def make_part(names: Sequence[str], cells: Sequence[Any]) -> Part:
+def make_part(names: Sequence[str], cells: Sequence[Future]) -> Part:
     """Put together what a partition has."""
     given = dict(zip(names, cells, strict=True))
     given["weight"] = given.pop("sample_weight", None)
@@ -104,12 +105,12 @@ def _n_partitions(column: Any) -> int:
     return n
 
 
-def _delayed(column: Any) -> list[Any]:
+def _delayed(column: Any) -> list[Future]:
     """Give the partitions of an array, or of a frame as they were made: those of others are to be the same."""
     if not _is_frame(column) and column.ndim == 2:
         column = column.rechunk({1: -1})
     cells = column.to_delayed(optimize_graph=False) if _is_frame(column) else column.to_delayed()
-    found: list[Any] = np.ravel(cells).tolist()
+    found: list[Future] = np.ravel(cells).tolist()
     return found
 
 
@@ -133,10 +134,12 @@ class CodedOnCluster:
         self.cluster, self.labels = cluster, labels
         self._codes = codes  # chunks, cuts of some columns each, highs, rows, labels
         self.rows, self.labels_there = codes[3:]
-        self._ranked: list[Any] = []  # what workers were told to rank
+        self._ranked: list[Future] = []  # what workers were told to rank
         self.parts = parts  # in their order, where values are wanted that codes do not tell
 
-    def submit(self, function: Any, *args: Any, priority: float = 0, wish: str | None = None) -> Any:
+    def submit(
+        self, function: Callable[..., object], *args: object, priority: float = 0, wish: str | None = None
+    ) -> Future:
         """Hand in a task that needs the table."""
         return self.cluster.submit(function, self._codes, *args, priority=priority, wish=wish)
 
@@ -197,7 +200,7 @@ class Coding:
                 for of_parts, n in zip(neighbors, self._n_threads, strict=True)
             ],
         )
-        self._surveyed: tuple[Any, list[Any], list[Any]] | None = None
+        self._surveyed: Survey | None = None
         self._rows_here: Rows | None = None
         self._kept = (
             cluster.submit_each(_kept, [(names, of_part) for of_part in cells]) if self.labels.is_weighted else []
@@ -255,13 +258,13 @@ class Coding:
         table.rank_early([name for name in workers if name != _spare(workers)])
         return table
 
-    def _survey(self) -> tuple[Any, list[Any], list[Any]]:
+    def _survey(self) -> Survey:
         """Survey the table, once."""
         if self._surveyed is None:
             self._surveyed = self._hand_in_survey()
         return self._surveyed
 
-    def _hand_in_survey(self) -> tuple[Any, list[Any], list[Any]]:
+    def _hand_in_survey(self) -> Survey:
         """Hand in what finds out how values become codes, and codes them: what is beside the features, cuts, codes.
 
         Where many rows are alike, more of them have to be looked at until the sample is known.
@@ -274,7 +277,7 @@ class Coding:
                 break
         return rows, cuts, chunks
 
-    def _settle_sample(self, times: int) -> tuple[Any, Any]:
+    def _settle_sample(self, times: int) -> tuple[Future, Future]:
         """Hand in the search for the highest hash of the sample, among so many times the hashes that should do."""
         cluster, labels, max_bins = self._cluster, self._labels_there, self._max_bins
         limit = bins.limit_hashes(self.labels, times)
@@ -282,7 +285,7 @@ class Coding:
         highest = cluster.submit(bins.settle_survey, found, labels, max_bins, limit)
         return cluster.submit(bins.join_rows, found), highest
 
-    def _cut(self, highest: Any) -> list[Any]:
+    def _cut(self, highest: Future) -> list[Future]:
         """Hand in the cuts of columns by sampled values, some columns each; none where every value of many is a code.
 
         They are put together where they are needed: they come from several workers at the same time so, and sooner.
@@ -296,21 +299,21 @@ class Coding:
             for place, block, n_threads in _blocks(self.labels.n_features, self._seats)
         ]
 
-    def _code(self, cuts: list[Any]) -> list[Any]:
+    def _code(self, cuts: list[Future]) -> list[Future]:
         return self._of_tables(_code_part, cuts, self._labels_there)
 
-    def _of_tables(self, function: Any, *args: Any) -> list[Any]:
+    def _of_tables(self, function: Callable[..., object], *args: object) -> list[Future]:
         """Hand in a task for each table, which takes as many threads as it is to have."""
         tables = zip(self._tables, self._n_threads, strict=True)
         return self._cluster.submit_each(function, [(table, *args, n_threads) for table, n_threads in tables])
 
-    def _settle_cuts(self, cuts: list[Any], doubtful: Sequence[int]) -> Any:
+    def _settle_cuts(self, cuts: list[Future], doubtful: Sequence[int]) -> Future:
         """Hand in what becomes of columns in doubt, of which all values have to be looked at."""
         found = self._of_tables(bins.find_distinct, doubtful, self._max_bins)
         joined = self._cluster.submit_in_rounds(bins.join_distinct, found, self._max_bins)
         return self._cluster.submit(_settle_cuts, cuts, self._labels_there, joined)
 
-    def _outline(self, cuts: list[Any]) -> Any:
+    def _outline(self, cuts: list[Future]) -> Future:
         return self._cluster.submit(_outline, cuts, self._labels_there, priority=FIRST)
 
     def _keep(self, places: Sequence[str | None]) -> list[KeptPart]:
@@ -319,8 +322,8 @@ class Coding:
         return [KeptPart(X, n, n * of_row, place) for X, n, place in zip(values, self._n_rows, places, strict=True)]
 
     def _find_highs(
-        self, chunks: Sequence[Any], cuts: list[Any], workers: dict[str, Any], places: Sequence[str | None]
-    ) -> Any:
+        self, chunks: Sequence[Future], cuts: list[Future], workers: dict[str, WorkerInfo], places: Sequence[str | None]
+    ) -> Future:
         """Hand in the search for the largest values of codes: no more tasks than threads, of parts that lie there."""
         of_places: dict[str | None, list[int]] = {}
         for i, place in enumerate(places):
@@ -338,13 +341,13 @@ class Coding:
         return self._cluster.submit_in_rounds(coded_partitions.join_highs, found, priority=FIRST, wish=_spare(workers))
 
 
-def _spare(workers: dict[str, Any]) -> str | None:
+def _spare(workers: dict[str, WorkerInfo]) -> str | None:
     """Name a worker that does not rank early: where all have one thread, nobody could put anything together."""
     has_one = [name for name, worker in workers.items() if worker["nthreads"] == 1]
     return has_one[-1] if len(has_one) == len(workers) > 1 else None
 
 
-def _read_labels(model: Any, names: Sequence[str], cells: Sequence[Any], number: int) -> Labels | None:
+def _read_labels(model: TreeModel, names: Sequence[str], cells: Sequence[Future], number: int) -> Labels | None:
     try:
         return partitioned_table.read_labels(model, make_part(names, cells))
     except (DataError, DataTypeError) as error:
@@ -352,7 +355,9 @@ def _read_labels(model: Any, names: Sequence[str], cells: Sequence[Any], number:
         raise type(error)(message) from error
 
 
-def _read_parts(model: Any, names: Sequence[str], cells: Sequence[Any], labels: Labels, n_threads: int) -> Table:
+def _read_parts(
+    model: TreeModel, names: Sequence[str], cells: Sequence[Future], labels: Labels, n_threads: int
+) -> Table:
     return partitioned_table.read_parts(model, [make_part(names, of_part) for of_part in cells], labels, n_threads)
 
 
@@ -375,11 +380,11 @@ def _find_highs(
     return Highs({}, {}) if joined.doubtful else coded_partitions.find_highs(tables, chunks, joined, n_threads)
 
 
-def _values_of(table: Table) -> Any:
+def _values_of(table: Table) -> Future:
     return table.X
 
 
-def _kept(names: Sequence[str], cells: Sequence[Any]) -> Any:
+def _kept(names: Sequence[str], cells: Sequence[Future]) -> Future:
     return make_part(names, cells).kept()
 
 

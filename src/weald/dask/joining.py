@@ -18,11 +18,11 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from weald.data.types import IntArray
+from weald.data.types import Array, IntArray
 from weald.forest.forest import CATEGORICAL, Forest, Origin, merge_origins
 from weald.io.streams import narrow
 
-Arrays = dict[str, npt.NDArray[Any]]
+Arrays = dict[str, Array]
 
 SPARE = 1.05  # of what is expected: pages that nobody writes to take no memory
 # Of each array of starts: what starts there. On their way they are lengths.
@@ -62,7 +62,7 @@ class TreeArrays:
         """How many there are."""
         return len(self.arrays["tree_start"])
 
-    def array(self, name: str) -> npt.NDArray[Any]:
+    def array(self, name: str) -> Array:
         """Give an array; weights that were left out are the sizes."""
         return self.arrays["size"] if name == "weight" and name not in self.arrays else self.arrays[name]
 
@@ -74,7 +74,7 @@ class TreeArrays:
         return self.is_leaf.nbytes + sum(array.nbytes for array in self.arrays.values())
 
 
-def _narrow_if_whole(weights: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _narrow_if_whole(weights: Array) -> Array:
     if not len(weights) or weights.max() >= 2**32:
         return weights
     whole = weights.astype(np.uint32)
@@ -136,7 +136,7 @@ class Joining:
             filled.result()
         self._filling.clear()
 
-    def _extend(self, name: str, dtype: np.dtype[Any], length: int) -> npt.NDArray[Any]:
+    def _extend(self, name: str, dtype: np.dtype[Any], length: int) -> Array:
         """Make an array longer: give its new end, and of starts the one before it, too."""
         begin = self._filled.get(name, 0)
         end = self._filled[name] = begin + length
@@ -167,7 +167,7 @@ def _fill(trees: TreeArrays, places: Arrays, before: dict[str, int]) -> None:
             there[splits[trees.arrays["flags"] & CATEGORICAL != 0]] += before["category_start"]
 
 
-def _zeros(length: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+def _zeros(length: int, dtype: np.dtype[Any]) -> Array:
     """Take memory page by page: NumPy asks for large pages, and the system may have to move others to make them."""
     own = {"flags": mmap.MAP_PRIVATE} if hasattr(mmap, "MAP_PRIVATE") else {}  # there are none on Windows
     return np.frombuffer(mmap.mmap(-1, max(1, length * dtype.itemsize), **own), dtype, length)

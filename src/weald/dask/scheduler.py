@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from weald.dask.cluster import PendingTasks
+from weald.dask.cluster import Future, PendingTasks
 from weald.dask.coding import CodedOnCluster
 from weald.dask.joining import Joining, TreeArrays, join
 from weald.dask.task_queue import Job, TaskQueue
@@ -100,7 +100,7 @@ class Scheduler:
         """Take a table that is on the cluster."""
         self.coded, self.cluster = coded, coded.cluster
         self.n_threads = self.cluster.n_threads
-        self._sent: list[Any] = []
+        self._sent: list[Future] = []
         self.blocks = _blocks_of_parts(coded) if coded.parts else _blocks_of_codes(coded, self.n_threads)
 
     def grow(self, job: TreeJob, first: int, n_trees: int) -> Forest:
@@ -135,11 +135,11 @@ class Scheduler:
             sums[rows], n_trees[rows] = votes.sums, votes.n_trees
         return OutOfBagVotes(sums, n_trees, said.errors, said.shares)
 
-    def draw(self, job: TreeJob, named: Sequence[tuple[Bags | None, int, int]]) -> Any:
+    def draw(self, job: TreeJob, named: Sequence[tuple[Bags | None, int, int]]) -> Future:
         """Hand in the search for rows outside the bags of some trees."""
         return self.coded.submit(draw_outside, job.growth, named, priority=1)
 
-    def vote(self, job: TreeJob, trees: list[Any], outside: Any, before: Any, room: int) -> list[Any]:
+    def vote(self, job: TreeJob, trees: list[Future], outside: Future, before: Any, room: int) -> list[Future]:
         """Hand in the votes of one set of trees, block by block."""
         return [
             self.coded.submit(
@@ -202,7 +202,7 @@ class RemoteVotes:
     """Sums of votes that are on the workers, block by block."""
 
     scheduler: Scheduler
-    blocks: list[Any]
+    blocks: list[Future]
 
     def fetch(self, votes: OutOfBagVotes) -> OutOfBagVotes:
         """Bring the sums here."""
@@ -218,7 +218,7 @@ class TreeJobs:
         n_tasks = dealer.n_threads * TASKS_PER_THREAD
         portions = portion(range(first, first + n_trees), dealer.coded.labels.n_rows, n_tasks)
         self.n_tasks = len(portions)
-        self._tasks: list[Any] = [None] * self.n_tasks  # None: not handed in yet
+        self._tasks: list[Future] = [None] * self.n_tasks  # None: not handed in yet
         # Rows are read anew for each set, so there are no more than are worth it.
         self._sets = divide(range(self.n_tasks), n_tasks) if job.voting is not None else []
         self._portions, self._n_speaking = portions, 0  # sets that were told to
@@ -269,16 +269,16 @@ class TreeJobs:
             if i < self.n_tasks - n_last:
                 jobs.append(partial(self._grow, i, i >= helped))
             else:
-                found: list[Any] = []
+                found: list[Future] = []
                 jobs += [partial(self._grow_piece, i, number, n_pieces, found) for number in range(n_pieces)]
         return jobs
 
-    def _grow(self, i: int, helped: bool, wish: str | None) -> Any:
+    def _grow(self, i: int, helped: bool, wish: str | None) -> Future:
         job, trees = self._job, self._portions[i]
         what = (job.growth, job.seed, trees[0], len(trees), job.ccp_alpha, helped)
         return self._expect(i, self._coded.submit(grow_trees, *what, priority=-i / self.n_tasks, wish=wish))
 
-    def _grow_piece(self, i: int, number: int, n_pieces: int, found: list[Any], wish: str | None) -> Any:
+    def _grow_piece(self, i: int, number: int, n_pieces: int, found: list[Future], wish: str | None) -> Future:
         """Hand in a piece of a tree. With the last of them the tree is handed in that they make."""
         job = self._job
         what = (job.growth, job.seed, self._portions[i][0], number, n_pieces)
@@ -289,7 +289,7 @@ class TreeJobs:
             found.clear()
         return piece
 
-    def _expect(self, i: int, task: Any) -> Any:
+    def _expect(self, i: int, task: Future) -> Future:
         self._tasks[i] = task
         self._awaited.add(i, task)
         return task

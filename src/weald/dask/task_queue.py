@@ -16,6 +16,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from weald.dask.cluster import Future
+
 Job = Callable[[str | None], Any]  # hands in a task that suits a worker
 
 WAITING = 3  # a thread has at most one of so many tasks that are left for it
@@ -29,7 +31,7 @@ class WorkerSlot:
     """A thread of a worker."""
 
     worker: str | None
-    tasks: list[Any] = field(default_factory=list)  # that it has not done yet
+    tasks: list[Future] = field(default_factory=list)  # that it has not done yet
     is_there: bool = True
 
 
@@ -93,7 +95,7 @@ class TaskQueue:
         task.add_done_callback(lambda _: self._next(seat, task))
         return True
 
-    def _next(self, seat: WorkerSlot, task: Any) -> None:
+    def _next(self, seat: WorkerSlot, task: Future) -> None:
         """Hand in what follows a task, once. This may run in a thread of Dask's."""
         with self._lock:
             if task not in seat.tasks:

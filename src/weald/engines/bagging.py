@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from weald.data.table import Reading, Table
 from weald.data.targets import number_labels, read_labels
+from weald.data.types import Array, ColumnLike
 from weald.errors import DataError, ParameterError, shown, warn
 from weald.forest.forest import Bags
 
@@ -24,10 +25,10 @@ MAX_DRAWS = 2**31 - 1
 BALANCED = "balanced"
 
 Numbers = npt.NDArray[np.int32]
-Classes = npt.NDArray[Any]
+Classes = Array
 
 
-def read_design(reading: Reading, groups: Any = None, stratify: Any = None) -> Reading:
+def read_design(reading: Reading, groups: ColumnLike = None, stratify: ColumnLike = None) -> Reading:
     """Add groups and strata to a table: one label for each row that the user gave."""
     table = reading.table
     if groups is not None:
@@ -42,7 +43,7 @@ def read_design(reading: Reading, groups: Any = None, stratify: Any = None) -> R
     return replace(reading, table=table)
 
 
-def _number_rows(labels: Any, name: str, reading: Reading) -> Numbers:
+def _number_rows(labels: ColumnLike, name: str, reading: Reading) -> Numbers:
     """Number the labels of the rows that are in the table, in sorted order."""
     n_rows = reading.table.n_rows if reading.kept is None else len(reading.kept)
     column = read_labels(labels, name, n_rows)
@@ -123,7 +124,7 @@ def _share_out(n_draws: int, sizes: Sequence[int]) -> list[int]:
 
 
 def _draws_by_class(
-    max_samples: Mapping[Any, Any], sizes: Sequence[int], table: Table, classes: Classes | None
+    max_samples: Mapping[object, object], sizes: Sequence[int], table: Table, classes: Classes | None
 ) -> list[int]:
     """Read one number or share for each class; classes that are not named have as many draws as rows."""
     labels = [] if classes is None else classes.tolist()

@@ -8,7 +8,7 @@ A row's path passes a leaf of every T_alpha, so one walk of each row judges all 
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,11 +17,14 @@ from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 from sklearn.utils import _safe_indexing
 
 from weald.data.arguments import is_whole
-from weald.data.types import FloatArray, IntArray
+from weald.data.types import Array, ColumnLike, FloatArray, IntArray, TableLike
 from weald.errors import ParameterError, shown
 from weald.forest.describe.nodes import parents
 from weald.forest.forest import Forest
 from weald.forest.pruning import link_strengths
+
+if TYPE_CHECKING:
+    from weald.estimators.tree_base import SingleTree
 
 
 @dataclass(frozen=True)
@@ -70,12 +73,12 @@ class Losses:
         )
 
 
-def judge_on_holdout(model: Any, X: Any, y: Any, sample_weight: Any) -> Losses:
+def judge_on_holdout(model: "SingleTree", X: TableLike, y: ColumnLike, sample_weight: ColumnLike) -> Losses:
     """Judge every subtree of a tree on rows that were kept apart."""
     return _judge(model, model.pruning_path(frame="dict")["alpha"], X, y, sample_weight)
 
 
-def judge_by_folds(model: Any, X: Any, y: Any, sample_weight: Any, cv: Any) -> Losses:
+def judge_by_folds(model: "SingleTree", X: TableLike, y: ColumnLike, sample_weight: ColumnLike, cv: Any) -> Losses:
     """Judge trees of the same kind, grown without a fold and pruned alike, on the rows of the fold.
 
     A tree is T_alpha from its alpha up to the next one. Trees of the folds are pruned by the geometric mean of the two,
@@ -96,7 +99,7 @@ def judge_by_folds(model: Any, X: Any, y: Any, sample_weight: Any, cv: Any) -> L
     return losses
 
 
-def _judge(model: Any, alphas: FloatArray, X: Any, y: Any, sample_weight: Any) -> Losses:
+def _judge(model: "SingleTree", alphas: FloatArray, X: TableLike, y: ColumnLike, sample_weight: ColumnLike) -> Losses:
     """Add up what T_alpha loses on rows, for every alpha of an ascending list."""
     target = np.asarray(y)
     weight = np.ones(len(target)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
@@ -130,7 +133,7 @@ def _spans(forest: Forest, alphas: FloatArray) -> tuple[IntArray, IntArray]:
     return begin, end
 
 
-def _loss(model: Any, target: npt.NDArray[Any], node: IntArray) -> FloatArray:
+def _loss(model: "SingleTree", target: Array, node: IntArray) -> FloatArray:
     """What the user loses on a row that ends in a node: 1 for a wrong class, or the squared error."""
     value = model.tree_.value[:, 0, :]
     if model.forest_.n_classes:
@@ -140,7 +143,7 @@ def _loss(model: Any, target: npt.NDArray[Any], node: IntArray) -> FloatArray:
     return error * error
 
 
-def _split(model: Any, X: Any, y: Any, cv: Any) -> Any:
+def _split(model: "SingleTree", X: TableLike, y: ColumnLike, cv: Any) -> Any:
     """Divide the rows into folds: a number of folds is drawn by the seed, classes in like shares."""
     classify = model.forest_.n_classes > 0
     try:
@@ -168,7 +171,7 @@ def _places(rows: Any) -> IntArray:
     return np.flatnonzero(places) if places.dtype.kind == "b" else places
 
 
-def choose(model: Any, losses: Losses, *, one_standard_error: bool) -> AlphaChoice:
+def choose(model: "SingleTree", losses: Losses, *, one_standard_error: bool) -> AlphaChoice:
     """Choose the tree of least error, or the smallest whose error is within a standard error of it."""
     path = model.pruning_path(frame="dict")
     errors = losses.total / losses.weight

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from weald.data.types import Array
 from weald.engines.progress import Progress, words_of
 from weald.errors import DataError, DataTypeError, shown
 
@@ -53,11 +53,11 @@ def cut(X: Any, rows: int) -> Iterator[Any]:
         yield X[begin : begin + rows]
 
 
-def predict_nothing(model: Any, method: str) -> npt.NDArray[Any]:
+def predict_nothing(model: Any, method: str) -> Array:
     """What a method of a fitted model says of a table without rows."""
     if not hasattr(model, "classes_"):
         return np.empty(0)
-    nothing: npt.NDArray[Any] = model.classes_[:0] if method == "predict" else np.empty((0, model.n_classes_))
+    nothing: Array = model.classes_[:0] if method == "predict" else np.empty((0, model.n_classes_))
     return nothing
 
 
@@ -69,12 +69,12 @@ def is_empty(piece: Any) -> bool:
 
 
 def predict(
-    predict_piece: Callable[[Any], npt.NDArray[Any]],
+    predict_piece: Callable[[Any], Array],
     pieces: Iterable[Any],
-    out: npt.NDArray[Any] | None,
+    out: Array | None,
     n_rows: int | None,
     verbose: int,
-) -> Iterator[npt.NDArray[Any]]:
+) -> Iterator[Array]:
     """Predict piece by piece; with `out`, each is written to its rows there."""
     watch = RowProgress(n_rows) if verbose and n_rows else None
     n_done = 0
@@ -115,7 +115,7 @@ def read_dtype(dtype: Any) -> np.dtype[Any]:
     return wanted
 
 
-def room_for(out: Any, shape: tuple[int, ...], dtype: Any) -> npt.NDArray[Any]:
+def room_for(out: Any, shape: tuple[int, ...], dtype: Any) -> Array:
     """Check an array that predictions are to be written to, or make one."""
     wanted = None if dtype is None else read_dtype(dtype)
     if out is None:

@@ -15,14 +15,13 @@ import inspect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import confusion_matrix, get_scorer
 
-from weald.data.types import FloatArray, IntArray
+from weald.data.types import Array, FloatArray, IntArray
 from weald.errors import ParameterError, shown
 
 Metric = Callable[..., float]
@@ -47,7 +46,7 @@ def wilson(share: float, n: float, z: float) -> tuple[float, float]:
     return max(0.0, (middle - half) / (1 + z * z / n)), min(1.0, (middle + half) / (1 + z * z / n))
 
 
-def ask_function(metric: Metric, truth: npt.NDArray[Any], said: npt.NDArray[Any], weight: FloatArray | None) -> float:
+def ask_function(metric: Metric, truth: Array, said: Array, weight: FloatArray | None) -> float:
     """Call a metric or loss; with weights, if there are any and it takes them."""
     weighted = weight is not None and "sample_weight" in inspect.signature(metric).parameters
     found = metric(truth, said, sample_weight=weight) if weighted else metric(truth, said)
@@ -64,14 +63,14 @@ def ask_function(metric: Metric, truth: npt.NDArray[Any], said: npt.NDArray[Any]
 class _SaysClasses(ClassifierMixin, BaseEstimator):
     """Looks to a scorer like a classifier; its rows are numbers of predictions that are there already."""
 
-    def __init__(self, classes: npt.NDArray[Any], shares: FloatArray) -> None:
+    def __init__(self, classes: Array, shares: FloatArray) -> None:
         self.classes_, self.shares_ = classes, shares
 
     def predict_proba(self, rows: IntArray) -> FloatArray:
         return self.shares_[rows]
 
-    def predict(self, rows: IntArray) -> npt.NDArray[Any]:
-        labels: npt.NDArray[Any] = self.classes_[self.shares_[rows].argmax(axis=1)]
+    def predict(self, rows: IntArray) -> Array:
+        labels: Array = self.classes_[self.shares_[rows].argmax(axis=1)]
         return labels
 
 
@@ -87,9 +86,9 @@ class _SaysNumbers(RegressorMixin, BaseEstimator):
 
 def ask_scorer(
     name: str,
-    classes: npt.NDArray[Any] | None,
+    classes: Array | None,
     averages: FloatArray,
-    truth: npt.NDArray[Any],
+    truth: Array,
     weight: FloatArray | None,
 ) -> float:
     """Let one of scikit-learn's scorers judge shares or means."""
@@ -119,14 +118,12 @@ def margins(shares: FloatArray, truth: IntArray) -> FloatArray:
     return margin
 
 
-def confusion(
-    truth: IntArray, said: IntArray, n_classes: int, weight: FloatArray, normalize: str | None
-) -> npt.NDArray[Any]:
+def confusion(truth: IntArray, said: IntArray, n_classes: int, weight: FloatArray, normalize: str | None) -> Array:
     """Count what is taken for what, by weight."""
     if normalize not in (None, "true", "pred", "all"):
         raise ParameterError(f'normalize={normalize!r} is not allowed. Give "true", "pred", "all" or None.')
     whole = (weight == np.floor(weight)).all()
-    counts: npt.NDArray[Any] = confusion_matrix(
+    counts: Array = confusion_matrix(
         truth, said, labels=np.arange(n_classes), sample_weight=weight, normalize=normalize
     )
     return counts.astype(np.int64) if whole and normalize is None else counts
@@ -147,7 +144,7 @@ def calibrate(said: FloatArray, happened: BoolArray, weight: FloatArray, n_bins:
     edges = np.linspace(0.0, 1.0, n_bins + 1)
     part = np.searchsorted(edges[1:-1], said)
 
-    def per_part(values: npt.NDArray[Any]) -> FloatArray:
+    def per_part(values: Array) -> FloatArray:
         sums: FloatArray = np.bincount(part, weights=weight * values, minlength=n_bins).astype(np.float64)
         return sums
 

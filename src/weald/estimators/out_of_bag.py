@@ -13,7 +13,6 @@ but no training data; `forest.out_of_bag(X, y)` brings all of it back.
 import math
 from dataclasses import dataclass, replace
 from statistics import NormalDist
-from typing import Any
 
 import numpy as np
 from sklearn.metrics import r2_score
@@ -289,7 +288,7 @@ class OutOfBag:
         truth, weight = self._seen()
         return metrics.confusion(truth, self._winners()[self.mask], len(classes), weight, normalize)
 
-    def calibration(self, label: Any = None, *, n_bins: int = 10) -> Calibration:
+    def calibration(self, label: object = None, *, n_bins: int = 10) -> Calibration:
         """Hold shares against how often they come true.
 
         Parameters
@@ -310,7 +309,7 @@ class OutOfBag:
         said, happened = self._event(label)
         return metrics.calibrate(said, happened, self._seen()[1], int(n_bins))
 
-    def threshold(self, label: Any = None, *, by: str = "f1", costs: tuple[float, float] = (1.0, 1.0)) -> Threshold:
+    def threshold(self, label: object = None, *, by: str = "f1", costs: tuple[float, float] = (1.0, 1.0)) -> Threshold:
         """Choose from which share on a row should be called by a label.
 
         Parameters
@@ -372,10 +371,10 @@ class OutOfBag:
         classes: Array = self.classes
         return classes
 
-    def _labels(self) -> list[Any]:
+    def _labels(self) -> list[object]:
         return list(self._require_classes("labels").tolist())
 
-    def _event(self, label: Any) -> tuple[FloatArray, BoolArray]:
+    def _event(self, label: object) -> tuple[FloatArray, BoolArray]:
         """Shares of a class, and whether the rows are of it; no label: the second of two, or whichever wins."""
         labels = self._labels()
         if label is not None and label not in labels:
@@ -387,7 +386,7 @@ class OutOfBag:
         k = 1 if label is None else labels.index(label)
         return shares[:, k], truth == k
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Leave the training data out of pickles: targets, weights, and what bags are drawn from."""
         return {**self.__dict__, "_truth": None, "_weight": None, "_bags": None}
 
@@ -461,7 +460,7 @@ def _effective_rows(weight: FloatArray, *, whole: bool) -> float:
     return float(weight.sum() ** 2 / (weight**2).sum())
 
 
-def _spread(of_rows: Array, reading: Reading, missing: Any) -> Array:
+def _spread(of_rows: Array, reading: Reading, missing: float) -> Array:
     """Give rows that were left out for their zero weight a place of their own."""
     if reading.kept is None:
         return of_rows

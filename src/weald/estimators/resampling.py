@@ -13,14 +13,13 @@ whole, each copy of a row has the same length, so a weight of k and k copies of 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from weald.data.table import Table, up_to_one
 from weald.data.types import FloatArray
-from weald.engines.interface import Engine, Watch
+from weald.engines.interface import Codes, Engine, Watch
 from weald.engines.reference.definition import WHOLE_LIMIT, log2
 from weald.forest.forest import Forest
 
@@ -28,7 +27,7 @@ BAGGING, BOOSTING, ARCING = WAYS = ("bagging", "boosting", "arcing")
 
 BoolArray = npt.NDArray[np.bool_]
 Line = npt.NDArray[np.uint64]
-GrowTrees = Callable[[Any, int, int], Forest]  # coded table, number of the first tree, number of trees
+GrowTrees = Callable[[Codes, int, int], Forest]  # coded table, number of the first tree, number of trees
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ class Resampled:
     n_threads: int
 
     def grow(
-        self, way: str, coded: Any, grow_tree: GrowTrees, n_trees: int, watch: Watch | None, old: Forest | None = None
+        self, way: str, coded: Codes, grow_tree: GrowTrees, n_trees: int, watch: Watch | None, old: Forest | None = None
     ) -> Forest:
         """Grow trees one after the other, each from a bag that the mistakes of the earlier ones have changed.
 

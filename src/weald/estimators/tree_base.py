@@ -94,7 +94,7 @@ class SingleTree(TreeModel):
         *,
         frame: str = "pandas",
         feature_names: Sequence[str] | None = None,
-        class_names: Sequence[Any] | None = None,
+        class_names: Sequence[object] | None = None,
     ) -> Any:
         """List all nodes, one row each, in pre-order: a node, all below its left child, all below its right child.
 
@@ -140,7 +140,7 @@ class SingleTree(TreeModel):
         return as_frame(nodes.list_nodes(self, Names.of(self, feature_names, class_names)), frame)
 
     def regions(
-        self, *, feature_names: Sequence[str] | None = None, class_names: Sequence[Any] | None = None
+        self, *, feature_names: Sequence[str] | None = None, class_names: Sequence[object] | None = None
     ) -> list[Region]:
         """List the leaves as regions: the boxes into which the tree divides the space of features.
 
@@ -167,7 +167,7 @@ class SingleTree(TreeModel):
         return list_regions(self, Names.of(self, feature_names, class_names))
 
     def rules(
-        self, *, feature_names: Sequence[str] | None = None, class_names: Sequence[Any] | None = None
+        self, *, feature_names: Sequence[str] | None = None, class_names: Sequence[object] | None = None
     ) -> list[str]:
         """Write the tree as rules, one for each leaf: if this and that, then so. Exactly one holds for a row.
 
@@ -201,7 +201,7 @@ class SingleTree(TreeModel):
         *,
         max_depth: int | None = 10,
         feature_names: Sequence[str] | None = None,
-        class_names: Sequence[Any] | None = None,
+        class_names: Sequence[object] | None = None,
     ) -> str:
         """Write the tree as text.
 
@@ -236,7 +236,7 @@ class SingleTree(TreeModel):
         return write_text(self, Names.of(self, feature_names, class_names), max_depth)
 
     def explain_row(
-        self, x: Any, *, feature_names: Sequence[str] | None = None, class_names: Sequence[Any] | None = None
+        self, x: Any, *, feature_names: Sequence[str] | None = None, class_names: Sequence[object] | None = None
     ) -> RowExplanation:
         """Say why the tree says what it says of a row: its path in words.
 
@@ -307,7 +307,7 @@ class SingleTree(TreeModel):
         groups: ColumnLike = None,
         stratify: ColumnLike = None,
         feature_names: Sequence[str] | None = None,
-        class_names: Sequence[Any] | None = None,
+        class_names: Sequence[object] | None = None,
     ) -> "SplitExplanation":
         """Say why a node is cut as it is: every cut that was considered, with its gain.
 

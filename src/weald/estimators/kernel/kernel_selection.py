@@ -12,7 +12,7 @@ import math
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -21,7 +21,9 @@ from weald.errors import ParameterError
 
 Model = TypeVar("Model")
 
-GRID: tuple[dict[str, Any], ...] = (
+Words: TypeAlias = dict[str, Any]  # parameters of a kernel
+
+GRID: tuple[Words, ...] = (
     {"kernel": "gaussian", "distance": "l2"},
     {"kernel": "gaussian", "distance": "derivative"},
     {"kernel": "gaussian", "distance": "correlation"},
@@ -48,8 +50,8 @@ class Choice:
         Why this one.
     """
 
-    words: dict[str, Any]
-    tried: list[tuple[dict[str, Any], float]]
+    words: Words
+    tried: list[tuple[Words, float]]
     left_out: list[str]
     reason: str
 
@@ -58,22 +60,20 @@ class Choice:
         return "\n".join(["out-of-bag error", *lines, *self.left_out, textwrap.fill(self.reason, 88)])
 
 
-def describe(words: dict[str, Any]) -> str:
+def describe(words: Words) -> str:
     """Name a kernel in a few words."""
     if words["kernel"] == "gaussian":
         return f"gaussian of {words['distance']}"
     return f"{words['kernel']} of degree {words['degree']}"
 
 
-def choose_kernel(
-    fit: Callable[[dict[str, Any]], tuple[Model, float]], n_steps: float, n_rows: float
-) -> tuple[Model, Choice]:
+def choose_kernel(fit: Callable[[Words], tuple[Model, float]], n_steps: float, n_rows: float) -> tuple[Model, Choice]:
     """Fit a forest for each kernel of the grid; `fit` gives it and its out-of-bag error. Ties go to the first.
 
     `n_steps` is how many steps warping would take. `n_rows` is how many rows the error was found on.
     """
     best: Model | None = None
-    tried: list[tuple[dict[str, Any], float]] = []
+    tried: list[tuple[Words, float]] = []
     left_out = []
     least = math.inf
     for words in GRID:
@@ -89,7 +89,7 @@ def choose_kernel(
     return best, _explain(tried, left_out, n_rows)
 
 
-def _explain(tried: list[tuple[dict[str, Any], float]], left_out: list[str], n_rows: float) -> Choice:
+def _explain(tried: list[tuple[Words, float]], left_out: list[str], n_rows: float) -> Choice:
     """Say why the first kernel of least error was taken, and how sure that is."""
     errors = [error for _, error in tried]
     chosen = int(np.argmin(errors))

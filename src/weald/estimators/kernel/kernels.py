@@ -17,10 +17,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from weald.data.arguments import is_whole
-from weald.data.types import FloatArray, IntArray
+from weald.data.types import Array, FloatArray, IntArray
 from weald.engines.draws import draw_many
 from weald.engines.interface import Engine
 from weald.engines.reference import kernels
@@ -284,7 +283,7 @@ def choose_prototypes(samples: AnySamples, n_prototypes: Any, seed: int) -> IntA
     return chosen
 
 
-def choose_opposites(addresses: IntArray, targets: npt.NDArray[Any], seed: int) -> IntArray | None:
+def choose_opposites(addresses: IntArray, targets: Array, seed: int) -> IntArray | None:
     """Draw for each prototype another one of another target; where all have one target, any other. None: no two.
 
     Prototypes stand in the order of their targets, and those after the last of one's own target, around the end, are
@@ -321,9 +320,7 @@ def choose_candidates(addresses: IntArray, seed: int) -> IntArray:
     return np.sort(np.argsort(draws, kind="stable")[:MOST_PROTOTYPES])
 
 
-def choose_nearest(
-    apart: FloatArray, candidates: IntArray, targets: npt.NDArray[Any], otherwise: IntArray, gap: int
-) -> IntArray:
+def choose_nearest(apart: FloatArray, candidates: IntArray, targets: Array, otherwise: IntArray, gap: int) -> IntArray:
     """Take for each prototype the nearest candidate of another target; `otherwise`, where there is none.
 
     In the order of targets, at least `gap` prototypes stand between them, where that can be: numbers that hardly differ
@@ -348,7 +345,7 @@ def choose_nearest(
     return opposites
 
 
-def targets_of(samples: AnySamples, target: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def targets_of(samples: AnySamples, target: Array) -> Array:
     """Give each sample the smallest target among its copies, so that the order of rows does not matter."""
     hashes = samples.hashes()
     if hashes is None:

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from weald.data.table import read_features
-from weald.data.types import FloatArray, IntArray
+from weald.data.types import Array, FloatArray, IntArray, TableLike
 from weald.engines.reference import kernels
 from weald.errors import DataError, DataTypeError
 
@@ -68,7 +68,7 @@ class Curves:
         whole = self.each if self.times is None else [np.concatenate(pair) for pair in zip(*self._both(), strict=True)]
         return np.array([hash_rows(curve[np.newaxis])[0] for curve in whole], dtype=np.uint64)
 
-    def given(self) -> list[Any]:
+    def given(self) -> list[object]:
         """Write them as the user would."""
         return list(self.each) if self.times is None else list(zip(*self._both(), strict=True))
 
@@ -108,7 +108,7 @@ class Things:
         digests = (hashlib.blake2b(text, digest_size=8).digest() for text in texts)
         return np.array([int.from_bytes(digest, "little") for digest in digests], dtype=np.uint64)
 
-    def given(self) -> list[Any]:
+    def given(self) -> list[object]:
         """Write them as the user would."""
         return list(self.each)
 
@@ -183,14 +183,14 @@ class Sight:
     """What was read: the samples to compare, and the columns of numbers and categories that they came from."""
 
     samples: AnySamples
-    raw: npt.NDArray[Any] | None  # None: there are no columns
+    raw: Array | None  # None: there are no columns
 
     def take(self, rows: IntArray) -> "Sight":
         """Keep some rows."""
         return Sight(self.samples.take(rows), None if self.raw is None else self.raw[rows])
 
 
-def read_samples(estimator: Any, X: Any, *, reset: bool, own_kernel: bool, mix: bool) -> Sight:
+def read_samples(estimator: Any, X: TableLike, *, reset: bool, own_kernel: bool, mix: bool) -> Sight:
     """Read X. With `reset` the estimator learns its kind, `sample_kind_`, else it must be the same.
 
     `own_kernel`: a user's function compares samples, so they may be anything.
@@ -285,7 +285,7 @@ def _check_curve(curve: Any, number: int, what: str) -> FloatArray:
     return values
 
 
-def _read_vectors(estimator: Any, X: Any, *, reset: bool, mix: bool) -> Sight:
+def _read_vectors(estimator: Any, X: TableLike, *, reset: bool, mix: bool) -> Sight:
     """Read a table. Columns of categories are kept beside the kernel with `mix`, and refused without."""
     if sparse.issparse(X):
         raise DataTypeError("X is sparse, but kernels compare dense rows. Use X.toarray() to make it dense.")

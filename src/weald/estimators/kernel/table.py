@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from weald.data.types import FloatArray, IntArray
+from weald.data.types import Array, FloatArray, IntArray
 from weald.engines.interface import Codes, Engine
 from weald.estimators.features import RowBlocks
 from weald.estimators.kernel.kernels import Kernel, choose_candidates, choose_nearest, choose_opposites
@@ -68,9 +67,7 @@ class Prototypes:
         places = np.unique(self.pairs[numbers])
         return places[places >= 0]
 
-    def set_against(
-        self, targets: npt.NDArray[Any], seed: int, apart: Callable[[IntArray], FloatArray], gap: int
-    ) -> "Prototypes":
+    def set_against(self, targets: Array, seed: int, apart: Callable[[IntArray], FloatArray], gap: int) -> "Prototypes":
         """Pair three of four prototypes with the nearest one of another target, or any other where there is none.
 
         `apart` says how far all prototypes are from some. See `choose_nearest` for `gap`.
@@ -187,7 +184,7 @@ class KernelTable(RowBlocks):
         """Compute all values, to be written to."""
         return np.asarray(self).copy()
 
-    def astype(self, dtype: Any) -> npt.NDArray[Any]:
+    def astype(self, dtype: Any) -> Array:
         """Compute all values, as another type."""
         return np.asarray(self).astype(dtype)
 
