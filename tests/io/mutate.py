@@ -22,6 +22,7 @@ import numpy as np
 from weald.engines.native import NativeEngine
 from weald.errors import FormatError, WealdError
 from weald.estimators.multi_output import each_target
+from weald.estimators.prediction import voting_of
 from weald.forest.forest import Forest
 from weald.io import container, files, packing
 from weald.io.compression import unzip
@@ -201,7 +202,7 @@ def try_to_use(wrong: bytes, *, in_every_way: bool = True) -> str:
         forest = one.forest_
         if forest.n_features <= 1000 and forest.n_classes <= 1000:
             X = rows_for(forest.n_features, tuple(sorted(model.schema_.categorical)))
-            walk_rows(forest, X, model._voting())
+            walk_rows(forest, X, voting_of(model))
             if in_every_way:
                 use(one, X)
     if in_every_way:

@@ -39,7 +39,8 @@ def _releasing(
         try:
             return method(self, *args, **given)
         except BaseException:
-            self.cluster.let_go()
+            if "cluster" in vars(self):  # or it was never reached
+                self.cluster.let_go()
             raise
 
     return step  # type: ignore[return-value]  # mypy takes `self` for a named argument

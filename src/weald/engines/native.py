@@ -422,7 +422,7 @@ class NativeEngine(LocalEngine):
         `outside` are the bits of `draw_out_of_bag` for these rows; without them the bags are drawn.
         """
         votes, (halves, seen, shift) = self._sum_out_of_bag(
-            codes, growth, forest, X, voting, n_threads, None, start, room, ranks, outside
+            codes, growth, forest, X, voting, n_threads, None, start, room, (ranks, outside)
         )
         totals = [(int(high) << 64) + int(low) for high, low in zip(*halves, strict=True)]
         return votes, Errors(totals, seen.tolist(), shift)
@@ -438,9 +438,10 @@ class NativeEngine(LocalEngine):
         watch: Watch | None,
         start: OutOfBagVotes | None,
         room: int,
-        ranks: IntArray | None = None,
-        outside: Sequence[npt.NDArray[np.uint64]] = (),
+        some: tuple[IntArray | None, Sequence[npt.NDArray[np.uint64]]] = (None, ()),
     ) -> tuple[OutOfBagVotes, tuple[Any, ...]]:
+        """Add up out-of-bag votes; of `some` rows, by their ranks and the bits that mark the trees they are new to."""
+        ranks, outside = some
         growths, trees = name_trees(growth, forest)
         before = (start.sums.ravel(), start.n_trees) if start else (None, None)
         rows = self._by_row(X)
@@ -458,9 +459,8 @@ class NativeEngine(LocalEngine):
             ranks,
             list(outside),
         )
-        return OutOfBagVotes(
-            sums if forest.task is Task.CLASSIFICATION else sums[:, 0], n_trees, errors, shares
-        ), tuple(of_rows)
+        sums = sums if forest.task is Task.CLASSIFICATION else sums[:, 0]
+        return OutOfBagVotes(sums, n_trees, errors, shares), tuple(of_rows)
 
     def draw_out_of_bag(
         self, codes: Codes, growths: Sequence[Growth], trees: Sequence[tuple[int, int, int]], n_threads: int = 1

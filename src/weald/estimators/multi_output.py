@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
+from sklearn.exceptions import NotFittedError
 
 from weald.data.table import Reading, up_to_one
 from weald.data.types import Array, BoolArray, FloatArray, IntArray
@@ -73,6 +74,8 @@ def is_multi_output(model: object) -> bool:
 def forests_of(model: object) -> tuple[Forest, ...]:
     """Give the forests of a fitted model: one, or with several targets one for each."""
     forests: tuple[Forest, ...] = vars(model).get("forests_", ())
+    if not forests and "forest_" not in vars(model):
+        raise NotFittedError(f"This {type(model).__name__} is not fitted yet. Call fit first.")
     return forests or (vars(model)["forest_"],)
 
 

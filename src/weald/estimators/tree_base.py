@@ -81,10 +81,12 @@ class SingleTree(TreeModel):
 
     def get_depth(self) -> int:
         """Depth of the deepest leaf."""
+        check_is_fitted(self)
         return self.tree_.max_depth
 
     def get_n_leaves(self) -> int:
         """Number of leaves."""
+        check_is_fitted(self)
         return self.tree_.n_leaves
 
     # ------------------------------------------------------------------------------------------------ look inside
