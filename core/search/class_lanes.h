@@ -94,6 +94,8 @@ class ClassLanes {
             alignas(Keys) std::array<std::uint32_t, lanes::kLanes> counts;
             vectors::store(left, counts.data());
             alignas(Floats) std::array<float, lanes::kLanes> group;
+            // Left a loop, it becomes vector code wherever it is inlined; written out, only sometimes.
+#pragma GCC unroll 1
             for (std::size_t lane = 0; lane < lanes::kLanes; ++lane) {
                 group[lane] = scorer.near_score_of_counts(counts[lane]);
             }
