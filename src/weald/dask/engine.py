@@ -114,7 +114,8 @@ class ClusterEngine(NativeEngine):
         codes = super().code(table, max_bins, n_threads, watch)
 
         def send() -> CodedOnCluster:
-            return send_table(self.cluster, self._schema, self._reading, self, codes, keep_values=self._wants_values)
+            what = (self.cluster, self._schema, self._reading, self, codes)
+            return self._repeat(lambda: send_table(*what, keep_values=self._wants_values))
 
         return ClusterCodes(send(), self.bag_source_of(codes), send)
 
@@ -189,15 +190,24 @@ class ClusterEngine(NativeEngine):
     def _try(self, codes: Codes, grow: Callable[[Scheduler], Result]) -> Result:
         """Grow trees. A table that was sent from here is sent again if all workers that had it died."""
         own = _own(codes)
-        for times_left in reversed(range(TIMES_SENT)):
+        send = own.send
+        if send is None:
+            return grow(own.scheduler)
+
+        def send_again() -> None:
+            own.scheduler = Scheduler(send())
+
+        return self._repeat(lambda: grow(own.scheduler), send_again)
+
+    def _repeat(self, work: Callable[[], Result], prepare: Callable[[], None] = lambda: None) -> Result:
+        """Do work that needs a table on the workers, again if it is lost with them."""
+        for _ in range(TIMES_SENT - 1):
             try:
-                return grow(own.scheduler)
+                return work()
             except LostCodesError:
-                if own.send is None or not times_left:
-                    raise
                 self.cluster.let_go()
-                own.scheduler = Scheduler(own.send())
-        raise AssertionError  # the loop returns or raises
+                prepare()
+        return work()
 
 
 class ClusterCodes:
