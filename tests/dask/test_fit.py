@@ -741,3 +741,14 @@ def test_a_cluster_without_workers_is_named(monkeypatch):
         parted = partitioned(frame(), [500])
         with pytest.raises(ClusterError, match="no workers for 1 seconds"):
             on_cluster.RandomForestClassifier().fit(parted[COLUMNS], parted["y"])
+
+
+def test_a_checkpoint_on_a_cluster_has_the_same_trees(client, tmp_path):
+    table = frame(600)
+    parted = partitioned(table, [200, 400])
+    expected = weald.RandomForestClassifier(8, random_state=0).fit(table[COLUMNS], table["y"])
+    for n_files in (0, 4):  # a second fit takes the trees that are there
+        assert len(list(tmp_path.glob("*.weald"))) == n_files
+        model = on_cluster.RandomForestClassifier(8, random_state=0)
+        model.fit(parted[COLUMNS], parted["y"], checkpoint=tmp_path, every=2)
+        assert model.forest_.fingerprint() == expected.forest_.fingerprint()

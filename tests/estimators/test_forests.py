@@ -13,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import weald
+from weald.engines import progress
 from weald.errors import DataError, ParameterError
 
 X, Y = load_iris(return_X_y=True)
@@ -297,3 +298,41 @@ def test_a_warm_start_with_another_criterion_is_refused(forest):
     with pytest.raises(ParameterError, match="criterion='entropy' differs from the 'gini'"):
         model.fit(X, Y)
     assert model.forest_.fingerprint() == forest.forest_.fingerprint()
+
+
+# ------------------------------------------------------------------------------------- what a fit leaves, and does not
+
+
+@pytest.mark.parametrize("name", ["RandomForestClassifier", "DecisionTreeClassifier", "ExtraTreesClassifier"])
+def test_classifiers_say_that_they_take_several_labels(name):
+    assert getattr(weald, name)().__sklearn_tags__().classifier_tags.multi_label
+
+
+def test_a_compact_tree_shows_its_own_nodes():
+    X, y = load_iris(return_X_y=True)
+    tree = weald.DecisionTreeClassifier().fit(X, y)
+    assert tree.tree_.node_count == tree.forest_.n_nodes
+    smaller = tree.compact()
+    assert smaller.tree_.node_count == smaller.forest_.n_nodes
+
+
+def test_a_fit_that_fails_to_read_leaves_the_generator_as_it_was():
+    generator = np.random.default_rng(0)
+    state = generator.bit_generator.state
+    with pytest.raises(DataError):
+        weald.RandomForestClassifier(3, random_state=generator).fit([[1.0], [2.0]], [0, 1, 1])
+    assert generator.bit_generator.state == state
+
+
+def test_a_kernel_forest_refuses_a_checkpoint(tmp_path):
+    with pytest.raises(ParameterError, match="checkpoint does not go with KernelForestClassifier"):
+        weald.KernelForestClassifier(3).fit([[1.0], [2.0]], [0, 1], checkpoint=tmp_path)
+
+
+def test_a_kernel_forest_tells_a_listener_of_its_steps():
+    X, y = load_iris(return_X_y=True)
+    heard = []
+    with progress.listening(heard.append):
+        weald.KernelForestClassifier(40, random_state=0, n_jobs=1).fit(X, y)
+    assert [growing.n_done for growing in heard] == list(range(2, 41, 2))
+    assert heard[-1].error is not None

@@ -103,3 +103,22 @@ def test_every_page_is_in_the_tree_of_pages():
 def test_the_readme_has_a_place_for_benchmarks():
     text = README.read_text()
     assert text.index("<!-- benchmarks -->") < text.index("<!-- /benchmarks -->")
+
+
+def documented_names():
+    pattern = re.compile(r"^\.\. auto\w+:: ([\w.]+)", re.MULTILINE)
+    return sorted({name for page in (DOCS / "reference").glob("*.md") for name in pattern.findall(page.read_text())})
+
+
+@pytest.mark.parametrize("name", documented_names())
+def test_what_the_reference_documents_exists(name):
+    parts = name.split(".")
+    for i in range(len(parts), 0, -1):
+        try:
+            found = importlib.import_module(".".join(parts[:i]))
+        except ImportError:
+            continue
+        for part in parts[i:]:
+            found = getattr(found, part)
+        return
+    pytest.fail(f"{name} cannot be imported.")

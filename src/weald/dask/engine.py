@@ -4,9 +4,9 @@ ClusterEngine    implements `Engine` for fits; predictions are made by the nativ
 ClusterTable     a training table whose rows stay on the workers until they are needed here
 """
 
-from collections.abc import Callable
-from functools import cached_property, wraps
-from typing import Concatenate, ParamSpec, TypeVar
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -24,26 +24,6 @@ from weald.estimators.forest_base import RandomForest
 from weald.forest.forest import Forest
 
 TIMES_SENT = 5  # that a table is sent to workers which die with it, or with a part of its values
-
-Given = ParamSpec("Given")
-Result = TypeVar("Result")
-
-
-def _releasing(
-    method: Callable[Concatenate["ClusterEngine", Given], Result],
-) -> Callable[Concatenate["ClusterEngine", Given], Result]:
-    """Release what a fit has left on the cluster if a step of it fails."""
-
-    @wraps(method)
-    def step(self: "ClusterEngine", *args: Given.args, **given: Given.kwargs) -> Result:
-        try:
-            return method(self, *args, **given)
-        except BaseException:
-            if "cluster" in vars(self):  # or it was never reached
-                self.cluster.let_go()
-            raise
-
-    return step  # type: ignore[return-value]  # mypy takes `self` for a named argument
 
 
 class ClusterEngine(NativeEngine):
@@ -67,13 +47,16 @@ class ClusterEngine(NativeEngine):
 
     # ------------------------------------------------------------------------------------------------------- read
 
-    @_releasing
     def read(self, model: Model, data: TrainingArguments) -> Reading:
         """Read partitions where they are, or a table that is here."""
         if not isinstance(model, RandomForest):
-            raise DataError(
-                "X is a Dask collection. fit of forests, predict and predict_proba take those; for all else give a "
-                "table that is here: X.compute()."
+            if is_collection(data.X):
+                raise DataError(
+                    "X is a Dask collection. fit of forests, predict and predict_proba take those; for all else give a "
+                    "table that is here: X.compute()."
+                )
+            raise ParameterError(
+                f"engine='dask' is for forests, which {type(model).__name__} is not. Give engine=\"auto\"."
             )
         if getattr(model, "resampling", "bagging") != "bagging":
             raise ParameterError(
@@ -104,20 +87,28 @@ class ClusterEngine(NativeEngine):
 
     # ------------------------------------------------------------------------------------------------------- code
 
-    @_releasing
     def code(
         self, table: Table, max_bins: int, n_threads: int = 1, watch: Watch | None = None, n_trees: int = 0
     ) -> "ClusterCodes":
         """Code partitions where they are; a table that is here is coded here and sent."""
         if isinstance(table, ClusterTable):
-            return ClusterCodes(table.coding.code())
+            self._codes = ClusterCodes(table.coding.code())
+            return self._codes
         codes = super().code(table, max_bins, n_threads, watch)
 
         def send() -> CodedOnCluster:
             what = (self.cluster, self._schema, self._reading, self, codes)
-            return self._repeat(lambda: send_table(*what, keep_values=self._wants_values))
+            for times_left in reversed(range(TIMES_SENT)):
+                try:
+                    return send_table(*what, keep_values=self._wants_values)
+                except LostCodesError:
+                    self.cluster.let_go()
+                    if not times_left:
+                        raise
+            raise AssertionError  # the loop returns or raises
 
-        return ClusterCodes(send(), self.bag_source_of(codes), send)
+        self._codes = ClusterCodes(send(), self.bag_source_of(codes), send)
+        return self._codes
 
     def bag_source_of(self, codes: Codes) -> Codes:
         """Leave out of a coded table all that bags are not drawn from."""
@@ -126,7 +117,6 @@ class ClusterEngine(NativeEngine):
 
     # ------------------------------------------------------------------------------------------------------- grow
 
-    @_releasing
     def grow(
         self,
         codes: Codes,
@@ -139,10 +129,8 @@ class ClusterEngine(NativeEngine):
         ccp_alpha: float = 0.0,
     ) -> Forest:
         """Let the workers grow the trees."""
-        job = TreeJob(growth, seed, ccp_alpha)
-        return self._try(codes, lambda scheduler: scheduler.grow(job, first_tree, n_trees))
+        return _own(codes).scheduler.grow(TreeJob(growth, seed, ccp_alpha), first_tree, n_trees)
 
-    @_releasing
     def grow_and_vote(
         self,
         codes: Codes,
@@ -156,10 +144,8 @@ class ClusterEngine(NativeEngine):
         look: Look | None,
     ) -> tuple[Forest, OutOfBagVotes | None]:
         """Let the workers grow the trees, and add up out-of-bag votes as trees come."""
-        job = TreeJob(growth, seed, ccp_alpha, voting)
-        return self._try(codes, lambda scheduler: scheduler.grow_and_look(job, n_trees, watch))
+        return _own(codes).scheduler.grow_and_look(TreeJob(growth, seed, ccp_alpha, voting), n_trees, watch)
 
-    @_releasing
     def sum_votes_out_of_bag(
         self,
         codes: Codes,
@@ -176,38 +162,56 @@ class ClusterEngine(NativeEngine):
         job = TreeJob(growth, 0, 0.0, voting)
         return _own(codes).scheduler.look(job, forest, start, room)
 
-    @_releasing
     def collect(self, votes: OutOfBagVotes) -> OutOfBagVotes:
         """Bring the sums of votes here."""
         sums: FloatArray | RemoteVotes = votes.sums
         return sums.fetch(votes) if isinstance(sums, RemoteVotes) else votes
 
-    @_releasing
     def bag_source(self, codes: Codes) -> Codes:
         """Bring what bags are drawn from here."""
         return _own(codes).bags
 
-    def _try(self, codes: Codes, grow: Callable[[Scheduler], Result]) -> Result:
-        """Grow trees. A table that was sent from here is sent again if all workers that had it died."""
-        own = _own(codes)
-        send = own.send
-        if send is None:
-            return grow(own.scheduler)
+    # -------------------------------------------------------------------------------------------- workers that die
 
-        def send_again() -> None:
-            own.scheduler = Scheduler(send())
+    def attempts(self) -> "Iterator[Attempt]":
+        """Yield a context for each time that trees are grown.
 
-        return self._repeat(lambda: grow(own.scheduler), send_again)
+        A table that was sent from here is sent again if it was lost with the workers; one in partitions is computed
+        again by Dask itself.
+        """
+        for times_left in reversed(range(TIMES_SENT)):
+            attempt = Attempt(self, may_fail=times_left > 0 and self._codes.send is not None)
+            yield attempt
+            if not attempt.failed:
+                return
 
-    def _repeat(self, work: Callable[[], Result], prepare: Callable[[], None] = lambda: None) -> Result:
-        """Do work that needs a table on the workers, again if it is lost with them."""
-        for _ in range(TIMES_SENT - 1):
-            try:
-                return work()
-            except LostCodesError:
-                self.cluster.let_go()
-                prepare()
-        return work()
+    def send_again(self) -> None:
+        """Send the table again, to workers that are there now."""
+        self.cluster.let_go()
+        if self._codes.send is not None:
+            self._codes.scheduler = Scheduler(self._codes.send())
+
+    def release(self) -> None:
+        """Release what a fit that failed has left on the cluster."""
+        if "cluster" in vars(self):  # or it was never reached
+            self.cluster.let_go()
+
+
+@dataclass
+class Attempt:
+    """One attempt to grow trees: the loss of the table with its workers is an error only if it is the last."""
+
+    engine: ClusterEngine
+    may_fail: bool
+    failed: bool = False
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool:
+        self.failed = self.may_fail and kind is not None and issubclass(kind, LostCodesError)
+        if self.failed:
+            self.engine.send_again()
+        return self.failed
 
 
 class ClusterCodes:
@@ -250,7 +254,7 @@ def _own(codes: Codes) -> ClusterCodes:
 
 
 class ClusterTable(Table):
-    """A table in partitions. Targets, weights, groups and strata are brought here only if somebody asks for them."""
+    """A table in partitions. Targets, weights, groups and strata are brought here only when they are needed."""
 
     def __init__(self, coding: Coding) -> None:
         labels = coding.labels

@@ -120,9 +120,9 @@ class Scheduler:
 
     def grow_and_look(self, job: TreeJob, n_trees: int, watch: Watch | None) -> tuple[Forest, OutOfBagVotes | None]:
         """Grow the first trees and, if wanted, add up their votes as they come; report progress."""
-        crop = TreeJobs(self, job, 0, n_trees)
-        forest, errors = self._watch(crop, n_trees, watch)
-        return forest, None if crop.said is None else self._with_curve(crop.said, errors)
+        jobs = TreeJobs(self, job, 0, n_trees)
+        forest, errors = self._watch(jobs, n_trees, watch)
+        return forest, None if jobs.said is None else self._with_curve(jobs.said, errors)
 
     def fetch(self, said: OutOfBagVotes) -> OutOfBagVotes:
         """Bring what trees said of all rows here."""
@@ -160,24 +160,24 @@ class Scheduler:
 
     # ------------------------------------------------------------------------------------------------------ inside
 
-    def _watch(self, crop: "TreeJobs", n_trees: int, watch: Watch | None) -> tuple[Forest, list[Errors]]:
+    def _watch(self, jobs: "TreeJobs", n_trees: int, watch: Watch | None) -> tuple[Forest, list[Errors]]:
         """Wait for trees and the errors of sets of them, and report progress."""
         listener = progress.listener()
         joining = Joining(n_trees, min(count_threads(None), JOINERS))
-        judged, n_done = Judged(crop.n_told, len(self.blocks)), 0
-        results = crop.results()
+        judged, n_done = Judged(jobs.n_told, len(self.blocks)), 0
+        results = jobs.results()
         try:
             for i, thing in results:
-                if i < crop.n_tasks:
+                if i < jobs.n_tasks:
                     joining.add(i, thing)
                     n_done += thing.n_trees
                 else:
-                    judged.add(i - crop.n_tasks, thing)
+                    judged.add(i - jobs.n_tasks, thing)
                 if isinstance(watch, progress.Progress) and judged.error is not None:
                     watch.note = f"  out-of-bag error {judged.error:.4g}"
                 if watch:
                     watch(min(n_done / n_trees, 1.0 if judged.is_complete() else 0.99))
-                if listener and i < crop.n_tasks:
+                if listener and i < jobs.n_tasks:
                     listener(Growing(n_done, n_trees, judged.error))
             return joining.forest(), judged.errors
         finally:
@@ -212,18 +212,18 @@ class RemoteVotes:
 class TreeJobs:
     """Trees that grow, task by task, and what they are to say of rows outside their bags, set by set."""
 
-    def __init__(self, dealer: Scheduler, job: TreeJob, first: int, n_trees: int) -> None:
+    def __init__(self, scheduler: Scheduler, job: TreeJob, first: int, n_trees: int) -> None:
         """Divide the trees into tasks."""
-        self._dealer, self._job, self._coded, self._cluster = dealer, job, dealer.coded, dealer.cluster
-        n_tasks = dealer.n_threads * TASKS_PER_THREAD
-        portions = portion(range(first, first + n_trees), dealer.coded.labels.n_rows, n_tasks)
+        self._scheduler, self._job, self._coded, self._cluster = scheduler, job, scheduler.coded, scheduler.cluster
+        n_tasks = scheduler.n_threads * TASKS_PER_THREAD
+        portions = portion(range(first, first + n_trees), scheduler.coded.labels.n_rows, n_tasks)
         self.n_tasks = len(portions)
         self._tasks: list[Future] = [None] * self.n_tasks  # None: not handed in yet
         # Rows are read anew for each set, so there are no more than are worth it.
         self._sets = divide(range(self.n_tasks), n_tasks) if job.voting is not None else []
         self._portions, self._n_speaking = portions, 0  # sets that were told to
         self.said: Any = None  # names of what trees have said, block by block
-        self.n_told = len(self._sets) * len(dealer.blocks)
+        self.n_told = len(self._sets) * len(scheduler.blocks)
         self._awaited = PendingTasks(self.n_tasks + self.n_told)
         seats = self._cluster.seats()
         self._turns = TaskQueue(seats, self._jobs(seats), self._awaited.fail)
@@ -301,8 +301,8 @@ class TreeJobs:
             if None in tasks:
                 return
             trees = [tree for i in of_set for tree in self._portions[i]]
-            outside = self._dealer.draw(self._job, [(None, self._job.seed, tree) for tree in trees])
-            self.said = self._dealer.vote(self._job, tasks, outside, self.said, 0)
+            outside = self._scheduler.draw(self._job, [(None, self._job.seed, tree) for tree in trees])
+            self.said = self._scheduler.vote(self._job, tasks, outside, self.said, 0)
             first = self.n_tasks + self._n_speaking * len(self.said)
             for i, block in enumerate(self.said, first):
                 self._awaited.add(i, self._cluster.submit(errors_of, block))

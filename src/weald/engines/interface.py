@@ -13,7 +13,8 @@ name. `tests/engines/test_stub_engine.py` has the shortest one.
 """
 
 import dataclasses
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, Self
 
@@ -177,7 +178,7 @@ class Engine(Protocol):
         n_threads: int,
         watch: Watch | None,
     ) -> tuple[Forest, ...]:
-        """Grow trees of several targets: for each target a forest, all of them the same but for what leaves say."""
+        """Grow trees of several targets: for each target a forest, all of them the same but for their leaf values."""
 
     def leaves(self, forest: Forest, X: Array, n_threads: int, watch: Watch | None) -> IntArray:
         """Find the leaf of each row in each tree (rows x trees), as node numbers inside the trees."""
@@ -249,6 +250,12 @@ class Engine(Protocol):
     def collect(self, votes: "OutOfBagVotes") -> "OutOfBagVotes":
         """Bring sums of votes into this process. An engine may leave them elsewhere while trees are added."""
 
+    def attempts(self) -> Iterator[AbstractContextManager[None]]:
+        """Yield a context in which trees are grown; again if the engine lost its codes and has restored them."""
+
+    def release(self) -> None:
+        """Release what a fit that failed has left elsewhere."""
+
     def bag_source(self, codes: Codes) -> Codes:
         """Leave out of a coded table all that bags are not drawn from: what is left is small."""
 
@@ -285,23 +292,24 @@ class LocalEngine:
         voting: str | None,
         look: "Look | None",
     ) -> "tuple[Forest, OutOfBagVotes | None]":
-        """Grow the trees, in steps if somebody listens; votes are added up later."""
-        tell = progress.listener()
-        if tell is None:
-            return self.grow(codes, growth, seed, 0, n_trees, n_threads, watch, ccp_alpha), None
-        step = max(n_threads, -(-n_trees // STEPS))
-        parts: list[Forest] = []
-        votes = None
-        for first in range(0, n_trees, step):
-            n_more = min(step, n_trees - first)
-            parts.append(self.grow(codes, growth, seed, first, n_more, n_threads, None, ccp_alpha))
-            votes = None if look is None else look(parts[-1], votes)
-            tell(progress.Growing(first + n_more, n_trees, None if votes is None else float(votes.errors[-1])))
-        return parts[0].join(*parts[1:]), None
+        """Grow the trees, in steps if there is a listener; votes are added up later."""
+
+        def grow(first: int, n_more: int) -> Forest:
+            share = watch if n_more == n_trees else None  # steps are told to the listener
+            return self.grow(codes, growth, seed, first, n_more, n_threads, share, ccp_alpha)
+
+        return grow_and_tell(grow, look, n_trees, n_threads), None
 
     def collect(self, votes: "OutOfBagVotes") -> "OutOfBagVotes":
         """Return the votes: they are here."""
         return votes
+
+    def attempts(self) -> Iterator[AbstractContextManager[None]]:
+        """Yield once: nothing gets lost in this process."""
+        yield nullcontext()
+
+    def release(self) -> None:
+        """Do nothing: all is in this process."""
 
 
 class OutOfBagVotes(NamedTuple):
@@ -314,6 +322,22 @@ class OutOfBagVotes(NamedTuple):
 
 
 Look = Callable[[Forest, OutOfBagVotes | None], OutOfBagVotes]  # adds the votes of trees to those of earlier ones
+
+
+def grow_and_tell(grow: Callable[[int, int], Forest], look: Look | None, n_trees: int, n_threads: int) -> Forest:
+    """Grow the first trees: in one call, or in steps that a listener is told of."""
+    tell = progress.listener()
+    if tell is None:
+        return grow(0, n_trees)
+    step = max(n_threads, -(-n_trees // STEPS))
+    parts: list[Forest] = []
+    votes = None
+    for first in range(0, n_trees, step):
+        parts.append(grow(first, min(step, n_trees - first)))
+        votes = None if look is None else look(parts[-1], votes)
+        n_done = first + parts[-1].n_trees
+        tell(progress.Growing(n_done, n_trees, None if votes is None else float(votes.errors[-1])))
+    return parts[0].join(*parts[1:])
 
 
 def sum_weighted_votes(

@@ -502,7 +502,7 @@ class NativeEngine(LocalEngine):
         return codes
 
     def _by_column(self, X: Any) -> Any:
-        """Hand over a table that is to be codes: a sparse one column by column."""
+        """Hand over a table that is to be coded: a sparse one column by column."""
         if not sparse.issparse(X):
             return X
         columns = X.tocsc()

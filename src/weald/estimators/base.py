@@ -181,6 +181,7 @@ class TreeModel(BaseEstimator):
         check_is_fitted(self, "forest_")
         smaller = copy.copy(self)
         smaller.forest_ = compact_forest(self.forest_)
+        smaller.__dict__.pop("tree_", None)  # of the larger one
         return smaller
 
     def of_target(self, number: int) -> Self:
@@ -485,6 +486,4 @@ class TreeModel(BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
         tags.target_tags.multi_output = True
-        if tags.classifier_tags is not None:
-            tags.classifier_tags.multi_label = True
         return tags

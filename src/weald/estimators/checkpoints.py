@@ -36,8 +36,8 @@ class Checkpoint:
         check_argument("every", every, (Whole(1),))
         if folder is None:
             return None
-        plain = {"n_estimators": not isinstance(model.n_estimators, str)}
-        plain["resampling"] = getattr(model, "resampling", "bagging") == "bagging"
+        plain = {"n_estimators": model.n_estimators != "auto"}
+        plain["resampling"] = getattr(model, "resampling", "bagging") not in ("boosting", "arcing")
         for name, is_plain in plain.items():
             if not is_plain:
                 raise ParameterError(

@@ -14,7 +14,6 @@ from weald.data.types import FloatArray, TableLike
 from weald.engines import params
 from weald.engines.interface import Codes, Engine
 from weald.engines.threads import count_threads
-from weald.errors import ParameterError
 from weald.estimators.multi_output import forests_of
 from weald.forest.forest import Forest
 
@@ -43,6 +42,8 @@ Rows = Matrix | RowBlocks
 class Features:
     """The columns of X, of an estimator that is being fitted or that predicts."""
 
+    needs_seed = False  # to read the table
+
     def __init__(self, model: "TreeModel") -> None:
         self.model = model
 
@@ -50,11 +51,6 @@ class Features:
 
     def check(self) -> None:
         """Refuse parameters that do not go with such features."""
-        if self.model.engine == params.CLUSTER and not hasattr(self.model, "n_estimators"):
-            raise ParameterError(
-                f"engine={self.model.engine!r} is for forests, which {type(self.model).__name__} is not. Give "
-                'engine="auto".'
-            )
 
     def read(self, engine: Engine, data: TrainingArguments, before: "TreeModel | None") -> Reading:
         """Read the table; the estimator learns the names and categories of the features.

@@ -74,7 +74,6 @@ LEARNED = frozenset(
         "_columns_",
         "_n_prototypes_",
         "_kept_",
-        "_runs_",
     }
 )
 
@@ -91,15 +90,22 @@ def fit(model: "TreeModel", data: TrainingArguments, checkpoint: Checkpoint | No
     features, plan = features_of(learned), _plan_trees(model, checkpoint)
     before = model if getattr(model, "warm_start", False) and is_fitted(model) else None
 
-    learned.seed_ = _choose_seed(model, before, checkpoint)
     engine = open_engine(model.engine, data.X)
-    reading = features.read(engine, data, before)
+    try:
+        if features.needs_seed:
+            learned.seed_ = _choose_seed(model, before, checkpoint)
+        reading = features.read(engine, data, before)
 
-    _resolve(learned, reading)
+        _resolve(learned, reading)
 
-    codes = features.code(engine, reading, plan.n_trees if plan.is_plain and before is None else 0)
+        if not features.needs_seed:  # a fit that fails above leaves the user's generator as it was
+            learned.seed_ = _choose_seed(model, before, checkpoint)
+        codes = features.code(engine, reading, plan.n_trees if plan.is_plain and before is None else 0)
 
-    train(learned, engine, codes, reading, plan, before)
+        train(learned, engine, codes, reading, plan, before)
+    except BaseException:
+        engine.release()
+        raise
 
     model.__dict__ = learned.__dict__
 
@@ -131,7 +137,7 @@ def _plan_trees(model: "TreeModel", checkpoint: Checkpoint | None) -> Plan:
     return Plan(
         n_trees=int(given["max_estimators"] if until_settled else given["n_estimators"]),
         until_settled=until_settled,
-        wants_votes=bool(given["oob_score"]) or until_settled,
+        wants_votes=bool(given.get("oob_score", False)) or until_settled,
         resampling=given.get("resampling", resampling.BAGGING),
         checkpoint=checkpoint,
     )
@@ -147,7 +153,7 @@ def _choose_seed(model: "TreeModel", before: "TreeModel | None", checkpoint: Che
 
 
 def _resolve(learned: "TreeModel", reading: Reading) -> None:
-    """Turn parameters into plain numbers, and remember the target's classes."""
+    """Turn parameters into plain numbers, and keep the classes of the target."""
     given, table = params.gather(learned), reading.table
     if table.targets is not None:
         multi_output.refuse(given)
@@ -179,9 +185,11 @@ def train(
         if plan.wants_votes:
             _keep_out_of_bag_of_targets(learned, grower)
         return
-    forest, votes = growing.grow(grower, plan, old[0] if old else None)
-    if plan.wants_votes:
-        keep_out_of_bag(learned, out_of_bag.look(grower.bagged(forest), reading, votes))
+    for attempt in engine.attempts():
+        with attempt:
+            forest, votes = growing.grow(grower, plan, old[0] if old else None)
+            if plan.wants_votes:
+                keep_out_of_bag(learned, out_of_bag.look(grower.bagged(forest), reading, votes))
     learned.forest_ = features.keep(forest, reading)
 
 
@@ -196,8 +204,8 @@ def resume(model: "TreeModel", engine: Engine, codes: Codes, reading: Reading) -
 
 
 def keep_out_of_bag(learned: "TreeModel", found: OutOfBag) -> None:
-    """Remember the out-of-bag estimates, also under the names that scikit-learn has for them."""
-    metric = vars(learned)["oob_score"]
+    """Keep the out-of-bag estimates, also under the names that scikit-learn has for them."""
+    metric = getattr(learned, "oob_score", False)
     learned.__dict__.update(
         {
             "oob_": found,
@@ -232,7 +240,7 @@ def look_at_targets(
     """Predict each row of a multi-output table from the trees that have not seen it."""
     out_of_bag.require_bags(model.forests_[0])
     require_same_data(model.forests_[0], codes, reading)
-    metric = vars(model)["oob_score"]
+    metric = getattr(model, "oob_score", False)
     return multi_output.look_out_of_bag(
         engine,
         codes,

@@ -7,6 +7,7 @@ TreeRegressor     means
 import numpy as np
 from numpy.typing import DTypeLike
 from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils import Tags
 
 from weald.data import arguments
 from weald.data.dask_collections import is_dask_collection
@@ -27,7 +28,7 @@ class TreeClassifier(ClassifierMixin, TreeModel):
     task = Task.CLASSIFICATION
 
     def predict_votes(self, X: TableLike) -> FloatArray:
-        """Add up what the trees say, in tree order.
+        """Sum the predictions of the trees, in tree order.
 
         Parameters
         ----------
@@ -36,7 +37,7 @@ class TreeClassifier(ClassifierMixin, TreeModel):
         Returns
         -------
         array of shape (n_rows, n_classes)
-            Sums over trees: of class shares in the leaves, or with `voting="hard"` the number of trees for each class.
+            Sums over trees: of class probabilities, or with `voting="hard"` the number of trees for each class.
             Of several targets a list of such arrays.
         """
         rows = read_rows(self, X)
@@ -48,15 +49,15 @@ class TreeClassifier(ClassifierMixin, TreeModel):
         return [sum_votes(self, forest, rows) for forest in self.forests_]
 
     def predict_proba(self, X: TableLike, *, out: Array | None = None, dtype: DTypeLike | None = None) -> FloatArray:
-        """Average what the trees say: shares of the classes that add up to 1.
+        """Predict class probabilities: the mean over the trees.
 
         Parameters
         ----------
         X : array or data frame of shape (n_rows, n_features)
         out : array of shape (n_rows, n_classes), optional
-            Where to write the shares: float64 or float32, with any strides; a memory map, for example.
+            Where to write the probabilities: float64 or float32, with any strides; a memory map, for example.
         dtype : {float64, float32}, optional
-            What to return. Shares are computed in float64 and rounded once.
+            What to return. Probabilities are computed in float64 and rounded once.
 
         Returns
         -------
@@ -146,6 +147,11 @@ class TreeClassifier(ClassifierMixin, TreeModel):
             return multi_output.score_classes(np.asarray(y), self.predict(X), sample_weight)
         return float(super().score(X, y, sample_weight))
 
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
 
 class TreeRegressor(RegressorMixin, TreeModel):
     """What regressors add: means."""
@@ -153,7 +159,7 @@ class TreeRegressor(RegressorMixin, TreeModel):
     task = Task.REGRESSION
 
     def predict_votes(self, X: TableLike) -> FloatArray:
-        """Add up the means that the trees say, in tree order.
+        """Sum the predictions of the trees, in tree order.
 
         Parameters
         ----------
@@ -167,7 +173,7 @@ class TreeRegressor(RegressorMixin, TreeModel):
         return sum_votes(self, self.forest_, rows)
 
     def predict(self, X: TableLike, *, out: Array | None = None, dtype: DTypeLike | None = None) -> FloatArray:
-        """Average the means that the trees say.
+        """Predict the mean over the trees.
 
         Parameters
         ----------

@@ -1,6 +1,6 @@
 """The training data, given again.
 
-A forest keeps neither its rows nor its bags. To use them, the caller gives the table again: it is read and codes as in
+A forest keeps neither its rows nor its bags. To use them, the caller gives the table again: it is read and coded as in
 the fit, compared with the fingerprint that every tree remembers, and the bags are drawn again from the seed.
 
     TrainingData          a table that the trees were grown from, and the bags they were grown from
@@ -116,7 +116,7 @@ class TrainingData:
         )
 
     def written_out(self) -> "TrainingData":
-        """The same with all cells of a sparse table written out: mixing features reads them one by one."""
+        """The same with all cells of a sparse table written out: permuting features reads them one by one."""
         table = self.reading.table
         if not sparse.issparse(table.X):
             return self

@@ -4,7 +4,7 @@ Trees stand one after the other; the nodes of a tree are in pre-order, so the le
 only the right child needs a link. Importances, out-of-bag estimates, reports and files read these arrays.
 
     Forest          all trees
-    Forest.tree(t)  one tree, a view with scikit-learn's names (see `weald.estimators.trees.Tree`)
+    Forest.tree(t)  one tree, a view with scikit-learn's names (see `weald.estimators.tree_view.Tree`)
 """
 
 import dataclasses

@@ -100,12 +100,6 @@ def compare_rows(model: TreeModel, X: TableLike, Y: TableLike = None, k: int | N
     return found
 
 
-def _leaves_of(model: TreeModel, X: TableLike) -> IntArray:
-    """Find the leaf of each row in each tree (rows x trees); `apply` of a single tree gives one column."""
-    leaves: IntArray = model.apply(X)
-    return leaves.reshape(-1, model.forest_.n_trees)
-
-
 @dataclass(frozen=True, eq=False)
 class Neighbors:
     """The training rows as a forest's neighbors; made by `forest.neighbors(X, y)`.

@@ -59,12 +59,6 @@ def mix(colors: list[str], shares: npt.NDArray[np.float64]) -> Color:
     return mixed.clip(0, 1)
 
 
-def is_dark(color: str) -> bool:
-    """Say whether white text reads better than black on a color."""
-    red, green, blue = to_rgb(color)
-    return 0.299 * red + 0.587 * green + 0.114 * blue < 0.55
-
-
 def calm(ax: Axes, *, grid: Literal["x", "y", "both"] | None = None) -> None:
     """Take away what does not speak: the frame above and to the right, dark ticks; a pale grid if one is wanted."""
     for side in ("top", "right"):

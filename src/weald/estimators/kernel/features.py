@@ -12,14 +12,15 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from weald.data import arguments
+from weald.data.dask_collections import is_dask_collection
 from weald.data.schema import Categories, Schema
 from weald.data.table import Reading, TrainingArguments, read_table, require_one_target
 from weald.data.task import Task
 from weald.data.types import Array, FloatArray, IntArray, TableLike
-from weald.engines import params, progress
+from weald.engines import params
 from weald.engines.bagging import read_design
 from weald.engines.choose import open_engine
-from weald.engines.interface import Codes, Engine, Look, OutOfBagVotes, Watch
+from weald.engines.interface import Codes, Engine, Look, OutOfBagVotes, Watch, grow_and_tell
 from weald.engines.threads import count_threads
 from weald.errors import DataError, DataTypeError, ParameterError
 from weald.estimators import out_of_bag
@@ -53,6 +54,8 @@ if TYPE_CHECKING:
 class KernelFeatures(Features):
     """Kernels of samples with prototypes, and the columns of X beside them where trees look at both."""
 
+    needs_seed = True  # it chooses prototypes
+
     model: "KernelForest"
 
     def __init__(self, model: "KernelForest") -> None:
@@ -63,11 +66,6 @@ class KernelFeatures(Features):
     def check(self) -> None:
         """Check the parameters of the kernel."""
         model = self.model
-        if model.engine == params.CLUSTER:  # a value depends on prototypes, which other partitions have
-            raise ParameterError(
-                f"engine={model.engine!r} is for forests of the columns of a table, which {type(model).__name__} is "
-                'not. Give engine="auto".'
-            )
         for name, kinds in WORDS.items():
             arguments.check_argument(name, getattr(model, name), kinds)
         if model.mix is True and (model.kernel == "precomputed" or self.compares_anything):
@@ -95,6 +93,16 @@ class KernelFeatures(Features):
     def read(self, engine: Engine, data: TrainingArguments, before: "TreeModel | None") -> Reading:
         """Read the samples, and settle what they are compared with."""
         model = self.model
+        if is_dask_collection(data.X):
+            raise DataError(
+                f"X is a Dask collection, but {type(model).__name__} compares samples in this process. Give a table "
+                "that is here: X.compute()."
+            )
+        if engine.local is not engine:  # a value depends on prototypes, which other partitions have
+            raise ParameterError(
+                f"engine={model.engine!r} is for forests of the columns of a table, which {type(model).__name__} is "
+                'not. Give engine="auto".'
+            )
         sight = self.read_samples(data.X, reset=True)
         numbers = np.arange(len(sight.samples), dtype=np.float64)[:, np.newaxis]
         reading = read_table(
@@ -333,11 +341,8 @@ class KernelGrower(Grower):
         """Grow the first trees, run by run where they are of several kinds."""
         if not self.n_raw:
             return super().grow_and_vote(n_trees, wants_votes=wants_votes)
-        tell = progress.listener()
-        grown = self.grow(0, n_trees)
-        if tell is not None:
-            tell(progress.Growing(n_trees, n_trees, None))
-        return grown, None
+        look = self.vote if self.growth.bootstrap else None
+        return grow_and_tell(self.grow, look, n_trees, self.n_threads), None
 
     def grow_run(
         self, kind: str, first: int, n_trees: int, watch: Watch | None = None, codes: Codes | None = None

@@ -22,7 +22,7 @@ from weald.data.task import Task
 from weald.data.types import ColumnLike, FloatArray, IntArray, TableLike
 from weald.engines.choose import open_engine
 from weald.engines.threads import count_threads
-from weald.errors import DataError, ExportError
+from weald.errors import DataError, ExportError, ParameterError
 from weald.estimators.fit import check, unfitted_copy
 from weald.estimators.forest_base import RandomForest
 from weald.estimators.forests import RandomForestClassifier, RandomForestRegressor
@@ -81,12 +81,16 @@ class KernelForest(RandomForest):
         checkpoint: str | os.PathLike[str] | None = None,
         every: int = 10,
     ) -> Self:
-        """Learn from samples; see `RandomForestClassifier.fit` for the arguments."""
+        """Learn from samples; see `RandomForestClassifier.fit` for the arguments. Checkpoints are not supported."""
+        if checkpoint is not None:
+            raise ParameterError(
+                f"checkpoint does not go with {type(self).__name__}: its trees keep only the columns that all of them "
+                "use. Fit without it."
+            )
         if self.kernel == "auto" and not (self.warm_start and hasattr(self, "forest_")):
             choose_kernel_of(self, TrainingArguments(X, y, sample_weight, groups, stratify))
             return self
-        given = {"groups": groups, "stratify": stratify, "checkpoint": checkpoint, "every": every}
-        return super().fit(X, y, sample_weight, **given)  # type: ignore[arg-type]
+        return super().fit(X, y, sample_weight, groups=groups, stratify=stratify, every=every)
 
     # --------------------------------------------------------------------------------------------------- predict
 

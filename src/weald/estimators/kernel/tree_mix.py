@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from weald.engines.interface import OutOfBagVotes
+from weald.engines.interface import Look
 from weald.forest.forest import Forest
 
 COLUMNS = "columns"  # trees of columns alone
@@ -24,7 +24,6 @@ RUN = 16  # trees of one kind that stand together
 TRIED = 4  # runs that are grown to choose from
 
 Grow = Callable[[str, int, int], Forest]  # the kind of the trees, the number of the first, how many
-Look = Callable[[Forest, OutOfBagVotes | None], OutOfBagVotes]  # trees, and what earlier ones said
 
 
 @dataclass(frozen=True)
