@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier as TheirTree
 from sklearn.tree import export_text
 
 from weald import DecisionTreeClassifier
-from weald.estimators.trees import Tree
+from weald.estimators.tree_view import Tree
 
 N_FEATURES, N_CLASSES, REPEATS = 10, 7, 3
 
