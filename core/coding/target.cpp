@@ -32,12 +32,33 @@ std::uint64_t sort_and_add_up(std::vector<NumberOnLine>& numbers) {
                            [](std::uint64_t sum, const NumberOnLine& number) { return sum + number.second; });
 }
 
+// The same of numbers that weigh the same, which are moved about.
+double quantile(std::vector<double>& numbers, std::uint64_t quarters) {
+    const auto place = static_cast<std::ptrdiff_t>((quarters * numbers.size() + 3) / 4) - 1;
+    std::nth_element(numbers.begin(), numbers.begin() + place, numbers.end());
+    return numbers[static_cast<std::size_t>(place)];
+}
+
+TargetSpread spread_of_equals(std::vector<double> numbers) {
+    const double median = quantile(numbers, 2);
+    const double width = quantile(numbers, 3) - quantile(numbers, 1);
+    if (width > 0) {
+        return {median, width};
+    }
+    std::erase(numbers, median);
+    std::transform(numbers.begin(), numbers.end(), numbers.begin(), [&](double v) { return std::abs(v - median); });
+    return {median, numbers.empty() ? 0.0 : quantile(numbers, 2)};
+}
+
 }  // namespace
 
 TargetSpread spread_of(std::span<const double> y, std::span<const std::uint64_t> lengths) {
+    if (lengths.empty()) {
+        return spread_of_equals({y.begin(), y.end()});
+    }
     std::vector<NumberOnLine> numbers(y.size());
     for (std::size_t i = 0; i < y.size(); ++i) {
-        numbers[i] = {y[i], length_of(lengths, i)};
+        numbers[i] = {y[i], lengths[i]};
     }
     const std::uint64_t total = sort_and_add_up(numbers);
     const double median = quantile(numbers, total, 2);

