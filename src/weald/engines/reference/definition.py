@@ -97,9 +97,14 @@ def multiply(a: Wide, b: Wide) -> Wide:
     return (k + a[0] + b[0], m) if m else ZERO
 
 
+def fixed_point_shift(weights: Sequence[Wide]) -> int:
+    """Exponent of the integers that stand for a weight of 1, where weights are not whole."""
+    return 53 - max(weights)[0] - len(weights).bit_length()
+
+
 def fixed_point(weights: Sequence[Wide]) -> list[int]:
     """Turn weights that are not whole into integers whose total stays near 2^53."""
-    shift = 53 - max(weights)[0] - len(weights).bit_length()
+    shift = fixed_point_shift(weights)
     return [max(1, round(math.ldexp(m, k + shift))) for k, m in weights]
 
 
@@ -300,28 +305,82 @@ class Target:
 
 
 FIXED_POINT_TARGET_BITS = 35  # with weights that are not whole: sums of weight * q * q stay below 2^127
+FIXED_POINT_WEIGHT_BITS = 54  # of the sum of such weights
+DOUBLE_BITS = 53
+FINE_BITS = 20  # the width of the targets is to be at least 2^20 units
 
 
-def fix_target(y: Sequence[float], n_draws: int | None) -> Target:
-    """Express numbers as integers that can be summed `n_draws` times in 64 bits (None: weights in fixed point)."""
+def narrow_exponent(k: int, n_draws: int | None) -> int:
+    """Exponent of integers below 2^k that can be summed `n_draws` times in 64 bits (None: weights in fixed point)."""
+    return FIXED_POINT_TARGET_BITS - k if n_draws is None else 61 - k - n_draws.bit_length()
+
+
+def wide_exponent(k: int, n_draws: int | None) -> int:
+    """Do the same with 128 bits for sums."""
+    return 120 - k - (FIXED_POINT_WEIGHT_BITS if n_draws is None else n_draws.bit_length())
+
+
+@dataclass
+class Spread:
+    """How numbers lie when a few of them, however far off, do not count."""
+
+    median: float
+    width: float  # between the quartiles; where these are equal, the median distance of all others from them
+
+
+def spread_of(y: Sequence[float], lengths: Sequence[int]) -> Spread:
+    """Find the spread of numbers that weigh `lengths`."""
+    low, median, high = (quantile(y, lengths, quarters) for quarters in (1, 2, 3))
+    if low < high:
+        return Spread(median, high - low)
+    others = [r for r, v in enumerate(y) if v != median]
+    distances = [abs(y[r] - median) for r in others]
+    return Spread(median, quantile(distances, [lengths[r] for r in others], 2) if others else 0.0)
+
+
+def quantile(values: Sequence[float], lengths: Sequence[int], quarters: int) -> float:
+    """Find the smallest value up to which all values have so many quarters of the length."""
+    ascending = sorted(zip(values, lengths, strict=True))
+    ends = accumulate(length for _, length in ascending)
+    at_least = quarters * sum(lengths)
+    return next(value for (value, _), end in zip(ascending, ends, strict=True) if 4 * end >= at_least)
+
+
+def is_coarse(width: float, exponent: int) -> bool:
+    """Say whether units of 2^-exponent would round numbers of this width noticeably."""
+    return ldexp(width, exponent - FINE_BITS) < 1.0
+
+
+def fix_target(y: Sequence[float], n_draws: int | None, lengths: Sequence[int] | None) -> Target:
+    """Express numbers as integers that can be summed exactly.
+
+    They are narrow: their sums have 64 bits, or 128 with weights in fixed point. Where one of them is so far off that
+    it would take the digits of all others, and `lengths` are given, they are wide: then the others are exact, too.
+    """
     center = min(y) / 2 + max(y) / 2
     reach = max(abs(v - center) for v in y)
     if reach == 0:
         return Target([0] * len(y), 0, center, 0)
     k = math.frexp(reach)[1]
-    exponent = FIXED_POINT_TARGET_BITS - k if n_draws is None else 61 - k - n_draws.bit_length()
+    exponent = narrow_exponent(k, n_draws)
+    if lengths is not None:
+        spread = spread_of(y, lengths)
+        reach = max(abs(v - spread.median) for v in y)
+        if is_coarse(spread.width, min(exponent, DOUBLE_BITS - k)) and reach <= LARGEST:
+            center, exponent = spread.median, wide_exponent(math.frexp(reach)[1], n_draws)
     return Target([round(math.ldexp(v - center, exponent)) for v in y], 0, center, exponent)
 
 
-def target_of(coded: Coded, growth: "Growth") -> Target:
+def target_of(coded: Coded, growth: "Growth", *, may_be_wide: bool = True) -> Target:
     """Read the target as class numbers, or as integers."""
     if coded.n_classes:
         return Target(coded.classes, coded.n_classes)
     exact = growth.bootstrap or (coded.whole and sum(coded.line) < WHOLE_LIMIT)
-    return fix_target(coded.numbers, growth.n_draws if exact else None)
+    return fix_target(coded.numbers, growth.n_draws if exact else None, coded.line if may_be_wide else None)
 
 
 LARGEST = 1.7976931348623157e308
+SMALLEST = 5e-324
 
 
 def within_doubles(x: float) -> float:
@@ -337,6 +396,11 @@ def ldexp(x: float, exponent: int) -> float:
         return math.copysign(LARGEST, x)
 
 
+def positive_power(x: float, exponent: int) -> float:
+    """Do so with a number above 0; what is too small stays at the smallest double."""
+    return max(ldexp(x, exponent), SMALLEST)
+
+
 # ---------------------------------------------------------------------------------------------------------- 6 bags
 
 
@@ -346,6 +410,7 @@ class Bag:
 
     sizes: list[int]
     weights: list[int]
+    scale: float | None = None  # what the user calls a weight of 1; None: the same
 
 
 def draw_counts(coded: Coded, growth: "Growth", seed: int, tree: int) -> list[int]:
@@ -426,11 +491,12 @@ def weigh_rows(coded: Coded, growth: "Growth", sizes: list[int], class_weights: 
         weights = [wide(w) for w in coded.weight]
         if growth.class_weight != "none":
             weights = [multiply(w, class_weights[k]) for w, k in zip(weights, coded.classes, strict=True)]
-        return Bag(sizes, fixed_point(weights))
+        return Bag(sizes, fixed_point(weights), positive_power(1.0, -fixed_point_shift(weights)))
     if growth.class_weight == "none":
         return Bag(sizes, sizes)
-    scales = class_scales(class_weights)
-    return Bag(sizes, [n * scales[k] for n, k in zip(sizes, coded.classes, strict=True)])
+    scales, (k, m) = class_scales(class_weights), max(class_weights)
+    of_rows = [n * scales[label] for n, label in zip(sizes, coded.classes, strict=True)]
+    return Bag(sizes, of_rows, positive_power(m, k - 20))
 
 
 # ------------------------------------------------------------------------------------------------------ 7 criteria
@@ -1020,6 +1086,7 @@ class FlatTree:
     value: list[float] = field(default_factory=list)  # regression: mean of the node; bound two classes: second's share
     impurity: list[float] = field(default_factory=list)  # regression: variance of the node
     classes: list[Sequence[float]] = field(default_factory=list)  # classification: class weights, of leaves only
+    weight_scale: float | None = None  # times it, weights are the user's; None: they are
 
 
 @dataclass
@@ -1044,7 +1111,7 @@ def categories_of(tree: Tree, split: Split) -> Categories:
 
 def flatten(tree: Tree, root: Node) -> FlatTree:
     """Number the nodes in pre-order and write them down."""
-    flat = FlatTree()
+    flat = FlatTree(weight_scale=tree.bag.scale)
     waiting: list[tuple[Node, int]] = [(root, -1)]
     while waiting:
         node, parent = waiting.pop()

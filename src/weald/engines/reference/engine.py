@@ -127,7 +127,7 @@ class ReferenceEngine(LocalEngine):
         origin = Origin(
             seed, first_tree, n_trees, coded.fingerprint, growth.bags(coded.design), values=targets.add_to(coded.values)
         )
-        fixed = [definition.target_of(table, _plain(growth)) for table in plain.one_by_one(coded)]
+        fixed = [definition.target_of(table, _plain(growth), may_be_wide=False) for table in plain.one_by_one(coded)]
         unit = several.common_unit(fixed)
         return tuple(
             _forest_of([each[o] for each in grown], len(coded.columns), target.n_classes, target.center, unit, origin)
@@ -337,6 +337,7 @@ def _forest_of(
         impurity=per_node("impurity", np.float64),
         category_start=np.cumsum([0, *(len(c.of_lighter) for c in sets)], dtype=np.int64),
         category_sets=np.array([x for c in sets for x in c.of_lighter], dtype=np.uint32),
+        weight_scale=np.array([tree.weight_scale for tree in trees if tree.weight_scale is not None]),
         origins=(origin,),
     )
 
