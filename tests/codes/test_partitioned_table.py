@@ -1,5 +1,7 @@
 """A table in parts gives the codes that it gives in one piece."""
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -112,9 +114,7 @@ def test_a_part_without_a_row_that_counts_still_tells_its_classes():
     for order in (slice(None), slice(None, None, -1)):
         t, w = table[order], weight[order]
         cuts = [0, 10, 10, 20, 30, 40]
-        given = [
-            partitioned_table.Part(t[a:b][COLUMNS], t["y"][a:b], w[a:b]) for a, b in zip(cuts, cuts[1:], strict=False)
-        ]
+        given = [partitioned_table.Part(t[a:b][COLUMNS], t["y"][a:b], w[a:b]) for a, b in pairwise(cuts)]
         labels = partitioned_table.settle_labels(
             [partitioned_table.read_labels(weald.RandomForestClassifier(), part) for part in given]
         )

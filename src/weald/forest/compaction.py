@@ -159,7 +159,11 @@ def _number_answers(forest: Forest) -> list[int]:
         classes, weights = forest.leaf_class.tolist(), forest.leaf_weight.tolist()
         starts, write = forest.leaf_start.tolist(), _shares if _adds_exactly(forest) else _alone
         keys = [
-            classes[a] if b - a == 1 else write(classes[a:b], weights[a:b]) if b > a else ()  # an empty bag says nothing
+            classes[a]
+            if b - a == 1
+            else write(classes[a:b], weights[a:b])
+            if b > a
+            else ()  # an empty bag says nothing
             for a, b in itertools.pairwise(starts)
         ]
     return [known.setdefault(key, len(known)) for key in keys]

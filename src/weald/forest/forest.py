@@ -92,8 +92,8 @@ class Forest:
     decrease: FloatArray  # of the impurity, over the root's weight, in units of 2^(-2 * target_exponent)
 
     # Classification: the class weights of leaf i are leaf_weight[leaf_start[i]:leaf_start[i + 1]]; absent classes are
-    # left out. A bag that is empty, since its rows are of classes of weight 0, makes a root without classes: the tree has
-    # no vote.
+    # left out. An empty bag, whose rows were all of classes of weight 0, makes a root without classes: the tree has no
+    # vote.
     leaf_start: IntArray  # int64
     leaf_class: IntArray  # int32
     leaf_weight: FloatArray

@@ -78,7 +78,7 @@ MODELS = {
     ),
     "empty bags, bound leaves": lambda: _classes(
         weald.RandomForestClassifier(
-            9, max_samples=2, class_weight={0: 0}, monotonic_cst=[1, 0, 0, 0, 0, 0], random_state=6
+            40, max_samples=2, class_weight={1: 0}, monotonic_cst=[1, 0, 0, 0, 0, 0], random_state=6
         ),
         2,
     ),

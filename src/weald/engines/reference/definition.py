@@ -429,7 +429,7 @@ def weigh_bag(coded: Coded, growth: "Growth", sizes: list[int]) -> Bag:
 
 
 def weigh_rows(coded: Coded, growth: "Growth", sizes: list[int], class_weights: Sequence[Wide]) -> Bag:
-    """Weigh rows by their sizes and, where classes have weights, by those. Rows of classes of weight 0 leave the bag."""
+    """Weigh rows by their sizes and, where classes have weights, by those. Classes of weight 0 leave the bag."""
     if growth.class_weight != "none":
         sizes = [n if class_weights[k] > ZERO else 0 for n, k in zip(sizes, coded.classes, strict=True)]
     if in_fixed_point(coded, growth):
