@@ -84,7 +84,7 @@ def models() -> dict[str, tuple[Any, Any]]:
         "huge numbers": (forest_of(trees).fit(X * 1e300, signal * 1e300), X),
         "many classes": (forest_of(forest, max_depth=3).fit(X, np.arange(N_ROWS) % 45), X),
         "strata": (forest_of(forest, bootstrap="balanced", class_weight={0: 2.0}).fit(X, classes), X),
-        "empty bags": (forest_of(forest, max_samples=2, n_estimators=40, class_weight={1: 0}).fit(X, classes), X),
+        "empty bags": (forest_of(forest, max_samples=2, n_estimators=40, class_weight={2: 0}).fit(X, classes), X),
         "empty bags, bound": (
             forest_of(forest, max_samples=1, n_estimators=12, monotonic_cst=[1, 0, -1, 0], class_weight={False: 0}).fit(
                 X, two
