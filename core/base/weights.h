@@ -85,13 +85,14 @@ inline std::vector<std::uint64_t> lay_line(std::span<const double> weights, bool
     return fixed_point(weights);
 }
 
-// Class weights become integers, the largest 2^20.
+// Class weights become integers, the largest 2^20; only a weight of 0 is 0.
 inline std::vector<std::uint64_t> class_scales(std::span<const WideDouble> weights) {
     const WideDouble largest = *std::max_element(weights.begin(), weights.end());
     std::vector<std::uint64_t> scales(weights.size());
     std::transform(weights.begin(), weights.end(), scales.begin(), [&](const WideDouble& w) {
-        const double quotient = w.mantissa == 0 ? 0.0 : w.mantissa / largest.mantissa;
-        return whole_weight(std::ldexp(quotient, 20 + w.exponent - largest.exponent));
+        return w.mantissa == 0
+                   ? 0
+                   : whole_weight(std::ldexp(w.mantissa / largest.mantissa, 20 + w.exponent - largest.exponent));
     });
     return scales;
 }
@@ -106,11 +107,7 @@ inline std::vector<std::uint64_t> feature_scales(std::span<const double> weights
     if (weights.empty()) {
         return {};
     }
-    std::vector<std::uint64_t> scales = class_scales(std::vector<WideDouble>(weights.begin(), weights.end()));
-    for (std::size_t f = 0; f < weights.size(); ++f) {
-        scales[f] = weights[f] == 0 ? 0 : scales[f];
-    }
-    return scales;
+    return class_scales(std::vector<WideDouble>(weights.begin(), weights.end()));
 }
 
 // Weights of classes against their frequency; a class that is absent weighs nothing.

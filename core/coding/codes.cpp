@@ -312,7 +312,7 @@ Codes code_table(const Table& table, std::uint32_t max_bins, Work& work, CodedCo
     for_blocks(n_rows, kRowBlock, work, [&](std::size_t, std::size_t begin, std::size_t end) {
         std::uint64_t sum = 0;
         for (std::size_t r = begin; r < end; ++r) {
-            const RowPrint row{mix64(hashes[r] + mix64(targets[r])), line.empty() ? 1 : line[r]};
+            const RowPrint row{print_row(hashes[r], targets[r]), line.empty() ? 1 : line[r]};
             sum += row.weight * row.print;
             if (!prints.empty()) {
                 prints[r] = row;

@@ -156,7 +156,7 @@ Ranking rank_table(const Table& table, const std::vector<Column>& columns, Work&
     const RowHashes hashes = hash_rows(columns, n_rows, work);
     Ranking ranking;
     for (std::size_t r = 0; r < n_rows; ++r) {
-        ranking.fingerprint += (line.empty() ? 1 : line[r]) * mix64(hashes[r] + mix64(target_bits(table, r)));
+        ranking.fingerprint += (line.empty() ? 1 : line[r]) * print_row(hashes[r], target_bits(table, r));
     }
     ranking.positions = table.task() == Task::classification ? rank_rows(hashes, table.classes, work)
                                                              : rank_rows(hashes, table.numbers, work);

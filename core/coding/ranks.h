@@ -2,6 +2,7 @@
 //
 //   for_blocks   rows, some at a time, on all threads
 //   hash_rows    columns -> a hash for each row
+//   print_row    hash, target -> what the row adds to the fingerprint of the training data
 //   rank_rows    hashes, targets -> the row at each rank
 //   rank_table   both, and the fingerprint of the training data
 
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "base/large_pages.h"
+#include "base/random.h"
 #include "base/threads.h"
 #include "base/view.h"
 #include "coding/column.h"
@@ -44,6 +46,13 @@ using RowHashes = LargeVector<std::uint64_t>;  // a number for each row
 inline std::uint64_t target_bits(const Table& table, std::size_t row) {
     return table.task() == Task::classification ? static_cast<std::uint64_t>(table.classes[row])
                                                 : value_bits(table.numbers[row]);
+}
+
+// What a row of weight 1 adds to the fingerprint of the training data. mix64 leaves 0 as it is, and a row whose hash
+// and target are 0 is to count, too.
+constexpr std::uint64_t kPrintSalt = 0x9E3779B97F4A7C15;
+inline std::uint64_t print_row(std::uint64_t hash, std::uint64_t target) {
+    return mix64(hash + mix64(target) + kPrintSalt);
 }
 
 RowHashes hash_rows(const std::vector<Column>& columns, std::size_t n_rows, Work& work);

@@ -70,10 +70,12 @@ BagDrawer::BagDrawer(const Codes& codes, const Growth& growth)
         units.at(stratum[unit]).push_back(unit);
     }
     for (std::size_t s = 0; s < units.size(); ++s) {
-        if (units[s].empty()) {
+        if (units[s].empty() && growth.draws[s] != 0) {
             throw std::invalid_argument("a stratum has no rows");
         }
-        add_stratum(growth.draws[s], std::move(units[s]));
+        if (!units[s].empty()) {
+            add_stratum(growth.draws[s], std::move(units[s]));
+        }
     }
 }
 

@@ -44,6 +44,11 @@ inline std::vector<WideDouble> class_weights(const Codes& codes, const Growth& g
     return balanced_weights(of_class);
 }
 
+// Whether rows of a class leave the bag: its weight is 0. `of_class` are the weights of classes; empty: all the same.
+inline bool is_left_out(const std::vector<WideDouble>& of_class, std::int32_t k) {
+    return !of_class.empty() && of_class[static_cast<std::size_t>(k)].mantissa == 0;
+}
+
 // Weights in fixed point, those of the classes included, and what the user calls a weight of 1.
 struct FixedWeights {
     std::vector<std::uint64_t> of_rows;

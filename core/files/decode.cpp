@@ -87,17 +87,18 @@ void Decoder::read_leaves() {
     made_.leaf_start.resize(n_leaves() + 1);
     for (std::size_t leaf = 0; leaf < n_leaves(); ++leaf) {
         const auto n = static_cast<std::int64_t>(length ? length.number(leaf) : 1);
-        require(n > 0, "A leaf has no class.");
         made_.leaf_start[leaf + 1] = made_.leaf_start[leaf] + n;
         require(made_.leaf_start[leaf + 1] < kMostEntries, "The leaves have too many classes.");
     }
     const auto n_entries = static_cast<std::size_t>(made_.leaf_start.back());
-    const EncodedColumn of_class = take_numbers(columns_, "leaf.class", n_entries, head_.n_classes);
-    const EncodedColumn weight = take_weights(columns_, "leaf.weight", n_entries);
+    const EncodedColumn of_class =
+        n_entries == 0 ? EncodedColumn{} : take_numbers(columns_, "leaf.class", n_entries, head_.n_classes);
+    const EncodedColumn weight = n_entries == 0 ? EncodedColumn{} : take_weights(columns_, "leaf.weight", n_entries);
     made_.leaf_class.resize(n_entries);
     made_.leaf_weight.resize(n_entries);
     each_tree([&](const Tree& tree) {
         each_leaf(tree, [&](std::size_t, std::size_t leaf) {
+            require(has_classes(leaf) || tree.n_nodes() == 1, "A leaf has no class.");
             std::int32_t before = -1;
             for (auto i = static_cast<std::size_t>(made_.leaf_start[leaf]);
                  i < static_cast<std::size_t>(made_.leaf_start[leaf + 1]); ++i) {
@@ -115,9 +116,9 @@ void Decoder::read_weights() {
     if (head_.task() == Task::classification) {
         each_tree([&](const Tree& tree) {
             each_leaf(tree, [&](std::size_t, std::size_t leaf) {
-                auto i = static_cast<std::size_t>(made_.leaf_start[leaf]);
-                double total = made_.leaf_weight[i];
-                while (++i < static_cast<std::size_t>(made_.leaf_start[leaf + 1])) {
+                double total = 0;
+                for (auto i = static_cast<std::size_t>(made_.leaf_start[leaf]);
+                     i < static_cast<std::size_t>(made_.leaf_start[leaf + 1]); ++i) {
                     total += made_.leaf_weight[i];
                 }
                 of_leaves[leaf] = to_whole(total);
@@ -138,9 +139,11 @@ void Decoder::read_weights() {
     made_.weight.resize(head_.n_nodes);
     each_tree([&](const Tree& tree) {
         const auto sums = add_up(tree, [&](std::size_t leaf) { return of_leaves[leaf]; });
+        const bool is_empty = head_.task() == Task::classification && !has_classes(tree.first_leaf);  // as its bag
+        require(!is_empty || made_.size[tree.begin] == 0, "A leaf without classes has a size.");
         for (std::size_t i = 0; i < sums.size(); ++i) {
             const double w = residual.restore(tree.begin + i, static_cast<double>(sums[i]));
-            require(std::isfinite(w) && w > 0, "A node has a weight that is not above 0.");
+            require(is_empty ? w == 0 : std::isfinite(w) && w > 0, "A node has a weight that is not above 0.");
             made_.weight[tree.begin + i] = w;
         }
     });

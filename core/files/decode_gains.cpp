@@ -98,7 +98,8 @@ void Decoder::read_bound_values() {
         const auto sums = add_up(tree, [&](std::size_t leaf) { return weight_of_class(leaf, 1); });
         for (std::size_t i = 0; i < sums.size(); ++i) {
             const std::size_t node = tree.begin + i;
-            const double share = residual.restore(node, static_cast<double>(sums[i]) / made_.weight[node]);
+            const double weight = made_.weight[node];
+            const double share = residual.restore(node, weight == 0 ? 0.0 : static_cast<double>(sums[i]) / weight);
             require(share >= 0 && share <= 1, "A node says a share that is none.");
             made_.value[node] = share;
         }

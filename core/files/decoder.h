@@ -147,6 +147,8 @@ class Decoder {
         }
         return sums;
     }
+    // Only the root of an empty bag has none.
+    bool has_classes(std::size_t leaf) const { return made_.leaf_start[leaf] < made_.leaf_start[leaf + 1]; }
     std::int64_t weight_of_class(std::size_t leaf, std::int32_t k) const {
         const auto begin = made_.leaf_class.begin() + made_.leaf_start[leaf];
         const auto end = made_.leaf_class.begin() + made_.leaf_start[leaf + 1];

@@ -31,7 +31,8 @@ GrownTrees grow_counted_classes(const Order& order, const Model& model) {
         model_of_tree.set_scales(of_class.empty() ? std::vector<std::uint64_t>(codes.n_classes, 1)
                                                   : class_scales(of_class));
         for (std::uint32_t r = 0; r < codes.n_rows; ++r) {
-            push_counted(sizes[r], Labels::kMaxCount, [&](std::uint32_t count) {
+            const std::uint32_t size = is_left_out(of_class, codes.classes[r]) ? 0 : sizes[r];
+            push_counted(size, Labels::kMaxCount, [&](std::uint32_t count) {
                 rows.add(r, Labels::pack(static_cast<std::uint32_t>(codes.classes[r]), count));
             });
         }
@@ -49,9 +50,12 @@ GrownTrees grow_classes(const Order& order) {
     }
     const ManyClassModel<WeightedClasses, Criterion> model(codes.n_classes);
     return grow_all(order, model, [&](auto&, auto& rows, const std::vector<std::uint32_t>& sizes) {
-        const FixedWeights weights = fixed_weights(codes, class_weights(codes, order.growth, sizes));
+        const std::vector<WideDouble> of_class = class_weights(codes, order.growth, sizes);
+        const FixedWeights weights = fixed_weights(codes, of_class);
         for (std::uint32_t r = 0; r < codes.n_rows; ++r) {
-            rows.add(r, {weights.of_rows[r], static_cast<std::uint32_t>(codes.classes[r])});
+            if (!is_left_out(of_class, codes.classes[r])) {
+                rows.add(r, {weights.of_rows[r], static_cast<std::uint32_t>(codes.classes[r])});
+            }
         }
         return weights.scale;
     });

@@ -57,7 +57,7 @@ GrownTrees grow_with(const Order& order, const Targets& targets, const TargetsMo
         const std::vector<std::uint64_t> scales =
             of_joint.empty() ? std::vector<std::uint64_t>(codes.n_classes, 1) : class_scales(of_joint);
         for (std::uint32_t r = 0; r < codes.n_rows; ++r) {
-            if (sizes[r] != 0) {
+            if (sizes[r] != 0 && !is_left_out(of_joint, codes.classes[r])) {
                 const auto joint = static_cast<std::uint32_t>(codes.classes[r]);
                 rows.add(r, {joint, sizes[r], fixed ? weights.of_rows[r] : sizes[r] * scales[joint]});
             }

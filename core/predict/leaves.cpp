@@ -95,6 +95,9 @@ void for_blocks(const Matrix& x, std::size_t n_trees, Work& work, Use&& use) {
 std::uint32_t most_common_class(const ForestView& forest, std::size_t leaf) {
     const auto begin = forest.leaf_weight.begin() + forest.leaf_start[leaf];
     const auto end = forest.leaf_weight.begin() + forest.leaf_start[leaf + 1];
+    if (begin == end) {
+        return 0;  // of an empty bag: whatever it says, it says it before and after a change
+    }
     const auto most = std::max_element(begin, end);  // ties: the first class
     return static_cast<std::uint32_t>(forest.leaf_class[static_cast<std::size_t>(most - forest.leaf_weight.begin())]);
 }

@@ -59,8 +59,9 @@ class OutOfBagWalk {
         std::vector<std::uint32_t> places(n_rows + kLanes);
         for (std::size_t t = trees_.begin; t < trees_.end; ++t) {
             work_.check();
-            const std::size_t n = find_places(begin, n_rows, t - trees_.begin, places);
             const std::span<const Node> nodes = forest_.tree<Node>(t - trees_.first_packed);
+            const bool has_vote = (nodes[0].link & kIsLeaf) == 0 || leaf_reader_.has_vote(nodes[0].cut);
+            const std::size_t n = has_vote ? find_places(begin, n_rows, t - trees_.begin, places) : 0;
             fetch(nodes);
             for (std::size_t first = 0; first < n; first += kLanes) {
                 std::array<const Key*, kLanes> rows;

@@ -536,7 +536,7 @@ void check_packed(std::span<const std::byte> buffer) {
                 std::is_sorted(forest.starts().begin(), forest.starts().end()),
             "trees are not one behind the other");
     for (const MixedLeaf& leaf : forest.mixed()) {
-        require(leaf.begin < leaf.end && leaf.end <= head.n_values && leaf.winner < head.n_classes,
+        require(leaf.begin <= leaf.end && leaf.end <= head.n_values && leaf.winner < head.n_classes,
                 "a leaf is out of range");
     }
     for (const CategorySet& set : forest.sets().sets) {

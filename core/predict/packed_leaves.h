@@ -14,11 +14,14 @@
 
 namespace weald {
 
-// A leaf of several classes: their probabilities, and the most common one.
+// A leaf of several classes: their probabilities, and the most common one. The root of an empty bag has none, and no
+// vote.
 struct MixedLeaf {
     std::uint32_t begin;
     std::uint32_t end;
     std::uint32_t winner;
+
+    bool has_vote() const { return begin != end; }
 };
 
 struct Leaves {
@@ -48,7 +51,8 @@ class LeafTable {
     using Share = std::pair<std::uint32_t, double>;
 
     std::uint32_t number_of(std::size_t node, std::size_t leaf) {
-        return forest_.value.empty() ? of_weights(leaf) : of_bound(forest_.value[node]);
+        const bool has_vote = forest_.leaf_start[leaf] < forest_.leaf_start[leaf + 1];
+        return has_vote && !forest_.value.empty() ? of_bound(forest_.value[node]) : of_weights(leaf);
     }
 
     std::uint32_t of_weights(std::size_t leaf) {

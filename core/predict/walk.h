@@ -177,6 +177,10 @@ class LeafReader {
         }
     }
 
+    // Whether the leaf of that number says anything.
+    bool has_vote(std::uint64_t number) const {
+        return task_ == Task::regression || number < n_classes_ || mixed_[number - n_classes_].has_vote();
+    }
     // Adds the prediction of the leaf of that number, times the weight of its tree, to the sums of a row.
     void add(std::uint64_t number, double weight, double* sums) const {
         if (task_ == Task::regression) {
@@ -190,7 +194,7 @@ class LeafReader {
 
   private:
     void add_mixed(const MixedLeaf& leaf, double weight, double* sums) const {
-        if (hard_) {
+        if (hard_ && leaf.has_vote()) {
             sums[leaf.winner] += weight;
             return;
         }

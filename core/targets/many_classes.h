@@ -220,8 +220,12 @@ class ManyClassModel {
         }
         tree.leaf_length.push_back(static_cast<std::uint32_t>(totals_.classes.size()));
     }
-    // Of two classes.
+    // Of two classes; 0 for an empty bag.
     void write_value(TreeArrays& tree, const ValueBounds& bounds) const {
+        if (totals_.classes.empty()) {
+            tree.value.push_back(0);
+            return;
+        }
         const std::uint64_t second = totals_.classes.back() == 1 ? totals_.weights.back() : 0;
         tree.value.push_back(bounds.keep(static_cast<double>(second) / static_cast<double>(totals_.weight)));
     }

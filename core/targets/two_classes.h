@@ -147,7 +147,7 @@ class TwoClassModel {
         tree.leaf_length.push_back(n_classes);
     }
     void write_value(TreeArrays& tree, const ValueBounds& bounds) const {
-        tree.value.push_back(bounds.keep(value_of(total_)));
+        tree.value.push_back(total_ == 0 ? 0.0 : bounds.keep(value_of(total_)));  // 0: an empty bag
     }
     static void reserve(TreeArrays& tree, std::size_t n_nodes) { reserve_leaves(tree, n_nodes); }
     NoSums take_sums() { return {}; }

@@ -106,8 +106,14 @@ void check_forest(const ForestView& forest) {
         std::count_if(forest.feature.begin(), forest.feature.end(), [](std::int32_t f) { return f < 0; }));
     require(forest.leaf_start.size() == n_leaves + 1, "leaf_start and leaves differ in number");
     require(forest.leaf_start.front() == 0, "leaf_start does not begin at 0");
-    for (std::size_t i = 0; i < n_leaves; ++i) {
-        require(forest.leaf_start[i] < forest.leaf_start[i + 1], "a leaf has no classes");
+    for (std::size_t t = 0; t + 1 < forest.tree_start.size(); ++t) {
+        const auto begin = static_cast<std::size_t>(forest.tree_start[t]);
+        const std::size_t n_nodes = static_cast<std::size_t>(forest.tree_start[t + 1]) - begin;
+        const std::size_t first = (begin + t) / 2;  // each tree before has one more leaf than splits
+        for (std::size_t i = first; i < first + n_nodes / 2 + 1; ++i) {
+            const bool is_empty = n_nodes == 1 && forest.leaf_start[i] == forest.leaf_start[i + 1];  // as its bag
+            require(is_empty || forest.leaf_start[i] < forest.leaf_start[i + 1], "a leaf has no classes");
+        }
     }
     require(static_cast<std::size_t>(forest.leaf_start.back()) == forest.leaf_class.size() &&
                 forest.leaf_class.size() == forest.leaf_weight.size() &&

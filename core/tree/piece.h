@@ -29,7 +29,7 @@ struct Piece {
         if (!begin && node.begin >= first_row(number, n_rows)) {
             begin = n_before;
         }
-        if (!end && node.begin >= first_row(number + 1, n_rows)) {
+        if (!end && number + 1 < n_pieces && node.begin >= first_row(number + 1, n_rows)) {
             end = n_before;
         }
     }

@@ -72,6 +72,37 @@ def test_a_store_gives_the_forest_of_the_table(tmp_path_factory, ends, max_bins,
     assert store.fingerprint == model.forest_.origins[0].data
 
 
+@settings(max_examples=25)
+@given(st.lists(st.integers(0, 90), max_size=5), st.sampled_from([None, 3]), st.booleans())
+def test_a_store_knows_the_classes_of_rows_of_zero_weight(tmp_path_factory, ends, max_bins, backwards):
+    table = frame().sort_values("y")
+    table["w"] = np.where(table["y"] == "no", 0, 1 + table["whole"])
+    table.loc[table.index[45:60], "w"] = 0
+    table = table[::-1] if backwards else table
+    columns = {"target": "y", "features": FEATURES, "weight": "w", "max_bins": max_bins}
+    store = codes.from_chunks(cut(table, ends), folder=tmp_path_factory.mktemp("store"), **columns)
+    model = weald.RandomForestClassifier(5, random_state=1, max_bins=max_bins, class_weight={"yes": 1, "no": 3})
+    whole = table[FEATURES], table["y"], table["w"]
+    assert fingerprint(model, store) == fingerprint(model, *whole)
+    assert model.fit(store).forest_.origins == model.fit(*whole).forest_.origins
+    assert model.classes_.tolist() == store.classes.tolist() == ["no", "yes"]
+
+
+@given(st.lists(st.integers(0, 24), max_size=4), st.booleans())
+def test_a_store_of_one_column_sees_every_row(tmp_path_factory, ends, classify):
+    table = pd.DataFrame({"x": np.arange(24) % 2 * 1.0, "y": np.arange(24) // 3 % 2 * (1 if classify else 1.0)})
+
+    def prints(rows):
+        store = codes.from_chunks(cut(rows, ends), folder=tmp_path_factory.mktemp("store"), target="y")
+        model = weald.RandomForestClassifier(1) if classify else weald.RandomForestRegressor(1)
+        (of_store,), (of_table,) = (model.fit(*data).forest_.origins for data in ((store,), (rows[["x"]], rows["y"])))
+        assert (of_store.data, of_store.values) == (of_table.data, of_table.values)
+        return of_table.data, of_table.values
+
+    for one, other in zip(prints(table), prints(table[1:]), strict=True):
+        assert one != other
+
+
 @pytest.mark.parametrize(("weights", "classify"), [("none", True), ("whole", True), ("any", False)])
 def test_columns_cut_by_a_sample_of_the_rows(weights, classify, tmp_path):
     rng = np.random.default_rng(2)

@@ -1,5 +1,7 @@
 """A table in parts gives the codes that it gives in one piece."""
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -91,6 +93,34 @@ def test_parts_of_any_length_give_the_codes_of_the_whole(ends, max_bins, weights
     given = [partitioned_table.Part(t[COLUMNS], t["y"], t["w"]) for t in cut(table, sorted(ends))]
     model = weald.RandomForestClassifier()
     assert_same_codes(model, table[COLUMNS], table["y"], table["w"], given, max_bins, n_together)
+
+
+@given(st.lists(st.integers(0, 60), max_size=6), st.sampled_from(["none", "whole"]), st.sampled_from([1, 2, 7]))
+def test_parts_of_one_column_give_the_fingerprints_of_the_whole(ends, weights, n_together):
+    table = pd.DataFrame({"x": np.arange(60) % 2 * 1.0, "y": np.arange(60) % 3, "w": 1.0})
+    if weights == "whole":
+        table["w"] = np.where(table["y"] == 1, 0.0, 1.0 + np.arange(60) % 2)  # a class that no row has
+    given = [partitioned_table.Part(t[["x"]], t["y"], t["w"]) for t in cut(table, sorted(ends))]
+    model = weald.RandomForestClassifier()
+    assert_same_codes(model, table[["x"]], table["y"], table["w"], given, 0, n_together)
+    labels = partitioned_table.settle_labels([partitioned_table.read_labels(model, part) for part in given])
+    assert labels.classes.tolist() == [0, 1, 2]
+
+
+def test_a_part_without_a_row_that_counts_still_tells_its_classes():
+    table = frame(40)
+    table.loc[30:, "y"] = "maybe"
+    weight = np.where(table["y"] == "maybe", 0.0, 1.0)
+    for order in (slice(None), slice(None, None, -1)):
+        t, w = table[order], weight[order]
+        cuts = [0, 10, 10, 20, 30, 40]
+        given = [partitioned_table.Part(t[a:b][COLUMNS], t["y"][a:b], w[a:b]) for a, b in pairwise(cuts)]
+        labels = partitioned_table.settle_labels(
+            [partitioned_table.read_labels(weald.RandomForestClassifier(), part) for part in given]
+        )
+        assert labels.classes.tolist() == ["maybe", "no", "yes"]
+        assert labels.n_rows == 30
+        assert_same_codes(weald.RandomForestClassifier(), t[COLUMNS], t["y"], w, given, 3)
 
 
 @pytest.mark.parametrize("weights", ["none", "whole", "any"])

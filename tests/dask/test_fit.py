@@ -334,6 +334,9 @@ DESIGNS = {
     "groups": ({}, ["groups"]),
     "strata": ({}, ["stratify"]),
     "weights of classes": ({"class_weight": "balanced"}, []),
+    "a class without weight": ({"class_weight": {"yes": 0}}, []),
+    "empty bags": ({"class_weight": {"yes": 0}, "max_samples": 1, "n_estimators": 20}, []),
+    "empty bags, one tree after the other": ({"class_weight": {"no": 0}, "max_samples": 2, "n_estimators": "auto"}, []),
     "pruned": ({"ccp_alpha": 0.001}, []),
     "until it has settled": ({"n_estimators": "auto", "max_estimators": 96}, []),
 }
@@ -354,6 +357,33 @@ def test_designs_of_bags(client, kwargs, by_row):
     )
     assert model.forest_.fingerprint() == local.forest_.fingerprint()
     assert_same_out_of_bag(model, local)
+
+
+def test_classes_of_rows_of_zero_weight_keep_their_column(client):
+    """A partition may have no other rows."""
+    table = frame(600)
+    table.loc[250:399, "y"] = "maybe"
+    table.loc[250:399, "w"] = 0.0
+    kwargs = {"n_estimators": 6, "random_state": 2, "class_weight": "balanced", "oob_score": True}
+    local = weald.RandomForestClassifier(**kwargs).fit(table[COLUMNS], table["y"], table["w"])
+    for ends in ([250, 400], [200, 300], []):
+        parted = partitioned(table, ends)
+        model = weald.RandomForestClassifier(**kwargs).fit(parted[COLUMNS], parted["y"], parted["w"])
+        assert model.classes_.tolist() == ["maybe", "no", "yes"]
+        assert model.forest_.fingerprint() == local.forest_.fingerprint()
+        assert model.forest_.origins == local.forest_.origins
+        assert_same_out_of_bag(model, local)
+
+
+def test_the_fingerprints_of_a_table_of_one_column_are_those_of_one_machine(client):
+    table = pd.DataFrame({"x": np.arange(60) % 2 * 1.0, "y": np.arange(60) // 3 % 2, "g": np.arange(60) // 4})
+    local = weald.RandomForestClassifier(3, random_state=0).fit(table[["x"]], table["y"], groups=table["g"])
+    for ends in ([20, 21], [7]):
+        parted = partitioned(table, ends)
+        model = weald.RandomForestClassifier(3, random_state=0)
+        model.fit(parted[["x"]], parted["y"], groups=parted["g"])
+        assert model.forest_.origins == local.forest_.origins
+        assert model.forest_.fingerprint() == local.forest_.fingerprint()
 
 
 CUT = {

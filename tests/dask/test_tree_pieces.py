@@ -35,6 +35,11 @@ TASKS = {
     "few leaves": (weald.RandomForestClassifier, {"min_samples_leaf": 500}),
     "one leaf": (weald.RandomForestRegressor, {"max_depth": 0}),
     "weights": (weald.RandomForestRegressor, {}),
+    "empty bags": (weald.RandomForestClassifier, {"max_samples": 1, "class_weight": {0: 0}}),
+    "empty bags, bound": (
+        weald.RandomForestClassifier,
+        {"max_samples": 1, "class_weight": {1: 0}, "monotonic_cst": [1, 0, 0, 0, 0, 0]},
+    ),
     "few bins": (weald.RandomForestClassifier, {"max_bins": 7}),
 }
 

@@ -322,9 +322,11 @@ def test_weights_that_are_not_whole_leave_the_rows_as_size(weight):
     assert (table.weights_whole, table.size) == (False, 4)
 
 
-def test_rows_of_zero_weight_are_dropped_and_their_classes_vanish():
+def test_rows_of_zero_weight_are_dropped_but_their_classes_stay():
     reading = read(y=[0, 1, 2, 1], weight=[1, 0, 2, 0])
-    assert reading.classes.tolist() == [0, 2]
+    assert reading.classes.tolist() == [0, 1, 2]
+    assert reading.table.target.tolist() == [0, 2]
+    assert reading.table.n_classes == 3
     assert reading.table.X.shape == (2, 2)
     assert reading.kept.tolist() == [True, False, True, False]
 

@@ -29,7 +29,7 @@ ALL_MODELS = [
 
 def table(n_rows=100, n_features=12, size=None):
     x = np.zeros((n_rows, n_features))
-    return Table(x, np.zeros(n_rows, dtype=np.int32), 2, None, True, n_rows if size is None else size)
+    return Table(x, np.arange(n_rows, dtype=np.int32) % 2, 2, None, True, n_rows if size is None else size)
 
 
 def grown(n_rows=100, n_features=12, size=None, classes=("a", "b"), base=FOREST, **given):
@@ -142,7 +142,8 @@ def test_a_single_tree_has_no_bag():
         ("balanced_subsample", ("bag", ())),
         ({"a": 3}, ("given", (3.0, 1.0))),
         ({"b": 0.5, "a": 0}, ("given", (0.0, 0.5))),
-        ({"a": 2**60, "b": 2.0**-60}, ("given", (2.0**60, 2.0**-60))),
+        ({"a": 2**60, "b": 2.0**40}, ("given", (2.0**60, 2.0**40))),
+        ({"a": 2, "b": 3, "z": 1}, ("given", (2.0, 3.0))),
     ],
 )
 def test_class_weight(given, expected):
@@ -153,11 +154,13 @@ def test_class_weight(given, expected):
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"z": 1}, "class_weight names the class 'z', which y does not have"),
+        ({"z": 1}, "class_weight names the class 'z', which y does not have, and does not name 'a'"),
+        ({"b": 1, "A": 0}, "class_weight names the class 'A', which y does not have, and does not name 'a'"),
+        ({"a": 1, "b": 1, "z": -1}, r"class_weight\['z'\]=-1"),
         ({"a": -1}, r"class_weight\['a'\]=-1"),
         ({"a": float("nan")}, r"class_weight\['a'\]=nan"),
         ({"a": "1"}, r"class_weight\['a'\]='1'"),
-        ({"a": 0, "b": 0}, "zero for every class"),
+        ({"a": 0, "b": 0}, "0 for every class"),
         ("Balanced", "class_weight='Balanced'"),
         ([{"a": 1}], "class_weight="),
     ],

@@ -84,6 +84,13 @@ def models() -> dict[str, tuple[Any, Any]]:
         "huge numbers": (forest_of(trees).fit(X * 1e300, signal * 1e300), X),
         "many classes": (forest_of(forest, max_depth=3).fit(X, np.arange(N_ROWS) % 45), X),
         "strata": (forest_of(forest, bootstrap="balanced", class_weight={0: 2.0}).fit(X, classes), X),
+        "empty bags": (forest_of(forest, max_samples=2, n_estimators=40, class_weight={2: 0}).fit(X, classes), X),
+        "empty bags, bound": (
+            forest_of(forest, max_samples=1, n_estimators=12, monotonic_cst=[1, 0, -1, 0], class_weight={False: 0}).fit(
+                X, two
+            ),
+            X,
+        ),
         "dates": (forest_of(forest).fit(X, np.array(["2020-01-01", "2021-01-01"], "M8[D]")[two.astype(int)]), X),
     }
     one, other = (forest_of(forest).set_params(random_state=seed).fit(X, classes) for seed in (1, 2))
@@ -109,6 +116,10 @@ def of_targets() -> dict[str, tuple[Any, Any]]:
         "several targets, categories": (
             forest_of(weald.ExtraTreesClassifier).fit(with_names_and_categories(), named),
             with_names_and_categories(),
+        ),
+        "several targets, empty bags": (
+            forest_of(forest, max_samples=1, n_estimators=12, class_weight=[{"low": 0}, {}]).fit(X, named),
+            X,
         ),
         "several targets, a tree": (weald.DecisionTreeClassifier(random_state=0).fit(X, named), X),
         "several means, a tree": (weald.DecisionTreeRegressor(min_samples_leaf=5).fit(X, numbers), X),

@@ -333,6 +333,7 @@ def test_labels_of_many_digits_can_be_saved(labels, tmp_path):
     ids=str,
 )
 @pytest.mark.parametrize("bootstrap", [True, False])
+@pytest.mark.filterwarnings("ignore:class_weight weighs the class")
 def test_extreme_parameters_can_be_saved(parameters, bootstrap, tmp_path):
     X, classes, _ = table()
     model = forest_of(weald.RandomForestClassifier, bootstrap=bootstrap, **parameters).fit(X, classes)

@@ -194,7 +194,7 @@ def cases(draw, criterion, *, weights=WEIGHTS, max_rows=60, max_bins=None):
 def draw_growth(dice, table, criterion):
     bootstrap = dice.random() < 0.5
     class_weight = usually(dice, "none", "given", "table", "bag") if table.n_classes else "none"
-    shares = [dice.uniform(0, 3) for _ in range(table.n_classes)] if class_weight == "given" else []
+    shares = [dice.choice((0.0, 0.3, 1.0, 2.7)) for _ in range(table.n_classes)] if class_weight == "given" else []
     return make_growth(
         table,
         criterion,

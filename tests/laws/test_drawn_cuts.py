@@ -52,7 +52,9 @@ def test_rows_reach_the_leaves_that_they_were_counted_in(criterion, engine, data
     case = case.on(replace(case.table, categorical=frozenset()))
     case = replace(case, growth=replace(case.growth, random_cuts=True, bootstrap=False, n_draws=case.table.size))
     forest = grow(engine, case)
-    leaves = engine.leaves(forest, case.table.X, 1, None)
+    weights = np.array(case.growth.class_weights or [1.0] * max(1, case.table.n_classes))
+    counted = weights[case.table.target if case.table.n_classes else np.zeros(case.table.n_rows, dtype=int)] > 0
+    leaves = engine.leaves(forest, case.table.X[counted], 1, None)
     for tree in range(forest.n_trees):
         nodes = slice(*forest.tree_start[tree : tree + 2])
         is_leaf = forest.feature[nodes] < 0

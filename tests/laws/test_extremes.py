@@ -164,6 +164,7 @@ PRODUCTS = {
 
 @pytest.mark.parametrize("engine", ["native", "reference"])
 @pytest.mark.parametrize("name", PRODUCTS)
+@pytest.mark.filterwarnings("ignore:class_weight weighs the class")
 def test_products_of_weights_may_be_beyond_the_doubles(name, engine):
     first, second, of_first, of_second, expected = PRODUCTS[name]
     x, y = np.zeros((6, 1)), np.repeat([0, 1], 3)
@@ -186,7 +187,8 @@ def test_the_unit_of_class_weights_does_not_matter(unit, bootstrap, engine):
 
 
 @pytest.mark.parametrize("weight", [None, np.where(ALTERNATING == 1, 5e-324, LARGEST)])
-@pytest.mark.parametrize("class_weight", ["balanced", [{0: LARGEST, 1: 1.0, 2: 5e-324}] * 2, [{0: 0}, {1: 0, 2: 0}]])
+@pytest.mark.parametrize("class_weight", ["balanced", [{0: LARGEST, 1: 1.0, 2: 5e-324}] * 2, [{0: 0}, {1: 0}]])
+@pytest.mark.filterwarnings("ignore:class_weight weighs the class")
 def test_class_weights_of_several_targets_may_be_beyond_the_doubles(class_weight, weight):
     y = np.column_stack([ALTERNATING, (ALTERNATING > 0) * np.arange(N) % 3])
     for bootstrap in (True, False):

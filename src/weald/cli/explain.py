@@ -65,7 +65,7 @@ def contributions(model: "TreeModel", one: arrow.Table) -> "tuple[FloatArray, Fl
     if len(forest.tree_weight):
         weight = forest.tree_weight / forest.vote_total
     else:
-        weight = np.full(forest.n_trees, 1 / forest.n_trees)
+        weight = forest.has_vote() / forest.vote_total
     path = np.sort(mark_paths(model, one).indices)  # nodes of all trees that the row passes
     tree = np.searchsorted(forest.tree_start, path, side="right") - 1
     moved = np.zeros((forest.n_features, predicted.shape[1]))

@@ -18,6 +18,7 @@ from sklearn.utils.validation import _num_samples
 from weald.data.object_columns import LARGEST_EXACT
 from weald.data.schema import Categories, Schema, label_array
 from weald.data.table import Table, read_table, require_one_target
+from weald.data.targets import number_target, read_target
 from weald.data.targets import read_labels as read_labels_of_rows
 from weald.data.task import Task
 from weald.data.types import Array, BoolArray, ColumnLike, FloatArray, TableLike
@@ -154,11 +155,24 @@ class Labels:
 
 
 def read_labels(model: TreeModel, part: Part) -> Labels | None:
-    """Find what a part has; None: it has no rows that count."""
+    """Find what a part has; None: it has neither rows that count nor classes."""
     if part.is_empty():
-        return None
+        return read_classes(model, part)
     groups, stratify = (_distinct([part.labels_of(name)], name, [""]) for name in ("groups", "stratify"))
     return replace(labels_of(*read_alone(model, part)), groups=groups, stratify=stratify)
+
+
+def read_classes(model: TreeModel, part: Part) -> Labels | None:
+    """Find the classes of a part none of whose rows counts; None: it has none."""
+    if part.n_rows == 0 or model.task is Task.REGRESSION:
+        return None
+    target = number_target(read_target(part.y, n_rows=part.n_rows, classify=True), classify=True)
+    if target.targets is not None:
+        return None  # parts that have rows which count refuse several targets
+    return Labels(
+        schema=Schema(None, ()), n_features=0, classes=target.classes, n_rows=0, is_weighted=True, whole=True, total=0,
+        largest=0.0,
+    )  # fmt: skip
 
 
 def labels_of(table: Table, classes: Array | None, schema: Schema) -> Labels:
@@ -179,8 +193,9 @@ def labels_of(table: Table, classes: Array | None, schema: Schema) -> Labels:
 def settle_labels(found: Sequence[Labels | None], places: Sequence[str] | None = None) -> Labels:
     """Put together what the parts have; `places` are their names in messages."""
     named = places or [f"partition {number}" for number in range(len(found))]
-    parts = [labels for labels in found if labels is not None]
-    places = [place for place, labels in zip(named, found, strict=True) if labels is not None]
+    known = [(labels, place) for labels, place in zip(found, named, strict=True) if labels is not None]
+    parts = [labels for labels, _ in known if labels.n_rows]
+    places = [place for labels, place in known if labels.n_rows]
     if not parts:
         raise DataError("X has no rows, or all of them have zero weight. Give at least one row to learn from.")
     if len({(labels.schema.names, labels.n_features) for labels in parts}) > 1:
@@ -189,7 +204,7 @@ def settle_labels(found: Sequence[Labels | None], places: Sequence[str] | None =
     return Labels(
         schema=Schema(parts[0].schema.names, _join_categories([labels.schema for labels in parts], places)),
         n_features=parts[0].n_features,
-        classes=_distinct([labels.classes for labels in parts], "y", places),
+        classes=_distinct([labels.classes for labels, _ in known], "y", [place for _, place in known]),
         n_rows=sum(labels.n_rows for labels in parts),
         is_weighted=any(labels.is_weighted for labels in parts),
         whole=all(labels.whole for labels in parts) and total <= LARGEST_EXACT,

@@ -87,12 +87,14 @@ class Survey:
     labels: Labels | None = None
     distinct: tuple[FloatArray | None, ...] = ()  # by feature; None: more than there may be codes
     sampled: SampledRows | None = None  # None: nothing is cut
+    absent: Labels | None = None  # classes of the first chunks, as long as no row of them counts
     again: int = 0  # chunks before this one were sampled by other numbers
 
     def add(self, number: int, table: Table, classes: Array | None, schema: Schema) -> "Survey":
         """Look at the next chunk, which was read by itself."""
         own = labels_of(table, classes, schema)
-        labels = own if self.labels is None else join_labels([self.labels, own], ["chunks before", f"chunk {number}"])
+        before, names = [self.labels, self.absent], ["chunks before"] * 2
+        labels = join_labels([*before, own], [*names, f"chunk {number}"])
         known = self.distinct or (np.empty(0),) * table.n_features
         distinct = tuple(
             values if values is None else self._join(values, table.X[:, f], categorical=f in labels.schema.categorical)
@@ -105,6 +107,20 @@ class Survey:
         if self.labels is not None and not _keeps_numbers(self.labels, labels):
             sampled, again = SampledRows.nothing(table.n_features), number
         return replace(survey, sampled=sampled.add(renumber(table, classes, schema, labels)), again=again)
+
+    def add_classes(self, number: int, classes: Labels | None) -> "Survey":
+        """Look at the next chunk, none of whose rows counts."""
+        if classes is None:
+            return self
+        if self.labels is None:
+            together = np.unique(np.concatenate([c.classes for c in (self.absent, classes) if c is not None]))
+            return replace(self, absent=replace(classes, classes=together))
+        labels = join_labels([self.labels, classes], ["chunks before", f"chunk {number}"])
+        survey = replace(self, labels=labels)
+        if self.sampled is None or _keeps_numbers(self.labels, labels):
+            return survey
+        nothing = SampledRows.nothing(labels.n_features)
+        return replace(survey, sampled=nothing, again=number)
 
     def sample_again(self, table: Table, classes: Array | None, schema: Schema) -> "Survey":
         """Sample a chunk that was sampled by other numbers."""

@@ -31,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from weald.codes.bins import Cuts, hash_values, sum_hashes
-from weald.codes.partitioned_table import Labels, Part, read_alone, renumber
+from weald.codes.partitioned_table import Labels, Part, read_alone, read_classes, renumber
 from weald.codes.resident_memory import release_many, watch_pages
 from weald.codes.store import FILE, FORMAT, SAME, About, CodeStore, load_store
 from weald.codes.survey import SampledRows, Survey
@@ -219,14 +219,14 @@ class Making:
 
     def _each(
         self, words: str, begin: int, end: int | None, n_rows: int | None
-    ) -> Iterator[tuple[int, ReadAlone | None]]:
+    ) -> Iterator[tuple[int, ReadAlone | None, Part]]:
         """Read chunks begin, begin + 1 ..., and show it."""
         watch = self._show(words, n_rows)
         n_done = sum(n for n, _ in self.done.prints[:begin])
         try:
             for number, part in enumerate(islice(self.chunks(begin), None if end is None else end - begin), begin):
                 alone = self._read(number, part)
-                yield number, alone
+                yield number, alone, part
                 n_done += 0 if alone is None else alone[0].n_rows
                 if watch:
                     watch.rows(n_done)
@@ -240,8 +240,11 @@ class Making:
         """Find what the columns hold."""
         if self.done.is_looked:
             return
-        for number, alone in self._each("looked at", self.done.n_looked, None, self.recipe.n_rows):
-            if alone is not None:
+        for number, alone, part in self._each("looked at", self.done.n_looked, None, self.recipe.n_rows):
+            if alone is None:
+                classes = read_classes(self.recipe.model, part)
+                self.done = replace(self.done, survey=self.done.survey.add_classes(number, classes))
+            else:
                 is_narrow = self.done.is_narrow and alone[0].X.dtype == np.float32
                 self.done = replace(self.done, survey=self.done.survey.add(number, *alone), is_narrow=is_narrow)
             self.done = replace(self.done, n_looked=number + 1)
@@ -257,7 +260,7 @@ class Making:
         if self.done.n_again >= again:
             return
         n_rows = sum(n for n, _ in self.done.prints[:again])
-        for number, alone in self._each("looked at again", self.done.n_again, again, n_rows):
+        for number, alone, _ in self._each("looked at again", self.done.n_again, again, n_rows):
             survey = self.done.survey if alone is None else self.done.survey.sample_again(*alone)
             self.done = replace(self.done, survey=survey, n_again=number + 1)
             self.save()
@@ -273,7 +276,7 @@ class Making:
         if self.done.n_coded == n_chunks:
             return cuts
         with Files(self.making, self._types(cuts), self.done.n_rows) as files:
-            for number, alone in self._each("coded", self.done.n_coded, None, self.labels.n_rows):
+            for number, alone, _ in self._each("coded", self.done.n_coded, None, self.labels.n_rows):
                 if alone is not None:
                     self._add(files, code_chunk(self._renumber(alone), cuts, self.labels, self.recipe.n_threads), cuts)
                 self.done = replace(self.done, n_coded=number + 1)

@@ -120,19 +120,19 @@ class Reading:
 def read_table(
     estimator: TableReader, X: TableLike, y: ColumnLike, sample_weight: ColumnLike, *, classify: bool
 ) -> Reading:
-    """Read the arguments of a fit. Rows of zero weight are dropped before anything else."""
+    """Read the arguments of a fit. Rows of zero weight say which classes there are, and are dropped."""
     features = read_features(estimator, X, reset=True)
     labels = read_target(y, n_rows=features.shape[0], classify=classify)
     weight = _read_weight(sample_weight, n_rows=features.shape[0])
     kept = None
     if weight is not None and not weight.all():
         kept = weight > 0
-        features, labels, weight = features[kept], labels[kept], weight[kept]
+        features, weight = features[kept], weight[kept]
         estimator.schema_ = estimator.schema_.narrow(features)
     if weight is not None and (weight == 1).all():
         weight = None
     whole, size = measure(weight, features.shape[0])
-    found = number_target(labels, classify=classify)
+    found = number_target(labels, classify=classify, kept=kept)
     table = Table(
         features,
         found.target,

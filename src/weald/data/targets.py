@@ -17,7 +17,7 @@ from sklearn.exceptions import DataConversionWarning
 from weald.data.frames import as_frame
 from weald.data.mmap_checks import refuse_cut_short
 from weald.data.object_columns import is_null, numbers_of_objects
-from weald.data.types import Array, ColumnLike, FloatArray
+from weald.data.types import Array, BoolArray, ColumnLike, FloatArray
 from weald.errors import DataError, DataTypeError, warn
 
 MAX_CLASSES = 65_536
@@ -115,22 +115,25 @@ def _side_by_side(columns: list[Array]) -> Array:
     return together
 
 
-def number_target(labels: Array, *, classify: bool) -> Target:
-    """Replace class labels by their numbers, and several targets by the number of their joint target."""
+def number_target(labels: Array, *, classify: bool, kept: BoolArray | None = None) -> Target:
+    """Replace class labels by their numbers, and several targets by the number of their joint target.
+
+    Of the rows only those that are `kept` have a target, but all of them say which classes there are.
+    """
     if labels.ndim == 2:
-        return _number_targets(labels, classify=classify)
+        return _number_targets(labels, classify=classify, kept=kept)
     classes, target = _number_classes(labels) if classify else (None, labels)
-    return Target(target, 0 if classes is None else len(classes), classes)
+    return Target(target if kept is None else target[kept], 0 if classes is None else len(classes), classes)
 
 
-def _number_targets(labels: Array, *, classify: bool) -> Target:
+def _number_targets(labels: Array, *, classify: bool, kept: BoolArray | None) -> Target:
     classes, numbers = None, labels
     if classify:
         pairs = [_number_classes(_of_one_kind(labels[:, o])) for o in range(labels.shape[1])]
         classes, numbers = [pair[0] for pair in pairs], np.column_stack([pair[1] for pair in pairs])
     else:
         numbers = labels + 0.0  # -0.0 becomes 0.0
-    said, joint = np.unique(numbers, axis=0, return_inverse=True)
+    said, joint = np.unique(numbers if kept is None else numbers[kept], axis=0, return_inverse=True)
     targets = Targets(said, () if classes is None else tuple(map(len, classes)))
     return Target(joint.reshape(-1).astype(np.int32), len(said), classes, targets)
 

@@ -65,7 +65,8 @@ def plan_bags(bootstrap: Any, max_samples: Any, table: Table, classes: Classes |
     elif isinstance(max_samples, Mapping):
         draws = _draws_by_class(max_samples, sizes, table, classes)
     elif bootstrap == BALANCED:
-        draws = [count_draws(max_samples, min(sizes), table)] * len(sizes)
+        least = min(size for size in sizes if size)
+        draws = [count_draws(max_samples, least, table) if size else 0 for size in sizes]
     else:
         draws = _share_out(count_draws(max_samples, sum(sizes), table), sizes)
     kind = "none" if strata is None else "given" if table.strata is not None else "class"
@@ -106,7 +107,9 @@ def _sizes_of_strata(table: Table, strata: Numbers | None) -> list[int]:
     strata = np.zeros(table.n_rows, dtype=np.int32) if strata is None else strata
     if table.groups is None:
         copies = table.weight if table.weights_whole else None
-        return [int(size) for size in np.bincount(strata, weights=copies)]  # of whole numbers up to 2^53: exact
+        n_strata = table.n_classes if table.strata is None else 0  # a class may have no row that counts
+        counts = np.bincount(strata, weights=copies, minlength=n_strata)
+        return [int(size) for size in counts]  # of whole numbers up to 2^53: exact
     first = np.unique(table.groups, return_index=True)[1]  # a row of each group
     astray = np.flatnonzero(strata[first][table.groups] != strata)
     if len(astray):
@@ -114,7 +117,7 @@ def _sizes_of_strata(table: Table, strata: Numbers | None) -> list[int]:
             f"groups are drawn whole, but the group of row {astray[0]} is in more than one stratum or class. Put each "
             "group into one stratum."
         )
-    return [int(size) for size in np.bincount(strata[first])]
+    return [int(size) for size in np.bincount(strata[first], minlength=table.n_classes if table.strata is None else 0)]
 
 
 def _share_out(n_draws: int, sizes: Sequence[int]) -> list[int]:
@@ -133,7 +136,10 @@ def _draws_by_class(
         raise ParameterError(
             f"max_samples names the class {unknown[0]!r}, which y does not have. Its classes are {labels}."
         )
-    return [count_draws(max_samples.get(label), size, table) for label, size in zip(labels, sizes, strict=True)]
+    return [
+        count_draws(max_samples.get(label), size, table) if size else 0
+        for label, size in zip(labels, sizes, strict=True)
+    ]
 
 
 def count_draws(max_samples: Any, size: int, table: Table) -> int:

@@ -31,6 +31,7 @@ from weald.data.arguments import (
 from weald.data.table import Table
 from weald.engines import constraints, criteria
 from weald.engines.bagging import BALANCED, MAX_DRAWS, plan_bags
+from weald.engines.class_weights import check_class_weights
 from weald.engines.constraints import Features
 from weald.errors import ParameterError, shown
 from weald.forest.forest import Bags
@@ -213,6 +214,8 @@ def resolve(given: Mapping[str, Any], table: Table, classes: Any, names: Sequenc
     # Sizes count draws, or whole weights, or rows when the weights are not whole or too large to be counted.
     size = table.size if bags.bootstrap or table.size <= MAX_DRAWS else table.n_rows
     class_weight, class_weights = weigh_classes(given.get("class_weight"), classes)
+    in_fixed_point = not bags.bootstrap and (not table.weights_whole or table.size > MAX_DRAWS)
+    check_class_weights(class_weight, class_weights, table, classes, rounded=not in_fixed_point)
     features = Features(table.n_features, names, table.categorical)
     groups, max_interacting = constraints.group_features(given.get("interaction_cst"), features)
     return Growth(
@@ -307,19 +310,19 @@ def weigh_classes(class_weight: Any, classes: Any) -> tuple[str, tuple[float, ..
         pairs = zip(class_weight, classes, strict=True)
         return "given", tuple(w for given, of_target in pairs for w in weigh_classes(given, of_target)[1])
     known = classes.tolist()
+    others = [label for label in class_weight if label not in known]
+    unnamed = [label for label in known if label not in class_weight]
+    if others and unnamed:  # as in scikit-learn: a misspelled label leaves one of y without a weight
+        raise ParameterError(
+            f"class_weight names the class {others[0]!r}, which y does not have, and does not name {unnamed[0]!r}. "
+            f"The classes of y are {known}: name all of them, or none besides."
+        )
     for label, weight in class_weight.items():
-        if label not in known:
-            raise ParameterError(
-                f"class_weight names the class {label!r}, which y does not have. Its classes are {known}."
-            )
         if not Number(0).holds(weight):
             raise ParameterError(
                 f"class_weight[{label!r}]={shown(weight)} is not allowed. Give {join_choices(Number(0).words())}."
             )
-    weights = tuple(float(class_weight.get(label, 1.0)) for label in known)
-    if not any(weights):
-        raise ParameterError("class_weight is zero for every class. Give at least one class a positive weight.")
-    return "given", weights
+    return "given", tuple(float(class_weight.get(label, 1.0)) for label in known)
 
 
 def count_bins(max_bins: Any) -> int:

@@ -185,12 +185,14 @@ def train(
     )
     if reading.table.targets is not None:
         learned.forests_ = growing.grow_targets(grower, plan, old)
+        growing.require_votes(learned.forests_[0])
         if plan.wants_votes:
             _keep_out_of_bag_of_targets(learned, grower)
         return
     for attempt in engine.attempts():
         with attempt:
             forest, votes = growing.grow(grower, plan, old[0] if old else None)
+            growing.require_votes(forest)
             if plan.wants_votes:
                 keep_out_of_bag(learned, out_of_bag.look(grower.bagged(forest), reading, votes))
     learned.forest_ = features.keep(forest, reading)

@@ -135,6 +135,15 @@ def grow_targets(grower: Grower, plan: Plan, old: tuple[Forest, ...]) -> tuple[F
     return tuple(map(Forest.join, old, grown)) if old else grown
 
 
+def require_votes(forest: Forest) -> None:
+    """Refuse a forest all of whose bags are empty: rows of classes of weight 0 leave the bag after the draw."""
+    if not forest.has_vote().any():
+        raise DataError(
+            "Every bag is empty: only rows of classes whose class_weight is 0 were drawn. Give more trees or draws "
+            "(n_estimators, max_samples), or give these classes a positive weight."
+        )
+
+
 def _grow_until_settled(grower: Grower, plan: Plan, old: Forest | None) -> tuple[Forest, OutOfBagVotes]:
     """Grow trees until the out-of-bag error has settled."""
     first = 0 if old is None else old.next_tree(grower.seed) - old.n_trees

@@ -220,8 +220,8 @@ class TreeClassifierParams(TreeParams, total=False):
         Doc(
             'dict, "balanced" or None',
             None,
-            'Weights of the classes; classes that a dict omits weigh 1. "balanced": inversely proportional to their '
-            "frequency.",
+            'Weights of the classes; classes that a dict omits weigh 1, those of weight 0 are left out. "balanced": '
+            "inversely proportional to their frequency.",
         ),
     ]
 
@@ -278,8 +278,9 @@ class BagClassifierParams(TypedDict, total=False):
         Doc(
             'dict, "balanced", "balanced_subsample" or None',
             None,
-            'Weights of the classes; classes that a dict omits weigh 1. "balanced": inversely proportional to their '
-            'frequency in the table, "balanced_subsample" in each bag. Bags do not depend on them.',
+            "Weights of the classes; classes that a dict omits weigh 1, those of weight 0 are left out of the trees. "
+            '"balanced": inversely proportional to their frequency in the table, "balanced_subsample" in each bag. '
+            "Bags do not depend on them.",
         ),
     ]
     voting: Annotated[

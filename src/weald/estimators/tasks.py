@@ -124,8 +124,10 @@ class TreeClassifier(ClassifierMixin, TreeModel):
         if is_multi_output(self):
             if rule == "sample":
                 raise multi_output.one_target_only(self.n_outputs_)
+            self.forests_[0].require_votes()
             return multi_output.winners(self._sum_votes_of_targets(read_rows(self, X)), self.classes_)
         rows = read_rows(self, X)
+        self.forest_.require_votes()
         sums = sum_votes(self, self.forest_, rows)
         winners = sums.argmax(axis=1) if rule == "majority" else draw_classes(sums, self.seed_, repeat)
         labels: Array = self.classes_[winners]

@@ -158,7 +158,14 @@ def _number_answers(forest: Forest) -> list[int]:
     else:
         classes, weights = forest.leaf_class.tolist(), forest.leaf_weight.tolist()
         starts, write = forest.leaf_start.tolist(), _shares if _adds_exactly(forest) else _alone
-        keys = [write(classes[a:b], weights[a:b]) if b - a > 1 else classes[a] for a, b in itertools.pairwise(starts)]
+        keys = [
+            classes[a]
+            if b - a == 1
+            else write(classes[a:b], weights[a:b])
+            if b > a
+            else ()  # an empty bag says nothing
+            for a, b in itertools.pairwise(starts)
+        ]
     return [known.setdefault(key, len(known)) for key in keys]
 
 

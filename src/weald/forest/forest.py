@@ -17,7 +17,7 @@ from typing import Any, Self
 import numpy as np
 
 from weald.data.task import Task
-from weald.data.types import Array, FloatArray, IntArray
+from weald.data.types import Array, BoolArray, FloatArray, IntArray
 from weald.errors import DataError
 
 CONTRACT_VERSION = 1
@@ -92,7 +92,8 @@ class Forest:
     decrease: FloatArray  # of the impurity, over the root's weight, in units of 2^(-2 * target_exponent)
 
     # Classification: the class weights of leaf i are leaf_weight[leaf_start[i]:leaf_start[i + 1]]; absent classes are
-    # left out.
+    # left out. An empty bag, whose rows were all of classes of weight 0, makes a root without classes: the tree has no
+    # vote.
     leaf_start: IntArray  # int64
     leaf_class: IntArray  # int32
     leaf_weight: FloatArray
@@ -221,10 +222,36 @@ class Forest:
             scaled: FloatArray = of_nodes * scale.reshape(scale.shape + (1,) * (of_nodes.ndim - 1))
         return scaled
 
+    def root_weight(self) -> FloatArray:
+        """Weight of each tree's root."""
+        return self.weight[self.tree_start[:-1]]
+
+    def has_vote(self) -> BoolArray:
+        """Which trees have a vote: all whose bag was not empty."""
+        has_vote: BoolArray = self.root_weight() > 0
+        return has_vote
+
+    def require_votes(self) -> None:
+        """Refuse trees none of which has a vote."""
+        if not self.has_vote().any():
+            raise DataError(
+                "None of these trees has a vote: their bags were empty, since only rows of classes whose class_weight "
+                "is 0 were drawn. Take more trees of the forest."
+            )
+
     @property
     def vote_total(self) -> float:
-        """What the votes of all trees weigh together: their number, or the sum of their weights in tree order."""
-        return float(np.cumsum(self.tree_weight)[-1]) if len(self.tree_weight) else self.n_trees
+        """What all votes weigh together: their number, or the sum of their weights in tree order."""
+        if self.task is Task.REGRESSION:
+            return self.n_trees
+        self.require_votes()
+        has_vote = self.has_vote()
+        return float(np.cumsum(self.tree_weight[has_vote])[-1]) if len(self.tree_weight) else int(has_vote.sum())
+
+    def voters(self) -> Self:
+        """Make a forest of the trees that have a vote."""
+        has_vote = self.has_vote()
+        return self if has_vote.all() else self.take(np.flatnonzero(has_vote).tolist())
 
     def with_values(self) -> Self:
         """Say as values what nodes of two classes say by their weights, to stand beside trees that are bound."""
@@ -311,7 +338,8 @@ class Forest:
         if len(self.value):
             return np.column_stack([1.0 - self.value, self.value])
         weights = self.class_weights()
-        shares: FloatArray = weights / weights.sum(axis=1, keepdims=True)
+        total = weights.sum(axis=1, keepdims=True)
+        shares: FloatArray = weights / np.where(total > 0, total, 1.0)  # an empty bag says nothing
         return shares
 
 

@@ -127,7 +127,7 @@ def list_subtrees(forest: Forest, costs: dict[str, FloatArray]) -> dict[str, Arr
         cost = weight * per_weight
         raised = cost[going] - cost[going + 1] - cost[forest.right[going]]  # by taking a split away
         at_start = cost[forest.feature < 0].sum()
-        subtrees[name] = (at_start + np.append(0.0, np.cumsum(raised))[n_gone]) / weight[0]
+        subtrees[name] = (at_start + np.append(0.0, np.cumsum(raised))[n_gone]) / (weight[0] or 1.0)
     return subtrees
 
 

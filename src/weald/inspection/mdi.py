@@ -90,7 +90,7 @@ def on_new_rows(question: ImportanceRequest) -> Found:
         leaves = training.engine.leaves(forest, training.reading.table.X, training.n_threads, None)
         for i, tree in enumerate(trees):
             rows = np.flatnonzero(is_new[i])
-            if len(rows):
+            if weight[rows].any():  # there may be none, or only rows of classes of weight 0
                 of_tree = np.zeros((len(rows), n_groups + 1))
                 add_decreases(of_tree, forest.take([i]), leaves[rows, i], target[rows], group_of)
                 by_tree[tree] = np.average(of_tree, axis=0, weights=weight[rows])[:-1]
@@ -138,12 +138,13 @@ def weigh_classes(training: TrainingData) -> FloatArray:
         given: FloatArray = np.array(growth.class_weights)[target]
         return given
     counts = np.bincount(target, weights=training.weight)
-    balanced: FloatArray = (counts.sum() / (len(counts) * counts))[target]
+    balanced: FloatArray = counts.sum() / (len(counts) * counts[target])
     return balanced
 
 
 def class_shares(tree: Forest) -> FloatArray:
-    """Shares of the classes in every node (nodes x classes)."""
+    """Shares of the classes in every node (nodes x classes); 0 where a bag is empty."""
     weights = tree.class_weights()
-    shares: FloatArray = weights / weights.sum(axis=1, keepdims=True)
+    total = weights.sum(axis=1, keepdims=True)
+    shares: FloatArray = weights / np.where(total > 0, total, 1.0)
     return shares

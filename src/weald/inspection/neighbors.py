@@ -141,6 +141,7 @@ class Neighbors:
         check_k(k, none=True)
         forest = self.training.forest
         leaves = self._out_of_bag_leaves() if X is None else self.training.model.apply(X)
+        leaves = np.where(forest.has_vote(), leaves, -1).astype(np.int32)
         members = self._shares_of_leaves()
         sharing = LeafMembership(
             leaves, forest.tree_start, self.training.n_rows, members.indptr, members.indices, members.data

@@ -118,9 +118,9 @@ def _deviations(bagged: Bagged, rows: Array, truth: IntArray, others: IntArray, 
         leaves = bagged.engine.leaves(some, rows, bagged.n_threads, None)
         bags = bagged.engine.bags(bagged.codes, bagged.growth, some.origins, bagged.n_threads)
         said = _winners(some)[leaves + some.tree_start[:-1]]
-        for t in range(some.n_trees):
+        for t, has_vote in enumerate(some.has_vote()):
             outside = weight * (bags[t] == 0)
-            if not outside.any():
+            if not (has_vote and outside.any()):
                 yield math.nan
                 continue
             right = float(np.average(said[:, t] == truth, weights=outside))
@@ -129,11 +129,14 @@ def _deviations(bagged: Bagged, rows: Array, truth: IntArray, others: IntArray, 
 
 
 def _winners(forest: Forest) -> IntArray:
-    """Commonest class of each leaf, ties to the first; 0 in other nodes."""
+    """Commonest class of each leaf, ties to the first; 0 in other nodes, and where a bag is empty."""
     leaf_of_entry = np.repeat(np.arange(len(forest.leaf_start) - 1), np.diff(forest.leaf_start))
     order = np.lexsort((forest.leaf_class, -forest.leaf_weight, leaf_of_entry))
     winners = np.zeros(forest.n_nodes, dtype=np.int32)
-    winners[forest.feature < 0] = forest.leaf_class[order[forest.leaf_start[:-1]]]
+    has_classes = np.diff(forest.leaf_start) > 0
+    winners[np.flatnonzero(forest.feature < 0)[has_classes]] = forest.leaf_class[
+        order[forest.leaf_start[:-1][has_classes]]
+    ]
     return winners
 
 

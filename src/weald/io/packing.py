@@ -15,7 +15,7 @@ import numpy as np
 
 from weald import _core
 from weald.data.task import Task
-from weald.data.types import Array, FloatArray, IntArray
+from weald.data.types import Array, BoolArray, FloatArray, IntArray
 from weald.engines.bagging import MAX_DRAWS
 from weald.engines.threads import count_threads
 from weald.errors import FormatError
@@ -98,7 +98,8 @@ def check_forest(forest: Forest) -> None:
     by_number = forest.flags & CATEGORICAL == 0
     require(_all_within(forest.flags, 0, 7) and np.all(forest.flags[by_number] < 2), "A split has unknown flags.")
     require(_ascends_inside(forest.category_sets, forest.category_start), "The categories of a set do not ascend.")
-    require(_all_within(forest.weight, TINY, HUGE), "A node has a weight that is not above 0, or not finite.")
+    weight = np.delete(forest.weight, forest.tree_start[:-1][_is_empty(forest)])
+    require(_all_within(weight, TINY, HUGE), "A node has a weight that is not above 0, or not finite.")
     require(_all_within(forest.decrease, 0, np.inf), "A split does not lower the impurity.")
     if forest.task is Task.CLASSIFICATION:
         _check_classes(forest)
@@ -117,12 +118,24 @@ def _check_scales(scales: Array, n_trees: int) -> None:
 
 
 def _check_classes(forest: Forest) -> None:
-    require(_all_within(np.diff(forest.leaf_start), 1, forest.n_classes), "A leaf has no class.")
+    n_classes = np.diff(forest.leaf_start)
+    of_empty = (forest.tree_start[:-1] + np.arange(forest.n_trees))[_is_empty(forest)] // 2  # roots among leaves
+    proper = not n_classes[of_empty].any() and not forest.size[forest.tree_start[:-1][_is_empty(forest)]].any()
+    require(proper, "A tree without weight has a size or classes.")
+    require(_all_within(np.delete(n_classes, of_empty), 1, forest.n_classes), "A leaf has no class.")
     require(_all_within(forest.leaf_class, 0, forest.n_classes - 1), "A leaf has a class that is none.")
     require(_ascends_inside(forest.leaf_class, forest.leaf_start), "The classes of a leaf do not ascend.")
     require(_all_within(forest.leaf_weight, TINY, HUGE), "A leaf has a weight that is not above 0, or not finite.")
     proper = not len(forest.value) or (forest.n_classes == 2 and _all_within(forest.value, 0, 1))
     require(proper, "A node predicts a probability that is none.")
+
+
+def _is_empty(forest: Forest) -> BoolArray:
+    """Which trees have an empty bag: a root of classes without weight, and nothing else."""
+    if forest.task is Task.REGRESSION:
+        return np.zeros(forest.n_trees, dtype=bool)
+    is_empty: BoolArray = (np.diff(forest.tree_start) == 1) & (forest.root_weight() == 0)
+    return is_empty
 
 
 def _all_within(values: Array, low: float, high: float) -> bool:
@@ -222,8 +235,8 @@ def _choose_rule(forest: Forest) -> str:
 def _leaf_totals(leaves: Forest) -> FloatArray:
     """Weight of each leaf, added up from those of its classes."""
     start, lengths = leaves.leaf_start[:-1], np.diff(leaves.leaf_start)
-    totals: FloatArray = leaves.leaf_weight[start]
-    for place in range(1, int(lengths.max())):  # class after class: NumPy's own sums have an order of their own
+    totals = np.zeros(len(start))
+    for place in range(int(lengths.max())):  # class after class: NumPy's own sums have an order of their own
         longer = np.flatnonzero(lengths > place)
         totals[longer] += leaves.leaf_weight[start[longer] + place]
     return totals
@@ -248,8 +261,9 @@ def _class_of_leaves(leaves: Forest, k: int) -> IntArray:
 def _guess_shares(shape: Shape, weight: FloatArray, leaves: Forest) -> FloatArray:
     """Guess what nodes of two classes say where nothing binds them: the share of the second class."""
     second = shape.sums(_class_of_leaves(leaves, 1)).astype(np.float64)
+    share: FloatArray = np.zeros(len(weight))
     with np.errstate(all="ignore"):
-        share: FloatArray = second / weight
+        np.divide(second, weight, out=share, where=weight != 0)
     return share
 
 
@@ -288,12 +302,16 @@ def check_numbers(forest: Forest) -> None:
 
 
 def _check_draws(forest: Forest) -> None:
-    """Make sure that bags were drawn as often as their trees say: a draw adds a row at least to the root's size."""
+    """Make sure that bags were drawn as often as their trees say: a draw adds a row at least to the root's size.
+
+    Rows of classes of weight 0 leave the bag, so of classes there may be fewer.
+    """
     sizes, first = forest.size[forest.tree_start[:-1]], 0
     for origin in forest.origins:
         of_trees, bags = sizes[first : first + origin.n_trees], origin.bags
         n_draws = sum(bags.draws) if bags.draws else bags.n_draws
-        proper = not bags.bootstrap or n_draws <= of_trees.min() <= of_trees.max() <= bags.n_draws
+        fewest = n_draws if forest.task is Task.REGRESSION else 0
+        proper = not bags.bootstrap or fewest <= of_trees.min() <= of_trees.max() <= bags.n_draws
         require(proper, f"Its bags have {n_draws:,} draws, but trees have bags of another size.")
         first += origin.n_trees
 

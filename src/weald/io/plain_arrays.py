@@ -13,7 +13,7 @@ import dataclasses
 import numpy as np
 
 from weald.data.task import Task
-from weald.data.types import Array, IntArray
+from weald.data.types import Array, FloatArray, IntArray
 from weald.engines.native import PACKED_SIZES, NativeEngine
 from weald.errors import FormatError
 from weald.forest.forest import CATEGORICAL, Forest
@@ -124,7 +124,7 @@ def check_links(forest: Forest) -> None:
         "Leaves differ in number.",
     )
     if is_of_classes:
-        _check_starts(forest.leaf_start, len(forest.leaf_class), "leaf_start")
+        _check_starts(forest.leaf_start + np.arange(n_leaves + 1), len(forest.leaf_class) + n_leaves, "leaf_start")
     require(len(forest.leaf_class) == len(forest.leaf_weight), "Classes of leaves have not one weight each.")
     proper = np.all(forest.leaf_class >= 0) and np.all(forest.leaf_class < max(1, n_classes))
     require(proper, "A class is out of range.")
@@ -176,6 +176,10 @@ class MappedForest(Forest):
     def n_nodes(self) -> int:
         """Number of nodes of all trees."""
         return len(_unchecked(self, "feature"))
+
+    def root_weight(self) -> FloatArray:
+        """Weight of each tree's root; the starts of damaged trees may lead anywhere."""
+        return _unchecked(self, "weight").take(_unchecked(self, "tree_start")[:-1], mode="clip")
 
 
 LOOKED_AT = frozenset(BY_NODE) | frozenset(OTHERS) - {"tree_weight"}

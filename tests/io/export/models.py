@@ -70,6 +70,18 @@ MODELS = {
     "class weights": lambda: _classes(
         weald.RandomForestClassifier(5, class_weight="balanced", max_depth=4, random_state=5)
     ),
+    "empty bags": lambda: _classes(
+        weald.RandomForestClassifier(12, max_samples=2, class_weight={0: 0, 1: 0}, random_state=5)
+    ),
+    "empty bags, hard votes": lambda: _classes(
+        weald.RandomForestClassifier(12, max_samples=3, class_weight={0: 0, 1: 0}, voting="hard", random_state=5)
+    ),
+    "empty bags, bound leaves": lambda: _classes(
+        weald.RandomForestClassifier(
+            40, max_samples=2, class_weight={1: 0}, monotonic_cst=[1, 0, 0, 0, 0, 0], random_state=6
+        ),
+        2,
+    ),
     "bound leaves": lambda: _classes(
         weald.RandomForestClassifier(6, monotonic_cst=[1, 0, 0, 0, 0, 0], max_depth=5, random_state=6), 2
     ),

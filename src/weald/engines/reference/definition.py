@@ -249,7 +249,7 @@ def code_table(
         coded[f].is_categorical = True
     hashes = [hash_row([c.codes[r] for c in coded]) for r in range(len(target))]
     position = sorted(range(len(target)), key=lambda r: (hashes[r], target[r], r))
-    prints = [mix64((h + mix64(bits)) & MASK64) for h, bits in zip(hashes, target_bits, strict=True)]
+    prints = [print_row(h, bits) for h, bits in zip(hashes, target_bits, strict=True)]
     group_rank, of_groups = rank_groups(groups, prints, line)
     of_strata = sum(line[r] * mix64((prints[r] + mix64(stratum + 1)) & MASK64) for r, stratum in enumerate(strata))
     for column in coded:
@@ -277,6 +277,14 @@ def hash_row(codes: Sequence[int | None]) -> int:
     for f, code in enumerate(codes):
         total += mix64(f * 2**32 + (MISSING if code is None else code))
     return mix64(total & MASK64)
+
+
+PRINT_SALT = 0x9E3779B97F4A7C15  # mix64(0) is 0, and a row whose hash and target are 0 is to count, too
+
+
+def print_row(row_hash: int, target: int) -> int:
+    """Say what a row of weight 1 adds to the fingerprint of the data, and to the key of its group."""
+    return mix64((row_hash + mix64(target) + PRINT_SALT) & MASK64)
 
 
 def rank_groups(groups: Sequence[int], prints: Sequence[int], line: Sequence[int]) -> tuple[dict[int, int], int]:
@@ -444,9 +452,9 @@ def units_of_strata(coded: Coded, growth: "Growth", units: Sequence[int]) -> lis
 
 
 def class_scales(weights: Sequence[Wide]) -> list[int]:
-    """Turn class weights into integers: the largest is 2^20."""
+    """Turn class weights into integers: the largest is 2^20, and only a weight of 0 is 0."""
     largest, of_largest = max(weights)
-    return [max(1, round(math.ldexp(m / of_largest, 20 + k - largest))) if m else 1 for k, m in weights]
+    return [max(1, round(math.ldexp(m / of_largest, 20 + k - largest))) if m else 0 for k, m in weights]
 
 
 def balanced_weights(counts: Sequence[int], labels: Sequence[int], n_classes: int) -> list[Wide]:
@@ -486,7 +494,9 @@ def weigh_bag(coded: Coded, growth: "Growth", sizes: list[int]) -> Bag:
 
 
 def weigh_rows(coded: Coded, growth: "Growth", sizes: list[int], class_weights: Sequence[Wide]) -> Bag:
-    """Weigh rows by their sizes and, where classes have weights, by those."""
+    """Weigh rows by their sizes and, where classes have weights, by those. Classes of weight 0 leave the bag."""
+    if growth.class_weight != "none":
+        sizes = [n if class_weights[k] > ZERO else 0 for n, k in zip(sizes, coded.classes, strict=True)]
     if in_fixed_point(coded, growth):
         weights = [wide(w) for w in coded.weight]
         if growth.class_weight != "none":
@@ -695,7 +705,7 @@ class Tree:
             if not node.split:
                 flat.classes.append(node.tally.classes)
             if self.growth.monotonic:
-                flat.value.append(bounded_value(node))
+                flat.value.append(bounded_value(node) if node.tally.size else 0.0)  # 0: the bag is empty
         else:
             mean = self.target.center + ldexp(bounded_value(node), -self.target.exponent)
             flat.value.append(within_doubles(mean))
@@ -706,8 +716,7 @@ def feature_scales(weights: Sequence[float], n_features: int) -> list[int]:
     """Turn weights of features into integers: the largest is 2^20, and only a weight of 0 is 0."""
     if not weights:
         return [2**20] * n_features
-    scales = class_scales([wide(w) for w in weights])
-    return [scale if w else 0 for scale, w in zip(scales, weights, strict=True)]
+    return class_scales([wide(w) for w in weights])
 
 
 def draw_features(tree: Tree, node_id: int) -> Iterator[int]:
@@ -1187,6 +1196,8 @@ def leaf_shares(classes: Sequence[float], second: float | None, voting: str) -> 
 
     `second` is the share of the second of two classes where the leaf was bound to one.
     """
+    if not any(classes):  # the bag is empty
+        return [0.0] * len(classes)
     said = classes if second is None else [1.0 - second, second]
     if voting == "hard":
         winner = said.index(max(said))
@@ -1205,6 +1216,11 @@ def sum_votes(
         for row, of_row in zip(rows, sums, strict=True):
             add_vote(of_row, tree, leaf_of, row, voting)
     return sums
+
+
+def has_vote(tree: FlatTree) -> bool:
+    """Say whether a tree has a vote: where all rows of its bag are of classes of weight 0, it is a root without one."""
+    return not tree.classes or any(tree.classes[0])
 
 
 def add_vote(sums: list[float], tree: FlatTree, leaf_of: dict[int, int], row: Sequence[float], voting: str) -> None:
@@ -1243,7 +1259,7 @@ def sum_votes_out_of_bag(
     for tree, bag in zip(trees, bags, strict=True):
         leaf_of = leaf_numbers(tree)
         for r, row in enumerate(rows):
-            if bag[r] == 0:
+            if bag[r] == 0 and has_vote(tree):
                 add_vote(out.sums[r], tree, leaf_of, row, voting)
                 out.n_trees[r] += 1
         error, share = mean_error(coded, out, room)

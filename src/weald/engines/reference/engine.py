@@ -168,7 +168,7 @@ class ReferenceEngine(LocalEngine):
         found = np.empty((sum(origin.n_trees for origin in origins), len(coded.line)), dtype=np.uint32)
         trees = ((growth.with_bags(origin.bags), *tree) for origin in origins for tree in origin.trees())
         for i, (drawn, seed, tree) in enumerate(trees):
-            found[i, coded.position] = definition.fill_bag(coded, _plain(drawn), seed, tree).sizes
+            found[i, coded.position] = definition.count_rows(coded, _plain(drawn), seed, tree)
         return found
 
     def order(self, codes: Codes) -> IntArray:

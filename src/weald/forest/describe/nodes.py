@@ -22,7 +22,7 @@ def list_nodes(model: FittedTree, names: Names) -> dict[str, Array | list[Label]
     forest = model.forest_
     cut = forest.feature >= 0
     asked = questions(forest, names)
-    decrease, share = scale_decreases(forest, forest.decrease), forest.weight / forest.weight[0]
+    decrease, share = scale_decreases(forest, forest.decrease), forest.weight / _total_weight(forest)
     value, prediction = _say(model, names)
     return {
         "node": np.arange(forest.n_nodes),
@@ -38,7 +38,7 @@ def list_nodes(model: FittedTree, names: Names) -> dict[str, Array | list[Label]
         "samples": forest.size.astype(np.int64),
         "share": share,
         "impurity": model.tree_.impurity,
-        "gain": decrease / share,
+        "gain": decrease / np.where(share > 0, share, 1.0),
         "decrease": decrease,
         "value": value,
         "prediction": prediction,
@@ -72,8 +72,13 @@ def errors(model: FittedTree) -> FloatArray:
     """
     forest = model.forest_
     if forest.task is Task.CLASSIFICATION:
-        return _wrong(model) / forest.weight
+        return _wrong(model) / np.where(forest.weight > 0, forest.weight, 1.0)
     return np.full(forest.n_nodes, np.nan) if any(model.growth_.monotonic) else forest.impurity
+
+
+def _total_weight(forest: Forest) -> float:
+    """Weight of the root; 1 where the bag is empty, so that nothing is divided by 0."""
+    return float(forest.weight[0]) or 1.0
 
 
 def _wrong(model: FittedTree) -> FloatArray:
@@ -87,7 +92,7 @@ def total_impurity(model: FittedTree) -> float:
     """Average the impurity of the leaves by their share of the weight."""
     forest = model.forest_
     leaf = forest.feature < 0
-    return float((forest.weight[leaf] / forest.weight[0]) @ model.tree_.impurity[leaf])
+    return float((forest.weight[leaf] / _total_weight(forest)) @ model.tree_.impurity[leaf])
 
 
 def training_error(model: FittedTree) -> float:
@@ -100,4 +105,4 @@ def training_error(model: FittedTree) -> float:
                 "else than their means, which are not kept. Give the rows: mean_squared_error(y, tree.predict(X))."
             )
         return total_impurity(model)
-    return float(_wrong(model)[forest.feature < 0].sum() / forest.weight[0])
+    return float(_wrong(model)[forest.feature < 0].sum() / _total_weight(forest))

@@ -189,7 +189,8 @@ def _speak_of_classes(forest: Forest, shown: IntArray, labels: list[str]) -> _Sa
     size = forest.size.astype(np.float64)
     counted = bool((weights[0] >= 0).all() and (weights.sum(axis=1) == size).all())
     weights, size = weights[shown], size[shown]
-    shares = weights / weights.sum(axis=1, keepdims=True)
+    total = weights.sum(axis=1, keepdims=True)
+    shares = weights / np.where(total > 0, total, 1.0)
     winner = weights.argmax(axis=1)
     error = 1 - shares[np.arange(len(shown)), winner]
     if counted:
@@ -198,7 +199,7 @@ def _speak_of_classes(forest: Forest, shown: IntArray, labels: list[str]) -> _Sa
     else:  # weights that are not counts: errors are a share of the weight
         tally = [f"{e:.0%} of {int(n)}" for e, n in zip(error, size, strict=True)]
     return {
-        "answer": [labels[k] for k in winner],
+        "answer": [labels[k] if w > 0 else "no vote" for k, w in zip(winner, total[:, 0], strict=True)],
         "tally": tally,
         "shares": shares,
         "error": error,

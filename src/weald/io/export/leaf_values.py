@@ -51,7 +51,7 @@ class LeafValues:
 
 def answers_of(model: "TreeModel") -> LeafValues:
     """Find out what the leaves of a fitted model say."""
-    forest = model.forest_
+    forest = model.forest_.voters()
     if forest.task is Task.REGRESSION:
         return _numbers(forest)
     if len(forest.value):
@@ -122,14 +122,15 @@ def _shared(start: IntArray, which: IntArray, amount: FloatArray, n_classes: int
 
 
 def require_exportable(model: "TreeModel", export: str) -> Forest:
-    """Refuse models that are not fitted, or that are more than one forest."""
+    """Give the trees that have a vote. Refuse models that are not fitted, or that are more than one forest."""
     check_is_fitted(model)
     if model.n_outputs_ != 1:
         raise ExportError(
             f"{export} takes models of one target, and this one has {model.n_outputs_}. Take one target after the "
             f"other: model.of_target(0).{export}(...)."
         )
-    return model.forest_
+    model.forest_.require_votes()
+    return model.forest_.voters()
 
 
 def refuse_overflow(forest: Forest) -> None:

@@ -1,0 +1,83 @@
+"""What class weights do to a table: whether any row is left, and whether integers tell the weights apart.
+
+    check_class_weights    weights of a fit  -> an error where no row has weight, a warning where a ratio is too large
+
+In the statistics of trees the largest class weight is 2^20, and others are rounded to whole numbers.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from weald.data.table import Table
+from weald.data.targets import Classes
+from weald.data.types import FloatArray, IntArray
+from weald.errors import ParameterError, shown, warn
+
+BITS = 20  # the largest class weight is 2^20
+WEIGHTS = {"none": "", "given": "class_weight", "table": 'class_weight="balanced"', "bag": 'class_weight="balanced"'}
+
+
+def check_class_weights(kind: str, given: tuple[float, ...], table: Table, classes: Classes, *, rounded: bool) -> None:
+    """Refuse weights that leave no row, and warn of weights that are rounded up; `rounded`: to integers of 20 bits."""
+    if kind == "none" or (kind != "given" and table.size <= 2**BITS):
+        return
+    said = _said_of(table, has_zeros=0.0 in given)
+    exponent, mantissa = _multiply(kind, given, table, classes, said)
+    order = np.lexsort((mantissa, exponent))
+    order = order[mantissa[order] > 0]
+    if not len(order):
+        raise ParameterError(
+            "class_weight is 0 for every class that rows have, so nothing is left to learn from. Give one of them a "
+            "positive weight."
+        )
+    least, most = int(order[0]), int(order[-1])
+    ratio = float(np.ldexp(mantissa[least] / mantissa[most], exponent[least] - exponent[most]))
+    if rounded and ratio < 2.0**-BITS:
+        names = [_name(joint, classes, said) for joint in (least, most)]
+        warn(
+            f"{WEIGHTS[kind]} weighs the class {names[0]} only {ratio:.3g} times as much as {names[1]}. Ratios are "
+            f"kept down to 2**-{BITS}, about 1e-6, and smaller weights are rounded up to that. Give weights that "
+            "differ less, or a weight of 0 to leave the class out."
+        )
+
+
+def _said_of(table: Table, *, has_zeros: bool) -> IntArray:
+    """List the classes that rows have: one row for each, or for each joint target, one column for each target."""
+    if table.targets is not None:
+        return table.targets.said.astype(np.int64)
+    if has_zeros:
+        return np.unique(table.target).astype(np.int64)[:, np.newaxis]
+    return np.arange(table.n_classes)[:, np.newaxis]
+
+
+def _multiply(
+    kind: str, given: tuple[float, ...], table: Table, classes: Classes, said: IntArray
+) -> tuple[IntArray, FloatArray]:
+    """Multiply the weights of all targets, as exponents and mantissas: products may be beyond the doubles."""
+    exponent, mantissa = np.zeros(len(said), dtype=np.int64), np.ones(len(said))
+    begin = 0
+    for o, of_target in enumerate(classes if isinstance(classes, list) else [classes]):
+        end = begin + len(of_target)
+        weights = np.array(given[begin:end]) if kind == "given" else _balance(table, o, len(of_target))
+        factor, power = np.frexp(weights[said[:, o]])
+        mantissa, carried = np.frexp(mantissa * factor)
+        exponent, begin = exponent + power + carried, end
+    return exponent, mantissa
+
+
+def _balance(table: Table, target: int, n_classes: int) -> FloatArray:
+    """Weigh the classes of a target against their weight in the table; those that no row has weigh nothing."""
+    numbers: npt.NDArray[np.int64] = table.target.astype(np.int64)
+    if table.targets is not None:
+        numbers = table.targets.said[numbers, target].astype(np.int64)
+    counts = np.bincount(numbers, weights=table.weight, minlength=n_classes).astype(np.float64)
+    weights: FloatArray = np.divide(counts.sum(), counts, out=np.zeros(n_classes), where=counts > 0)
+    return weights
+
+
+def _name(joint: int, classes: Classes, said: IntArray) -> str:
+    """Name a class, or with several targets the classes that stand together."""
+    if not isinstance(classes, list):
+        return shown(classes.tolist()[said[joint, 0]])
+    labels = (of_target.tolist()[k] for of_target, k in zip(classes, said[joint], strict=True))
+    return f"({', '.join(shown(label) for label in labels)})"
