@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 
 import weald
 from tests.conftest import UNDER_SANITIZERS
@@ -29,6 +30,7 @@ from tests.laws.cases import (
 )
 from tests.laws.test_several_targets import grow as grow_targets
 from tests.laws.test_several_targets import other_targets, with_targets
+from weald.estimators.fit import random_state_of
 
 each = pytest.mark.parametrize("criterion", CRITERIA)
 some_data = given(data=st.data())
@@ -182,6 +184,20 @@ def test_a_tree_without_a_seed_draws_none_and_ties_go_to_the_first_column(kind, 
     assert trees[0].growth_.ties_by_column
     assert trees[0].forest_.fingerprint() == trees[1].forest_.fingerprint()
     assert set(trees[0].forest_.feature.tolist()) <= {-1, 0, 2, 4}
+
+
+@pytest.mark.parametrize("kind", TREES)
+def test_a_tree_without_a_seed_is_saved_and_grown_again(kind, tmp_path):
+    X, y = table_with_ties(kind)
+    tree = kind().fit(X, y)
+    tree.save(tmp_path / "tree.weald")
+    loaded = weald.load(tmp_path / "tree.weald")
+    assert (loaded.growth_, loaded.seed_, loaded.random_state) == (tree.growth_, 0, None)
+    assert random_state_of(loaded) is None
+    again = clone(loaded).set_params(random_state=random_state_of(loaded)).fit(X, y)
+    assert again.forest_.fingerprint() == tree.forest_.fingerprint()
+    seeded = kind(random_state=4).fit(X, y)
+    assert random_state_of(seeded) == 4
 
 
 @pytest.mark.parametrize("kind", TREES)
