@@ -27,16 +27,18 @@ namespace weald {
 
 namespace {
 
-// The features that a node draws, in order. Twice, since a draw must leave nothing behind for the next one.
+// The features that a node draws, in order; or, if it looks at all of them, in the order in which they win ties. Twice,
+// since a draw must leave nothing behind for the next one.
 std::vector<std::uint32_t> draw_features(std::uint64_t seed, std::uint64_t id, std::uint32_t tree,
-                                         std::uint32_t n_features, const std::vector<double>& weights) {
+                                         std::uint32_t n_features, const std::vector<double>& weights,
+                                         bool looks_at_all) {
     FeatureDraw features(n_features, feature_scales(weights));
     std::vector<std::uint32_t> drawn(
         weights.empty()
             ? n_features
             : static_cast<std::size_t>(std::count_if(weights.begin(), weights.end(), [](double w) { return w > 0; })));
     for (int turn = 0; turn < 2; ++turn) {
-        features.begin({seed, id, tree, kPurposeFeatures}, 0);
+        features.begin({seed, id, tree, kPurposeFeatures}, looks_at_all ? n_features : 0, looks_at_all);
         std::generate(drawn.begin(), drawn.end(), [&] { return features.next(); });
         features.end();
     }
@@ -99,7 +101,8 @@ void bind_parts(nb::module_& module) {
     module.def("draw_block_of_ids", &draw_block_of_ids, "seed"_a, "first_id"_a, "tree"_a, "purpose"_a,
                "Draws 0 and 1 of the ids first_id, first_id + 1 ...");
     module.def("draw_features", &draw_features, "seed"_a, "id"_a, "tree"_a, "n_features"_a, "weights"_a,
-               "All features of positive weight in the order in which a node draws them.");
+               "looks_at_all"_a,
+               "All features of positive weight in the order in which a node draws them, or in which they win ties.");
     module.def("log2", static_cast<double (*)(double)>(&log2_of), "x"_a, "Logarithm in bits of a number from 1.");
     module.def("sort_codes", &sort_codes, "codes"_a, "Codes and their places, sorted by the network.");
     module.attr("most_sorted") = kMostSorted;

@@ -40,6 +40,16 @@ inline Lanes multiply(const Lanes& lanes, std::uint32_t factor) {
     return multiply(lanes, Lanes{} + factor);
 }
 
+// mix64 of each lane.
+inline Lanes mix64_lanes(Lanes words) {
+    words ^= words >> 30;
+    words *= 0xBF58476D1CE4E5B9u;
+    words ^= words >> 27;
+    words *= 0x94D049BB133111EBu;
+    words ^= words >> 31;
+    return words;
+}
+
 struct PhiloxLanes {
     Lanes word0, word1, word2, word3;
 };

@@ -7,6 +7,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <numeric>
@@ -17,6 +18,7 @@
 #include "base/random.h"
 #include "base/random_block.h"
 #include "draw/bag.h"
+#include "draw/tie_keys.h"
 
 namespace weald {
 
@@ -132,12 +134,13 @@ class ScaleLine {
     std::vector<std::uint64_t> sums_ = {0};
 };
 
-// Shuffles the features step by step and, when it ends, back again. Where all are wanted it does not shuffle.
+// Shuffles the features step by step and, when it ends, back again. Where all are wanted it does not shuffle: then the
+// order decides nothing but ties, and features come by column while keys say which of them wins one (draw/tie_keys.h).
 class FeatureDraw {
   public:
     // `scales` say how likely each feature is drawn, and those of 0 never are. None: all alike.
-    explicit FeatureDraw(std::uint32_t n_features, std::vector<std::uint64_t> scales = {})
-        : scales_(std::move(scales)), swapped_(n_features) {
+    explicit FeatureDraw(std::uint32_t n_features, std::vector<std::uint64_t> scales = {}, bool ties_by_column = false)
+        : scales_(std::move(scales)), ties_by_column_(ties_by_column), swapped_(n_features) {
         for (std::uint32_t f = 0; f < n_features; ++f) {
             if (scales_.empty() || scales_[f] != 0) {
                 features_.push_back(f);
@@ -149,30 +152,39 @@ class FeatureDraw {
         scale_ = std::accumulate(scales_.begin(), scales_.end(), std::uint64_t{0});
     }
 
-    void begin(const Address& address, std::uint32_t max_features) {
+    // `first_wins`: whatever can cut the node ties. So features come by their keys, and the first that can is the best.
+    void begin(const Address& address, std::uint32_t max_features, bool first_wins = false) {
         address_ = address;
-        in_order_ = max_features >= features_.size();
+        keys_.begin(address);
         n_drawn_ = 0;
+        n_wanted_ = static_cast<std::uint32_t>(features_.size());
         scale_left_ = scale_;
+        order_ = max_features < features_.size() ? Order::shuffled : Order::by_column;
+        has_keys_ = order_ == Order::by_column && !ties_by_column_;
+        has_rivals_ = false;
+        if (has_keys_ && first_wins) {
+            order_ = Order::by_key;
+            has_keys_ = false;  // there is no need to ask for them
+            begin_by_key();
+        }
     }
-    bool is_empty() const { return n_drawn_ == features_.size(); }
+    bool is_empty() const { return n_drawn_ == n_wanted_; }
     std::uint32_t next() {
         const std::uint32_t v = n_drawn_++;
-        if (in_order_) {
-            return features_[v];
+        switch (order_) {
+            case Order::by_column: {
+                const std::uint32_t feature = features_[v];
+                pass_losers();
+                return feature;
+            }
+            case Order::by_key:
+                return next_by_key(v);
+            default:
+                return next_of_shuffle(v);
         }
-        if (v % draws_.size() == 0) {
-            draws_ = draw_block(address_, v / 2);
-        }
-        const std::uint64_t bits = draws_[v % draws_.size()];
-        const auto other =
-            scales_.empty() ? v + static_cast<std::uint32_t>(below(bits, features_.size() - v)) : pick(v, bits);
-        swapped_[v] = other;
-        std::swap(features_[v], features_[other]);
-        return features_[v];
     }
     void end() {
-        if (in_order_) {
+        if (order_ != Order::shuffled) {
             return;
         }
         for (std::uint32_t v = n_drawn_; v-- > 0;) {
@@ -183,7 +195,89 @@ class FeatureDraw {
         }
     }
 
+    // Whether a feature wins a tie against one that was drawn before it.
+    bool wins_tie(std::uint32_t feature, std::uint32_t earlier) {
+        return has_keys_ && keys_.of(feature) < keys_.of(earlier);
+    }
+    // Nothing can be better than what a feature offers. Only those that win a tie against it are still drawn.
+    void keep_rivals_of(std::uint32_t feature) {
+        if (!has_keys_) {
+            n_wanted_ = n_drawn_;
+            return;
+        }
+        has_rivals_ = true;
+        key_to_beat_ = keys_.of(feature);
+        pass_losers();
+    }
+
   private:
+    enum class Order { shuffled, by_column, by_key };
+    static constexpr std::uint32_t kMostSought = 8;  // features that are sought one by one; then the others are sorted
+
+    void pass_losers() {
+        while (has_rivals_ && n_drawn_ != n_wanted_ && keys_.of(features_[n_drawn_]) >= key_to_beat_) {
+            ++n_drawn_;
+        }
+    }
+
+    std::uint32_t next_of_shuffle(std::uint32_t v) {
+        if (v % draws_.size() == 0) {
+            draws_ = draw_block(address_, v / 2);
+        }
+        const std::uint64_t bits = draws_[v % draws_.size()];
+        const auto other =
+            scales_.empty() ? v + static_cast<std::uint32_t>(below(bits, features_.size() - v)) : pick(v, bits);
+        swapped_[v] = other;
+        std::swap(features_[v], features_[other]);
+        return features_[v];
+    }
+
+    // ---- By key
+
+    void begin_by_key() {
+        key_of_place_.resize((features_.size() + kPhiloxBlock - 1) / kPhiloxBlock * kPhiloxBlock);
+        for (std::size_t place = 0; place < features_.size(); ++place) {
+            key_of_place_[place] = keys_.of(features_[place]);
+        }
+        // Behind the last there are copies of the first, which comes before them.
+        std::fill(key_of_place_.begin() + static_cast<std::ptrdiff_t>(features_.size()), key_of_place_.end(),
+                  key_of_place_.empty() ? 0 : key_of_place_[0]);
+        past_ = 0;
+    }
+    std::uint32_t next_by_key(std::uint32_t v) {
+        if (v >= kMostSought) {
+            return sorted_next(v);
+        }
+        const std::uint32_t place = least_place();
+        past_ = key_of_place_[place] + 1;
+        return features_[place];
+    }
+    // Keys before `past_` wrap around, and are greater than all others.
+    std::uint32_t least_place() const {
+        Lanes least = ~Lanes{};
+        Lanes at{};
+        for (std::size_t place = 0; place < key_of_place_.size(); place += kPhiloxBlock) {
+            Lanes keys;
+            __builtin_memcpy(&keys, key_of_place_.data() + place, sizeof(keys));
+            keys -= past_;
+            const auto is_less = keys < least;
+            least = is_less ? keys : least;
+            at = is_less ? TieKeys::kPlaces + place : at;
+        }
+        return TieKeys::at_least(least, at);
+    }
+    std::uint32_t sorted_next(std::uint32_t v) {
+        if (v == kMostSought) {
+            sorted_.resize(features_.size());
+            std::iota(sorted_.begin(), sorted_.end(), 0u);
+            std::sort(sorted_.begin(), sorted_.end(),
+                      [&](std::uint32_t a, std::uint32_t b) { return key_of_place_[a] < key_of_place_[b]; });
+        }
+        return features_[sorted_[v]];
+    }
+
+    // ---- By weight
+
     // The place on the line of the scales that are left; the one that is drawn goes, and the first of them moves there.
     std::uint32_t pick(std::uint32_t v, std::uint64_t bits) {
         const std::uint32_t other = line_.find(below(bits, scale_left_));
@@ -202,15 +296,24 @@ class FeatureDraw {
     }
 
     std::vector<std::uint64_t> scales_;  // by feature
-    ScaleLine line_;                     // by place in the order, those that are left
+    bool ties_by_column_;
+    ScaleLine line_;  // by place in the order, those that are left
     std::uint64_t scale_ = 0;
     std::uint64_t scale_left_ = 0;
     std::vector<std::uint32_t> features_;
     std::vector<std::uint32_t> swapped_;
     DrawBlock draws_{};
     Address address_{};
-    bool in_order_ = false;
+    Order order_ = Order::shuffled;
     std::uint32_t n_drawn_ = 0;
+    std::uint32_t n_wanted_ = 0;
+    TieKeys keys_;
+    bool has_keys_ = false;    // which decide ties
+    bool has_rivals_ = false;  // nothing else is drawn
+    std::uint64_t key_to_beat_ = 0;
+    std::vector<std::uint64_t> key_of_place_;
+    std::uint64_t past_ = 0;  // the last key but for 1
+    std::vector<std::uint32_t> sorted_;
 };
 
 }  // namespace weald

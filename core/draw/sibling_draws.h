@@ -62,7 +62,7 @@ class SiblingDraws {
 };
 
 // Features are few enough for a byte. `first` are the first steps of the node's shuffle; where all features are wanted
-// they come in their order.
+// they come by column.
 class FewDraw {
   public:
     static constexpr std::uint32_t kMostFeatures = 64;

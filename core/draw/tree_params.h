@@ -40,6 +40,7 @@ struct Growth {
     std::uint32_t max_interacting = 0;                           // most that may meet on a path; 0: no limit
     std::vector<double> feature_weights;                         // empty: all alike
     double category_penalty = 0;  // what a category beyond two costs, in gains that labels without meaning have
+    bool ties_by_column = false;  // where all features are looked at, the first of equal ones wins: nothing is drawn
 };
 
 template <class T>
@@ -69,6 +70,7 @@ inline constexpr std::tuple kGrowthFields{
     GrowthField{"max_interacting", &Growth::max_interacting},
     GrowthField{"feature_weights", &Growth::feature_weights},
     GrowthField{"category_penalty", &Growth::category_penalty},
+    GrowthField{"ties_by_column", &Growth::ties_by_column},
 };
 inline constexpr std::size_t kGrowthSize = std::tuple_size_v<decltype(kGrowthFields)>;
 

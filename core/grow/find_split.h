@@ -208,15 +208,19 @@ class SplitFinder {
             ++n_looked_at;
             Candidate offered = cuts.best;
             offered.score -= is_penalized(feature) ? noise_of_labels(node) : 0;
-            if (cuts.best.score != kNoScore && (!best || offered.beats_earlier_feature(standing))) {
+            const auto wins_tie = [&] { return parts_.draw.wins_tie(feature, best->feature); };
+            if (cuts.best.score != kNoScore && (!best || offered.beats_earlier_feature(standing, wins_tie))) {
                 best = parts_.split_of(feature, found);
                 best->order = parts_.categories.best_order();
                 standing = offered;
                 parts_.kept = spare;  // the winner's codes will divide the rows
             }
             // What comes later can only tie, and would lose: two rows can be divided in one way.
-            if (node.n_rows() == 2 || standing.score >= perfect) {
+            if (node.n_rows() == 2) {
                 break;
+            }
+            if (standing.score >= perfect) {
+                parts_.draw.keep_rivals_of(best->feature);  // others can only tie, and would lose
             }
         }
         parts_.draw.end();

@@ -51,29 +51,27 @@ class LaneSplitFinder {
         const CodeReader& reader = parts_.node_codes.reader();
         if constexpr (kHasLaneBins<Model>) {
             if (!has_bins && parts_.model.searches_lane_bins()) {
-                return find_by(node, constant, [&](Features features, double to_beat) {
+                return find_by(node, constant, [&](const DrawnLanes& drawn, double to_beat) {
                     parts_.work.check();
-                    return parts_.model.search_lane_bins(room_.gathered(reader, features, node.begin, ids), payloads, n,
-                                                         to_beat);
+                    return parts_.model.search_lane_bins(room_.gathered(reader, drawn.features, node.begin, ids),
+                                                         payloads, n, drawn, to_beat);
                 });
             }
         }
         if constexpr (kCountsLanes<Model>) {
             if (are_bytes_ && !has_bins && parts_.model.counts_lanes(n)) {
-                return find_by(node, constant, [&](Features features, double to_beat) {
+                return find_by(node, constant, [&](const DrawnLanes& drawn, double to_beat) {
                     parts_.work.check();
-                    const auto columns = LaneRoom::columns<std::uint8_t>(reader, features, node.begin, ids);
-                    return parts_.model.count_lanes(*columns, payloads, static_cast<std::uint32_t>(features.size()),
-                                                    to_beat);
+                    const auto columns = LaneRoom::columns<std::uint8_t>(reader, drawn.features, node.begin, ids);
+                    return parts_.model.count_lanes(*columns, payloads, drawn, to_beat);
                 });
             }
         }
         if constexpr (kHasLanes<Model>) {
             if (parts_.model.searches_lanes(n)) {
-                return find_by(node, constant, [&](Features features, double to_beat) {
-                    return room_.use_columns(reader, features, node.begin, ids, [&](const auto& columns) {
-                        return parts_.model.search_lanes(columns, payloads, n,
-                                                         static_cast<std::uint32_t>(features.size()), to_beat);
+                return find_by(node, constant, [&](const DrawnLanes& drawn, double to_beat) {
+                    return room_.use_columns(reader, drawn.features, node.begin, ids, [&](const auto& columns) {
+                        return parts_.model.search_lanes(columns, payloads, n, drawn, to_beat);
                     });
                 });
             }
@@ -82,8 +80,6 @@ class LaneSplitFinder {
     }
 
   private:
-    using Features = std::span<const std::uint32_t>;
-
     static bool have_bytes(const Codes& codes, std::size_t most) {
         return std::all_of(codes.columns.begin(), codes.columns.end(),
                            [&](const Column& column) { return column.width <= most; });
@@ -108,7 +104,8 @@ class LaneSplitFinder {
             if (n_lanes == 0) {
                 break;
             }
-            const LaneCuts cuts = search_lanes({features.data(), n_lanes}, best ? best->cut.score : kNoScore);
+            const LaneCuts cuts =
+                search_lanes({parts_.draw, {features.data(), n_lanes}}, best ? best->cut.score : kNoScore);
             if (!cuts.is_done) {
                 parts_.draw.end();
                 return {};
@@ -121,7 +118,8 @@ class LaneSplitFinder {
                 }
             }
             const Candidate& cut = cuts.best.best;
-            if (cut.score != kNoScore && (!best || cut.beats_earlier_feature(best->cut))) {
+            const auto wins_tie = [&] { return parts_.draw.wins_tie(features[cuts.lane], best->feature); };
+            if (cut.score != kNoScore && (!best || cut.beats_earlier_feature(best->cut, wins_tie))) {
                 best = Split{.feature = features[cuts.lane], .cut = cut, .has_missing = cuts.best.has_missing};
             }
         }

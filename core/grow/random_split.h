@@ -45,25 +45,32 @@ class RandomSplitFinder {
         std::optional<Split> best;
         std::uint32_t n_looked_at = 0;
         parts_.begin_draw(node);
-        bool is_done = false;
-        while (!is_done && n_looked_at < parts_.growth.max_features && !parts_.draw.is_empty()) {
+        bool is_perfect = false;  // what comes later can only tie
+        while (n_looked_at < parts_.growth.max_features && !parts_.draw.is_empty()) {
             const std::span<const Look> looks = take_looks(node, constant, parts_.growth.max_features - n_looked_at);
             std::array<std::uint32_t, kPhiloxBlock> pairs{};
             std::transform(looks.begin(), looks.end(), pairs.begin(), [](const Look& look) { return look.feature; });
             const DrawBlock draws =
                 draw_block_of_pairs({parts_.tree->seed, node.id, parts_.tree->number, kPurposeCuts}, pairs);
-            for (std::size_t i = 0; i < looks.size() && !is_done; ++i) {
+            for (std::size_t i = 0; i < looks.size(); ++i) {
+                const auto wins_tie = [&] { return parts_.draw.wins_tie(looks[i].feature, best->feature); };
+                if (is_perfect && !wins_tie()) {
+                    continue;
+                }
                 parts_.work.check();
                 const RuledCuts found = search_random_of(looks[i], node, draws[2 * i], draws[2 * i + 1]);
                 if (!found.cuts.is_admissible) {
                     continue;
                 }
                 ++n_looked_at;
-                if (!best || found.cuts.best.beats_earlier_feature(best->cut)) {
+                if (!best || found.cuts.best.beats_earlier_feature(best->cut, wins_tie)) {
                     best = parts_.split_of(looks[i].feature, found);
                     parts_.kept = looks[i].buffer;
                 }
-                is_done = node.n_rows() == 2 || best->cut.score >= perfect;
+                is_perfect = node.n_rows() == 2 || best->cut.score >= perfect;
+            }
+            if (is_perfect) {
+                parts_.draw.keep_rivals_of(best->feature);
             }
         }
         parts_.draw.end();
@@ -73,7 +80,8 @@ class RandomSplitFinder {
   private:
     // Draws up to `most` features that are not constant, and gathers their codes.
     std::span<const Look> take_looks(const Node& node, FeatureSet constant, std::uint32_t most) {
-        const std::size_t wanted = node.n_rows() <= kMostTogether ? std::min<std::size_t>(most, looks_.size()) : 1;
+        const bool is_one_enough = node.n_rows() > kMostTogether || node.n_rows() == 2;
+        const std::size_t wanted = is_one_enough ? 1 : std::min<std::size_t>(most, looks_.size());
         std::size_t n = 0;
         int buffer = 0;
         while (n < wanted && !parts_.draw.is_empty()) {

@@ -20,6 +20,7 @@
 #include <limits>
 
 #include "base/vectors.h"
+#include "draw/tie_keys.h"
 #include "grow/small_rows.h"
 #include "score/criteria.h"
 #include "score/scores.h"
@@ -57,10 +58,12 @@ class SmallSearch {
         double sum_of_squares;  // about their mean, which near sums are measured from
     };
 
-    SmallSearch(const SmallRows& rows, const Scorer& scorer, const Of& node, SmallScratch& scratch)
+    // `keys` decide between features of equal score; null: the one drawn earlier wins.
+    SmallSearch(const SmallRows& rows, const Scorer& scorer, const Of& node, SmallScratch& scratch, TieKeys* keys)
         : rows_(rows),
           scorer_(scorer),
           scratch_(scratch),
+          keys_(keys),
           node_(node.rows),
           n_(static_cast<std::uint32_t>(std::popcount(node.rows))),
           weight_(static_cast<float>(node.weight)),
@@ -171,14 +174,14 @@ class SmallSearch {
         const std::uint32_t parts = (rows_left & first) != 0 ? rows_left : node_ ^ rows_left;
         Cell left;
         if (parts == best_.parts) {
-            if (number >= best_.number) {
+            if (number == best_.number || !wins_tie(features.of(lane), number)) {
                 return;
             }
             left = rows_left == best_.rows_left ? best_.left : scorer_.rest(best_.left);
         } else {
             left = {rows_.sum_of(rows_left), static_cast<std::int64_t>(scratch_.lefts[place][lane])};
             const double score = scorer_.score(left);
-            if (score < best_.score || (score == best_.score && !wins_tie(left, number))) {
+            if (score < best_.score || (score == best_.score && !wins_tie(features.of(lane), number, left))) {
                 return;
             }
             best_.score = score;
@@ -191,15 +194,20 @@ class SmallSearch {
         best_.beside = {scratch_.keys[place][lane] >> 16, scratch_.keys[place + 1][lane] >> 16};
     }
 
-    // The feature drawn earlier, then the more even cut, then the earlier one.
-    bool wins_tie(const Cell& left, std::uint32_t number) const {
-        return number != best_.number ? number < best_.number
+    // Another feature than the best one: of the lesser key, or drawn earlier.
+    bool wins_tie(std::uint32_t feature, std::uint32_t number) const {
+        return keys_ ? keys_->of(feature) < keys_->of(best_.feature) : number < best_.number;
+    }
+    // Then the more even cut, then the earlier one.
+    bool wins_tie(std::uint32_t feature, std::uint32_t number, const Cell& left) const {
+        return number != best_.number ? wins_tie(feature, number)
                                       : std::abs(scorer_.balance(left)) < std::abs(scorer_.balance(best_.left));
     }
 
     const SmallRows& rows_;
     const Scorer& scorer_;
     SmallScratch& scratch_;
+    TieKeys* keys_;
     std::uint32_t node_;  // its rows
     std::uint32_t n_;     // of them
     float weight_;

@@ -75,6 +75,29 @@ class SmallRows {
     std::uint32_t code(std::uint32_t place, std::uint32_t feature) const {
         return codes_[place * kMostFeatures + feature];
     }
+    // Features that tell two rows apart, a bit each. Of features that were not taken in it may say anything.
+    std::uint64_t differences(std::uint32_t place, std::uint32_t other) const {
+        const std::uint16_t* codes = codes_.data() + place * kMostFeatures;
+        const std::uint16_t* others = codes_.data() + other * kMostFeatures;
+        std::uint64_t bits = 0;
+#if defined(__AVX2__)
+        for (std::uint32_t begin = 0; begin < kMostFeatures; begin += 32) {
+            typedef std::uint16_t Half __attribute__((vector_size(32)));
+            const auto equal = [&](std::uint32_t from) {
+                return __m256i(vectors::load<Half>(codes + from) == vectors::load<Half>(others + from));
+            };
+            // Packing takes turns between the lower and the upper halves of both.
+            const __m256i packed = _mm256_packs_epi16(equal(begin), equal(begin + 16));
+            const __m256i in_order = _mm256_permute4x64_epi64(packed, 0xD8);
+            bits |= std::uint64_t{~static_cast<std::uint32_t>(_mm256_movemask_epi8(in_order))} << begin;
+        }
+#else
+        for (std::uint32_t f = 0; f < kMostFeatures; ++f) {
+            bits |= std::uint64_t{codes[f] != others[f]} << f;
+        }
+#endif
+        return bits;
+    }
     Cell cell(std::uint32_t place) const { return {sums_[place], static_cast<std::int64_t>(low_[place] & 0xFF)}; }
 
     // ---- Of a set of rows

@@ -16,6 +16,7 @@
 #include "coding/codes.h"
 #include "draw/bag.h"
 #include "draw/sibling_draws.h"
+#include "draw/tie_keys.h"
 #include "draw/tree_params.h"
 #include "grow/search_small_rows.h"
 #include "grow/small_nodes.h"
@@ -43,7 +44,9 @@ class SmallSubtree {
     SmallSubtree(const Codes& codes, const Growth& growth)
         : growth_(growth),
           n_features_(static_cast<std::uint32_t>(codes.columns.size())),
-          in_order_(growth.max_features >= n_features_),
+          takes_all_(growth.max_features >= n_features_),
+          ties_by_key_(takes_all_ && !growth.ties_by_column),
+          all_features_(n_features_ == 0 ? 0 : ~std::uint64_t{0} >> (64 - std::min(n_features_, 64u))),
           draws_(n_features_),
           are_possible_(can_be_grown(codes, growth)),
           rows_(n_features_) {}
@@ -64,7 +67,7 @@ class SmallSubtree {
         for (std::uint32_t i = 0; i < n; ++i) {
             root.total += rows_.cell(i);
         }
-        if (n > 1 && !in_order_) {
+        if (n > 1 && !takes_all_) {
             root.steps = draws_.draw(address(0), {node.id, node.id})[0];
         }
         n_waiting_ = 0;
@@ -129,7 +132,7 @@ class SmallSubtree {
                     .id = child_id(node.id, 0),
                     .constant = node.constant,
                     .total = cut->left};
-            if (!in_order_ && (is_more_than_one(node.rows) || is_more_than_one(rows_right))) {
+            if (!takes_all_ && (is_more_than_one(node.rows) || is_more_than_one(rows_right))) {
                 const auto steps = draws_.draw(address(0), {node.id, right.id});
                 node.steps = steps[0];
                 right.steps = steps[1];
@@ -149,7 +152,8 @@ class SmallSubtree {
     // Features that are found to be constant are added to node.constant. Nothing: it is a leaf.
     std::optional<SmallCut> find(Waiting& node, const Scorer& scorer) {
         const Address at = address(node.id);
-        FewDraw draw(at, node.steps, n_features_, in_order_);
+        keys_.begin(at);
+        FewDraw draw(at, node.steps, n_features_, takes_all_);
         if (std::popcount(node.rows) == 2) {
             return cut_two(node, scorer, draw);
         }
@@ -157,7 +161,8 @@ class SmallSubtree {
         if (squares == 0) {
             return {};  // all targets are the same
         }
-        SmallSearch search(rows_, scorer, {node.rows, node.total.weight, squares}, scratch_);
+        const SmallSearch::Of of{node.rows, node.total.weight, squares};
+        SmallSearch search(rows_, scorer, of, scratch_, ties_by_key_ ? &keys_ : nullptr);
         std::uint32_t n_looked_at = 0;
         while (n_looked_at < growth_.max_features) {
             const LaneFeatures features = take(draw, growth_.max_features - n_looked_at, node.constant);
@@ -188,36 +193,50 @@ class SmallSubtree {
     }
 
     // Two rows can be divided in one way, by the first feature that tells them apart.
-    std::optional<SmallCut> cut_two(const Waiting& node, const Scorer& scorer, FewDraw& draw) const {
+    std::optional<SmallCut> cut_two(const Waiting& node, const Scorer& scorer, FewDraw& draw) {
         const auto first = static_cast<std::uint32_t>(std::countr_zero(node.rows));
         const auto second = static_cast<std::uint32_t>(std::bit_width(node.rows)) - 1;
         if (rows_.number(first) == rows_.number(second)) {
             return {};
         }
-        while (!draw.is_empty()) {
-            const std::uint32_t feature = draw.next();
-            const std::uint32_t code = rows_.code(first, feature);
-            const std::uint32_t other = rows_.code(second, feature);
-            if ((node.constant >> feature & 1) == 0 && code != other) {
-                const std::uint32_t low = code < other ? first : second;
-                const SmallRows::Cell left = rows_.cell(low);
-                return SmallCut{.score = scorer.score(left),
-                                .feature = feature,
-                                .rows_left = 1u << low,
-                                .left = left,
-                                .beside = {std::min(code, other), std::max(code, other)}};
-            }
+        const std::uint64_t apart = rows_.differences(first, second) & all_features_ & ~node.constant;
+        if (apart == 0) {
+            return {};
         }
-        return {};
+        const std::uint32_t feature = first_of(apart, draw);
+        const std::uint32_t code = rows_.code(first, feature);
+        const std::uint32_t other = rows_.code(second, feature);
+        const std::uint32_t low = code < other ? first : second;
+        const SmallRows::Cell left = rows_.cell(low);
+        return SmallCut{.score = scorer.score(left),
+                        .feature = feature,
+                        .rows_left = 1u << low,
+                        .left = left,
+                        .beside = {std::min(code, other), std::max(code, other)}};
+    }
+
+    // Of a set of features.
+    std::uint32_t first_of(std::uint64_t features, FewDraw& draw) {
+        if (ties_by_key_) {
+            return keys_.least_of(features);
+        }
+        std::uint32_t feature = draw.next();
+        while ((features >> feature & 1) == 0) {
+            feature = draw.next();
+        }
+        return feature;
     }
 
     const Growth& growth_;
     std::uint32_t n_features_;
-    bool in_order_;  // all features are wanted: nothing is drawn
+    bool takes_all_;  // all features are wanted: none is drawn
+    bool ties_by_key_;
+    std::uint64_t all_features_;  // a bit each
     SiblingDraws draws_;
     bool are_possible_;
     SmallRows rows_;
     SmallScratch scratch_;
+    TieKeys keys_;  // of the node
     FewNodes nodes_;
     Tree* tree_ = nullptr;
     std::uint32_t n_waiting_ = 0;

@@ -30,7 +30,8 @@ struct SplitParts {
           work(the_work),
           model(std::move(the_model)),
           node_codes(the_codes, the_growth),
-          draw(static_cast<std::uint32_t>(the_codes.columns.size()), feature_scales(the_growth.feature_weights)) {}
+          draw(static_cast<std::uint32_t>(the_codes.columns.size()), feature_scales(the_growth.feature_weights),
+               the_growth.ties_by_column) {}
 
     const Codes& codes;
     const Growth& growth;
@@ -46,7 +47,8 @@ struct SplitParts {
     int sign_of(std::uint32_t feature) const { return growth.monotonic.empty() ? 0 : growth.monotonic[feature]; }
 
     void begin_draw(const Node& node) {
-        draw.begin({tree->seed, node.id, tree->number, kPurposeFeatures}, growth.max_features);
+        // Two rows can be divided in one way: the first feature that tells them apart is the best.
+        draw.begin({tree->seed, node.id, tree->number, kPurposeFeatures}, growth.max_features, node.n_rows() == 2);
     }
     void gather(std::uint32_t feature, const Node& node, int buffer) {
         node_codes.gather(feature, node, tree->ids(node), buffer);

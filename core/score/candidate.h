@@ -47,9 +47,14 @@ struct Candidate {
             return tie_score > other.tie_score;
         return unevenness < other.unevenness;
     }
-    // Strictly greater: on a tie the feature drawn earlier stays.
-    bool beats_earlier_feature(const Candidate& other) const {
-        return score != other.score ? score > other.score : tie_score > other.tie_score;
+    // Another feature, drawn earlier. It stays on a tie, unless wins_tie() says otherwise.
+    template <class WinsTie>
+    bool beats_earlier_feature(const Candidate& other, const WinsTie& wins_tie) const {
+        if (score != other.score)
+            return score > other.score;
+        if (tie_score != other.tie_score)
+            return tie_score > other.tie_score;
+        return wins_tie();
     }
 };
 

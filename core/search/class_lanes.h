@@ -40,8 +40,8 @@ class ClassLanes {
     static constexpr std::int64_t kMostDraws = 0xFFFF;  // of a node
 
     // Counts weigh one each.
-    ClassLanes(const Scorer& scorer, Cell total, ClassLaneScratch& scratch, std::uint32_t n_lanes)
-        : scorer_(scorer), total_(counts_of(total)), scratch_(scratch), n_lanes_(n_lanes) {
+    ClassLanes(const Scorer& scorer, Cell total, ClassLaneScratch& scratch, const DrawnLanes& lanes)
+        : scorer_(scorer), total_(counts_of(total)), scratch_(scratch), lanes_(lanes) {
         const std::int64_t least = std::max(scorer.limits().min_size, scorer.limits().min_weight);
         least_ = static_cast<std::uint32_t>(std::clamp<std::int64_t>(least, 1, kMostDraws + 1));
     }
@@ -52,13 +52,13 @@ class ClassLanes {
     LaneCuts run(std::uint32_t n_places, const Keys& missing, double to_beat, const Changes& changes,
                  const CodeAt& code) {
         Floats tops = score_all(0, n_places, Keys{}, changes);
-        missing_ = kNumbers < n_lanes_ ? missing : Keys{};
+        missing_ = kNumbers < lanes_.n() ? missing : Keys{};
         const bool any_missing = vectors::bits_of(missing_ != 0) != 0;
         if (any_missing) {
             const Floats others = score_all(1, n_places, missing_, changes);
             tops = (missing_ != 0) & (others > tops) ? others : tops;
         }
-        tops = kNumbers < n_lanes_ ? tops : Floats{} + kNone;
+        tops = kNumbers < lanes_.n() ? tops : Floats{} + kNone;
         found_.admissible = vectors::bits_of(tops > kNone);
         if (found_.admissible == 0) {
             return found_;
@@ -124,10 +124,7 @@ class ClassLanes {
                 }
             }
         }
-        if (cuts.best.score != kNoScore && cuts.best.beats_earlier_feature(found_.best.best)) {
-            found_.best = cuts;
-            found_.lane = lane;
-        }
+        found_.offer(cuts, lane, lanes_);
     }
 
     void offer(FeatureCuts& cuts, Cell left, std::uint64_t order) const {
@@ -139,7 +136,7 @@ class ClassLanes {
     const Scorer& scorer_;
     std::uint32_t total_;
     ClassLaneScratch& scratch_;
-    std::uint32_t n_lanes_;
+    DrawnLanes lanes_;
     std::uint32_t least_ = 1;
     Keys missing_{};
     LaneCuts found_;

@@ -119,6 +119,7 @@ class LaneBinSearch {
         std::span<const std::uint16_t* const> codes;  // by lane
         const Labels::Payload* payloads;
         std::uint32_t n;
+        DrawnLanes lanes;
     };
 
     LaneBinSearch(const Labels& labels, const ManyNumbers& node, const Scorer& scorer, LaneBinScratch& scratch,
@@ -398,10 +399,7 @@ class LaneBinSearch {
                     offer(cuts, left_of(lane, cut.last_left), cut.last_left);
                 }
             }
-            if (cuts.best.score != kNoScore && cuts.best.beats_earlier_feature(found_.best.best)) {
-                found_.best = cuts;
-                found_.lane = lane;
-            }
+            found_.offer(cuts, lane, rows_.lanes);
         }
     }
 

@@ -26,7 +26,7 @@ class FewClassLanes {
     struct Rows {
         const Payload* payloads;
         std::uint32_t n;
-        std::uint32_t n_lanes;  // the others' codes may be anything
+        DrawnLanes lanes;  // the others' codes may be anything
     };
 
     FewClassLanes(const Scorer& scorer, ClassLaneScratch& scratch, const Rows& rows)
@@ -49,7 +49,7 @@ class FewClassLanes {
             missing += keys_[i] >> 16 == kMissing<std::uint16_t> ? both : Keys{};
         }
         const Keys* keys = keys_;
-        return ClassLanes<Scorer>(scorer_, total, scratch_, rows_.n_lanes)
+        return ClassLanes<Scorer>(scorer_, total, scratch_, rows_.lanes)
             .run(
                 rows_.n - 1, missing, to_beat, [keys](std::uint32_t i) { return (keys[i] ^ keys[i + 1]) >> 16 != 0; },
                 [keys](std::uint32_t i, std::size_t lane) { return keys[i][lane] >> 16; });

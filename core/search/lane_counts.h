@@ -53,21 +53,21 @@ class LaneCountSearch {
     using Cell = TwoClasses::Cell;
     using Payload = TwoClasses::Payload;
 
-    LaneCountSearch(const Scorer& scorer, ClassLaneScratch& scratch, std::uint32_t n_lanes)
-        : scorer_(scorer), scratch_(scratch), n_lanes_(n_lanes) {}
+    LaneCountSearch(const Scorer& scorer, ClassLaneScratch& scratch, const DrawnLanes& lanes)
+        : scorer_(scorer), scratch_(scratch), lanes_(lanes) {}
 
     LaneCuts run(const LaneColumns<std::uint8_t>& codes, const Payload* payloads, Cell total, double to_beat) {
         const auto counts_of = [payloads](std::uint32_t i) {
             return (payloads[i] & TwoClasses::kMaxCount) << (payloads[i] >> 16) * 16;
         };
-        fill_bins<lanes::kLanes, 1>(n_lanes_, codes, counts_of, scratch_.bins.data());
+        fill_bins<lanes::kLanes, 1>(lanes_.n(), codes, counts_of, scratch_.bins.data());
         Keys left{};
         for (std::size_t b = 0; b < kMissingBin; ++b) {
             left += bin(b);
             scratch_.lefts[b] = left;
         }
         const LaneCuts cuts =
-            ClassLanes<Scorer>(scorer_, total, scratch_, n_lanes_)
+            ClassLanes<Scorer>(scorer_, total, scratch_, lanes_)
                 .run(
                     kMissingBin, bin(kMissingBin), to_beat, [this](std::uint32_t b) { return bin(b) != 0; },
                     [](std::uint32_t b, std::size_t) { return b; });
@@ -83,25 +83,22 @@ class LaneCountSearch {
 
     const Scorer& scorer_;
     ClassLaneScratch& scratch_;
-    std::uint32_t n_lanes_;
+    DrawnLanes lanes_;
 };
 
 // Where they have more. The features are counted together, then searched one after the other: search(bins, to_beat)
 // finds the cuts of one, whose last bin is for missing values.
 template <class Search>
 LaneCuts search_wide_counts(const LaneColumns<std::uint8_t>& codes, const TwoClasses::Payload* payloads,
-                            std::uint32_t n_lanes, ClassLaneScratch& scratch, double to_beat, const Search& search) {
+                            const DrawnLanes& lanes, ClassLaneScratch& scratch, double to_beat, const Search& search) {
     const auto cell_of = [payloads](std::uint32_t i) { return TwoClasses::cell(payloads[i]); };
-    fill_bins<1, kMostPlaces>(n_lanes, codes, cell_of, scratch.cells.data());
+    fill_bins<1, kMostPlaces>(lanes.n(), codes, cell_of, scratch.cells.data());
     LaneCuts found;
-    for (std::size_t lane = 0; lane < n_lanes; ++lane) {
+    for (std::size_t lane = 0; lane < lanes.n(); ++lane) {
         const std::span<const TwoClasses::Cell> bins(scratch.cells.data() + lane * kMostPlaces, kMostPlaces);
         const FeatureCuts cuts = search(bins, std::max(to_beat, found.best.best.score));
         found.admissible |= std::uint32_t{cuts.is_admissible} << lane;
-        if (cuts.best.score != kNoScore && cuts.best.beats_earlier_feature(found.best.best)) {
-            found.best = cuts;
-            found.lane = lane;
-        }
+        found.offer(cuts, lane, lanes);
     }
     scratch.cells.fill(0);
     return found;

@@ -21,6 +21,7 @@
 
 #include "base/sort_network.h"
 #include "base/vectors.h"
+#include "draw/feature_draw.h"
 #include "rows/gather.h"
 #include "rows/lane_columns.h"
 #include "score/candidate.h"
@@ -166,12 +167,35 @@ inline Floats fetch(const float* table, const Keys& rows) {
 
 }  // namespace lanes
 
+// The features of the lanes, in the order of their draw.
+struct DrawnLanes {
+    FeatureDraw& draw;
+    std::span<const std::uint32_t> features;
+
+    std::uint32_t n() const { return static_cast<std::uint32_t>(features.size()); }
+    // Whether a lane wins a tie against an earlier one.
+    bool wins_tie(std::size_t lane, std::size_t earlier) const {
+        return draw.wins_tie(features[lane], features[earlier]);
+    }
+};
+
 // What was found: which lanes can cut the node, and the best cut of all of them.
 struct LaneCuts {
     bool is_done = true;           // otherwise these rows are not fit for the search
     std::uint32_t admissible = 0;  // bit by bit
     std::size_t lane = 0;          // of the best
     FeatureCuts best;
+
+    // Takes the cuts of a lane. Lanes come in the order of their draw. Says whether they are the best now.
+    bool offer(const FeatureCuts& cuts, std::size_t of_lane, const DrawnLanes& drawn) {
+        const bool is_best = cuts.best.score != kNoScore &&
+                             cuts.best.beats_earlier_feature(best.best, [&] { return drawn.wins_tie(of_lane, lane); });
+        if (is_best) {
+            best = cuts;
+            lane = of_lane;
+        }
+        return is_best;
+    }
 };
 
 // Memory that the search uses again and again.
@@ -190,7 +214,7 @@ class LaneSearch {
     struct Rows {
         const Labels::Payload* payloads;
         std::uint32_t n;
-        std::uint32_t n_lanes;  // the others' codes may be anything
+        DrawnLanes lanes;  // the others' codes may be anything
     };
 
     LaneSearch(const Labels& labels, const FewNumbers& node, const Scorer& scorer, LaneScratch& scratch,
@@ -208,7 +232,7 @@ class LaneSearch {
             keys_[i] = codes.key(i) | (i << 8 | static_cast<std::uint32_t>(node_.counts()[i]));
         }
         Floats tops = sort_and_gain<4, 6, 8, 12, 16, 24, 32, 48, lanes::kMostAtOnce, 256>();
-        tops = kNumbers < rows_.n_lanes ? tops : Floats{} + kNone;
+        tops = kNumbers < rows_.lanes.n() ? tops : Floats{} + kNone;
         float top = kNone;
         for (std::size_t lane = 0; lane < kLanes; ++lane) {
             top = std::max(top, tops[lane]);
@@ -303,7 +327,7 @@ class LaneSearch {
         return gain_all<N>(1, left, sum);
     }
 
-    // Whether a cut has the sides of the best so far: then it has its score, too, and an earlier lane stays.
+    // Whether a cut has the sides of the best so far: then it has its score, too, and all it can win is a tie.
     bool is_known(const Cell& left) const { return left == best_left_ || left == best_right_; }
 
     // Scores the cuts of a lane that could be the best exactly. Lanes come in the order of their draw.
@@ -318,9 +342,7 @@ class LaneSearch {
             }
             offer_cuts(cuts, lane, floor, missing, true);
         }
-        if (cuts.best.score != kNoScore && cuts.best.beats_earlier_feature(found_.best.best)) {
-            found_.best = cuts;
-            found_.lane = lane;
+        if (found_.offer(cuts, lane, rows_.lanes)) {
             best_left_ = left_of_lane_;
             best_right_ = scorer_.rest(left_of_lane_);
         }
@@ -333,7 +355,7 @@ class LaneSearch {
                 for (; next <= i; ++next) {
                     left += cell(next, lane);
                 }
-                if (is_known(left)) {
+                if (is_known(left) && !rows_.lanes.wins_tie(lane, found_.lane)) {
                     continue;
                 }
                 const bool is_last = code(i + 1, lane) == kMissingCode;  // no present code goes right

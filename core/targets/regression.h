@@ -132,10 +132,10 @@ class NumberModel {
     }
     template <class Code>
     LaneCuts search_lanes(const LaneColumns<Code>& codes, const Payload* payloads, std::uint32_t n,
-                          std::uint32_t n_lanes, double to_beat)
+                          const DrawnLanes& lanes, double to_beat)
         requires kHasQuickSearches
     {
-        return LaneSearch<Scorer>(labels_, few_, scorer_, lane_scratch_, {payloads, n, n_lanes}).run(codes, to_beat);
+        return LaneSearch<Scorer>(labels_, few_, scorer_, lane_scratch_, {payloads, n, lanes}).run(codes, to_beat);
     }
 
     // The same where rows are many: codes are by lane.
@@ -145,10 +145,11 @@ class NumberModel {
         return are_many_;
     }
     LaneCuts search_lane_bins(std::span<const std::uint16_t* const> codes, const Payload* payloads, std::uint32_t n,
-                              double to_beat)
+                              const DrawnLanes& lanes, double to_beat)
         requires kHasQuickSearches
     {
-        return LaneBinSearch<Scorer>(labels_, many_, scorer_, lane_bin_scratch_, {codes, payloads, n}).run(to_beat);
+        return LaneBinSearch<Scorer>(labels_, many_, scorer_, lane_bin_scratch_, {codes, payloads, n, lanes})
+            .run(to_beat);
     }
 
     // The same from bins that were handed down: first at their edges, then inside, for which codes must be gathered.

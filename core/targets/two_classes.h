@@ -80,18 +80,18 @@ class TwoClassModel {
     }
     template <class Code>
     LaneCuts search_lanes(const LaneColumns<Code>& codes, const Payload* payloads, std::uint32_t n,
-                          std::uint32_t n_lanes, double to_beat) {
-        return FewClassLanes<Scorer>(scorer_, lane_scratch_, {payloads, n, n_lanes}).run(codes, total_, to_beat);
+                          const DrawnLanes& lanes, double to_beat) {
+        return FewClassLanes<Scorer>(scorer_, lane_scratch_, {payloads, n, lanes}).run(codes, total_, to_beat);
     }
     // The same where rows are more, and codes have one byte.
     bool counts_lanes(std::uint32_t n) const { return n >= (weights_are_sizes() ? kLeastCounted : kMostSorted + 1); }
-    LaneCuts count_lanes(const LaneColumns<std::uint8_t>& codes, const Payload* payloads, std::uint32_t n_lanes,
+    LaneCuts count_lanes(const LaneColumns<std::uint8_t>& codes, const Payload* payloads, const DrawnLanes& lanes,
                          double to_beat) {
         if (weights_are_sizes() && size() <= ClassLanes<Scorer>::kMostDraws) {
-            return LaneCountSearch<Scorer>(scorer_, lane_scratch_, n_lanes).run(codes, payloads, total_, to_beat);
+            return LaneCountSearch<Scorer>(scorer_, lane_scratch_, lanes).run(codes, payloads, total_, to_beat);
         }
         const auto n = static_cast<std::uint32_t>(codes.ids.size());
-        return search_wide_counts(codes, payloads, n_lanes, lane_scratch_, to_beat,
+        return search_wide_counts(codes, payloads, lanes, lane_scratch_, to_beat,
                                   [&](std::span<const Cell> bins, double best) {
                                       return CellSearch<Labels, Scorer, std::uint16_t>(Labels{}, scorer_, scratch_,
                                                                                        {nullptr, payloads, n}, best)

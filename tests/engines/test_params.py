@@ -287,8 +287,57 @@ def test_a_generator_gives_one_draw(make):
     assert 0 <= first < 2**64
 
 
-def test_no_seed_is_a_fresh_one():
-    assert draw_seed(None) != draw_seed(None)
+def test_no_seed_is_one_draw_from_the_global_generator(monkeypatch):
+    shared = np.random.RandomState(3)
+    monkeypatch.setattr(np.random, "bytes", shared.bytes)
+    first, second = draw_seed(None), draw_seed(None)
+    twin = np.random.RandomState(3)
+    assert [first, second] == [draw_seed(twin), draw_seed(twin)]
+
+
+FITS = {
+    "forest": (lambda: weald.RandomForestClassifier(3), 1),
+    "extra-trees": (lambda: weald.ExtraTreesClassifier(3), 1),
+    "extra tree": (weald.ExtraTreeClassifier, 1),
+    "tree that draws features": (lambda: weald.DecisionTreeClassifier(max_features=1), 1),
+    "tree": (weald.DecisionTreeClassifier, 0),
+    "forest of a seed": (lambda: weald.RandomForestClassifier(3, random_state=1), 0),
+    "boosting": (lambda: weald.RandomForestClassifier(3, resampling="boosting"), 1),
+    "kernel forest": (lambda: weald.KernelForestClassifier(3), 1),
+    "kernel forest that chooses": (lambda: weald.KernelForestClassifier(25, kernel="auto"), 1),
+}
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_a_fit_draws_its_seed_once(name, monkeypatch):
+    make, n_draws = FITS[name]
+    drawn = []
+    monkeypatch.setattr(np.random, "bytes", lambda n: drawn.append(n) or bytes(range(n)))
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 3))
+    model = make().fit(X, X[:, 0] > 0)
+    assert drawn == [8] * n_draws
+    if n_draws:
+        assert model.seed_ == int.from_bytes(bytes(range(8)), "little")
+
+
+@pytest.mark.parametrize("kind", [weald.RandomForestClassifier, weald.KernelForestClassifier])
+def test_the_global_seed_makes_fits_repeatable(kind):
+    state, prints = np.random.get_state(), []  # noqa: NPY002
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    for _ in range(2):
+        np.random.seed(5)  # noqa: NPY002
+        prints.append([kind(3).fit(X, X[:, 0] > 0).forest_.fingerprint() for _ in range(2)])
+    np.random.set_state(state)  # noqa: NPY002
+    assert prints[0] == prints[1]
+    assert prints[0][0] != prints[0][1]
+
+
+def test_a_fit_that_fails_draws_no_seed():
+    before = np.random.get_state()[1].tolist(), np.random.get_state()[2]  # noqa: NPY002
+    with pytest.raises(weald.ParameterError, match="max_features"):
+        weald.RandomForestClassifier(3, max_features=7).fit([[0.0], [1.0]], [0, 1])
+    assert (np.random.get_state()[1].tolist(), np.random.get_state()[2]) == before  # noqa: NPY002
 
 
 @pytest.mark.parametrize(

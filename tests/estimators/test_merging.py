@@ -1,5 +1,6 @@
 """Forests from forests: merged, sliced, grown on; out of bag they say what they would have said at once."""
 
+import operator
 import warnings
 
 import numpy as np
@@ -136,10 +137,31 @@ def test_trees_of_other_data_have_no_estimate():
     assert vars(merged) == before
 
 
-def test_a_tree_that_counts_twice_is_said():
+def test_copies_of_a_tree_are_warned_of():
     whole = fit("classes", 6)
-    with pytest.warns(UserWarning, match="2 of 8 trees were grown from the same seed"):
-        weald.merge([whole[:4], whole[2:]])
+    for join in (lambda a, b: weald.merge([a, b]), operator.add):
+        with pytest.warns(UserWarning, match="2 of 8 trees were grown from the same seed") as told:
+            join(whole[:4], whole[2:])
+        assert "Give each forest a random_state of its own" in str(told[0].message)
+
+
+def test_trees_of_other_seeds_numbers_or_tables_are_no_copies():
+    whole = fit("classes", 6)
+    others = [
+        weald.RandomForestClassifier(6, random_state=9).fit(X, Y),
+        weald.RandomForestClassifier(4, random_state=0).fit(X[:-1], Y[:-1]),
+    ]
+    assert weald.merge([whole[:3], whole[3:], *others]).forest_.n_trees == 16  # warnings are errors
+
+
+def test_forests_without_a_seed_after_the_same_global_seed_are_copies():
+    """As in processes that were forked: they go on from the same state."""
+    state, forests = np.random.get_state(), []  # noqa: NPY002
+    for _ in range(2):
+        np.random.set_state(state)  # noqa: NPY002
+        forests.append(weald.RandomForestClassifier(3).fit(X, Y))
+    with pytest.warns(UserWarning, match="3 of 6 trees"):
+        weald.merge(forests)
 
 
 def kinds(labels):

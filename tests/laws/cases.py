@@ -198,7 +198,8 @@ def draw_growth(dice, table, criterion):
     return make_growth(
         table,
         criterion,
-        max_features=dice.randint(1, table.n_features),
+        max_features=dice.choice([dice.randint(1, table.n_features), table.n_features]),
+        ties_by_column=usually(dice, False, True),
         max_depth=usually(dice, UNLIMITED, lambda d: d.randint(1, 5)),
         min_samples_split=usually(dice, 2, lambda d: d.randint(2, 12)),
         min_samples_leaf=usually(dice, 1, lambda d: d.randint(2, 8)),

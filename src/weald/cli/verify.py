@@ -27,6 +27,7 @@ def verify(
     from weald.cli.evaluate import read_labeled
     from weald.cli.failures import BadFile, UserError
     from weald.cli.modeling import load_model, quiet_warnings
+    from weald.estimators.fit import random_state_of
 
     forest = load_model(model)
     found = forest.forest_.fingerprint()
@@ -37,7 +38,7 @@ def verify(
         if target is None:
             raise UserError("Which column is the target? Give it with --target.")
         X, y, _ = read_labeled(forest, data, target)
-        plain = {"random_state": forest.seed_, "warm_start": False, "verbose": 0}
+        plain = {"random_state": random_state_of(forest), "warm_start": False, "verbose": 0}
         twin = clone(forest).set_params(**{k: v for k, v in plain.items() if k in forest.get_params(deep=False)})
         with quiet_warnings():
             twin.fit(X, y)

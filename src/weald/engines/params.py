@@ -1,18 +1,20 @@
 """What the user said -> plain numbers. The only file that knows "sqrt" or None.
 
-    check      each parameter against one table of what it may be; one function words every message
-    resolve    parameters and table -> Growth
-    draw_seed  random_state -> a seed of 64 bits
+    check        each parameter against one table of what it may be; one function words every message
+    resolve      parameters and table -> Growth
+    draw_seed    random_state -> a seed of 64 bits
+    choose_seed  the same for trees that may need none
 
 Past this file there is no None, no share, no name that stands for a number.
 """
 
 import math
-import secrets
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any
+
+import numpy as np
 
 from weald.data.arguments import (
     FLAG,
@@ -66,6 +68,7 @@ class Growth:
     max_interacting: int = 0  # most features that may meet on a path; 0: no limit
     feature_weights: tuple[float, ...] = ()  # how likely each feature is drawn; empty: all alike
     category_penalty: float = 0.0  # what a category beyond two costs, in gains that labels without meaning have
+    ties_by_column: bool = False  # where all features are looked at, the first of equal ones wins: nothing is drawn
 
     def bags(self, design: int = 0) -> Bags:
         """Say how bags are drawn from a table, of whose groups and strata `design` is the fingerprint."""
@@ -218,9 +221,12 @@ def resolve(given: Mapping[str, Any], table: Table, classes: Any, names: Sequenc
     check_class_weights(class_weight, class_weights, table, classes, rounded=not in_fixed_point)
     features = Features(table.n_features, names, table.categorical)
     groups, max_interacting = constraints.group_features(given.get("interaction_cst"), features)
+    max_features = count_features(given["max_features"], table.n_features)
+    feature_weights = constraints.weigh_features(given.get("feature_weights"), features)
+    n_weighed = sum(w > 0 for w in feature_weights) if feature_weights else table.n_features
     return Growth(
         criterion=criteria.canonical(given["criterion"]),
-        max_features=count_features(given["max_features"], table.n_features),
+        max_features=max_features,
         max_depth=limit_depth(given["max_depth"], table.n_features),
         min_samples_split=max(2, _count(given["min_samples_split"], size)),
         min_samples_leaf=_count(given["min_samples_leaf"], size),
@@ -237,9 +243,15 @@ def resolve(given: Mapping[str, Any], table: Table, classes: Any, names: Sequenc
         monotonic=constraints.bind_features(given.get("monotonic_cst"), features, table.n_classes),
         interaction_groups=groups,
         max_interacting=max_interacting,
-        feature_weights=constraints.weigh_features(given.get("feature_weights"), features),
+        feature_weights=feature_weights,
         category_penalty=_penalize(given, table),
+        ties_by_column=_needs_no_draw(given) and max_features >= n_weighed,
     )
+
+
+def _needs_no_draw(given: Mapping[str, Any]) -> bool:
+    """Say whether a model is a single tree of best splits without a seed, in which only ties could be drawn."""
+    return "n_estimators" not in given and given.get("splitter") == "best" and given.get("random_state") is None
 
 
 def _penalize(given: Mapping[str, Any], table: Table) -> float:
@@ -333,14 +345,23 @@ def count_bins(max_bins: Any) -> int:
 def draw_seed(random_state: Any) -> int:
     """Turn random_state into a seed: an int is the seed, otherwise 64 bits are drawn.
 
+    None draws them from NumPy's global generator, in one call, so that `np.random.seed` makes a script repeatable.
+
     Examples
     --------
     >>> from weald.engines.params import draw_seed
     >>> draw_seed(7)
     7
     """
-    if random_state is None:
-        return secrets.randbits(64)
     if is_whole(random_state):
         return int(random_state)
-    return int.from_bytes(random_state.bytes(8), "little")
+    draw_bytes = np.random.bytes if random_state is None else random_state.bytes
+    return int.from_bytes(draw_bytes(8), "little")
+
+
+NO_SEED = 0  # of a tree for which nothing is drawn
+
+
+def choose_seed(growth: Growth, random_state: Any) -> int:
+    """Turn random_state into the seed of trees that grow in this way; where they need none, nothing is drawn."""
+    return NO_SEED if growth.ties_by_column else draw_seed(random_state)

@@ -19,6 +19,7 @@ from sklearn.utils import _safe_indexing
 from weald.data.arguments import is_whole
 from weald.data.types import Array, ColumnLike, FloatArray, IntArray, TableLike
 from weald.errors import ParameterError, shown
+from weald.estimators.fit import random_state_of
 from weald.forest.describe.nodes import parents
 from weald.forest.forest import Forest
 from weald.forest.pruning import link_strengths
@@ -88,7 +89,7 @@ def judge_by_folds(model: "SingleTree", X: TableLike, y: ColumnLike, sample_weig
     between = np.append(np.sqrt(alphas[:-1]) * np.sqrt(alphas[1:]), np.inf)
     losses = None
     for seen, new in _split(model, X, y, cv):
-        tree = clone(model).set_params(ccp_alpha=0.0, random_state=model.seed_)
+        tree = clone(model).set_params(ccp_alpha=0.0, random_state=random_state_of(model))
         weight = None if sample_weight is None else np.asarray(sample_weight)
         tree.fit(_safe_indexing(X, seen), _safe_indexing(y, seen), None if weight is None else weight[seen])
         of_fold = _judge(

@@ -24,6 +24,7 @@ from weald.data.types import FloatArray
 from weald.engines import params
 from weald.engines.choose import open_engine
 from weald.engines.interface import Codes, Engine
+from weald.engines.params import Growth
 from weald.engines.precision import warn_of_rounding
 from weald.errors import DataError, ParameterError
 from weald.estimators import growing, multi_output, out_of_bag, resampling
@@ -94,13 +95,13 @@ def fit(model: "TreeModel", data: TrainingArguments, checkpoint: Checkpoint | No
     engine = open_engine(model.engine, data.X)
     try:
         if features.needs_seed:
-            learned.seed_ = _choose_seed(model, before, checkpoint)
+            learned.seed_ = _choose_seed(model, None, before, checkpoint)
         reading = features.read(engine, data, before)
 
         _resolve(learned, reading)
 
         if not features.needs_seed:  # a fit that fails above leaves the user's generator as it was
-            learned.seed_ = _choose_seed(model, before, checkpoint)
+            learned.seed_ = _choose_seed(model, learned.growth_, before, checkpoint)
         codes = features.code(engine, reading, plan.n_trees if plan.is_plain and before is None else 0)
 
         warn_of_rounding(reading.table, learned.growth_)
@@ -146,13 +147,25 @@ def _plan_trees(model: "TreeModel", checkpoint: Checkpoint | None) -> Plan:
     )
 
 
-def _choose_seed(model: "TreeModel", before: "TreeModel | None", checkpoint: Checkpoint | None) -> int:
-    """Draw a seed; a fit that continues takes the seed of its trees, unless one was given for a checkpoint."""
+def _choose_seed(
+    model: "TreeModel", growth: Growth | None, before: "TreeModel | None", checkpoint: Checkpoint | None
+) -> int:
+    """Draw a seed; a fit that continues takes the seed of its trees, unless one was given for a checkpoint.
+
+    `growth` is None before the table is read.
+    """
     if before is not None:
         return before.seed_
     is_given = isinstance(model.random_state, int | np.integer)
     found = None if checkpoint is None or is_given else checkpoint.seed()
-    return params.draw_seed(model.random_state) if found is None else found
+    if found is not None:
+        return found
+    return params.draw_seed(model.random_state) if growth is None else params.choose_seed(growth, model.random_state)
+
+
+def random_state_of(model: "TreeModel") -> int | None:
+    """Return the `random_state` with which a fit grows the same trees again."""
+    return None if model.growth_.ties_by_column else model.seed_
 
 
 def _resolve(learned: "TreeModel", reading: Reading) -> None:
@@ -201,7 +214,7 @@ def train(
 def resume(model: "TreeModel", engine: Engine, codes: Codes, reading: Reading) -> None:
     """Fit an estimator to a table that was read and coded before, for another of the same class."""
     _resolve(model, reading)
-    model.seed_ = params.draw_seed(model.random_state)
+    model.seed_ = params.choose_seed(model.growth_, model.random_state)
     train(model, engine, codes, reading, _plan_trees(model, None), None)
 
 

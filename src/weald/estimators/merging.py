@@ -138,7 +138,7 @@ def _short(value: Any) -> str:
 
 
 def _warn_of_twins(models: Sequence["RandomForest"]) -> None:
-    """Say it when a tree is in several forests: it would count twice."""
+    """Warn of trees that are there more than once: copies add nothing."""
     trees = [
         (*tree, origin.data, origin.values, origin.bags)
         for model in models
@@ -148,6 +148,6 @@ def _warn_of_twins(models: Sequence["RandomForest"]) -> None:
     n_twins = len(trees) - len(set(trees))
     if n_twins:
         warn(
-            f"{n_twins} of {len(trees)} trees were grown from the same seed, number and data as others, and count "
-            "twice. Give each forest a random_state of its own."
+            f"{n_twins} of {len(trees)} trees were grown from the same seed, number and data as others. Copies add "
+            "nothing but weight. Give each forest a random_state of its own, or merge each of them once."
         )

@@ -95,8 +95,10 @@ class GrowthParams(TypedDict, total=False):
         Doc(
             "int, Generator, RandomState or None",
             None,
-            "The seed, or where it is drawn from; kept as `seed_`. The same seed gives the same trees everywhere. A "
-            'single tree needs it only if `max_features` leaves features out, or with `splitter="random"`.',
+            "The seed, or where it is drawn from; kept as `seed_`. The same seed gives the same trees everywhere. None "
+            "draws one from NumPy's global generator, which `np.random.seed` sets. A single tree needs no seed unless "
+            '`max_features` leaves features out or `splitter="random"`: with None it draws nothing, and ties between '
+            "features go to the first column.",
         ),
     ]
     verbose: Annotated[int, Doc("int", 0, "1 shows progress and the time left on stderr.")]
@@ -332,7 +334,7 @@ ATTRIBUTES = (
     Attribute("unknown_categories_", "dict", "Number of cells with an unknown category since the fit, by column."),
     Attribute("schema_", "weald.data.schema.Schema", "Names and categories of the features, for predictions."),
     Attribute("n_outputs_", "int", "Number of targets."),
-    Attribute("seed_", "int", "The seed that was used."),
+    Attribute("seed_", "int", "The seed that was used; 0 for a single tree that needs none."),
     Attribute(
         "forest_",
         "weald.forest.forest.Forest",

@@ -8,6 +8,7 @@ from importlib.metadata import version
 
 from weald.engines.progress import words_of
 from weald.estimators.base import TreeModel
+from weald.estimators.fit import random_state_of
 from weald.forest.describe.markup import Markup, join, tag
 from weald.reports.section import Section, stack, subhead, table
 
@@ -58,7 +59,7 @@ def code(model: TreeModel, changed: Mapping[str, object]) -> str:
     given = {
         key: value for key, value in changed.items() if key not in ("random_state", "verbose", "n_jobs", "warm_start")
     }
-    given["random_state"] = model.seed_
+    given["random_state"] = random_state_of(model)
     words = ", ".join(f"{key}={value!r}" for key, value in given.items())
     kind = type(model).__name__
     return (

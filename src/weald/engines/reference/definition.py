@@ -616,6 +616,7 @@ class Growth:
     max_interacting: int = 0  # most features that may meet on a path; 0: no limit
     feature_weights: Sequence[float] = ()  # how likely each feature is drawn; empty: all alike
     category_penalty: float = 0.0  # what a category beyond two costs, in gains that labels without meaning have
+    ties_by_column: bool = False  # where all features are looked at, the first of equal ones wins: nothing is drawn
 
 
 @dataclass
@@ -720,11 +721,15 @@ def feature_scales(weights: Sequence[float], n_features: int) -> list[int]:
 
 
 def draw_features(tree: Tree, node_id: int) -> Iterator[int]:
-    """Yield the features of positive weight in the order in which this node draws them."""
+    """Yield the features of positive weight in the order in which this node looks at them.
+
+    Where all of them are looked at, the order decides nothing but ties. One draw then orders them, so that no column
+    wins more ties than another; or they come as they stand, and nothing is drawn.
+    """
     scales = feature_scales(tree.growth.feature_weights, len(tree.coded.columns))
     features = [f for f, scale in enumerate(scales) if scale]
     if tree.growth.max_features >= len(features):
-        yield from features
+        yield from features if tree.growth.ties_by_column else order_of_ties(tree, node_id, features)
         return
     scale_left = sum(scales)
     for v in range(len(features)):
@@ -736,6 +741,12 @@ def draw_features(tree: Tree, node_id: int) -> Iterator[int]:
         features[v], features[other] = features[other], features[v]
         scale_left -= scales[features[v]]
         yield features[v]
+
+
+def order_of_ties(tree: Tree, node_id: int, features: Sequence[int]) -> list[int]:
+    """Put features in an order that one draw of the node decides. No two have the same key: mix64 is a bijection."""
+    bits = draw(tree.seed, node_id, tree.number, PURPOSE_FEATURES, 0)
+    return sorted(features, key=lambda f: mix64((bits + f) & MASK64))
 
 
 def may_meet(growth: Growth, path: frozenset[int], feature: int) -> bool:
