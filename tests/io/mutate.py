@@ -24,7 +24,7 @@ from weald.errors import FormatError, WealdError
 from weald.estimators.multi_output import each_target
 from weald.estimators.prediction import voting_of
 from weald.forest.forest import Forest
-from weald.io import container, files, packing
+from weald.io import container, files, packing, tree_hashes
 from weald.io.compression import unzip
 from weald.io.values import Reader
 
@@ -72,6 +72,7 @@ class Mutator:
         """Draw the wrong file of a number."""
         dice = random.Random(seed)
         texts, notes, arrays = dict(self.texts), {**self.notes, "fingerprint": UNSIGNED}, dict(self.arrays)
+        unsign_trees(notes, arrays)
         for _ in range(dice.choice([1, 1, 1, 2, 3])):
             what = dice.random()
             if what < 0.55 and arrays:
@@ -124,6 +125,15 @@ UNSIGNED = "0" * 64
 
 def sign(texts, arrays) -> bytes:
     return b"".join(container.write(texts, arrays))
+
+
+def unsign_trees(notes, arrays) -> None:
+    """Give all trees the hash that every forest has here."""
+    found = arrays.get(tree_hashes.ARRAY)
+    if found is not None:
+        arrays[tree_hashes.ARRAY] = np.zeros_like(found)
+        roots = [tree_hashes.merkle_root(of_target) for of_target in np.zeros_like(found)]
+        notes["optional"][tree_hashes.NOTE]["roots"] = roots
 
 
 def change_array(dice, name, arrays) -> None:

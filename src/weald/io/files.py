@@ -369,11 +369,11 @@ class _Opened:
     def _check_contract(self, texts: dict[str, str], *, says_so: bool) -> None:
         """Refuse trees of a contract that this version does not know, or of several ones."""
         contract = self.heads[0].contract
-        message = (
-            f"Its trees were grown under version {contract} of the contract, but weald {version('weald')} knows the "
-            f"versions up to {CONTRACT_VERSION}. {words.advice(texts)}"
-        )
-        require(contract <= CONTRACT_VERSION, message)
+        if contract > CONTRACT_VERSION:
+            raise FormatError(
+                f"Its trees were grown under version {contract} of the contract, but weald {version('weald')} knows "
+                f"versions up to {CONTRACT_VERSION}. {words.advice(texts)}"
+            )
         require(all(head.contract == contract for head in self.heads), "Its targets are of different contracts.")
         proper = says_so or contract == 1
         require(proper, f"Its trees are of another contract, but {words.REQUIRES} lacks {words.CONTRACT!r}.")
