@@ -134,6 +134,13 @@ def test_trees_of_another_fit_are_refused(change, words, tmp_path):
         model.set_params(**change).fit(X, y, checkpoint=tmp_path)
 
 
+def test_trees_of_another_contract_are_refused(tmp_path, monkeypatch):
+    model = weald.RandomForestClassifier(4, random_state=0).fit(X, y, checkpoint=tmp_path, every=2)
+    monkeypatch.setattr("weald.estimators.checkpoints.CONTRACT_VERSION", model.forest_.contract + 1)
+    with pytest.raises(FormatError, match="the version of the contract"):
+        model.fit(X, y, checkpoint=tmp_path)
+
+
 def test_other_labels_and_kinds_are_refused(tmp_path):
     weald.RandomForestClassifier(4, random_state=0).fit(X, y, checkpoint=tmp_path, every=2)
     with pytest.raises(FormatError, match="a class"):

@@ -1,5 +1,6 @@
 """Forests from forests: merged, sliced, grown on; out of bag they say what they would have said at once."""
 
+import dataclasses
 import operator
 import warnings
 
@@ -169,6 +170,15 @@ def kinds(labels):
     return pd.DataFrame({"kind": np.array(list(labels))[np.arange(len(X)) % 2], "x": X[:, 0]})
 
 
+def of_another_contract(model):
+    """Give a forest as another version of weald would grow it."""
+    if model.n_outputs_ == 1:
+        model.forest_ = dataclasses.replace(model.forest_, contract=model.forest_.contract + 1)
+    else:
+        model.forests_ = tuple(dataclasses.replace(f, contract=f.contract + 1) for f in model.forests_)
+    return model
+
+
 REFUSED = {
     "kinds": (lambda: fit("numbers", 2), ParameterError, "RandomForestClassifier and a RandomForestRegressor"),
     "features": (
@@ -192,6 +202,7 @@ REFUSED = {
         ParameterError,
         "criterion='gini' and 'entropy'",
     ),
+    "contracts": (lambda: of_another_contract(fit("classes", 2)), DataError, "under versions .* of the contract"),
     "not fitted": (lambda: weald.RandomForestClassifier(2), NotFittedError, "not fitted"),
 }
 
@@ -202,6 +213,25 @@ def test_forests_that_do_not_belong_together_are_refused(case):
     first = weald.RandomForestClassifier(2).fit(kinds("uv"), Y) if case == "categories" else fit("classes", 2)
     with pytest.raises(error, match=words):
         weald.merge([first, make()])
+
+
+def test_trees_of_another_contract_have_another_fingerprint_and_keep_it():
+    forest = fit("classes", 3).forest_
+    other = of_another_contract(fit("classes", 3)).forest_
+    assert forest.fingerprint() != other.fingerprint()
+    assert other.take([0, 1]).join(other.take([2])).fingerprint() == other.fingerprint()
+    with pytest.raises(ValueError, match="different contract"):
+        forest.join(other)
+
+
+@pytest.mark.parametrize("target", [Y, np.column_stack([Y, Y])], ids=["one target", "two targets"])
+def test_trees_of_another_contract_are_neither_grown_on_nor_given_other_bags(target):
+    model = of_another_contract(weald.RandomForestClassifier(2, random_state=0, warm_start=True).fit(X, target))
+    with pytest.raises(DataError, match="warm_start=True keeps were grown under version"):
+        model.set_params(n_estimators=4).fit(X, target)
+    if target.ndim == 1:
+        with pytest.raises(DataError, match=r"grown under version .* of the contract, and this weald draws bags"):
+            model.out_of_bag(X, target)
 
 
 def test_nothing_and_no_forests_are_refused():

@@ -33,6 +33,7 @@ CASES = {
     "dates": ("dates", {}),
     "mappable": ("wide leaves", {"mappable": True}),
     "targets": ("several targets", {}),
+    "tree-hashes": ("several targets", {"tree_hashes": True}),
 }
 
 

@@ -24,7 +24,7 @@ from weald.errors import FormatError, WealdError
 from weald.estimators.multi_output import each_target
 from weald.estimators.prediction import voting_of
 from weald.forest.forest import Forest
-from weald.io import container, files, packing
+from weald.io import container, files, packing, tree_hashes
 from weald.io.compression import unzip
 from weald.io.values import Reader
 
@@ -36,10 +36,15 @@ ODD_VALUES = [
     None, True, False, -1, 0, 1, 2, 3, 7, 255, 256, 65535, 2**31 - 1, 2**31, 2**32, 2**40, 2**63, 2**64, -(2**63),
     10**30, 0.0, -0.5, 1e308, "", "x", "nan", "gini", "none", "meta.0", "leaf.class", "<f8", "|u1", "O", [], {},
     "<M8[ns]", [[]], [0], {"float": "nan"}, {"float": "inf"}, {"tuple": []}, {"dict": []},
-    {"list": {"numbers": "meta.0"}}, {"list": {"texts": ["meta.0", "meta.1"]}},
+    {"roots": ["0" * 64]}, {"tree_hashes": {"roots": []}}, {"list": {"numbers": "meta.0"}},
+    {"list": {"texts": ["meta.0", "meta.1"]}},
     {"array": {"dtype": "O", "shape": [2], "items": [1, 2]}},
     {"array": {"dtype": "<f8", "at": "meta.0"}}, {"scalar": ["<f4", 1]}, {"scalar": ["<U1000000", "x"]},
     {"record": ["Growth", {}]}, {"record": ["Origin", {}]}, {"set": [1, 1]}, {"a": 1, "b": 2},
+]  # fmt: skip
+ODD_TEXTS = [
+    "", "1.0", "1.1", "2.0", "1", "estimator forest", "mappable", "estimator zlib", "estimator contract", "x",
+    "estimator contract zlib", "estimator contract mappable", "estimator contract zlib zero_votes",
 ]  # fmt: skip
 ODD_BITS = {
     8: [0, 1, 2**63 - 1, 2**63, 2**64 - 1, 0x7FF0000000000000, 0xFFF0000000000000, 0x7FF8000000000000, 1 << 40],
@@ -67,6 +72,7 @@ class Mutator:
         """Draw the wrong file of a number."""
         dice = random.Random(seed)
         texts, notes, arrays = dict(self.texts), {**self.notes, "fingerprint": UNSIGNED}, dict(self.arrays)
+        unsign_trees(notes, arrays)
         for _ in range(dice.choice([1, 1, 1, 2, 3])):
             what = dice.random()
             if what < 0.55 and arrays:
@@ -76,9 +82,7 @@ class Mutator:
                 change_json(dice, notes)
             else:
                 name = dice.choice(sorted(texts))
-                texts[name] = dice.choice(
-                    ["", "1.1", "2.0", "1", "estimator forest", "mappable", "estimator zlib", "x"]
-                )
+                texts[name] = dice.choice(ODD_TEXTS)
         texts["weald.notes"] = json.dumps(notes)
         return sign(texts, arrays)
 
@@ -94,7 +98,7 @@ class Mutator:
     def plain(self):
         """The arrays of the forest, not compressed."""
         found = unzip(self.arrays, self.notes["zipped"], MOST_BYTES)
-        return {name: array for name, array in found.items() if not name.startswith("meta.")}
+        return {name: array for name, array in found.items() if not name.startswith(("meta.", "optional."))}
 
     @functools.cached_property
     def head(self):
@@ -114,12 +118,22 @@ class Mutator:
         change_array(dice, name, arrays)
 
 
+ODD_NAMES = ["optional.x", "optional.tree_hashes", "1/optional.x", "tree.weight_scale", "forest.weight_scale"]
 SIGNATURES = ("weald.sha256", "weald.data")
 UNSIGNED = "0" * 64
 
 
 def sign(texts, arrays) -> bytes:
     return b"".join(container.write(texts, arrays))
+
+
+def unsign_trees(notes, arrays) -> None:
+    """Give all trees the hash that every forest has here."""
+    found = arrays.get(tree_hashes.ARRAY)
+    if found is not None:
+        arrays[tree_hashes.ARRAY] = np.zeros_like(found)
+        roots = [tree_hashes.merkle_root(of_target) for of_target in np.zeros_like(found)]
+        notes["optional"][tree_hashes.NOTE]["roots"] = roots
 
 
 def change_array(dice, name, arrays) -> None:
@@ -142,7 +156,7 @@ def change_array(dice, name, arrays) -> None:
     elif way < 0.98:
         del arrays[name]
     else:
-        arrays[dice.choice(["x", "split.size", "leaf.length", "node.weight", "meta.99"])] = array
+        arrays[dice.choice(["x", "split.size", "leaf.length", "node.weight", "meta.99", *ODD_NAMES])] = array
 
 
 def change_bytes(dice, array, dtype):
@@ -261,7 +275,7 @@ def wholes(*, many: bool) -> dict[str, bytes]:
         return {file.stem: file.read_bytes() for file in sorted(GOLDEN.glob("*/*.weald"))}
     from tests.io.cases import models
 
-    ways = ({}, {"compress": False}, {"mappable": True})
+    ways = ({}, {"compress": False}, {"mappable": True}, {"tree_hashes": True})
     return {f"{name} {way}": b"".join(files.write(m, **way)) for name, (m, _) in models().items() for way in ways}
 
 

@@ -213,7 +213,7 @@ class TreeModel(BaseEstimator):
 
     # ---------------------------------------------------------------------------------------------------- deploy
 
-    def save(self, path: PathLike, *, compress: bool = True, mappable: bool = False) -> None:
+    def save(self, path: PathLike, *, compress: bool = True, mappable: bool = False, tree_hashes: bool = False) -> None:
         """Write the model to a `.weald` file, from which `weald.load` gives it back bit for bit.
 
         The file holds the forest, parameters, names of features, categories, classes and out-of-bag results; it holds
@@ -229,6 +229,9 @@ class TreeModel(BaseEstimator):
         mappable : bool, default=False
             Write the arrays as they stand in memory. The file is several times as large and is not compressed, but
             `weald.load(path, mmap=True)` maps it in milliseconds, and processes that do so share its memory.
+        tree_hashes : bool, default=False
+            Write a SHA-256 of each tree, too, and the root of their Merkle tree: who knows the root can check a single
+            tree. `forest_.tree_hashes()` gives the same hashes. Saving and loading take longer.
 
         Examples
         --------
@@ -244,7 +247,7 @@ class TreeModel(BaseEstimator):
         from weald.io import files  # which knows all estimators
 
         check_is_fitted(self)
-        files.save(self, path, compress=compress, mappable=mappable)
+        files.save(self, path, compress=compress, mappable=mappable, tree_hashes=tree_hashes)
 
     def compile(self, *, dtype: str = "float64") -> Any:
         """Make a predictor for services: a native object that does nothing but predict rows of numbers.

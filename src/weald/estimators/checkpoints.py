@@ -15,7 +15,7 @@ from weald.data.arguments import Whole, check_argument
 from weald.data.schema import same_categories
 from weald.engines.interface import Codes, Watch
 from weald.errors import FormatError, ParameterError
-from weald.forest.forest import Forest
+from weald.forest.forest import CONTRACT_VERSION, Forest
 
 if TYPE_CHECKING:
     from weald.estimators.forest_base import RandomForest
@@ -108,6 +108,7 @@ def _find_difference(model: "RandomForest", codes: Codes, part: "RandomForest", 
         "ccp_alpha": (model.ccp_alpha, part.ccp_alpha),
         "the seed": (model.seed_, origin.seed),
         "the first tree": (first, origin.first_tree),
+        "the version of the contract": (CONTRACT_VERSION, part.forest_.contract),
         "the number of origins": (1, len(part.forest_.origins)),
     }
     strange = next((name for name, (mine, theirs) in pairs.items() if mine != theirs), None)

@@ -19,7 +19,7 @@ from weald.errors import DataError, ParameterError, warn
 from weald.estimators import early_stopping, resampling
 from weald.estimators.checkpoints import Checkpoint
 from weald.estimators.out_of_bag import Bagged, require_bags
-from weald.estimators.same_data import refuse_other_values, require_same_data, values_of
+from weald.estimators.same_data import refuse_other_contract, refuse_other_values, require_same_data, values_of
 from weald.forest.forest import Forest
 
 Grown = TypeVar("Grown")
@@ -102,6 +102,7 @@ class Plan:
 def grow(grower: Grower, plan: Plan, old: Forest | None) -> tuple[Forest, OutOfBagVotes | None]:
     """Grow the trees, or those that are still missing. Votes that were not added up on the way are None."""
     if old is not None:
+        refuse_other_contract(old)
         refuse_other_values(old, grower.codes.fingerprint, values_of(grower.codes, grower.reading))
     if plan.until_settled:
         return _grow_until_settled(grower, plan, old)
@@ -124,6 +125,7 @@ def grow_targets(grower: Grower, plan: Plan, old: tuple[Forest, ...]) -> tuple[F
     if plan.checkpoint is not None:
         raise DataError("checkpoint keeps forests of one target, but y has several. Fit one for each, or without.")
     if old:
+        refuse_other_contract(old[0])
         refuse_other_values(old[0], grower.codes.fingerprint, values_of(grower.codes, grower.reading))
         if not _lacks_trees(plan, old[0]):
             return old

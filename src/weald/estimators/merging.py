@@ -115,6 +115,12 @@ def _require_same_schema(first: "RandomForest", other: "RandomForest") -> None:
                 f"Forests of different {words} cannot be merged: {_short(one)} and {_short(two)}. Fit them on tables "
                 "of the same columns and classes."
             )
+    one, two = forests_of(first)[0].contract, forests_of(other)[0].contract
+    if one != two:
+        raise DataError(
+            f"Forests grown under versions {one} and {two} of the contract cannot be merged: a forest has one. Fit the "
+            "older one again."
+        )
     one, two = first.growth_.criterion, other.growth_.criterion
     if one != two:
         raise ParameterError(

@@ -1,13 +1,14 @@
 """Whether data is that which trees were grown from, by the fingerprints that every tree remembers.
 
-require_same_data      refuse codes of data that a tree was not grown from
-refuse_other_values    refuse to add trees from data of the same ranks but other values
+require_same_data        refuse codes of data that a tree was not grown from
+refuse_other_values      refuse to add trees from data of the same ranks but other values
+refuse_other_contract    refuse to add trees to those of another version of the contract
 """
 
 from weald.data.table import Reading
 from weald.engines.interface import Codes
 from weald.errors import DataError
-from weald.forest.forest import Forest, Origin
+from weald.forest.forest import CONTRACT_VERSION, Forest, Origin
 
 OTHER_DATA = "the fingerprint of X, y, sample_weight and max_bins is another"
 OTHER_DESIGN = "groups or stratify are others"
@@ -20,6 +21,11 @@ def require_same_data(forest: Forest, codes: Codes, reading: Reading) -> None:
         raise DataError(
             "These trees were not grown by weald, so it is not known which data they were grown from. Ask the library "
             "that grew them, evaluate them on other rows, or fit a forest of weald."
+        )
+    if forest.contract != CONTRACT_VERSION:
+        raise DataError(
+            f"These trees were grown under version {forest.contract} of the contract, and this weald draws bags by "
+            f"version {CONTRACT_VERSION}. Use the weald that grew them, evaluate them on other rows, or fit anew."
         )
     differences = [(origin.n_trees, _difference(origin, codes, reading)) for origin in forest.origins]
     found = [words for _, words in differences if words]
@@ -34,6 +40,15 @@ def refuse_other_values(forest: Forest, data: int, values: int | None) -> None:
         raise DataError(
             f"{OTHER_VALUES}. The trees that warm_start=True keeps have thresholds in the old ones. Give X as in the "
             "first fit, or set warm_start=False to start anew."
+        )
+
+
+def refuse_other_contract(forest: Forest) -> None:
+    """Refuse to add trees to those of another version of the contract: no single fit gives such a forest."""
+    if forest.contract != CONTRACT_VERSION:
+        raise DataError(
+            f"The trees that warm_start=True keeps were grown under version {forest.contract} of the contract, and "
+            f"this weald grows trees by version {CONTRACT_VERSION}. Set warm_start=False to start anew."
         )
 
 

@@ -112,6 +112,7 @@ class Forest:
     weight_scale: FloatArray = field(default_factory=lambda: np.empty(0))
 
     origins: tuple[Origin, ...] = ()
+    contract: int = CONTRACT_VERSION  # the version of the contract under which the trees were grown
 
     def __post_init__(self) -> None:
         for array in self.arrays().values():
@@ -158,11 +159,11 @@ class Forest:
     def fingerprint(self) -> str:
         """SHA-256 of the canonical arrays: equal if and only if the forests are.
 
-        Numbers are hashed little-endian, each array after its name, type and length. Where the forest came from, and
-        the scale of its weights, are not part of it.
+        Numbers are hashed little-endian, each array after its name, type and length. Where the forest came from and
+        the scale of its weights are not part of it; the version of the contract under which it was grown is.
         """
         digest = hashlib.sha256()
-        head = (CONTRACT_VERSION, self.n_features, self.n_classes, self.target_center.hex(), self.target_exponent)
+        head = (self.contract, self.n_features, self.n_classes, self.target_center.hex(), self.target_exponent)
         digest.update(repr(head).encode())
         for name, array in self.arrays().items():
             if name == "weight_scale" or (name == "tree_weight" and not array.size):
@@ -171,6 +172,19 @@ class Forest:
             digest.update(f"{name} {little.dtype.str} {little.size}".encode())
             digest.update(little.data)
         return digest.hexdigest()
+
+    def tree_hashes(self) -> list[str]:
+        """SHA-256 of each tree: the fingerprint of the forest that consists of this tree alone.
+
+        Examples
+        --------
+        >>> import weald
+        >>> X, y = [[1.0], [2.0], [3.0], [4.0]], [0, 0, 1, 1]
+        >>> few, many = (weald.RandomForestClassifier(n, random_state=0).fit(X, y).forest_ for n in (2, 3))
+        >>> few.tree_hashes() == many.tree_hashes()[:2]
+        True
+        """
+        return [self.take([tree]).fingerprint() for tree in range(self.n_trees)]
 
     def take(self, trees: Sequence[int]) -> Self:
         """Make a forest of some of the trees, in the order given."""
@@ -183,7 +197,7 @@ class Forest:
         Where the votes of some trees have weights, those of others weigh 1.
         """
         forests = [self, *others]
-        for name, other in itertools.product(("n_features", "n_classes"), others):
+        for name, other in itertools.product(("n_features", "n_classes", "contract"), others):
             if getattr(self, name) != getattr(other, name):
                 msg = f"forests of different {name} cannot be joined: {getattr(self, name)} and {getattr(other, name)}"
                 raise ValueError(msg)

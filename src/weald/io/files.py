@@ -6,7 +6,8 @@
     read_forest
 
 A file is a safetensors container (`container.py`) with the arrays of the forest (`packing.py`), and with parameters and
-notes as JSON (`values.py`). Nothing in it is ever run. docs/files.md is the specification.
+notes as JSON (`values.py`). What a reader must understand stands in its header (`words.py`). Nothing in it is ever run.
+docs/files.md is the specification.
 """
 
 import json
@@ -30,8 +31,9 @@ from weald.estimators.fit import check
 from weald.estimators.out_of_bag import Curve, OutOfBag
 from weald.estimators.tree_base import SingleTree
 from weald.forest.compaction import Thinning
-from weald.forest.forest import CATEGORICAL, Bags, Forest, Origin
-from weald.io import container, kernel_parts, multi_output, plain_arrays
+from weald.forest.forest import CATEGORICAL, CONTRACT_VERSION, Bags, Forest, Origin
+from weald.io import container, kernel_parts, multi_output, plain_arrays, words
+from weald.io import tree_hashes as hashing
 from weald.io.atomic import PathLike, write_file
 from weald.io.compression import unzip, zip_arrays
 from weald.io.container import Buffer, Contents, Json, require
@@ -42,9 +44,7 @@ from weald.io.values import Hint, Reader, Writer, fits
 if TYPE_CHECKING:
     from weald.estimators.base import TreeModel
 
-FORMAT = "1.0"
-# Words that a reader must understand: each stands for something that older readers would get wrong.
-WORDS = ("estimator", "forest", "mappable", "targets", "zlib")
+FORMAT = "1.1"
 
 RECORDS: dict[str, type] = {
     kind.__name__: kind
@@ -85,12 +85,16 @@ OOB_STATE: dict[str, Hint] = {
 # --------------------------------------------------------------------------------------------------------------- save
 
 
-def save(model: "TreeModel", path: PathLike, *, compress: bool = True, mappable: bool = False) -> None:
+def save(
+    model: "TreeModel", path: PathLike, *, compress: bool = True, mappable: bool = False, tree_hashes: bool = False
+) -> None:
     """Write a fitted estimator to a file; see `estimator.save`."""
-    write_file(path, write(model, compress=compress, mappable=mappable))
+    write_file(path, write(model, compress=compress, mappable=mappable, tree_hashes=tree_hashes))
 
 
-def write(model: "TreeModel", *, compress: bool = True, mappable: bool = False) -> list[Buffer]:
+def write(
+    model: "TreeModel", *, compress: bool = True, mappable: bool = False, tree_hashes: bool = False
+) -> list[Buffer]:
     """Lay out the file of a fitted estimator as pieces to be written one after the other."""
     name = type(model).__name__
     if type(model) not in estimators().values():
@@ -109,7 +113,8 @@ def write(model: "TreeModel", *, compress: bool = True, mappable: bool = False) 
         "oob": _write_oob(model, writer),
     }
     forests = model.forests_ if _has_several(model) else (model.forest_,)
-    pieces = _write("estimator", notes, forests, writer, compress=compress, mappable=mappable)
+    way = words.MAPPABLE if mappable else words.ZLIB if compress else None
+    pieces = _write(words.ESTIMATOR, notes, forests, writer, way, tree_hashes=tree_hashes)
     _check_notes(notes, forests, writer)
     return pieces
 
@@ -129,30 +134,37 @@ def _check_notes(notes: dict[str, Json], forests: tuple[Forest, ...], writer: Wr
 
 def write_forest(forest: Forest) -> bytes:
     """Write a forest alone, not compressed."""
-    return b"".join(_write("forest", {}, (forest,), Writer(), compress=False, mappable=False))
+    return b"".join(_write(words.FOREST, {}, (forest,), Writer()))
 
 
 def _write(
-    word: str, notes: dict[str, Json], forests: Sequence[Forest], writer: Writer, *, compress: bool, mappable: bool
+    inside: str,
+    notes: dict[str, Json],
+    forests: Sequence[Forest],
+    writer: Writer,
+    way: str | None = None,
+    *,
+    tree_hashes: bool = False,
 ) -> list[Buffer]:
-    packed = [plain_arrays.pack(forest) if mappable else pack(forest) for forest in forests]
+    packed = [plain_arrays.pack(forest) if way == words.MAPPABLE else pack(forest) for forest in forests]
     heads = [{"head": writer.write(p[0]), "fingerprint": f.fingerprint()} for p, f in zip(packed, forests, strict=True)]
     arrays, shared = multi_output.gather([arrays for _, arrays in packed])
     notes |= {**heads[0], "zipped": {}}
-    words = [word]
+    needed = [inside, words.CONTRACT]
     if len(forests) > 1:
         notes["others"] = [{**head, "same": same} for head, same in zip(heads[1:], shared, strict=True)]
-        words.append("targets")
+        needed.append(words.TARGETS)
     arrays = {**arrays, **writer.arrays}
-    if mappable:
-        words.append("mappable")
-    elif compress:
+    if tree_hashes:
+        note, hashes = hashing.write(forests)
+        notes[OPTIONAL], arrays = {hashing.NOTE: note}, {**arrays, **hashes}
+    if way == words.ZLIB:
         arrays, notes["zipped"] = zip_arrays(arrays)
-        words.append("zlib")
+    needed += [way] if way else []
     texts = {
-        "weald.format": FORMAT,
-        "weald.requires": " ".join(words),
-        "weald.writer": version("weald"),
+        words.FORMAT: FORMAT,
+        words.REQUIRES: " ".join(needed),
+        words.WRITER: version("weald"),
         "weald.notes": _dumps(notes),
     }
     return container.write(texts, arrays)
@@ -260,9 +272,9 @@ def _map(path: Path) -> memoryview:
 
 def read(buffer: Buffer, *, mapped: bool = False, max_bytes: int | None = None) -> "TreeModel":
     """Read an estimator from the bytes of a file."""
-    contents, notes = _open(buffer, "estimator", check_data=not mapped)
+    contents, notes = _open(buffer, words.ESTIMATOR, check_data=not mapped)
     known = {"estimator", "parameters", "learnt", "growth", "schema", "oob", *COMMON}
-    require(notes.keys() - {"others"} == known, "Notes differ.")
+    require(notes.keys() - {"others", OPTIONAL} == known, "Notes differ.")
     opened = _Opened(contents, notes, max_bytes)
     model = _read_model(notes, opened.reader, opened.heads)
     _put_forests(model, opened.forests(mapped=mapped), is_checked=not mapped)
@@ -301,36 +313,30 @@ def _put_forests(model: "TreeModel", forests: tuple[Forest, ...], *, is_checked:
 
 
 COMMON = ("head", "fingerprint", "zipped")
+OPTIONAL = "optional"  # a note, and how the names of arrays begin, that a reader who does not know them leaves aside
 OTHERS = {"head", "fingerprint", "same"}
 
 
 def read_forest(buffer: Buffer) -> Forest:
     """Read a forest from the bytes that `write_forest` made. It may take any memory: it was pickled, and is trusted."""
-    contents, notes = _open(buffer, "forest", check_data=True)
-    require(notes.keys() == set(COMMON), "Notes differ.")
+    contents, notes = _open(buffer, words.FOREST, check_data=True)
+    require(notes.keys() - {OPTIONAL} == set(COMMON), "Notes differ.")
     opened = _Opened(contents, notes, sys.maxsize)
     (forest,) = opened.forests(mapped=False)
     require(not opened.reader.arrays, "The file has arrays that belong to nothing.")
     return forest
 
 
-def _open(buffer: Buffer, word: str, *, check_data: bool) -> tuple[Contents, dict[str, Json]]:
+def _open(buffer: Buffer, inside: str, *, check_data: bool) -> tuple[Contents, dict[str, Json]]:
     """Read the container, and make sure that this version understands what is in it."""
     contents = container.read(buffer, check_data=check_data)
     texts = contents.metadata
-    major, _, minor = texts.get("weald.format", "").partition(".")
-    require(major.isdecimal() and minor.isdecimal(), "It does not say which format it has.")
-    written_by = f"It was written by weald {texts.get('weald.writer', '?')}"
-    require(major == FORMAT[0], f"{written_by} in format {major}.{minor}; this version reads {FORMAT[0]}.x.")
-    words = texts.get("weald.requires", "").split(" ")
-    strange = [w for w in words if w not in WORDS]
-    require(
-        not strange, f"{written_by} and needs {strange[:1]}, which this version does not know. Install a later one."
-    )
-    require(word in words, f"It holds no {word}.")
-    require("mappable" in words or check_data, "Only a file that was saved with mappable=True can be mapped.")
+    needed = words.read_words(texts)
+    require(inside in needed, f"It holds no {inside}.")
+    require(words.MAPPABLE in needed or check_data, "Only a file that was saved with mappable=True can be mapped.")
     notes = container.parse_json(texts.get("weald.notes", ""))
-    require("zlib" in words or notes.get("zipped") == {}, "Arrays are compressed, but the file does not say so.")
+    require(words.ZLIB in needed or notes.get("zipped") == {}, "Arrays are compressed, but the file does not say so.")
+    require(isinstance(notes.get(OPTIONAL, {}), dict), "What is optional has no names.")
     return contents, notes
 
 
@@ -341,21 +347,36 @@ class _Opened:
         limit = _half_of_memory() if max_bytes is None else max_bytes
         arrays = unzip(contents.arrays, notes["zipped"], limit)
         self.reader = Reader({name: a for name, a in arrays.items() if name.startswith("meta.")}, RECORDS)
-        words = contents.metadata["weald.requires"].split(" ")
-        self.has_several, self._is_plain = "targets" in words, "mappable" in words
+        needed = words.read_words(contents.metadata)
+        self.has_several, self._is_plain = words.TARGETS in needed, words.MAPPABLE in needed
         others = notes.get("others", [])
         proper = isinstance(others, list) and all(isinstance(o, dict) and o.keys() == OTHERS for o in others)
         require(proper and self.has_several == bool(others), "What is said of further targets is unclear.")
         self._told = [{**notes, "same": []}, *others]
         self.heads = [self.reader.read(told["head"]) for told in self._told]
         require(all(isinstance(head, Head) for head in self.heads), "The numbers of the forest are missing.")
+        self._check_contract(contents.metadata, says_so=words.CONTRACT in needed)
         n_nodes = sum(head.n_nodes for head in self.heads)
         room = n_nodes * BYTES_PER_NODE
         message = (
             f"Its {n_nodes:,} nodes may take {room:,} bytes of memory; {limit:,} are allowed. Set max_bytes of load."
         )
         require(room <= limit, message)
-        self._arrays = {name: a for name, a in arrays.items() if not name.startswith("meta.")}
+        self._optional = {name: a for name, a in arrays.items() if name.startswith(f"{OPTIONAL}.")}
+        self._arrays = {n: a for n, a in arrays.items() if not n.startswith("meta.") and n not in self._optional}
+        self._hashes = notes.get(OPTIONAL, {}).get(hashing.NOTE)
+
+    def _check_contract(self, texts: dict[str, str], *, says_so: bool) -> None:
+        """Refuse trees of a contract that this version does not know, or of several ones."""
+        contract = self.heads[0].contract
+        if contract > CONTRACT_VERSION:
+            raise FormatError(
+                f"Its trees were grown under version {contract} of the contract, but weald {version('weald')} knows "
+                f"versions up to {CONTRACT_VERSION}. {words.advice(texts)}"
+            )
+        require(all(head.contract == contract for head in self.heads), "Its targets are of different contracts.")
+        proper = says_so or contract == 1
+        require(proper, f"Its trees are of another contract, but {words.REQUIRES} lacks {words.CONTRACT!r}.")
 
     def forests(self, *, mapped: bool) -> tuple[Forest, ...]:
         """Make the forest, or one for each target, and make sure that they are those that were written."""
@@ -367,6 +388,8 @@ class _Opened:
             same = mapped or forest.fingerprint() == told["fingerprint"]
             require(same, "The forest has not the fingerprint that the file states.")
             made.append(forest)
+        if self._hashes is not None and not mapped:
+            hashing.check(self._hashes, self._optional, made)
         return tuple(made)
 
     def _first(self) -> Arrays:

@@ -19,7 +19,7 @@ from weald.data.types import Array, BoolArray, FloatArray, IntArray
 from weald.engines.bagging import MAX_DRAWS
 from weald.engines.threads import count_threads
 from weald.errors import FormatError
-from weald.forest.forest import CATEGORICAL, Forest, Origin
+from weald.forest.forest import CATEGORICAL, CONTRACT_VERSION, Forest, Origin
 from weald.io import derived_values
 from weald.io.container import require
 from weald.io.derived_values import Sums
@@ -32,6 +32,7 @@ STRATA = ("none", "class", "given")
 SCALE = "tree.weight_scale"  # in files of trees whose weights are on another scale than the user's
 LARGEST_WHOLE = 2**53  # weight that is kept as a whole number
 TINY, HUGE = 5e-324, float(np.finfo(np.float64).max)  # the ends of what is positive and finite
+NOT_DECODED = ("origins", "contract")  # of a head: no array depends on them
 BYTES_PER_NODE = 160  # at most, of a forest and of what reading one takes meanwhile
 
 
@@ -48,6 +49,7 @@ class Head:
     decrease: str  # by which rule decreases are foretold
     is_bound: bool  # nodes of two classes say what monotonic constraints let them
     origins: tuple[Origin, ...]
+    contract: int = 1  # files of format 1.0 do not say it
 
     @property
     def task(self) -> Task:
@@ -83,6 +85,7 @@ def head_of(forest: Forest, rule: str) -> Head:
     return Head(
         forest.n_features, forest.n_classes, forest.n_trees, forest.n_nodes, float(forest.target_center),
         int(forest.target_exponent), rule, forest.task is Task.CLASSIFICATION and len(forest.value) > 0, forest.origins,
+        forest.contract,
     )  # fmt: skip
 
 
@@ -280,7 +283,7 @@ def _whole_or_not(weights: FloatArray) -> Array:
 def unpack(head: Head, arrays: Arrays) -> Forest:
     """Make the forest again. All arrays are used: one that is left over belongs to no forest."""
     check_head(head)
-    told = {f.name: getattr(head, f.name) for f in dataclasses.fields(head) if f.name != "origins"}
+    told = {f.name: getattr(head, f.name) for f in dataclasses.fields(head) if f.name not in NOT_DECODED}
     scales = arrays.get(SCALE, np.empty(0))
     _check_scales(scales, head.n_trees)
     arrays = {name: array for name, array in arrays.items() if name != SCALE}
@@ -289,7 +292,7 @@ def unpack(head: Head, arrays: Arrays) -> Forest:
     except (ValueError, TypeError, RuntimeError) as error:
         raise FormatError(str(error)) from None
     whole = (head.n_features, head.n_classes, head.target_center, head.target_exponent)
-    forest = Forest(*whole, **made, weight_scale=scales, origins=head.origins)
+    forest = Forest(*whole, **made, weight_scale=scales, origins=head.origins, contract=head.contract)
     _check_draws(forest)
     check_numbers(forest)
     return forest
@@ -318,6 +321,9 @@ def _check_draws(forest: Forest) -> None:
 
 def check_head(head: Head) -> None:
     """Refuse numbers that no forest has."""
+    known = f"the versions 1 to {CONTRACT_VERSION}" if CONTRACT_VERSION > 1 else "version 1"
+    message = f"Its trees were grown under version {head.contract} of the contract; this weald knows {known}."
+    require(1 <= head.contract <= CONTRACT_VERSION, message)
     require(1 <= head.n_features < 2**30, f"{head.n_features} is no number of features.")
     require(0 <= head.n_classes < 2**30, f"{head.n_classes} is no number of classes.")
     require(1 <= head.n_trees <= head.n_nodes < 2**40, f"{head.n_trees} trees cannot have {head.n_nodes} nodes.")

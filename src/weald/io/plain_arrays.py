@@ -87,7 +87,13 @@ def unpack(head: Head, arrays: Arrays, *, mapped: bool) -> Forest:
     require(proper, "The scales of weights are not as many as the trees.")
     make = MappedForest if mapped else Forest
     forest = make(
-        head.n_features, head.n_classes, head.target_center, head.target_exponent, **found, origins=head.origins
+        head.n_features,
+        head.n_classes,
+        head.target_center,
+        head.target_exponent,
+        **found,
+        origins=head.origins,
+        contract=head.contract,
     )
     if not mapped:
         return _check(forest)

@@ -22,7 +22,7 @@ from weald.data.types import Array, BoolArray, FloatArray, IntArray, Native, Tab
 from weald.engines import params
 from weald.engines.criteria import names
 from weald.errors import ExportError
-from weald.forest.forest import MISSING_LEFT, Forest
+from weald.forest.forest import CONTRACT_VERSION, MISSING_LEFT, Forest
 from weald.io.export.parity import Parity, answer, compare, compared_values, not_compared, rows_to_compare
 
 if TYPE_CHECKING:
@@ -199,6 +199,7 @@ def _forest_of(trees: list[Native], n_features: int, n_classes: int) -> Forest:
         category_start=np.zeros(1, dtype=np.int64),
         category_sets=np.empty(0, dtype=np.uint32),
         origins=(),
+        contract=CONTRACT_VERSION,
         **joined,
     )
 

@@ -1,0 +1,178 @@
+"""A reader understands every word of a header, or says which version of weald does."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import weald
+from tests.io.mutate import Mutator, sign
+from tests.io.test_safety import refuse_cheaply, small, taken_apart
+from weald.errors import FormatError
+from weald.io import container, files, words
+
+GOLDEN = sorted((Path(__file__).parents[1] / "golden" / "files").glob("*/*.weald"))
+
+
+def refuse(match, **texts) -> None:
+    """Refuse a file whose header has other texts."""
+    found, notes, arrays = taken_apart()
+    refuse_cheaply({**found, **{f"weald.{name}": text for name, text in texts.items()}}, notes, arrays, match)
+
+
+def test_a_file_has_the_words_that_it_needs():
+    ways = {"zlib": {}, "mappable": {"mappable": True}}
+    found = {way: container.read(small(**options)).metadata["weald.requires"] for way, options in ways.items()}
+    assert found == {way: f"estimator contract {way}" for way in ways}
+
+
+def test_every_word_is_readable_or_specified_and_never_both():
+    assert not words.READABLE & words.SPECIFIED
+    assert all(words.WORD.fullmatch(word) for word in words.READABLE | words.SPECIFIED)
+
+
+def test_the_specification_has_every_word():
+    page = (Path(__file__).parents[2] / "docs" / "files.md").read_text()
+    assert [word for word in words.READABLE | words.SPECIFIED if f"| `{word}` |" not in page] == []
+
+
+def test_an_unknown_word_is_refused_and_the_version_that_reads_it_is_named():
+    refuse(
+        r"needs 'oblique', which is unknown to weald .*weald 3\.2: install that version or a later one",
+        requires="estimator contract oblique",
+        writer="3.2",
+    )
+
+
+@pytest.mark.parametrize("word", sorted(words.SPECIFIED))
+def test_a_word_that_is_only_specified_is_refused_and_never_left_aside(word):
+    refuse(f"needs '{word}', which is specified, but not readable by weald", requires=f"estimator contract zlib {word}")
+
+
+@pytest.mark.parametrize("writer", ["", "x", "1.0\nrm -rf", "9" * 99, "<b>"])
+def test_a_writer_that_is_no_version_of_weald_is_not_quoted(writer):
+    refuse(r"unknown to weald [^ ]+ Install a later version of weald\.$", requires="estimator oblique", writer=writer)
+
+
+@pytest.mark.parametrize(
+    ("requires", "match"),
+    [
+        ("estimator zlib zlib", "has the word 'zlib' twice"),
+        ("estimator zlib estimator", "has the word 'estimator' twice"),
+        ("", "no list of words: it has ''"),
+        ("estimator  zlib", "no list of words: it has ''"),
+        (" estimator zlib", "no list of words"),
+        ("estimator zlib ", "no list of words"),
+        ("estimator\tzlib", "no list of words"),
+        ("Estimator zlib", "no list of words"),
+        ("estimator zlib x\u0131", "no list of words"),
+        ("estimator " + "z" * 41, "no list of words"),
+        ('["estimator"]', "no list of words"),
+        ("zlib", "either an estimator or a forest"),
+        ("estimator forest", "either an estimator or a forest"),
+        ("forest zlib", "holds no estimator"),
+    ],
+)
+def test_words_that_are_not_as_they_should_be_are_refused(requires, match):
+    refuse(match, requires=requires)
+
+
+def test_a_file_without_words_is_refused():
+    texts, notes, arrays = taken_apart()
+    del texts["weald.requires"]
+    refuse_cheaply(texts, notes, arrays, "no list of words")
+
+
+@pytest.mark.parametrize("given", [["estimator", "zlib"], 1, None, {"estimator": True}], ids=str)
+def test_words_of_another_type_are_refused(given):
+    texts, notes, arrays = taken_apart()
+    refuse_cheaply({**texts, "weald.requires": given}, notes, arrays, "metadata are not all texts")
+
+
+@pytest.mark.parametrize("version", ["2.0", "0.9", "11.0"])
+def test_another_format_is_refused_and_the_version_that_reads_it_is_named(version):
+    refuse(rf"of format {version}; weald .* reads 1\.x.*weald 5\.0: install that", format=version, writer="5.0")
+
+
+@pytest.mark.parametrize("version", ["", "1", "1.", ".1", "1.x", "1.-1", "one", "\u0661.0", "1." + "9" * 5000])
+def test_a_format_that_is_none_is_refused(version):
+    refuse("does not say which format", format=version)
+
+
+# ---------------------------------------------------------------------------------------------------------- contracts
+
+
+def with_contract(number):
+    texts, notes, arrays = taken_apart()
+    head = notes["head"]["record"][1]
+    assert head["contract"] >= 1
+    head["contract"] = number
+    return texts, notes, arrays
+
+
+def test_a_later_contract_is_refused_and_the_version_that_knows_it_is_named():
+    texts, notes, arrays = with_contract(files.CONTRACT_VERSION + 1)
+    match = r"under version \d+ of the contract, but weald .* knows versions up to \d+\. It was written by weald 4\.4"
+    refuse_cheaply({**texts, "weald.writer": "4.4"}, notes, arrays, match)
+
+
+@pytest.mark.parametrize("number", [0, -1, 10**30, 1.0, "1", None, True, {"float": "nan"}, [1]], ids=str)
+def test_a_contract_that_is_no_version_is_refused(number):
+    refuse_cheaply(*with_contract(number), "contract")
+
+
+def test_a_contract_without_its_word_is_refused(monkeypatch):
+    for module in ("weald.io.files", "weald.io.packing"):
+        monkeypatch.setattr(f"{module}.CONTRACT_VERSION", 9)
+    texts, notes, arrays = with_contract(9)
+    words_of_1_0 = texts["weald.requires"].replace("contract ", "")
+    refuse_cheaply({**texts, "weald.requires": words_of_1_0}, notes, arrays, "lacks 'contract'")
+
+
+@pytest.mark.parametrize("file", GOLDEN, ids=lambda file: f"{file.parent.name}-{file.stem}")
+def test_trees_stay_of_the_contract_that_they_were_grown_under(file, tmp_path, monkeypatch):
+    """Whatever the contract of later versions: fingerprints stay, also when a forest is saved again."""
+    told = json.loads(file.with_suffix(".json").read_text())["fingerprint"]
+    for module in ("weald.io.files", "weald.io.packing"):
+        monkeypatch.setattr(f"{module}.CONTRACT_VERSION", 9)
+    model = weald.load(file)
+    model.save(tmp_path / "again.weald")
+    model.save(tmp_path / "mappable.weald", mappable=True)
+    for one in (model, *(weald.load(tmp_path / name) for name in ("again.weald", "mappable.weald"))):
+        forests = getattr(one, "forests_", None) or (one.forest_,)
+        found = [forest.fingerprint() for forest in forests]
+        assert (found[0] if isinstance(told, str) else found) == told
+        if file.parent.name == "1.0":
+            assert {forest.contract for forest in forests} == {1}
+
+
+def test_a_file_of_1_0_says_no_contract():
+    notes = Mutator(next(f for f in GOLDEN if f.parent.name == "1.0").read_bytes()).notes
+    assert "contract" not in notes["head"]["record"][1]
+
+
+# ------------------------------------------------------------------------------------------------- what is optional
+
+
+def test_optional_notes_and_arrays_that_are_unknown_are_left_aside():
+    mutator = Mutator(small())
+    notes = {**mutator.notes, "optional": {"curvature": {"of": [1, None]}}}
+    arrays = {**mutator.arrays, "optional.curvature": mutator.arrays["tree.nodes"].reshape(1, -1)}
+    whole = sign({**mutator.texts, "weald.notes": json.dumps(notes)}, arrays)
+    model, same = files.read(whole), files.read(small())
+    assert model.forest_.fingerprint() == same.forest_.fingerprint()
+    assert b"".join(files.write(model)) == small()
+
+
+@pytest.mark.parametrize("given", [[], 1, "x", None, [{}]], ids=str)
+def test_optional_notes_have_names(given):
+    texts, notes, arrays = taken_apart()
+    refuse_cheaply(texts, {**notes, "optional": given}, arrays, "What is optional has no names")
+
+
+@pytest.mark.parametrize("name", ["optional", "optionally.x", "1/optional.x", "x.optional.y"])
+def test_an_array_that_is_not_optional_by_name_is_refused(name):
+    texts, notes, arrays = taken_apart()
+    whole = sign({**texts, "weald.notes": json.dumps(notes)}, {**arrays, name: arrays["tree.nodes"]})
+    with pytest.raises(FormatError):
+        files.read(whole)
