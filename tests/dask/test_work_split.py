@@ -17,6 +17,7 @@ from weald.dask.work_split import (
     portion,
     share_threads,
 )
+from weald.data.task import Task
 
 
 @pytest.mark.parametrize(("n_things", "n_pieces"), [(20, 8), (20, 20), (7, 3), (100, 64), (3, 8), (40, 1)])
@@ -102,12 +103,12 @@ def test_nobody_waits_for_longer_than_a_tree_takes(n_trees, n_workers):
 
 
 def test_more_rows_wider_codes_and_more_threads_need_more_memory():
-    def need(*of, classes=True):
-        return bytes_on_a_worker(*of, classes=classes)
+    def need(*of, task=Task.CLASSIFICATION):
+        return bytes_on_a_worker(*of, task)
 
     assert need(1000, [1] * 8, 1) < need(1000, [2] * 8, 1) < need(2000, [2] * 8, 1) < need(2000, [2] * 8, 4)
     assert need(2**24, [2] * 28, 2) == 2**24 * (2 * 56 + 64 + 50 + 2 * (56 + 14)) + 2 * 2**27
-    assert need(2**24, [2] * 28, 2) < need(2**24, [2] * 28, 2, classes=False)
+    assert need(2**24, [2] * 28, 2) < need(2**24, [2] * 28, 2, task=Task.REGRESSION)
 
 
 @pytest.mark.parametrize(
@@ -119,17 +120,17 @@ def test_more_rows_wider_codes_and_more_threads_need_more_memory():
         ([1] * 27 + [4], {True: 182, False: 333}),  # and are not kept so where some have four bytes
     ],
 )
-@pytest.mark.parametrize("classes", [True, False])
-def test_a_row_needs_what_the_guide_says(widths, of_a_row, classes):
+@pytest.mark.parametrize("task", Task)
+def test_a_row_needs_what_the_guide_says(widths, of_a_row, task):
     n_rows = 2**24
-    assert bytes_on_a_worker(n_rows, widths, 1, classes=classes) == n_rows * of_a_row[classes] + 2**27
+    assert bytes_on_a_worker(n_rows, widths, 1, task) == n_rows * of_a_row[task is Task.CLASSIFICATION] + 2**27
 
 
 def test_a_task_of_several_trees_needs_memory_for_all_of_them():
     n_rows, n_trees = 2**17, 8
     assert len(portion(range(1000), n_rows, 1)[0]) == n_trees
     expected = n_rows * (2 * 8 + 16 + 50 + 150 + 71 * (n_trees + 4))
-    assert bytes_on_a_worker(n_rows, [1] * 8, 1, classes=False) == expected
+    assert bytes_on_a_worker(n_rows, [1] * 8, 1, Task.REGRESSION) == expected
 
 
 # A worker has coded a table: how far has its memory risen? The table itself has been there before.
@@ -189,7 +190,8 @@ print((peak("VmHWM") - before) / n_rows)
 def test_trees_of_a_task_take_what_was_estimated_or_down_to_half_of_it(kind):
     done = subprocess.run([sys.executable, "-c", GROW, kind], capture_output=True, text=True, check=True)
     without_trees = 2 * 32 + 50  # codes of four bytes, as they came and ranked; what stays of ranking
-    estimate = bytes_on_a_worker(1 << 17, [4] * 8, 1, classes=kind == "classes") / (1 << 17) - without_trees
+    task = Task.CLASSIFICATION if kind == "classes" else Task.REGRESSION
+    estimate = bytes_on_a_worker(1 << 17, [4] * 8, 1, task) / (1 << 17) - without_trees
     assert estimate / 2 < float(done.stdout) < 1.15 * estimate  # what the allocator has kept from before is not seen
 
 

@@ -102,7 +102,7 @@ class Cluster:
         """
         for name, worker in workers.items():
             limit = worker.get("memory_limit")
-            need = bytes_on_a_worker(labels.n_rows, widths, worker["nthreads"], classes=labels.n_classes > 0)
+            need = bytes_on_a_worker(labels.n_rows, widths, worker["nthreads"], labels.task)
             of_values = kept.get(name, 0)
             need += of_values
             if limit and need > SHARE_OF_MEMORY * limit:

@@ -15,6 +15,8 @@ from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from typing import Any
 
+from weald.data.task import Task
+
 ROWS_PER_TASK = 1 << 18, 1 << 20  # of all its trees: less would not be worth a task, more would be lost with a worker
 COLUMNS_PER_THREAD = 2  # of a table that several threads share: with fewer, some would wait for others
 CELLS_PER_THREAD = 1 << 17  # with fewer it takes longer to start threads
@@ -22,8 +24,8 @@ ROWS_PER_PIECE = 1 << 16  # of a tree: with fewer, most of the time would go to 
 
 # Bytes a row, measured at 1,000,000 x 28.
 TO_RANK, RANKED = 110, 50  # while rows are ranked; of that, what stays
-TO_GROW = {True: 56, False: 150}  # while a tree of classes grows, or one of numbers
-GROWN = {True: 14, False: 71}  # when it is grown, to purity
+TO_GROW = {Task.CLASSIFICATION: 56, Task.REGRESSION: 150}  # while a tree grows
+GROWN = {Task.CLASSIFICATION: 14, Task.REGRESSION: 71}  # when it is grown, to purity
 LINE = 16  # bytes of which the codes of a row take a multiple
 VALUE = 8  # bytes of a value that is kept beside its code, at most
 TWICE, COPIED = 4, 1 << 27  # trees, and their bytes, at most, that are in memory twice while they are joined
@@ -143,13 +145,13 @@ def divide_rows(
     return blocks
 
 
-def bytes_on_a_worker(n_rows: int, widths: Sequence[int], n_threads: int, *, classes: bool) -> int:
+def bytes_on_a_worker(n_rows: int, widths: Sequence[int], n_threads: int, task: Task) -> int:
     """Estimate how much memory a worker needs: the codes as they came, ranked, and by row; then what is made of them.
 
     The codes by row are all as wide as the widest, and are left out where some have four bytes. Each thread grows trees
     of a task.
     """
     by_row = 0 if max(widths) == 4 else -(-len(widths) * max(widths) // LINE) * LINE
-    n_trees, of_a_tree = _trees_that_have(ROWS_PER_TASK[1], n_rows), n_rows * GROWN[classes]
-    of_a_task = n_rows * TO_GROW[classes] + n_trees * of_a_tree + min(TWICE * of_a_tree, n_trees * of_a_tree, COPIED)
+    n_trees, of_a_tree = _trees_that_have(ROWS_PER_TASK[1], n_rows), n_rows * GROWN[task]
+    of_a_task = n_rows * TO_GROW[task] + n_trees * of_a_tree + min(TWICE * of_a_tree, n_trees * of_a_tree, COPIED)
     return n_rows * (2 * sum(widths) + by_row) + max(n_rows * TO_RANK, n_rows * RANKED + of_a_task * n_threads)

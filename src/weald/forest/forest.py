@@ -138,6 +138,11 @@ class Forest:
         return Task.of(self.n_classes)
 
     @property
+    def width(self) -> int:
+        """How many numbers a tree predicts: one for each class, or one."""
+        return self.n_classes if self.task is Task.CLASSIFICATION else 1
+
+    @property
     def n_trees(self) -> int:
         """Number of trees."""
         return len(self.tree_start) - 1
