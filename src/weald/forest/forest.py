@@ -111,8 +111,8 @@ class Forest:
     origins: tuple[Origin, ...] = ()
 
     def __post_init__(self) -> None:
-        for array in self.arrays().values():
-            _lock(array)
+        for name, array in self.arrays().items():
+            object.__setattr__(self, name, _locked(array))
 
     def arrays(self) -> dict[str, Array]:
         """All arrays by name, in canonical order."""
@@ -301,12 +301,23 @@ class Forest:
         return shares
 
 
-def _lock(array: Array) -> None:
-    """Make an array read-only, and the arrays that it is a view of: nothing can be written through those either."""
+def _locked(array: Array) -> Array:
+    """Make an array read-only, and those that it is a view of; return it in a form that stays so.
+
+    NumPy lets an array be made writable again if it owns its memory, or if that of its buffer can be written.
+    """
     base: object = array
     while isinstance(base, np.ndarray):
         base.flags.writeable = False
         base = base.base
+    if array.base is None:
+        return array.view()
+    try:
+        array.flags.writeable = True
+    except ValueError:
+        return array
+    array.flags.writeable = False
+    return np.asarray(memoryview(array).toreadonly())
 
 
 @dataclass(frozen=True)
