@@ -79,7 +79,7 @@ class Cluster:
         """Threads of all workers."""
         return max(1, sum(int(worker["nthreads"]) for worker in self.workers().values()))
 
-    def seats(self) -> list[str]:
+    def slots(self) -> list[str]:
         """Name a worker for each of its threads, in turns: first all for their first thread."""
         threads = {name: int(worker["nthreads"]) for name, worker in self.workers().items() if _is_running(worker)}
         return [name for i in range(max(threads.values(), default=0)) for name in threads if i < threads[name]]

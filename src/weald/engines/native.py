@@ -233,10 +233,10 @@ class NativeEngine(LocalEngine):
         return prune_forest(forest, ccp_alpha) if ccp_alpha else forest
 
     def grow_with_help(
-        self, codes: Codes, growth: Growth, seed: int, first_tree: int, n_trees: int, n_seats: int
+        self, codes: Codes, growth: Growth, seed: int, first_tree: int, n_trees: int, n_slots: int
     ) -> Forest:
-        """Grow trees on one thread. Several calls share `n_seats`: those that have nothing to do help others."""
-        arrays = self.core.grow(codes, self._growth(growth), seed, first_tree, n_trees, 1, None, n_seats)
+        """Grow trees on one thread. Several calls share `n_slots`: those that have nothing to do help others."""
+        arrays = self.core.grow(codes, self._growth(growth), seed, first_tree, n_trees, 1, None, n_slots)
         return _forest_of(arrays, codes, growth, seed, first_tree, n_trees)
 
     def grow_piece(

@@ -317,7 +317,7 @@ def _locked(array: Array) -> Array:
     except ValueError:
         return array
     array.flags.writeable = False
-    return np.asarray(memoryview(array).toreadonly())
+    return np.asarray(array.data.toreadonly())
 
 
 @dataclass(frozen=True)
