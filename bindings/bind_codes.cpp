@@ -124,7 +124,7 @@ Codes bind_rank_table(const std::vector<CodedColumn>& columns, const std::option
                 weights_whole,
                 span_or_nothing(strata),
                 span_or_nothing(groups)};
-    const std::size_t n_rows = n_classes != 0 ? table.classes.size() : table.numbers.size();
+    const std::size_t n_rows = table.task() == Task::classification ? table.classes.size() : table.numbers.size();
     require(n_rows > 0 && n_rows <= 0x7FFFFFFFu && !columns.empty(), "the table is empty or too long");
     require(table.weights.empty() || table.weights.size() == n_rows, "target and weights differ in length");
     require(std::all_of(table.classes.begin(), table.classes.end(),

@@ -61,7 +61,8 @@ Codes bind_code_table(const CodedOrNot& x, const std::optional<Vector<std::int32
     const Matrix matrix = sparse   ? sparse->shape()
                           : blocks ? Matrix{nullptr, (*blocks)->n_rows(), (*blocks)->coded.columns.size(), 0, 0, true}
                                    : matrix_of(std::get<Table2D>(x));
-    const std::size_t n_targets = n_classes != 0 ? (classes ? classes->size() : 0) : (numbers ? numbers->size() : 0);
+    const bool of_classes = task_of(n_classes) == Task::classification;
+    const std::size_t n_targets = of_classes ? (classes ? classes->size() : 0) : (numbers ? numbers->size() : 0);
     if (matrix.n_rows == 0 || matrix.n_columns == 0 || n_targets != matrix.n_rows ||
         (weights && weights->size() != matrix.n_rows)) {
         throw std::invalid_argument("table, target and weights differ in length, or are empty");
@@ -69,7 +70,7 @@ Codes bind_code_table(const CodedOrNot& x, const std::optional<Vector<std::int32
     if (matrix.n_rows > 0x7FFFFFFFu) {
         throw std::invalid_argument("a table may have at most 2^31 - 1 rows");
     }
-    if (n_classes != 0) {
+    if (of_classes) {
         const auto of_row = span_of(*classes);
         if (std::any_of(of_row.begin(), of_row.end(),
                         [&](std::int32_t k) { return k < 0 || static_cast<std::uint32_t>(k) >= n_classes; })) {
@@ -77,7 +78,7 @@ Codes bind_code_table(const CodedOrNot& x, const std::optional<Vector<std::int32
         }
     }
     Table table{matrix, {}, {}, n_classes, {}, weights_whole, {}, {}};
-    if (n_classes != 0) {
+    if (of_classes) {
         table.classes = span_of(*classes);
     } else {
         table.numbers = span_of(*numbers);

@@ -83,7 +83,7 @@ nb::object bind_call(const Packed& packed, const nb::ndarray<nb::ro, nb::device:
         const nb::gil_scoped_release release;
         predict_rows(forest, matrix, forest.head().verdict, output, work);
     }
-    if (forest.head().n_classes == 0) {
+    if (forest.head().task() == Task::regression) {
         return is_row ? nb::cast(found[0]) : nb::cast(to_numpy(std::move(found)));
     }
     return is_row ? nb::cast(to_numpy(std::move(found))) : nb::cast(to_numpy(std::move(found), n_rows, width));

@@ -69,7 +69,7 @@ Table table_of(const std::optional<Vector<std::int32_t>>& classes, const std::op
     Table table{
         {}, span_or_nothing(classes), span_or_nothing(numbers), n_classes, span_or_nothing(weights), weights_whole, {},
         {}};
-    table.x.n_rows = n_classes != 0 ? table.classes.size() : table.numbers.size();
+    table.x.n_rows = table.task() == Task::classification ? table.classes.size() : table.numbers.size();
     table.x.n_columns = n_columns;
     require(table.x.n_rows > 0 && table.x.n_rows <= 0x7FFFFFFFu && n_columns > 0, "the table is empty or too long");
     require(table.weights.empty() || table.weights.size() == table.x.n_rows, "target and weights differ in length");

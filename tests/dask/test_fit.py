@@ -578,7 +578,7 @@ def test_a_worker_that_is_paused_is_sent_nothing(monkeypatch):
     expected = weald.RandomForestClassifier(**how).fit(table[COLUMNS], table["y"])
     with start(2, memory_limit=0) as local, distributed.Client(local) as client:  # or it would soon be resumed
         client.run(pause, workers=[next(iter(client.scheduler_info()["workers"]))])
-        wait_until(lambda: len(cluster.Cluster().seats()) == 1)
+        wait_until(lambda: len(cluster.Cluster().slots()) == 1)
         monkeypatch.setattr(cluster.Cluster, "_scatter", scatter_in_time(cluster.Cluster._scatter))
         model = on_cluster.RandomForestClassifier(**how).fit(table[COLUMNS], table["y"])
     assert_same_out_of_bag(model, expected)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import weald
-from weald.dask.work_split import portion
+from weald.dask.work_split import split_trees
 from weald.engines import progress
 
 da = pytest.importorskip("dask.array")
@@ -36,7 +36,7 @@ def fit(n_trees, **how):
 def test_one_worker_takes_large_tasks_first_and_small_ones_last():
     with start(1) as local, distributed.Client(local):
         done = [growing.n_done for growing in fit(60)]
-    assert np.diff([0, *done]).tolist() == [len(trees) for trees in portion(range(60), N_ROWS, 4)]
+    assert np.diff([0, *done]).tolist() == [len(trees) for trees in split_trees(range(60), N_ROWS, 4)]
 
 
 def test_the_error_so_far_is_known_before_all_trees_have_grown():
@@ -52,5 +52,5 @@ def test_all_workers_have_as_much_to_do():
             fit(64)
         growing = [task["worker"] for task in noted.data if distributed.utils.key_split(task["key"]) == "grow_trees"]
         n_tasks = [growing.count(name) for name in client.scheduler_info()["workers"]]
-    assert sum(n_tasks) == len(portion(range(64), N_ROWS, 8))
+    assert sum(n_tasks) == len(split_trees(range(64), N_ROWS, 8))
     assert min(n_tasks) >= sum(n_tasks) // 4

@@ -15,8 +15,8 @@ class Task:
 
     status = "pending"
 
-    def __init__(self, seat):
-        self.seat, self.callbacks = seat, []
+    def __init__(self, slot):
+        self.slot, self.callbacks = slot, []
 
     def add_done_callback(self, callback):
         self.callbacks.append(callback)
@@ -37,13 +37,13 @@ class Clock:
         self.n_there = []  # at each hand-in: how many the worker had before
 
     def job(self, i):
-        def hand_in(seat):
-            began = max(self.now, self.free_at[seat])
-            self.free_at[seat] = began + self.seconds[seat]
-            self.n_there.append(sum(one.seat == seat for _, _, one in self.running))
-            task = Task(seat)
-            heapq.heappush(self.running, (self.free_at[seat], i, task))
-            self.n_given[seat] += 1
+        def hand_in(slot):
+            began = max(self.now, self.free_at[slot])
+            self.free_at[slot] = began + self.seconds[slot]
+            self.n_there.append(sum(one.slot == slot for _, _, one in self.running))
+            task = Task(slot)
+            heapq.heappush(self.running, (self.free_at[slot], i, task))
+            self.n_given[slot] += 1
             return task
 
         return hand_in
@@ -87,7 +87,7 @@ def test_fewer_wait_the_less_is_left_and_none_in_the_end():
 
 def test_threads_of_one_worker_are_seats_of_their_own():
     given = []
-    tasks = TaskQueue(["a", "b", "a"], [lambda seat: given.append(seat) or Task(seat)] * 50, fail)
+    tasks = TaskQueue(["a", "b", "a"], [lambda slot: given.append(slot) or Task(slot)] * 50, fail)
     tasks.begin()
     assert Counter(given) == {"a": 2, "b": 1}
     tasks.begin()
@@ -98,20 +98,20 @@ def test_threads_of_one_worker_are_seats_of_their_own():
 
 def test_where_nobody_is_there_all_is_handed_in():
     given = []
-    TaskQueue([], [lambda seat: given.append(seat) or Task(seat)] * 5, fail).begin()
+    TaskQueue([], [lambda slot: given.append(slot) or Task(slot)] * 5, fail).begin()
     assert given == [None] * 5
 
 
 def test_workers_that_come_later_take_part_and_those_that_go_do_not(monkeypatch):
     monkeypatch.setattr(task_queue, "LOOK_EVERY", 0.0)
     given = []
-    tasks = TaskQueue(["a"], [lambda seat: given.append(Task(seat)) or given[-1]] * 30, fail)
+    tasks = TaskQueue(["a"], [lambda slot: given.append(Task(slot)) or given[-1]] * 30, fail)
     tasks.begin()
     tasks.look(lambda: ["a", "b", "b"])
-    assert Counter(task.seat for task in given) == {"a": 2, "b": 4}
+    assert Counter(task.slot for task in given) == {"a": 2, "b": 4}
     tasks.look(lambda: ["b", "b"])
     given[0].finish()  # it was done by b
-    assert Counter(task.seat for task in given)["a"] == 2
+    assert Counter(task.slot for task in given)["a"] == 2
     tasks.look(list)  # all are gone: what they had waits for who comes
     tasks.look(lambda: ["a", "b", "b"])
     for task in given:  # more come while they are done
@@ -121,7 +121,7 @@ def test_workers_that_come_later_take_part_and_those_that_go_do_not(monkeypatch)
 
 def test_things_go_on_where_nobody_calls():
     given = []
-    tasks = TaskQueue(["a"], [lambda seat: given.append(Task(seat)) or given[-1]] * 3, fail)
+    tasks = TaskQueue(["a"], [lambda slot: given.append(Task(slot)) or given[-1]] * 3, fail)
     tasks.begin()
     given[0].status = "finished"  # and the thread that should tell it is busy
     tasks.look(lambda: ["a"])
@@ -133,7 +133,7 @@ def test_things_go_on_where_nobody_calls():
 def test_what_is_said_of_a_fit_is_said_of_all_its_tasks():
     said = contextvars.ContextVar("said", default=None)
     heard, given = [], []
-    job = lambda seat: heard.append(said.get()) or given.append(Task(seat)) or given[-1]  # noqa: E731
+    job = lambda slot: heard.append(said.get()) or given.append(Task(slot)) or given[-1]  # noqa: E731
     reset = said.set("this")
     tasks = TaskQueue(["a"], [job, job], fail)
     said.reset(reset)
@@ -149,7 +149,7 @@ def test_they_are_not_looked_for_all_the_time():
 
 def test_nothing_is_handed_in_any_more():
     given = []
-    tasks = TaskQueue(["a"], [lambda seat: given.append(Task(seat)) or given[-1]] * 5, fail)
+    tasks = TaskQueue(["a"], [lambda slot: given.append(Task(slot)) or given[-1]] * 5, fail)
     tasks.begin()
     tasks.close()
     given[0].finish()

@@ -14,9 +14,10 @@ from weald.dask.work_split import (
     divide_rows,
     first_helped,
     group_neighbors,
-    portion,
     share_threads,
+    split_trees,
 )
+from weald.data.task import Task
 
 
 @pytest.mark.parametrize(("n_things", "n_pieces"), [(20, 8), (20, 20), (7, 3), (100, 64), (3, 8), (40, 1)])
@@ -29,13 +30,13 @@ def test_pieces_are_neighbors_and_hold_everything(n_things, n_pieces):
 @pytest.mark.parametrize("n_rows", [1, 1000, 100_000, 1_000_000, 100_000_000])
 @pytest.mark.parametrize(("n_trees", "n_tasks"), [(20, 8), (100, 64), (3, 8), (500, 4), (7, 1)])
 def test_tasks_hold_all_trees_in_their_order(n_rows, n_trees, n_tasks):
-    portions = portion(range(5, 5 + n_trees), n_rows, n_tasks)
-    assert [tree for portion in portions for tree in portion] == list(range(5, 5 + n_trees))
-    assert len(portions) >= min(n_trees, n_tasks)
+    tree_ranges = split_trees(range(5, 5 + n_trees), n_rows, n_tasks)
+    assert [tree for trees in tree_ranges for tree in trees] == list(range(5, 5 + n_trees))
+    assert len(tree_ranges) >= min(n_trees, n_tasks)
 
 
 def test_tasks_are_smaller_towards_the_end():
-    sizes = [len(portion) for portion in portion(range(100), 1_000_000, 8)]
+    sizes = [len(trees) for trees in split_trees(range(100), 1_000_000, 8)]
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[0] > 1
     assert sizes[-8:] == [1] * 8
@@ -71,27 +72,27 @@ def test_the_last_tasks_are_helped_by_threads_that_have_nothing_to_do(n_tasks, n
     ],
 )
 def test_trees_that_do_not_come_out_even_are_grown_in_pieces(n_trees, n_workers, n_rows, found):
-    portions = portion(range(n_trees), n_rows, max(1, 4 * n_workers))
-    assert count_pieces(portions, n_rows, [str(i) for i in range(n_workers)]) == found
+    tree_ranges = split_trees(range(n_trees), n_rows, max(1, 4 * n_workers))
+    assert count_pieces(tree_ranges, n_rows, [str(i) for i in range(n_workers)]) == found
 
 
 def test_threads_of_one_worker_need_no_pieces():
-    portions = portion(range(100), 1_000_000, 64)
-    assert count_pieces(portions, 1_000_000, ["a", "b", "c", "d"] * 4) == (0, 1)
+    tree_ranges = split_trees(range(100), 1_000_000, 64)
+    assert count_pieces(tree_ranges, 1_000_000, ["a", "b", "c", "d"] * 4) == (0, 1)
 
 
 def test_trees_of_long_tables_have_tasks_of_their_own():
-    assert all(len(portion) == 1 for portion in portion(range(100), 10_000_000, 8))
+    assert all(len(trees) == 1 for trees in split_trees(range(100), 10_000_000, 8))
 
 
 def test_trees_of_short_tables_are_not_a_task_each():
-    assert len(portion(range(1000), 100, 8)) <= 9
+    assert len(split_trees(range(1000), 100, 8)) <= 9
 
 
 def lag(n_trees, n_workers):
     """Let whoever is free take the next task: how many trees the last has grown while others had nothing to do."""
     done = [0] * n_workers
-    for trees in portion(range(n_trees), 1_000_000, 4 * n_workers):
+    for trees in split_trees(range(n_trees), 1_000_000, 4 * n_workers):
         done[done.index(min(done))] += len(trees)
     return max(done) - min(done)
 
@@ -102,12 +103,12 @@ def test_nobody_waits_for_longer_than_a_tree_takes(n_trees, n_workers):
 
 
 def test_more_rows_wider_codes_and_more_threads_need_more_memory():
-    def need(*of, classes=True):
-        return bytes_on_a_worker(*of, classes=classes)
+    def need(*of, task=Task.CLASSIFICATION):
+        return bytes_on_a_worker(*of, task)
 
     assert need(1000, [1] * 8, 1) < need(1000, [2] * 8, 1) < need(2000, [2] * 8, 1) < need(2000, [2] * 8, 4)
     assert need(2**24, [2] * 28, 2) == 2**24 * (2 * 56 + 64 + 50 + 2 * (56 + 14)) + 2 * 2**27
-    assert need(2**24, [2] * 28, 2) < need(2**24, [2] * 28, 2, classes=False)
+    assert need(2**24, [2] * 28, 2) < need(2**24, [2] * 28, 2, task=Task.REGRESSION)
 
 
 @pytest.mark.parametrize(
@@ -119,17 +120,17 @@ def test_more_rows_wider_codes_and_more_threads_need_more_memory():
         ([1] * 27 + [4], {True: 182, False: 333}),  # and are not kept so where some have four bytes
     ],
 )
-@pytest.mark.parametrize("classes", [True, False])
-def test_a_row_needs_what_the_guide_says(widths, of_a_row, classes):
+@pytest.mark.parametrize("task", Task)
+def test_a_row_needs_what_the_guide_says(widths, of_a_row, task):
     n_rows = 2**24
-    assert bytes_on_a_worker(n_rows, widths, 1, classes=classes) == n_rows * of_a_row[classes] + 2**27
+    assert bytes_on_a_worker(n_rows, widths, 1, task) == n_rows * of_a_row[task is Task.CLASSIFICATION] + 2**27
 
 
 def test_a_task_of_several_trees_needs_memory_for_all_of_them():
     n_rows, n_trees = 2**17, 8
-    assert len(portion(range(1000), n_rows, 1)[0]) == n_trees
+    assert len(split_trees(range(1000), n_rows, 1)[0]) == n_trees
     expected = n_rows * (2 * 8 + 16 + 50 + 150 + 71 * (n_trees + 4))
-    assert bytes_on_a_worker(n_rows, [1] * 8, 1, classes=False) == expected
+    assert bytes_on_a_worker(n_rows, [1] * 8, 1, Task.REGRESSION) == expected
 
 
 # A worker has coded a table: how far has its memory risen? The table itself has been there before.
@@ -189,12 +190,13 @@ print((peak("VmHWM") - before) / n_rows)
 def test_trees_of_a_task_take_what_was_estimated_or_down_to_half_of_it(kind):
     done = subprocess.run([sys.executable, "-c", GROW, kind], capture_output=True, text=True, check=True)
     without_trees = 2 * 32 + 50  # codes of four bytes, as they came and ranked; what stays of ranking
-    estimate = bytes_on_a_worker(1 << 17, [4] * 8, 1, classes=kind == "classes") / (1 << 17) - without_trees
+    task = Task.CLASSIFICATION if kind == "classes" else Task.REGRESSION
+    estimate = bytes_on_a_worker(1 << 17, [4] * 8, 1, task) / (1 << 17) - without_trees
     assert estimate / 2 < float(done.stdout) < 1.15 * estimate  # what the allocator has kept from before is not seen
 
 
 @pytest.mark.parametrize(
-    ("places", "seats", "groups"),
+    ("places", "slots", "groups"),
     [
         ("aaaa", "aa", ["01", "23"]),  # as many as there are threads
         ("aabb", "ab", ["01", "23"]),
@@ -204,9 +206,9 @@ def test_trees_of_a_task_take_what_was_estimated_or_down_to_half_of_it(kind):
         ("aa", "b", ["01"]),  # the worker is gone
     ],
 )
-def test_neighbors_in_one_place_are_taken_together(places, seats, groups):
+def test_neighbors_in_one_place_are_taken_together(places, slots, groups):
     known = [None if place == "?" else place for place in places]
-    found = group_neighbors(known, [10] * len(places), list(seats), 1, 1000)
+    found = group_neighbors(known, [10] * len(places), list(slots), 1, 1000)
     assert found == [[int(i) for i in group] for group in groups]
 
 
@@ -220,10 +222,10 @@ def test_threads_of_a_worker_share_tables_of_many_columns(n_features, groups):
 
 
 def test_of_many_rows_each_thread_takes_its_own():
-    where, seats = ["a"] * 8, ["a"] * 4
-    assert group_neighbors(where, [10] * 8, seats, 100, 20) == [[0, 1, 2, 3, 4, 5, 6, 7]]
-    assert group_neighbors(where, [11] * 8, seats, 100, 20) == [[i] for i in range(8)]
-    assert group_neighbors(where, [11] * 8, seats, 100, 22) == [[0, 1, 2, 3, 4, 5, 6, 7]]
+    where, slots = ["a"] * 8, ["a"] * 4
+    assert group_neighbors(where, [10] * 8, slots, 100, 20) == [[0, 1, 2, 3, 4, 5, 6, 7]]
+    assert group_neighbors(where, [11] * 8, slots, 100, 20) == [[i] for i in range(8)]
+    assert group_neighbors(where, [11] * 8, slots, 100, 22) == [[0, 1, 2, 3, 4, 5, 6, 7]]
 
 
 def test_threads_are_shared_among_tables():
@@ -241,7 +243,7 @@ def test_groups_have_rows_and_not_too_many():
 
 
 @pytest.mark.parametrize(
-    ("places", "n_rows", "seats", "blocks"),
+    ("places", "n_rows", "slots", "blocks"),
     [
         ("ab", [10, 10], "ab", ["a 0:0-10", "b 1:10-20"]),
         ("abab", [5, 5, 5, 5], "ab", ["a 0:0-5 2:10-15", "b 1:5-10 3:15-20"]),  # each has what lies there
@@ -252,8 +254,8 @@ def test_groups_have_rows_and_not_too_many():
         ("ab", [1, 1], "aabb", ["a 0:0-1", "b 1:1-2"]),  # fewer rows than threads
     ],
 )
-def test_rows_are_divided_among_threads_where_they_lie(places, n_rows, seats, blocks):
+def test_rows_are_divided_among_threads_where_they_lie(places, n_rows, slots, blocks):
     known = [None if place == "?" else place for place in places]
-    found = divide_rows(known, n_rows, list(seats))
+    found = divide_rows(known, n_rows, list(slots))
     words = [(place or "?", *(f"{part}:{begin}-{end}" for part, begin, end in pieces)) for place, pieces in found]
     assert [" ".join(block) for block in words] == blocks

@@ -87,6 +87,8 @@ def test_no_array_can_be_written_to_wherever_it_comes_from(tmp_path):
             while isinstance(base, np.ndarray):
                 assert not base.flags.writeable, f"{where}: {name}"
                 base = base.base
+            with pytest.raises(ValueError, match="cannot set WRITEABLE"):
+                array.flags.writeable = True
 
 
 def test_a_view_is_locked_with_the_array_that_it_shows():

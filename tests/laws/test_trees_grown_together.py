@@ -54,17 +54,17 @@ def coded_table(table, model, y):
     return coded, params.resolve(params.gather(model), reading.table, reading.classes, None)
 
 
-@pytest.mark.parametrize("n_seats", [2, 3, 9])
+@pytest.mark.parametrize("n_slots", [2, 3, 9])
 @pytest.mark.parametrize("task", ["two classes", "numbers"])
-def test_calls_that_share_threads_grow_the_same_trees(table, task, n_seats):
+def test_calls_that_share_threads_grow_the_same_trees(table, task, n_slots):
     kind, y = weald.RandomForestRegressor, table[1]
     if task == "two classes":
         kind, y = weald.RandomForestClassifier, table[1] > 1
     model = kind(n_estimators="auto")
     coded, growth = coded_table(table, model, y)
     engine = NativeEngine()
-    with ThreadPoolExecutor(3) as pool:  # fewer than seats, as many, more; and fewer towards the end
-        shared = list(pool.map(lambda tree: engine.grow_with_help(coded, growth, 5, tree, 1, n_seats), range(5)))
+    with ThreadPoolExecutor(3) as pool:  # fewer than slots, as many, more; and fewer towards the end
+        shared = list(pool.map(lambda tree: engine.grow_with_help(coded, growth, 5, tree, 1, n_slots), range(5)))
     alone = [engine.grow(coded, growth, 5, tree, 1) for tree in range(5)]
     assert [forest.fingerprint() for forest in shared] == [forest.fingerprint() for forest in alone]
 
@@ -72,7 +72,7 @@ def test_calls_that_share_threads_grow_the_same_trees(table, task, n_seats):
 def test_helpers_grow_whole_trees_of_short_tables(table):
     X, y = (some[:500] for some in table)
     coded, growth = coded_table((X, y), weald.RandomForestRegressor(n_estimators="auto"), y)
-    alone, shared = (NativeEngine().grow_with_help(coded, growth, 5, 0, 30, n_seats) for n_seats in (1, 4))
+    alone, shared = (NativeEngine().grow_with_help(coded, growth, 5, 0, 30, n_slots) for n_slots in (1, 4))
     assert shared.fingerprint() == alone.fingerprint()
 
 

@@ -9,6 +9,7 @@ import pytest
 
 import weald
 
+ROOT = Path(__file__).parents[2]
 PACKAGE = Path(weald.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
 
@@ -43,7 +44,7 @@ def test_estimators_on_a_cluster_have_no_more():
 def functions():
     for path in FILES:
         for part in ast.walk(ast.parse(path.read_text())):
-            if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef):
+            if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
                 yield path, part
 
 
@@ -54,8 +55,55 @@ def test_functions_have_few_arguments():
         names = [a.arg for a in (*part.args.posonlyargs, *part.args.args, *part.args.kwonlyargs)]
         n = len([name for name in names if name not in ("self", "cls")])
         if n > MOST_ARGUMENTS:
-            many[f"{path.relative_to(PACKAGE)}:{part.name}"] = n
+            many[f"{path.relative_to(PACKAGE)}:{part.lineno}"] = n
     assert not many
+
+
+def cxx_functions(text):
+    """Yield name and number of parameters of each function that a C++ file defines or declares, and of each call."""
+    text = re.sub(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\])*"', "", text, flags=re.DOTALL)
+    waiting = []  # for each open parenthesis: what stands before it, commas inside it, brackets open in it
+    for i, c in enumerate(text):
+        if c == "(":
+            waiting.append([re.search(r"\w*\s*$", text[max(0, i - 80) : i])[0].strip(), 0, 0])
+        elif not waiting:
+            continue
+        elif c in "<[{":
+            waiting[-1][2] += 1
+        elif c in "]}" or (c == ">" and text[i - 1] != "-"):
+            waiting[-1][2] = max(0, waiting[-1][2] - 1)
+        elif c == "," and not waiting[-1][2]:
+            waiting[-1][1] += 1
+        elif c == ")":
+            name, n_commas, _ = waiting.pop()
+            yield name, n_commas + 1
+
+
+def test_parameters_of_cxx_functions_are_counted():
+    text = "Codes f(const std::pair<int, int>& a, std::array<int, 3> b = {1, 2, 3}, int c = g(1, 2)) { // (x, y)\n}"
+    assert list(cxx_functions(text)) == [("g", 2), ("f", 3)]
+
+
+# What Python calls by position takes arrays one by one; each of these has one caller, in `engines/native.py` or `io/`.
+LONG_BINDINGS = {
+    "bind_bag_source",
+    "bind_code_table",
+    "bind_decode",
+    "bind_kernel_columns",
+    "bind_map_table",
+    "bind_mix",
+    "bind_rank_table",
+    "bind_square",
+    "bind_sum_votes_out_of_bag",
+}
+NO_FUNCTIONS = {"def", "make_tuple", "bytes", "return"}  # calls that list as much as there is
+
+
+@pytest.mark.parametrize("folder", ["core", "bindings"])
+def test_cxx_functions_have_few_parameters(folder):
+    files = [path for path in (ROOT / folder).rglob("*") if path.suffix in {".h", ".cpp"}]
+    found = {name for path in files for name, n in cxx_functions(path.read_text()) if n > MOST_ARGUMENTS}
+    assert found - NO_FUNCTIONS == (LONG_BINDINGS if folder == "bindings" else set())
 
 
 def test_values_have_types():
@@ -66,3 +114,79 @@ def test_values_have_types():
 def test_private_members_are_used_by_their_owners():
     n = sum(path.read_text().count("SLF001") for path in FILES)
     assert n <= MOST_PRIVATE
+
+
+def private_uses(path):
+    """Yield uses of private members of other classes, those that lint does not see (`_name_`, `getattr`) included."""
+    tree = ast.parse(path.read_text())
+    own = {part.name for part in ast.walk(tree) if isinstance(part, ast.FunctionDef)}
+    own |= {part.attr for part in ast.walk(tree) if isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store)}
+    own |= {
+        part.target.id
+        for part in ast.walk(tree)
+        if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name)
+    }
+    for part in ast.walk(tree):
+        is_getattr = isinstance(part, ast.Call) and getattr(part.func, "id", "") in {"getattr", "setattr", "hasattr"}
+        if is_getattr and isinstance(part.args[1], ast.Constant):
+            owner, name = part.args[0], part.args[1].value
+        elif isinstance(part, ast.Attribute):
+            owner, name = part.value, part.attr
+        else:
+            continue
+        of_itself = isinstance(owner, ast.Name) and owner.id in {"self", "cls", "namedtuple"}
+        of_its_kind = name in own and not name.endswith("_")  # another object of the same class
+        if re.match(r"_[a-z]", name) and name not in {"_replace", "_asdict"} and not of_itself and not of_its_kind:
+            yield f"{path.relative_to(PACKAGE)}:{part.lineno} {name}"
+
+
+def test_private_members_that_lint_does_not_see_count_too():
+    found = [use for path in FILES for use in private_uses(path)]
+    assert len(found) <= MOST_PRIVATE, found
+
+
+# ------------------------------------------------------------------------------------------------- kinds of targets
+
+# Where a number of classes becomes a task. The definition needs Python alone, so it has none.
+TASKS_BEGIN = {"data/task.py", "engines/reference/definition.py"}
+
+
+def asks_for_classes(part):
+    """Say whether an expression asks whether there are classes at all: `n_classes == 0`, `not n_classes`."""
+    if isinstance(part, ast.Compare):
+        sides = [part.left, *part.comparators]
+        is_zero = any(isinstance(side, ast.Constant) and side.value == 0 for side in sides)
+        return is_zero and len(sides) == 2 and any(map(is_count, sides))
+    if isinstance(part, ast.If | ast.IfExp | ast.While):
+        return is_count(part.test)
+    if isinstance(part, ast.BoolOp):
+        return any(map(is_count, part.values))
+    if isinstance(part, ast.UnaryOp):
+        return isinstance(part.op, ast.Not) and is_count(part.operand)
+    is_max = isinstance(part, ast.Call) and getattr(part.func, "id", "") == "max"
+    return is_max and len(part.args) == 2 and any(map(is_count, part.args))
+
+
+def is_count(part):
+    """Whether this is a number of classes; several of them are a tuple that a `task` of their own looks at."""
+    return getattr(part, "id", getattr(part, "attr", "")) in {"n_classes", "n_classes_"}
+
+
+def test_kinds_of_targets_are_told_apart_by_their_task():
+    found = []
+    for path in FILES:
+        if path.relative_to(PACKAGE).as_posix() in TASKS_BEGIN:
+            continue
+        tree = ast.parse(path.read_text())
+        of_task = {id(p) for f in ast.walk(tree) if getattr(f, "name", "") == "task" for p in ast.walk(f)}
+        asked = [part for part in ast.walk(tree) if asks_for_classes(part) and id(part) not in of_task]
+        found += [f"{path.relative_to(PACKAGE)}:{part.lineno}" for part in asked]
+    assert not found
+
+
+def test_the_core_tells_them_apart_so_too():
+    asked = r"n_classes_?\s*(?:==|!=|>)\s*0\b", r"\bn_classes_?\s*(?:\?|&&|\|\|)", r"if \(!?(?:\w+\.)?n_classes_?\)"
+    pattern = re.compile("|".join(asked))
+    files = [path for folder in ("core", "bindings") for path in (ROOT / folder).rglob("*.*")]
+    found = {path.relative_to(ROOT).as_posix() for path in files if pattern.search(path.read_text())}
+    assert found == {"core/base/task.h"}

@@ -135,6 +135,11 @@ class Labels:
         return 0 if self.classes is None else len(self.classes)
 
     @property
+    def task(self) -> Task:
+        """The kind of target."""
+        return Task.REGRESSION if self.classes is None else Task.CLASSIFICATION
+
+    @property
     def size(self) -> int:
         """How large the table is: the total weight if all are whole, else the rows."""
         return self.total if self.whole else self.n_rows

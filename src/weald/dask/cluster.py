@@ -79,7 +79,7 @@ class Cluster:
         """Threads of all workers."""
         return max(1, sum(int(worker["nthreads"]) for worker in self.workers().values()))
 
-    def seats(self) -> list[str]:
+    def slots(self) -> list[str]:
         """Name a worker for each of its threads, in turns: first all for their first thread."""
         threads = {name: int(worker["nthreads"]) for name, worker in self.workers().items() if _is_running(worker)}
         return [name for i in range(max(threads.values(), default=0)) for name in threads if i < threads[name]]
@@ -102,7 +102,7 @@ class Cluster:
         """
         for name, worker in workers.items():
             limit = worker.get("memory_limit")
-            need = bytes_on_a_worker(labels.n_rows, widths, worker["nthreads"], classes=labels.n_classes > 0)
+            need = bytes_on_a_worker(labels.n_rows, widths, worker["nthreads"], labels.task)
             of_values = kept.get(name, 0)
             need += of_values
             if limit and need > SHARE_OF_MEMORY * limit:

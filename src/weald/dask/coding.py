@@ -211,12 +211,12 @@ class Coding:
         # Of a frame all is in one place; of arrays, X is what is large.
         large = [of_part[0] if isinstance(of_part, tuple) else of_part for of_part in cells]
         n_features, places = self.labels.n_features, self._cluster.places_of(large)
-        self._seats = seats = self._cluster.seats()
+        self._slots = slots = self._cluster.slots()
         most_rows = TAKEN_TOGETHER // (8 * n_features)
-        groups = group_neighbors(places, self.labels.by_part, seats, n_features, most_rows)
+        groups = group_neighbors(places, self.labels.by_part, slots, n_features, most_rows)
         self._n_rows = [sum(self.labels.by_part[i] for i in group) for group in groups]  # of each table
         n_cells = [n * n_features for n in self._n_rows]
-        self._n_threads = share_threads([places[group[0]] for group in groups], n_cells, seats)
+        self._n_threads = share_threads([places[group[0]] for group in groups], n_cells, slots)
         return groups
 
     def kept_rows(self) -> BoolArray | None:
@@ -303,7 +303,7 @@ class Coding:
         sampled = self._of_tables(bins.sample_values, labels, highest)
         return [
             cluster.submit(bins.cut_columns, sampled, block, labels, max_bins, n_threads, wish=place)
-            for place, block, n_threads in _blocks(self.labels.n_features, self._seats)
+            for place, block, n_threads in _blocks(self.labels.n_features, self._slots)
         ]
 
     def _code(self, cuts: list[Future]) -> list[Future]:
@@ -399,12 +399,12 @@ def _kept(names: Sequence[str], cells: Sequence[Future]) -> Future:
     return make_part(names, cells).kept()
 
 
-def _blocks(n_features: int, seats: Sequence[str]) -> list[tuple[str | None, list[int], int]]:
+def _blocks(n_features: int, slots: Sequence[str]) -> list[tuple[str | None, list[int], int]]:
     """Divide the columns among workers, by their threads: where, which, and how many threads.
 
     Sampled values travel to each worker: it takes some columns, or none.
     """
-    places: Sequence[str | None] = seats or [None]
+    places: Sequence[str | None] = slots or [None]
     threads = [*Counter(places).items()][: max(1, min(MOST_CUTTERS, n_features // COLUMNS_TO_CUT))]
     ends = [0, *accumulate(n for _, n in threads)]
     blocks = pairwise(n_features * end // ends[-1] for end in ends)
@@ -437,7 +437,7 @@ def send_table(
 
 def _plan_parts(cluster: Cluster, table: Table) -> list[KeptPart]:
     """Divide a table that is here among the threads of all workers."""
-    places: list[str | None] = [*cluster.seats()] or [None]
+    places: list[str | None] = [*cluster.slots()] or [None]
     ends = [table.n_rows * i // len(places) for i in range(len(places) + 1)]
     pieces = [table.X[begin:end] for begin, end in pairwise(ends)]
     return [KeptPart(X, X.shape[0], _bytes_of(X), place) for X, place in zip(pieces, places, strict=True) if X.shape[0]]

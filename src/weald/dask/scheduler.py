@@ -3,7 +3,7 @@
     TreeJob        what is to be grown or voted
     Scheduler      divides the work, and reports progress
     TreeJobs       the trees of one call: submits tasks as workers finish others
-    Judged         the out-of-bag error so far
+    ErrorsBySet         the out-of-bag error so far
     RemoteVotes    sums of votes that stay on the workers
 
 Sums over trees run in tree order, so rows are divided among the workers, and each block of rows hears the trees one
@@ -35,7 +35,7 @@ from weald.dask.tree_tasks import (
     vote,
     votes_of,
 )
-from weald.dask.work_split import count_pieces, divide, divide_rows, first_helped, portion
+from weald.dask.work_split import count_pieces, divide, divide_rows, first_helped, split_trees
 from weald.engines import progress
 from weald.engines.interface import OutOfBagVotes, Watch
 from weald.engines.native import Errors, curve_of
@@ -50,7 +50,7 @@ JOINERS = 4  # threads of the client that put trees in their places, at most
 
 
 @dataclass(frozen=True)
-class Block:
+class RowBlock:
     """Rows of which one task after the other hears what trees say."""
 
     runs: list[Run]
@@ -58,7 +58,7 @@ class Block:
     place: str | None = None  # where these are
 
 
-class Judged:
+class ErrorsBySet:
     """The errors of sets of trees, put together as they come, block by block of the rows."""
 
     def __init__(self, n_told: int, n_blocks: int) -> None:
@@ -164,7 +164,7 @@ class Scheduler:
         """Wait for trees and the errors of sets of them, and report progress."""
         listener = progress.listener()
         joining = Joining(n_trees, min(count_threads(None), JOINERS))
-        judged, n_done = Judged(jobs.n_told, len(self.blocks)), 0
+        judged, n_done = ErrorsBySet(jobs.n_told, len(self.blocks)), 0
         results = jobs.results()
         try:
             for i, thing in results:
@@ -216,17 +216,17 @@ class TreeJobs:
         """Divide the trees into tasks."""
         self._scheduler, self._job, self._coded, self._cluster = scheduler, job, scheduler.coded, scheduler.cluster
         n_tasks = scheduler.n_threads * TASKS_PER_THREAD
-        portions = portion(range(first, first + n_trees), scheduler.coded.labels.n_rows, n_tasks)
-        self.n_tasks = len(portions)
+        tree_ranges = split_trees(range(first, first + n_trees), scheduler.coded.labels.n_rows, n_tasks)
+        self.n_tasks = len(tree_ranges)
         self._tasks: list[Future] = [None] * self.n_tasks  # None: not handed in yet
         # Rows are read anew for each set, so there are no more than are worth it.
         self._sets = divide(range(self.n_tasks), n_tasks) if job.voting is not None else []
-        self._portions, self._n_speaking = portions, 0  # sets that were told to
+        self._tree_ranges, self._n_voting = tree_ranges, 0  # sets that were told to
         self.said: Any = None  # names of what trees have said, block by block
         self.n_told = len(self._sets) * len(scheduler.blocks)
         self._awaited = PendingTasks(self.n_tasks + self.n_told)
-        seats = self._cluster.seats()
-        self._turns = TaskQueue(seats, self._jobs(seats), self._awaited.fail)
+        slots = self._cluster.slots()
+        self._queue = TaskQueue(slots, self._jobs(slots), self._awaited.fail)
 
     def results(self) -> Generator[tuple[int, Any], None, None]:
         """Yield trees by the number of their task, and errors by numbers that follow. Workers need not keep either.
@@ -235,23 +235,23 @@ class TreeJobs:
         with, and more when the codes have arrived.
         """
         try:
-            self._turns.begin()
+            self._queue.begin()
             self._coded.wait_until_ranked()
-            self._turns.fill()
-            self._let_speak()
+            self._queue.fill()
+            self._vote_for_ready_sets()
             here = []
-            for i, thing in self._cluster.results(self._awaited, lambda: self._turns.look(self._cluster.seats)):
-                self._let_speak()
+            for i, thing in self._cluster.results(self._awaited, lambda: self._queue.look(self._cluster.slots)):
+                self._vote_for_ready_sets()
                 here += [i] if i < self.n_tasks else []
                 here = [task for task in here if not self._release(task)]
                 yield i, thing
         finally:
-            self._turns.close()
+            self._queue.close()
             self._cluster.cancel([task for task in self._tasks if task is not None])
 
     # ------------------------------------------------------------------------------------------------------ inside
 
-    def _jobs(self, seats: Sequence[str]) -> list[Job]:
+    def _jobs(self, slots: Sequence[str]) -> list[Job]:
         """Say what is to be handed in.
 
         Dask puts a task where its data are, and the codes are nowhere or in one place when the first trees are due.
@@ -261,9 +261,9 @@ class TreeJobs:
         n_rows, growth = self._coded.labels.n_rows, self._job.growth
         # Trees of so many leaves are grown from the best node to the next, and have no pieces.
         n_last, n_pieces = (
-            (0, 1) if growth.max_leaf_nodes else count_pieces(self._portions, min(n_rows, growth.n_draws), seats)
+            (0, 1) if growth.max_leaf_nodes else count_pieces(self._tree_ranges, min(n_rows, growth.n_draws), slots)
         )
-        helped = first_helped(self.n_tasks, len(seats))
+        helped = first_helped(self.n_tasks, len(slots))
         jobs: list[Job] = []
         for i in range(self.n_tasks):
             if i < self.n_tasks - n_last:
@@ -274,14 +274,14 @@ class TreeJobs:
         return jobs
 
     def _grow(self, i: int, helped: bool, wish: str | None) -> Future:
-        job, trees = self._job, self._portions[i]
+        job, trees = self._job, self._tree_ranges[i]
         what = (job.growth, job.seed, trees[0], len(trees), job.ccp_alpha, helped)
         return self._expect(i, self._coded.submit(grow_trees, *what, priority=-i / self.n_tasks, wish=wish))
 
     def _grow_piece(self, i: int, number: int, n_pieces: int, found: list[Future], wish: str | None) -> Future:
         """Hand in a piece of a tree. With the last of them the tree is handed in that they make."""
         job = self._job
-        what = (job.growth, job.seed, self._portions[i][0], number, n_pieces)
+        what = (job.growth, job.seed, self._tree_ranges[i][0], number, n_pieces)
         piece = self._coded.submit(grow_piece, *what, priority=-i / self.n_tasks, wish=wish)
         found.append(piece)
         if len(found) == n_pieces:
@@ -294,44 +294,44 @@ class TreeJobs:
         self._awaited.add(i, task)
         return task
 
-    def _let_speak(self) -> None:
+    def _vote_for_ready_sets(self) -> None:
         """Let sets of trees speak that have been handed in."""
-        for of_set in self._sets[self._n_speaking :]:
+        for of_set in self._sets[self._n_voting :]:
             tasks = [self._tasks[i] for i in of_set]
             if None in tasks:
                 return
-            trees = [tree for i in of_set for tree in self._portions[i]]
+            trees = [tree for i in of_set for tree in self._tree_ranges[i]]
             outside = self._scheduler.draw(self._job, [(None, self._job.seed, tree) for tree in trees])
             self.said = self._scheduler.vote(self._job, tasks, outside, self.said, 0)
-            first = self.n_tasks + self._n_speaking * len(self.said)
+            first = self.n_tasks + self._n_voting * len(self.said)
             for i, block in enumerate(self.said, first):
                 self._awaited.add(i, self._cluster.submit(errors_of, block))
-            self._n_speaking += 1
+            self._n_voting += 1
 
     def _release(self, i: int) -> bool:
         """Let a task go whose trees are here, if they have been told to speak, or need not."""
-        if self._sets and not any(i in of_set for of_set in self._sets[: self._n_speaking]):
+        if self._sets and not any(i in of_set for of_set in self._sets[: self._n_voting]):
             return False
         self._tasks[i].release()
         return True
 
 
-def _blocks_of_codes(coded: CodedOnCluster, n_threads: int) -> list[Block]:
+def _blocks_of_codes(coded: CodedOnCluster, n_threads: int) -> list[RowBlock]:
     """Divide rows whose codes tell their values: every worker has them."""
     n_rows, n_features = coded.labels.n_rows, coded.labels.n_features
     n_blocks = min(n_rows, max(n_threads, -(-8 * n_rows * n_features // BLOCK_BYTES)))
     ends = [n_rows * i // n_blocks for i in range(n_blocks + 1)]
-    return [Block([run]) for run in pairwise(ends)]
+    return [RowBlock([run]) for run in pairwise(ends)]
 
 
-def _blocks_of_parts(coded: CodedOnCluster) -> list[Block]:
+def _blocks_of_parts(coded: CodedOnCluster) -> list[RowBlock]:
     """Divide rows among the workers that have their values."""
     firsts = [0, *accumulate(part.n_rows for part in coded.parts)]
     places, n_rows = ([getattr(part, name) for part in coded.parts] for name in ("place", "n_rows"))
     blocks = []
-    for place, pieces in divide_rows(places, n_rows, coded.cluster.seats()):
+    for place, pieces in divide_rows(places, n_rows, coded.cluster.slots()):
         cut = [(coded.parts[i].values, begin - firsts[i], end - firsts[i]) for i, begin, end in pieces]
         values = coded.cluster.submit(take_rows, cut, wish=place)
-        blocks.append(Block([run for _, *run in pieces], values, place))
+        blocks.append(RowBlock([run for _, *run in pieces], values, place))
     coded.parts.clear()  # blocks have them now
     return blocks

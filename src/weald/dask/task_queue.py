@@ -36,37 +36,37 @@ class WorkerSlot:
 
 
 class TaskQueue:
-    """Jobs, the first of which are done first, and seats of which each does one after the other."""
+    """Jobs, the first of which are done first, and slots of which each does one after the other."""
 
-    def __init__(self, seats: Sequence[str], jobs: Sequence[Job], fail: Callable[[Exception], None]) -> None:
+    def __init__(self, slots: Sequence[str], jobs: Sequence[Job], fail: Callable[[Exception], None]) -> None:
         """Take all there is to do. What goes wrong while others wait is told to `fail`."""
         self._jobs, self._fail = deque(jobs), fail
         # Where nobody is there yet, all are handed in: who comes divides them.
-        self._seats = [WorkerSlot(name) for name in seats] or [WorkerSlot(None) for _ in jobs]
+        self._slots = [WorkerSlot(name) for name in slots] or [WorkerSlot(None) for _ in jobs]
         self._lock, self._is_open, self._last_look = threading.Lock(), True, time.monotonic()
         self._context = contextvars.copy_context()  # what the user has said of tasks of this fit
 
     def begin(self) -> None:
-        """Give each seat a task that has none."""
-        for seat in self._seats:
-            if not seat.tasks:
-                self._hand_in(seat)
+        """Give each slot a task that has none."""
+        for slot in self._slots:
+            if not slot.tasks:
+                self._hand_in(slot)
 
     def fill(self) -> None:
-        """Give seats all that they may have."""
+        """Give slots all that they may have."""
         for _ in range(len(self._jobs)):  # in turns
-            if not sum(self._hand_in(seat) for seat in self._seats):
+            if not sum(self._hand_in(slot) for slot in self._slots):
                 return
 
-    def look(self, find_seats: Callable[[], Sequence[str]]) -> None:
+    def look(self, find_slots: Callable[[], Sequence[str]]) -> None:
         """See to it that things go on. Dask has one thread for all that wait for tasks, and it may be busy."""
-        for seat in self._seats:
-            for task in list(seat.tasks):
+        for slot in self._slots:
+            for task in list(slot.tasks):
                 if task.status != "pending":
-                    self._next(seat, task)
+                    self._next(slot, task)
         if self._jobs and time.monotonic() - self._last_look >= LOOK_EVERY:
             self._last_look = time.monotonic()
-            self._seat(find_seats())
+            self._renew_slots(find_slots())
             self.fill()
 
     def close(self) -> None:
@@ -75,38 +75,38 @@ class TaskQueue:
         with self._lock:  # nothing is being handed in
             pass
 
-    def _seat(self, names: Sequence[str]) -> None:
+    def _renew_slots(self, names: Sequence[str]) -> None:
         """Let workers take part that have come. What those had that are gone is done by others."""
         left = Counter(names)
         if not left:
             return  # all are gone: who comes will have to do with what was handed in
-        for seat in self._seats:
-            seat.is_there = seat.worker is not None and left[seat.worker] > 0
-            left[seat.worker or ""] -= seat.is_there
+        for slot in self._slots:
+            slot.is_there = slot.worker is not None and left[slot.worker] > 0
+            left[slot.worker or ""] -= slot.is_there
         with self._lock:
-            self._seats += map(WorkerSlot, left.elements())
+            self._slots += map(WorkerSlot, left.elements())
 
-    def _hand_in(self, seat: WorkerSlot) -> bool:
+    def _hand_in(self, slot: WorkerSlot) -> bool:
         with self._lock:
-            if not (self._is_open and self._jobs and seat.is_there and len(seat.tasks) < self._most()):
+            if not (self._is_open and self._jobs and slot.is_there and len(slot.tasks) < self._most()):
                 return False
-            task = self._context.copy().run(self._jobs.popleft(), seat.worker)
-            seat.tasks.append(task)
-        task.add_done_callback(lambda _: self._next(seat, task))
+            task = self._context.copy().run(self._jobs.popleft(), slot.worker)
+            slot.tasks.append(task)
+        task.add_done_callback(lambda _: self._next(slot, task))
         return True
 
-    def _next(self, seat: WorkerSlot, task: Future) -> None:
+    def _next(self, slot: WorkerSlot, task: Future) -> None:
         """Hand in what follows a task, once. This may run in a thread of Dask's."""
         with self._lock:
-            if task not in seat.tasks:
+            if task not in slot.tasks:
                 return
-            seat.tasks.remove(task)
+            slot.tasks.remove(task)
         try:
-            self._hand_in(seat)
+            self._hand_in(slot)
         except Exception as error:  # noqa: BLE001  (whoever waits is to hear of it)
             self._fail(error)
 
     def _most(self) -> int:
-        """How many tasks a seat may have."""
-        n_left, n_seats = len(self._jobs), sum(seat.is_there for seat in self._seats)
-        return 1 if n_left <= LAST_ROUNDS * n_seats else max(LEAST, n_left // (WAITING * n_seats))
+        """How many tasks a slot may have."""
+        n_left, n_slots = len(self._jobs), sum(slot.is_there for slot in self._slots)
+        return 1 if n_left <= LAST_ROUNDS * n_slots else max(LEAST, n_left // (WAITING * n_slots))

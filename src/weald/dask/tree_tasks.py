@@ -46,8 +46,8 @@ def grow_trees(
     codes: Codes, growth: Growth, seed: int, first: int, n_trees: int, ccp_alpha: float, helped: bool
 ) -> TreeArrays:
     """Grow some trees on a thread of the worker. If they may be helped, so do its threads that have no task left."""
-    n_seats = n_threads_here() if helped else 1
-    forest = NativeEngine().grow_with_help(open_here(codes).ranked, growth, seed, first, n_trees, n_seats)
+    n_slots = n_threads_here() if helped else 1
+    forest = NativeEngine().grow_with_help(open_here(codes).ranked, growth, seed, first, n_trees, n_slots)
     return _sent(forest, ccp_alpha)
 
 
@@ -84,7 +84,7 @@ def draw_outside(codes: Codes, growth: Growth, named: Sequence[tuple[Bags | None
 
 
 @dataclass(frozen=True)
-class Said:
+class BlockVotes:
     """What trees have said of a block of rows outside their bags."""
 
     votes: OutOfBagVotes
@@ -99,9 +99,9 @@ def vote(
     voting: str,
     runs: Sequence[Run],
     values: Any,
-    before: Said | None,
+    before: BlockVotes | None,
     room: int,
-) -> Said:
+) -> BlockVotes:
     """Let some trees speak of a block of rows: runs of them, whose values are in this order; None: codes tell them."""
     coded = open_here(codes)
     assert coded.values is not None  # noqa: S101  (for the type checker: it is open)
@@ -111,15 +111,15 @@ def vote(
     bits = [of_set.astype(np.uint64) for of_set in here]
     start = None if before is None else before.votes
     said = NativeEngine().sum_votes_of_rows(coded.ranked, growth, join(trees), X, ranks, voting, start, room, bits)
-    return Said(*said)
+    return BlockVotes(*said)
 
 
-def errors_of(said: Said) -> Errors:
+def errors_of(said: BlockVotes) -> Errors:
     """Take what is small."""
     return said.errors
 
 
-def votes_of(said: Said) -> OutOfBagVotes:
+def votes_of(said: BlockVotes) -> OutOfBagVotes:
     """Take what is as long as the block."""
     return said.votes
 

@@ -17,6 +17,7 @@ from sklearn.exceptions import DataConversionWarning
 from weald.data.frames import as_frame
 from weald.data.mmap_checks import refuse_cut_short
 from weald.data.object_columns import is_null, numbers_of_objects
+from weald.data.task import Task
 from weald.data.types import Array, BoolArray, ColumnLike, FloatArray
 from weald.errors import DataError, DataTypeError, warn
 
@@ -45,6 +46,15 @@ class Targets:
     def n_targets(self) -> int:
         """Number of targets."""
         return int(self.said.shape[1])
+
+    @property
+    def task(self) -> Task:
+        """The kind of all targets."""
+        return Task.CLASSIFICATION if self.n_classes else Task.REGRESSION
+
+    def n_classes_of(self, target: int) -> int:
+        """Count the classes of a target; 0: it is of numbers."""
+        return self.n_classes[target] if self.task is Task.CLASSIFICATION else 0
 
     def add_to(self, values: int | None) -> int | None:
         """Add the values of all targets to the fingerprint of a table, which has only numbers of joint targets."""

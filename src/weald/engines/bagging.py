@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from weald.data.table import Reading, Table
 from weald.data.targets import number_labels, read_labels
+from weald.data.task import Task
 from weald.data.types import Array, ColumnLike
 from weald.errors import DataError, ParameterError, shown, warn
 from weald.forest.forest import Bags
@@ -94,7 +95,7 @@ def _find_strata(bootstrap: Any, max_samples: Any, table: Table) -> Numbers | No
         raise ParameterError(f"{' and '.join(wanted)} each say how many rows a bag draws from where. Give one of them.")
     if not any(by_class.values()):
         return table.strata
-    if not table.n_classes:
+    if table.task is Task.REGRESSION:
         raise ParameterError(f"{wanted[0]} needs classes, but a regressor has none. Give stratify to draw from strata.")
     classes: Numbers = table.target
     return classes

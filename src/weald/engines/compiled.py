@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from weald.data.arguments import Name, check_argument
+from weald.data.task import Task
 from weald.engines.native import NativeEngine
 from weald.errors import DataError
 from weald.forest.forest import Forest
@@ -21,7 +22,7 @@ DTYPES = ("float64", "float32")
 def compile_forest(forest: Forest, voting: str, dtype: str) -> Any:
     """Pack a forest so that predictions need nothing else."""
     check_argument("dtype", dtype, (Name(DTYPES),))
-    if not forest.n_classes and math.isinf(float(np.abs(forest.value).max()) * forest.n_trees):
+    if forest.task is Task.REGRESSION and math.isinf(float(np.abs(forest.value).max()) * forest.n_trees):
         raise DataError("compile() adds up what trees say, and these numbers are too large for it. Use predict().")
     packed = NativeEngine().compile(forest, voting, large=dtype == "float64")
     if packed is None:

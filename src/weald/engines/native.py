@@ -145,7 +145,7 @@ class NativeEngine(LocalEngine):
 
         `values` is the fingerprint of the values, which codes do not tell.
         """
-        targets = (target, None) if n_classes else (None, target)
+        targets = (target, None) if Task.of(n_classes) is Task.CLASSIFICATION else (None, target)
         return self.core.rank_table(
             columns, *targets, n_classes, weight, whole, n_threads, None, strata, groups, values
         )
@@ -233,10 +233,10 @@ class NativeEngine(LocalEngine):
         return prune_forest(forest, ccp_alpha) if ccp_alpha else forest
 
     def grow_with_help(
-        self, codes: Codes, growth: Growth, seed: int, first_tree: int, n_trees: int, n_seats: int
+        self, codes: Codes, growth: Growth, seed: int, first_tree: int, n_trees: int, n_slots: int
     ) -> Forest:
-        """Grow trees on one thread. Several calls share `n_seats`: those that have nothing to do help others."""
-        arrays = self.core.grow(codes, self._growth(growth), seed, first_tree, n_trees, 1, None, n_seats)
+        """Grow trees on one thread. Several calls share `n_slots`: those that have nothing to do help others."""
+        arrays = self.core.grow(codes, self._growth(growth), seed, first_tree, n_trees, 1, None, n_slots)
         return _forest_of(arrays, codes, growth, seed, first_tree, n_trees)
 
     def grow_piece(
@@ -277,7 +277,7 @@ class NativeEngine(LocalEngine):
         return tuple(
             Forest(
                 n_features=own_codes(codes).n_columns,
-                n_classes=targets.n_classes[o] if targets.n_classes else 0,
+                n_classes=targets.n_classes_of(o),
                 **{**arrays, **_said_of(arrays, o, targets), "target_center": center},
                 origins=(origin,),
             )
@@ -293,7 +293,7 @@ class NativeEngine(LocalEngine):
         self, forest: Forest, X: Array, voting: str, n_threads: int = 1, watch: Watch | None = None
     ) -> FloatArray:
         """Add up what the trees say of each row."""
-        sums = np.empty((X.shape[0], max(1, forest.n_classes)))
+        sums = np.empty((X.shape[0], forest.width))
         self._walk(forest, X, voting, 1.0, sums, n_threads, watch)
         return sums if forest.task is Task.CLASSIFICATION else sums[:, 0]
 
@@ -650,7 +650,7 @@ def _words_of(marks: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint64]:
 def _said_of(arrays: dict[str, Array], target: int, targets: Targets) -> dict[str, Array]:
     """Pick what nodes say of one target. Classes are numbered through all targets, numbers stand by node and target."""
     n_targets, first = targets.n_targets, sum(targets.n_classes[:target])
-    n_classes = targets.n_classes[target] if targets.n_classes else 0
+    n_classes = targets.n_classes_of(target)
     lengths = np.diff(arrays["leaf_start"])
     mine = (arrays["leaf_class"] >= first) & (arrays["leaf_class"] < first + n_classes)
     n_entries = np.bincount(np.repeat(np.arange(len(lengths)), lengths)[mine], minlength=len(lengths))

@@ -17,6 +17,7 @@ from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 from sklearn.utils import _safe_indexing
 
 from weald.data.arguments import is_whole
+from weald.data.task import Task
 from weald.data.types import Array, ColumnLike, FloatArray, IntArray, TableLike
 from weald.errors import ParameterError, shown
 from weald.estimators.fit import random_state_of
@@ -137,7 +138,7 @@ def _spans(forest: Forest, alphas: FloatArray) -> tuple[IntArray, IntArray]:
 def _loss(model: "SingleTree", target: Array, node: IntArray) -> FloatArray:
     """What the user loses on a row that ends in a node: 1 for a wrong class, or the squared error."""
     value = model.tree_.value[:, 0, :]
-    if model.forest_.n_classes:
+    if model.task is Task.CLASSIFICATION:
         wrong: npt.NDArray[np.bool_] = model.classes_[value.argmax(axis=1)][node] != target
         return wrong.astype(np.float64)
     error: FloatArray = value[node, 0] - target.astype(np.float64)
@@ -146,7 +147,7 @@ def _loss(model: "SingleTree", target: Array, node: IntArray) -> FloatArray:
 
 def _split(model: "SingleTree", X: TableLike, y: ColumnLike, cv: Any) -> Any:
     """Divide the rows into folds: a number of folds is drawn by the seed, classes in like shares."""
-    classify = model.forest_.n_classes > 0
+    classify = model.task is Task.CLASSIFICATION
     try:
         if is_whole(cv):
             folds = StratifiedKFold if classify else KFold

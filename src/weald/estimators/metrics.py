@@ -62,7 +62,7 @@ def ask_function(metric: Metric, truth: Array, said: Array, weight: FloatArray |
         ) from error
 
 
-class _SaysClasses(ClassifierMixin, BaseEstimator):
+class _PredictedClasses(ClassifierMixin, BaseEstimator):
     """Looks to a scorer like a classifier; its rows are numbers of predictions that are there already."""
 
     def __init__(self, classes: Array, shares: FloatArray) -> None:
@@ -76,7 +76,7 @@ class _SaysClasses(ClassifierMixin, BaseEstimator):
         return labels
 
 
-class _SaysNumbers(RegressorMixin, BaseEstimator):
+class _PredictedNumbers(RegressorMixin, BaseEstimator):
     """Looks to a scorer like a regressor."""
 
     def __init__(self, means: FloatArray) -> None:
@@ -100,9 +100,9 @@ def ask_scorer(
         raise ParameterError(
             f"metric={name!r} is not a scorer of scikit-learn. sklearn.metrics.get_scorer_names() lists them."
         ) from error
-    speaker = _SaysNumbers(averages) if classes is None else _SaysClasses(classes, averages)
+    predictor = _PredictedNumbers(averages) if classes is None else _PredictedClasses(classes, averages)
     given = {} if weight is None else {"sample_weight": weight}
-    return float(scorer(speaker, np.arange(len(truth)), truth, **given))
+    return float(scorer(predictor, np.arange(len(truth)), truth, **given))
 
 
 def second_share(shares: FloatArray) -> FloatArray:

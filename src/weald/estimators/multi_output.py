@@ -19,6 +19,7 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 
 from weald.data.table import Reading, up_to_one
+from weald.data.task import Task
 from weald.data.types import Array, BoolArray, FloatArray, IntArray
 from weald.engines.interface import Codes, Engine
 from weald.engines.params import Growth
@@ -148,7 +149,7 @@ def look_out_of_bag(
         n_spoken[new] += 1
 
     def add_up(forest: Forest, _: int) -> tuple[FloatArray, IntArray]:
-        sums = np.zeros((table.n_rows, max(1, forest.n_classes)))
+        sums = np.zeros((table.n_rows, forest.width))
         with np.errstate(over="ignore"):  # then there is a second time, with room
             for t, new in enumerate(outside):
                 if len(new):
@@ -163,7 +164,10 @@ def look_out_of_bag(
     score, error = _judge(table.targets.said[table.target][known], averages, known, reading, metric)
     spread = [_for_all_rows(of_target, reading.kept) for of_target in averages]
     return OutOfBagOfTargets(
-        [found if forest.n_classes else found[:, 0] for found, forest in zip(spread, forests, strict=True)],
+        [
+            found if forest.task is Task.CLASSIFICATION else found[:, 0]
+            for found, forest in zip(spread, forests, strict=True)
+        ],
         score,
         error,
         float(known.mean()),

@@ -17,7 +17,7 @@ from typing import Annotated, NamedTuple, TypedDict, TypeVar, get_args, get_orig
 from weald.data.task import Task
 
 WIDTH = 116  # of a line of documentation
-Kind = TypeVar("Kind", bound=type)
+Estimator = TypeVar("Estimator", bound=type)
 
 ByFeature = Sequence[float] | Mapping[str, float] | None
 
@@ -391,7 +391,9 @@ ATTRIBUTES = (
 # -------------------------------------------------------------------------------------------------------- signatures
 
 
-def parameters(params: type, attributes: Sequence[Attribute] = (), **defaults: object) -> Callable[[Kind], Kind]:
+def parameters(
+    params: type, attributes: Sequence[Attribute] = (), **defaults: object
+) -> Callable[[Estimator], Estimator]:
     """Give an estimator the parameters of `params`, some with other defaults, and their documentation.
 
     `attributes` are those that it has beside `ATTRIBUTES`. The class docstring has a summary and examples.
@@ -399,7 +401,7 @@ def parameters(params: type, attributes: Sequence[Attribute] = (), **defaults: o
     docs = {name: _doc_of(hint) for name, hint in get_type_hints(params, include_extras=True).items()}
     docs = {name: Doc(doc.kinds, defaults.get(name, doc.default), doc.text) for name, doc in docs.items()}
 
-    def describe(kind: Kind) -> Kind:
+    def describe(kind: Estimator) -> Estimator:
         init = vars(kind)["__init__"]
         first = [p for p in inspect.signature(init).parameters.values() if p.kind is not p.VAR_KEYWORD]
         rest = [

@@ -133,7 +133,7 @@ def _is_plain(model: "TreeModel", X: TableLike) -> bool:
         and X.shape[0] > 0
         and (X.base is None or (type(X.base) is np.ndarray and X.base.base is None))  # not mapped from a file
         and "forest_" in vars(model)
-        and "_kept_" not in vars(model)
+        and "sample_kind_" not in vars(model)
         and X.shape[1] == model.n_features_in_
         and not hasattr(model, "feature_names_in_")
         and not any(model.schema_.categories)

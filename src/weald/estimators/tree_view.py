@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from weald.data.task import Task
 from weald.data.types import Array, BoolArray, FloatArray, IntArray
 from weald.engines import criteria
 from weald.forest.forest import CATEGORICAL, MISSING_LEFT, Forest
@@ -52,7 +53,7 @@ class Tree:
     @property
     def n_classes(self) -> IntArray:
         """Number of classes of each target; 1 in regression."""
-        return np.array([forest.n_classes or 1 for forest in self._of_targets])
+        return np.array([forest.width for forest in self._of_targets])
 
     @property
     def max_n_classes(self) -> int:
@@ -133,7 +134,7 @@ class Tree:
         """Shares of the classes (nodes x targets x classes), or means (nodes x targets x 1)."""
         value = np.zeros((self.node_count, self.n_outputs, self.max_n_classes))
         for o, forest in enumerate(self._of_targets):
-            shares = forest.shares() if forest.n_classes else forest.value[:, np.newaxis]
+            shares = forest.shares() if forest.task is Task.CLASSIFICATION else forest.value[:, np.newaxis]
             value[:, o, : shares.shape[1]] = shares
         return value
 
@@ -144,7 +145,7 @@ class Tree:
             each = [Tree(forest, self._criterion).impurity for forest in self._of_targets]
             mean: FloatArray = np.mean(each, axis=0)
             return mean
-        if self._forest.n_classes:
+        if self._forest.task is Task.CLASSIFICATION:
             return criteria.class_impurities(self._criterion, self._forest.class_weights())
         return self._forest.impurity
 

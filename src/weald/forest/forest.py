@@ -115,8 +115,8 @@ class Forest:
     contract: int = CONTRACT_VERSION  # the version of the contract under which the trees were grown
 
     def __post_init__(self) -> None:
-        for array in self.arrays().values():
-            _lock(array)
+        for name, array in self.arrays().items():
+            object.__setattr__(self, name, _locked(array))
 
     def arrays(self) -> dict[str, Array]:
         """All arrays by name, in canonical order."""
@@ -140,6 +140,11 @@ class Forest:
     def task(self) -> Task:
         """The kind of target."""
         return Task.of(self.n_classes)
+
+    @property
+    def width(self) -> int:
+        """How many numbers a tree predicts: one for each class, or one."""
+        return self.n_classes if self.task is Task.CLASSIFICATION else 1
 
     @property
     def n_trees(self) -> int:
@@ -357,12 +362,23 @@ class Forest:
         return shares
 
 
-def _lock(array: Array) -> None:
-    """Make an array read-only, and the arrays that it is a view of: nothing can be written through those either."""
+def _locked(array: Array) -> Array:
+    """Make an array read-only, and those that it is a view of; return it in a form that stays so.
+
+    NumPy lets an array be made writable again if it owns its memory, or if that of its buffer can be written.
+    """
     base: object = array
     while isinstance(base, np.ndarray):
         base.flags.writeable = False
         base = base.base
+    if array.base is None:
+        return array.view()
+    try:
+        array.flags.writeable = True
+    except ValueError:
+        return array
+    array.flags.writeable = False
+    return np.asarray(array.data.toreadonly())
 
 
 @dataclass(frozen=True)

@@ -303,7 +303,7 @@ class Neighbors:
         """
         forest, table, leaves = self.training.forest, self.training.reading.table, self._leaves()
         kind = table.target if table.task is Task.CLASSIFICATION else np.zeros(table.n_rows, dtype=np.int64)
-        n_kinds = max(1, table.n_classes)
+        n_kinds = table.n_classes if table.task is Task.CLASSIFICATION else 1
         data, nodes, columns = [], [], []
         for trees in self.training.batches():
             for tree, counts in zip(trees, self._counts(trees), strict=True):

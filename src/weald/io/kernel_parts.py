@@ -10,6 +10,7 @@ from weald.estimators.features import features_of
 from weald.estimators.kernel.features import KernelFeatures
 from weald.estimators.kernel.kernel_selection import Choice
 from weald.estimators.kernel.kernels import DISTANCES, Kernel
+from weald.estimators.kernel.learned import LearnedColumns
 from weald.estimators.kernel.samples import AnySamples, Curves, Grid, Things, Vectors
 from weald.estimators.kernel.table import Prototypes
 from weald.estimators.kernel.tree_mix import MixChoice
@@ -53,8 +54,8 @@ def check_parts(model: "TreeModel", head: Head) -> int:
     """Make sure that kernel, prototypes and trees belong together; say how many columns samples have."""
     missing = LEARNED.keys() - {"choice_", "mix_"} - vars(model).keys()
     require(not missing, f"{', '.join(sorted(missing))} is missing.")
-    columns, kept = model._columns_, model._kept_
-    n_all, n_prototypes = model._n_columns_, model._n_prototypes_
+    learned = LearnedColumns(model)
+    columns, kept, n_all, n_prototypes = learned.used, learned.prototypes, learned.n_columns, learned.n_prototypes
     proper = columns.dtype.kind == "i" and columns.shape == (head.n_features,) and 0 <= n_prototypes <= n_all
     proper = proper and ascends(columns) and 0 <= columns[0] <= columns[-1] < n_all
     require(proper, "The columns that the trees use are not among those that they grew from.")
@@ -67,13 +68,16 @@ def check_parts(model: "TreeModel", head: Head) -> int:
         numbers = kept.columns
         width = getattr(model, "n_features_in_", 0)
         proper = kept.samples is None and numbers is not None and numbers.dtype.kind == "i" and numbers.ndim == 1
-        require(proper and all(0 <= i < width for i in numbers.tolist()), "Prototypes are no columns of the kernel.")
+        listed = [] if numbers is None or not proper else numbers.tolist()
+        require(proper and all(0 <= i < width for i in listed), "Prototypes are no columns of the kernel.")
     else:
         require(kind is not None and isinstance(kept.samples, kind), "Prototypes are of another kind than samples.")
-        _check_samples(kept.samples, model)
+        if kept.samples is not None:
+            _check_samples(kept.samples, model)
     if pairs is not None:
         proper = pairs.dtype.kind == "i" and pairs.shape == (n_kept, 2)
-        proper = proper and all(0 <= i < kept.n_compared and -1 <= j < kept.n_compared for i, j in pairs.tolist())
+        listed = pairs.tolist() if proper else []
+        proper = proper and all(0 <= i < kept.n_compared and -1 <= j < kept.n_compared for i, j in listed)
         require(proper, "Pairs are not of the prototypes.")
     proper = rows.dtype.kind == "i" and rows.shape == (kept.n_compared,) and len(kept) == n_kept
     require(proper, "Prototypes differ in number.")

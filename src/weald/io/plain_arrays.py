@@ -132,7 +132,7 @@ def check_links(forest: Forest) -> None:
     if is_of_classes:
         _check_starts(forest.leaf_start + np.arange(n_leaves + 1), len(forest.leaf_class) + n_leaves, "leaf_start")
     require(len(forest.leaf_class) == len(forest.leaf_weight), "Classes of leaves have not one weight each.")
-    proper = np.all(forest.leaf_class >= 0) and np.all(forest.leaf_class < max(1, n_classes))
+    proper = np.all(forest.leaf_class >= 0) and np.all(forest.leaf_class < forest.width)
     require(proper, "A class is out of range.")
     _check_sets(forest)
     packing.check_numbers(forest)

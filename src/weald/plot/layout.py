@@ -3,8 +3,8 @@
     place_nodes    across: children beside each other, parents in the middle above them, subtrees as close as they fit
     place_levels   along: one band for each depth
 
-The method is that of Reingold and Tilford. Each subtree is known by its outline: how far it reaches to either side at
-each depth. Two subtrees are pushed together until their outlines touch, and the outline of both is that of the deeper
+The method is that of Reingold and Tilford. Each subtree is known by its contour: how far it reaches to either side at
+each depth. Two subtrees are pushed together until their contours touch, and the contour of both is that of the deeper
 one, with the levels of the other written over it; so the work is that of the shallower one, and all of it is linear in
 the number of nodes.
 """
@@ -19,7 +19,7 @@ Ints = npt.NDArray[np.integer]
 
 
 @dataclass
-class Outline:
+class Contour:
     """How far a subtree reaches to either side at each depth, the root's level last; add `shift` to all."""
 
     low: list[float]
@@ -53,19 +53,19 @@ def place_nodes(left: Ints, right: Ints, breadth: Floats, gap: float) -> Floats:
     """
     lefts, rights, halves = left.tolist(), right.tolist(), (breadth / 2).tolist()
     offset = [0.0] * len(lefts)  # from the parent
-    outlines: list[Outline | None] = [None] * len(lefts)
+    contours: list[Contour | None] = [None] * len(lefts)
     for node in reversed(range(len(lefts))):
-        outline = Outline([], [])
+        contour = Contour([], [])
         if lefts[node] >= 0:
-            one, other = outlines[lefts[node]], outlines[rights[node]]
+            one, other = contours[lefts[node]], contours[rights[node]]
             assert one is not None and other is not None  # noqa: S101, PT018  (for the type checker)
             apart = _distance(one, other) + gap
             offset[lefts[node]], offset[rights[node]] = -apart / 2, apart / 2
-            outline = _join(one, other, apart)
-            outlines[lefts[node]] = outlines[rights[node]] = None
-        outline.low.append(-halves[node] - outline.shift)
-        outline.high.append(halves[node] - outline.shift)
-        outlines[node] = outline
+            contour = _join(one, other, apart)
+            contours[lefts[node]] = contours[rights[node]] = None
+        contour.low.append(-halves[node] - contour.shift)
+        contour.high.append(halves[node] - contour.shift)
+        contours[node] = contour
     places = np.array(offset)
     for node in range(len(lefts)):
         if lefts[node] >= 0:
@@ -75,15 +75,15 @@ def place_nodes(left: Ints, right: Ints, breadth: Floats, gap: float) -> Floats:
     return placed
 
 
-def _distance(one: Outline, other: Outline) -> float:
+def _distance(one: Contour, other: Contour) -> float:
     """Find how far apart two subtrees' roots must be, so that they touch."""
     shared = min(len(one.high), len(other.low))
     pairs = zip(one.high[-shared:], other.low[-shared:], strict=True)
     return max(high - low for high, low in pairs) + one.shift - other.shift
 
 
-def _join(one: Outline, other: Outline, apart: float) -> Outline:
-    """Make the outline of two subtrees side by side, as seen from the middle between them."""
+def _join(one: Contour, other: Contour, apart: float) -> Contour:
+    """Make the contour of two subtrees side by side, as seen from the middle between them."""
     one.shift -= apart / 2
     other.shift += apart / 2
     if len(one.low) >= len(other.low):

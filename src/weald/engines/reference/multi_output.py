@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from weald.data.task import Task
 from weald.engines.reference.definition import (
     Bag,
     Coded,
@@ -38,11 +39,16 @@ class Targets:
     said: list[list[Any]]  # by target, then by joint target
     n_classes: list[int]  # of each target; empty: they are numbers
 
+    @property
+    def task(self) -> Task:
+        """The kind of all targets."""
+        return Task.CLASSIFICATION if self.n_classes else Task.REGRESSION
+
     def one_by_one(self, coded: Coded) -> Iterator[Coded]:
         """Yield the table as it would be with each target alone."""
         for o, said in enumerate(self.said):
             column = [said[joint] for joint in coded.classes]
-            if self.n_classes:
+            if self.task is Task.CLASSIFICATION:
                 yield replace(coded, classes=column, numbers=[], n_classes=self.n_classes[o])
             else:
                 yield replace(coded, classes=[], numbers=[y + 0.0 for y in column], n_classes=0)

@@ -6,6 +6,7 @@ to be read after `definition.py`; every other engine must return the same bits.
 
 from collections.abc import Sequence
 
+from weald.data.task import Task
 from weald.engines.reference.definition import FlatTree, below, draw, find_leaf, leaf_numbers
 
 PURPOSE_MIX = 16
@@ -33,7 +34,7 @@ def shuffle_rows(cells: Sequence[int], seed: int, tree: int, group_id: int, repe
 def answer(tree: FlatTree, row: Sequence[float], n_classes: int) -> float:
     """What a tree that stands alone predicts: a mean, or the number of a class, ties to the first."""
     leaf = find_leaf(tree, row)
-    if not n_classes:
+    if Task.of(n_classes) is Task.REGRESSION:
         return tree.value[leaf]
     classes = tree.classes[leaf_numbers(tree)[leaf]]
     return float(classes.index(max(classes)))
@@ -41,7 +42,7 @@ def answer(tree: FlatTree, row: Sequence[float], n_classes: int) -> float:
 
 def loss(said: float, target: float, n_classes: int) -> float:
     """Judge an answer: 1 for a wrong class, or its squared error."""
-    if n_classes:
+    if Task.of(n_classes) is Task.CLASSIFICATION:
         return float(said != target)
     return (target - said) * (target - said)
 

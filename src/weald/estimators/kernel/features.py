@@ -39,6 +39,7 @@ from weald.estimators.kernel.kernels import (
     resolve_kernel,
     targets_of,
 )
+from weald.estimators.kernel.learned import LearnedColumns
 from weald.estimators.kernel.params import WORDS
 from weald.estimators.kernel.samples import AnySamples, Sight, Things, Vectors, read_prototypes, read_samples
 from weald.estimators.kernel.table import KernelTable, Prototypes
@@ -60,6 +61,7 @@ class KernelFeatures(Features):
 
     def __init__(self, model: "KernelForest") -> None:
         self.model = model
+        self.learned = LearnedColumns(model)
 
     # ----------------------------------------------------------------------------------------------------- check
 
@@ -140,13 +142,13 @@ class KernelFeatures(Features):
         samples = table.sight.samples
         known = {} if before is None else vars(before)
         model.__dict__.update({name: known[name] for name in ("kernel_", "choice_", "mix_") if name in known})
-        model._prototype_seed_ = known.get("_prototype_seed_", model.seed_)
+        self.learned.seed = model.seed_ if before is None else LearnedColumns(before).seed
         kernel = getattr(model, "kernel_", None) or self._resolve_kernel(samples, engine, n_threads)
         check_function(kernel, kernel.prepare(samples.take(np.arange(min(len(samples), 40)))))
         rows, prototypes = self._choose(engine, kernel, reading, samples)
         table.compare(kernel, engine, prototypes, n_threads)
-        model.kernel_, model._rows_ = kernel, rows
-        model._n_columns_, model._n_prototypes_ = table.shape[1], table.n_kernel
+        model.kernel_, self.learned.rows = kernel, rows
+        self.learned.n_columns, self.learned.n_prototypes = table.shape[1], table.n_kernel
 
     def _resolve_kernel(self, samples: AnySamples, engine: Engine, n_threads: int) -> Kernel:
         if self.model.kernel == "auto":
@@ -174,7 +176,7 @@ class KernelFeatures(Features):
         if kernel.is_precomputed:
             assert isinstance(samples, Vectors)  # noqa: S101  (for the type checker: it was read as a table)
             matrix, samples = samples.matrix, Things(tuple(range(len(kept))))
-        chosen = choose_prototypes(samples, model.n_prototypes, model._prototype_seed_)
+        chosen = choose_prototypes(samples, model.n_prototypes, self.learned.seed)
         found = Prototypes(None, kept[chosen]) if kernel.is_precomputed else Prototypes(samples.take(chosen))
         matrix = None if matrix is None else matrix[np.ix_(chosen, kept[chosen])]
         return kept[chosen], contrast(found, targets_of(samples, reading.table.target)[chosen], matrix)
@@ -201,7 +203,7 @@ class KernelFeatures(Features):
             return kernel.apart(how(engine, each, some, n_threads), candidates)
 
         gap = 0 if model.task is Task.CLASSIFICATION else len(targets) // 4
-        return prototypes.set_against(targets, model._prototype_seed_, apart, gap)
+        return prototypes.set_against(targets, self.learned.seed, apart, gap)
 
     # ------------------------------------------------------------------------------------------------------ code
 
@@ -217,18 +219,18 @@ class KernelFeatures(Features):
         codes = engine.code_blocks(coded, values.blocks(), max_bins, count_threads(model.n_jobs), None)
         values.remember(codes)
         if hasattr(model, "forest_"):  # the training data is given again: its trees know only the columns they use
-            if values.shape[1] != model._n_columns_:
+            if values.shape[1] != self.learned.n_columns:
                 raise DataError(
                     f"X leads to {values.shape[1]} columns of kernel values, but the forest was grown from "
-                    f"{model._n_columns_}. Give the training data."
+                    f"{self.learned.n_columns}. Give the training data."
                 )
-            values.keep(model._columns_)
+            values.keep(self.learned.used)
         return codes
 
     def _code_new_rows(self, engine: Engine, reading: Reading) -> Codes:
         """Code rows of which only the columns that the trees use were computed."""
         table = reading.table
-        used = enumerate(self.raw_columns(), len(self.model._kept_)) if self.mixes else ()
+        used = enumerate(self.raw_columns(), len(self.learned.prototypes)) if self.mixes else ()
         categorical = frozenset(i for i, f in used if f in self.model.schema_.categorical)
         return super().code(engine, replace(reading, table=replace(table, X=table.X[:], categorical=categorical)))
 
@@ -237,14 +239,14 @@ class KernelFeatures(Features):
     def old_forests(self, before: "TreeModel", codes: Codes) -> tuple[Forest, ...]:
         """Return the trees of the last fit; their features are columns of the whole table again."""
         require_same_samples(before.forest_, codes)
-        known = vars(before)
-        return (widen(before.forest_, known["_columns_"], known["_n_columns_"]),)
+        grown_from = LearnedColumns(before)
+        return (widen(before.forest_, grown_from.used, grown_from.n_columns),)
 
     def grower(self, grower: Grower) -> Grower:
         """Grow from kernel values; with `mix="auto"`, the out-of-bag error chooses what trees look at."""
         model = self.model
-        n_raw = model._n_columns_ - model._n_prototypes_
-        made = KernelGrower(**vars(grower), n_kernel=model._n_prototypes_, n_raw=n_raw if self.mixes else 0)
+        n_raw = self.learned.n_columns - self.learned.n_prototypes
+        made = KernelGrower(**vars(grower), n_kernel=self.learned.n_prototypes, n_raw=n_raw if self.mixes else 0)
         made = replace(made, max_features=model.max_features)
         if model.mix == "auto" and self.mixes and not hasattr(model, "mix_"):
             model.mix_, runs = self._choose_mix(made)
@@ -277,12 +279,12 @@ class KernelFeatures(Features):
         """Keep the columns that the trees use."""
         model = self.model
         table: Any = reading.table.X
-        model._columns_ = used_columns(forest)
-        of_kernel = model._columns_[model._columns_ < model._n_prototypes_]
-        model.prototype_rows_ = model._rows_[table.prototypes.compared_by(of_kernel)]
-        del model._rows_
-        model._kept_ = table.prototypes.take(of_kernel)
-        return narrow(forest, model._columns_)
+        self.learned.used = used_columns(forest)
+        of_kernel = self.learned.used[self.learned.used < self.learned.n_prototypes]
+        model.prototype_rows_ = self.learned.rows[table.prototypes.compared_by(of_kernel)]
+        del self.learned.rows
+        self.learned.prototypes = table.prototypes.take(of_kernel)
+        return narrow(forest, self.learned.used)
 
     # --------------------------------------------------------------------------------------------------- predict
 
@@ -290,25 +292,24 @@ class KernelFeatures(Features):
         """Read samples, and compare them with the prototypes that the trees use."""
         model = self.model
         table = KernelTable(self.read_samples(X, reset=False), mix=self.mixes)
-        table.compare(model.kernel_, open_engine(model.engine), model._kept_, count_threads(model.n_jobs))
+        table.compare(model.kernel_, open_engine(model.engine), self.learned.prototypes, count_threads(model.n_jobs))
         return table.keep_raw(self.raw_columns()) if self.mixes else table
 
     def raw_columns(self) -> IntArray:
         """Columns of X that the trees use beside the kernel."""
-        model = self.model
-        return model._columns_[model._columns_ >= model._n_prototypes_] - model._n_prototypes_
+        return self.learned.used[self.learned.used >= self.learned.n_prototypes] - self.learned.n_prototypes
 
     @property
     def n_columns(self) -> int:
         """Number of columns that trees are grown from."""
-        return self.model._n_columns_
+        return self.learned.n_columns
 
     @property
     def tree_schema(self) -> Schema:
         """Names and categories of the columns that trees use."""
         model = self.model
         raw = tuple(numbered(model.schema_.categories[f]) for f in self.raw_columns()) if self.mixes else ()
-        return Schema(None, (None,) * len(model._kept_) + raw)
+        return Schema(None, (None,) * len(self.learned.prototypes) + raw)
 
 
 # ---------------------------------------------------------------------------------------------------------------- grow

@@ -29,9 +29,9 @@ from weald.estimators.forests import RandomForestClassifier, RandomForestRegress
 from weald.estimators.kernel.features import KernelFeatures, choose_kernel_of
 from weald.estimators.kernel.kernel_selection import GRID, Choice, KernelReport, check_matrix
 from weald.estimators.kernel.kernels import Kernel, count_prototypes, resolve_kernel
+from weald.estimators.kernel.learned import LearnedColumns
 from weald.estimators.kernel.params import ATTRIBUTES, KernelClassifierParams, KernelParams
 from weald.estimators.kernel.samples import Vectors
-from weald.estimators.kernel.table import Prototypes
 from weald.estimators.kernel.tree_mix import MixChoice
 from weald.estimators.parameters import parameters, set_parameters
 from weald.estimators.tasks import TreeClassifier, TreeRegressor
@@ -62,13 +62,6 @@ class KernelForest(RandomForest):
     mix_: MixChoice
     sample_kind_: str
     prototype_rows_: IntArray
-    # Trees are grown from all columns and keep those that they use.
-    _prototype_seed_: int
-    _rows_: IntArray  # by prototype, while trees grow: the row of X
-    _n_columns_: int  # that the trees were grown from
-    _columns_: IntArray  # those of them that the trees use
-    _n_prototypes_: int  # those of them that are a kernel's
-    _kept_: Prototypes  # that the trees use
 
     def fit(
         self,
@@ -147,7 +140,7 @@ class KernelForest(RandomForest):
     def prototypes_(self) -> Any:
         """The prototypes that the trees use, as samples; of a precomputed kernel, the numbers of its columns."""
         check_is_fitted(self, "forest_")
-        kept = self._kept_
+        kept = LearnedColumns(self).prototypes
         return kept.columns if kept.samples is None else kept.samples.given()
 
     @property
@@ -155,9 +148,9 @@ class KernelForest(RandomForest):
         """A name for each column that the trees use: the row of one prototype or two, or the name of a raw column."""
         check_is_fitted(self, "forest_")
         compared = [f"row {row}" if row >= 0 else f"prototype {i}" for i, row in enumerate(self.prototype_rows_)]
-        if self._kept_.pairs is not None:
-            pairs = self._kept_.pairs.tolist()
-            compared = [compared[i] + (f" - {compared[j]}" if j >= 0 else "") for i, j in pairs]
+        pairs = LearnedColumns(self).prototypes.pairs
+        if pairs is not None:
+            compared = [compared[i] + (f" - {compared[j]}" if j >= 0 else "") for i, j in pairs.tolist()]
         names = getattr(self, "feature_names_in_", None)
         features = self._kernels()
         raw = features.raw_columns().tolist() if features.mixes else []
@@ -166,12 +159,14 @@ class KernelForest(RandomForest):
     @property
     def prototype_importances_(self) -> FloatArray:
         """`feature_importances_` by prototype, in the order of `prototypes_`; those of a pair have half of it each."""
-        of_columns = self.feature_importances_[: len(self._kept_)]
-        if self._kept_.pairs is None:
+        check_is_fitted(self, "forest_")
+        kept = LearnedColumns(self).prototypes
+        of_columns = self.feature_importances_[: len(kept)]
+        if kept.pairs is None:
             return of_columns
-        first, second = self._kept_.pairs.T
+        first, second = kept.pairs.T
         paired = second >= 0
-        each = np.zeros(self._kept_.n_compared)
+        each = np.zeros(kept.n_compared)
         np.add.at(each, first, np.where(paired, of_columns / 2, of_columns))
         np.add.at(each, second[paired], of_columns[paired] / 2)
         return each
@@ -205,11 +200,12 @@ class KernelForest(RandomForest):
         """
         check_is_fitted(self, "forest_")
         arguments.check_argument("n", n, (arguments.Whole(1), arguments.Share()))
-        if not self._kept_.n_compared:
+        kept = LearnedColumns(self).prototypes
+        if not kept.n_compared:
             raise DataError("The trees look at columns of X alone and use no prototypes, so there are none to prune.")
         best = np.argsort(-self.prototype_importances_, kind="stable")
-        best = np.sort(best[: count_prototypes(n, self._kept_.n_compared)])
-        rows, kept = self.prototype_rows_[best], replace(self._kept_, pairs=None).take(best)
+        best = np.sort(best[: count_prototypes(n, kept.n_compared)])
+        rows, kept = self.prototype_rows_[best], replace(kept, pairs=None).take(best)
         targets = read_column(y, "y")
         if rows.max() >= len(targets):
             raise DataError(f"y has {len(targets)} rows, but the fit had more. Give what `fit` was given.")

@@ -21,9 +21,9 @@ from weald.errors import ParameterError
 
 Model = TypeVar("Model")
 
-Words: TypeAlias = dict[str, Any]  # parameters of a kernel
+KernelParameters: TypeAlias = dict[str, Any]  # parameters of a kernel
 
-GRID: tuple[Words, ...] = (
+GRID: tuple[KernelParameters, ...] = (
     {"kernel": "gaussian", "distance": "l2"},
     {"kernel": "gaussian", "distance": "derivative"},
     {"kernel": "gaussian", "distance": "correlation"},
@@ -50,8 +50,8 @@ class Choice:
         Why this one.
     """
 
-    words: Words
-    tried: list[tuple[Words, float]]
+    words: KernelParameters
+    tried: list[tuple[KernelParameters, float]]
     left_out: list[str]
     reason: str
 
@@ -60,20 +60,22 @@ class Choice:
         return "\n".join(["out-of-bag error", *lines, *self.left_out, textwrap.fill(self.reason, 88)])
 
 
-def describe(words: Words) -> str:
+def describe(words: KernelParameters) -> str:
     """Name a kernel in a few words."""
     if words["kernel"] == "gaussian":
         return f"gaussian of {words['distance']}"
     return f"{words['kernel']} of degree {words['degree']}"
 
 
-def choose_kernel(fit: Callable[[Words], tuple[Model, float]], n_steps: float, n_rows: float) -> tuple[Model, Choice]:
+def choose_kernel(
+    fit: Callable[[KernelParameters], tuple[Model, float]], n_steps: float, n_rows: float
+) -> tuple[Model, Choice]:
     """Fit a forest for each kernel of the grid; `fit` gives it and its out-of-bag error. Ties go to the first.
 
     `n_steps` is how many steps warping would take. `n_rows` is how many rows the error was found on.
     """
     best: Model | None = None
-    tried: list[tuple[Words, float]] = []
+    tried: list[tuple[KernelParameters, float]] = []
     left_out = []
     least = math.inf
     for words in GRID:
@@ -89,7 +91,7 @@ def choose_kernel(fit: Callable[[Words], tuple[Model, float]], n_steps: float, n
     return best, _explain(tried, left_out, n_rows)
 
 
-def _explain(tried: list[tuple[Words, float]], left_out: list[str], n_rows: float) -> Choice:
+def _explain(tried: list[tuple[KernelParameters, float]], left_out: list[str], n_rows: float) -> Choice:
     """Say why the first kernel of least error was taken, and how sure that is."""
     errors = [error for _, error in tried]
     chosen = int(np.argmin(errors))

@@ -125,9 +125,8 @@ class Names:
             names = [str(name) for name in _list_names(features, "feature_names", n_features, "features")]
         labels = getattr(model, "classes_", None)
         if classes is not None:
-            n_classes = len(getattr(model, "classes_", ()))
-            given = _list_names(classes, "class_names", n_classes, "classes")
-            labels = np.asarray(given) if n_classes else None
+            given = _list_names(classes, "class_names", 0 if labels is None else len(labels), "classes")
+            labels = None if labels is None else np.asarray(given)
         return cls(names, labels, model.categories_)
 
 

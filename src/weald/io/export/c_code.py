@@ -398,8 +398,9 @@ def run_c(library: Path, name: str, rows: FloatArray, n_classes: int) -> FloatAr
     loaded = ctypes.CDLL(str(library))
     doubles = ctypes.POINTER(ctypes.c_double)
     x = np.ascontiguousarray(rows)
-    out = np.empty((len(x), max(1, n_classes)))
-    if Task.of(n_classes) is Task.CLASSIFICATION:
+    is_of_classes = Task.of(n_classes) is Task.CLASSIFICATION
+    out = np.empty((len(x), n_classes if is_of_classes else 1))
+    if is_of_classes:
         predict = loaded[f"{name}_predict_proba"]
         predict.argtypes, predict.restype = [doubles, doubles], None
         for row, shares in zip(x, out, strict=True):

@@ -40,7 +40,7 @@ def write_treelite(model: "TreeModel", path: PathLike | None, X: TableLike, *, c
 
 def _build(library: Native, model: "TreeModel", forest: Forest) -> Native:
     """Tell the builder node after node. Leaves are vectors of shares, or means; the result is their mean."""
-    is_of_classes, width = forest.task is Task.CLASSIFICATION, max(1, forest.n_classes)
+    is_of_classes, width = forest.task is Task.CLASSIFICATION, forest.width
     builder = library.ModelBuilder(
         threshold_type="float64",
         leaf_output_type="float64",

@@ -1,0 +1,52 @@
+"""What a kernel forest learns of its table beside its trees. Nothing else knows under which names it is kept.
+
+Trees are grown from all columns and keep those that they use.
+"""
+
+from typing import TYPE_CHECKING, Generic, Self, TypeVar, cast, overload
+
+from weald.data.types import IntArray
+from weald.estimators.kernel.table import Prototypes
+
+if TYPE_CHECKING:
+    from weald.estimators.base import TreeModel
+
+Value = TypeVar("Value")
+
+
+class Kept(Generic[Value]):
+    """A value that stands among the attributes of the estimator, and in its file, under a name of its own."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, owner: None, kind: type) -> Self: ...
+
+    @overload
+    def __get__(self, owner: "LearnedColumns", kind: type) -> Value: ...
+
+    def __get__(self, owner: "LearnedColumns | None", kind: type) -> Self | Value:
+        if owner is None:
+            return self
+        return cast("Value", getattr(owner.model, self.name))
+
+    def __set__(self, owner: "LearnedColumns", value: Value) -> None:
+        setattr(owner.model, self.name, value)
+
+    def __delete__(self, owner: "LearnedColumns") -> None:
+        delattr(owner.model, self.name)
+
+
+class LearnedColumns:
+    """The columns of a kernel forest: those that its trees were grown from, and those that they use."""
+
+    seed = Kept[int]("_prototype_seed_")  # chooses prototypes
+    rows = Kept[IntArray]("_rows_")  # by prototype, while trees grow: the row of X
+    n_columns = Kept[int]("_n_columns_")  # that the trees were grown from
+    n_prototypes = Kept[int]("_n_prototypes_")  # those of them that are a kernel's
+    used = Kept[IntArray]("_columns_")  # those of them that the trees use
+    prototypes = Kept[Prototypes]("_kept_")  # that the trees use
+
+    def __init__(self, model: "TreeModel") -> None:
+        self.model = model
