@@ -154,6 +154,7 @@ def _write(
     if len(forests) > 1:
         notes["others"] = [{**head, "same": same} for head, same in zip(heads[1:], shared, strict=True)]
         needed.append(words.TARGETS)
+    needed += sorted(words.words_of(forests))
     arrays = {**arrays, **writer.arrays}
     if tree_hashes:
         note, hashes = hashing.write(forests)
@@ -349,6 +350,7 @@ class _Opened:
         self.reader = Reader({name: a for name, a in arrays.items() if name.startswith("meta.")}, RECORDS)
         needed = words.read_words(contents.metadata)
         self.has_several, self._is_plain = words.TARGETS in needed, words.MAPPABLE in needed
+        self._parts = needed & words.PARTS
         others = notes.get("others", [])
         proper = isinstance(others, list) and all(isinstance(o, dict) and o.keys() == OTHERS for o in others)
         require(proper and self.has_several == bool(others), "What is said of further targets is unclear.")
@@ -388,6 +390,8 @@ class _Opened:
             same = mapped or forest.fingerprint() == told["fingerprint"]
             require(same, "The forest has not the fingerprint that the file states.")
             made.append(forest)
+        differ = " ".join(sorted(words.words_of(made) ^ self._parts))
+        require(not differ, f"{words.REQUIRES} and the trees differ in {differ}.")
         if self._hashes is not None and not mapped:
             hashing.check(self._hashes, self._optional, made)
         return tuple(made)

@@ -1,26 +1,32 @@
 """Words in the header of a file that a reader must understand: each stands for what older readers would get wrong.
 
 read_words    the texts of a header -> the words, all of which this version of weald understands
+words_of      forests -> the words for what is in them
 
 A word that is not understood is refused, and the error says which weald reads the file. docs/files.md lists the words.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import NoReturn
 
+from weald.data.task import Task
 from weald.errors import FormatError, shown
+from weald.forest.forest import Forest
 from weald.io.container import require
 
 ESTIMATOR, FOREST = "estimator", "forest"  # what is inside: one of the two
 CONTRACT = "contract"  # the head says under which contract the trees were grown; since format 1.1
 MAPPABLE = "mappable"
 TARGETS = "targets"
+WEIGHT_SCALE = "weight_scale"  # weights of the statistics are not the user's; since format 1.1
+ZERO_VOTES = "zero_votes"  # a tree has no vote; since format 1.1
 ZLIB = "zlib"
-READABLE = frozenset({ESTIMATOR, FOREST, CONTRACT, MAPPABLE, TARGETS, ZLIB})
+PARTS = frozenset({WEIGHT_SCALE, ZERO_VOTES})  # of forests: each stands there if and only if a forest has such a part
+READABLE = frozenset({ESTIMATOR, FOREST, CONTRACT, MAPPABLE, TARGETS, ZLIB}) | PARTS
 # Of format 1.1, but no forest of this version has such parts. A file that does is refused, never read in part.
-SPECIFIED = frozenset({"calibration", "leaf_targets", "shrinkage", "survival", "weight_scale", "zero_votes"})
+SPECIFIED = frozenset({"calibration", "leaf_targets", "shrinkage", "survival"})
 
 REQUIRES, WRITER, FORMAT = "weald.requires", "weald.writer", "weald.format"
 MAJOR = "1"
@@ -42,6 +48,13 @@ def read_words(texts: Mapping[str, str]) -> frozenset[str]:
             _refuse(word, texts)
     require((ESTIMATOR in words) != (FOREST in words), f"It must hold either an {ESTIMATOR} or a {FOREST}.")
     return frozenset(words)
+
+
+def words_of(forests: Sequence[Forest]) -> frozenset[str]:
+    """Say which parts some of the forests have."""
+    found = {WEIGHT_SCALE} if any(len(forest.weight_scale) for forest in forests) else set()
+    of_classes = [forest for forest in forests if forest.task is Task.CLASSIFICATION]
+    return frozenset(found | ({ZERO_VOTES} if not all(forest.has_vote().all() for forest in of_classes) else set()))
 
 
 def _is_number(text: str) -> bool:
