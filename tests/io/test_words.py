@@ -1,8 +1,10 @@
 """A reader understands every word of a header, or says which version of weald does."""
 
+import io
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import weald
@@ -176,3 +178,21 @@ def test_an_array_that_is_not_optional_by_name_is_refused(name):
     whole = sign({**texts, "weald.notes": json.dumps(notes)}, {**arrays, name: arrays["tree.nodes"]})
     with pytest.raises(FormatError):
         files.read(whole)
+
+
+def test_parts_of_forests_have_their_words_and_words_their_parts():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 2)), np.arange(40) % 2
+    scaled = weald.DecisionTreeClassifier().fit(X, y, rng.random(40))
+    empty = weald.RandomForestClassifier(20, max_samples=1, class_weight={0: 1, 1: 0}, random_state=0).fit(X, y)
+    for model, word in ((scaled, words.WEIGHT_SCALE), (empty, words.ZERO_VOTES)):
+        file = io.BytesIO()
+        model.save(file)
+        contents = container.read(file.getvalue())
+        needed = contents.metadata[words.REQUIRES].split(" ")
+        assert word in needed
+        for other in ([w for w in needed if w != word], sorted({*needed, *words.PARTS})):
+            texts = {**contents.metadata, words.REQUIRES: " ".join(other)}
+            content = b"".join(bytes(part) for part in container.write(texts, contents.arrays))
+            with pytest.raises(FormatError, match="and the trees differ in"):
+                weald.load(io.BytesIO(content))

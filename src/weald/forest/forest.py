@@ -20,7 +20,7 @@ from weald.data.task import Task
 from weald.data.types import Array, BoolArray, FloatArray, IntArray
 from weald.errors import DataError
 
-CONTRACT_VERSION = 1
+CONTRACT_VERSION = 2
 MISSING_LEFT = 1  # bit of `flags`: missing values go left
 CATEGORICAL = 2  # bit of `flags`: `threshold` is the number of a set in `category_sets`
 OTHERS_LEFT = 4  # bit of `flags` of a categorical split: categories that are not in the set go left
