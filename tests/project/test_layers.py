@@ -1,7 +1,8 @@
 """A folder is a layer: it uses only the layers that its table allows. The tables below are the architecture.
 
-Imports inside functions count like all others. `EXCEPTIONS` lists the few that point upward, each with its reason; all
-other imports, of modules and of folders, form no cycle.
+Imports inside functions count like all others, and so do those for type checkers, except in cycles: they do not run.
+`EXCEPTIONS` lists the few that point upward, each with its reason; all other imports, of modules and of folders, form
+no cycle.
 """
 
 import ast
@@ -96,10 +97,11 @@ def module_of(path: Path) -> str:
 MODULES = {module_of(path): path for path in PYTHON_FILES}
 
 
-def imports(path: Path) -> set[str]:
-    """Return the full names of what a Python file imports, inside functions too, but not for type checkers alone."""
+def imports(path: Path, *, types: bool = False) -> set[str]:
+    """Return the full names of what a Python file imports, inside functions too; those for type checkers on demand."""
     names: set[str] = set()
-    for part in _running(ast.parse(path.read_text())):
+    tree = ast.parse(path.read_text())
+    for part in ast.walk(tree) if types else _running(tree):
         if isinstance(part, ast.Import):
             names |= {alias.name for alias in part.names}
         if isinstance(part, ast.ImportFrom):
@@ -122,9 +124,10 @@ def _above(path: Path, level: int) -> str:
     return ".".join(folders[: len(folders) + 1 - level]) if level else ""
 
 
-def uses(module: str) -> set[str]:
+def uses(module: str, *, types: bool = False) -> set[str]:
     """Return the modules of weald that a module imports."""
-    ours = {name.removeprefix("weald.") for name in imports(MODULES[module]) if name.startswith("weald.")}
+    found = imports(MODULES[module], types=types)
+    ours = {name.removeprefix("weald.") for name in found if name.startswith("weald.")}
     found = {name if name in MODULES else name.rpartition(".")[0] for name in ours}
     return {name for name in found if name in MODULES and name not in {"", module}}
 
@@ -149,7 +152,7 @@ def includes(path: Path) -> list[str]:
 def test_a_module_imports_only_the_layers_below_it(module):
     package = module.split(".")[0]
     allowed = {package, *LAYERS.get(package, ())} if package in LAYERS else set()
-    packages = {used for used in uses(module) if used.split(".")[0] in LAYERS}
+    packages = {used for used in uses(module, types=True) if used.split(".")[0] in LAYERS}
     upward = {used for used in packages if used.split(".")[0] not in allowed and not is_excepted(module, used)}
     assert not upward, f"{module} is in {package}, which may import {sorted(allowed)}"
 
@@ -199,6 +202,8 @@ def test_imports_are_found_however_they_are_written(tmp_path, monkeypatch):
     file = package / "engines" / "native.py"
     file.write_text("from weald import _core\nfrom .. import a\nfrom .b import c\ndef f():\n    import d.e\n")
     assert imports(file) == {"weald._core", "weald.a", "weald.engines.b.c", "d.e"}
+    file.write_text("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from weald import a\n")
+    assert imports(file, types=True) - imports(file) == {"weald.a"}
 
 
 # ------------------------------------------------------------------------------------------------------------ C++

@@ -2,7 +2,8 @@
 
 A hop is a call from one file into another. A call-back is a hop into a file that is already waiting further up the
 stack. Functions that call nothing of weald's are leaf helpers: a reader need not follow them, so neither they nor their
-files count. The walk ends at the engine: what its own files call among themselves is not followed.
+files count. The walk ends at the engine: what its own files call among themselves is not followed, only what they call
+back.
 """
 
 import sys
@@ -93,6 +94,16 @@ def _edges(call: Call, waiting: tuple[str, ...]) -> Iterator[tuple[Call, Call, t
             yield call, called, waiting
             if not _is_engine(called):
                 yield from _edges(called, (*waiting, call.file))
+            else:
+                yield from _returns(called, (*waiting, call.file))
+
+
+def _returns(call: Call, waiting: tuple[str, ...]) -> Iterator[tuple[Call, Call, tuple[str, ...]]]:
+    """Yield the hops of an engine back into files that wait for it."""
+    for called in call.calls:
+        if called.file in waiting and not called.is_leaf:
+            yield call, called, waiting
+        yield from _returns(called, waiting)
 
 
 def _is_engine(call: Call) -> bool:

@@ -10,6 +10,7 @@ stands for several, the cut may lie between them. So where trees are to speak of
 their values, each on the worker where it lies.
 """
 
+import copy
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -35,7 +36,6 @@ from weald.engines.interface import Codes
 from weald.engines.native import NativeEngine
 from weald.errors import DataError, DataTypeError
 from weald.estimators.base import TreeModel
-from weald.estimators.fit import unfitted_copy
 
 COLUMNS_TO_CUT = 4  # that a worker takes, at least
 MOST_CHUNKS = 64  # in which codes travel
@@ -187,7 +187,7 @@ class Coding:
     def __init__(self, cluster: Cluster, model: TreeModel, names: Sequence[str], cells: Cells) -> None:
         self._cluster, self._for_values = cluster, wants_values(model)
         self._max_bins = params.count_bins(params.gather(model)["max_bins"])
-        plain = unfitted_copy(model)
+        plain = copy.copy(model)  # workers may be threads of this process, and each learns what its partitions are
         own = cluster.submit_each(_read_labels, [(plain, names, of_part, i) for i, of_part in enumerate(cells)])
         self._labels_there = cluster.submit(partitioned_table.settle_labels, own)
         self.labels: Labels = cluster.gather(self._labels_there)
