@@ -8,6 +8,8 @@ namespace weald {
 
 namespace {
 
+constexpr double kNone = std::numeric_limits<double>::infinity();  // the width of numbers that are all equal
+
 using NumberOnLine = std::pair<double, std::uint64_t>;  // a number and its length
 
 std::uint64_t length_of(std::span<const std::uint64_t> lengths, std::size_t i) {
@@ -47,7 +49,7 @@ TargetSpread spread_of_equals(std::vector<double> numbers) {
     }
     std::erase(numbers, median);
     std::transform(numbers.begin(), numbers.end(), numbers.begin(), [&](double v) { return std::abs(v - median); });
-    return {median, numbers.empty() ? 0.0 : quantile(numbers, 2)};
+    return {median, numbers.empty() ? kNone : quantile(numbers, 2)};
 }
 
 }  // namespace
@@ -71,7 +73,7 @@ TargetSpread spread_of(std::span<const double> y, std::span<const std::uint64_t>
         number.first = std::abs(number.first - median);
     }
     const std::uint64_t of_others = sort_and_add_up(numbers);
-    return {median, numbers.empty() ? 0.0 : quantile(numbers, of_others, 2)};
+    return {median, numbers.empty() ? kNone : quantile(numbers, of_others, 2)};
 }
 
 bool quartiles_are_apart(std::span<const double> y, std::span<const std::uint64_t> lengths, double least) {

@@ -122,7 +122,7 @@ def _are_apart(of: _Weighed, least: float) -> bool:
     filled = np.bincount(buckets, weights=of.lengths, minlength=BUCKETS)
     lower, upper = np.searchsorted(np.cumsum(filled), filled.sum() * np.array([0.25, 0.75]))
     # Rounding may move a number to the next bucket, and lengths that are added up as doubles one more.
-    return bool((upper - lower - 4) * 2 * step >= least) and upper > lower + 4
+    return bool((upper - lower - 4) * step >= least / 2) and upper > lower + 4
 
 
 def _spread_of(of: _Weighed) -> definition.Spread:
@@ -135,7 +135,7 @@ def _spread_of(of: _Weighed) -> definition.Spread:
     with np.errstate(over="ignore"):
         distances = np.abs(of.y[others] - median)
     lengths = None if of.lengths is None else of.lengths[others]
-    return definition.Spread(median, _quantiles(distances, lengths, (2,))[0] if len(distances) else 0.0)
+    return definition.Spread(median, _quantiles(distances, lengths, (2,))[0] if len(distances) else np.inf)
 
 
 def _quantiles(values: FloatArray, lengths: Lengths | None, quarters: tuple[int, ...]) -> list[float]:

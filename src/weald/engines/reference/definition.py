@@ -333,7 +333,7 @@ class Spread:
     """How numbers lie when a few of them, however far off, do not count."""
 
     median: float
-    width: float  # between the quartiles; where these are equal, the median distance of all others from them
+    width: float  # between the quartiles; where these are equal, the median distance of others from them, if any
 
 
 def spread_of(y: Sequence[float], lengths: Sequence[int]) -> Spread:
@@ -343,7 +343,7 @@ def spread_of(y: Sequence[float], lengths: Sequence[int]) -> Spread:
         return Spread(median, high - low)
     others = [r for r, v in enumerate(y) if v != median]
     distances = [abs(y[r] - median) for r in others]
-    return Spread(median, quantile(distances, [lengths[r] for r in others], 2) if others else 0.0)
+    return Spread(median, quantile(distances, [lengths[r] for r in others], 2) if others else math.inf)
 
 
 def quantile(values: Sequence[float], lengths: Sequence[int], quarters: int) -> float:
