@@ -117,7 +117,7 @@ def row_of(words, seconds, memory):
 
 
 def main():
-    parser = measure.options(__doc__, measure.ROOT / "docs" / "larger-than-memory.md")
+    parser = measure.options(__doc__, measure.ROOT / "docs" / "how-it-works" / "code-stores.md")
     parser.add_argument("--rows", type=int, default=5_000_000)
     parser.add_argument("--trees", type=int, default=4)
     parser.add_argument("--leaf", type=int, default=100, help="min_samples_leaf")

@@ -60,9 +60,9 @@ sys.meta_path.insert(0, Refuse())
 """
 
 
-@pytest.mark.parametrize("page", [README, DOCS / "start.md"], ids=lambda p: p.name)
-def test_what_a_new_user_tries_first_needs_nothing_that_pip_did_not_install(page):
-    subprocess.run([sys.executable, "-c", "\n".join([PLAIN, *blocks(page, "python")])], check=True, timeout=240)
+def test_the_start_page_needs_nothing_that_pip_did_not_install():
+    code = "\n".join([PLAIN, *blocks(DOCS / "start.md", "python")])
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=240)
 
 
 def links(page: Path) -> list[str]:
