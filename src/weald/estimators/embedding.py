@@ -8,7 +8,7 @@ its values, so that neither the order of the rows nor copies of them change the 
 """
 
 import copy
-from typing import Any, Self
+from typing import Annotated, Any, Self, TypedDict, Unpack
 
 import numpy as np
 from scipy import sparse
@@ -25,6 +25,7 @@ from weald.engines.draws import draw_many
 from weald.errors import DataError
 from weald.estimators.forests import ExtraTreesRegressor
 from weald.estimators.kernel.samples import hash_rows
+from weald.estimators.parameters import Attribute, Doc, parameters, set_parameters
 from weald.estimators.tree_list import TreeList
 from weald.estimators.trees import ExtraTreeRegressor
 from weald.forest.forest import Forest
@@ -34,60 +35,78 @@ BLOCK = 4096  # rows of a sparse table that are written out at a time
 OWN = ("sparse_output",)  # parameters that the trees do not have
 
 
+class EmbeddingParams(TypedDict, total=False):
+    """The parameters, as in `parameters.py`."""
+
+    max_depth: Annotated[
+        int | None,
+        Doc("int or None", 5, "Maximum depth of a tree. None: until each leaf holds one row, or equal ones."),
+    ]
+    min_samples_split: Annotated[
+        float, Doc("int or float", 2, "Smaller nodes become leaves. A float is a fraction of all rows.")
+    ]
+    min_samples_leaf: Annotated[
+        float, Doc("int or float", 1, "Minimum number of rows in a leaf. A float is a fraction of all rows.")
+    ]
+    min_weight_fraction_leaf: Annotated[float, Doc("float", 0.0, "Minimum fraction of the total weight in a leaf.")]
+    max_leaf_nodes: Annotated[
+        int | None, Doc("int or None", None, "Maximum number of leaves of a tree. None: no limit.")
+    ]
+    min_impurity_decrease: Annotated[
+        float,
+        Doc("float", 0.0, "A node becomes a leaf if its cut decreases the variance of the random target by less."),
+    ]
+    sparse_output: Annotated[bool, Doc("bool", True, "Whether `transform` returns a sparse matrix, or a dense array.")]
+    n_jobs: Annotated[
+        int | None,
+        Doc(
+            "int or None",
+            None,
+            "Number of threads. None: all cores that this process may use. It does not affect the result.",
+        ),
+    ]
+    random_state: Annotated[
+        object,
+        Doc("int, Generator, RandomState or None", None, "The seed, or where it is drawn from; kept as `seed_`."),
+    ]
+    verbose: Annotated[int, Doc("int", 0, "1 shows progress and the time left on stderr.")]
+    warm_start: Annotated[
+        bool, Doc("bool", False, "Whether `fit` keeps the existing trees and adds those that `n_estimators` lacks.")
+    ]
+    engine: Annotated[
+        str,
+        Doc(
+            '{"auto", "native", "reference"}', "auto", "What grows the trees, as for forests. All grow the same trees."
+        ),
+    ]
+    categorical_features: Annotated[
+        object,
+        Doc(
+            '"from_dtype", list of names, numbers or booleans, or None',
+            "from_dtype",
+            "Which features are categorical, as for forests.",
+        ),
+    ]
+
+
+ATTRIBUTES = (
+    Attribute("model_", "ExtraTreesRegressor", "The forest. What it predicts is the mean of a random target."),
+    Attribute("forest_", "weald.forest.forest.Forest", "The trees as immutable arrays."),
+    Attribute("estimators_", "sequence of ExtraTreeRegressor", "The trees, created on access."),
+    Attribute("seed_", "int", "The seed that was used."),
+    Attribute("schema_", "weald.data.schema.Schema", "Names and categories of the features."),
+    Attribute("n_features_in_", "int", "Number of features."),
+    Attribute("feature_names_in_", "array of shape (n_features,)", "Names of the features, if all are strings."),
+)
+
+
+@parameters(EmbeddingParams, ATTRIBUTES, Doc("int", 100, "Number of trees."))
 class RandomTreesEmbedding(TransformerMixin, BaseEstimator):
     """Turn each row into the leaves that it reaches in trees with random cuts, one column of 0 and 1 for each leaf.
 
     Nothing is learned but where the rows are: each node cuts a random feature at a random place between its smallest
     and its largest value, so that rows that are alike share leaves. A linear model on top of the leaves can follow
     curved borders.
-
-    Parameters
-    ----------
-    n_estimators : int, default=100
-        Number of trees.
-    max_depth : int or None, default=5
-        Maximum depth of a tree. None: until each leaf holds one row, or equal ones.
-    min_samples_split : int or float, default=2
-        Smaller nodes become leaves. A float is a fraction of all rows.
-    min_samples_leaf : int or float, default=1
-        Minimum number of rows in a leaf. A float is a fraction of all rows.
-    min_weight_fraction_leaf : float, default=0.0
-        Minimum fraction of the total weight in a leaf.
-    max_leaf_nodes : int or None, default=None
-        Maximum number of leaves of a tree. None: no limit.
-    min_impurity_decrease : float, default=0.0
-        A node becomes a leaf if its cut decreases the variance of the random target by less.
-    sparse_output : bool, default=True
-        Whether `transform` returns a sparse matrix, or a dense array.
-    n_jobs : int or None, default=None
-        Number of threads. None: all cores that this process may use. It does not affect the result.
-    random_state : int, Generator, RandomState or None, default=None
-        The seed, or where it is drawn from; kept as `seed_`.
-    verbose : int, default=0
-        1 shows progress and the time left on stderr.
-    warm_start : bool, default=False
-        Whether `fit` keeps the existing trees and adds those that `n_estimators` lacks.
-    engine : {"auto", "native", "reference"}, default="auto"
-        What grows the trees, as for forests. All grow the same trees.
-    categorical_features : "from_dtype", list of names, numbers or booleans, or None, default="from_dtype"
-        Which features are categorical, as for forests.
-
-    Attributes
-    ----------
-    model_ : ExtraTreesRegressor
-        The forest. What it predicts is the mean of a random target.
-    forest_ : weald.forest.forest.Forest
-        The trees as immutable arrays.
-    estimators_ : sequence of ExtraTreeRegressor
-        The trees, created on access.
-    seed_ : int
-        The seed that was used.
-    schema_ : weald.data.schema.Schema
-        Names and categories of the features.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of shape (n_features,)
-        Names of the features, if all are strings.
 
     Examples
     --------
@@ -105,38 +124,14 @@ class RandomTreesEmbedding(TransformerMixin, BaseEstimator):
     model_: ExtraTreesRegressor
     n_features_in_: int
 
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        *,
-        max_depth: int | None = 5,
-        min_samples_split: float = 2,
-        min_samples_leaf: float = 1,
-        min_weight_fraction_leaf: float = 0.0,
-        max_leaf_nodes: int | None = None,
-        min_impurity_decrease: float = 0.0,
-        sparse_output: bool = True,
-        n_jobs: int | None = None,
-        random_state: object = None,
-        verbose: int = 0,
-        warm_start: bool = False,
-        engine: str = "auto",
-        categorical_features: object = "from_dtype",
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_impurity_decrease = min_impurity_decrease
-        self.sparse_output = sparse_output
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.engine = engine
-        self.categorical_features = categorical_features
+    n_estimators: int
+    sparse_output: bool
+    warm_start: bool
+    max_depth: int | None
+    random_state: object
+
+    def __init__(self, n_estimators: int = 100, **given: Unpack[EmbeddingParams]) -> None:
+        set_parameters(self, RandomTreesEmbedding, n_estimators=n_estimators, **given)
 
     # ------------------------------------------------------------------------------------------------------- fit
 
