@@ -5,6 +5,7 @@ RandomForestClassifier, RandomForestRegressor     many trees
 ExtraTreeClassifier, ExtraTreeRegressor           one tree with random cuts
 ExtraTreesClassifier, ExtraTreesRegressor         many trees with random cuts
 KernelForestClassifier, KernelForestRegressor     forests of kernel values: curves, or anything with a kernel
+RandomTreesEmbedding                              rows as the leaves of random trees: features for other models
 importance                                        feature importance
 load                                              a model from a file that its `save` wrote
 merge                                             one forest from several
@@ -19,7 +20,8 @@ select_features                                   feature selection
 open_compiled                                     a compiled predictor that processes share
 WealdError and its subclasses                     see `weald.errors`
 
-Public modules: `weald.codes` (data larger than memory), `weald.dask`, `weald.errors`, `weald.impurity`, `weald.plot`.
+Public modules: `weald.accel` (scripts of scikit-learn), `weald.codes` (data larger than memory), `weald.dask`,
+`weald.errors`, `weald.impurity`, `weald.plot`.
 """
 
 from importlib import import_module
@@ -38,6 +40,7 @@ if TYPE_CHECKING:  # what type checkers read; the same names and homes as below
         ParameterError,
         WealdError,
     )
+    from weald.estimators.embedding import RandomTreesEmbedding
     from weald.estimators.forests import (
         ExtraTreesClassifier,
         ExtraTreesRegressor,
@@ -96,6 +99,7 @@ _HOMES = {
     "ParameterError": "errors",
     "RandomForestClassifier": "estimators.forests",
     "RandomForestRegressor": "estimators.forests",
+    "RandomTreesEmbedding": "estimators.embedding",
     "WealdError": "errors",
     "bias_variance": "inspection.bias_variance",
     "export_html": "reports.tree_page",
@@ -113,7 +117,7 @@ _HOMES = {
 }
 
 # Public modules; all others are internal.
-_MODULES = ("codes", "dask", "errors", "impurity", "plot")
+_MODULES = ("accel", "codes", "dask", "errors", "impurity", "plot")
 
 __all__ = [
     "ClusterError",
@@ -132,6 +136,7 @@ __all__ = [
     "ParameterError",
     "RandomForestClassifier",
     "RandomForestRegressor",
+    "RandomTreesEmbedding",
     "WealdError",
     "__version__",
     "bias_variance",

@@ -846,6 +846,7 @@ REFUSED_ARGUMENTS = {
     "to_onnx, columns": (lambda: TREE.to_onnx(columns=ARRAY), "columns="),
     "to_onnx, check": (lambda: TREE.to_onnx(check=ARRAY), "check="),
     "to_shap, check": (lambda: TREE.to_shap(check=ARRAY), "check="),
+    "to_sklearn, check": (lambda: TREE.to_sklearn(check=ARRAY), "check="),
     "to_treelite, check": (lambda: TREE.to_treelite(check=ARRAY), "check="),
     "max_samples": (lambda: weald.RandomForestClassifier(max_samples=10**5000).fit(X, Y), "draws"),
     "a metric without a number": (

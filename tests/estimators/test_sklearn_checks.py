@@ -17,6 +17,7 @@ ESTIMATORS = [
         weald.ExtraTreeRegressor(engine=engine),
         weald.ExtraTreesClassifier(n_estimators=5, engine=engine),
         weald.ExtraTreesRegressor(n_estimators=5, engine=engine),
+        weald.RandomTreesEmbedding(n_estimators=5, engine=engine),
     )
 ]
 KERNELS = [

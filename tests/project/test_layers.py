@@ -27,6 +27,8 @@ LAYERS = {
     "estimators": ("engines", "forest", "data"),
     "inspection": ("estimators", "engines", "forest", "data"),
     "io": ("estimators", "engines", "forest", "data"),
+    # scikit-learn's classes with weald's fit: made of estimators, which they convert by io; nothing is made of them.
+    "accel": ("io", "estimators", "engines", "forest", "data"),
     "codes": ("io", "estimators", "engines", "forest", "data"),
     "dask": ("codes", "io", "estimators", "engines", "forest", "data"),
     "plot": ("inspection", "estimators", "engines", "forest", "data"),

@@ -5,6 +5,7 @@ prediction           the flow of every prediction
 trees                the decision trees
 forests              the forests
 kernel/              kernel forests
+embedding            rows as the leaves that they reach
 base                 what all estimators share
 tasks                what classifiers and regressors add
 tree_base            what single trees share

@@ -441,6 +441,40 @@ class TreeModel(BaseEstimator):
         check_flags(check=check)
         return write_shap(self, X, check=check)
 
+    def to_sklearn(self, *, X: TableLike = None, check: bool = True) -> "Export":
+        """Make scikit-learn's own fitted estimator of this one, for tools that ask for its classes.
+
+        Features that are divided into sets of categories, hard votes and votes with weights are refused: scikit-learn
+        has no such trees. Columns of truth values are carried over as 0 and 1.
+
+        Parameters
+        ----------
+        X : array or data frame, optional
+            Rows to compare, besides those that are made to be hard: at the edges of leaves, missing. scikit-learn
+            rounds rows to float32, and all are compared like that; of these it is also said how many are answered
+            otherwise as doubles.
+        check : bool, default=True
+            Whether to let scikit-learn predict, and compare.
+
+        Returns
+        -------
+        weald.io.export.parity.Export
+            A `DecisionTree`, `ExtraTree`, `RandomForest` or `ExtraTrees` of scikit-learn, as `model`, and the `parity`
+            of its predictions.
+
+        Examples
+        --------
+        >>> from weald import DecisionTreeRegressor
+        >>> model = DecisionTreeRegressor().fit([[1.0], [2.0]], [3.0, 4.0])
+        >>> export = model.to_sklearn()
+        >>> export.model, export.parity.is_exact
+        (DecisionTreeRegressor(), True)
+        """
+        from weald.io.export.sklearn_models import write_sklearn
+
+        check_flags(check=check)
+        return write_sklearn(self, X, check=check)
+
     # ------------------------------------------------------------------------------------------------------ look
 
     def report(self, X: TableLike = None, y: Any = None, **given: Any) -> Any:

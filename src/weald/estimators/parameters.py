@@ -392,11 +392,12 @@ ATTRIBUTES = (
 
 
 def parameters(
-    params: type, attributes: Sequence[Attribute] = (), **defaults: object
+    params: type, attributes: Sequence[Attribute] = (), number: Doc = N_ESTIMATORS, **defaults: object
 ) -> Callable[[Estimator], Estimator]:
     """Give an estimator the parameters of `params`, some with other defaults, and their documentation.
 
-    `attributes` are those that it has beside `ATTRIBUTES`. The class docstring has a summary and examples.
+    `attributes` are those that it has beside `ATTRIBUTES`, `number` describes `n_estimators`. The class
+    docstring has a summary and examples.
     """
     docs = {name: _doc_of(hint) for name, hint in get_type_hints(params, include_extras=True).items()}
     docs = {name: Doc(doc.kinds, defaults.get(name, doc.default), doc.text) for name, doc in docs.items()}
@@ -410,7 +411,7 @@ def parameters(
         init.__signature__ = inspect.Signature([*first, *rest])  # where scikit-learn looks for the names
         if kind.__doc__:  # python -OO removes docstrings
             is_forest = len(first) > 1
-            known = {"n_estimators": N_ESTIMATORS, **docs} if is_forest else docs
+            known = {"n_estimators": number, **docs} if is_forest else docs
             kind.__doc__ = _document(kind, known, attributes, is_forest=is_forest)
         return kind
 
@@ -439,6 +440,7 @@ def _document(kind: type, docs: Mapping[str, Doc], attributes: Sequence[Attribut
     summary, examples = inspect.cleandoc(kind.__doc__ or "").split("Examples\n--------\n")
     task = getattr(kind, "task", None)
     known = [entry for entry in ATTRIBUTES if entry.task in (None, task) and entry.is_forest in (None, is_forest)]
+    known = known if task else []  # what predicts nothing has attributes of its own
     takes = [_entry(name, f"{doc.kinds}, default={_shown(doc.default)}", doc.text) for name, doc in docs.items()]
     has = [_entry(entry.name, entry.kinds, entry.text) for entry in (*known, *attributes)]
     sections = (("Parameters", takes), ("Attributes", has))

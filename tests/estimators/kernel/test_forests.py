@@ -533,7 +533,7 @@ def test_pruning_keeps_the_prototypes_that_matter_most():
 
 def test_what_knows_nothing_of_kernels_says_what_to_do_instead():
     model = weald.KernelForestClassifier(**FEW).fit(X, y)
-    for method in model.to_c, model.to_onnx, model.compile, model.report:
+    for method in model.to_c, model.to_onnx, model.to_sklearn, model.compile, model.report:
         with pytest.raises(weald.ExportError, match=r"plain_forest\(\)"):
             method()
     with pytest.raises(ParameterError, match="prune_prototypes"):

@@ -279,7 +279,7 @@ def _refuse(name: str) -> Any:
     return refuse
 
 
-for _name in ("to_c", "to_onnx", "to_json", "to_treelite", "to_shap", "compile", "report"):
+for _name in ("to_c", "to_onnx", "to_json", "to_treelite", "to_shap", "to_sklearn", "compile", "report"):
     setattr(KernelForest, _name, _refuse(_name))
 
 

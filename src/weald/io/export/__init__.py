@@ -7,5 +7,6 @@ c_code           one file of C
 onnx_graph       an ONNX model
 treelite_model   a treelite model
 shap_trees       the dictionary that shap.TreeExplainer takes
-sklearn_trees    forests that scikit-learn grew, and back
+sklearn_trees    forests that scikit-learn grew
+sklearn_models   scikit-learn's own fitted trees and forests
 """
