@@ -50,6 +50,7 @@ LEARNED = frozenset(
         "schema_",
         "n_outputs_",
         "classes_",
+        "class_labels_",
         "n_classes_",
         "growth_",
         "seed_",

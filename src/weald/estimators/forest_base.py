@@ -4,10 +4,12 @@ RandomForest    a model of many trees
 """
 
 import os
-from typing import TYPE_CHECKING, Self
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Self, SupportsIndex, overload
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from weald.data.table import TrainingArguments
@@ -20,6 +22,7 @@ from weald.estimators.multi_output import OutOfBagOfTargets, forests_of, is_mult
 from weald.estimators.out_of_bag import OutOfBag, look
 from weald.estimators.prediction import find_leaves, mark_paths
 from weald.estimators.training_data import open_bags, read_training_data
+from weald.estimators.tree_base import SingleTree
 from weald.forest.compaction import Thinning, choose_trees
 
 if TYPE_CHECKING:
@@ -130,12 +133,49 @@ class RandomForest(TreeModel):
         models: list[Self] = [self, other]
         return merge(models)
 
-    def __getitem__(self, which: slice) -> Self:
-        """Make a forest of some of the trees, `forest[10:50]`; a single tree is `forest.estimators_[10]`."""
+    if TYPE_CHECKING:
+
+        @property
+        def estimators_(self) -> Sequence[SingleTree]:
+            """The trees as fitted estimators."""
+
+    def __len__(self) -> int:
+        """Count the trees."""
         check_is_fitted(self)
-        if not isinstance(which, slice):
-            raise TypeError(f"forest[{which!r}] is not a slice. Use forest.estimators_[{which!r}] for a single tree.")
-        return take_trees(self, range(forests_of(self)[0].n_trees)[which])
+        return forests_of(self)[0].n_trees
+
+    def __bool__(self) -> bool:
+        """A forest is true, fitted or not, though it has a length."""
+        return True
+
+    def __iter__(self) -> Iterator[SingleTree]:
+        """Go through the trees of `estimators_`."""
+        return iter(self.estimators_)
+
+    @overload
+    def __getitem__(self, which: SupportsIndex) -> SingleTree: ...
+    @overload
+    def __getitem__(self, which: slice) -> Self: ...
+    def __getitem__(self, which: SupportsIndex | slice) -> SingleTree | Self:
+        """Take a tree, `forest[3]`, the same as `forest.estimators_[3]`; or make a forest of some, `forest[10:50]`."""
+        check_is_fitted(self)
+        if isinstance(which, slice):
+            return take_trees(self, range(len(self))[which])
+        if not isinstance(which, SupportsIndex):
+            raise TypeError(f"forest[{which!r}] is neither a number nor a slice. Give one of them.")
+        return self.estimators_[which.__index__()]
+
+    @property
+    def estimator_(self) -> SingleTree:
+        """A tree that is not fitted, with the parameters of those of the forest.
+
+        Examples
+        --------
+        >>> from weald import RandomForestRegressor
+        >>> RandomForestRegressor(3, max_depth=2).fit([[1.0], [2.0], [4.0]], [1.0, 2.0, 3.0]).estimator_.max_depth
+        2
+        """
+        return clone(self.estimators_[0]).set_params(random_state=None)
 
     def thin(self, *, n_trees: int | None = None, max_bytes: int | None = None, tolerance: float | None = None) -> Self:
         """Make a forest of the first trees, and say what it costs out of bag. Give one of the three.
