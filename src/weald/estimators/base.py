@@ -487,7 +487,9 @@ class TreeModel(BaseEstimator):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
+        tags.input_tags.allow_nan = getattr(self, "missing", "learn") != "error"
+        tags.input_tags.categorical = hasattr(self, "categorical_features")
         tags.input_tags.sparse = True
+        tags.input_tags.string = getattr(self, "categorical_features", None) is not None
         tags.target_tags.multi_output = True
         return tags

@@ -19,7 +19,7 @@ from weald.estimators.checkpoints import Checkpoint
 from weald.estimators.fit import fit, look_at_targets
 from weald.estimators.merging import merge, take_trees
 from weald.estimators.multi_output import OutOfBagOfTargets, forests_of, is_multi_output
-from weald.estimators.out_of_bag import OutOfBag, look
+from weald.estimators.out_of_bag import OutOfBag, look, require_bags
 from weald.estimators.prediction import find_leaves, mark_paths
 from weald.estimators.training_data import open_bags, read_training_data
 from weald.estimators.tree_base import SingleTree
@@ -123,6 +123,56 @@ class RandomForest(TreeModel):
             return look(*open_bags(self, data))
         training = read_training_data(self, data)
         return look_at_targets(self, training.engine, training.codes, training.reading)
+
+    def bags(
+        self,
+        X: TableLike,
+        y: ColumnLike = None,
+        sample_weight: ColumnLike = None,
+        *,
+        groups: ColumnLike = None,
+        stratify: ColumnLike = None,
+    ) -> IntArray:
+        """Draw the bags again, given the training data again: how often each row was drawn for each tree.
+
+        Parameters
+        ----------
+        X, y, sample_weight, groups, stratify
+            The table that the trees were grown from, rows in any order.
+
+        Returns
+        -------
+        array of shape (n_trees, n_rows)
+            0 where a row is out of the bag.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from weald import RandomForestRegressor
+        >>> X, y = [[1.0], [2.0], [3.0]], [1.0, 2.0, 4.0]
+        >>> bags = RandomForestRegressor(2, random_state=0).fit(X, y).bags(X, y)
+        >>> bags.sum(axis=1)
+        array([3, 3])
+        >>> rows_of_trees = [np.repeat(np.arange(3), bag) for bag in bags]  # scikit-learn's estimators_samples_
+        """
+        check_is_fitted(self)
+        require_bags(forests_of(self)[0])
+        training = read_training_data(self, TrainingArguments(X, y, sample_weight, groups, stratify))
+        drawn, kept = training.bags(range(len(self))), training.reading.kept
+        if kept is None:
+            return drawn
+        whole = np.zeros((len(drawn), len(kept)), dtype=drawn.dtype)
+        whole[:, kept] = drawn
+        return whole
+
+    @property
+    def estimators_samples_(self) -> list[IntArray]:
+        """Say how to find the rows of each bag: a forest keeps no rows, nor their order."""
+        check_is_fitted(self)
+        raise AttributeError(
+            "A forest keeps no rows, so it has no estimators_samples_. Give it the training data again: "
+            "[numpy.repeat(numpy.arange(len(X)), bag) for bag in forest.bags(X, y)]."
+        )
 
     # --------------------------------------------------------------------------------------------- other forests
 

@@ -88,7 +88,7 @@ class TrainingData:
 
     def bags(self, trees: range) -> IntArray:
         """Draw the bags of some trees again (trees x rows): how often each row counts."""
-        origins = [replace(o, first_tree=n, n_trees=1) for o in self.forest.origins for _, n in o.trees()]
+        origins = [replace(o, first_tree=n, n_trees=1) for o in forests_of(self.model)[0].origins for _, n in o.trees()]
         wanted = [origins[t] for t in trees]
         return self.engine.bags(self.codes, self.model.growth_, wanted, self.n_threads)
 
