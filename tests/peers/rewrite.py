@@ -8,6 +8,7 @@ The files are written into a folder of their own; nothing of a peer is kept in t
 """
 
 import ast
+import re
 from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
@@ -50,9 +51,32 @@ def write_tests(package: str, files: Iterable[Path], folder: Path) -> list[Path]
         target.parent.mkdir(parents=True, exist_ok=True)
         for parent in target.relative_to(folder).parents[:-1]:
             (folder / parent / "__init__.py").touch()
-        target.write_text(replace((origin / path).read_text(encoding="utf-8")), encoding="utf-8")
+        for parent in path.parents:
+            _write(origin / parent / "conftest.py", folder / (PREFIX + package) / parent / "conftest.py", package)
+        _write(origin / path, target, package)
         written.append(target)
     return written
+
+
+def _write(origin: Path, target: Path, package: str) -> None:
+    """Write a file of a package with weald's classes, and names of modules that are true in any folder."""
+    if not origin.exists() or (package == "sklearn" and origin.name == "conftest.py"):
+        return  # scikit-learn's conftest is a plugin
+    folder = package_folder(package)
+    assert folder is not None
+    above = [package, *origin.parent.relative_to(folder).parts]
+    absolute = RELATIVE.sub(lambda found: _absolute(found, above), origin.read_text(encoding="utf-8"))
+    target.write_text(replace(absolute), encoding="utf-8")
+
+
+RELATIVE = re.compile(r"^(\s*from )(\.+)([\w.]*)( import )", re.MULTILINE)
+
+
+def _absolute(found: re.Match[str], above: list[str]) -> str:
+    """Write a relative import with the full name of the module."""
+    before, dots, module, after = found.groups()
+    parts = above[: len(above) - len(dots) + 1]
+    return before + ".".join([*parts, module] if module else parts) + after
 
 
 def choose_tests(text: str) -> set[str]:
