@@ -164,7 +164,7 @@ def test_the_trees_are_a_list_like_any_other(forest):
     assert [tree is trees[t] for t, tree in enumerate(tuple(trees))] == [True] * 5
     assert trees.index(trees[2]) == 2
     assert trees[2] in trees
-    assert list(reversed(trees))[0] is trees[4]
+    assert next(reversed(trees)) is trees[4]
     assert trees == trees.copy()
     assert len(np.array(trees, dtype=object)) == 5
 
@@ -196,7 +196,9 @@ def test_bags_are_those_of_the_fit(targets):
         outside = (bags == 0) & (weight > 0)
         sums = sum(tree.predict_proba(X) * out[:, np.newaxis] for tree, out in zip(model, outside, strict=True))
         shares = model.out_of_bag(X, Y, weight).shares
-        np.testing.assert_array_equal(sums[weight > 0] / outside.sum(axis=0)[weight > 0, np.newaxis], shares[weight > 0])
+        np.testing.assert_array_equal(
+            sums[weight > 0] / outside.sum(axis=0)[weight > 0, np.newaxis], shares[weight > 0]
+        )
 
 
 PURE = "every leaf has rows of one class"

@@ -1,7 +1,7 @@
 """Why some tests of peers fail with weald: one list for each package, `tests/peers/<package>.toml`.
 
-    read_reasons    a package             ->  its list
-    judge           outcomes and reasons  ->  what is explained, what is not, which reasons explain nothing
+read_reasons    a package             ->  its list
+judge           outcomes and reasons  ->  what is explained, what is not, which reasons explain nothing
 """
 
 import re
@@ -60,7 +60,9 @@ class Reason:
         """List the patterns of tests that ran of which none failed."""
         pairs = zip(self.tests, self._patterns, strict=True)
         return [
-            text for text, pattern in pairs if any(map(pattern.fullmatch, ran)) and not any(map(pattern.fullmatch, failed))
+            text
+            for text, pattern in pairs
+            if any(map(pattern.fullmatch, ran)) and not any(map(pattern.fullmatch, failed))
         ]
 
 

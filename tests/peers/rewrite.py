@@ -80,7 +80,7 @@ def _absolute(found: re.Match[str], above: list[str]) -> str:
 
 
 def choose_tests(text: str) -> set[str]:
-    """Name the tests that come upon one of the classes, by themselves or by what they use of the module.
+    r"""Name the tests that come upon one of the classes, by themselves or by what they use of the module.
 
     Examples
     --------
@@ -116,7 +116,9 @@ def _names_set(statement: ast.stmt) -> set[str]:
     if isinstance(statement, ast.Import | ast.ImportFrom):
         return set()
     if isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.For | ast.If | ast.With | ast.Try):
-        return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+        return {
+            node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        }
     attributes = [node.value for node in ast.walk(statement) if isinstance(node, ast.Attribute)]
     return {node.id for node in attributes if isinstance(node, ast.Name)}  # such as ALL.update(more)
 

@@ -54,7 +54,13 @@ PEERS = {
             "doubleml",
             "DoubleML",
             # The models that DoubleML is named for, and what it asks of learners; all of its tests take hours.
-            files=("plm/tests/test_plr", "irm/tests/test_irm", "irm/tests/test_iivm", "irm/tests/test_apo.py", "tests/"),
+            files=(
+                "plm/tests/test_plr",
+                "irm/tests/test_irm",
+                "irm/tests/test_iivm",
+                "irm/tests/test_apo.py",
+                "tests/",
+            ),
         ),
         Peer("shap", "shap", own="shap_api.py"),
     )
@@ -78,7 +84,8 @@ def run(peer: Peer, folder: Path, n_jobs: int, *, short: bool = False, only: Seq
     options = ["-q", "--tb=short", "-n", str(n_jobs), f"--record={record}", f"--chosen={folder / 'chosen.json'}"]
     command = [sys.executable, "-m", "pytest", *plugins, *options, "."]
     # One thread for each process: the tests fit small forests.
-    given = {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "MPLBACKEND": "agg"}
+    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    given = {"PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1", "MPLBACKEND": "agg"}
     with (folder / "log").open("w", encoding="utf-8") as log:
         subprocess.run(command, cwd=folder, env={**os.environ, **given}, stdout=log, stderr=log, check=False)
     return read_record(record, peer.package)
@@ -118,6 +125,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--short", action="store_true", help="run what takes a minute")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="worker processes")
     parser.add_argument("--only", nargs="+", default=(), metavar="FILE", help="files, by the beginning of their paths")
+    parser.add_argument("--recorded", action="store_true", help="judge what is in the folder, and run nothing")
     parser.add_argument("--keep", type=Path, help="a folder for the tests and their record, which is kept")
     parser.add_argument("--write", action="store_true", help="bring docs/compatibility.md up to date")
     given = parser.parse_args(words)
@@ -128,6 +136,10 @@ def main(words: Sequence[str] | None = None) -> int:
             print(f"{peer.distribution} is not installed: its tests are left out")
             continue
         kept = None if given.keep is None else given.keep.resolve() / name
+        if kept is not None and given.recorded:
+            judged[name] = judge(read_record(kept / "record.jsonl", name), read_reasons(name))
+            report(peer, judged[name])
+            continue
         if kept is not None:
             shutil.rmtree(kept, ignore_errors=True)
             kept.mkdir(parents=True)
@@ -136,7 +148,8 @@ def main(words: Sequence[str] | None = None) -> int:
         judged[name] = judge(outcomes, read_reasons(name))
         report(peer, judged[name])
     if given.write:
-        write_page(ROOT / "docs" / "compatibility.md", judged)
+        found = {name: (PEERS[name].distribution, judgment) for name, judgment in judged.items()}
+        write_page(ROOT / "docs" / "compatibility.md", found, {name: read_reasons(name) for name in PEERS})
     return 0 if judged and all(judgment.is_good and judgment.outcomes for judgment in judged.values()) else 1
 
 

@@ -83,7 +83,8 @@ MAPPINGS = Such(
     ("with several targets a list of such dicts",),
 )
 ABOVE_0 = Such(
-    lambda value: is_real(value) and 0 < value < math.inf, ("a share above 0 (as a float), also above 1 with bootstrap",)
+    lambda value: is_real(value) and 0 < value < math.inf,
+    ("a share above 0 (as a float), also above 1 with bootstrap",),
 )
 PER_CLASS = Such(
     lambda value: isinstance(value, Mapping) and all(Whole(1).holds(n) or ABOVE_0.holds(n) for n in value.values()),

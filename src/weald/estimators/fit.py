@@ -201,7 +201,13 @@ def _warn_of_idle_class_weights(learned: "TreeModel") -> None:
     n_leaves = len(forest.leaf_start) - 1
     are_equal = bool(weights) and len(set(weights)) == 1
     is_bound = len(forest.value) > 0  # by monotonic_cst: then nodes say values, not their classes
-    if learned.growth_.class_weight == "none" or are_equal or is_bound or forest.n_classes < 2 or len(forest.leaf_class) != n_leaves:
+    if (
+        learned.growth_.class_weight == "none"
+        or are_equal
+        or is_bound
+        or forest.n_classes < 2
+        or len(forest.leaf_class) != n_leaves
+    ):
         return
     balanced = ', or draw as many rows of each class: bootstrap="balanced"' if learned.growth_.bootstrap else ""
     warn(

@@ -93,9 +93,7 @@ class TreeClassifier(ClassifierMixin, TreeModel):
                 return [np.log(of_target) for of_target in shares]  # type: ignore[return-value]
             return np.log(shares)
 
-    def predict(
-        self, X: TableLike, *, rule: str = "majority", repeat: int = 0, check_input: bool = True
-    ) -> Array:
+    def predict(self, X: TableLike, *, rule: str = "majority", repeat: int = 0, check_input: bool = True) -> Array:
         """Choose a class for each row.
 
         Parameters
