@@ -158,8 +158,8 @@ def test_the_trees_are_a_list_like_any_other(forest):
     trees = forest.estimators_
     assert isinstance(trees, list)
     assert all(isinstance(tree, weald.DecisionTreeClassifier) for tree in trees + forest.estimators_)
-    assert all(isinstance(tree, weald.DecisionTreeClassifier) for tree in [*[], *trees] + [trees[0]])
-    assert all(isinstance(tree, weald.DecisionTreeClassifier) for tree in [trees[0]] + trees)
+    assert all(isinstance(tree, weald.DecisionTreeClassifier) for tree in [*[], *trees] + [trees[0]])  # noqa: RUF005
+    assert all(isinstance(tree, weald.DecisionTreeClassifier) for tree in [trees[0]] + trees)  # noqa: RUF005
     assert all(isinstance(tree, weald.DecisionTreeClassifier) for tree in 2 * forest.estimators_)
     assert [tree is trees[t] for t, tree in enumerate(tuple(trees))] == [True] * 5
     assert trees.index(trees[2]) == 2

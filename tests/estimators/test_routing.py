@@ -43,7 +43,7 @@ def test_tags_say_what_a_table_may_hold(name):
 @pytest.mark.parametrize("name", ["KernelForestClassifier", "KernelForestRegressor"])
 def test_tags_of_kernel_forests_name_no_columns(name):
     tags = get_tags(getattr(weald, name)())
-    assert not (tags.input_tags.allow_nan or tags.input_tags.categorical or tags.input_tags.string)
+    assert not any((tags.input_tags.allow_nan, tags.input_tags.categorical, tags.input_tags.string))
 
 
 @pytest.mark.usefixtures("routing")

@@ -19,8 +19,7 @@ from weald.estimators.tree_base import SingleTree
 
 AnyTree = TypeVar("AnyTree", bound=SingleTree)
 
-# Of scikit-learn's `DecisionTree` only what a forest learned is copied.
-SHARED = ("growth_", "seed_", "n_outputs_", "n_classes_")
+LEARNED_ALIKE = ("growth_", "seed_", "n_outputs_", "n_classes_")  # by a forest and its trees
 
 
 class TreeList(list[AnyTree]):
@@ -93,7 +92,7 @@ class _TreesOf:
         model, tree = self._model, self._kind()
         own = _own_random_state(*(self._names[number] if number < len(self._names) else (model.seed_, number)))
         tree.__dict__.update({**self._shared, "random_state": own})
-        tree.__dict__.update({name: getattr(model, name) for name in SHARED if hasattr(model, name)})
+        tree.__dict__.update({name: getattr(model, name) for name in LEARNED_ALIKE if hasattr(model, name)})
         labels = labels_of(model)
         if labels is not None:
             tree.classes_ = [_codes(each) for each in labels] if is_multi_output(model) else _codes(labels)
