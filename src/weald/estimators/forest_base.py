@@ -225,7 +225,9 @@ class RandomForest(TreeModel):
         >>> RandomForestRegressor(3, max_depth=2).fit([[1.0], [2.0], [4.0]], [1.0, 2.0, 3.0]).estimator_.max_depth
         2
         """
-        return clone(self.estimators_[0]).set_params(random_state=None)
+        template: SingleTree = clone(self.estimators_[0])
+        template.random_state = None
+        return template
 
     def thin(self, *, n_trees: int | None = None, max_bytes: int | None = None, tolerance: float | None = None) -> Self:
         """Make a forest of the first trees, and say what it costs out of bag. Give one of the three.
