@@ -158,7 +158,7 @@ class RandomForest(TreeModel):
         check_is_fitted(self)
         require_bags(forests_of(self)[0])
         training = read_training_data(self, TrainingArguments(X, y, sample_weight, groups, stratify))
-        drawn, kept = training.bags(range(len(self))), training.reading.kept
+        drawn, kept = training.bags(range(len(self))).astype(np.int64), training.reading.kept
         if kept is None:
             return drawn
         whole = np.zeros((len(drawn), len(kept)), dtype=drawn.dtype)
