@@ -107,6 +107,19 @@ test-sanitize: build/sanitize/stamp
 test-sanitize-fast: build/sanitize/stamp ## Run the tests marked "sanitize" under the sanitizers
 	$(SANITIZED) $(PYTEST) -m "sanitize and not slow" $(ARGS)
 
+# Tests of other packages run in an environment of their own, which borrows all else from .venv.
+.PHONY: peers
+peers: build build/peers/venv/stamp ## Run the tests that scikit-learn and packages around it ship, with weald's classes
+	build/peers/venv/bin/python -m tests.peers.run $(ARGS)
+
+build/peers/venv/stamp: $(VENV)/stamp
+	$(PYTHON) -m venv --clear build/peers/venv
+	$(BIN)/python -c 'import sysconfig; print(f"import site; site.addsitedir({sysconfig.get_path(\"purelib\")!r})")' \
+		> "$$(build/peers/venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/borrowed.pth"
+	$(BIN)/python -c '$(EXTRAS)' peers > build/peers/requirements
+	build/peers/venv/bin/pip install --quiet --requirement build/peers/requirements
+	touch $@
+
 # How many wrong files `make fuzz` draws
 CASES ?= 100000
 

@@ -71,10 +71,10 @@ def test_max_features(given, n_features, expected):
 
 
 def test_max_features_beyond_the_table_says_what_to_do():
-    with pytest.raises(ParameterError) as error:
-        grown(max_features=40)
-    assert str(error.value) == (
-        "max_features=40 is more than the 12 features of X. "
+    with pytest.warns(UserWarning, match="max_features=40") as said:
+        assert grown(max_features=40).max_features == 12
+    assert str(said[0].message) == (
+        "max_features=40 is more than the 12 features of X: all are looked at. "
         'Give a number up to 12, a share between 0 and 1, "sqrt" or "log2".'
     )
 
@@ -197,7 +197,7 @@ BAD = [
     ("random_state", [-1, 2**64, 1.5, "seed"]),
     ("verbose", [-1, None, "1"]),
     ("warm_start", [None, 1]),
-    ("max_samples", [0, -1, 0.0, 1.5, "all"]),
+    ("max_samples", [0, -1, 0.0, -0.5, float("inf"), float("nan"), "all"]),
     ("ccp_alpha", [-0.1, None, float("nan")]),
     ("monotonic_cst", ["rising", 1, True]),
     ("interaction_cst", ["pairs", 2, True]),

@@ -1,6 +1,7 @@
 """Forests: many trees as one model, and how they grow on."""
 
 import pickle
+import warnings
 
 import joblib
 import numpy as np
@@ -8,9 +9,11 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils.validation import check_is_fitted
 
 import weald
 from weald.engines import progress
@@ -66,7 +69,6 @@ def test_labels_are_the_users():
     assert model.classes_.tolist() == ["setosa", "versicolor", "virginica"]
     assert (model.n_classes_, model.n_outputs_, model.n_features_in_) == (3, 1, 4)
     assert set(model.predict(X)) == set(labels)
-    assert model.estimators_[0].predict(X[:1])[0] in labels
 
 
 def test_a_tree_that_is_not_there_is_named(forest):
@@ -92,6 +94,151 @@ def test_depths_and_leaves_are_those_of_the_trees(forest):
 # ---------------------------------------------------------------------------------------------------- estimators_
 
 
+def test_trees_of_a_classifier_predict_codes_and_are_described_by_labels():
+    labels = np.array(["setosa", "versicolor", "virginica"])[Y]
+    model = classifier().fit(X, labels)
+    tree = model.estimators_[0]
+    said = tree.predict(X)
+    assert said.dtype == np.float64
+    assert tree.classes_.tolist() == [0.0, 1.0, 2.0]
+    np.testing.assert_array_equal(said, tree.predict_proba(X).argmax(axis=1))
+    assert "versicolor" in tree.export_text()
+    assert set(tree.nodes(frame="dict")["prediction"]) <= set(labels)
+    assert tree.explain_split(0, X, labels)
+
+
+def test_each_tree_has_a_random_state_of_its_own(forest):
+    states = [tree.random_state for tree in forest.estimators_]
+    assert len(set(states)) == 5
+    assert states == [tree.random_state for tree in classifier(7).fit(X, Y)[:5].estimators_]
+    assert [tree.random_state for tree in forest[3:].estimators_] == states[3:]
+
+
+def test_a_forest_has_the_length_the_items_and_the_order_of_its_trees(forest):
+    prints = [tree.forest_.fingerprint() for tree in forest.estimators_]
+    assert len(forest) == 5
+    assert [tree.forest_.fingerprint() for tree in forest] == prints
+    assert [forest[np.int64(t)].forest_.fingerprint() for t in (0, 3, -1)] == [prints[0], prints[3], prints[4]]
+    assert isinstance(forest[3:], weald.RandomForestClassifier)
+    with pytest.raises(IndexError, match="There is no tree 5"):
+        forest[5]
+    with pytest.raises(TypeError, match="neither a number nor a slice"):
+        forest["a"]
+
+
+def test_a_forest_is_true_before_it_is_fitted():
+    assert weald.RandomForestClassifier()
+    with pytest.raises(NotFittedError):
+        len(weald.RandomForestClassifier())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda trees: trees.append(trees[0]),
+        lambda trees: trees.pop(),
+        lambda trees: trees.reverse(),
+        lambda trees: trees.__setitem__(0, trees[1]),
+        lambda trees: trees.__delitem__(slice(1, 3)),
+        lambda trees: trees.clear(),
+        lambda trees: trees.sort(key=lambda tree: tree.get_depth()),
+        lambda trees: trees.__iadd__([trees[0]]),
+    ],
+)
+def test_to_change_the_list_of_trees_does_not_change_the_forest(forest, change):
+    before = forest.forest_.fingerprint()
+    trees = forest.estimators_
+    change(trees)
+    assert None not in list(trees)
+    assert len(forest) == len(forest.estimators_) == 5
+    assert forest.forest_.fingerprint() == before
+
+
+def test_the_trees_are_a_list_like_any_other(forest):
+    trees = forest.estimators_
+    assert isinstance(trees, list)
+    assert all(isinstance(tree, weald.DecisionTreeClassifier) for tree in trees + forest.estimators_)
+    assert all(isinstance(tree, weald.DecisionTreeClassifier) for tree in [*[], *trees] + [trees[0]])  # noqa: RUF005
+    assert all(isinstance(tree, weald.DecisionTreeClassifier) for tree in [trees[0]] + trees)  # noqa: RUF005
+    assert all(isinstance(tree, weald.DecisionTreeClassifier) for tree in 2 * forest.estimators_)
+    assert [tree is trees[t] for t, tree in enumerate(tuple(trees))] == [True] * 5
+    assert trees.index(trees[2]) == 2
+    assert trees[2] in trees
+    assert next(reversed(trees)) is trees[4]
+    assert trees == trees.copy()
+    assert len(np.array(trees, dtype=object)) == 5
+
+
+def test_the_template_of_the_trees_has_their_parameters():
+    template = classifier(2, max_depth=2, class_weight="balanced_subsample").fit(X, Y).estimator_
+    assert isinstance(template, weald.DecisionTreeClassifier)
+    assert (template.max_depth, template.max_features, template.class_weight) == (2, "sqrt", "balanced")
+    with pytest.raises(NotFittedError):
+        check_is_fitted(template)
+
+
+@pytest.mark.parametrize("name", ["feature_importances_", "estimators_", "estimator_", "estimators_samples_"])
+def test_what_is_learned_is_not_there_before_a_fit(name):
+    with pytest.raises(NotFittedError):
+        getattr(weald.RandomForestClassifier(), name)
+    assert not hasattr(weald.RandomForestClassifier(), name)
+
+
+@pytest.mark.parametrize("targets", [Y, np.column_stack([Y, Y > 0])])
+def test_bags_are_those_of_the_fit(targets):
+    weight = np.where(np.arange(150) % 7, 1, 0)
+    model = classifier(40).fit(X, targets, weight)
+    bags = model.bags(X, targets, weight)
+    assert bags.shape == (40, 150)
+    assert bags.sum(axis=1).tolist() == [weight.sum()] * 40
+    assert not bags[:, weight == 0].any()
+    if targets.ndim == 1:
+        outside = (bags == 0) & (weight > 0)
+        sums = sum(tree.predict_proba(X) * out[:, np.newaxis] for tree, out in zip(model, outside, strict=True))
+        shares = model.out_of_bag(X, Y, weight).shares
+        np.testing.assert_array_equal(
+            sums[weight > 0] / outside.sum(axis=0)[weight > 0, np.newaxis], shares[weight > 0]
+        )
+
+
+PURE = "every leaf has rows of one class"
+
+
+@pytest.mark.parametrize("engine", ["native", "reference"])
+@pytest.mark.parametrize(
+    ("kind", "given"),
+    [
+        (weald.RandomForestClassifier, {"n_estimators": 3}),
+        (weald.ExtraTreesClassifier, {"n_estimators": 3}),
+        (weald.DecisionTreeClassifier, {}),
+    ],
+)
+@pytest.mark.parametrize("class_weight", ["balanced", {0: 7}])
+def test_class_weights_that_change_no_leaf_are_named(kind, given, class_weight, engine):
+    model = kind(**given, class_weight=class_weight, random_state=0, engine=engine)
+    with pytest.warns(UserWarning, match=PURE) as said:
+        model.fit(X[::3], Y[::3] if class_weight != "balanced" else np.minimum(Y[::3], 1))
+    assert ("bootstrap=" in str(said[0].message)) == (kind is weald.RandomForestClassifier)
+    for tree in model.estimators_ if given else [model]:
+        assert (tree.tree_.value.max(axis=2)[tree.tree_.feature < 0] == 1).all()
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"class_weight": "balanced", "max_depth": 2}, {"class_weight": {0: 2, 1: 2, 2: 2}}, {"class_weight": None}],
+)
+def test_class_weights_that_matter_or_are_none_are_not_named(given):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        classifier(3, **given).fit(X, Y)
+
+
+def test_where_the_rows_of_bags_are_is_said(forest):
+    with pytest.raises(AttributeError, match=r"forest.bags\(X, y\)"):
+        _ = forest.estimators_samples_
+    assert not hasattr(forest, "estimators_samples_")
+
+
 def test_trees_are_a_sequence(forest):
     trees = forest.estimators_
     assert len(trees) == len(list(trees)) == 5
@@ -100,7 +247,7 @@ def test_trees_are_a_sequence(forest):
     assert [tree.get_depth() for tree in trees[1:3]] == [trees[1].get_depth(), trees[2].get_depth()]
     with pytest.raises(IndexError):
         trees[5]
-    assert repr(trees) == "<5 trees>"
+    assert repr(trees).startswith("[DecisionTreeClassifier(max_features='sqrt', random_state=")
 
 
 def test_trees_know_the_names_of_the_features():

@@ -239,10 +239,10 @@ class _Columns:
             _refuse_missing(self.floats[:, f], schema.where(f), rules)
         return self.floats
 
-    def empty_matrix(self) -> Matrix:
-        """Make room for all columns, in the smallest float type that holds them."""
+    def empty_matrix(self, *, by_label: bool = False) -> Matrix:
+        """Make room for all columns, in the smallest float type that holds them; `by_label`: labels as numbers, too."""
         shape = (len(self.each[0]) if self.each else 0, len(self.each))
-        if all(column.fits_float32() for column in self.each):
+        if not by_label and all(column.fits_float32() for column in self.each):
             return np.empty(shape, dtype=np.float32, order="F")
         return np.empty(shape, dtype=np.float64, order="F")
 
@@ -309,8 +309,9 @@ def _read(columns: _Columns, rules: Rules, schema: Schema) -> Array:
     """Read the columns of a prediction as those of the fit were read."""
     if columns.floats is not None and not any(schema.categories):
         return columns.checked_floats(rules, schema)
-    X = columns.empty_matrix()
-    for f, (column, categories) in enumerate(zip(columns.each, schema.categories, strict=True)):
+    pairs = list(zip(columns.each, schema.categories, strict=True))
+    X = columns.empty_matrix(by_label=any(known is None and column.kind() != NUMBERS for column, known in pairs))
+    for f, (column, categories) in enumerate(pairs):
         where = schema.where(f)
         if categories is None:
             X[:, f] = _numbers_again(column, where)
@@ -329,10 +330,14 @@ def _labels_of(column: "FrameColumn | ArrayColumn", where: str) -> Labeled:
 
 
 def _numbers_again(column: "FrameColumn | ArrayColumn", where: str) -> Array:
-    """Read a column that was numbers at the fit; to read it as categories would not help now."""
+    """Read a column that was numbers at the fit; categories that are numbers are taken for these."""
     try:
         return column.numbers(where)
     except DataTypeError as error:
+        if column.kind() != NUMBERS:
+            labeled = _labels_of(column, where)
+            if labeled.labels and all(isinstance(label, int | float) for label in labeled.labels):
+                return np.array([*labeled.labels, np.nan], dtype=np.float64)[labeled.numbers]  # -1: the last
         advice = "It was numbers when the model was fitted: give numbers."
         raise DataTypeError(str(error).replace(ENCODE, advice)) from error
 
@@ -450,7 +455,10 @@ def _read_weight(sample_weight: ColumnLike, *, n_rows: int) -> FloatArray | None
     weight = check_numbers(column, "sample_weight")
     if (weight < 0).any():
         row = int(np.argmax(weight < 0))
-        raise DataError(f"Row {row} of sample_weight is {weight[row]}. Negative weights are not allowed.")
+        raise DataError(
+            f"Row {row} of sample_weight is {weight[row]}. Negative weights are not allowed, since a "
+            "weight of k is the row k times. Leave such rows out, or set their weights to 0."
+        )
     if not weight.any():
         raise DataError("sample_weight is zero for every row. Give at least one row a positive weight.")
     return weight

@@ -3,6 +3,7 @@
 read_target     y of a fit           -> labels or numbers, checked: a column, or one for each of several targets
 number_target   labels or numbers    -> Target: what engines are given
 read_labels     one label for each row, of groups and strata too
+labels_of       the labels of the classes that a fitted model knows
 """
 
 import hashlib
@@ -295,6 +296,12 @@ def _number_few(labels: Array) -> tuple[Array, npt.NDArray[np.intp]] | None:
             return distinct, numbers
         distinct = np.union1d(distinct, labels[other][:LOOKED_AT])
     return None
+
+
+def labels_of(model: object) -> Classes:
+    """Find the user's labels. A tree of a forest predicts codes of classes, and keeps the labels beside them."""
+    labels = getattr(model, "class_labels_", None)
+    return getattr(model, "classes_", None) if labels is None else labels
 
 
 def words_of(dtype: np.dtype[np.generic]) -> str:

@@ -35,7 +35,7 @@ from weald.engines import constraints, criteria
 from weald.engines.bagging import BALANCED, MAX_DRAWS, plan_bags
 from weald.engines.class_weights import check_class_weights
 from weald.engines.constraints import Features
-from weald.errors import ParameterError, shown
+from weald.errors import ParameterError, shown, warn
 from weald.forest.forest import Bags
 
 UNLIMITED = 2**31 - 1  # larger than any depth, size or number of leaves
@@ -86,8 +86,12 @@ MAPPINGS = Such(
     lambda value: isinstance(value, list | tuple) and all(isinstance(entry, Mapping) for entry in value),
     ("with several targets a list of such dicts",),
 )
+ABOVE_0 = Such(
+    lambda value: is_real(value) and 0 < value < math.inf,
+    ("a share above 0 (as a float), also above 1 with bootstrap",),
+)
 PER_CLASS = Such(
-    lambda value: isinstance(value, Mapping) and all(Whole(1).holds(n) or Share().holds(n) for n in value.values()),
+    lambda value: isinstance(value, Mapping) and all(Whole(1).holds(n) or ABOVE_0.holds(n) for n in value.values()),
     ("a dict of class: number or share",),
 )
 BY_FEATURE = Such(
@@ -119,7 +123,7 @@ KINDS: dict[str, tuple[Kind, ...]] = {
     "random_state": (Whole(0, 2**64 - 1), GENERATOR, NOTHING),
     "verbose": (Whole(0), FLAG),
     "warm_start": (FLAG,),
-    "max_samples": (Whole(1), Share(), PER_CLASS, NOTHING),
+    "max_samples": (Whole(1), ABOVE_0, PER_CLASS, NOTHING),
     "ccp_alpha": (Number(0),),
     "splitter": (Name(("best", "random")),),
     "monotonic_cst": (BY_FEATURE, NOTHING),
@@ -274,11 +278,11 @@ def count_features(max_features: Any, n_features: int) -> int:
     """Say how many features a node looks at: at least 1."""
     if is_whole(max_features):
         if max_features > n_features:
-            raise ParameterError(
-                f"max_features={max_features} is more than the {n_features} features of X. Give a number up to "
-                f'{n_features}, a share between 0 and 1, "sqrt" or "log2".'
+            warn(
+                f"max_features={max_features} is more than the {n_features} features of X: all are looked at. Give a "
+                f'number up to {n_features}, a share between 0 and 1, "sqrt" or "log2".'
             )
-        return int(max_features)
+        return min(int(max_features), n_features)
     if is_real(max_features):
         return max(1, math.floor(float(max_features) * n_features))
     if max_features == "sqrt":

@@ -7,7 +7,7 @@ TreeModel    a model made of trees
 
 import copy
 from collections.abc import Iterator
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from sklearn.base import BaseEstimator
@@ -54,6 +54,7 @@ class TreeModel(BaseEstimator):
     growth_: Growth
     seed_: int
     classes_: Any  # of classifiers: an array, or of several targets a list of arrays
+    class_labels_: Any  # of the trees of a forest: its `classes_`, while theirs are codes
     n_classes_: Any
     n_outputs_: int
     n_features_in_: int
@@ -150,9 +151,11 @@ class TreeModel(BaseEstimator):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """Say why there is no `forest_`, where several targets are the reason."""
+            """Say why there is none: because of several targets, or what the property of this name says."""
             if name == "forest_" and multi_output.is_multi_output(self):
                 raise multi_output.one_target_only(len(self.forests_))
+            if isinstance(getattr(type(self), name, None), property | cached_property):
+                return object.__getattribute__(self, name)  # which raises the property's own AttributeError again
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     # ----------------------------------------------------------------------------------------------- make others
@@ -501,6 +504,7 @@ class TreeModel(BaseEstimator):
 
         It favors features with many distinct values, whether or not they help on new rows.
         """
+        check_is_fitted(self)
         return mean_decrease(forests_of(self)[0])
 
     @property
@@ -520,7 +524,9 @@ class TreeModel(BaseEstimator):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
+        tags.input_tags.allow_nan = getattr(self, "missing", "learn") != "error"
+        tags.input_tags.categorical = hasattr(self, "categorical_features")
         tags.input_tags.sparse = True
+        tags.input_tags.string = getattr(self, "categorical_features", None) is not None
         tags.target_tags.multi_output = True
         return tags

@@ -17,6 +17,7 @@ from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 from sklearn.utils import _safe_indexing
 
 from weald.data.arguments import is_whole
+from weald.data.targets import labels_of
 from weald.data.task import Task
 from weald.data.types import Array, ColumnLike, FloatArray, IntArray, TableLike
 from weald.errors import ParameterError, shown
@@ -139,7 +140,7 @@ def _loss(model: "SingleTree", target: Array, node: IntArray) -> FloatArray:
     """What the user loses on a row that ends in a node: 1 for a wrong class, or the squared error."""
     value = model.tree_.value[:, 0, :]
     if model.task is Task.CLASSIFICATION:
-        wrong: npt.NDArray[np.bool_] = model.classes_[value.argmax(axis=1)][node] != target
+        wrong: npt.NDArray[np.bool_] = labels_of(model)[value.argmax(axis=1)][node] != target
         return wrong.astype(np.float64)
     error: FloatArray = value[node, 0] - target.astype(np.float64)
     return error * error

@@ -26,7 +26,7 @@ from weald.engines.choose import open_engine
 from weald.engines.interface import Codes, Engine
 from weald.engines.params import Growth
 from weald.engines.precision import warn_of_rounding
-from weald.errors import DataError, ParameterError
+from weald.errors import DataError, ParameterError, warn
 from weald.estimators import growing, multi_output, out_of_bag, resampling
 from weald.estimators.checkpoints import Checkpoint
 from weald.estimators.features import Features, features_of
@@ -52,6 +52,7 @@ LEARNED = frozenset(
         "schema_",
         "n_outputs_",
         "classes_",
+        "class_labels_",
         "n_classes_",
         "growth_",
         "seed_",
@@ -209,6 +210,28 @@ def train(
             if plan.wants_votes:
                 keep_out_of_bag(learned, out_of_bag.look(grower.bagged(forest), reading, votes))
     learned.forest_ = features.keep(forest, reading)
+    _warn_of_idle_class_weights(learned)
+
+
+def _warn_of_idle_class_weights(learned: "TreeModel") -> None:
+    """Warn where class weights changed no vote: every leaf has rows of one class alone."""
+    forest, weights = learned.forest_, learned.growth_.class_weights
+    n_leaves = len(forest.leaf_start) - 1
+    are_equal = bool(weights) and len(set(weights)) == 1
+    is_bound = len(forest.value) > 0  # by monotonic_cst: then nodes say values, not their classes
+    if (
+        learned.growth_.class_weight == "none"
+        or are_equal
+        or is_bound
+        or forest.n_classes < 2
+        or len(forest.leaf_class) != n_leaves
+    ):
+        return
+    balanced = ', or draw as many rows of each class: bootstrap="balanced"' if learned.growth_.bootstrap else ""
+    warn(
+        "class_weight had a part in the choice of cuts alone: every leaf has rows of one class, and predicts it with "
+        "any weights. For leaves in which the weights count, set min_samples_leaf or max_depth as well" + balanced + "."
+    )
 
 
 def resume(model: "TreeModel", engine: Engine, codes: Codes, reading: Reading) -> None:

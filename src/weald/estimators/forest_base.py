@@ -4,10 +4,12 @@ RandomForest    a model of many trees
 """
 
 import os
-from typing import TYPE_CHECKING, Self
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Self, SupportsIndex, overload
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from weald.data.table import TrainingArguments
@@ -17,9 +19,10 @@ from weald.estimators.checkpoints import Checkpoint
 from weald.estimators.fit import fit, look_at_targets
 from weald.estimators.merging import merge, take_trees
 from weald.estimators.multi_output import OutOfBagOfTargets, forests_of, is_multi_output
-from weald.estimators.out_of_bag import OutOfBag, look
+from weald.estimators.out_of_bag import OutOfBag, look, require_bags
 from weald.estimators.prediction import find_leaves, mark_paths
 from weald.estimators.training_data import open_bags, read_training_data
+from weald.estimators.tree_base import SingleTree
 from weald.forest.compaction import Thinning, choose_trees
 
 if TYPE_CHECKING:
@@ -121,6 +124,56 @@ class RandomForest(TreeModel):
         training = read_training_data(self, data)
         return look_at_targets(self, training.engine, training.codes, training.reading)
 
+    def bags(
+        self,
+        X: TableLike,
+        y: ColumnLike = None,
+        sample_weight: ColumnLike = None,
+        *,
+        groups: ColumnLike = None,
+        stratify: ColumnLike = None,
+    ) -> IntArray:
+        """Draw the bags again, given the training data again: how often each row was drawn for each tree.
+
+        Parameters
+        ----------
+        X, y, sample_weight, groups, stratify
+            The table that the trees were grown from, rows in any order.
+
+        Returns
+        -------
+        array of shape (n_trees, n_rows)
+            0 where a row is out of the bag.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from weald import RandomForestRegressor
+        >>> X, y = [[1.0], [2.0], [3.0]], [1.0, 2.0, 4.0]
+        >>> bags = RandomForestRegressor(2, random_state=0).fit(X, y).bags(X, y)
+        >>> bags.sum(axis=1)
+        array([3, 3])
+        >>> rows_of_trees = [np.repeat(np.arange(3), bag) for bag in bags]  # scikit-learn's estimators_samples_
+        """
+        check_is_fitted(self)
+        require_bags(forests_of(self)[0])
+        training = read_training_data(self, TrainingArguments(X, y, sample_weight, groups, stratify))
+        drawn, kept = training.bags(range(len(self))).astype(np.int64), training.reading.kept
+        if kept is None:
+            return drawn
+        whole = np.zeros((len(drawn), len(kept)), dtype=drawn.dtype)
+        whole[:, kept] = drawn
+        return whole
+
+    @property
+    def estimators_samples_(self) -> list[IntArray]:
+        """Say how to find the rows of each bag: a forest keeps no rows, nor their order."""
+        check_is_fitted(self)
+        raise AttributeError(
+            "A forest keeps no rows, so it has no estimators_samples_. Give it the training data again: "
+            "[numpy.repeat(numpy.arange(len(X)), bag) for bag in forest.bags(X, y)]."
+        )
+
     # --------------------------------------------------------------------------------------------- other forests
 
     def __add__(self, other: object) -> Self:
@@ -130,12 +183,51 @@ class RandomForest(TreeModel):
         models: list[Self] = [self, other]
         return merge(models)
 
-    def __getitem__(self, which: slice) -> Self:
-        """Make a forest of some of the trees, `forest[10:50]`; a single tree is `forest.estimators_[10]`."""
+    if TYPE_CHECKING:
+
+        @property
+        def estimators_(self) -> Sequence[SingleTree]:
+            """The trees as fitted estimators."""
+
+    def __len__(self) -> int:
+        """Count the trees."""
         check_is_fitted(self)
-        if not isinstance(which, slice):
-            raise TypeError(f"forest[{which!r}] is not a slice. Use forest.estimators_[{which!r}] for a single tree.")
-        return take_trees(self, range(forests_of(self)[0].n_trees)[which])
+        return forests_of(self)[0].n_trees
+
+    def __bool__(self) -> bool:
+        """A forest is true, fitted or not, though it has a length."""
+        return True
+
+    def __iter__(self) -> Iterator[SingleTree]:
+        """Go through the trees of `estimators_`."""
+        return iter(self.estimators_)
+
+    @overload
+    def __getitem__(self, which: SupportsIndex) -> SingleTree: ...
+    @overload
+    def __getitem__(self, which: slice) -> Self: ...
+    def __getitem__(self, which: SupportsIndex | slice) -> SingleTree | Self:
+        """Take a tree, `forest[3]`, the same as `forest.estimators_[3]`; or make a forest of some, `forest[10:50]`."""
+        check_is_fitted(self)
+        if isinstance(which, slice):
+            return take_trees(self, range(len(self))[which])
+        if not isinstance(which, SupportsIndex):
+            raise TypeError(f"forest[{which!r}] is neither a number nor a slice. Give one of them.")
+        return self.estimators_[which.__index__()]
+
+    @property
+    def estimator_(self) -> SingleTree:
+        """A tree that is not fitted, with the parameters of those of the forest.
+
+        Examples
+        --------
+        >>> from weald import RandomForestRegressor
+        >>> RandomForestRegressor(3, max_depth=2).fit([[1.0], [2.0], [4.0]], [1.0, 2.0, 3.0]).estimator_.max_depth
+        2
+        """
+        template: SingleTree = clone(self.estimators_[0])
+        template.random_state = None
+        return template
 
     def thin(self, *, n_trees: int | None = None, max_bytes: int | None = None, tolerance: float | None = None) -> Self:
         """Make a forest of the first trees, and say what it costs out of bag. Give one of the three.

@@ -344,14 +344,14 @@ ATTRIBUTES = (
     Attribute("tree_", "weald.estimators.tree_view.Tree", "The nodes, with scikit-learn's names.", None, False),
     Attribute(
         "estimators_",
-        "sequence of DecisionTreeClassifier",
-        "The trees, created on access.",
+        "list of DecisionTreeClassifier",
+        "The trees, created on access; they predict codes of classes.",
         Task.CLASSIFICATION,
         True,
     ),
-    Attribute(
-        "estimators_", "sequence of DecisionTreeRegressor", "The trees, created on access.", Task.REGRESSION, True
-    ),
+    Attribute("estimators_", "list of DecisionTreeRegressor", "The trees, created on access.", Task.REGRESSION, True),
+    Attribute("estimator_", "estimator", "A tree that is not fitted, with the parameters of the trees.", None, True),
+    Attribute("max_features_", "int", "Number of features that a node looks at.", None, False),
     Attribute("feature_importances_", "array of shape (n_features,)", "Mean decrease in impurity; it sums to 1."),
     Attribute(
         "oob_",

@@ -88,8 +88,11 @@ def find_leaves(model: "TreeModel", X: TableLike) -> IntArray:
 
 def mark_paths(model: "TreeModel", X: TableLike) -> sparse.csr_matrix:
     """Mark the nodes of all trees that each row passes."""
-    leaves = find_leaves(model, X)
-    forest = forests_of(model)[0]
+    return mark_parents(forests_of(model)[0], find_leaves(model, X))
+
+
+def mark_parents(forest: Forest, leaves: IntArray) -> sparse.csr_matrix:
+    """Mark the leaf of each row in each tree (rows x trees), and all nodes above it."""
     parents = _parents(forest)
     n_rows = len(leaves)
     at = (leaves + forest.tree_start[:-1]).ravel()

@@ -49,7 +49,9 @@ class TreeClassifier(ClassifierMixin, TreeModel):
     def _sum_votes_of_targets(self, rows: Rows) -> list[FloatArray]:
         return [sum_votes(self, forest, rows) for forest in self.forests_]
 
-    def predict_proba(self, X: TableLike, *, out: Array | None = None, dtype: DTypeLike | None = None) -> FloatArray:
+    def predict_proba(
+        self, X: TableLike, *, out: Array | None = None, dtype: DTypeLike | None = None, check_input: bool = True
+    ) -> FloatArray:
         """Predict class probabilities: the mean over the trees.
 
         Parameters
@@ -59,6 +61,8 @@ class TreeClassifier(ClassifierMixin, TreeModel):
             Where to write the probabilities: float64 or float32, with any strides; a memory map, for example.
         dtype : {float64, float32}, optional
             What to return. Probabilities are computed in float64 and rounded once.
+        check_input : bool, default=True
+            For code written for scikit-learn, whose single trees have it. Input is checked in any case.
 
         Returns
         -------
@@ -90,7 +94,7 @@ class TreeClassifier(ClassifierMixin, TreeModel):
                 return [np.log(of_target) for of_target in shares]  # type: ignore[return-value]
             return np.log(shares)
 
-    def predict(self, X: TableLike, *, rule: str = "majority", repeat: int = 0) -> Array:
+    def predict(self, X: TableLike, *, rule: str = "majority", repeat: int = 0, check_input: bool = True) -> Array:
         """Choose a class for each row.
 
         Parameters
@@ -103,6 +107,8 @@ class TreeClassifier(ClassifierMixin, TreeModel):
         repeat : int, default=0
             Which draw of "sample". A draw is made from the seed of the model and the place of the row in X, so the same
             repeat gives the same classes.
+        check_input : bool, default=True
+            For code written for scikit-learn, whose single trees have it. Input is checked in any case.
 
         Returns
         -------
@@ -175,7 +181,9 @@ class TreeRegressor(RegressorMixin, TreeModel):
         rows = read_rows(self, X)
         return sum_votes(self, self.forest_, rows)
 
-    def predict(self, X: TableLike, *, out: Array | None = None, dtype: DTypeLike | None = None) -> FloatArray:
+    def predict(
+        self, X: TableLike, *, out: Array | None = None, dtype: DTypeLike | None = None, check_input: bool = True
+    ) -> FloatArray:
         """Predict the mean over the trees.
 
         Parameters
@@ -185,6 +193,8 @@ class TreeRegressor(RegressorMixin, TreeModel):
             Where to write the means: float64 or float32, with any strides; a memory map, for example.
         dtype : {float64, float32}, optional
             What to return. Means are computed in float64 and rounded once.
+        check_input : bool, default=True
+            For code written for scikit-learn, whose single trees have it. Input is checked in any case.
 
         Returns
         -------

@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from weald.data.schema import same_categories
 from weald.data.table import Matrix, Reading, TrainingArguments
+from weald.data.targets import labels_of
 from weald.data.task import Task
 from weald.data.types import Array, BoolArray, FloatArray, IntArray
 from weald.engines.choose import open_engine
@@ -87,7 +88,7 @@ class TrainingData:
 
     def bags(self, trees: range) -> IntArray:
         """Draw the bags of some trees again (trees x rows): how often each row counts."""
-        origins = [replace(o, first_tree=n, n_trees=1) for o in self.forest.origins for _, n in o.trees()]
+        origins = [replace(o, first_tree=n, n_trees=1) for o in forests_of(self.model)[0].origins for _, n in o.trees()]
         wanted = [origins[t] for t in trees]
         return self.engine.bags(self.codes, self.model.growth_, wanted, self.n_threads)
 
@@ -238,7 +239,7 @@ def _read(model: "TreeModel", data: TrainingArguments, *, new: bool = False) -> 
     reading = features_of(reader).read(engine, data, model)
     _require_same_shape(model, reader, reading)
     if new:  # classes and categories are numbered as at the fit, though these rows may lack some
-        reading = reading if reading.classes is None else _number_as_the_forest(reading, model.classes_)
+        reading = reading if reading.classes is None else _number_as_the_forest(reading, labels_of(model))
         X = read_matrix(model, data.X)
         reading = replace(reading, table=replace(reading.table, X=X if reading.kept is None else X[reading.kept]))
     else:
@@ -257,9 +258,9 @@ def _require_same_shape(model: "TreeModel", reader: "TreeModel", reading: Readin
 
 
 def _require_same_labels(model: "TreeModel", reader: "TreeModel", reading: Reading) -> None:
-    if reading.classes is not None and not same_values(reading.classes, model.classes_):
+    if reading.classes is not None and not same_values(reading.classes, labels_of(model)):
         raise DataError(
-            f"y has the classes {listed(reading.classes)}, but the forest knows {listed(model.classes_)}. Give the y "
+            f"y has the classes {listed(reading.classes)}, but the forest knows {listed(labels_of(model))}. Give the y "
             "of the fit."
         )
     if not same_categories(reader.schema_, model.schema_):

@@ -7,12 +7,12 @@ import copy
 import warnings
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.utils import Bunch
+from sklearn.utils import Bunch, metadata_routing
 from sklearn.utils.validation import check_is_fitted
 
 from weald.data.arguments import FLAG, NOTHING, Name, Number, Whole, check_argument
@@ -50,14 +50,57 @@ class SingleTree(TreeModel):
         forests = forests_of(self)
         return Tree(forests[0], self.growth_.criterion, forests)
 
+    @property
+    def max_features_(self) -> int:
+        """Number of features that a node looks at.
+
+        Examples
+        --------
+        >>> from weald import DecisionTreeClassifier
+        >>> DecisionTreeClassifier(max_features=0.5).fit([[1.0, 2.0], [3.0, 4.0]], ["a", "b"]).max_features_
+        1
+        """
+        check_is_fitted(self)
+        return self.growth_.max_features
+
+    # As scikit-learn's trees: what is not to be passed around in pipelines.
+    __metadata_request__fit: ClassVar = {"check_input": metadata_routing.UNUSED}
+    __metadata_request__predict: ClassVar = {"check_input": metadata_routing.UNUSED}
+    __metadata_request__predict_proba: ClassVar = {"check_input": metadata_routing.UNUSED}
+
+    def fit(
+        self, X: TableLike, y: ColumnLike = None, sample_weight: ColumnLike = None, check_input: bool = True
+    ) -> Self:
+        """Learn from a table.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+            Numbers of any type; NaN is a missing value. float32 and float64 are used as they are. Or a `CodeStore`
+            (see `weald.codes`), given alone: it has the target and the weights.
+        y : array of shape (n_rows,), or (n_rows, n_targets)
+            Class labels, or numbers; with several targets one column for each.
+        sample_weight : array of shape (n_rows,), optional
+            A weight of k is the row k times. Rows of weight 0 are left out.
+        check_input : bool, default=True
+            For code written for scikit-learn. Input is checked in any case.
+
+        Returns
+        -------
+        self
+        """
+        return super().fit(X, y, sample_weight)
+
     # --------------------------------------------------------------------------------------------------- predict
 
-    def apply(self, X: TableLike) -> IntArray:
+    def apply(self, X: TableLike, check_input: bool = True) -> IntArray:
         """Find the leaf of each row: its number in `tree_`.
 
         Parameters
         ----------
         X : array or data frame of shape (n_rows, n_features)
+        check_input : bool, default=True
+            For code written for scikit-learn. Input is checked in any case.
 
         Returns
         -------
@@ -66,12 +109,14 @@ class SingleTree(TreeModel):
         leaves: IntArray = find_leaves(self, X)[:, 0]
         return leaves
 
-    def decision_path(self, X: TableLike) -> sparse.csr_matrix:
+    def decision_path(self, X: TableLike, check_input: bool = True) -> sparse.csr_matrix:
         """Mark the nodes that each row passes.
 
         Parameters
         ----------
         X : array or data frame of shape (n_rows, n_features)
+        check_input : bool, default=True
+            For code written for scikit-learn. Input is checked in any case.
 
         Returns
         -------

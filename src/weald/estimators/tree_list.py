@@ -3,13 +3,14 @@
 TreeList    `estimators_`: the trees of a forest, as a list of fitted estimators
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Generic, TypeVar, overload
+from typing import Any, SupportsIndex, TypeVar, cast, overload
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from weald.data.targets import labels_of
 from weald.engines import params
 from weald.estimators.base import TreeModel
 from weald.estimators.features import features_of
@@ -18,9 +19,15 @@ from weald.estimators.tree_base import SingleTree
 
 AnyTree = TypeVar("AnyTree", bound=SingleTree)
 
+LEARNED_ALIKE = ("growth_", "seed_", "n_outputs_", "n_classes_")  # by a forest and its trees
 
-class TreeList(Sequence[AnyTree], Generic[AnyTree]):
-    """The trees of a forest as fitted estimators, made when they are asked for.
+
+class TreeList(list[AnyTree]):
+    """The trees of a forest as fitted estimators: a list of its own, so that changing it does not change the forest.
+
+    A tree is made when it is first asked for. As in scikit-learn, trees of a classifier predict the codes of classes,
+    as floats: their places in `classes_` of the forest. `class_labels_` of a tree has the labels, by which trees are
+    described.
 
     Examples
     --------
@@ -35,40 +42,61 @@ class TreeList(Sequence[AnyTree], Generic[AnyTree]):
 
     def __init__(self, model: TreeModel, kind: type[AnyTree]) -> None:
         check_is_fitted(model)
-        self._model = model
-        self._kind = kind
-
-    def __len__(self) -> int:
-        return forests_of(self._model)[0].n_trees
+        super().__init__(cast("list[AnyTree]", [None] * forests_of(model)[0].n_trees))
+        self._trees_of = _TreesOf(model, kind)
 
     @overload
-    def __getitem__(self, which: int) -> AnyTree: ...
+    def __getitem__(self, which: SupportsIndex) -> AnyTree: ...
     @overload
     def __getitem__(self, which: slice) -> list[AnyTree]: ...
-    def __getitem__(self, which: int | slice) -> AnyTree | list[AnyTree]:
+    def __getitem__(self, which: SupportsIndex | slice) -> AnyTree | list[AnyTree]:
         if isinstance(which, slice):
-            return [self._make(t) for t in range(len(self))[which]]
+            return [self[t] for t in range(len(self))[which]]
         try:
             number = range(len(self))[which]
         except IndexError:
             raise IndexError(f"There is no tree {which}: the forest has {len(self)}, counted from 0.") from None
-        return self._make(number)
+        tree = cast("AnyTree | None", super().__getitem__(number))
+        if tree is None:
+            tree = self._trees_of.make(number)
+            super().__setitem__(number, tree)
+        return tree
 
     def __iter__(self) -> Iterator[AnyTree]:
-        return (self._make(t) for t in range(len(self)))
+        number = 0
+        while number < len(self):
+            yield self[number]
+            number += 1
 
-    def __repr__(self) -> str:
-        return f"<{len(self)} trees>"
+    def __reduce__(self) -> tuple[type[list[Any]], tuple[list[AnyTree]]]:
+        """Pickle and copy what the list holds."""
+        return list, ([*self],)
 
-    def _make(self, number: int) -> AnyTree:
+    def make_all(self) -> None:
+        """Make the trees that nobody has asked for yet."""
+        for _ in self:
+            pass
+
+
+class _TreesOf:
+    """Makes fitted estimators of the trees of a forest."""
+
+    def __init__(self, model: TreeModel, kind: type[SingleTree]) -> None:
+        self._model = model
+        self._kind = kind
+        self._shared = params_of_trees(model, kind)
+        self._names = [tree for origin in forests_of(model)[0].origins for tree in origin.trees()]
+
+    def make(self, number: int) -> Any:
         """Make a fitted estimator of one tree."""
         model, tree = self._model, self._kind()
-        shared = {name: value for name, value in params.gather(model).items() if name in tree.get_params()}
-        if shared.get("class_weight") == "balanced_subsample":
-            shared["class_weight"] = "balanced"  # a single tree has no bag but the table
-        tree.set_params(**{**shared, "random_state": model.seed_})
-        learned = ("growth_", "seed_", "n_outputs_", "classes_", "n_classes_")
-        tree.__dict__.update({name: getattr(model, name) for name in learned if hasattr(model, name)})
+        own = _own_random_state(*(self._names[number] if number < len(self._names) else (model.seed_, number)))
+        tree.__dict__.update({**self._shared, "random_state": own})
+        tree.__dict__.update({name: getattr(model, name) for name in LEARNED_ALIKE if hasattr(model, name)})
+        labels = labels_of(model)
+        if labels is not None:
+            tree.classes_ = [_codes(each) for each in labels] if is_multi_output(model) else _codes(labels)
+            tree.class_labels_ = labels
         tree.schema_ = features_of(model).tree_schema
         tree.n_features_in_ = len(tree.schema_.categories)
         if tree.schema_.names is not None:
@@ -78,3 +106,52 @@ class TreeList(Sequence[AnyTree], Generic[AnyTree]):
         else:
             tree.forest_ = replace(model.forest_.take([number]), tree_weight=np.empty(0))
         return tree
+
+
+def params_of_trees(model: TreeModel, kind: type[SingleTree]) -> dict[str, Any]:
+    """Take the parameters of a forest that its trees have, too."""
+    known = kind().get_params()
+    shared = {name: value for name, value in params.gather(model).items() if name in known}
+    if shared.get("class_weight") == "balanced_subsample":
+        shared["class_weight"] = "balanced"  # a single tree has no bag but the table
+    return shared
+
+
+def _codes(labels: Any) -> Any:
+    """Number classes as scikit-learn's forests do for their trees."""
+    return np.arange(len(labels), dtype=np.float64)
+
+
+def _own_random_state(seed: int, number: int) -> int:
+    """Make a random_state of a tree's own: below 2^31, as scikit-learn's."""
+    return int(np.random.SeedSequence([seed, number]).generate_state(1)[0]) >> 1
+
+
+def _after_making_all(name: str) -> Callable[..., Any]:
+    """Write a method of lists that needs all trees."""
+    plain = getattr(list, name)
+
+    def method(self: TreeList[Any], *given: Any, **how: Any) -> Any:
+        self.make_all()
+        for other in given:
+            if isinstance(other, TreeList):
+                other.make_all()
+        return plain(self, *given, **how)
+
+    method.__name__, method.__doc__ = name, plain.__doc__
+    return method
+
+
+def _add_before(self: TreeList[AnyTree], other: list[AnyTree]) -> list[AnyTree]:
+    """Put the trees behind those of another list."""
+    return [*other, *self]
+
+
+# What would see places of trees that are not made yet.
+for _name in ("append", "clear", "copy", "count", "extend", "index", "insert", "pop", "remove", "reverse", "sort"):
+    setattr(TreeList, _name, _after_making_all(_name))
+for _name in ("add", "contains", "delitem", "eq", "ge", "gt", "iadd", "imul", "le", "lt", "mul", "ne", "repr"):
+    setattr(TreeList, f"__{_name}__", _after_making_all(f"__{_name}__"))
+for _name in ("reversed", "rmul", "setitem"):
+    setattr(TreeList, f"__{_name}__", _after_making_all(f"__{_name}__"))
+TreeList.__radd__ = _add_before  # type: ignore[attr-defined]

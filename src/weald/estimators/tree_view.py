@@ -6,10 +6,15 @@ Tree    `tree_` of a single tree
 from functools import cached_property
 
 import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_array
 
 from weald.data.task import Task
-from weald.data.types import Array, BoolArray, FloatArray, IntArray
+from weald.data.types import Array, BoolArray, FloatArray, IntArray, TableLike
 from weald.engines import criteria
+from weald.engines.choose import open_engine
+from weald.errors import DataError
+from weald.estimators.prediction import mark_parents
 from weald.forest.forest import CATEGORICAL, MISSING_LEFT, Forest
 
 NO_CHILD = -1  # scikit-learn's marks of a leaf
@@ -148,6 +153,60 @@ class Tree:
         if self._forest.task is Task.CLASSIFICATION:
             return criteria.class_impurities(self._criterion, self._forest.class_weights())
         return self._forest.impurity
+
+    def apply(self, X: TableLike) -> IntArray:
+        """Find the leaf of each row of numbers; categories are given as their numbers.
+
+        Examples
+        --------
+        >>> from weald import DecisionTreeClassifier
+        >>> model = DecisionTreeClassifier(engine="reference").fit([[1.0], [2.0], [4.0]], ["a", "a", "b"])
+        >>> model.tree_.apply([[1.5], [9.0]])
+        array([1, 2])
+        """
+        rows = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32), ensure_all_finite=False)
+        if rows.shape[1] != self.n_features:
+            raise DataError(f"X has {rows.shape[1]} features, but the tree was grown on {self.n_features}. Give those.")
+        leaves: IntArray = open_engine("auto").leaves(self._forest, rows, 1, None)[:, 0]
+        return leaves.astype(np.int64)
+
+    def predict(self, X: TableLike) -> FloatArray:
+        """Find what the leaf of each row says: rows x classes, or rows x 1; of several targets with one axis more.
+
+        Examples
+        --------
+        >>> from weald import DecisionTreeClassifier
+        >>> model = DecisionTreeClassifier(engine="reference").fit([[1.0], [2.0], [4.0]], ["a", "a", "b"])
+        >>> model.tree_.predict([[1.5], [9.0]])
+        array([[1., 0.],
+               [0., 1.]])
+        """
+        said: FloatArray = self.value[self.apply(X)]
+        return said[:, 0, :] if self.n_outputs == 1 else said
+
+    def decision_path(self, X: TableLike) -> sparse.csr_matrix:
+        """Mark the nodes that each row passes: rows x nodes.
+
+        Examples
+        --------
+        >>> from weald import DecisionTreeClassifier
+        >>> model = DecisionTreeClassifier(engine="reference").fit([[1.0], [2.0], [4.0]], ["a", "a", "b"])
+        >>> model.tree_.decision_path([[1.5]]).toarray()
+        array([[1, 1, 0]])
+        """
+        return mark_parents(self._forest, self.apply(X)[:, np.newaxis])
+
+    def compute_node_depths(self) -> IntArray:
+        """Count the nodes on the path to each node, from 1 at the root.
+
+        Examples
+        --------
+        >>> from weald import DecisionTreeClassifier
+        >>> model = DecisionTreeClassifier(engine="reference").fit([[1.0], [2.0], [4.0]], ["a", "a", "b"])
+        >>> model.tree_.compute_node_depths()
+        array([1, 2, 2])
+        """
+        return self._forest.depth().astype(np.int64) + 1
 
     def compute_feature_importances(self, normalize: bool = True) -> FloatArray:
         """Add up the decrease of impurity by feature; with `normalize`, as shares that add up to 1."""

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
+from weald.data.targets import labels_of
 from weald.errors import DataError
 from weald.forest.describe.markup import legible
 from weald.inspection.resample import Predictor
@@ -27,7 +28,7 @@ def name_features(estimator: FittedModel, given: Sequence[str] | None) -> list[s
 
 def name_classes(estimator: FittedModel, given: Sequence[str] | None) -> list[str] | None:
     """Take the names that were given, else the labels; None: the model says numbers."""
-    labels = getattr(estimator, "classes_", None)
+    labels = labels_of(estimator)
     if labels is None:
         return None
     names = labels if given is None else given

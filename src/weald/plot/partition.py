@@ -13,6 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 from matplotlib.typing import ColorType
 
+from weald.data.targets import labels_of
 from weald.data.task import Task
 from weald.data.types import Array, ColumnLike, IntArray, TableLike
 from weald.engines import criteria
@@ -141,7 +142,7 @@ class PartitionDisplay:
         sketch = sketch_tree(estimator, tree=tree, feature_names=feature_names, class_names=class_names)
         points = read_points(X)
         names = name_features(estimator, feature_names)
-        classes = getattr(estimator, "classes_", None)
+        classes = labels_of(estimator)
         impurities = _impurities(forest, sketch, estimator.growth_.criterion)
         display = cls(sketch, limits_of(points), (names[0], names[1]), points, y, classes, impurities)
         return display.plot(ax=ax, tree_ax=tree_ax, n_cuts=n_cuts, with_tree=with_tree)

@@ -257,8 +257,8 @@ class KernelForest(RandomForest):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = False
-        tags.input_tags.sparse = False
+        tags.input_tags.allow_nan = tags.input_tags.categorical = False
+        tags.input_tags.sparse = tags.input_tags.string = False
         tags.input_tags.pairwise = self.kernel == "precomputed"
         tags.target_tags.multi_output = False
         if tags.classifier_tags is not None:

@@ -18,6 +18,7 @@ from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 
+from weald.data.targets import labels_of
 from weald.data.types import Array, FloatArray, IntArray, Label
 from weald.errors import DataError, shown
 from weald.forest.forest import CATEGORICAL, MISSING_LEFT, OTHERS_LEFT, Forest
@@ -123,7 +124,7 @@ class Names:
         names = [f"x{f}" for f in range(n_features)] if known is None else [str(name) for name in known]
         if features is not None:
             names = [str(name) for name in _list_names(features, "feature_names", n_features, "features")]
-        labels = getattr(model, "classes_", None)
+        labels = labels_of(model)
         if classes is not None:
             given = _list_names(classes, "class_names", 0 if labels is None else len(labels), "classes")
             labels = None if labels is None else np.asarray(given)
