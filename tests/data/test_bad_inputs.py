@@ -379,6 +379,7 @@ def test_odd_features_are_read(make, name):
 
 
 @pytest.mark.parametrize("given", ACCEPTED_PARAMETERS, ids=str)
+@pytest.mark.filterwarnings("ignore:class_weight weighs the class")
 def test_odd_parameters_mean_something_and_the_engines_agree(make, given):
     only_for(make, given)
     if "random_state" not in given:

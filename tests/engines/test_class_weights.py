@@ -29,7 +29,7 @@ def test_ratios_down_to_one_in_a_million_are_kept(engine, ratio, unit):
 @both
 @pytest.mark.parametrize(("least", "most"), [(1.0, 2.0**21), (1e-300, 1e300), (5e-324, 1e-308), (1.0, 1048577.0)])
 def test_a_ratio_beyond_20_bits_is_named(engine, least, most):
-    with pytest.warns(UserWarning, match=r"class_weight weighs the class 'b' only .* times as much as 'c'.*2\*\*-20"):
+    with pytest.warns(UserWarning, match=r"class_weight weighs the class 'b' less than 2\*\*-20 .*as much as 'c'"):
         fit(class_weight={"a": least * 2, "b": least, "c": most}, engine=engine)
 
 
@@ -37,7 +37,7 @@ def test_the_ratio_of_several_targets_is_that_of_their_products():
     targets = np.column_stack([Y, np.where(np.arange(12) < 6, "x", "z")])
     model = weald.RandomForestClassifier(2, random_state=0)
     weights = [{"a": 1, "b": 2.0**12, "c": 1}, {"x": 1, "z": 2.0**12}]
-    with pytest.warns(UserWarning, match=r"class_weight weighs the class \('a', 'x'\) only .* as much as \('b', 'z'\)"):
+    with pytest.warns(UserWarning, match=r"class_weight weighs the class \('a', 'x'\) less .* as much as \('b', 'z'\)"):
         model.set_params(class_weight=weights).fit(X, targets)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -50,7 +50,7 @@ def test_the_ratio_of_several_targets_is_that_of_their_products():
 def test_balanced_weights_of_a_rare_class_are_named(class_weight):
     y = np.array(["a", "b"])[(np.arange(12) == 5).astype(int)]
     weight = np.where(y == "a", 2.0**19, 1.0)
-    with pytest.warns(UserWarning, match=r'class_weight="balanced" weighs the class \'a\' only'):
+    with pytest.warns(UserWarning, match=r'class_weight="balanced" weighs the class \'a\' less'):
         fit(y, weight, class_weight=class_weight, max_samples=4)
 
 

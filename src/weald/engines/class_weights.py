@@ -35,9 +35,9 @@ def check_class_weights(kind: str, given: tuple[float, ...], table: Table, class
     if rounded and ratio < 2.0**-BITS:
         names = [_name(joint, classes, said) for joint in (least, most)]
         warn(
-            f"{WEIGHTS[kind]} weighs the class {names[0]} only {ratio:.3g} times as much as {names[1]}. Ratios are "
-            f"kept down to 2**-{BITS}, about 1e-6, and smaller weights are rounded up to that. Give weights that "
-            "differ less, or a weight of 0 to leave the class out."
+            f"{WEIGHTS[kind]} weighs the class {names[0]} less than 2**-{BITS} (about 1e-6) times as much as "
+            f"{names[1]}. Such weights are rounded up to 2**-{BITS} of the largest. Give weights that differ less, or "
+            "a weight of 0 to leave the class out."
         )
 
 
