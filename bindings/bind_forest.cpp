@@ -156,6 +156,7 @@ nb::tuple bind_column(const Codes& codes, std::size_t feature) {
 // The trees as arrays of a forest, by name.
 nb::dict arrays_of(GrownTrees grown) {
     nb::dict arrays = dict_of(std::move(grown.forest));
+    arrays["weight_scale"] = to_numpy(std::move(grown.weight_scale));
     arrays["target_center"] = grown.target_center;
     arrays["target_exponent"] = grown.target_exponent;
     return arrays;

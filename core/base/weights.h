@@ -8,6 +8,7 @@
 #include <compare>
 #include <cstdint>
 #include <iterator>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -45,18 +46,31 @@ inline std::uint64_t whole_weight(double x) {
     return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::rint(x)));
 }
 
-// Weights that are not whole become integers whose total stays near 2^53.
-inline std::vector<std::uint64_t> fixed_point(std::span<const double> weights) {
+// x * 2^exponent, above 0 and finite.
+inline double positive_power(const WideDouble& x, int exponent) {
+    return std::clamp(x.times_power(exponent), std::numeric_limits<double>::denorm_min(),
+                      std::numeric_limits<double>::max());
+}
+
+// Weights that are not whole become integers whose total stays near 2^53. The shift is the exponent of what stands for
+// a weight of 1.
+inline int fixed_point_shift(std::span<const double> weights) {
     const double largest = *std::max_element(weights.begin(), weights.end());
-    const int shift = 53 - frexp_exponent(largest) - static_cast<int>(std::bit_width(weights.size()));
+    return 53 - frexp_exponent(largest) - static_cast<int>(std::bit_width(weights.size()));
+}
+inline int fixed_point_shift(std::span<const WideDouble> weights) {
+    const int largest = std::max_element(weights.begin(), weights.end())->exponent;
+    return 53 - largest - static_cast<int>(std::bit_width(weights.size()));
+}
+inline std::vector<std::uint64_t> fixed_point(std::span<const double> weights) {
+    const int shift = fixed_point_shift(weights);
     std::vector<std::uint64_t> fixed(weights.size());
     std::transform(weights.begin(), weights.end(), fixed.begin(),
                    [&](double w) { return whole_weight(std::ldexp(w, shift)); });
     return fixed;
 }
 inline std::vector<std::uint64_t> fixed_point(std::span<const WideDouble> weights) {
-    const int largest = std::max_element(weights.begin(), weights.end())->exponent;
-    const int shift = 53 - largest - static_cast<int>(std::bit_width(weights.size()));
+    const int shift = fixed_point_shift(weights);
     std::vector<std::uint64_t> fixed(weights.size());
     std::transform(weights.begin(), weights.end(), fixed.begin(),
                    [&](const WideDouble& w) { return whole_weight(w.times_power(shift)); });
@@ -80,6 +94,11 @@ inline std::vector<std::uint64_t> class_scales(std::span<const WideDouble> weigh
         return whole_weight(std::ldexp(quotient, 20 + w.exponent - largest.exponent));
     });
     return scales;
+}
+
+// What the user calls a weight of 1, where classes have weights.
+inline double class_weight_scale(std::span<const WideDouble> weights) {
+    return weights.empty() ? 1.0 : positive_power(*std::max_element(weights.begin(), weights.end()), -20);
 }
 
 // Weights of features become integers, the largest 2^20; only a weight of 0 is 0. No weights stay none.

@@ -16,6 +16,11 @@ inline bool in_fixed_point(const Codes& codes, const Growth& growth) {
     return !growth.bootstrap && !codes.weights_are_copies();
 }
 
+// Whether weights of the statistics are on another scale than the user's.
+inline bool has_weight_scale(const Codes& codes, const Growth& growth) {
+    return growth.class_weight != ClassWeight::none || in_fixed_point(codes, growth);
+}
+
 inline std::uint64_t line_weight(const Codes& codes, std::size_t rank) {
     return codes.line.empty() ? 1 : codes.line[rank];
 }
@@ -39,16 +44,23 @@ inline std::vector<WideDouble> class_weights(const Codes& codes, const Growth& g
     return balanced_weights(of_class);
 }
 
-// Weights in fixed point, those of the classes included.
-inline std::vector<std::uint64_t> fixed_weights(const Codes& codes, const std::vector<WideDouble>& of_class) {
+// Weights in fixed point, those of the classes included, and what the user calls a weight of 1.
+struct FixedWeights {
+    std::vector<std::uint64_t> of_rows;
+    double scale = 1;
+};
+
+inline FixedWeights fixed_weights(const Codes& codes, const std::vector<WideDouble>& of_class) {
     if (of_class.empty()) {
-        return fixed_point(std::span<const double>(codes.weights));
+        const std::span<const double> given(codes.weights);
+        return {fixed_point(given), positive_power(1.0, -fixed_point_shift(given))};
     }
     std::vector<WideDouble> weights(codes.weights.begin(), codes.weights.end());
     for (std::size_t r = 0; r < weights.size(); ++r) {
         weights[r] = weights[r] * of_class[static_cast<std::size_t>(codes.classes[r])];
     }
-    return fixed_point(std::span<const WideDouble>(weights));
+    const std::span<const WideDouble> given(weights);
+    return {fixed_point(given), positive_power(1.0, -fixed_point_shift(given))};
 }
 
 }  // namespace weald

@@ -12,6 +12,7 @@
 #include "base/release_memory.h"
 #include "base/tasks.h"
 #include "draw/bag.h"
+#include "draw/row_weights.h"
 #include "grow/grower.h"
 #include "targets/target_model.h"
 #include "tree/join_trees.h"
@@ -42,7 +43,8 @@ struct SharedTree {
 };
 
 // Grows all trees. Each thread keeps one grower, and its memory, for all its trees; `fill` gives a grower's tree its
-// rows. Where threads would be done at different times, or others may help, the last trees are grown together.
+// rows, and returns what the user calls a weight of 1. Where threads would be done at different times, or others may
+// help, the last trees are grown together.
 template <TargetModel Model, class Fill>
 class ForestTrainer {
   public:
@@ -52,6 +54,7 @@ class ForestTrainer {
           fill_(fill),
           drawer_(order.codes, order.growth),
           growers_(order.work.n_threads() + order.work.n_helpers()),
+          weight_scale_(has_weight_scale(order.codes, order.growth) ? order.n_trees : 0),
           joiner_(order.n_trees) {
         if (order.codes.source && order.growth.random_cuts) {
             throw std::invalid_argument("random cuts need the values of codes, but these were left out");
@@ -74,7 +77,7 @@ class ForestTrainer {
                         }});
         growers_.clear();  // a large forest may have their memory
         trees_of_.clear();
-        GrownTrees grown{.forest = joiner_.finish(order_.work)};
+        GrownTrees grown{.forest = joiner_.finish(order_.work), .weight_scale = std::move(weight_scale_)};
         look_up_thresholds(grown.forest, order_.codes, order_.work);
         constexpr std::size_t kRowBytes = 64;  // that a grower holds, about
         Freed freed;
@@ -144,7 +147,10 @@ class ForestTrainer {
         tree.seed = order_.seed;
         tree.number = order_.first_tree + static_cast<std::uint32_t>(i);
         tree.rows.clear();
-        fill_(grower.model(), tree.rows, drawer_.sizes(tree.seed, tree.number));
+        const double scale = fill_(grower.model(), tree.rows, drawer_.sizes(tree.seed, tree.number));
+        if (!weight_scale_.empty()) {
+            weight_scale_[i] = scale;
+        }
         order_.work.check();
     }
 
@@ -161,6 +167,7 @@ class ForestTrainer {
     const BagDrawer drawer_;
     std::vector<std::unique_ptr<TheGrower>> growers_;
     std::vector<typename TheGrower::Tree> trees_of_ = std::vector<typename TheGrower::Tree>(growers_.size());
+    std::vector<double> weight_scale_;  // by tree; empty: all 1
     Tasks tasks_;
     TreeJoiner joiner_;
     std::atomic<std::size_t> n_done_{0};

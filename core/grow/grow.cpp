@@ -35,6 +35,7 @@ GrownTrees grow_counted_classes(const Order& order, const Model& model) {
                 rows.add(r, Labels::pack(static_cast<std::uint32_t>(codes.classes[r]), count));
             });
         }
+        return class_weight_scale(of_class);
     });
 }
 
@@ -48,10 +49,11 @@ GrownTrees grow_classes(const Order& order) {
     }
     const ManyClassModel<WeightedClasses, Criterion> model(codes.n_classes);
     return grow_all(order, model, [&](auto&, auto& rows, const std::vector<std::uint32_t>& sizes) {
-        const std::vector<std::uint64_t> weights = fixed_weights(codes, class_weights(codes, order.growth, sizes));
+        const FixedWeights weights = fixed_weights(codes, class_weights(codes, order.growth, sizes));
         for (std::uint32_t r = 0; r < codes.n_rows; ++r) {
-            rows.add(r, {weights[r], static_cast<std::uint32_t>(codes.classes[r])});
+            rows.add(r, {weights.of_rows[r], static_cast<std::uint32_t>(codes.classes[r])});
         }
+        return weights.scale;
     });
 }
 
@@ -64,10 +66,11 @@ GrownTrees grow_numbers(const Order& order) {
     if (fixed) {
         const NumberModel<WeightedNumbers, Criterion> model({}, unit.center, unit.exponent);
         grown = grow_all(order, model, [&](auto&, auto& rows, const std::vector<std::uint32_t>&) {
-            const std::vector<std::uint64_t> weights = fixed_weights(codes, {});
+            const FixedWeights weights = fixed_weights(codes, {});
             for (std::uint32_t r = 0; r < codes.n_rows; ++r) {
-                rows.add(r, {unit.whole(codes.numbers[r]), static_cast<std::int64_t>(weights[r])});
+                rows.add(r, {unit.whole(codes.numbers[r]), static_cast<std::int64_t>(weights.of_rows[r])});
             }
+            return weights.scale;
         });
     } else {
         const CountedNumbers labels{static_cast<unsigned>(std::bit_width(order.growth.n_draws))};
@@ -78,6 +81,7 @@ GrownTrees grow_numbers(const Order& order) {
                     rows.add(r, labels.pack(unit.whole(codes.numbers[r]), sizes[r]));
                 }
             }
+            return 1.0;
         });
     }
     grown.target_center = unit.center;

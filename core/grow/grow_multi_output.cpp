@@ -53,15 +53,16 @@ GrownTrees grow_with(const Order& order, const Targets& targets, const TargetsMo
     const auto fill = [&](auto&, auto& rows, const std::vector<std::uint32_t>& sizes) {
         const std::vector<WideDouble> of_joint = joint_weights(codes, targets, order.growth, sizes);
         const bool fixed = in_fixed_point(codes, order.growth);
-        const std::vector<std::uint64_t> of_row = fixed ? fixed_weights(codes, of_joint) : std::vector<std::uint64_t>();
+        const FixedWeights weights = fixed ? fixed_weights(codes, of_joint) : FixedWeights();
         const std::vector<std::uint64_t> scales =
             of_joint.empty() ? std::vector<std::uint64_t>(codes.n_classes, 1) : class_scales(of_joint);
         for (std::uint32_t r = 0; r < codes.n_rows; ++r) {
             if (sizes[r] != 0) {
                 const auto joint = static_cast<std::uint32_t>(codes.classes[r]);
-                rows.add(r, {joint, sizes[r], fixed ? of_row[r] : sizes[r] * scales[joint]});
+                rows.add(r, {joint, sizes[r], fixed ? weights.of_rows[r] : sizes[r] * scales[joint]});
             }
         }
+        return fixed ? weights.scale : class_weight_scale(of_joint);
     };
     return ForestTrainer<TargetsModel, decltype(fill)>(order, model, fill).grow();
 }

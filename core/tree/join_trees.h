@@ -25,6 +25,7 @@ struct GrownTrees {
     ForestArrays forest;
     double target_center = 0;
     int target_exponent = 0;
+    std::vector<double> weight_scale;  // by tree: what the user calls a weight of 1; empty: the same
 };
 
 class TreeJoiner {

@@ -114,19 +114,19 @@ class Tree:
         """Size of each node: draws with repetition, or rows (a whole weight of k counts k times)."""
         return self._forest.size.astype(np.int64)
 
-    @property
+    @cached_property
     def weighted_n_node_samples(self) -> FloatArray:
-        """Weight of each node in the statistics.
+        """Weight of each node: the sum of sample weight times class weight, or draws times class weight.
 
-        Class weights, and sample weights that are not whole, are integers on a scale of the tree's own; shares of the
-        root's weight are the user's.
+        Trees are grown from integers. Class weights are rounded to 2^-20 of the largest, sample weights that are not
+        whole to about 2^-53 of what all rows would weigh if each had the largest weight.
         """
-        return self._forest.weight
+        return self._forest.in_user_weights(self._forest.weight)
 
     @cached_property
     def class_weights(self) -> FloatArray:
         """Weights of the classes in each node (nodes x classes), in units of `weighted_n_node_samples`."""
-        return self._forest.class_weights()
+        return self._forest.in_user_weights(self._forest.class_weights())
 
     @cached_property
     def value(self) -> FloatArray:
@@ -145,7 +145,7 @@ class Tree:
             mean: FloatArray = np.mean(each, axis=0)
             return mean
         if self._forest.n_classes:
-            return criteria.class_impurities(self._criterion, self.class_weights)
+            return criteria.class_impurities(self._criterion, self._forest.class_weights())
         return self._forest.impurity
 
     def compute_feature_importances(self, normalize: bool = True) -> FloatArray:

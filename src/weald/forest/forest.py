@@ -107,6 +107,8 @@ class Forest:
     category_sets: IntArray  # uint32
 
     tree_weight: FloatArray = field(default_factory=lambda: np.empty(0))  # what votes weigh; empty: all the same
+    # Weights of nodes and leaves are integers in units of the tree's own. Times this they are the user's; empty: all 1.
+    weight_scale: FloatArray = field(default_factory=lambda: np.empty(0))
 
     origins: tuple[Origin, ...] = ()
 
@@ -155,15 +157,15 @@ class Forest:
     def fingerprint(self) -> str:
         """SHA-256 of the canonical arrays: equal if and only if the forests are.
 
-        Numbers are hashed little-endian, each array after its name, type and length. Where the forest came from is not
-        part of it.
+        Numbers are hashed little-endian, each array after its name, type and length. Where the forest came from, and
+        the scale of its weights, are not part of it.
         """
         digest = hashlib.sha256()
         head = (CONTRACT_VERSION, self.n_features, self.n_classes, self.target_center.hex(), self.target_exponent)
         digest.update(repr(head).encode())
         for name, array in self.arrays().items():
-            if name == "tree_weight" and not array.size:
-                continue  # the same for all trees: nothing to tell
+            if name == "weight_scale" or (name == "tree_weight" and not array.size):
+                continue  # no answer depends on it, or it is the same for all trees: nothing to tell
             little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
             digest.update(f"{name} {little.dtype.str} {little.size}".encode())
             digest.update(little.data)
@@ -186,9 +188,11 @@ class Forest:
                 raise ValueError(msg)
         exponent = min(forest.target_exponent for forest in forests)
         weighted = any(len(forest.tree_weight) for forest in forests)
+        scaled = any(len(forest.weight_scale) for forest in forests)
         if any(len(forest.value) for forest in forests):
             forests = [forest.with_values() for forest in forests]
-        parts = [_Part(forest.in_units(exponent).with_weights(weighted), 0, forest.n_trees) for forest in forests]
+        forests = [forest.in_units(exponent).with_weights(weighted).with_scales(scaled) for forest in forests]
+        parts = [_Part(forest, 0, forest.n_trees) for forest in forests]
         return dataclasses.replace(self._joined(parts), target_exponent=exponent)
 
     def with_arrays(self, arrays: Mapping[str, Array]) -> Self:
@@ -201,6 +205,21 @@ class Forest:
         if not weighted or len(self.tree_weight):
             return self
         return dataclasses.replace(self, tree_weight=np.ones(self.n_trees))
+
+    def with_scales(self, scaled: bool) -> Self:
+        """Write down that the weights of every tree are the user's, where scales are wanted and there are none."""
+        if not scaled or len(self.weight_scale):
+            return self
+        return dataclasses.replace(self, weight_scale=np.ones(self.n_trees))
+
+    def in_user_weights(self, of_nodes: FloatArray) -> FloatArray:
+        """Bring weights of all nodes to the user's scale: sums of sample weight times class weight."""
+        if not len(self.weight_scale):
+            return of_nodes
+        scale = np.repeat(self.weight_scale, np.diff(self.tree_start))
+        with np.errstate(over="ignore"):  # sums of the largest weights are infinite to the user, too
+            scaled: FloatArray = of_nodes * scale.reshape(scale.shape + (1,) * (of_nodes.ndim - 1))
+        return scaled
 
     @property
     def vote_total(self) -> float:
@@ -331,6 +350,7 @@ class _Part:
             arrays["leaf_class"], arrays["leaf_weight"] = f.leaf_class, f.leaf_weight
             arrays["value"], arrays["impurity"] = f.value[nodes], f.impurity[nodes]
         arrays["tree_weight"] = f.tree_weight[self.begin : self.end]
+        arrays["weight_scale"] = f.weight_scale[self.begin : self.end]
         numbers = f.threshold[nodes][f.flags[nodes] & CATEGORICAL != 0]
         first = int(numbers[0]) if len(numbers) else 0
         sets = f.category_start[first : first + len(numbers) + 1]

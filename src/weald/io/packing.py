@@ -29,6 +29,7 @@ from weald.io.tree_shape import MOST_DEPTH, MOST_LEVELS, Shape, find_shape
 AS_THEY_ARE = "none"  # decreases are not foretold
 SQUARED_ERROR = "squared_error"
 STRATA = ("none", "class", "given")
+SCALE = "tree.weight_scale"  # in files of trees whose weights are on another scale than the user's
 LARGEST_WHOLE = 2**53  # weight that is kept as a whole number
 TINY, HUGE = 5e-324, float(np.finfo(np.float64).max)  # the ends of what is positive and finite
 BYTES_PER_NODE = 160  # at most, of a forest and of what reading one takes meanwhile
@@ -72,6 +73,8 @@ def pack(forest: Forest) -> tuple[Head, Arrays]:
     }
     if len(forest.tree_weight):
         arrays["tree.weight"] = forest.tree_weight
+    if len(forest.weight_scale):
+        arrays[SCALE] = forest.weight_scale
     return head_of(forest, rule), {name: array for name, array in arrays.items() if array.size}
 
 
@@ -105,6 +108,12 @@ def check_forest(forest: Forest) -> None:
     votes = forest.tree_weight
     proper = _all_within(votes, 0, HUGE) and len(votes) in (0, forest.n_trees) and (not len(votes) or bool(votes.any()))
     require(proper, "The weights of votes are not numbers from 0 for each tree, or all of them are 0.")
+    _check_scales(forest.weight_scale, forest.n_trees)
+
+
+def _check_scales(scales: Array, n_trees: int) -> None:
+    proper = scales.dtype == np.float64 and scales.shape in ((0,), (n_trees,)) and _all_within(scales, TINY, HUGE)
+    require(proper, "The scales of weights are not numbers above 0, one for each tree.")
 
 
 def _check_classes(forest: Forest) -> None:
@@ -258,12 +267,15 @@ def unpack(head: Head, arrays: Arrays) -> Forest:
     """Make the forest again. All arrays are used: one that is left over belongs to no forest."""
     check_head(head)
     told = {f.name: getattr(head, f.name) for f in dataclasses.fields(head) if f.name != "origins"}
+    scales = arrays.get(SCALE, np.empty(0))
+    _check_scales(scales, head.n_trees)
+    arrays = {name: array for name, array in arrays.items() if name != SCALE}
     try:
         made = _core.decode(**told, most_depth=MOST_DEPTH, arrays=arrays, n_threads=count_threads(None))
     except (ValueError, TypeError, RuntimeError) as error:
         raise FormatError(str(error)) from None
     whole = (head.n_features, head.n_classes, head.target_center, head.target_exponent)
-    forest = Forest(*whole, **made, origins=head.origins)
+    forest = Forest(*whole, **made, weight_scale=scales, origins=head.origins)
     _check_draws(forest)
     check_numbers(forest)
     return forest

@@ -44,12 +44,15 @@ OTHERS = {
     "category_sets": np.uint32,
     "tree_weight": np.float64,
 }
+MAY_LACK = "weight_scale"  # files of earlier versions do, and those of trees whose weights are the user's
 
 
 def pack(forest: Forest) -> tuple[Head, Arrays]:
     """Take the arrays as they are."""
     packing.check_forest(forest)
     arrays = {PREFIX + name: getattr(forest, name) for name in (*BY_NODE, *OTHERS)}
+    if len(forest.weight_scale):
+        arrays[PREFIX + MAY_LACK] = forest.weight_scale
     return packing.head_of(forest, AS_THEY_ARE), arrays | _walked(forest)
 
 
@@ -69,6 +72,8 @@ def unpack(head: Head, arrays: Arrays, *, mapped: bool) -> Forest:
     """Make the forest again."""
     packing.check_head(head)
     kinds = BY_NODE | OTHERS
+    if PREFIX + MAY_LACK in arrays:
+        kinds = kinds | {MAY_LACK: np.float64}
     plain = {name for name in arrays if not name.startswith(PACKED)}
     require(plain == {PREFIX + name for name in kinds}, "The arrays are not those of a forest.")
     found: Arrays = {name: arrays[PREFIX + name] for name in kinds}
@@ -78,6 +83,8 @@ def unpack(head: Head, arrays: Arrays, *, mapped: bool) -> Forest:
         require(name not in BY_NODE or len(array) == head.n_nodes, f"The array {PREFIX + name!r} has another length.")
     require(len(found["tree_start"]) == head.n_trees + 1, "The trees are not as many as they should be.")
     require(len(found["tree_weight"]) in (0, head.n_trees), "The weights of trees are not as many as the trees.")
+    proper = len(found.get(MAY_LACK, ())) in (0, head.n_trees)
+    require(proper, "The scales of weights are not as many as the trees.")
     make = MappedForest if mapped else Forest
     forest = make(
         head.n_features, head.n_classes, head.target_center, head.target_exponent, **found, origins=head.origins

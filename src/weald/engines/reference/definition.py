@@ -97,9 +97,14 @@ def multiply(a: Wide, b: Wide) -> Wide:
     return (k + a[0] + b[0], m) if m else ZERO
 
 
+def fixed_point_shift(weights: Sequence[Wide]) -> int:
+    """Exponent of the integers that stand for a weight of 1, where weights are not whole."""
+    return 53 - max(weights)[0] - len(weights).bit_length()
+
+
 def fixed_point(weights: Sequence[Wide]) -> list[int]:
     """Turn weights that are not whole into integers whose total stays near 2^53."""
-    shift = 53 - max(weights)[0] - len(weights).bit_length()
+    shift = fixed_point_shift(weights)
     return [max(1, round(math.ldexp(m, k + shift))) for k, m in weights]
 
 
@@ -322,6 +327,7 @@ def target_of(coded: Coded, growth: "Growth") -> Target:
 
 
 LARGEST = 1.7976931348623157e308
+SMALLEST = 5e-324
 
 
 def within_doubles(x: float) -> float:
@@ -337,6 +343,11 @@ def ldexp(x: float, exponent: int) -> float:
         return math.copysign(LARGEST, x)
 
 
+def positive_power(x: float, exponent: int) -> float:
+    """Do so with a number above 0; what is too small stays at the smallest double."""
+    return max(ldexp(x, exponent), SMALLEST)
+
+
 # ---------------------------------------------------------------------------------------------------------- 6 bags
 
 
@@ -346,6 +357,7 @@ class Bag:
 
     sizes: list[int]
     weights: list[int]
+    scale: float | None = None  # what the user calls a weight of 1; None: the same
 
 
 def draw_counts(coded: Coded, growth: "Growth", seed: int, tree: int) -> list[int]:
@@ -426,11 +438,12 @@ def weigh_rows(coded: Coded, growth: "Growth", sizes: list[int], class_weights: 
         weights = [wide(w) for w in coded.weight]
         if growth.class_weight != "none":
             weights = [multiply(w, class_weights[k]) for w, k in zip(weights, coded.classes, strict=True)]
-        return Bag(sizes, fixed_point(weights))
+        return Bag(sizes, fixed_point(weights), positive_power(1.0, -fixed_point_shift(weights)))
     if growth.class_weight == "none":
         return Bag(sizes, sizes)
-    scales = class_scales(class_weights)
-    return Bag(sizes, [n * scales[k] for n, k in zip(sizes, coded.classes, strict=True)])
+    scales, (k, m) = class_scales(class_weights), max(class_weights)
+    of_rows = [n * scales[label] for n, label in zip(sizes, coded.classes, strict=True)]
+    return Bag(sizes, of_rows, positive_power(m, k - 20))
 
 
 # ------------------------------------------------------------------------------------------------------ 7 criteria
@@ -1020,6 +1033,7 @@ class FlatTree:
     value: list[float] = field(default_factory=list)  # regression: mean of the node; bound two classes: second's share
     impurity: list[float] = field(default_factory=list)  # regression: variance of the node
     classes: list[Sequence[float]] = field(default_factory=list)  # classification: class weights, of leaves only
+    weight_scale: float | None = None  # times it, weights are the user's; None: they are
 
 
 @dataclass
@@ -1044,7 +1058,7 @@ def categories_of(tree: Tree, split: Split) -> Categories:
 
 def flatten(tree: Tree, root: Node) -> FlatTree:
     """Number the nodes in pre-order and write them down."""
-    flat = FlatTree()
+    flat = FlatTree(weight_scale=tree.bag.scale)
     waiting: list[tuple[Node, int]] = [(root, -1)]
     while waiting:
         node, parent = waiting.pop()

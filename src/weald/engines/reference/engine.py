@@ -337,6 +337,7 @@ def _forest_of(
         impurity=per_node("impurity", np.float64),
         category_start=np.cumsum([0, *(len(c.of_lighter) for c in sets)], dtype=np.int64),
         category_sets=np.array([x for c in sets for x in c.of_lighter], dtype=np.uint32),
+        weight_scale=np.array([tree.weight_scale for tree in trees if tree.weight_scale is not None]),
         origins=(origin,),
     )
 

@@ -79,7 +79,7 @@ def errors(model: FittedTree) -> FloatArray:
 def _wrong(model: FittedTree) -> FloatArray:
     """Weight of the rows of each node that are not of the class that it says."""
     said = model.tree_.value[:, 0, :].argmax(axis=1)
-    wrong: FloatArray = model.forest_.weight - model.tree_.class_weights[np.arange(len(said)), said]
+    wrong: FloatArray = model.forest_.weight - model.forest_.class_weights()[np.arange(len(said)), said]
     return wrong
 
 
