@@ -1,4 +1,8 @@
 // Targets as integers: y = center + q / 2^exponent.
+//
+//   TargetUnit    narrow: sums of q have 64 bits, or 128 with weights in fixed point; or wide, where one target is so
+//                 far off that it would take the digits of all others
+//   spread_of     how targets lie when a few of them, however far off, do not count
 
 #pragma once
 
@@ -10,12 +14,17 @@
 #include <span>
 #include <vector>
 
+#include "base/int128.h"
 #include "base/weights.h"
 
 namespace weald {
 
 inline constexpr int kFixedPointTargetBits =
     35;  // with weights in fixed point: sums of weight * q * q stay below 2^127
+
+inline constexpr int kFixedPointWeightBits = 54;  // of the sum of such weights
+inline constexpr int kDoubleBits = 53;
+inline constexpr int kFineBits = 20;  // the width of the targets is to be at least 2^20 units
 
 // What overflows stays at the largest double.
 inline double within_doubles(double x) {
@@ -41,6 +50,17 @@ class PowerOfTwo {
     bool is_double_;
 };
 
+struct TargetSpread {
+    double median = 0;
+    double width = 0;  // between the quartiles; where these are equal, the median distance of all others from them
+};
+
+// Of numbers that weigh `lengths`; none: they weigh the same.
+TargetSpread spread_of(std::span<const double> y, std::span<const std::uint64_t> lengths);
+
+// A quick look: true means that the quartiles are that far apart, false that they might be.
+bool quartiles_are_apart(std::span<const double> y, std::span<const std::uint64_t> lengths, double least);
+
 // What makes whole numbers of targets.
 class TargetUnit {
   public:
@@ -56,21 +76,51 @@ class TargetUnit {
             return;
         }
         const int k = frexp_exponent(reach);
-        exponent = copies ? 61 - k - static_cast<int>(std::bit_width(n_draws)) : kFixedPointTargetBits - k;
-        half_ = std::ldexp(1.0, exponent / 2);
-        rest_ = std::ldexp(1.0, exponent - exponent / 2);
+        weight_bits_ = copies ? static_cast<int>(std::bit_width(n_draws)) : kFixedPointWeightBits;
+        set_exponent((copies ? 61 - weight_bits_ : kFixedPointTargetBits) - k);
+        finest_ = std::min(exponent, kDoubleBits - k);  // y - center is rounded, too
+        is_constant_ = false;
+    }
+
+    // Becomes wide where that is needed and possible; says whether it is.
+    bool widen(std::span<const double> y, std::span<const std::uint64_t> lengths) {
+        if (is_constant_ || quartiles_are_apart(y, lengths, ldexp_within(1.0, kFineBits - finest_))) {
+            return false;
+        }
+        const TargetSpread spread = spread_of(y, lengths);
+        double reach = 0;
+        for (const double v : y) {
+            reach = std::max(reach, std::abs(v - spread.median));
+        }
+        if (ldexp_within(spread.width, finest_ - kFineBits) >= 1 || std::isinf(reach)) {
+            return false;
+        }
+        center = spread.median;
+        set_exponent(120 - weight_bits_ - frexp_exponent(reach));
+        return true;
     }
 
     // q = rint((y - center) * 2^exponent). 2^exponent may be beyond the doubles, its halves are not. What a half makes
     // too small to be exact is 0 in the end.
-    std::int64_t whole(double y) const { return static_cast<std::int64_t>(std::rint((y - center) * half_ * rest_)); }
+    std::int64_t whole(double y) const { return static_cast<std::int64_t>(rounded(y)); }
+    Int128 wide_whole(double y) const { return static_cast<Int128>(rounded(y)); }
 
     double center = 0;
     int exponent = 0;
 
   private:
+    void set_exponent(int e) {
+        exponent = e;
+        half_ = std::ldexp(1.0, exponent / 2);
+        rest_ = std::ldexp(1.0, exponent - exponent / 2);
+    }
+    double rounded(double y) const { return std::rint((y - center) * half_ * rest_); }
+
     double half_ = 1;
     double rest_ = 1;
+    int weight_bits_ = 0;
+    int finest_ = 0;
+    bool is_constant_ = true;
 };
 
 }  // namespace weald

@@ -61,9 +61,21 @@ template <class Criterion>
 GrownTrees grow_numbers(const Order& order) {
     const Codes& codes = order.codes;
     const bool fixed = in_fixed_point(codes, order.growth);
-    const TargetUnit unit(codes.numbers, !fixed, order.growth.n_draws);
+    TargetUnit unit(codes.numbers, !fixed, order.growth.n_draws);
     GrownTrees grown;
-    if (fixed) {
+    if (unit.widen(codes.numbers, codes.line)) {
+        const NumberModel<WideNumbers, Criterion> model({}, unit.center, unit.exponent);
+        grown = grow_all(order, model, [&](auto&, auto& rows, const std::vector<std::uint32_t>& sizes) {
+            const FixedWeights weights = fixed ? fixed_weights(codes, {}) : FixedWeights();
+            for (std::uint32_t r = 0; r < codes.n_rows; ++r) {
+                if (sizes[r] != 0) {
+                    const std::uint64_t weight = fixed ? weights.of_rows[r] : sizes[r];
+                    rows.add(r, {unit.wide_whole(codes.numbers[r]), static_cast<std::int64_t>(weight), sizes[r]});
+                }
+            }
+            return weights.scale;
+        });
+    } else if (fixed) {
         const NumberModel<WeightedNumbers, Criterion> model({}, unit.center, unit.exponent);
         grown = grow_all(order, model, [&](auto&, auto& rows, const std::vector<std::uint32_t>&) {
             const FixedWeights weights = fixed_weights(codes, {});

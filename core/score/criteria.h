@@ -20,10 +20,9 @@
 #include <type_traits>
 #include <utility>
 
-namespace weald {
+#include "base/int128.h"
 
-__extension__ using Int128 = __int128;
-__extension__ using UInt128 = unsigned __int128;
+namespace weald {
 
 // Below this weight the sum of squared class weights is exact in a double.
 inline constexpr double kExactInDouble = 67108864.0;  // 2^26

@@ -5,6 +5,7 @@
 //   WeightedClasses  a class and a weight in fixed point
 //   CountedNumbers   a target as an integer and a count, packed into one 64-bit word
 //   WeightedNumbers  a target as an integer and a weight in fixed point; sums have 128 bits
+//   WideNumbers      the same where a target is so far off that 64 bits do not hold the digits of the others
 //
 // A Payload is what travels with a row; a Cell is a sum over rows. For the search by bins, a Bin is a Cell with what is
 // needed to bound the cuts inside the bin, and an Inside is that for one node. A Carried is a bin of many nodes
@@ -21,6 +22,7 @@
 #include <span>
 #include <vector>
 
+#include "base/uint256.h"
 #include "score/criteria.h"
 
 namespace weald {
@@ -54,10 +56,12 @@ class PlainCells {
 };
 
 // How the targets of a node lie about their mean.
-struct Spread {
-    std::int64_t mean = 0;
+template <class Number>
+struct SpreadOf {
+    Number mean = 0;
     double reach = std::numeric_limits<double>::infinity();  // no target is farther from it
 };
+using Spread = SpreadOf<std::int64_t>;
 
 struct TwoClasses {
     using Payload = std::uint32_t;  // class << 16 | count
@@ -119,8 +123,10 @@ struct CountedNumbers {
         bool operator==(const Cell&) const = default;
         std::int64_t size() const { return weight; }
     };
+    using Number = std::int64_t;
     using Sum = std::int64_t;
-    using Near = float;  // squares of sums are below 2^124
+    using Squares = Int128;  // of targets, in sums
+    using Near = float;      // squares of sums are below 2^124
     class Cells {
       public:
         void resize(std::size_t n) {
@@ -222,11 +228,26 @@ struct CountedNumbers {
     }
 };
 
-struct WeightedNumbers {
-    struct Payload {
-        std::int64_t q;
-        std::int64_t weight;
-    };
+struct FixedNumber {
+    std::int64_t q;
+    std::int64_t weight;
+
+    static std::int64_t size() { return 1; }
+};
+
+struct WideNumber {
+    Int128 q;
+    std::int64_t weight;
+    std::int64_t n_draws;
+
+    std::int64_t size() const { return n_draws; }
+};
+
+template <class PayloadT, class SquaresT>
+struct LongNumbers {
+    using Payload = PayloadT;
+    using Number = decltype(Payload::q);
+    using Squares = SquaresT;
     struct Cell {
         Int128 sum = 0;
         std::int64_t weight = 0;
@@ -252,13 +273,13 @@ struct WeightedNumbers {
         Int128 above = 0;
     };
 
-    static std::int64_t number(const Payload& payload) { return payload.q; }
+    static Number number(const Payload& payload) { return payload.q; }
     static std::int64_t count(const Payload& payload) { return payload.weight; }
     static Cell cell(const Payload& payload) {
-        return {static_cast<Int128>(payload.q) * payload.weight, payload.weight, 1};
+        return {static_cast<Int128>(payload.q) * payload.weight, payload.weight, payload.size()};
     }
     static void add(Bin& bin, const Payload& payload) { bin.cell += cell(payload); }
-    static void add(Bin& bin, const Payload& payload, std::int64_t mean) {
+    static void add(Bin& bin, const Payload& payload, Number mean) {
         add(bin, payload);
         if (payload.q > mean) {
             bin.above += static_cast<Int128>(payload.q - mean) * payload.weight;
@@ -270,11 +291,14 @@ struct WeightedNumbers {
         Int128 above;
         double squares;
     };
-    static Inside inside_of(const Bin& bin, const Spread& spread) {
+    static Inside inside_of(const Bin& bin, const SpreadOf<Number>& spread) {
         const Int128 inside = bin.cell.sum - static_cast<Int128>(spread.mean) * bin.cell.weight;
         return {bin.cell, bin.above, static_cast<double>(2 * bin.above - inside) * spread.reach};
     }
     static bool is_empty(const Cell& cell) { return cell.weight == 0; }
 };
+
+using WeightedNumbers = LongNumbers<FixedNumber, Int128>;
+using WideNumbers = LongNumbers<WideNumber, UInt256>;
 
 }  // namespace weald

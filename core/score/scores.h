@@ -171,6 +171,7 @@ class NumberScorer {
     using Criterion = CriterionT;
     using Cell = typename Labels::Cell;
     using Inside = typename Labels::Inside;
+    using Number = typename Labels::Number;
     using Sum = typename Labels::Sum;
     using Near = typename Labels::Near;  // float, where squares of sums fit it
 
@@ -178,7 +179,7 @@ class NumberScorer {
     NumberScorer(const Cell& total, const Limits& limits) : total_(total), limits_(limits) {
         Sum mean = total.sum / total.weight;
         mean -= mean * total.weight > total.sum;  // rounded down
-        mean_ = static_cast<std::int64_t>(mean);
+        mean_ = static_cast<Number>(mean);
         about_mean_ = total.sum - static_cast<Sum>(mean_) * total.weight;
         spread_.mean = mean_;
     }
@@ -187,8 +188,8 @@ class NumberScorer {
     double undivided() const {
         return Criterion::term(static_cast<double>(about_mean_), static_cast<double>(total_.weight));
     }
-    std::int64_t mean() const { return mean_; }
-    const Spread& spread() const { return spread_; }
+    Number mean() const { return mean_; }
+    const SpreadOf<Number>& spread() const { return spread_; }
     // Bounds are the better for it.
     void set_reach(double distance) { spread_.reach = distance; }
     Near floor_below(double score) const { return static_cast<Near>(score - std::abs(score) * kNearness); }
@@ -247,9 +248,9 @@ class NumberScorer {
 
     Cell total_{};
     Limits limits_;
-    std::int64_t mean_ = 0;
+    Number mean_ = 0;
     Sum about_mean_ = 0;
-    Spread spread_;
+    SpreadOf<Number> spread_;
 };
 
 }  // namespace weald

@@ -249,7 +249,7 @@ class CellSearch {
         const std::uint32_t span = range_.high - low;
         const int shift = static_cast<int>(std::bit_width(span / n_coarse_bins(rows_.n)));
         const std::uint32_t n_bins = (span >> shift) + 1;
-        const std::int64_t mean = scorer_.mean();
+        const auto mean = scorer_.mean();
         for_present(
             [&](std::uint32_t i) { labels_.add(bins[(rows_.codes[i] - low) >> shift], rows_.payloads[i], mean); });
         const std::uint32_t n_occupied = add_up(bins, n_bins, shift);

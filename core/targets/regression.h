@@ -28,13 +28,16 @@ class NumberModel {
     using Labels = LabelsT;
     using Payload = typename Labels::Payload;
     using Cell = typename Labels::Cell;
+    using Number = typename Labels::Number;
+    using Squares = typename Labels::Squares;
     static constexpr bool kCounted = std::is_same_v<Labels, CountedNumbers>;
+    static constexpr bool kIsWide = std::is_same_v<Squares, UInt256>;
     static constexpr bool kHasQuickSearches = kCounted && kIsSquaredError<Criterion>;
 
     // By node: the sum, and the sum of squares (in leaves; those of their ancestors follow).
     struct Sums {
         std::vector<Cell> totals;
-        std::vector<Int128> squares;
+        std::vector<Squares> squares;
 
         void append(const Sums& other, std::size_t begin, std::size_t n) {
             TreeCursor::append(totals, other.totals, begin, n);
@@ -56,7 +59,7 @@ class NumberModel {
     void look_at(const Payload* payloads, std::uint32_t n) {
         total_ = Cell{};
         is_pure_ = true;
-        const std::int64_t first = labels_.number(payloads[0]);
+        const Number first = labels_.number(payloads[0]);
         for (std::uint32_t i = 0; i < n; ++i) {
             total_ += labels_.cell(payloads[i]);
             is_pure_ &= labels_.number(payloads[i]) == first;
@@ -180,11 +183,11 @@ class NumberModel {
     void write_node(TreeArrays& tree, const Payload* payloads, std::uint32_t n, bool is_leaf) {
         tree.value.push_back(in_user_values(value_of(total_)));
         sums_.totals.push_back(total_);
-        sums_.squares.push_back(is_leaf ? sum_squares(payloads, n) : 0);
+        sums_.squares.push_back(is_leaf ? sum_squares(payloads, n) : Squares(0));
     }
 
     // The same of several nodes, of which all is known.
-    void write_nodes(TreeArrays& tree, std::span<const Cell> totals, std::span<const Int128> squares) {
+    void write_nodes(TreeArrays& tree, std::span<const Cell> totals, std::span<const Squares> squares) {
         for (const Cell& total : totals) {
             tree.value.push_back(in_user_values(value_of(total)));
         }
@@ -220,8 +223,8 @@ class NumberModel {
 
     // The greatest distance of a target from the node's mean.
     double farthest(const Payload* payloads, std::uint32_t n) const {
-        std::int64_t low = scorer_.mean();
-        std::int64_t high = low;
+        Number low = scorer_.mean();
+        Number high = low;
         for (std::uint32_t i = 0; i < n; ++i) {
             low = std::min(low, labels_.number(payloads[i]));
             high = std::max(high, labels_.number(payloads[i]));
@@ -234,21 +237,30 @@ class NumberModel {
     }
     double in_user_values(double value) const { return within_doubles(center_ + user_unit_.times(value)); }
 
-    Int128 sum_squares(const Payload* payloads, std::uint32_t n) const {
-        Int128 squares = 0;
+    Squares sum_squares(const Payload* payloads, std::uint32_t n) const {
+        Squares squares = 0;
         for (std::uint32_t i = 0; i < n; ++i) {
             const Int128 q = labels_.number(payloads[i]);
-            squares += q * q * labels_.count(payloads[i]);
+            if constexpr (kIsWide) {
+                squares += UInt256::product(q * labels_.count(payloads[i]), q);
+            } else {
+                squares += q * q * labels_.count(payloads[i]);
+            }
         }
         return squares;
     }
-    // The squares about the mean. Terms may exceed 128 bits on the way; modulo 2^128 the result, which does not, is
-    // right.
-    static UInt128 centered(const Cell& total, Int128 squares, Int128 mean) {
-        return static_cast<UInt128>(squares) - 2 * static_cast<UInt128>(mean) * static_cast<UInt128>(total.sum) +
-               static_cast<UInt128>(total.weight) * static_cast<UInt128>(mean) * static_cast<UInt128>(mean);
+    // The squares about the mean. Terms may exceed 128 bits on the way (wide: 256); modulo 2^128 the result, which does
+    // not, is right.
+    static auto centered(const Cell& total, const Squares& squares, Int128 mean) {
+        if constexpr (kIsWide) {
+            const UInt256 product = UInt256::product(mean, total.sum);
+            return squares - product - product + UInt256::product(mean * total.weight, mean);
+        } else {
+            return static_cast<UInt128>(squares) - 2 * static_cast<UInt128>(mean) * static_cast<UInt128>(total.sum) +
+                   static_cast<UInt128>(total.weight) * static_cast<UInt128>(mean) * static_cast<UInt128>(mean);
+        }
     }
-    double variance(const Cell& total, Int128 squares) const {
+    double variance(const Cell& total, const Squares& squares) const {
         const Int128 mean = Scorer(total, {}).mean();
         const double a = static_cast<double>(total.sum - mean * total.weight);
         const double weight = static_cast<double>(total.weight);

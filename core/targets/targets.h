@@ -3,7 +3,7 @@
 //
 //   TwoClassModel     two classes, counted
 //   ManyClassModel    any number of classes, counted or weighted
-//   NumberModel       numbers, counted or weighted
+//   NumberModel       numbers, counted, weighted or wide
 
 #pragma once
 
@@ -19,5 +19,6 @@ static_assert(TargetModel<ManyClassModel<CountedClasses, Gini>>);
 static_assert(TargetModel<ManyClassModel<WeightedClasses, Gini>>);
 static_assert(TargetModel<NumberModel<CountedNumbers, SquaredError>>);
 static_assert(TargetModel<NumberModel<WeightedNumbers, SquaredError>>);
+static_assert(TargetModel<NumberModel<WideNumbers, SquaredError>>);
 
 }  // namespace weald

@@ -8,7 +8,8 @@ import pytest
 import weald
 from tests.laws.cases import CRITERIA, is_of_classes
 
-pytestmark = pytest.mark.sanitize
+ROUNDED = "ignore:.* is rounded to multiples"  # as numbers are where one is so large, and the user is told
+pytestmark = [pytest.mark.sanitize, pytest.mark.filterwarnings(ROUNDED)]
 
 N = 24
 RNG = np.random.default_rng(0)

@@ -28,7 +28,7 @@ from weald.dask.coded_partitions import Chunk, Highs, pack
 from weald.dask.tree_tasks import send_bags
 from weald.dask.work_split import VALUE, divide, group_neighbors, share_threads
 from weald.data.schema import Schema
-from weald.data.table import Reading, Table
+from weald.data.table import Answer, Asked, Reading, Table
 from weald.data.types import BoolArray
 from weald.engines import params
 from weald.engines.interface import Codes
@@ -232,6 +232,13 @@ class Coding:
             self._rows_here = self._cluster.gather(self._survey()[0])
         return self._rows_here
 
+    def ask_of_rows(self, ask: Callable[[Table, Asked], Answer], asked: Asked) -> Answer:
+        """Ask something of the targets and weights of all rows."""
+        found: Answer = self._cluster.gather(
+            self._cluster.submit(_ask_of_rows, self._survey()[0], self._labels_there, ask, asked)
+        )
+        return found
+
     def code(self) -> CodedOnCluster:
         """Code the table."""
         cluster = self._cluster
@@ -339,6 +346,10 @@ class Coding:
         ]
         found = self._cluster.submit_each(_find_highs, arguments, priority=FIRST)
         return self._cluster.submit_in_rounds(coded_partitions.join_highs, found, priority=FIRST, wish=_spare(workers))
+
+
+def _ask_of_rows(rows: Rows, labels: Labels, ask: Callable[[Table, Asked], Answer], asked: Asked) -> Answer:
+    return ask(rows.table(labels), asked)
 
 
 def _spare(workers: dict[str, WorkerInfo]) -> str | None:

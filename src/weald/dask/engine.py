@@ -14,7 +14,7 @@ from weald.codes.partitioned_table import Labels, Rows
 from weald.dask.cluster import Cluster, LostCodesError
 from weald.dask.coding import CodedOnCluster, Coding, is_collection, partitions, send_table, wants_values
 from weald.dask.scheduler import RemoteVotes, Scheduler, TreeJob
-from weald.data.table import Reading, Table, TrainingArguments
+from weald.data.table import Answer, Asked, Reading, Table, TrainingArguments
 from weald.data.types import Array, FloatArray
 from weald.engines.interface import Codes, Look, Model, OutOfBagVotes, Watch
 from weald.engines.native import NativeEngine
@@ -284,6 +284,10 @@ class ClusterTable(Table):
     @property
     def _rows(self) -> Rows:
         return self.coding.fetch_rows()
+
+    def ask_of_rows(self, ask: Callable[[Table, Asked], Answer], asked: Asked) -> Answer:
+        """Ask where the rows are: they are many, and the answer is small."""
+        return self.coding.ask_of_rows(ask, asked)
 
     @property
     def target(self) -> Array:

@@ -8,8 +8,9 @@ frames of pandas, polars, pyarrow and others. NaN, masked entries and a frame's 
 values like others. Categories become their numbers. What means nothing is refused by name.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -48,6 +49,8 @@ from weald.data.task import Task
 from weald.data.types import Array, BoolArray, ColumnLike, FloatArray, Native, TableLike
 from weald.errors import DataError, DataTypeError, WealdError
 
+Asked = TypeVar("Asked")
+Answer = TypeVar("Answer")
 Matrix = npt.NDArray[np.float32] | FloatArray  # or a sparse table, for which SciPy has no types
 
 
@@ -84,6 +87,10 @@ class Table:
     def in_memory(self) -> "Table":
         """Give the same with all values in memory: those of a table on the disk are read."""
         return self
+
+    def ask_of_rows(self, ask: "Callable[[Table, Asked], Answer]", asked: "Asked") -> "Answer":
+        """Ask something of the targets and weights; where these are elsewhere, it is asked there."""
+        return ask(self, asked)
 
     def __sizeof__(self) -> int:
         """Tell the bytes of the features: those who move tables ask for them."""

@@ -24,6 +24,7 @@ from weald.data.types import FloatArray
 from weald.engines import params
 from weald.engines.choose import open_engine
 from weald.engines.interface import Codes, Engine
+from weald.engines.precision import warn_of_rounding
 from weald.errors import DataError, ParameterError
 from weald.estimators import growing, multi_output, out_of_bag, resampling
 from weald.estimators.checkpoints import Checkpoint
@@ -101,6 +102,8 @@ def fit(model: "TreeModel", data: TrainingArguments, checkpoint: Checkpoint | No
         if not features.needs_seed:  # a fit that fails above leaves the user's generator as it was
             learned.seed_ = _choose_seed(model, before, checkpoint)
         codes = features.code(engine, reading, plan.n_trees if plan.is_plain and before is None else 0)
+
+        warn_of_rounding(reading.table, learned.growth_)
 
         train(learned, engine, codes, reading, plan, before)
     except BaseException:

@@ -305,25 +305,78 @@ class Target:
 
 
 FIXED_POINT_TARGET_BITS = 35  # with weights that are not whole: sums of weight * q * q stay below 2^127
+FIXED_POINT_WEIGHT_BITS = 54  # of the sum of such weights
+DOUBLE_BITS = 53
+FINE_BITS = 20  # the width of the targets is to be at least 2^20 units
 
 
-def fix_target(y: Sequence[float], n_draws: int | None) -> Target:
-    """Express numbers as integers that can be summed `n_draws` times in 64 bits (None: weights in fixed point)."""
+def narrow_exponent(k: int, n_draws: int | None) -> int:
+    """Exponent of integers below 2^k that can be summed `n_draws` times in 64 bits (None: weights in fixed point)."""
+    return FIXED_POINT_TARGET_BITS - k if n_draws is None else 61 - k - n_draws.bit_length()
+
+
+def wide_exponent(k: int, n_draws: int | None) -> int:
+    """Do the same with 128 bits for sums."""
+    return 120 - k - (FIXED_POINT_WEIGHT_BITS if n_draws is None else n_draws.bit_length())
+
+
+@dataclass
+class Spread:
+    """How numbers lie when a few of them, however far off, do not count."""
+
+    median: float
+    width: float  # between the quartiles; where these are equal, the median distance of others from them, if any
+
+
+def spread_of(y: Sequence[float], lengths: Sequence[int]) -> Spread:
+    """Find the spread of numbers that weigh `lengths`."""
+    low, median, high = (quantile(y, lengths, quarters) for quarters in (1, 2, 3))
+    if low < high:
+        return Spread(median, high - low)
+    others = [r for r, v in enumerate(y) if v != median]
+    distances = [abs(y[r] - median) for r in others]
+    return Spread(median, quantile(distances, [lengths[r] for r in others], 2) if others else math.inf)
+
+
+def quantile(values: Sequence[float], lengths: Sequence[int], quarters: int) -> float:
+    """Find the smallest value up to which all values have so many quarters of the length."""
+    ascending = sorted(zip(values, lengths, strict=True))
+    ends = accumulate(length for _, length in ascending)
+    at_least = quarters * sum(lengths)
+    return next(value for (value, _), end in zip(ascending, ends, strict=True) if 4 * end >= at_least)
+
+
+def is_coarse(width: float, exponent: int) -> bool:
+    """Say whether units of 2^-exponent would round numbers of this width noticeably."""
+    return ldexp(width, exponent - FINE_BITS) < 1.0
+
+
+def fix_target(y: Sequence[float], n_draws: int | None, lengths: Sequence[int] | None) -> Target:
+    """Express numbers as integers that can be summed exactly.
+
+    They are narrow: their sums have 64 bits, or 128 with weights in fixed point. Where one of them is so far off that
+    it would take the digits of all others, and `lengths` are given, they are wide: then the others are exact, too.
+    """
     center = min(y) / 2 + max(y) / 2
     reach = max(abs(v - center) for v in y)
     if reach == 0:
         return Target([0] * len(y), 0, center, 0)
     k = math.frexp(reach)[1]
-    exponent = FIXED_POINT_TARGET_BITS - k if n_draws is None else 61 - k - n_draws.bit_length()
+    exponent = narrow_exponent(k, n_draws)
+    if lengths is not None:
+        spread = spread_of(y, lengths)
+        reach = max(abs(v - spread.median) for v in y)
+        if is_coarse(spread.width, min(exponent, DOUBLE_BITS - k)) and reach <= LARGEST:
+            center, exponent = spread.median, wide_exponent(math.frexp(reach)[1], n_draws)
     return Target([round(math.ldexp(v - center, exponent)) for v in y], 0, center, exponent)
 
 
-def target_of(coded: Coded, growth: "Growth") -> Target:
+def target_of(coded: Coded, growth: "Growth", *, may_be_wide: bool = True) -> Target:
     """Read the target as class numbers, or as integers."""
     if coded.n_classes:
         return Target(coded.classes, coded.n_classes)
     exact = growth.bootstrap or (coded.whole and sum(coded.line) < WHOLE_LIMIT)
-    return fix_target(coded.numbers, growth.n_draws if exact else None)
+    return fix_target(coded.numbers, growth.n_draws if exact else None, coded.line if may_be_wide else None)
 
 
 LARGEST = 1.7976931348623157e308

@@ -127,7 +127,7 @@ class ReferenceEngine(LocalEngine):
         origin = Origin(
             seed, first_tree, n_trees, coded.fingerprint, growth.bags(coded.design), values=targets.add_to(coded.values)
         )
-        fixed = [definition.target_of(table, _plain(growth)) for table in plain.one_by_one(coded)]
+        fixed = [definition.target_of(table, _plain(growth), may_be_wide=False) for table in plain.one_by_one(coded)]
         unit = several.common_unit(fixed)
         return tuple(
             _forest_of([each[o] for each in grown], len(coded.columns), target.n_classes, target.center, unit, origin)

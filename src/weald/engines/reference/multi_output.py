@@ -130,7 +130,7 @@ def grow_targets(
 ) -> Iterator[list[FlatTree]]:
     """Grow the trees of these numbers, one after the other: for each target the tree that speaks of it."""
     tables = list(targets.one_by_one(coded))
-    fixed = [target_of(table, growth) for table in tables]
+    fixed = [target_of(table, growth, may_be_wide=False) for table in tables]
     unit = common_unit(fixed)
     for number in numbers:
         bag = fill_bag(coded, targets, growth, seed, number)

@@ -1,0 +1,148 @@
+"""How finely engines keep the numbers of a regression target, and a warning where that is too coarse.
+
+find_rounding       target, weights -> what is lost, if it is much
+warn_of_rounding    says so to the user
+
+Engines sum integers, `y = center + q / 2^exponent`, so one number that is very far off takes the digits of all others.
+`fix_target` of the reference engine is the definition; here it is asked for tables of any size.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from weald.data.table import Table
+from weald.data.task import Task
+from weald.data.types import FloatArray
+from weald.engines.params import Growth
+from weald.engines.reference import definition
+from weald.errors import warn
+
+Lengths = npt.NDArray[np.uint64]
+
+BUCKETS = 4096
+
+
+@dataclass(frozen=True)
+class Rounding:
+    """A target that is rounded noticeably."""
+
+    name: str
+    resolution: float  # numbers become multiples of it
+    width: float  # that of the numbers when a few do not count
+    reach: float  # how far they are from their center at most
+
+
+@dataclass(frozen=True)
+class _Weighed:
+    """The numbers of one target, and how long each is on the line of weights."""
+
+    y: FloatArray
+    lengths: Lengths | None  # None: 1 each
+    n_draws: int | None  # None: weights are in fixed point
+
+
+def warn_of_rounding(table: Table, growth: Growth) -> None:
+    """Warn of each target that is rounded noticeably."""
+    if table.task is Task.CLASSIFICATION and (table.targets is None or table.targets.n_classes):
+        return
+    fixed = _in_fixed_point(table, growth)
+    for found in table.ask_of_rows(find_roundings, None if fixed else growth.n_draws):
+        advice = ["Remove or clip the outliers", "take logarithms"]
+        advice += ["fit a model for this target alone"] if table.targets is not None else []
+        advice += ["give whole sample weights"] if fixed else []
+        warn(
+            f"{found.name} is rounded to multiples of {found.resolution:.2g}, but most of its values lie within "
+            f"{found.width:.2g}: others are up to {found.reach:.2g} away, and sums of all are kept exactly. "
+            f"{', '.join(advice[:-1])} or {advice[-1]}."
+        )
+
+
+def _in_fixed_point(table: Table, growth: Growth) -> bool:
+    return not growth.bootstrap and not (table.weights_whole and table.size < definition.WHOLE_LIMIT)
+
+
+def find_roundings(table: Table, n_draws: int | None) -> list[Rounding]:
+    """Find the targets that are rounded noticeably."""
+    lengths = _lay_line(table)
+    if table.targets is None:
+        found = [_find_rounding("y", _Weighed(table.target, lengths, n_draws), may_be_wide=True)]
+    else:
+        columns = (of_target[table.target] for of_target in table.targets.said.T)
+        found = [
+            _find_rounding(f"Column {o} of y", _Weighed(y, lengths, n_draws), may_be_wide=False)
+            for o, y in enumerate(columns)
+        ]
+    return [one for one in found if one is not None]
+
+
+def _lay_line(table: Table) -> Lengths | None:
+    """Lay the rows on the line of weights; None: all have the length 1."""
+    if table.weight is None:
+        return None
+    if table.weights_whole:
+        return table.weight.astype(np.uint64)
+    shift = 53 - int(np.frexp(table.weight.max())[1]) - table.n_rows.bit_length()
+    return np.maximum(1, np.rint(np.ldexp(table.weight, shift))).astype(np.uint64)
+
+
+def _find_rounding(name: str, of: _Weighed, *, may_be_wide: bool) -> Rounding | None:
+    """Do as `fix_target` does, up to the unit."""
+    low, high = float(of.y.min()), float(of.y.max())
+    center = low / 2 + high / 2
+    reach = max(abs(low - center), abs(high - center))
+    if reach == 0:
+        return None
+    k = int(np.frexp(reach)[1])
+    exponent = min(definition.narrow_exponent(k, of.n_draws), definition.DOUBLE_BITS - k)
+    if _are_apart(of, definition.ldexp(1.0, definition.FINE_BITS - exponent)):
+        return None
+    spread = _spread_of(of)
+    if not definition.is_coarse(spread.width, exponent):
+        return None
+    with np.errstate(over="ignore"):
+        from_median = float(max(np.float64(high) - spread.median, spread.median - np.float64(low)))
+    if may_be_wide and np.isfinite(from_median):
+        exponent = definition.wide_exponent(int(np.frexp(from_median)[1]), of.n_draws)
+        if not definition.is_coarse(spread.width, exponent):
+            return None
+    return Rounding(name, definition.ldexp(1.0, -exponent), spread.width, reach)
+
+
+def _are_apart(of: _Weighed, least: float) -> bool:
+    """Take a quick look: true means that the quartiles are that far apart, false that they might be."""
+    first = of.y.min() / 2
+    step = float((of.y.max() / 2 - first) / BUCKETS)  # half of what a bucket spans: the whole might overflow
+    with np.errstate(over="ignore", divide="ignore"):
+        per_step = np.float64(1.0) / step
+    if not np.isfinite(per_step):
+        return False
+    buckets = np.minimum(((of.y / 2 - first) * per_step).astype(np.int64), BUCKETS - 1)
+    filled = np.bincount(buckets, weights=of.lengths, minlength=BUCKETS)
+    lower, upper = np.searchsorted(np.cumsum(filled), filled.sum() * np.array([0.25, 0.75]))
+    # Rounding may move a number to the next bucket, and lengths that are added up as doubles one more.
+    return bool((upper - lower - 4) * step >= least / 2) and upper > lower + 4
+
+
+def _spread_of(of: _Weighed) -> definition.Spread:
+    """Do as `spread_of` of the definition does."""
+    low, median, high = _quantiles(of.y, of.lengths, (1, 2, 3))
+    if low < high:
+        with np.errstate(over="ignore"):
+            return definition.Spread(median, float(np.float64(high) - low))
+    others = of.y != median
+    with np.errstate(over="ignore"):
+        distances = np.abs(of.y[others] - median)
+    lengths = None if of.lengths is None else of.lengths[others]
+    return definition.Spread(median, _quantiles(distances, lengths, (2,))[0] if len(distances) else np.inf)
+
+
+def _quantiles(values: FloatArray, lengths: Lengths | None, quarters: tuple[int, ...]) -> list[float]:
+    if lengths is None:
+        places = [-(-q * len(values) // 4) - 1 for q in quarters]
+        return [float(value) for value in np.partition(values, places)[places]]
+    order = np.argsort(values)
+    ends = np.cumsum(lengths[order], dtype=np.uint64)
+    found = (np.searchsorted(4 * ends, q * ends[-1]) for q in np.array(quarters, dtype=np.uint64))
+    return [float(values[order[place]]) for place in found]
