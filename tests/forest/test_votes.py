@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.metrics import r2_score
 
 import weald
 from weald.forest import votes
@@ -62,3 +63,31 @@ def test_huge_numbers_change_nothing_for_the_rows_beside_them():
     averages = votes.average(model.forest_, lambda _, room: (sums[room], 20))
     assert averages.tolist() == pytest.approx([32e300, 5e-324, 0.05], abs=0)
     assert [model.predict(X[i : i + 1])[0] for i in range(12)] == model.predict(X).tolist()
+
+
+@pytest.mark.parametrize("engine", ["native", "reference"])
+@pytest.mark.parametrize("largest", [1e308, LARGEST])
+def test_scores_of_huge_numbers_are_those_of_small_ones(engine, largest):
+    huge = np.where(ALTERNATING, largest, -largest)
+    for y in (huge, np.column_stack([huge, np.ldexp(np.cos(X[:, 0]), 1000)])):
+        for model in (
+            weald.RandomForestRegressor(30, random_state=1, engine=engine),
+            weald.ExtraTreesRegressor(30, random_state=1, engine=engine, max_depth=2),
+            weald.DecisionTreeRegressor(max_depth=2, engine=engine),
+        ):
+            expected = model.fit(X, np.ldexp(y, -900)).score(X, np.ldexp(y, -900))
+            assert model.fit(X, y).score(X, y) == pytest.approx(expected)
+
+
+def test_ordinary_scores_are_those_of_scikit_learn():
+    y = np.cos(X[:, 0])
+    model = weald.RandomForestRegressor(5, random_state=0).fit(X, y)
+    assert model.score(X, y.tolist(), X[:, 0]) == r2_score(y, model.predict(X), sample_weight=X[:, 0])
+
+
+@pytest.mark.parametrize("engine", ["native", "reference"])
+def test_a_forest_of_huge_numbers_settles_and_knows_no_error(engine):
+    y = np.where(ALTERNATING, LARGEST, -LARGEST)
+    model = weald.RandomForestRegressor("auto", max_estimators=70, random_state=1, engine=engine).fit(X, y)
+    assert np.isfinite(model.predict(X)).all()
+    assert model.oob_.error_interval() == (0.0, np.inf)

@@ -19,6 +19,7 @@ from weald.forest.forest import Forest
 STEP = 32  # trees between two looks
 FIRST_LOOK = 64
 BAND = 0.01  # of the error
+HUGE = 2.0**900  # errors from here on are brought to a scale on which sums of them are finite
 STANDARD_ERRORS = 0.5  # of the error, for classes
 
 Grow = Callable[[int, int], Forest]  # number of the first tree, number of trees
@@ -37,6 +38,8 @@ def has_settled(errors: FloatArray, n_rows: int, *, classify: bool) -> bool:
     >>> has_settled(0.1 + 0.01 / n_trees, 1000, classify=False)
     True
     """
+    if errors.max() > HUGE:
+        errors = np.ldexp(errors, -64)
     quarter = len(errors) // 4
     third, last = errors[-2 * quarter : -quarter], errors[-quarter:]
     to_gain = 2.0 * abs(math.fsum(third) - math.fsum(last)) / quarter

@@ -7,6 +7,7 @@
     confusion          what is taken for what
     calibrate          shares against how often they come true
     choose_threshold   from which share on a row should be called by a label
+    with_finite_squares    numbers and their predictions, where squares of them overflow on a smaller scale
 
 Functions take plain arrays: class numbers, shares, weights.
 """
@@ -21,11 +22,12 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import confusion_matrix, get_scorer
 
-from weald.data.types import Array, FloatArray, IntArray
+from weald.data.types import Array, ColumnLike, FloatArray, IntArray
 from weald.errors import ParameterError, shown
 
 Metric = Callable[..., float]
 BoolArray = npt.NDArray[np.bool_]
+HUGE = 2.0**400  # sums of squares of smaller numbers are finite
 RULES = ("f1", "youden", "accuracy", "cost")
 
 
@@ -196,3 +198,14 @@ def _threshold_scores(hits: FloatArray, alarms: FloatArray, by: str, costs: tupl
         "cost": (costs[0] * alarms + costs[1] * missed) / (n_true + n_false),
     }
     return scores[by]
+
+
+def with_finite_squares(truth: ColumnLike, predicted: FloatArray) -> tuple[ColumnLike, FloatArray]:
+    """Make huge numbers smaller, each target by a power of two: R squared does not depend on it."""
+    numbers = np.asarray(truth)
+    if numbers.dtype.kind not in "iuf" or numbers.shape != predicted.shape:
+        return truth, predicted
+    numbers = numbers.astype(np.float64)
+    reach = np.maximum(np.abs(numbers).max(axis=0), np.abs(predicted).max(axis=0))
+    shift = np.where(reach > HUGE, -np.frexp(reach)[1], 0)
+    return (np.ldexp(numbers, shift), np.ldexp(predicted, shift)) if shift.any() else (truth, predicted)

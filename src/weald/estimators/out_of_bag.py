@@ -234,6 +234,8 @@ class OutOfBag:
         z = NormalDist().inv_cdf(0.5 + level / 2)
         if self.classes is not None:
             return metrics.wilson(self.error, self._n_effective, z)
+        if math.isinf(self.error):  # squares of huge numbers are beyond the doubles
+            return 0.0, math.inf
         half = z * self._error_spread / math.sqrt(self._n_effective) if self._n_effective else math.nan
         return max(0.0, self.error - half), self.error + half
 

@@ -7,6 +7,7 @@ TreeRegressor     means
 import numpy as np
 from numpy.typing import DTypeLike
 from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.metrics import r2_score
 from sklearn.utils import Tags
 
 from weald.data import arguments
@@ -14,7 +15,7 @@ from weald.data.dask_collections import is_dask_collection
 from weald.data.task import Task
 from weald.data.types import Array, ColumnLike, FloatArray, TableLike
 from weald.engines.draws import draw_classes
-from weald.estimators import multi_output
+from weald.estimators import metrics, multi_output
 from weald.estimators.base import TreeModel
 from weald.estimators.features import Rows
 from weald.estimators.multi_output import is_multi_output
@@ -200,6 +201,22 @@ class TreeRegressor(RegressorMixin, TreeModel):
             with np.errstate(over="ignore"):
                 means[...] = add_up
         return means
+
+    def score(self, X: TableLike, y: ColumnLike, sample_weight: ColumnLike = None) -> float:
+        """R squared of the predictions, with several targets its mean.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+        y : array of shape (n_rows,), or (n_rows, n_targets)
+        sample_weight : array of shape (n_rows,), optional
+
+        Returns
+        -------
+        float
+        """
+        truth, predicted = metrics.with_finite_squares(y, self.predict(X))
+        return float(r2_score(truth, predicted, sample_weight=sample_weight))
 
 
 def _require_no_room(model: TreeModel, out: object, dtype: object) -> None:
