@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -214,6 +215,24 @@ def test_a_sample_of_rows_that_are_alike_is_found_at_the_second_look(client, mon
     assert looks == [1, 16]
     assert model.forest_.fingerprint() == local.forest_.fingerprint()
     assert model.forest_.origins == local.forest_.origins
+
+
+def test_outliers_of_the_target_and_scales_of_weights_travel(client):
+    table = frame()
+    table["w"] = table["w"] + 0.5
+    for size, is_coarse in ((1e12, False), (1e20, True)):
+        table["z"] = np.where(np.arange(len(table)) == 7, size, table["z"])
+        parted, found = partitioned(table, (900,)), []
+        for forest, data in ((weald.RandomForestRegressor, table), (on_cluster.RandomForestRegressor, parted)):
+            model = forest(n_estimators=2, bootstrap=False, random_state=0)
+            with warnings.catch_warnings(record=True) as said:
+                warnings.simplefilter("always")
+                model.fit(data[COLUMNS], data["z"], data["w"])
+            assert is_coarse == any("y is rounded to multiples" in str(one.message) for one in said)
+            found.append(model.forest_)
+        assert found[0].fingerprint() == found[1].fingerprint()
+        np.testing.assert_array_equal(found[0].weight_scale, found[1].weight_scale)
+        assert len(found[0].weight_scale) == 2
 
 
 def test_shuffled_rows_give_the_same_forest(client):
