@@ -37,9 +37,15 @@ def open_engine(name: str, X: TableLike = None) -> Engine:
 
     Dask collections are trained on their cluster, code stores by their own engine, whatever the name.
     """
+    if X is None:  # predictions ask for each row: no look at what X could be
+        return _open(name, name).local
     if isinstance(X, TableSource):
         return X.open_engine(name)
+    return _open(name, CLUSTER if is_dask_collection(X) else name)
+
+
+def _open(name: str, chosen: str) -> Engine:
+    """Make an engine, and refuse a name that the user cannot have meant."""
     if name not in ENGINES_BY_NAME:
         raise ParameterError(f"engine={name!r} is not one of {', '.join(map(repr, ENGINES))}.")
-    engine = ENGINES_BY_NAME[CLUSTER if is_dask_collection(X) else name]()
-    return engine.local if X is None else engine
+    return ENGINES_BY_NAME[chosen]()

@@ -110,6 +110,8 @@ def mark_parents(forest: Forest, leaves: IntArray) -> sparse.csr_matrix:
 
 def _blocks(rows: Rows) -> Iterable[Matrix]:
     """Return rows as they are, or as blocks that are computed one by one."""
+    if type(rows) is np.ndarray:  # most are, and this is quicker to ask
+        return (rows,)
     return rows.row_blocks() if isinstance(rows, RowBlocks) else (rows,)
 
 
