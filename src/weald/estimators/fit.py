@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from weald.data.schema import same_categories
+from weald.data.schema import Schema, same_categories
 from weald.data.table import Reading, TrainingArguments
 from weald.data.task import Task
 from weald.data.types import FloatArray
 from weald.engines import params
 from weald.engines.choose import open_engine
 from weald.engines.interface import Codes, Engine
-from weald.errors import DataError, ParameterError
+from weald.errors import DataError, ParameterError, warn
 from weald.estimators import growing, multi_output, out_of_bag, resampling
 from weald.estimators.checkpoints import Checkpoint
 from weald.estimators.features import Features, features_of
@@ -95,6 +95,7 @@ def fit(model: "TreeModel", data: TrainingArguments, checkpoint: Checkpoint | No
         if features.needs_seed:
             learned.seed_ = _choose_seed(model, before, checkpoint)
         reading = features.read(engine, data, before)
+        _warn_of_labels_by_row(learned.schema_, reading.table.n_rows)
 
         _resolve(learned, reading)
 
@@ -150,6 +151,25 @@ def _choose_seed(model: "TreeModel", before: "TreeModel | None", checkpoint: Che
     is_given = isinstance(model.random_state, int | np.integer)
     found = None if checkpoint is None or is_given else checkpoint.seed()
     return params.draw_seed(model.random_state) if found is None else found
+
+
+ROWS_TO_WARN = 50  # in fewer rows many labels are common
+SHOWN = 5
+
+
+def _warn_of_labels_by_row(schema: Schema, n_rows: int) -> None:
+    """Name the columns of categories that have nearly as many of them as there are rows: more than half."""
+    n_labels = {f: len(c.labels) for f in sorted(schema.categorical) if (c := schema.categories[f]) is not None}
+    found = [f for f, n in n_labels.items() if 2 * n > n_rows >= ROWS_TO_WARN]
+    if not found:
+        return
+    listed = ", ".join(f"{schema.name(f)} ({n_labels[f]:,} categories)" for f in found[:SHOWN])
+    more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+    warn(
+        f"X has {n_rows:,} rows, and columns with a category for nearly each of them: {listed}{more}. Such categories "
+        "tell nothing about new rows. Leave out names and numbers of rows; turn text that holds dates into dates, for "
+        "example by pandas.to_datetime; give amounts as numbers."
+    )
 
 
 def _resolve(learned: "TreeModel", reading: Reading) -> None:

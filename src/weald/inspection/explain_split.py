@@ -234,7 +234,8 @@ def _ask(tree: definition.Tree, split: definition.Split, names: Names, *, has_mi
     if tree.coded.columns[split.feature].is_categorical:
         sets = definition.categories_of(tree, split)
         threshold, listed, others_left = np.nan, tuple(sets.of_lighter), sets.others_left
-    return SplitCondition(split.feature, name, threshold, split.missing_left, has_missing, labels, listed, others_left)
+    sides = (split.missing_left, has_missing, labels, listed, others_left)
+    return SplitCondition(split.feature, name, threshold, *sides, names.times.get(split.feature))
 
 
 # ------------------------------------------------------------------------------------------------- why
