@@ -336,7 +336,7 @@ def main():
     table = compare(arguments)
     caption = (
         f"{measure.CORES} cores, leaves of at least {arguments.leaf} rows, which are {drawn(arguments.leaf)} draws for "
-        f"weald, YDF and ranger. Penalty: `category_penalty={PENALTY}`. {machine}."
+        f"weald, YDF and ranger. weald: `category_penalty=0`; penalty: `category_penalty={PENALTY}`. {machine}."
     )
     measure.publish(arguments, "peers", f"{table}\n\n{caption}")
 

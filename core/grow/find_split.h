@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -31,6 +32,8 @@
 #include "tree/node.h"
 
 namespace weald {
+
+inline constexpr std::size_t kFreeCategories = 10;  // columns of no more categories pay no penalty
 
 template <TargetModel Model>
 class SplitFinder {
@@ -205,9 +208,13 @@ class SplitFinder {
                 }
                 continue;
             }
-            ++n_looked_at;
+            const double noise = is_penalized(feature) ? noise_of_labels(node) : 0;
             Candidate offered = cuts.best;
-            offered.score -= is_penalized(feature) ? noise_of_labels(node) : 0;
+            offered.score -= noise;
+            if (noise > 0 && offered.score <= parts_.model.undivided()) {
+                continue;  // no admissible cut here; it may have one in a child
+            }
+            ++n_looked_at;
             const auto wins_tie = [&] { return parts_.draw.wins_tie(feature, best->feature); };
             if (cuts.best.score != kNoScore && (!best || offered.beats_earlier_feature(standing, wins_tie))) {
                 best = parts_.split_of(feature, found);
@@ -228,7 +235,8 @@ class SplitFinder {
     }
 
     bool is_penalized(std::uint32_t feature) const {
-        return parts_.growth.category_penalty > 0 && is_categorical(feature);
+        return parts_.growth.category_penalty > 0 && is_categorical(feature) &&
+               parts_.codes.columns[feature].lows.size() > kFreeCategories;
     }
 
     // What a cut by the categories that were searched last may gain by chance, as far as it is not to count.
@@ -237,8 +245,9 @@ class SplitFinder {
             return 0;
         }
         const double mixed = parts_.model.mixed(parts_.tree->payloads(node), node.n_rows());
+        const double to_gain = mixed / std::max(1.0, static_cast<double>(parts_.model.n_orders()) - 1);
         const double labels = static_cast<double>(parts_.categories.n_categories() - 2);
-        return parts_.growth.category_penalty * labels * mixed / static_cast<double>(parts_.model.size() - 1);
+        return parts_.growth.category_penalty * labels * to_gain / static_cast<double>(parts_.model.size() - 1);
     }
 
     // The same for two rows. They can be divided in one way, by the first feature that tells them apart: what comes

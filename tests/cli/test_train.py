@@ -3,6 +3,9 @@
 import json
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from sklearn.datasets import load_diabetes, load_iris
 
@@ -98,13 +101,62 @@ def test_the_task_is_found_out(tmp_path, capsys):
     assert tasks == {"few": "classification", "many": "regression", "share": "regression", "flag": "classification"}
 
 
-def test_dates_are_left_out_and_no_target(tmp_path, capsys):
-    file = tmp_path / "t.csv"
-    file.write_text("x,day,y\n" + "".join(f"{i * 7 % 30},2024-01-{i % 28 + 1:02},{'ab'[i % 2]}\n" for i in range(40)))
-    done = {c["column"]: c["done"] for c in ask(capsys, "train", file, "-t", "y", "-n", 2)["columns"]}
-    assert done["day"].startswith("left out: turn it into numbers")
+DAYS = [f"2024-01-{i % 28 + 1:02}" for i in range(60)]
+
+
+def write_days(file, days):
+    rows = [f"{i * 7 % 30},{day},{'ab'[i % 28 > 14]}" for i, day in enumerate(days)]
+    file.write_text("\n".join(["x,day,y", *rows]) + "\n")
+    return file
+
+
+def test_dates_become_numbers_and_are_no_target(tmp_path, capsys):
+    file, model = write_days(tmp_path / "t.csv", DAYS), tmp_path / "m.weald"
+    facts = ask(capsys, "train", file, "-t", "y", "-n", 5, "--out", model)
+    assert {c["column"]: c["done"] for c in facts["columns"]}["day"] == "numbers: days since 1970-01-01 UTC"
+    assert facts["importances"][0]["feature"] == "day"
+    assert weald.load(model).schema_.times == {1: "dates"}
     assert run(["train", str(file), "-t", "day"]) == 1
     assert "holds dates or times" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("time", ["", " 00:00", "T00:00:00", "T00:00:00Z", "T02:00:00+02:00"])
+def test_text_with_dates_is_read_as_dates_on_request_and_in_predictions(tmp_path, capsys, time):
+    days = [None, *(day + time for day in DAYS[1:])]
+    table = pa.table({"x": [i * 7 % 30 for i in range(60)], "day": days, "y": ["ab"[i % 28 > 14] for i in range(60)]})
+    pq.write_table(table, tmp_path / "t.parquet")
+    model = tmp_path / "m.weald"
+    facts = ask(capsys, "train", tmp_path / "t.parquet", "-t", "y", "-n", 5, "--dates", "day", "--out", model)
+    assert {c["column"]: c["done"] for c in facts["columns"]}["day"] == "numbers: days since 1970-01-01 UTC"
+    expected = weald.RandomForestClassifier(5, random_state=0).fit(
+        pd.DataFrame({"x": table["x"].to_pylist(), "day": pd.to_datetime([None, *DAYS[1:]])}), table["y"].to_pylist()
+    )
+    assert facts["fingerprint"] == expected.forest_.fingerprint()
+    predicted = {}
+    for name in ("t.parquet", "t.csv"):
+        write_days(tmp_path / "t.csv", ["" if day is None else day for day in days])
+        assert run(["predict", str(model), str(tmp_path / name), "--out", str(tmp_path / f"{name}.csv")]) == 0
+        predicted[name] = (tmp_path / f"{name}.csv").read_text()
+    assert predicted["t.parquet"] == predicted["t.csv"]
+
+
+def test_text_without_dates_is_refused_as_dates(tmp_path, capsys):
+    file = write_days(tmp_path / "t.csv", [*DAYS[:-1], "soon"])
+    assert run(["train", str(file), "-t", "y", "--dates", "day"]) == 2
+    assert "column 'day' is to hold dates, but has 'soon'. Write dates as 2015-03-14" in capsys.readouterr().err
+    write_days(file, [*(day + "T00:00:00Z" for day in DAYS[:-1]), "2024-01-02T00:00"])
+    assert run(["train", str(file), "-t", "y", "--dates", "day"]) == 2
+    assert "has '2024-01-02T00:00 without a time zone among others'" in capsys.readouterr().err
+    assert run(["train", str(file), "-t", "y", "--dates", "x"]) == 1
+    assert "--dates is for columns of dates, but 'x' holds numbers" in capsys.readouterr().err
+    assert run(["train", str(file), "-t", "y", "--dates", "dya"]) == 1
+    assert "Did you mean 'day'" in capsys.readouterr().err
+
+
+def test_columns_that_name_rows_are_kept_on_request_with_a_note(tmp_path, capsys):
+    file = write_days(tmp_path / "t.csv", [f"case {i}" for i in range(60)])
+    facts = ask(capsys, "train", file, "-t", "y", "-n", 2, "--categorical", "day")
+    assert "'day' (60 categories)" in facts["warnings"][0]
 
 
 def test_rows_without_a_target_are_left_out_and_counted(tmp_path, capsys):

@@ -10,6 +10,7 @@ same process in test_symbols.py, and files of models in tests/io/.
 """
 
 import copy
+import datetime as dt
 import pickle
 import subprocess
 import sys
@@ -93,15 +94,18 @@ REFUSED_X = {
     "bytes": (np.full((N, 2), b"a"), "X"),
     "a word among numbers": (np.where(np.arange(N)[:, None] == 7, "a", X.astype(object)), "[Rr]ow 7 of column 0 of X"),
     "complex numbers": (X * 1j, "[Cc]omplex"),
-    "dates": (np.full((N, 2), np.datetime64("2020-01-01")), "X holds datetime64"),
-    "durations": (np.full((N, 2), np.timedelta64(1, "D")), "X holds timedelta64"),
+    "durations in months": (np.full((N, 2), np.timedelta64(1, "M")), r"holds timedelta64\[M\], whose length in days"),
     "masked complex numbers": (np.ma.array(X * 1j), "[Cc]omplex"),
-    "masked dates": (np.ma.array(np.full((N, 2), np.datetime64("2020-01-01"))), "X holds datetime64"),
-    "masked durations": (np.ma.array(np.full((N, 2), np.timedelta64(1, "D"))), "X holds timedelta64"),
     "masked words": (np.ma.array(np.full((N, 2), "a")), "X holds text"),
     "complex numbers among objects": (np.array([[1.0, np.complex128(1j)]] * N, dtype=object), "Row 0 of column 1 of X"),
-    "dates among objects": (objects(N, np.datetime64("2020-01-01", "ns")), "Row 0 of column 0 of X"),
-    "durations among objects": (objects(N, np.timedelta64(1, "ns")), "Row 0 of column 0 of X"),
+    "a date among numbers": (
+        np.array([[np.datetime64("2020-01-01", "ns")], [1.0]] * (N // 2), dtype=object),
+        "Row 0 of column 0 of X",
+    ),
+    "a duration among numbers": (
+        np.array([[np.timedelta64(1, "ns")], [1.0]] * (N // 2), dtype=object),
+        "Row 0 of column 0 of X",
+    ),
     "beyond floats": (objects(N, 10**400), r"Row 0 of column 0 of X is 10* \.\.\., which float64 does not hold"),
     "beyond what Python writes": (objects(N, 10**5000), "Row 0 of column 0 of X is a value of type int"),
     "an Arrow table with two columns of one name": (pa.table([X[:, 0], X[:, 1]], names=["a", "a"]), "'a'"),
@@ -118,7 +122,7 @@ REFUSED_X = {
     ),
     "sparse, no columns": (sparse.csr_array((N, 0)), "0 feature"),
     "other numbers of rows": (X[:-1], "X has 29 rows but y has 30"),
-    "a frame with a date": (frame(when=pd.Timestamp("2020-01-01")), "'when'"),
+    "a frame with a time of the day": (frame(when=pa.array([dt.time(6)] * N).to_pandas()), "'when'"),
     "a frame with words among numbers": (frame(name=["x", 1] * (N // 2)), "[Rr]ow 0 of column 'name' of X is 'x'"),
     "a frame with lists": (frame(things=[[1]] * N), "'things'"),
     "a frame with two columns of one name": (pd.DataFrame(X, columns=["a", "b", "a", "c"]), "'a'"),

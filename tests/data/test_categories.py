@@ -17,6 +17,7 @@ from sklearn.base import clone
 import weald
 from tests.laws.cases import NATIVE, REFERENCE, Case, grow, make_growth
 from weald.data.table import Table, read_table
+from weald.engines.params import CATEGORY_PENALTY
 from weald.errors import DataError
 from weald.estimators.prediction import read_rows
 from weald.forest.forest import CATEGORICAL, OTHERS_LEFT
@@ -159,9 +160,12 @@ def impurity_mass(criterion, y):
 
 
 @pytest.mark.parametrize("criterion", ["gini", "entropy", "misclassification", "squared_error"])
-@pytest.mark.parametrize("n_labels", [2, 3, 30])
+@pytest.mark.parametrize("n_labels", [2, 10, 11, 30])
 def test_a_penalty_takes_from_a_gain_what_labels_without_meaning_explain(criterion, n_labels):
-    """Labels without meaning explain (labels - 1) / (rows - 1) of what there is; two are as good as a number."""
+    """Labels without meaning explain (labels - 1) / (rows - 1) of what there is; two are as good as a number.
+
+    Up to ten of them are free.
+    """
     rng = np.random.default_rng(n_labels)
     labels, number = rng.permutation(np.arange(N) % n_labels), rng.normal(size=N)
     y = (number + rng.normal(size=N) > 0.4).astype(int) if criterion != "squared_error" else number + rng.normal(size=N)
@@ -170,12 +174,14 @@ def test_a_penalty_takes_from_a_gain_what_labels_without_meaning_explain(criteri
 
     def gain(feature):
         """Of the root, where that feature alone is there, times the rows."""
-        tree = kind(criterion=criterion, max_depth=1, categorical_features=[0] if feature == 0 else None)
+        tree = kind(
+            criterion=criterion, max_depth=1, categorical_features=[0] if feature == 0 else None, category_penalty=0
+        )
         tree.fit(X[:, [feature]], y)
         leaves = tree.apply(X[:, [feature]])
         return impurity_mass(criterion, y) - sum(impurity_mass(criterion, y[leaves == leaf]) for leaf in set(leaves))
 
-    noise = (n_labels - 2) / (N - 1) * impurity_mass(criterion, y)
+    noise = (n_labels - 2) / (N - 1) * impurity_mass(criterion, y) if n_labels > 10 else 0.0
     even = max(0.0, (gain(0) - gain(1)) / noise) if noise else 100.0  # then both are worth the same
     for penalty in (0.0, 0.99 * even, 1.01 * even, 2 * even):
         tree = kind(criterion=criterion, max_depth=1, categorical_features=[0], category_penalty=penalty).fit(X, y)
@@ -188,6 +194,37 @@ def test_without_a_penalty_the_best_gain_wins(target):
     plain, none, some = (make_forest(target, category_penalty=c, max_features=None).fit(X, y) for c in (0.0, 0, 1.5))
     assert plain.forest_.fingerprint() == none.forest_.fingerprint() != some.forest_.fingerprint()
     assert (some.forest_.feature == 2).sum() < (plain.forest_.feature == 2).sum()  # forty towns
+
+
+@pytest.mark.parametrize("engine", ["native", "reference"])
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+def test_a_cut_that_gains_no_more_than_labels_by_chance_is_none(engine, n_classes):
+    """A label for each row explains all of the table and nothing of the world: such a tree is a leaf."""
+    X = pd.DataFrame({"name": [f"row {i}" for i in range(40)]})
+    y = np.arange(40) % (n_classes or 7) if n_classes else np.arange(40.0) % 7
+    kind = weald.DecisionTreeClassifier if n_classes else weald.DecisionTreeRegressor
+    assert kind(category_penalty=2, engine=engine).fit(X, y).get_n_leaves() == 1
+    assert kind(category_penalty=0, engine=engine).fit(X, y).get_n_leaves() > 1
+    with_number = X.assign(x=RNG.permutation(40))  # such a column does not count among those that a node looks at
+    model = kind(category_penalty=2, max_features=1, engine=engine, random_state=0).fit(with_number, y)
+    assert (model.forest_.size[model.forest_.feature == 0] <= 3).all()  # two labels are free
+
+
+@pytest.mark.parametrize("engine", ["native", "reference"])
+def test_an_exclusive_or_of_few_categories_is_learned(engine):
+    a, b = np.divmod(np.arange(180) % 36, 6)
+    X = pd.DataFrame({"a": COLORS[a], "b": COLORS[b]})
+    y = (a + b) % 2
+    assert weald.DecisionTreeClassifier(engine=engine).fit(X, y).score(X, y) == 1
+
+
+def test_the_default_penalty_is_that_of_searched_cuts_for_one_target(target):
+    X, y = FRAMES["pandas text"](columns()), TARGETS[target]
+    assert make_forest(target).fit(X, y).growth_.category_penalty == CATEGORY_PENALTY
+    two = np.column_stack([y, y])
+    assert make_forest(target).fit(X, two).growth_.category_penalty == 0
+    extra = weald.ExtraTreesRegressor if target == "numbers" else weald.ExtraTreesClassifier
+    assert extra(3).fit(X, y).growth_.category_penalty == 0
 
 
 def test_a_penalty_is_refused_where_it_means_nothing():
@@ -222,7 +259,9 @@ def test_a_hundred_thousand_categories_work():
     n = 100_000
     X = pd.DataFrame({"name": [f"name {i}" for i in range(n)], "x": np.arange(n) % 7})
     y = np.arange(n) % 3 == 0
-    model = weald.RandomForestClassifier(2, random_state=0, max_features=None).fit(X, y)
+    model = weald.RandomForestClassifier(2, random_state=0, max_features=None, category_penalty=0)
+    with pytest.warns(UserWarning, match="a category for nearly each of them"):
+        model.fit(X, y)
     assert len(model.categories_[0]) == n
     forest = model.forest_
     assert len(forest.category_sets) <= n  # a set holds the lighter child alone, so that all are no more than the rows

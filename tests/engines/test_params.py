@@ -202,7 +202,7 @@ BAD = [
     ("monotonic_cst", ["rising", 1, True]),
     ("interaction_cst", ["pairs", 2, True]),
     ("feature_weights", ["sqrt", 1.0, True]),
-    ("category_penalty", [-0.1, 1e9, "auto", None, True, float("nan")]),
+    ("category_penalty", [-0.1, 1e9, "sqrt", None, True, float("nan")]),
     ("voting", ["Soft", None, 1]),
     ("max_bins", [1, 0, 65536, 255.0, "auto"]),
     ("max_estimators", [0, 1.5, "auto", None]),

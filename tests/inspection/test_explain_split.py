@@ -245,7 +245,7 @@ def test_constraints_hold_when_cuts_are_listed_again(given):
 @pytest.mark.parametrize("penalty", [0.0, 1.5])
 def test_cuts_of_categories_are_listed_again(penalty):
     rng = np.random.default_rng(1)
-    color = rng.choice(["red", "green", "blue", "white", "black"], 200)
+    color = rng.choice(["red", "green", "blue", "white", "black", *(f"shade {i}" for i in range(7))], 200)
     size = pd.Categorical(rng.choice(["s", "m", "l"], 200), ["s", "m", "l"], ordered=True)
     frame = pd.DataFrame({"color": pd.Categorical(color), "size": size, "weight": rng.normal(size=200).round(1)})
     y = 3.0 * (color == "red") + 2.0 * (color == "blue") + (size == "l") + rng.normal(size=200)

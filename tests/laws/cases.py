@@ -211,7 +211,7 @@ def draw_growth(dice, table, criterion):
         class_weight=class_weight,
         class_weights=tuple(shares),
         **_draw_constraints(dice, table),
-        **dice.choice([{"random_cuts": True}, {"category_penalty": 1.5}, {}, {}]),
+        **dice.choice([{"random_cuts": True}, {"category_penalty": dice.choice((0.5, 1.5, 3.0))}, {}, {}]),
     )
 
 

@@ -226,3 +226,21 @@ def test_a_table_larger_than_memory_is_timed(folder):
     assert re.search(r"fit 1 trees, pure leaves \| \d", printed)
     assert re.search(r"out-of-bag estimates \| \d", printed)
     assert "20,000 rows of 20 columns" in printed
+
+
+def test_categories_are_compared_with_ordinal_codes(tmp_path, folder):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"kind": rng.choice(["a", "b", None], 90), "x": rng.normal(size=90)})
+    frame.assign(split="train", target=np.where(frame.x > 0, "yes", "no")).to_parquet(tmp_path / "titanic.parquet")
+    frame.assign(target=frame.x).to_parquet(tmp_path / "servo.parquet")
+    page = tmp_path / "page.md"
+    page.write_text("<!-- categories -->\n<!-- /categories -->\n")
+    tables = "servo,titanic,meaningless labels,only labels"
+    printed = run("categories.py", tmp_path, "--quick", "--only", tables, "--write", page, folder=folder)
+    assert len(re.findall(r"^\| .*titanic \+ id \| [\d.]+ / [\d.]+ \| ", printed, re.MULTILINE)) == 1
+    assert re.search(r"^categories: \d+ of 10 at least as good as ordinal codes", printed, re.MULTILINE)
+    assert page.read_text() == f"<!-- categories -->\n{printed}<!-- /categories -->\n"
+    printed = run(
+        "categories.py", "--quick", "--only", "exclusive", "--model", "extra", "--penalties", "default", folder=folder
+    )
+    assert "of 1 at least as good" in printed

@@ -2,21 +2,27 @@
 
 Plan         the columns of a file and what is done with each
 make_plan    find it out
+read_dates   text as dates, where the user or a model says so
 choose       a column by name, with "did you mean"
 """
 
 import difflib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from weald.cli import arrow
 from weald.cli.failures import BadFile, UserError
 from weald.cli.options import ColumnOptions
+from weald.data.schema import DATES, DURATIONS
 from weald.data.task import Task
+from weald.data.times import UNITS
 
 FEW = 20  # distinct whole numbers of a target that are classes
 NAMES_OF_ROWS = 0.5  # share of distinct values from which a text column looks like names of rows
 MANY = 100
+_HAS_ZONE = re.compile(r":\d\d(\.\d+)?(Z|[+-]\d\d(:?\d\d)?)$")  # behind a time
+AS_DATES = f"numbers: {UNITS[DATES]}"
 
 
 @dataclass
@@ -86,11 +92,11 @@ def make_plan(
     columns: ColumnOptions,
 ) -> Plan:
     """Look at each column and decide."""
-    exclude, categorical = columns.exclude or [], columns.categorical or []
+    exclude, categorical, dates = columns.exclude or [], columns.categorical or [], columns.dates or []
     names = list(table.column_names)
     refuse_twins(names, where)
     choose(target, names)
-    for one in (*exclude, *categorical, *(n for n in (columns.id, columns.weight) if n is not None)):
+    for one in (*exclude, *categorical, *dates, *(n for n in (columns.id, columns.weight) if n is not None)):
         if choose(one, names) == target:
             raise UserError(f"{one!r} is the target, and cannot be anything else.")
     task, reason = _find_task(table.column(target), target, _read_task(columns.task))
@@ -103,6 +109,8 @@ def make_plan(
         holds, doing = _look(table.column(name), forced=name in categorical)
         if name in categorical and doing != "categories":
             raise UserError(f"--categorical is for columns of text, but {name!r} holds {holds}.")
+        if name in dates and doing != AS_DATES:
+            raise UserError(f"--dates is for columns of dates, but {name!r} holds {holds}.")
         doing = said.get(name, doing)
         plan.done.append((name, holds, doing))
         if not doing.startswith(("left out", "target", "name of", "weight of")):
@@ -110,6 +118,39 @@ def make_plan(
     if not plan.features:
         raise BadFile(f"{where} has no column to learn from besides the target {target!r}.")
     return plan
+
+
+def read_dates(table: arrow.Table, names: Sequence[str], where: str) -> arrow.Table:
+    """Read text of some columns as dates; what is no text stays as it is."""
+    import pyarrow as pa
+    import pyarrow.types as kinds
+
+    for name in names:
+        column = decoded(table.column(name))
+        if not (kinds.is_string(column.type) or kinds.is_large_string(column.type)):
+            continue
+        try:
+            with_zone = any(_HAS_ZONE.search(text) for text in column.unique().to_pylist() if text)
+            read = column.cast(pa.timestamp("us", "UTC" if with_zone else None))
+        except pa.ArrowInvalid:
+            raise BadFile(
+                f"{where}: column {name!r} is to hold dates, but has {_no_date(column)!r}. Write dates as 2015-03-14, "
+                "2015-03-14 06:30 or 2015-03-14T06:30:00Z, all of a column with a time zone or none."
+            ) from None
+        table = table.set_column(table.schema.get_field_index(name), name, read)
+    return table
+
+
+def _no_date(column: arrow.Column) -> str:
+    """Find the first text that is no date; where all are, time zones are mixed."""
+    import pyarrow as pa
+
+    for text in column.unique().drop_null():
+        try:
+            text.cast(pa.timestamp("us", "UTC" if _HAS_ZONE.search(text.as_py()) else None))
+        except pa.ArrowInvalid:
+            return str(text)
+    return f"{next(t for t in column.to_pylist() if t and not _HAS_ZONE.search(t))} without a time zone among others"
 
 
 def _look(column: arrow.Column, *, forced: bool) -> tuple[str, str]:
@@ -131,10 +172,14 @@ def _look(column: arrow.Column, *, forced: bool) -> tuple[str, str]:
         n_labels = len(column.unique()) - bool(n_missing)
         holds = f"text, {n_labels:,} different{missing}"
         if not forced and n_labels > MANY and n_labels > NAMES_OF_ROWS * (n_rows - n_missing):
-            return holds, "left out: it looks like names of rows (--categorical keeps it)"
+            return holds, "left out: it looks like names of rows (--categorical keeps it, --dates reads dates)"
         return holds, "categories"
+    if kinds.is_date(kind) or kinds.is_timestamp(kind):
+        return f"dates{missing}", AS_DATES
+    if kinds.is_duration(kind):
+        return f"durations{missing}", f"numbers: {UNITS[DURATIONS]}"
     if kinds.is_temporal(kind):
-        return f"dates or times{missing}", "left out: turn it into numbers first, for example days since a start"
+        return f"times of the day{missing}", "left out: turn it into numbers first, for example hours since midnight"
     return str(kind), "left out: neither numbers nor text"
 
 

@@ -59,5 +59,9 @@ def _features(model: "TreeModel") -> list[Facts]:
 
     if hasattr(model, "plain_forest"):
         return [{"feature": name, "read_as": "kernel values", "labels": ""} for name in names_of(model, None)]
-    kinds = [("numbers", "") if c is None else ("categories", len(c.labels)) for c in model.schema_.categories]
+    schema = model.schema_
+    kinds = [
+        (schema.times.get(f, "numbers"), "") if c is None else ("categories", len(c.labels))
+        for f, c in enumerate(schema.categories)
+    ]
     return [{"feature": n, "read_as": k, "labels": m} for n, (k, m) in zip(names_of(model, None), kinds, strict=True)]

@@ -11,10 +11,11 @@ from pathlib import Path
 import numpy as np
 
 from weald.cli import arrow, screen
-from weald.cli.columns import Plan, choose, decoded, is_number, is_usable, make_plan, refuse_twins
+from weald.cli.columns import Plan, choose, decoded, is_number, is_usable, make_plan, read_dates, refuse_twins
 from weald.cli.failures import BadFile, UserError
 from weald.cli.options import ColumnOptions, FitOptions
 from weald.cli.reading import read_table
+from weald.data.schema import DATES
 from weald.data.task import Task
 from weald.data.types import Array, FloatArray
 from weald.estimators.base import TreeModel
@@ -36,6 +37,8 @@ class Rows:
 def read_rows(data: Path, target: str, columns: ColumnOptions) -> tuple[Plan, Rows]:
     """Read a file and decide what its columns are."""
     table = read_table(data)
+    present = [name for name in columns.dates or [] if name in table.column_names]  # others are refused below
+    table = read_dates(table, present, data.name)
     plan = make_plan(table, data.name, target, columns)
     return plan, take_rows(table, plan)
 
@@ -124,7 +127,10 @@ def types_for(model: TreeModel) -> dict[str, arrow.DataType]:
     import pyarrow as pa
 
     types = {}
-    for name, categories in zip(names_of(model), model.schema_.categories, strict=True):
+    for f, (name, categories) in enumerate(zip(names_of(model), model.schema_.categories, strict=True)):
+        if f in model.schema_.times:
+            types[name] = pa.string()  # which select_features reads
+            continue
         labels = [] if categories is None else categories.labels.tolist()
         is_text = bool(labels) and isinstance(labels[0], str)
         types[name] = pa.string() if is_text else pa.bool_() if labels and isinstance(labels[0], bool) else pa.float64()
@@ -147,7 +153,8 @@ def select_features(table: arrow.Table, model: TreeModel, where: str) -> arrow.T
         kind = table.schema.field(name).type
         if not is_usable(kind):
             raise BadFile(f"{where}: column {name!r} holds {kind}, but the model needs numbers or text.")
-    return table.select(names)
+    dates = [name for f, name in enumerate(names) if model.schema_.times.get(f) == DATES]
+    return read_dates(table.select(names), dates, where)
 
 
 @contextmanager

@@ -22,6 +22,10 @@ Task = Annotated[str | None, typer.Option(help="classification or regression; fo
 Exclude = Annotated[list[str] | None, typer.Option("--exclude", "-x", help="Column to leave out; may be given often")]
 Id = Annotated[str | None, typer.Option("--id", help="Column with the names of rows; not learned from")]
 Weight = Annotated[str | None, typer.Option(help="Column with the weights of rows")]
+Dates = Annotated[
+    list[str] | None,
+    typer.Option(help="Text column that holds dates as 2015-03-14 or 2015-03-14 06:30; may be given often"),
+]
 Categorical = Annotated[list[str] | None, typer.Option(help="Text column to keep although it looks like names of rows")]
 Model = Annotated[str, typer.Option(help="forest, extra (extra-trees) or tree")]
 Trees = Annotated[str | None, typer.Option("--trees", "-n", help="Number of trees, or auto")]
@@ -46,6 +50,7 @@ class ColumnOptions:
     id: Id = None
     weight: Weight = None
     categorical: Categorical = None
+    dates: Dates = None
 
 
 @dataclass(frozen=True)

@@ -207,7 +207,11 @@ def settle_labels(found: Sequence[Labels | None], places: Sequence[str] | None =
         raise DataError("The partitions of X differ in their columns. Give all of them the same, in the same order.")
     total = sum(labels.total for labels in parts)
     return Labels(
-        schema=Schema(parts[0].schema.names, _join_categories([labels.schema for labels in parts], places)),
+        schema=Schema(
+            parts[0].schema.names,
+            _join_categories([labels.schema for labels in parts], places),
+            times=_join_times([labels.schema for labels in parts], places),
+        ),
         n_features=parts[0].n_features,
         classes=_distinct([labels.classes for labels, _ in known], "y", [place for _, place in known]),
         n_rows=sum(labels.n_rows for labels in parts),
@@ -263,6 +267,18 @@ def _join_categories(schemas: Sequence[Schema], places: Sequence[str]) -> tuple[
     return tuple(joined)
 
 
+def _join_times(schemas: Sequence[Schema], places: Sequence[str]) -> dict[int, str]:
+    """Join what is said of dates and durations; whether other parts hold numbers is seen when their rows are read."""
+    joined: dict[int, str] = {}
+    for schema, place in zip(schemas, places, strict=True):
+        for f, kind in schema.times.items():
+            if joined.setdefault(f, kind) != kind:
+                raise DataTypeError(
+                    f"{schema.where(f)} holds {kind} in {place}, and {joined[f]} before. Give one kind."
+                )
+    return joined
+
+
 def read_parts(model: TreeModel, given: Sequence[Part], labels: Labels, n_threads: int = 1) -> Table:
     """Read parts that follow one another as one, in the numbers of the whole table. They have rows that count."""
     tables = [renumber(*read_alone(model, part), labels) for part in given]
@@ -299,6 +315,10 @@ def renumber(table: Table, classes: Array | None, schema: Schema, labels: Labels
     X, target = table.X, table.target
     for f, categories in enumerate(labels.schema.categories):
         own = schema.categories[f]
+        known, found = labels.schema.times.get(f), schema.times.get(f)
+        if known != found and not np.isnan(X[:, f]).all():
+            where, holds = labels.schema.where(f), found or "numbers or labels"
+            raise DataTypeError(f"{where} holds {holds} in one partition, and {known} in another.")
         if categories is None or categories.is_ordered:
             continue
         if own is None:

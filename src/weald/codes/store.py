@@ -155,7 +155,7 @@ class CodeStore(TableSource):
         about = self._about
         self._refuse(model, data)
         self._check_rows()
-        model.schema_, model.n_features_in_ = Schema(about.schema.names, about.schema.categories), self.n_features
+        model.schema_, model.n_features_in_ = dataclasses.replace(about.schema, unknown={}), self.n_features
         if about.schema.names is not None:
             model.feature_names_in_ = np.array(about.schema.names, dtype=object)
         n_classes = 0 if about.classes is None else len(about.classes)

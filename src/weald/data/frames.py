@@ -19,8 +19,16 @@ import narwhals as nw
 import numpy as np
 
 from weald.data.mmap_checks import piece_of
-from weald.data.object_columns import ENCODE, kind_of_objects, labels_of_objects, numbers_of_objects, warn_of_rounding
-from weald.data.schema import CATEGORIES, NUMBERS, ORDERED, Labeled
+from weald.data.object_columns import (
+    ENCODE,
+    is_null,
+    kind_of_objects,
+    labels_of_objects,
+    numbers_of_objects,
+    warn_of_rounding,
+)
+from weald.data.schema import CATEGORIES, DATES, DURATIONS, NUMBERS, ORDERED, Labeled
+from weald.data.times import days_of_times
 from weald.data.types import Array, ColumnLike, Label, Native, TableLike
 from weald.errors import DataError, DataTypeError
 
@@ -121,6 +129,8 @@ class FrameColumn:
         native = column.to_native()
         if column.implementation.is_pandas() and _is_dictionary(native.dtype):  # of Arrow, which pandas half knows
             column = nw.from_native(native.array.__arrow_array__(), series_only=True)
+        elif getattr(getattr(native, "dtype", None), "tz", None) is not None:  # narwhals does not know every time zone
+            column = nw.from_native(native.dt.tz_convert("UTC"), series_only=True)
         self._column = column
 
     def __len__(self) -> int:
@@ -137,6 +147,10 @@ class FrameColumn:
             return CATEGORIES
         if column.dtype == nw.String:
             return NUMBERS if self._is_empty() else CATEGORIES
+        if column.dtype in (nw.Datetime, nw.Date):
+            return DATES
+        if column.dtype == nw.Duration:
+            return DURATIONS
         return kind_of_objects(column.to_numpy(), (str, bool, np.bool_)) if column.dtype == nw.Object else NUMBERS
 
     def _is_empty(self) -> bool:
@@ -165,9 +179,20 @@ class FrameColumn:
             return np.full(len(column), np.nan)
         found = getattr(column.to_native(), "dtype", column.dtype)  # the user's own word for the type
         message = f"{where[0].upper()}{where[1:]} holds {found}, not numbers."
-        if column.dtype in (nw.Datetime, nw.Date, nw.Duration, nw.Time):
-            raise DataTypeError(f"{message} Turn dates and times into numbers first, for example days since a start.")
+        if column.dtype == nw.Time:
+            raise DataTypeError(
+                f"{message} Turn times of the day into numbers first, for example hours since midnight."
+            )
         raise DataTypeError(f"{message} {ENCODE}")
+
+    def days(self, where: str) -> Array:
+        """Read dates or durations as numbers of days; null is NaN."""
+        return days_of_times(self._column.to_numpy(), where)
+
+    def is_empty(self) -> bool:
+        """Say whether all values are missing."""
+        column = self._column
+        return self._is_empty() or (column.dtype == nw.Object and all(map(is_null, column.to_numpy())))
 
     def labels(self, where: str) -> Labeled:
         """Read the column as numbers of labels; null is -1. Those of an ordered column come in their order."""

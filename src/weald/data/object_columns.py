@@ -12,6 +12,7 @@ from decimal import Decimal
 import numpy as np
 
 from weald.data.schema import CATEGORIES, NUMBERS, Labeled
+from weald.data.times import kind_of_time
 from weald.data.types import Array, FloatArray, Label
 from weald.errors import DataError, DataTypeError, shown, warn
 
@@ -30,14 +31,16 @@ def is_null(value: object) -> bool:
 
 
 def kind_of_objects(column: Array, labels: tuple[type, ...]) -> str:
-    """Say what objects are: some that are all of the types of labels, and missing ones among them, are categories."""
-    found_any = False
+    """Say what objects are, missing ones among them or not: all labels, all dates, all durations, or else numbers."""
+    found = None
     for value in column:
-        if isinstance(value, labels):
-            found_any = True
-        elif not is_null(value):
+        if is_null(value):
+            continue
+        kind = CATEGORIES if isinstance(value, labels) else kind_of_time(value) or NUMBERS
+        if kind == NUMBERS or found not in (None, kind):
             return NUMBERS
-    return CATEGORIES if found_any else NUMBERS
+        found = kind
+    return found or NUMBERS
 
 
 def numbers_of_objects(column: Array, where: str) -> FloatArray:

@@ -21,6 +21,8 @@ from weald.errors import DataError, DataTypeError, ParameterError, warn
 
 FROM_DTYPE = "from_dtype"
 NUMBERS, CATEGORIES, ORDERED = "numbers", "categories", "ordered categories"  # what a column may be
+DATES, DURATIONS = "dates", "durations"  # which are read as numbers of days, see data/times.py
+TIMES = (DATES, DURATIONS)
 
 _COUNTING = threading.Lock()  # predictions may run side by side
 
@@ -124,6 +126,7 @@ class Schema:
     names: tuple[str, ...] | None  # None: columns without names
     categories: tuple[Categories | None, ...]  # by feature; None: numbers
     unknown: dict[int, int] = field(default_factory=dict)  # by feature: cells met since the fit
+    times: dict[int, str] = field(default_factory=dict)  # features that are dates or durations, as numbers of days
 
     @property
     def categorical(self) -> frozenset[int]:
@@ -132,7 +135,11 @@ class Schema:
 
     def where(self, feature: int) -> str:
         """Name a column in a message."""
-        return f"column {feature if self.names is None else repr(self.names[feature])} of X"
+        return f"column {self.name(feature)} of X"
+
+    def name(self, feature: int) -> str:
+        """Name a column among others: its name in quotes, or its number."""
+        return str(feature) if self.names is None else repr(self.names[feature])
 
     def narrow(self, X: Array) -> "Schema":
         """Forget categories that no row has, and number those that are left anew, in place."""
@@ -144,7 +151,7 @@ class Schema:
             used, numbers = np.unique(X[present, f], return_inverse=True)
             X[present, f] = numbers
             narrowed[f] = Categories(categories.labels[used.astype(np.intp)])
-        return Schema(self.names, tuple(narrowed))
+        return Schema(self.names, tuple(narrowed), times=self.times)
 
     def meet_unknown(self, feature: int, column: Labeled, is_unknown: BoolArray, rule: str) -> None:
         """Refuse unknown categories, or count them, and say so the first time."""
@@ -205,9 +212,11 @@ def choose_features(given: Iterable[object], names: Sequence[str] | None, n_feat
 
 
 def same_categories(one: Schema, other: Schema) -> bool:
-    """Say whether two fits number the categories of all features alike."""
+    """Say whether two fits number the categories of all features alike, and read the same ones as dates."""
+    if len(one.categories) != len(other.categories) or one.times != other.times:
+        return False
     pairs = zip(one.categories, other.categories, strict=True)
-    return len(one.categories) == len(other.categories) and all(
+    return all(
         a is b is None or (a is not None and b is not None and a.labels.tolist() == b.labels.tolist()) for a, b in pairs
     )
 

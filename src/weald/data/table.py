@@ -23,6 +23,7 @@ from weald.data.mmap_checks import refuse_cut_pieces, refuse_cut_short
 from weald.data.object_columns import (
     ENCODE,
     LARGEST_EXACT,
+    is_null,
     kind_of_objects,
     labels_of_objects,
     merge_labels,
@@ -33,6 +34,7 @@ from weald.data.schema import (
     CATEGORIES,
     NUMBERS,
     ORDERED,
+    TIMES,
     Categories,
     Labeled,
     Rules,
@@ -46,6 +48,7 @@ from weald.data.schema import (
 from weald.data.sparse_table import read_sparse
 from weald.data.targets import Classes, Targets, check_numbers, number_target, read_column, read_target, words_of
 from weald.data.task import Task
+from weald.data.times import KIND_OF, UNITS, days_of_times
 from weald.data.types import Array, BoolArray, ColumnLike, FloatArray, Native, TableLike
 from weald.errors import DataError, DataTypeError, WealdError
 
@@ -229,7 +232,8 @@ class _Columns:
         chosen = choose_features(
             () if rules.categorical_features is None else rules.categorical_features, names, len(self.each)
         )
-        others = [ORDERED if column.kind() == ORDERED else NUMBERS for column in self.each]
+        found = [column.kind() for column in self.each]
+        others = [kind if kind in (ORDERED, *TIMES) else NUMBERS for kind in found]
         return [CATEGORIES if f in chosen else other for f, other in enumerate(others)]
 
     def checked_floats(self, rules: Rules, schema: Schema) -> Array:
@@ -258,7 +262,8 @@ class ArrayColumn:
 
     def kind(self) -> str:
         """Say what the column is: text may be labels; numbers, and truth values among them, are not by themselves."""
-        return kind_of_objects(self._values, (str,)) if self._values.dtype.kind == "O" else NUMBERS
+        kind = self._values.dtype.kind
+        return kind_of_objects(self._values, (str,)) if kind == "O" else KIND_OF.get(kind, NUMBERS)
 
     def fits_float32(self) -> bool:
         """Say whether single precision holds the column exactly; categories are numbered from 0."""
@@ -267,6 +272,14 @@ class ArrayColumn:
     def numbers(self, where: str) -> Array:
         """Read the column as floats."""
         return numbers_of_objects(self._values, where) if self._values.dtype.kind == "O" else self._values
+
+    def days(self, where: str) -> Array:
+        """Read dates or durations as numbers of days."""
+        return days_of_times(self._values, where)
+
+    def is_empty(self) -> bool:
+        """Say whether all values are missing."""
+        return all(map(is_null, self._values))
 
     def labels(self, where: str) -> Labeled:
         """Read the column as numbers of labels."""
@@ -279,8 +292,8 @@ def _columns_of_frame(frame: Frame) -> _Columns:
 
 
 def _columns_of_array(array: Array) -> _Columns:
-    is_floats = array.dtype.kind != "O"
-    return _Columns([ArrayColumn(array, f) for f in range(array.shape[1])], array if is_floats else None)
+    is_numbers = array.dtype.kind not in "OMm"
+    return _Columns([ArrayColumn(array, f) for f in range(array.shape[1])], array if is_numbers else None)
 
 
 def _learn(columns: _Columns, rules: Rules, names: tuple[str, ...] | None) -> tuple[Array, Schema]:
@@ -289,11 +302,13 @@ def _learn(columns: _Columns, rules: Rules, names: tuple[str, ...] | None) -> tu
     plain = Schema(names, (None,) * len(kinds))
     if columns.floats is not None and set(kinds) <= {NUMBERS}:
         return columns.checked_floats(rules, plain), plain
-    X, learned = columns.empty_matrix(), []
+    X, learned, times = columns.empty_matrix(), [], {}
     for f, (column, kind) in enumerate(zip(columns.each, kinds, strict=True)):
         where, categories = plain.where(f), None
         if kind == NUMBERS:
             X[:, f] = column.numbers(where)
+        elif kind in TIMES:
+            X[:, f], times[f] = column.days(where), kind
         elif kind == CATEGORIES:
             X[:, f], categories = learn_categories(_labels_of(column, where), where)
         else:
@@ -302,19 +317,19 @@ def _learn(columns: _Columns, rules: Rules, names: tuple[str, ...] | None) -> tu
             X[:, f], _ = categories.look_up(labeled, where)
         _refuse_missing(X[:, f], where, rules)
         learned.append(categories)
-    return X, Schema(names, tuple(learned))
+    return X, Schema(names, tuple(learned), times=times)
 
 
 def _read(columns: _Columns, rules: Rules, schema: Schema) -> Array:
     """Read the columns of a prediction as those of the fit were read."""
-    if columns.floats is not None and not any(schema.categories):
+    if columns.floats is not None and not any(schema.categories) and not schema.times:
         return columns.checked_floats(rules, schema)
     pairs = list(zip(columns.each, schema.categories, strict=True))
     X = columns.empty_matrix(by_label=any(known is None and column.kind() != NUMBERS for column, known in pairs))
     for f, (column, categories) in enumerate(pairs):
         where = schema.where(f)
         if categories is None:
-            X[:, f] = _numbers_again(column, where)
+            X[:, f] = _numbers_again(column, where, schema.times.get(f))
             _refuse_missing(X[:, f], where, rules)
             continue
         labeled = _labels_of(column, where)
@@ -329,8 +344,17 @@ def _labels_of(column: "FrameColumn | ArrayColumn", where: str) -> Labeled:
     return merge_labels(column.labels(where), where)
 
 
-def _numbers_again(column: "FrameColumn | ArrayColumn", where: str) -> Array:
-    """Read a column that was numbers at the fit; categories that are numbers are taken for these."""
+def _numbers_again(column: "FrameColumn | ArrayColumn", where: str, time: str | None) -> Array:
+    """Read a column that was numbers, dates or durations at the fit; to read it as categories would not help now."""
+    found = column.kind()
+    if found in TIMES or time is not None:
+        if found != time and not column.is_empty():
+            was = f"{time}, read as {UNITS[time]}," if time else "numbers"
+            raise DataTypeError(
+                f"{where[0].upper()}{where[1:]} holds {_name_kind(found)}, but held {was} when the model was fitted. "
+                f"Give {time or 'numbers'}."
+            )
+        return column.days(where) if found == time else np.full(len(column), np.nan)
     try:
         return column.numbers(where)
     except DataTypeError as error:
@@ -340,6 +364,10 @@ def _numbers_again(column: "FrameColumn | ArrayColumn", where: str) -> Array:
                 return np.array([*labeled.labels, np.nan], dtype=np.float64)[labeled.numbers]  # -1: the last
         advice = "It was numbers when the model was fitted: give numbers."
         raise DataTypeError(str(error).replace(ENCODE, advice)) from error
+
+
+def _name_kind(kind: str) -> str:
+    return "text or truth values" if kind == CATEGORIES else kind
 
 
 def _refuse_missing(column: Array, where: str, rules: Rules) -> None:
@@ -384,6 +412,10 @@ def _fill_masked(X: np.ma.MaskedArray[tuple[int, ...], np.dtype[np.generic]]) ->
         filled: Array = X.data.copy()
         filled[np.ma.getmaskarray(X)] = None
         return filled
+    if X.dtype.kind in KIND_OF:
+        times: Array = X.data.copy()
+        times[np.ma.getmaskarray(X)] = np.array("NaT", dtype=X.dtype)
+        return times
     warn_of_rounding(X.data, "X")
     return np.ma.filled(X.astype(np.float64), np.nan)
 
@@ -395,8 +427,6 @@ def _refuse_no_table(array: Array) -> None:
         raise DataError(
             "X holds complex numbers. Complex data not supported: give real and imaginary parts as columns."
         )
-    if kind in "Mm":
-        raise DataTypeError(f"X holds {array.dtype}, not numbers. Turn dates and times into numbers first.")
     if kind in "USTV":
         raise DataTypeError(
             f"X holds {words_of(array.dtype)}, not numbers. Give a data frame, or an array of objects "
@@ -422,8 +452,9 @@ def _read_stored(estimator: TableReader, X: Native, *, reset: bool) -> Matrix:
     if reset:
         _refuse_categories(rules_of(estimator).categorical_features, X.shape[1])
         estimator.schema_ = Schema(None, (None,) * X.shape[1])
-    elif any(estimator.schema_.categories):
-        raise DataTypeError("X is sparse, which holds numbers, but the fit saw categories. Give a data frame.")
+    elif any(estimator.schema_.categories) or estimator.schema_.times:
+        saw = "categories" if any(estimator.schema_.categories) else "dates"
+        raise DataTypeError(f"X is sparse, which holds numbers, but the fit saw {saw}. Give a data frame.")
     return stored
 
 

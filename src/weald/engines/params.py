@@ -40,6 +40,7 @@ from weald.forest.forest import Bags
 
 UNLIMITED = 2**31 - 1  # larger than any depth, size or number of leaves
 MAX_BINS = 65_535
+CATEGORY_PENALTY = 2.5  # "auto", by benchmarks/categories.py
 CLUSTER = "dask"  # forests are grown on the cluster of the client in scope; all else is done here
 ENGINES = ("auto", "native", "reference", CLUSTER)
 
@@ -129,7 +130,7 @@ KINDS: dict[str, tuple[Kind, ...]] = {
     "monotonic_cst": (BY_FEATURE, NOTHING),
     "interaction_cst": (GROUPS, Name(("pairwise", "no_interactions")), NOTHING),
     "feature_weights": (BY_FEATURE, NOTHING),
-    "category_penalty": (Number(0, 1000),),
+    "category_penalty": (Number(0, 1000), Name(("auto",))),
     "voting": (Name(("soft", "hard")),),
     "max_bins": (Whole(2, MAX_BINS), NOTHING),
     "engine": (Name(ENGINES),),
@@ -260,7 +261,9 @@ def _needs_no_draw(given: Mapping[str, Any]) -> bool:
 
 def _penalize(given: Mapping[str, Any], table: Table) -> float:
     """Say what a category beyond two costs; refuse it where it means nothing."""
-    penalty = float(given.get("category_penalty", 0.0))
+    if given.get("category_penalty", "auto") == "auto":
+        return 0.0 if given.get("splitter") == "random" or table.targets is not None else CATEGORY_PENALTY
+    penalty = float(given["category_penalty"])
     if penalty and given.get("splitter") == "random":
         raise ParameterError(
             f"category_penalty={penalty:g} is for cuts that were searched for, but cuts are drawn at random here. Set "

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from weald.data.schema import same_categories
+from weald.data.schema import Schema, same_categories
 from weald.data.table import Reading, TrainingArguments
 from weald.data.task import Task
 from weald.data.types import FloatArray
@@ -98,6 +98,7 @@ def fit(model: "TreeModel", data: TrainingArguments, checkpoint: Checkpoint | No
         if features.needs_seed:
             learned.seed_ = _choose_seed(model, None, before, checkpoint)
         reading = features.read(engine, data, before)
+        _warn_of_labels_by_row(learned.schema_, reading.table.n_rows)
 
         _resolve(learned, reading)
 
@@ -167,6 +168,25 @@ def _choose_seed(
 def random_state_of(model: "TreeModel") -> int | None:
     """Return the `random_state` with which a fit grows the same trees again."""
     return None if model.growth_.ties_by_column else model.seed_
+
+
+ROWS_TO_WARN = 50  # in fewer rows many labels are common
+SHOWN = 5
+
+
+def _warn_of_labels_by_row(schema: Schema, n_rows: int) -> None:
+    """Name the columns of categories that have nearly as many of them as there are rows: more than half."""
+    n_labels = {f: len(c.labels) for f in sorted(schema.categorical) if (c := schema.categories[f]) is not None}
+    found = [f for f, n in n_labels.items() if 2 * n > n_rows >= ROWS_TO_WARN]
+    if not found:
+        return
+    listed = ", ".join(f"{schema.name(f)} ({n_labels[f]:,} categories)" for f in found[:SHOWN])
+    more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+    warn(
+        f"X has {n_rows:,} rows, and columns with a category for nearly each of them: {listed}{more}. Such categories "
+        "tell nothing about new rows. Leave out names and numbers of rows; turn text that holds dates into dates, for "
+        "example by pandas.to_datetime; give amounts as numbers."
+    )
 
 
 def _resolve(learned: "TreeModel", reading: Reading) -> None:

@@ -142,6 +142,7 @@ def _is_plain(model: "TreeModel", X: TableLike) -> bool:
         and X.shape[1] == model.n_features_in_
         and not hasattr(model, "feature_names_in_")
         and not any(model.schema_.categories)
+        and not model.schema_.times
         and getattr(model, "missing", "learn") != "error"
     )
 

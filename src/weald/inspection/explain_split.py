@@ -215,13 +215,15 @@ def _list_cuts(tree: definition.Tree, node: definition.Node, names: Names) -> li
         if not definition.may_meet(growth, node.path, feature):
             continue
         has_missing = definition.has_missing(tree, node.ranks, feature)
+        if definition.best_split_of_feature(tree, node, feature) is None:
+            continue
         splits = list(definition.cuts_of_feature(tree, node, feature))
         for place, split in enumerate(splits):
             key = (-split.worth, -split.tie_score, turn, -split.score, split.unevenness, place)
             words = _ask(tree, split, names, has_missing=has_missing)
             gain = max(0.0, split.score - undivided) / float(node.tally.weight)
             cuts.append(Cut(key, split, words, definition.ldexp(gain, -tree.decrease_unit)))
-        turn += bool(splits)
+        turn += 1
         if turn == growth.max_features:
             break
     return cuts
@@ -234,7 +236,8 @@ def _ask(tree: definition.Tree, split: definition.Split, names: Names, *, has_mi
     if tree.coded.columns[split.feature].is_categorical:
         sets = definition.categories_of(tree, split)
         threshold, listed, others_left = np.nan, tuple(sets.of_lighter), sets.others_left
-    return SplitCondition(split.feature, name, threshold, split.missing_left, has_missing, labels, listed, others_left)
+    sides = (split.missing_left, has_missing, labels, listed, others_left)
+    return SplitCondition(split.feature, name, threshold, *sides, names.times.get(split.feature))
 
 
 # ------------------------------------------------------------------------------------------------- why

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from weald.data.schema import Categories, Schema
+from weald.data.schema import TIMES, Categories, Schema
 from weald.data.task import Task
 from weald.data.types import Array, BoolArray, FloatArray, IntArray
 from weald.engines.params import Growth
@@ -110,7 +110,7 @@ def write(
         "parameters": {key: writer.write(value) for key, value in _parameters(model).items()},
         "learnt": {key: writer.write(value) for key, value in sorted(_learned(model).items())},
         "growth": writer.write(model.growth_),
-        "schema": writer.write(Schema(model.schema_.names, model.schema_.categories)),
+        "schema": writer.write_record("Schema", _schema_fields(model.schema_)),
         "oob": _write_oob(model, writer),
     }
     forests = model.forests_ if _has_several(model) else (model.forest_,)
@@ -118,6 +118,12 @@ def write(
     pieces = _write(words.ESTIMATOR, notes, forests, writer, way, tree_hashes=tree_hashes)
     _check_notes(notes, forests, writer)
     return pieces
+
+
+def _schema_fields(schema: Schema) -> dict[str, object]:
+    """What a file keeps of the columns: nothing that was met in predictions; dates and durations if there are any."""
+    kept: dict[str, object] = {"names": schema.names, "categories": schema.categories, "unknown": {}}
+    return {**kept, "times": schema.times} if schema.times else kept
 
 
 def _check_notes(notes: dict[str, Json], forests: tuple[Forest, ...], writer: Writer) -> None:
@@ -487,6 +493,8 @@ def _check_model(model: "TreeModel", heads: Sequence[Head]) -> None:
     named = names is None or (names.shape == (n,) and all(isinstance(name, str) for name in names.tolist()))
     require(named and (schema.names is None or len(schema.names) == n), "Names of features differ in number.")
     require(all(c is None or c.labels.ndim == 1 for c in schema.categories), "Categories are not in a row.")
+    proper = all(0 <= f < n and kind in TIMES and schema.categories[f] is None for f, kind in schema.times.items())
+    require(proper, "Dates or durations are of no column of numbers.")
     if model.task is Task.CLASSIFICATION:
         classes, numbers = (
             (model.classes_, model.n_classes_) if len(heads) > 1 else ([model.classes_], [model.n_classes_])

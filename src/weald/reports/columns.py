@@ -1,13 +1,16 @@
 """What the data looked like: the target, and each column as the forest read it."""
 
+from functools import partial
 from typing import NotRequired, TypedDict
 
 import numpy as np
 
-from weald.data.schema import Categories
+from weald.data.schema import TIMES, Categories
 from weald.data.table import Matrix
+from weald.data.times import say_time
 from weald.data.types import Array, FloatArray
 from weald.estimators.base import TreeModel
+from weald.estimators.fit import ROWS_TO_WARN
 from weald.forest.describe.markup import Markup
 from weald.reports import charts
 from weald.reports.section import Section, figure, figures, name, note, number, percent, shorten, stack, table
@@ -31,20 +34,21 @@ class Column(TypedDict):
 def section(model: TreeModel, rows: Matrix, target: Array, names: tuple[str, ...]) -> Section:
     """Describe the training table."""
     n_rows, n_columns = rows.shape
-    facts = [describe(_column(rows, f), model.schema_.categories[f]) for f in range(min(n_columns, MOST))]
+    schema = model.schema_
+    facts = [describe(_column(rows, f), schema.categories[f], schema.times.get(f)) for f in range(min(n_columns, MOST))]
     lead = f"{n_rows:,} rows and {n_columns:,} columns, as the forest read them."
-    body = [figures(_picture_of_target(model, target)), _warn(facts, names), _list(facts, names)]
+    body = [figures(_picture_of_target(model, target)), _warn(facts, names, n_rows), _list(facts, names)]
     if n_columns > MOST:
         body.append(note(f"The first {MOST:,} columns are listed."))
     return Section("data", "The data", lead, stack(*body))
 
 
-def describe(column: FloatArray, categories: Categories | None) -> Column:
+def describe(column: FloatArray, categories: Categories | None, time: str | None = None) -> Column:
     """Find what a column holds: kind, missing share, distinct values, ends and middle, and how it is spread."""
     known = column[~np.isnan(column)]
     facts: Column = {
         "missing": 1 - len(known) / len(column),
-        "kind": "numbers",
+        "kind": time or "numbers",
         "n_distinct": len(np.unique(known)),
     }
     if categories is not None:
@@ -75,7 +79,8 @@ def _list(facts: list[Column], names: tuple[str, ...]) -> Markup:
     heads = ["column", "read as", "missing", "distinct", "spread", "min", "median", "max, or most common"]
     lines = []
     for words, fact in zip(names, facts, strict=False):
-        ends = [number(fact["quartiles"][q]) for q in (0, 2, 4)] if "quartiles" in fact else ["", "", ""]
+        say = partial(say_time, kind=fact["kind"]) if fact["kind"] in TIMES else number
+        ends = [say(fact["quartiles"][q]) for q in (0, 2, 4)] if "quartiles" in fact else ["", "", ""]
         most_common = fact.get("most_common")
         if most_common:
             label, share = most_common
@@ -86,12 +91,15 @@ def _list(facts: list[Column], names: tuple[str, ...]) -> Markup:
     return table(heads, lines, caption="Columns", numeric=(2, 3, 5, 6, 7), sortable=True)
 
 
-def _warn(facts: list[Column], names: tuple[str, ...]) -> Markup:
+def _warn(facts: list[Column], names: tuple[str, ...], n_rows: int) -> Markup:
     """Point at columns that cannot help or that may be names of rows."""
     pairs = list(zip(names, facts, strict=False))
     problems = {
         "have one value only, or none, and cannot help": [w for w, f in pairs if f["n_distinct"] <= 1],
         "are missing in more than half of the rows": [w for w, f in pairs if f["missing"] > 0.5],
+        "have a category for nearly each row, which tells nothing about new rows": [
+            w for w, f in pairs if f["kind"] == "categories" and 2 * f["n_distinct"] > n_rows >= ROWS_TO_WARN
+        ],
         "have more than 100 categories": [w for w, f in pairs if f["kind"] == "categories" and f["n_distinct"] > 100],
     }
     return stack(*(note(_words(which, words)) for words, which in problems.items() if which))

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from weald.data.table import Matrix
+from weald.data.times import say_time
 from weald.data.types import IntArray
 from weald.estimators import metrics
 from weald.estimators.base import TreeModel
@@ -71,5 +72,7 @@ def _value(model: TreeModel, rows: Matrix, row: int, feature: int) -> str:
     value = float(rows[row, feature])
     if np.isnan(value):
         return "missing"
-    categories = model.schema_.categories[feature]
+    categories, time = model.schema_.categories[feature], model.schema_.times.get(feature)
+    if time:
+        return say_time(value, time)
     return number(value) if categories is None else name(categories.labels[int(value)], 24)

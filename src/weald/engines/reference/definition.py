@@ -619,6 +619,9 @@ class Growth:
     ties_by_column: bool = False  # where all features are looked at, the first of equal ones wins: nothing is drawn
 
 
+FREE_CATEGORIES = 10  # columns of no more categories pay no penalty
+
+
 @dataclass
 class Split:
     """A cut of a node: values <= threshold go left, or a set of categories. The first codes of `order` do."""
@@ -910,15 +913,18 @@ def noise_of_labels(tree: Tree, node: "Node", feature: int) -> float:
     """Say what a cut by many categories may score by chance, as far as it is not to count.
 
     Labels without meaning explain a share of (labels - 1) / (rows - 1) of what there is to explain, on average. Two
-    labels can be cut in one way, so the penalty begins with the third.
+    labels can be cut in one way, so the penalty begins with the third. A cut divides by one class of several at a time.
+    Few labels in the whole table can fit little noise, and are free.
     """
     column, tally = tree.coded.columns[feature], node.tally
-    if not tree.growth.category_penalty or not column.is_categorical:
+    if not tree.growth.category_penalty or not column.is_categorical or len(column.lows) <= FREE_CATEGORIES:
         return 0.0
     n_labels = len({column.codes[r] for r in node.ranks} - {None})
     if n_labels <= 2:
         return 0.0
-    return tree.growth.category_penalty * float(n_labels - 2) * mixed(tree, node) / float(tally.size - 1)
+    n_cuts = max(1, sum(weight > 0 for weight in tally.classes) - 1)
+    to_gain = mixed(tree, node) / float(n_cuts)
+    return tree.growth.category_penalty * float(n_labels - 2) * to_gain / float(tally.size - 1)
 
 
 def mixed(tree: Tree, node: "Node") -> float:
@@ -939,14 +945,21 @@ def squares_about_mean(tree: Tree, node: "Node") -> tuple[float, float]:
 
 
 def best_split_of_feature(tree: Tree, node: "Node", feature: int) -> Split | None:
-    """Find the best admissible cut by one feature."""
+    """Find the best admissible cut by one feature; one that gains no more than labels do by chance is none."""
     best = None
     for split in cuts_of_feature(tree, node, feature):
         if split.beats(best):
             best = split
+    if best is not None and best.noise > 0 and best.worth <= undivided(tree, node):
+        return None
     if best is not None and not has_missing(tree, node.ranks, feature):
         best.missing_left = best.left.weight >= best.right.weight
     return best
+
+
+def undivided(tree: Tree, node: "Node") -> float:
+    """Score a node without a cut."""
+    return tree.score(CRITERIA[tree.growth.criterion], node.tally, node.tally)
 
 
 def has_missing(tree: Tree, ranks: Sequence[int], feature: int) -> bool:
@@ -1000,8 +1013,7 @@ def find_split(tree: Tree, node: Node) -> None:
     split = best_split(tree, node)
     if split is None:
         return
-    undivided = tree.score(CRITERIA[growth.criterion], node.tally, node.tally)
-    node.decrease = max(0.0, split.score - undivided) / float(tree.root_weight)
+    node.decrease = max(0.0, split.score - undivided(tree, node)) / float(tree.root_weight)
     if growth.min_impurity_decrease > 0 and ldexp(node.decrease, -tree.decrease_unit) < growth.min_impurity_decrease:
         return
     node.split = split

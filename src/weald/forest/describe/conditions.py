@@ -12,13 +12,14 @@ Missing values go to the heavier side unless the words say otherwise: that is th
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 
 from weald.data.targets import labels_of
+from weald.data.times import say_time
 from weald.data.types import Array, FloatArray, IntArray, Label
 from weald.errors import DataError, shown
 from weald.forest.forest import CATEGORICAL, MISSING_LEFT, OTHERS_LEFT, Forest
@@ -43,6 +44,13 @@ def say_number(number: float) -> str:
         return f"{number:.3e}"
     text = f"{number:.{max(1, 3 - power)}f}"
     return text.rstrip("0").rstrip(".")
+
+
+def say_value_of(value: float, labels: Array | None, time: str | None) -> str:
+    """Write a value of a feature: a number, a date, or the label of an ordered category, which is a number from 0."""
+    if not math.isfinite(value) or (labels is None and time is None):
+        return say_number(value)
+    return str(labels[math.floor(value)]) if labels is not None else say_time(value, time or "")
 
 
 def say_labels(labels: Sequence[object]) -> str:
@@ -113,6 +121,7 @@ class Names:
     features: list[str]
     classes: Array | None  # labels by class number; None: regression
     categories: Sequence[Array | None] = field(default_factory=list)  # labels by feature; None: numbers
+    times: Mapping[int, str] = field(default_factory=dict)  # features that are dates or durations, in days
 
     @classmethod
     def of(
@@ -128,7 +137,7 @@ class Names:
         if classes is not None:
             given = _list_names(classes, "class_names", 0 if labels is None else len(labels), "classes")
             labels = None if labels is None else np.asarray(given)
-        return cls(names, labels, model.categories_)
+        return cls(names, labels, model.categories_, getattr(getattr(model, "schema_", None), "times", {}))
 
 
 def _list_names(given: object, parameter: str, n: int, things: str) -> list[object]:
@@ -156,6 +165,7 @@ class SplitCondition(NamedTuple):
     labels: Array | None = None  # of a feature of categories, by their numbers
     listed: tuple[int, ...] | None = None  # the set of a split of categories; None: a cut of numbers
     others_left: bool = False  # the set goes right, all others left
+    time: str | None = None  # the feature is dates or durations, in days
 
     @property
     def asks_for_missing(self) -> bool:
@@ -182,10 +192,8 @@ class SplitCondition(NamedTuple):
         return f"{'≤' if left else '>'} {self._say_bound()}"
 
     def _say_bound(self) -> str:
-        """Say the last value that goes left; ordered categories are numbers from 0."""
-        if self.labels is None:
-            return say_number(self.threshold)
-        return str(self.labels[math.floor(self.threshold)])
+        """Say the last value that goes left."""
+        return say_value_of(self.threshold, self.labels, self.time)
 
     @property
     def left(self) -> str:
@@ -206,7 +214,7 @@ class SplitCondition(NamedTuple):
         """Say how a row answers, and so goes left or right."""
         if value != value:
             return f"{self.name} is missing"
-        said = say_number(value) if self.labels is None else str(self.labels[int(value)])
+        said = say_value_of(value, self.labels, self.time)
         if self.asks_for_missing:
             return f"{self.name} is {said}, which is not missing"
         if self.listed is not None:
@@ -226,7 +234,8 @@ def questions(
     said = missing_left != (forest.weight[left] >= forest.weight[right])
     columns = (feature.tolist(), forest.threshold[at].tolist(), missing_left.tolist(), said.tolist())
     asked = [
-        SplitCondition(f, names.features[f], t, m, s) if f >= 0 else None for f, t, m, s in zip(*columns, strict=True)
+        SplitCondition(f, names.features[f], t, m, s, time=names.times.get(f)) if f >= 0 else None
+        for f, t, m, s in zip(*columns, strict=True)
     ]
     if any(labels is not None for labels in names.categories):
         asked = [q if q is None else _with_labels(forest, names, node, q) for node, q in zip(at, asked, strict=True)]

@@ -22,7 +22,7 @@ from weald.forest.describe.conditions import (
     questions,
     say_answers,
     say_labels,
-    say_number,
+    say_value_of,
 )
 from weald.forest.describe.nodes import list_nodes
 from weald.forest.forest import Forest
@@ -39,6 +39,7 @@ class Interval:
     missing_said: bool = False  # they took a side that is not the heavier one
     labels: Array | None = None  # of categories, by their numbers
     inside: frozenset[int] | None = None  # the categories that lead here; None: all, or numbers
+    time: str | None = None  # the feature is dates or durations, in days
 
     def narrow(self, question: SplitCondition, *, left: bool) -> "Interval":
         """Take one side of a question."""
@@ -51,7 +52,7 @@ class Interval:
             return Interval(self.name, self.low, self.high, here, said, question.labels, inside)
         low = self.low if left else max(self.low, question.threshold)
         high = min(self.high, question.threshold) if left else self.high
-        return Interval(self.name, low, high, here, said, question.labels, self.inside)
+        return Interval(self.name, low, high, here, said, question.labels, self.inside, question.time)
 
     @cached_property
     def words(self) -> str:
@@ -69,10 +70,7 @@ class Interval:
         return f"{said} or missing" if self.missing and self.missing_said else said
 
     def _say(self, bound: float) -> str:
-        """Say a bound; ordered categories are numbers from 0."""
-        if self.labels is None or not math.isfinite(bound):
-            return say_number(bound)
-        return str(self.labels[math.floor(bound)])
+        return say_value_of(bound, self.labels, self.time)
 
     def _say_set(self) -> str:
         """Say which categories lead here."""

@@ -1,0 +1,100 @@
+"""Dates and durations -> numbers of days, and back into words.
+
+kind_of_times    whether objects are dates or durations, all that are not missing
+days_of_times    NumPy's datetime64 and timedelta64, or Python's objects, as days
+say_time         a number of days as a date, or as days
+
+A date is the days since 1970-01-01 00:00 UTC: whole days, plus the rest of the day divided by the length of a day, in
+doubles. A date with a time zone is that instant; one without is read as if it were UTC. So whole days are exact, and
+near today times are to a third of a microsecond: nanoseconds are lost. A duration is its length in days, formed in the
+same way.
+"""
+
+import datetime as dt
+import math
+
+import numpy as np
+
+from weald.data.schema import DATES, DURATIONS
+from weald.data.types import Array, FloatArray, Label
+from weald.errors import DataTypeError
+
+UNITS = {DATES: "days since 1970-01-01 UTC", DURATIONS: "days"}
+KIND_OF = {"M": DATES, "m": DURATIONS}  # by NumPy's letter
+DATE_TYPES = (dt.date, np.datetime64)  # of which datetime and pandas.Timestamp are kinds
+DURATION_TYPES = (dt.timedelta, np.timedelta64)
+EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+CALENDAR_UNITS = ("Y", "M")  # whose lengths differ; dates in them are the first of the year or month
+PER_DAY = {"D": 1, "h": 24, "m": 1440, "s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
+FINER = ("ps", "fs", "as")  # which become nanoseconds; all other units become days
+
+
+def kind_of_time(value: Label) -> str | None:
+    """Say whether an object is a date or a duration; None: neither."""
+    if isinstance(value, DATE_TYPES):
+        return DATES
+    return DURATIONS if isinstance(value, DURATION_TYPES) else None
+
+
+def days_of_times(column: Array, where: str) -> FloatArray:
+    """Turn dates into days since 1970-01-01 UTC and durations into days; missing is NaN."""
+    if column.dtype.kind in KIND_OF:
+        return _days_of_ticks(column, where)
+    return np.array([_days_of(value, where) for value in column], dtype=np.float64)
+
+
+def _days_of_ticks(column: Array, where: str) -> FloatArray:
+    unit, _ = np.datetime_data(column.dtype)
+    letter = column.dtype.kind
+    if unit in CALENDAR_UNITS and letter == "m":
+        raise DataTypeError(
+            f"{where[0].upper()}{where[1:]} holds {column.dtype}, whose length in days is not fixed. Give a duration "
+            "in days or less, or a number."
+        )
+    unit = "ns" if unit in FINER else unit if unit in PER_DAY else "D"
+    ticks = column.astype(f"{letter}8[{unit}]")
+    missing, whole = np.isnat(ticks), ticks.view(np.int64)
+    per_day = PER_DAY[unit]
+    days = (whole // per_day).astype(np.float64) + (whole % per_day).astype(np.float64) / float(per_day)
+    days[missing] = np.nan
+    return days
+
+
+def _days_of(value: Label, where: str) -> float:
+    """Turn one object into days."""
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return float(_days_of_ticks(np.array([value]), where)[0])
+    if isinstance(value, dt.datetime) and value == value:  # NaT differs from itself
+        aware = value if value.tzinfo else value.replace(tzinfo=dt.UTC)
+        return _days_of_length(aware - EPOCH)
+    if isinstance(value, dt.timedelta) and value == value:
+        return _days_of_length(value)
+    if isinstance(value, dt.date) and value == value:
+        return float((value - EPOCH.date()).days)
+    return math.nan  # missing: the caller has looked at the kinds
+
+
+def _days_of_length(length: dt.timedelta) -> float:
+    """Python's lengths know microseconds, pandas's nanoseconds, too."""
+    nanoseconds = 1000 * (length.seconds * 10**6 + length.microseconds) + getattr(length, "nanoseconds", 0)
+    return float(length.days) + float(nanoseconds) / 86_400e9
+
+
+def say_time(days: float, kind: str) -> str:
+    """Write a number of days as a date (in UTC), or as days.
+
+    Examples
+    --------
+    >>> from weald.data.times import say_time
+    >>> [say_time(x, "dates") for x in (16508.0, 16508.25, 1e9)]
+    ['2015-03-14', '2015-03-14 06:00:00', 'day 1e+09 since 1970-01-01']
+    >>> say_time(2.5, "durations")
+    '2.5 days'
+    """
+    if kind == DURATIONS:
+        return f"{days:.6g} days"
+    try:
+        when = EPOCH + dt.timedelta(seconds=round(days * 86_400))
+    except (OverflowError, ValueError):
+        return f"day {days:g} since 1970-01-01"
+    return when.strftime("%Y-%m-%d") if days == math.floor(days) else when.strftime("%Y-%m-%d %H:%M:%S")
