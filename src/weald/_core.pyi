@@ -253,9 +253,9 @@ def draw_block(seed: int, id: int, tree: int, purpose: int, first_pair: int) -> 
 def draw_block_of_ids(seed: int, first_id: int, tree: int, purpose: int) -> list[int]:
     """Draws 0 and 1 of the ids first_id, first_id + 1 ..."""
 
-def draw_features(seed: int, id: int, tree: int, n_features: int, weights: Sequence[float]) -> list[int]:
+def draw_features(seed: int, id: int, tree: int, n_features: int, weights: Sequence[float], looks_at_all: bool) -> list[int]:
     """
-    All features of positive weight in the order in which a node draws them.
+    All features of positive weight in the order in which a node draws them, or in which they win ties.
     """
 
 def log2(x: float) -> float:
