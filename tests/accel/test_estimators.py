@@ -67,6 +67,7 @@ OF_BAGS = "a weight of k is not the row k times: bags have as many draws as the 
 EQUIVALENCE = {f"check_sample_weight_equivalence_on_{kind}_data": OF_BAGS for kind in ("dense", "sparse")}
 
 
+@pytest.mark.filterwarnings("ignore:class_weight weighs the class:UserWarning")  # 1e-7 times as much as another
 @parametrize_with_checks(
     SMALL, expected_failed_checks=lambda model: EQUIVALENCE if getattr(model, "bootstrap", False) else {}
 )

@@ -63,6 +63,7 @@ def small_forest(**how):
     return getattr(weald, kind)(3, random_state=0, **how).fit(X, y, sample_weight=weight).forest_
 
 
+@pytest.mark.filterwarnings("ignore:class_weight weighs the class:UserWarning")
 @pytest.mark.parametrize(
     "how",
     [

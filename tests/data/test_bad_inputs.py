@@ -189,7 +189,6 @@ REFUSED_WEIGHTS = {
 }
 REFUSED_PARAMETERS = [
     {"max_features": 0},
-    {"max_features": 5},
     {"max_features": -1},
     {"max_features": 0.0},
     {"max_features": "auto"},
@@ -220,7 +219,7 @@ REFUSED_PARAMETERS = [
     {"n_estimators": -1},
     {"n_estimators": 10.0},
     {"max_samples": 0},
-    {"max_samples": 1.5},
+    {"max_samples": -1.5},
     {"max_samples": 2**31},
     {"voting": "loud"},
     {"class_weight": {7: 1.0}},

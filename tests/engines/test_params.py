@@ -11,7 +11,7 @@ from weald.data.task import Task
 from weald.engines import criteria, params
 from weald.engines.params import Growth, draw_seed, resolve
 from weald.engines.reference import definition
-from weald.errors import ParameterError
+from weald.errors import DataError, ParameterError
 
 FOREST = weald.RandomForestClassifier().get_params()
 TREE = weald.DecisionTreeRegressor().get_params()
@@ -38,6 +38,12 @@ def grown(n_rows=100, n_features=12, size=None, classes=("a", "b"), base=FOREST,
 
 
 # ----------------------------------------------------------------------------------------------------- numbers
+
+
+def test_more_features_than_draws_have_addresses_for_are_refused():
+    wide = Table(np.broadcast_to(0.0, (2, 2**24 + 1)), np.arange(2, dtype=np.int32), 2, None, True, 2)
+    with pytest.raises(DataError, match=r"16,777,217 features\. weald takes up to 16,777,216"):
+        resolve(FOREST, wide, np.array(["a", "b"]))
 
 
 def test_the_growth_of_the_front_is_that_of_the_definition():
@@ -335,8 +341,8 @@ def test_the_global_seed_makes_fits_repeatable(kind):
 
 def test_a_fit_that_fails_draws_no_seed():
     before = np.random.get_state()[1].tolist(), np.random.get_state()[2]  # noqa: NPY002
-    with pytest.raises(weald.ParameterError, match="max_features"):
-        weald.RandomForestClassifier(3, max_features=7).fit([[0.0], [1.0]], [0, 1])
+    with pytest.raises(weald.ParameterError, match="monotonic_cst"):
+        weald.RandomForestClassifier(3, monotonic_cst=[1, 1]).fit([[0.0], [1.0]], [0, 1])
     assert (np.random.get_state()[1].tolist(), np.random.get_state()[2]) == before  # noqa: NPY002
 
 

@@ -31,12 +31,14 @@ KERNELS_IN_PYTHON = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore:class_weight weighs the class:UserWarning")  # 1e-7 times as much as another
 @parametrize_with_checks(ESTIMATORS + KERNELS)
 def test_scikit_learn_finds_nothing_to_blame(estimator, check):
     check(estimator)
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:class_weight weighs the class:UserWarning")
 @parametrize_with_checks(KERNELS_IN_PYTHON)
 def test_scikit_learn_finds_nothing_to_blame_in_plain_python(estimator, check):
     check(estimator)

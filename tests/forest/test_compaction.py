@@ -156,6 +156,7 @@ def assert_compact_predicts_the_same(model, X):
     assert pickle.loads(pickle.dumps(after)).predict(X).tobytes() == before.predict(X).tobytes()  # it can be read
 
 
+@pytest.mark.filterwarnings("ignore:.* is rounded to multiples:UserWarning")
 @given(st.integers(0, 2**32 - 1))
 @settings(max_examples=60)
 def test_compact_keeps_predictions_of_numbers_to_the_last_bit(seed):

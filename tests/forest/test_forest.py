@@ -81,7 +81,7 @@ def forests(tmp_path):
 def test_no_array_can_be_written_to_wherever_it_comes_from(tmp_path):
     for where, forest in forests(tmp_path):
         assert not hasattr(forest, "__dict__"), where
-        assert len(forest.arrays()) == 16, where
+        assert len(forest.arrays()) == 17, where
         for name, array in forest.arrays().items():
             base = array
             while isinstance(base, np.ndarray):

@@ -82,7 +82,7 @@ class Reader:
 
     def __init__(self, content: bytes) -> None:
         texts, self.notes, self.arrays = parse(content)
-        assert set(texts["weald.requires"].split(" ")) <= {"estimator", "contract", "zlib"}
+        assert set(texts["weald.requires"].split(" ")) <= {"estimator", "contract", "zlib", "weight_scale"}
         self.head = self.notes["head"]["record"][1]
         marks = np.unpackbits(self.arrays["node.leaf"], bitorder="little")[: self.head["n_nodes"]]
         self.is_leaf = marks.astype(bool)

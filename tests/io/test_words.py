@@ -1,6 +1,5 @@
 """A reader understands every word of a header, or says which version of weald does."""
 
-import io
 import json
 from pathlib import Path
 
@@ -186,13 +185,12 @@ def test_parts_of_forests_have_their_words_and_words_their_parts():
     scaled = weald.DecisionTreeClassifier().fit(X, y, rng.random(40))
     empty = weald.RandomForestClassifier(20, max_samples=1, class_weight={0: 1, 1: 0}, random_state=0).fit(X, y)
     for model, word in ((scaled, words.WEIGHT_SCALE), (empty, words.ZERO_VOTES)):
-        file = io.BytesIO()
-        model.save(file)
-        contents = container.read(file.getvalue())
+        contents = container.read(b"".join(files.write(model)))
         needed = contents.metadata[words.REQUIRES].split(" ")
         assert word in needed
-        for other in ([w for w in needed if w != word], sorted({*needed, *words.PARTS})):
+        more = sorted({*needed, *words.PARTS})
+        for other in ([w for w in needed if w != word], *([more] if len(more) > len(needed) else [])):
             texts = {**contents.metadata, words.REQUIRES: " ".join(other)}
             content = b"".join(bytes(part) for part in container.write(texts, contents.arrays))
             with pytest.raises(FormatError, match="and the trees differ in"):
-                weald.load(io.BytesIO(content))
+                files.read(content)

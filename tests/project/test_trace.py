@@ -10,7 +10,7 @@ LIMITS = {
     "fit with out-of-bag score": (12, 26, 1),  # `votes.average` scales huge targets and asks again for their sums
     "fit of a tree": (10, 20, 0),
     "predict": (3, 6, 0),
-    "importance": (14, 30, 0),
+    "importance": (14, 32, 0),
 }
 ON_A_CLUSTER = (10, 20, 0)
 

@@ -35,10 +35,11 @@ from weald.engines import constraints, criteria
 from weald.engines.bagging import BALANCED, MAX_DRAWS, plan_bags
 from weald.engines.class_weights import check_class_weights
 from weald.engines.constraints import Features
-from weald.errors import ParameterError, shown, warn
+from weald.errors import DataError, ParameterError, shown, warn
 from weald.forest.forest import Bags
 
 UNLIMITED = 2**31 - 1  # larger than any depth, size or number of leaves
+MOST_FEATURES = 2**24  # the address of a draw has room for so many
 MAX_BINS = 65_535
 CATEGORY_PENALTY = 2.5  # "auto", by benchmarks/categories.py
 CLUSTER = "dask"  # forests are grown on the cluster of the client in scope; all else is done here
@@ -218,6 +219,10 @@ def resolve(given: Mapping[str, Any], table: Table, classes: Any, names: Sequenc
     A single tree has no bags: what a forest's parameters say of them is then "no bootstrap". `names` are those of the
     features, where they have some.
     """
+    if table.n_features > MOST_FEATURES:
+        raise DataError(
+            f"X has {table.n_features:,} features. weald takes up to {MOST_FEATURES:,}: select some of them."
+        )
     bags = plan_bags(given.get("bootstrap", False), given.get("max_samples"), table, classes)
     # Sizes count draws, or whole weights, or rows when the weights are not whole or too large to be counted.
     size = table.size if bags.bootstrap or table.size <= MAX_DRAWS else table.n_rows

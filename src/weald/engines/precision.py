@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from weald.data.table import Table
-from weald.data.task import Task
 from weald.data.types import FloatArray
 from weald.engines.params import Growth
 from weald.engines.reference import definition
@@ -44,11 +43,11 @@ class _Weighed:
 
 
 def warn_of_rounding(table: Table, growth: Growth) -> None:
-    """Warn of each target that is rounded noticeably."""
-    if table.task is Task.CLASSIFICATION and (table.targets is None or table.targets.n_classes):
-        return
+    """Warn of each numeric target that is rounded noticeably."""
     fixed = _in_fixed_point(table, growth)
-    for found in table.ask_of_rows(find_roundings, None if fixed else growth.n_draws):
+    n_draws = None if fixed else growth.n_draws
+    roundings = find_roundings(table, n_draws) if table.rows_are_here else table.ask_of_rows(find_roundings, n_draws)
+    for found in roundings:
         advice = ["Remove or clip the outliers", "take logarithms"]
         advice += ["fit a model for this target alone"] if table.targets is not None else []
         advice += ["give whole sample weights"] if fixed else []

@@ -106,7 +106,8 @@ def fit(model: "TreeModel", data: TrainingArguments, checkpoint: Checkpoint | No
             learned.seed_ = _choose_seed(model, learned.growth_, before, checkpoint)
         codes = features.code(engine, reading, plan.n_trees if plan.is_plain and before is None else 0)
 
-        warn_of_rounding(reading.table, learned.growth_)
+        if learned.task is Task.REGRESSION:
+            warn_of_rounding(reading.table, learned.growth_)
 
         train(learned, engine, codes, reading, plan, before)
     except BaseException:

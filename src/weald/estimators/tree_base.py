@@ -551,7 +551,7 @@ class SingleTree(TreeModel):
         >>> model = DecisionTreeClassifier(random_state=0).fit(X[::2], y[::2])
         >>> choice = model.choose_alpha(X[1::2], y[1::2], method="holdout")
         >>> choice.leaves.tolist(), choice.errors.round(3).tolist()
-        ([6, 4, 3, 2, 1], [0.053, 0.04, 0.053, 0.333, 0.667])
+        ([6, 4, 3, 2, 1], [0.04, 0.04, 0.053, 0.333, 0.667])
         >>> print(choice)
         chosen: 3 leaves, error 0.05333 ± 0.026 (alpha 0.0256)
         least:  4 leaves, error 0.04 ± 0.023 (alpha 0.0128)

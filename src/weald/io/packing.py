@@ -9,6 +9,7 @@ decrease of impurity from the weights of the classes. Where it does not follow e
 """
 
 import dataclasses
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +20,7 @@ from weald.data.types import Array, BoolArray, FloatArray, IntArray
 from weald.engines.bagging import MAX_DRAWS
 from weald.engines.threads import count_threads
 from weald.errors import FormatError
-from weald.forest.forest import CATEGORICAL, CONTRACT_VERSION, Forest, Origin
+from weald.forest.forest import CATEGORICAL, CONTRACT_VERSION, Bags, Forest, Origin
 from weald.io import derived_values
 from weald.io.container import require
 from weald.io.derived_values import Sums
@@ -305,17 +306,31 @@ def check_numbers(forest: Forest) -> None:
 
 
 def _check_draws(forest: Forest) -> None:
-    """Make sure that bags were drawn as often as their trees say: a draw adds a row at least to the root's size.
+    """Make sure that no tree has a larger bag than its origin can fill."""
+    for _, bags, sizes in _bags_of(forest):
+        require(sizes.max() <= bags.n_draws, f"Its bags have {bags.n_draws:,} draws, but trees have larger bags.")
 
-    Rows of classes of weight 0 leave the bag, so of classes there may be fewer.
+
+def check_fewest_draws(forests: Sequence[Forest]) -> None:
+    """Make sure that bags are filled by their draws: each adds a row at least to the root's size.
+
+    Rows of classes of weight 0 leave the bag. Then these classes are in no leaf of one of the targets.
     """
+    of_classes = [forest for forest in forests if forest.task is Task.CLASSIFICATION]
+    if not all(np.bincount(forest.leaf_class, minlength=forest.n_classes).all() for forest in of_classes):
+        return
+    for forest in forests:
+        for n_draws, _, sizes in _bags_of(forest):
+            require(n_draws <= sizes.min(), f"Its bags have {n_draws:,} draws, but trees have smaller bags.")
+
+
+def _bags_of(forest: Forest) -> Iterator[tuple[int, Bags, IntArray]]:
+    """Yield how often bags were drawn from, how, and their sizes, for trees of one origin after the other."""
     sizes, first = forest.size[forest.tree_start[:-1]], 0
     for origin in forest.origins:
-        of_trees, bags = sizes[first : first + origin.n_trees], origin.bags
-        n_draws = sum(bags.draws) if bags.draws else bags.n_draws
-        fewest = n_draws if forest.task is Task.REGRESSION else 0
-        proper = not bags.bootstrap or fewest <= of_trees.min() <= of_trees.max() <= bags.n_draws
-        require(proper, f"Its bags have {n_draws:,} draws, but trees have bags of another size.")
+        bags = origin.bags
+        if bags.bootstrap:
+            yield sum(bags.draws) if bags.draws else bags.n_draws, bags, sizes[first : first + origin.n_trees]
         first += origin.n_trees
 
 

@@ -85,6 +85,7 @@ def unpack(head: Head, arrays: Arrays, *, mapped: bool) -> Forest:
     require(len(found["tree_weight"]) in (0, head.n_trees), "The weights of trees are not as many as the trees.")
     proper = len(found.get(MAY_LACK, ())) in (0, head.n_trees)
     require(proper, "The scales of weights are not as many as the trees.")
+    found.setdefault(MAY_LACK, np.frombuffer(bytes(8))[:0])  # none, and read-only as what is mapped
     make = MappedForest if mapped else Forest
     forest = make(
         head.n_features,

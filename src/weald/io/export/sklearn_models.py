@@ -60,7 +60,7 @@ def write_sklearn(model: "TreeModel", X: TableLike, *, check: bool) -> Export:
     """Make scikit-learn's estimator of a fitted model; with `check`, let it predict and compare."""
     check_is_fitted(model)
     name = _name_of(model)
-    forests = forests_of(model)
+    forests = tuple(forest.voters() for forest in forests_of(model))
     _refuse(model, forests)
     made = _make(model, name, forests)
     lost = _lost(model, made)
