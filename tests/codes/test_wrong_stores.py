@@ -81,7 +81,7 @@ def test_a_wrong_store_that_is_signed_is_refused_or_harmless(wholes, tmp_path):
     mutators, counts = [Mutator(whole) for whole in wholes.values()], {"refused": 0, "used": 0}
     for seed in range(N_CASES):
         counts[try_to_fit(mutators[seed % len(mutators)].draw(seed), tmp_path)] += 1
-    assert min(counts.values()) > 3
+    assert min(counts.values()) > 2
 
 
 def test_the_features_with_categories_may_be_an_array(tmp_path):

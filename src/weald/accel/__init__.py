@@ -14,7 +14,7 @@ Install first: a name that was imported before stays what it was. The modules:
 
 from importlib import import_module
 
-from weald.accel.records import Summary, look
+from weald.accel.records import Summary, forget, look
 
 __all__ = ["install", "is_installed", "summary", "uninstall"]
 
@@ -35,7 +35,7 @@ def install() -> None:
 
     They are subclasses of scikit-learn's, with its parameters and defaults: `max_features=1.0` in regression, one
     thread unless `n_jobs` says more. Parts of scikit-learn that are made of trees (AdaBoost, gradient boosting,
-    isolation forests) keep its own.
+    isolation forests) keep its own. The summary counts the fits since then.
 
     Examples
     --------
@@ -48,6 +48,8 @@ def install() -> None:
     >>> weald.accel.uninstall()
     """
     ours = import_module("weald.accel.estimators")
+    if not _before:
+        forget()
     for module, names in REPLACED.items():
         theirs = import_module(module)
         for name in names:
