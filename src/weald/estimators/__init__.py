@@ -5,25 +5,25 @@ prediction           the flow of every prediction
 trees                the decision trees
 forests              the forests
 kernel/              kernel forests
-embedding            rows as the leaves that they reach
-base                 what all estimators share
-tasks                what classifiers and regressors add
-tree_base            what single trees share
-forest_base          what forests share
+embedding            rows encoded by the leaves they fall into
+base                 code common to all estimators
+tasks                prediction methods of classifiers and regressors
+tree_base            code common to single trees
+forest_base          code common to forests
 parameters           parameters and attributes: types, defaults, documentation
-features             where the columns that trees look at come from
-growing              how many trees are grown, and in which way
+features             the columns that trees are grown from
+growing              growing the trees of a fit
 out_of_bag           out-of-bag predictions and errors
 metrics              confusion matrix, calibration, thresholds
 early_stopping       `n_estimators="auto"`
 resampling           boosting and arcing
 checkpoints          fits that can be resumed
 merging              merging and slicing forests
-multi_output         several targets
-training_data        the training data, read again
-same_data            whether data is that of a fit
-chunked_prediction   tables larger than memory
-choose_alpha         how much to prune
+multi_output         multi-output models
+training_data        reading the training data again
+same_data            checking that data is that of the fit
+chunked_prediction   predictions for tables larger than memory
+choose_alpha         choosing the pruning strength
 tree_list            `estimators_`
 tree_view            `tree_`
 """

@@ -1,4 +1,4 @@
-"""What all estimators share: one `fit`, and what can be done with a fitted model.
+"""Common base of all estimators: one `fit`, and the methods of a fitted model.
 
 TreeModel    a model made of trees
 
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
 
 
 class TreeModel(BaseEstimator):
-    """A model made of trees. `forest_` is all it knows; a single tree is a forest of one."""
+    """A model made of trees. `forest_` holds everything it has learned; a single tree is a forest of one."""
 
     task: ClassVar[Task]
     _features: ClassVar[type[Features]] = Features
-    _splitter: ClassVar[str] = "best"  # where it is no parameter
+    _splitter: ClassVar[str] = "best"  # unless it is a parameter
 
     engine: str
     ccp_alpha: float
@@ -50,11 +50,11 @@ class TreeModel(BaseEstimator):
     verbose: int
 
     forest_: Forest
-    forests_: tuple[Forest, ...]  # where there are several targets; then there is no forest_
+    forests_: tuple[Forest, ...]  # with several targets; then there is no forest_
     growth_: Growth
     seed_: int
-    classes_: Any  # of classifiers: an array, or of several targets a list of arrays
-    class_labels_: Any  # of the trees of a forest: its `classes_`, while theirs are codes
+    classes_: Any  # classifiers: an array, or with several targets a list of arrays
+    class_labels_: Any  # trees of a forest: the `classes_` of the forest; their own are codes
     n_classes_: Any
     n_outputs_: int
     n_features_in_: int
@@ -63,7 +63,7 @@ class TreeModel(BaseEstimator):
     # ------------------------------------------------------------------------------------------------------- fit
 
     def fit(self, X: TableLike, y: ColumnLike = None, sample_weight: ColumnLike = None) -> Self:
-        """Learn from a table.
+        """Fit to a table.
 
         Parameters
         ----------
@@ -73,7 +73,7 @@ class TreeModel(BaseEstimator):
         y : array of shape (n_rows,), or (n_rows, n_targets)
             Class labels, or numbers; with several targets one column for each.
         sample_weight : array of shape (n_rows,), optional
-            A weight of k is the row k times. Rows of weight 0 are left out.
+            A row of weight k counts as k copies. Rows of weight 0 are left out.
 
         Returns
         -------
@@ -95,29 +95,29 @@ class TreeModel(BaseEstimator):
         n_rows: int | None = None,
         verbose: int = 0,
     ) -> Iterator[Array]:
-        """Predict a table that need not fit into memory, piece by piece.
+        """Predict a table piece by piece; it may be larger than memory.
 
         Parameters
         ----------
         X : array, memory map, or iterable of tables
-            An array or a memory map is cut into pieces; an iterable gives the pieces itself.
+            An array or a memory map is cut into pieces; an iterable yields them.
         rows : int, default=100,000
-            Rows of a piece.
+            Number of rows of a piece.
         method : {"predict", "predict_proba", "predict_votes"}, optional
-            What to say of each row: by default shares of classes, or means.
-        out : array with a place for every row, optional
-            Where to write the predictions, a memory map, for example. What is returned are then its parts.
+            The method to call for each piece: by default `predict_proba` for classifiers, `predict` for regressors.
+        out : array with one entry per row, optional
+            Where to write the predictions, for example a memory map. The iterator then yields views of it.
         dtype : {float64, float32}, optional
-            Type of shares or means.
+            Type of the probabilities or means.
         n_rows : int, optional
-            How many rows an iterable has, for the progress.
+            Number of rows of an iterable, to show progress.
         verbose : int, default=0
             1 shows progress and the time left on stderr.
 
         Returns
         -------
         iterator of arrays
-            One for each piece. Pieces are read when they are asked for: only one is in memory.
+            One for each piece. Pieces are read on demand: only one is in memory.
 
         Examples
         --------
@@ -137,7 +137,7 @@ class TreeModel(BaseEstimator):
         known = [way for way in chunked_prediction.METHODS if hasattr(self, way)]
         arguments.check_argument("method", name, (arguments.Name(tuple(known)),))
         if dtype is not None and name != own:
-            raise ParameterError(f"dtype={shown(dtype)} does not go with method={name!r}. Leave one of them out.")
+            raise ParameterError(f"dtype={shown(dtype)} cannot be used with method={name!r}. Leave one of them out.")
         nothing = chunked_prediction.predict_nothing(self, name)
         nothing = nothing if dtype is None else nothing.astype(chunked_prediction.read_dtype(dtype))
         predict_rows = getattr(self, name) if dtype is None else partial(getattr(self, name), dtype=dtype)
@@ -151,7 +151,7 @@ class TreeModel(BaseEstimator):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """Say why there is none: because of several targets, or what the property of this name says."""
+            """Explain a missing attribute: several targets, or the message of the property of this name."""
             if name == "forest_" and multi_output.is_multi_output(self):
                 raise multi_output.one_target_only(len(self.forests_))
             if isinstance(getattr(type(self), name, None), property | cached_property):
@@ -161,16 +161,16 @@ class TreeModel(BaseEstimator):
     # ----------------------------------------------------------------------------------------------- make others
 
     def compact(self) -> Self:
-        """Make a model without the splits that decide nothing: those whose two sides say the same of every row.
+        """Remove splits that do not affect predictions: those whose two sides predict the same for every row.
 
-        A branch whose leaves all say the same becomes one leaf, and of two equal branches side by side one is left.
-        Equal branches elsewhere stay, since a node stands below one other node.
+        A branch whose leaves all predict the same becomes one leaf; of two equal sibling branches, one is kept. Equal
+        branches elsewhere stay, since each node has one parent.
 
         Returns
         -------
         model of the same class
-            Its predictions are the same to the last bit. Node numbers are not, nor is `feature_importances_` if a
-            split that is gone had a share in it.
+            The predictions are identical. Node numbers differ, and so does `feature_importances_` if a removed split
+            contributed to it.
 
         Examples
         --------
@@ -188,19 +188,19 @@ class TreeModel(BaseEstimator):
         return smaller
 
     def of_target(self, number: int) -> Self:
-        """Make a model of one of several targets: the same trees, and what their leaves say of it.
+        """Return a model of one of several targets: the same trees, with the leaf values of that target.
 
-        All that asks for one target takes such a model: inspection, `compile`, every export.
+        Methods that work on one target accept this model: inspection, `compile`, every export.
 
         Parameters
         ----------
         number : int
-            Which target, from 0: the column of y.
+            Number of the target, from 0: the column of y.
 
         Returns
         -------
         model of the same class
-            It predicts that column, bit for bit. Out-of-bag results stay behind.
+            It predicts that column, bit for bit. Out-of-bag results are not copied.
 
         Examples
         --------
@@ -217,24 +217,24 @@ class TreeModel(BaseEstimator):
     # ---------------------------------------------------------------------------------------------------- deploy
 
     def save(self, path: PathLike, *, compress: bool = True, mappable: bool = False, tree_hashes: bool = False) -> None:
-        """Write the model to a `.weald` file, from which `weald.load` gives it back bit for bit.
+        """Write the model to a `.weald` file; `weald.load` reads it back bit for bit.
 
-        The file holds the forest, parameters, names of features, categories, classes and out-of-bag results; it holds
-        no code and no training data. Equal models make equal files. Saving is atomic: whatever goes wrong, a file that
-        was there before stays whole.
+        The file holds the forest, parameters, feature names, categories, classes and out-of-bag results, but no code
+        and no training data. Equal models give equal files. Saving is atomic: if anything goes wrong, an existing file
+        stays intact.
 
         Parameters
         ----------
         path : str or path
-            Where to; `.weald` is the usual ending.
+            The file to write; its usual suffix is `.weald`.
         compress : bool, default=True
-            Make the file smaller (zlib); loading takes a little longer.
+            Compress the file (zlib); loading takes a little longer.
         mappable : bool, default=False
-            Write the arrays as they stand in memory. The file is several times as large and is not compressed, but
-            `weald.load(path, mmap=True)` maps it in milliseconds, and processes that do so share its memory.
+            Store the arrays as they are in memory. The file is several times as large and not compressed, but
+            `weald.load(path, mmap=True)` maps it in milliseconds, and processes that map it share the memory.
         tree_hashes : bool, default=False
-            Write a SHA-256 of each tree, too, and the root of their Merkle tree: who knows the root can check a single
-            tree. `forest_.tree_hashes()` gives the same hashes. Saving and loading take longer.
+            Also store a SHA-256 hash of each tree and the root of their Merkle tree; with the root, a single tree can
+            be verified. `forest_.tree_hashes()` gives the same hashes. Saving and loading take longer.
 
         Examples
         --------
@@ -253,23 +253,23 @@ class TreeModel(BaseEstimator):
         files.save(self, path, compress=compress, mappable=mappable, tree_hashes=tree_hashes)
 
     def compile(self, *, dtype: str = "float64") -> Any:
-        """Make a predictor for services: a native object that does nothing but predict rows of numbers.
+        """Make a predictor for services: a native object that only predicts rows of numbers.
 
-        It holds no Python objects and no locks: threads may share it, and predict at the same time, since it releases
-        the GIL. All of it is one buffer, which processes can share; see `weald.open_compiled`.
+        It holds no Python objects and no locks. Threads can share it and predict at the same time, since it releases
+        the GIL. Its data is one buffer, which processes can share; see `weald.open_compiled`.
 
         Parameters
         ----------
         dtype : {"float64", "float32"}, default="float64"
-            What rows hold. "float64" takes both; with "float32" nodes are half as large, and rows must hold numbers
-            that are float32. Categories are given as their numbers: their places in `categories_`.
+            Type of the rows. "float64" takes both. With "float32" nodes are half as large, and rows must contain
+            float32 numbers. Categories are given as their codes: their positions in `categories_`.
 
         Returns
         -------
         predictor
-            `predictor(row)` gives the shares of the classes, in the order of `classes_`, or the mean. `predictor(X)`
-            gives an array of them; `threads=` says on how many threads. The same bits as `predict_proba` or `predict`.
-            `predictor.buffer()` is the buffer.
+            `predictor(row)` returns the class probabilities, in the order of `classes_`, or the mean. `predictor(X)`
+            returns an array of them; `threads=` sets the number of threads. The results have the same bits as
+            `predict_proba` or `predict`. `predictor.buffer()` is the buffer.
 
         Examples
         --------
@@ -287,23 +287,23 @@ class TreeModel(BaseEstimator):
     def to_c(
         self, path: PathLike | None = None, *, name: str = "forest", X: TableLike = None, check: bool = True
     ) -> "Export":
-        """Write the model as one file of C99 that needs nothing else, and predicts the same bits.
+        """Export the model as one file of C99 without dependencies that predicts the same bits.
 
         Parameters
         ----------
         path : path, optional
-            Where to write the file. None: nowhere; the text is in the result.
+            The file to write. None: no file; the text is in the result.
         name : str, default="forest"
-            What the names of all functions and tables begin with.
+            Prefix of the names of all functions and tables.
         X : array or data frame, optional
-            Rows to compare, besides those that are made to be hard: on thresholds, one ulp beside them, missing.
+            Rows to compare, besides generated edge cases: values on thresholds, one ulp beside them, missing.
         check : bool, default=True
-            Whether to compile the file and compare its answers. It needs a C compiler: `CC`, `cc`, `gcc` or `clang`.
+            Whether to compile the file and compare its predictions. Needs a C compiler: `CC`, `cc`, `gcc`, `clang`.
 
         Returns
         -------
         weald.io.export.parity.Export
-            The text, as `model`, and the `parity` of its answers.
+            The text, as `model`, and the `parity` of its predictions.
 
         Examples
         --------
@@ -321,27 +321,27 @@ class TreeModel(BaseEstimator):
     def to_onnx(
         self, path: PathLike | None = None, *, columns: bool = False, X: TableLike = None, check: bool = True
     ) -> "Export":
-        """Write the model for ONNX: doubles throughout, and the same bits in onnxruntime.
+        """Export the model to ONNX: float64 throughout, and the same bits in onnxruntime.
 
-        The model takes `X` (float64, rows x features), in which categories are numbers. A classifier answers with
-        `label` and `probabilities`, a regressor with `prediction` (rows x 1).
+        The model takes `X` (float64, rows x features), with categories as numbers. A classifier returns `label` and
+        `probabilities`, a regressor `prediction` (rows x 1).
 
         Parameters
         ----------
         path : path, optional
-            Where to write the file. None: nowhere; the model is in the result.
+            The file to write. None: no file; the model is in the result.
         columns : bool, default=False
-            Whether the model takes each column by itself instead (rows x 1), by its name: numbers as float64, labels of
-            categories as text, or as float64 where they are numbers. Labels that are not known are missing values.
+            Whether the model takes each column as an input of its own (rows x 1), by name: numbers as float64,
+            category labels as text, or as float64 where they are numbers. Unknown labels are treated as missing.
         X : array or data frame, optional
-            Rows to compare, besides those that are made to be hard: on thresholds, one ulp beside them, missing.
+            Rows to compare, besides generated edge cases: values on thresholds, one ulp beside them, missing.
         check : bool, default=True
-            Whether to let onnxruntime predict, and compare.
+            Whether to compare with the predictions of onnxruntime.
 
         Returns
         -------
         weald.io.export.parity.Export
-            An `onnx.ModelProto`, as `model`, and the `parity` of its answers.
+            An `onnx.ModelProto`, as `model`, and the `parity` of its predictions.
 
         Examples
         --------
@@ -356,21 +356,21 @@ class TreeModel(BaseEstimator):
         return write_onnx(self, path, X, columns=columns, check=check)
 
     def to_json(self, path: PathLike | None = None, *, X: TableLike = None, check: bool = True) -> "Export":
-        """Write the model as JSON: all that its `.weald` file holds, as text. `weald.from_json` gives it back.
+        """Export the model as JSON: everything in its `.weald` file, as text. `weald.from_json` reads it back.
 
         Parameters
         ----------
         path : path, optional
-            Where to write the text. None: nowhere; it is in the result.
+            The file to write. None: no file; the text is in the result.
         X : array or data frame, optional
-            Rows to compare, besides those that are made to be hard: on thresholds, one ulp beside them, missing.
+            Rows to compare, besides generated edge cases: values on thresholds, one ulp beside them, missing.
         check : bool, default=True
-            Whether to read the text again, and compare.
+            Whether to read the text back and compare.
 
         Returns
         -------
         weald.io.export.parity.Export
-            The text, as `model`, and the `parity` of the model that is read from it.
+            The text, as `model`, and the `parity` of the model read back from it.
 
         Examples
         --------
@@ -386,21 +386,21 @@ class TreeModel(BaseEstimator):
         return write_json(self, path, X, check=check)
 
     def to_treelite(self, path: PathLike | None = None, *, X: TableLike = None, check: bool = True) -> "Export":
-        """Write the model for treelite, from which other fast predictors load it, FIL of RAPIDS for one.
+        """Export the model to treelite, the input of other fast predictors such as FIL of RAPIDS.
 
         Parameters
         ----------
         path : path, optional
-            Where to write treelite's own file. None: nowhere; the model is in the result.
+            The file to write, in treelite's format. None: no file; the model is in the result.
         X : array or data frame, optional
-            Rows to compare, besides those that are made to be hard: on thresholds, one ulp beside them, missing.
+            Rows to compare, besides generated edge cases: values on thresholds, one ulp beside them, missing.
         check : bool, default=True
-            Whether to let treelite predict, and compare.
+            Whether to compare with the predictions of treelite.
 
         Returns
         -------
         weald.io.export.parity.Export
-            A `treelite.Model`, as `model`, and the `parity` of its answers.
+            A `treelite.Model`, as `model`, and the `parity` of its predictions.
 
         Examples
         --------
@@ -415,16 +415,16 @@ class TreeModel(BaseEstimator):
         return write_treelite(self, path, X, check=check)
 
     def to_shap(self, *, X: TableLike = None, check: bool = True) -> "Export":
-        """Write the model as the dictionary that `shap.TreeExplainer` takes.
+        """Export the model as the dictionary that `shap.TreeExplainer` takes.
 
-        Features that are divided into sets of categories are refused: shap takes thresholds alone.
+        Trees that split a feature by sets of categories are refused: shap supports thresholds only.
 
         Parameters
         ----------
         X : array or data frame, optional
-            Rows to compare, besides those that are made to be hard: on thresholds, one ulp beside them, missing.
+            Rows to compare, besides generated edge cases: values on thresholds, one ulp beside them, missing.
         check : bool, default=True
-            Whether to let shap predict, and compare.
+            Whether to compare with the predictions of shap.
 
         Returns
         -------
@@ -445,19 +445,19 @@ class TreeModel(BaseEstimator):
         return write_shap(self, X, check=check)
 
     def to_sklearn(self, *, X: TableLike = None, check: bool = True) -> "Export":
-        """Make scikit-learn's own fitted estimator of this one, for tools that ask for its classes.
+        """Convert to scikit-learn's fitted estimator, for tools that require its classes.
 
-        Features that are divided into sets of categories, hard votes and votes with weights are refused: scikit-learn
-        has no such trees. Columns of truth values are carried over as 0 and 1.
+        Splits by sets of categories, hard votes and weighted votes are refused: scikit-learn has no such trees. Boolean
+        columns become 0 and 1.
 
         Parameters
         ----------
         X : array or data frame, optional
-            Rows to compare, besides those that are made to be hard: at the edges of leaves, missing. scikit-learn
-            rounds rows to float32, and all are compared like that; of these it is also said how many are answered
-            otherwise as doubles.
+            Rows to compare, besides generated edge cases: values at the edges of leaves, missing. scikit-learn rounds
+            rows to float32, and all rows are compared after this rounding. The number of rows whose float64 prediction
+            differs is also reported.
         check : bool, default=True
-            Whether to let scikit-learn predict, and compare.
+            Whether to compare with the predictions of scikit-learn.
 
         Returns
         -------
@@ -481,14 +481,14 @@ class TreeModel(BaseEstimator):
     # ------------------------------------------------------------------------------------------------------ look
 
     def report(self, X: TableLike = None, y: Any = None, **given: Any) -> Any:
-        """Write one page on this model that opens in any browser; a notebook shows it at once.
+        """Write an HTML report on this model, one file for any browser; a notebook displays it directly.
 
         Parameters
         ----------
         X, y : the training data, optional
-            Without it the page has only what the model knows.
+            Without it the report shows only what the model stores.
         **given
-            What else `weald.report` takes: `X_test`, `y_test`, `file`, `title` and more.
+            Further arguments of `weald.report`: `X_test`, `y_test`, `file`, `title` and more.
 
         Returns
         -------
@@ -500,7 +500,7 @@ class TreeModel(BaseEstimator):
 
     @property
     def feature_importances_(self) -> FloatArray:
-        """Share of each feature in the decrease of impurity, averaged over trees; they add up to 1.
+        """Fraction of the decrease of impurity due to each feature, averaged over trees; the sum is 1.
 
         It favors features with many distinct values, whether or not they help on new rows.
         """
@@ -509,16 +509,16 @@ class TreeModel(BaseEstimator):
 
     @property
     def categories_(self) -> list[Array | None]:
-        """Labels of each categorical feature, in the order of their numbers; None for features that are numbers.
+        """Labels of each categorical feature, in the order of their codes; None for numeric features.
 
-        A split of an ordered feature is a cut of these numbers, that of any other a set of them.
+        Ordered features are split by thresholds on these codes, others by sets of codes.
         """
         check_is_fitted(self, "schema_")
         return [None if categories is None else categories.labels for categories in self.schema_.categories]
 
     @property
     def unknown_categories_(self) -> dict[Any, int]:
-        """How many cells with a category that no training row had were read since the fit, by column."""
+        """Number of cells with unknown categories, which no training row had, read since the fit, by column."""
         check_is_fitted(self, "schema_")
         return counts_by_name(self.schema_)
 

@@ -1,8 +1,8 @@
-"""Trees that are kept on the disk while a forest grows, so that a fit that is killed can go on.
+"""Checkpoints: trees saved to disk while a forest grows, so that an interrupted fit can be resumed.
 
-A checkpoint is a folder. Each file in it has some trees, and is a model by itself: `weald.load` reads it,
-`weald.merge` joins several. A tree depends on the table, the parameters, the seed and its number, so a fit that goes on
-grows the very trees that it would have grown.
+A checkpoint is a folder. Each file in it holds some trees and is a model by itself: `weald.load` reads it,
+`weald.merge` joins several. A tree depends only on the table, the parameters, the seed and its number, so a resumed
+fit grows exactly the trees that an uninterrupted fit would have grown.
 """
 
 import copy
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A folder, and how many trees go into a file."""
+    """A folder, and the number of trees per file."""
 
     folder: Path
     every: int
@@ -32,7 +32,7 @@ class Checkpoint:
 
     @classmethod
     def read(cls, folder: "str | os.PathLike[str] | None", every: int, model: "RandomForest") -> "Checkpoint | None":
-        """Read what the user said; None: nothing is to be kept."""
+        """Read the user's arguments; None: no checkpoint."""
         check_argument("every", every, (Whole(1),))
         if folder is None:
             return None
@@ -41,13 +41,13 @@ class Checkpoint:
         for name, is_plain in plain.items():
             if not is_plain:
                 raise ParameterError(
-                    f"{name}={getattr(model, name)!r} does not go with checkpoint: what a tree is then depends on "
+                    f"{name}={getattr(model, name)!r} cannot be used with checkpoint: each tree then depends on "
                     "others. Leave one of the two out."
                 )
         return cls(Path(folder), int(every), model)
 
     def grow(self, grower: "Grower", first: int, n_trees: int) -> Forest:
-        """Grow trees `first`, `first + 1` ..., but for those that are on the disk."""
+        """Grow trees `first`, `first + 1` ..., except those already on disk."""
         self.folder.mkdir(parents=True, exist_ok=True)
         return grower.show(n_trees, lambda watch: self._grow(grower, first, n_trees, watch))
 
@@ -72,7 +72,7 @@ class Checkpoint:
         part.save(self.folder / f"trees-{first:06d}-{first + forest.n_trees:06d}.weald")
 
     def _find(self, codes: Codes, first: int) -> Forest | None:
-        """Find the file that begins with a tree, and make sure that it is of this fit."""
+        """Find the file that begins with a tree, and check that it belongs to this fit."""
         from weald.io.files import load  # which knows all estimators
 
         for path in sorted(self.folder.glob(f"trees-{first:06d}-*.weald")):
@@ -88,7 +88,7 @@ class Checkpoint:
         return None
 
     def seed(self) -> int | None:
-        """Find the seed of the trees that are there, for a fit that was given none."""
+        """Return the seed of the saved trees, for a fit without a seed."""
         from weald.io.files import load
 
         for path in sorted(self.folder.glob("trees-*.weald")):
@@ -97,7 +97,7 @@ class Checkpoint:
 
 
 def _find_difference(model: "RandomForest", codes: Codes, part: "RandomForest", first: int) -> str | None:
-    """Name what a file has that is not of this fit."""
+    """Name what differs between a file and this fit."""
     origin = part.forest_.origins[0]
     pairs = {
         "the estimator": (type(model), type(part)),
@@ -120,7 +120,7 @@ def _find_difference(model: "RandomForest", codes: Codes, part: "RandomForest", 
 
 
 def _of_part(watch: Watch | None, begin: float, share: float) -> Watch:
-    """Watch a part of the work."""
+    """Report the progress of a part of the work."""
 
     def tell(done: float) -> None:
         if watch:

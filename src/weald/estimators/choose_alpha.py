@@ -1,10 +1,10 @@
-"""How much to prune: alpha chosen on rows that the tree has not seen.
+"""Choosing the pruning strength alpha on rows that the tree has not seen.
 
-    AlphaChoice         the error of every T_alpha on new rows, and the alpha that was chosen
-    judge_on_holdout    the tree itself, on rows that were kept apart
-    judge_by_folds      cross-validation: trees of the same kind, each on the fold that it has not seen
+    AlphaChoice         the error of every T_alpha on new rows, and the chosen alpha
+    judge_on_holdout    evaluates the tree itself on held-out rows
+    judge_by_folds      cross-validation: trees with the same parameters, each evaluated on its held-out fold
 
-A row's path passes a leaf of every T_alpha, so one walk of each row judges all of them.
+The path of a row passes one leaf of every T_alpha, so one walk of each row evaluates all subtrees.
 """
 
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class AlphaChoice:
-    """The error of every T_alpha on rows that were new to it, and the alpha that was chosen.
+    """The error of every T_alpha on new rows, and the chosen alpha.
 
     Arrays have one entry for each row of `pruning_path`.
     """
@@ -41,12 +41,12 @@ class AlphaChoice:
     leaves: IntArray
     errors: FloatArray
     standard_errors: FloatArray
-    best: int  # place of the least error, of the smallest tree that has it
-    chosen: int  # place of the tree that was chosen
+    best: int  # index of the minimum error; of several, of the smallest tree
+    chosen: int  # index of the chosen tree
 
     @property
     def alpha(self) -> float:
-        """The alpha that was chosen."""
+        """The chosen alpha."""
         return float(self.alphas[self.chosen])
 
     def __str__(self) -> str:
@@ -59,7 +59,7 @@ class AlphaChoice:
 
 @dataclass(frozen=True)
 class Losses:
-    """What subtrees lose on some rows: sums by weight, one entry for each alpha."""
+    """Losses of the subtrees on some rows: sums by weight, one entry for each alpha."""
 
     total: FloatArray
     squares: FloatArray
@@ -67,7 +67,7 @@ class Losses:
     n_rows: float
 
     def plus(self, other: "Losses") -> "Losses":
-        """Add those on other rows."""
+        """Add the losses on other rows."""
         return Losses(
             self.total + other.total,
             self.squares + other.squares,
@@ -77,15 +77,15 @@ class Losses:
 
 
 def judge_on_holdout(model: "SingleTree", X: TableLike, y: ColumnLike, sample_weight: ColumnLike) -> Losses:
-    """Judge every subtree of a tree on rows that were kept apart."""
+    """Evaluate every subtree of a tree on held-out rows."""
     return _judge(model, model.pruning_path(frame="dict")["alpha"], X, y, sample_weight)
 
 
 def judge_by_folds(model: "SingleTree", X: TableLike, y: ColumnLike, sample_weight: ColumnLike, cv: Any) -> Losses:
-    """Judge trees of the same kind, grown without a fold and pruned alike, on the rows of the fold.
+    """Evaluate trees with the same parameters, grown without a fold and pruned alike, on the rows of that fold.
 
-    A tree is T_alpha from its alpha up to the next one. Trees of the folds are pruned by the geometric mean of the two,
-    which stands for that range.
+    A tree is T_alpha from its alpha up to the next one. The trees of the folds are pruned with the geometric mean of
+    the two, which stands for that range.
     """
     alphas = model.pruning_path(frame="dict")["alpha"]
     between = np.append(np.sqrt(alphas[:-1]) * np.sqrt(alphas[1:]), np.inf)
@@ -103,7 +103,7 @@ def judge_by_folds(model: "SingleTree", X: TableLike, y: ColumnLike, sample_weig
 
 
 def _judge(model: "SingleTree", alphas: FloatArray, X: TableLike, y: ColumnLike, sample_weight: ColumnLike) -> Losses:
-    """Add up what T_alpha loses on rows, for every alpha of an ascending list."""
+    """Sum the losses of T_alpha on rows, for every alpha of an ascending list."""
     target = np.asarray(y)
     weight = np.ones(len(target)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     begin, end = _spans(model.forest_, alphas)
@@ -113,14 +113,14 @@ def _judge(model: "SingleTree", alphas: FloatArray, X: TableLike, y: ColumnLike,
     loss = _loss(model, target[row], node)
 
     def add_up(of_pairs: FloatArray) -> FloatArray:
-        """A node is a leaf of T_alpha from its begin to before its end."""
+        """Sum over the nodes that are leaves of T_alpha: from their begin to before their end."""
         size = len(alphas) + 1
         starts = np.bincount(begin[node], weights=of_pairs, minlength=size)
         ends = np.bincount(end[node], weights=of_pairs, minlength=size)
         sums: FloatArray = np.cumsum(starts - ends)[:-1]
         return sums
 
-    whole = bool((weight == np.floor(weight)).all())  # whole weights are copies
+    whole = bool((weight == np.floor(weight)).all())  # whole weights count as copies
     total = float(weight.sum())
     return Losses(
         add_up(weight[row] * loss), add_up(weight[row] * loss * loss), total, total if whole else float(len(weight))
@@ -128,7 +128,7 @@ def _judge(model: "SingleTree", alphas: FloatArray, X: TableLike, y: ColumnLike,
 
 
 def _spans(forest: Forest, alphas: FloatArray) -> tuple[IntArray, IntArray]:
-    """For each node the stretch of alphas at which it is a leaf of T_alpha."""
+    """For each node, the range of alphas at which it is a leaf of T_alpha."""
     strengths = link_strengths(forest)
     above = parents(forest)
     begin = np.searchsorted(alphas, strengths, side="left")
@@ -137,7 +137,7 @@ def _spans(forest: Forest, alphas: FloatArray) -> tuple[IntArray, IntArray]:
 
 
 def _loss(model: "SingleTree", target: Array, node: IntArray) -> FloatArray:
-    """What the user loses on a row that ends in a node: 1 for a wrong class, or the squared error."""
+    """Loss of a row that ends in a node: 1 for a wrong class, or the squared error."""
     value = model.tree_.value[:, 0, :]
     if model.task is Task.CLASSIFICATION:
         wrong: npt.NDArray[np.bool_] = labels_of(model)[value.argmax(axis=1)][node] != target
@@ -147,7 +147,7 @@ def _loss(model: "SingleTree", target: Array, node: IntArray) -> FloatArray:
 
 
 def _split(model: "SingleTree", X: TableLike, y: ColumnLike, cv: Any) -> Any:
-    """Divide the rows into folds: a number of folds is drawn by the seed, classes in like shares."""
+    """Divide the rows into folds: a number of folds is drawn by the seed, stratified by class."""
     classify = model.task is Task.CLASSIFICATION
     try:
         if is_whole(cv):
@@ -158,7 +158,7 @@ def _split(model: "SingleTree", X: TableLike, y: ColumnLike, cv: Any) -> Any:
         splits = [(_places(seen), _places(new)) for seen, new in splitter.split(X, y)]
     except (TypeError, ValueError) as error:
         raise ParameterError(
-            f"cv={shown(cv)} does not divide the rows: {error} Give a number of folds from 2, or a splitter of "
+            f"cv={shown(cv)} cannot divide the rows: {error} Give a number of folds from 2, or a splitter of "
             "scikit-learn."
         ) from error
     if not splits:
@@ -167,15 +167,15 @@ def _split(model: "SingleTree", X: TableLike, y: ColumnLike, cv: Any) -> Any:
 
 
 def _places(rows: Any) -> IntArray:
-    """Read the rows of a fold: by number, or as a mask."""
+    """Read the rows of a fold: row numbers, or a mask."""
     places = np.asarray(rows)
     if places.ndim != 1 or places.dtype.kind not in "iub":
-        raise ValueError("rows of a fold are no numbers of rows.")
+        raise ValueError("the rows of a fold are not row numbers.")
     return np.flatnonzero(places) if places.dtype.kind == "b" else places
 
 
 def choose(model: "SingleTree", losses: Losses, *, one_standard_error: bool) -> AlphaChoice:
-    """Choose the tree of least error, or the smallest whose error is within a standard error of it."""
+    """Choose the tree of minimum error, or the smallest whose error is within one standard error of it."""
     path = model.pruning_path(frame="dict")
     errors = losses.total / losses.weight
     variance = np.maximum(0.0, losses.squares / losses.weight - errors * errors)

@@ -1,8 +1,8 @@
-"""Predictions of tables that do not fit into memory, piece by piece.
+"""Predictions for tables that do not fit into memory, piece by piece.
 
-predict_nothing  what is said of no rows
+predict_nothing  the prediction of an empty table
 cut            an array, a memory map or an iterable -> pieces
-RowProgress    how far it has come, on stderr
+RowProgress    progress on stderr
 predict        pieces -> predictions, one piece in memory at a time
 """
 
@@ -22,14 +22,14 @@ class RowProgress(Progress):
     """Progress in rows."""
 
     def line(self, share: float, seconds: float) -> str:
-        """Word the line."""
+        """Format the line."""
         left = f", {words_of(seconds / share - seconds)} left" if 0 < share < 1 else ""
         n_done = round(share * self.n_trees)
         return f"weald {share:4.0%}  {n_done:,} of {self.n_trees:,} rows  {words_of(seconds)}{left}"
 
 
 def check_table(X: Any) -> None:
-    """Refuse what is neither a table nor an iterable of tables."""
+    """Refuse anything but a table or an iterable of tables."""
     if (
         getattr(X, "shape", None) == ()
         or isinstance(X, str | bytes)
@@ -39,13 +39,13 @@ def check_table(X: Any) -> None:
 
 
 def check_out(out: Any) -> None:
-    """Refuse what predictions cannot be written to; whether it is large enough is seen piece by piece."""
+    """Refuse an `out` that cannot be written to; its size is checked piece by piece."""
     if out is not None and not (isinstance(out, np.ndarray) and out.ndim):
-        raise DataError(f"out is {shown(out)}. Give a NumPy array with a place for every row.")
+        raise DataError(f"out is {shown(out)}. Give a NumPy array with one entry per row.")
 
 
 def cut(X: Any, rows: int) -> Iterator[Any]:
-    """Cut a table into pieces of so many rows; what is an iterable of tables already stays as it is."""
+    """Cut a table into pieces of `rows` rows; an iterable of tables is returned as it is."""
     if not hasattr(X, "shape"):
         yield from X
         return
@@ -54,7 +54,7 @@ def cut(X: Any, rows: int) -> Iterator[Any]:
 
 
 def predict_nothing(model: Any, method: str) -> Array:
-    """What a method of a fitted model says of a table without rows."""
+    """Predict a table without rows by a method of a fitted model."""
     if not hasattr(model, "classes_"):
         return np.empty(0)
     nothing: Array = model.classes_[:0] if method == "predict" else np.empty((0, model.n_classes_))
@@ -62,7 +62,7 @@ def predict_nothing(model: Any, method: str) -> Array:
 
 
 def is_empty(piece: Any) -> bool:
-    """Say whether a table has no rows; a stream, which knows no length, has some."""
+    """Return whether a table has no rows; a stream of unknown length counts as non-empty."""
     if hasattr(piece, "shape"):
         return bool(piece.shape[0] == 0)
     return hasattr(piece, "__len__") and len(piece) == 0
@@ -75,7 +75,7 @@ def predict(
     n_rows: int | None,
     verbose: int,
 ) -> Iterator[Array]:
-    """Predict piece by piece; with `out`, each is written to its rows there."""
+    """Predict piece by piece; with `out`, each piece is written to its rows of the array."""
     watch = RowProgress(n_rows) if verbose and n_rows else None
     n_done = 0
     try:
@@ -86,7 +86,7 @@ def predict(
                 if end > len(out) or found.shape[1:] != out.shape[1:]:
                     raise DataError(
                         f"out has shape {out.shape}, but {end} rows have been predicted, each with {found.shape[1:]} "
-                        "numbers. Give an array with a place for every row."
+                        "numbers. Give an array with one entry per row."
                     )
                 out[n_done:end] = found
                 found = out[n_done:end]
@@ -100,12 +100,12 @@ def predict(
 
 
 def count_rows(X: Any) -> int | None:
-    """Say how many rows there are, where that is known beforehand."""
+    """Return the number of rows, or None if it is not known beforehand."""
     return int(X.shape[0]) if hasattr(X, "shape") else None
 
 
 def read_dtype(dtype: Any) -> np.dtype[Any]:
-    """Read the type that predictions are to have."""
+    """Read the dtype of the predictions."""
     try:
         wanted: np.dtype[Any] = np.dtype(dtype)
     except (TypeError, ValueError):
@@ -116,7 +116,7 @@ def read_dtype(dtype: Any) -> np.dtype[Any]:
 
 
 def room_for(out: Any, shape: tuple[int, ...], dtype: Any) -> Array:
-    """Check an array that predictions are to be written to, or make one."""
+    """Check the array for the predictions, or create one."""
     wanted = None if dtype is None else read_dtype(dtype)
     if out is None:
         return np.empty(shape, dtype=wanted or np.float64)
@@ -128,9 +128,11 @@ def room_for(out: Any, shape: tuple[int, ...], dtype: Any) -> Array:
     if wanted is not None and out.dtype != wanted:
         raise DataError(f"out holds {out.dtype}, but dtype={dtype!r} was asked for. Leave one of them out.")
     if out.shape != shape:
-        raise DataError(f"out has shape {out.shape}, but the predictions have {shape}. Give an array of that shape.")
+        raise DataError(
+            f"out has shape {out.shape}, but the predictions have shape {shape}. Give an array of that shape."
+        )
     if not out.flags.writeable:
-        raise DataError("out cannot be written to. Give an array that can.")
+        raise DataError("out is read-only. Give a writable array.")
     if not out.flags.aligned:
-        raise DataError("out lies unevenly in memory, like a field of records. Give an array of its own.")
+        raise DataError("out is not evenly strided in memory, like a field of a record array. Give a separate array.")
     return out

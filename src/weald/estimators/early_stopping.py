@@ -1,9 +1,9 @@
 """When to stop adding trees, `n_estimators="auto"`.
 
-The out-of-bag error of T trees falls about as 1/T towards its limit. Then what is still to be gained is about twice
-the difference between the mean error over the third quarter of the trees and that over the last one. (Means, since the
-error flickers while single rows change sides.) A forest has settled when that is within a small band: a hundredth of
-the error, or for classes half the standard error that the number of rows leaves in it anyway, if that is more.
+The out-of-bag error of T trees approaches its limit about as 1/T. The gain still to come is then about twice the
+difference between the mean error over the third quarter of the trees and that over the last one. (Means, since single
+rows that change sides make the error noisy.) Growth stops when this gain is within a small band: 1 % of the error, or
+in classification half the standard error due to the number of rows, if that is larger.
 """
 
 import math
@@ -16,17 +16,17 @@ from weald.data.types import FloatArray
 from weald.engines.interface import Look, OutOfBagVotes
 from weald.forest.forest import Forest
 
-STEP = 32  # trees between two looks
+STEP = 32  # trees between two checks
 FIRST_LOOK = 64
 BAND = 0.01  # of the error
-HUGE = 2.0**900  # errors from here on are brought to a scale on which sums of them are finite
+HUGE = 2.0**900  # larger errors are scaled down so that their sums are finite
 STANDARD_ERRORS = 0.5  # of the error, for classes
 
 Grow = Callable[[int, int], Forest]  # number of the first tree, number of trees
 
 
 def has_settled(errors: FloatArray, n_rows: int, *, classify: bool) -> bool:
-    """Say whether there is little left to gain, from the errors after each tree.
+    """Return whether more trees would gain little, given the errors after each tree.
 
     Examples
     --------
@@ -47,13 +47,13 @@ def has_settled(errors: FloatArray, n_rows: int, *, classify: bool) -> bool:
     band = BAND * error
     if classify:
         band = max(band, STANDARD_ERRORS * math.sqrt(error * (1.0 - error) / n_rows))
-    return to_gain <= band  # NaN, where nothing is known yet, is not
+    return to_gain <= band  # False for NaN: no error is known yet
 
 
 def grow_until_settled(
     grow: Grow, look: Look, old: Forest | None, n_rows: int, max_trees: int
 ) -> tuple[Forest, OutOfBagVotes, bool]:
-    """Grow trees in steps until the error has settled, or there are `max_trees`; also say which."""
+    """Grow trees in steps until the error has settled or there are `max_trees`; also return whether it has settled."""
     parts = [old] if old else [grow(0, min(STEP, max_trees))]
     said = look(parts[0], None)
     errors, shares = [said.errors], [said.shares]

@@ -1,10 +1,10 @@
-"""Rows as the leaves that they reach in trees with random cuts: features for others to learn from.
+"""Random trees embedding: each row is encoded by the leaves it falls into.
 
 RandomTreesEmbedding    an unsupervised transformer
 
-The trees are extra-trees of one random feature at each node, grown on a random target, which decides next to nothing:
-where a tree may have so many leaves, or must decrease impurity, and not more. A row's target is drawn at the address of
-its values, so that neither the order of the rows nor copies of them change the trees.
+The trees are extra-trees that look at one random feature per node and are grown on a random target. The target affects
+little: only where a number of leaves or an impurity decrease limits the trees. The target of a row is drawn at the
+address of its values, so neither the order of the rows nor copies of them change the trees.
 """
 
 import copy
@@ -31,12 +31,12 @@ from weald.estimators.trees import ExtraTreeRegressor
 from weald.forest.forest import Forest
 
 PURPOSE_TARGET = 33  # of draws: the random target of a row
-BLOCK = 4096  # rows of a sparse table that are written out at a time
+BLOCK = 4096  # rows of a sparse table that are made dense at a time
 OWN = ("sparse_output",)  # parameters that the trees do not have
 
 
 class EmbeddingParams(TypedDict, total=False):
-    """The parameters, as in `parameters.py`."""
+    """The parameters, declared as in `parameters.py`."""
 
     max_depth: Annotated[
         int | None,
@@ -75,9 +75,7 @@ class EmbeddingParams(TypedDict, total=False):
     ]
     engine: Annotated[
         str,
-        Doc(
-            '{"auto", "native", "reference"}', "auto", "What grows the trees, as for forests. All grow the same trees."
-        ),
+        Doc('{"auto", "native", "reference"}', "auto", "The engine, as for forests. All engines grow the same trees."),
     ]
     categorical_features: Annotated[
         object,
@@ -90,7 +88,9 @@ class EmbeddingParams(TypedDict, total=False):
 
 
 ATTRIBUTES = (
-    Attribute("model_", "ExtraTreesRegressor", "The forest. What it predicts is the mean of a random target."),
+    Attribute(
+        "model_", "ExtraTreesRegressor", "The forest. Its predictions, means of a random target, have no meaning."
+    ),
     Attribute("forest_", "weald.forest.forest.Forest", "The trees as immutable arrays."),
     Attribute("estimators_", "sequence of ExtraTreeRegressor", "The trees, created on access."),
     Attribute("seed_", "int", "The seed that was used."),
@@ -102,11 +102,11 @@ ATTRIBUTES = (
 
 @parameters(EmbeddingParams, ATTRIBUTES, Doc("int", 100, "Number of trees."))
 class RandomTreesEmbedding(TransformerMixin, BaseEstimator):
-    """Turn each row into the leaves that it reaches in trees with random cuts, one column of 0 and 1 for each leaf.
+    """Encode each row by the leaves it falls into in trees with random cuts: one binary column per leaf.
 
-    Nothing is learned but where the rows are: each node cuts a random feature at a random place between its smallest
-    and its largest value, so that rows that are alike share leaves. A linear model on top of the leaves can follow
-    curved borders.
+    The encoding depends on X alone: each node cuts a random feature at a random place between its minimum and its
+    maximum, so similar rows fall into the same leaves. A linear model on top of the leaves can learn curved
+    boundaries.
 
     Examples
     --------
@@ -143,7 +143,7 @@ class RandomTreesEmbedding(TransformerMixin, BaseEstimator):
         X : array, sparse matrix or data frame of shape (n_rows, n_features)
         y : ignored
         sample_weight : array of shape (n_rows,), optional
-            A weight of k is the row k times. Rows of weight 0 are left out.
+            A row of weight k counts as k copies. Rows of weight 0 are left out.
 
         Returns
         -------
@@ -159,7 +159,7 @@ class RandomTreesEmbedding(TransformerMixin, BaseEstimator):
         return self
 
     def _prepare(self) -> ExtraTreesRegressor:
-        """Make the forest that will be fitted: a new one, or with a warm start a copy of the one that is there."""
+        """Return the forest to fit: a new one, or with a warm start a copy of the existing one."""
         check_flags(sparse_output=self.sparse_output, warm_start=self.warm_start)
         check_argument("n_estimators", self.n_estimators, (Whole(1, params.UNLIMITED),))
         check_argument("max_depth", self.max_depth, (Whole(1), NOTHING))
@@ -172,7 +172,7 @@ class RandomTreesEmbedding(TransformerMixin, BaseEstimator):
         return model
 
     def fit_transform(self, X: TableLike, y: object = None, sample_weight: ColumnLike = None) -> Any:
-        """Grow the trees, and transform the rows that they were grown from.
+        """Grow the trees, and transform the rows they are grown from.
 
         Parameters
         ----------
@@ -189,7 +189,7 @@ class RandomTreesEmbedding(TransformerMixin, BaseEstimator):
     # -------------------------------------------------------------------------------------------------- transform
 
     def transform(self, X: TableLike) -> Any:
-        """Mark the leaf of each tree that a row reaches.
+        """Mark the leaf of each tree that a row falls into.
 
         Parameters
         ----------
@@ -198,7 +198,7 @@ class RandomTreesEmbedding(TransformerMixin, BaseEstimator):
         Returns
         -------
         sparse matrix or array of shape (n_rows, n_leaves)
-            A column for each leaf of each tree, in their order; as many ones in a row as there are trees.
+            A column for each leaf of each tree, in tree order; each row has one 1 per tree.
         """
         check_is_fitted(self)
         forest, leaves = self.forest_, self.apply(X)
@@ -210,7 +210,7 @@ class RandomTreesEmbedding(TransformerMixin, BaseEstimator):
         return marks if self.sparse_output else marks.toarray()
 
     def apply(self, X: TableLike) -> IntArray:
-        """Find the leaf of each row in each tree: node numbers inside the trees.
+        """Return the leaf of each row in each tree: node numbers inside the trees.
 
         Parameters
         ----------
@@ -224,12 +224,12 @@ class RandomTreesEmbedding(TransformerMixin, BaseEstimator):
         return self.model_.apply(X)
 
     def get_feature_names_out(self, input_features: object = None) -> Array:
-        """Name the columns of `transform`: `randomtreesembedding_{tree}_{leaf}`, with the number of the leaf's node.
+        """Names of the columns of `transform`: `randomtreesembedding_{tree}_{leaf}`, with the node number of the leaf.
 
         Parameters
         ----------
         input_features : sequence of str, optional
-            The names of the features that the fit saw; others are refused.
+            Names of the features, as in the fit; others are refused.
 
         Returns
         -------
@@ -242,7 +242,7 @@ class RandomTreesEmbedding(TransformerMixin, BaseEstimator):
             if len(given) != self.n_features_in_:
                 raise DataError(
                     f"input_features should have length equal to the number of features, {self.n_features_in_}, but "
-                    f"has {len(given)}. Give those of the fit, or None."
+                    f"has {len(given)}. Give the names of the fit, or None."
                 )
             if known is not None and not np.array_equal(given, known):
                 raise DataError("input_features is not equal to feature_names_in_. Give the names of the fit, or None.")
@@ -289,17 +289,17 @@ class RandomTreesEmbedding(TransformerMixin, BaseEstimator):
 
 
 def _read_values(model: ExtraTreesRegressor, X: TableLike) -> Native:
-    """Read X as the fit will: numbers, and categories as their numbers."""
+    """Read X as the fit will: numbers, and categories as codes."""
     return read_features(copy.copy(model), X, reset=True)
 
 
 def draw_targets(values: Native, seed: int) -> FloatArray:
-    """Draw a number from 0 to 1 for each row, at the address of its values."""
+    """Draw a number between 0 and 1 for each row, at the address of its values."""
     if sparse.issparse(values):
         blocks = (values[begin : begin + BLOCK].toarray() for begin in range(0, values.shape[0], BLOCK))
         hashes = np.concatenate([hash_rows(block) for block in blocks])
     else:
         numbers = np.asarray(values, dtype=np.float64)
-        hashes = hash_rows(np.where(np.isnan(numbers), np.nan, numbers))  # missing values are all the same
+        hashes = hash_rows(np.where(np.isnan(numbers), np.nan, numbers))  # one NaN for all missing values
     target: FloatArray = (draw_many(seed, hashes, 0, PURPOSE_TARGET, 0) >> np.uint64(11)).astype(np.float64) * 2.0**-53
     return target

@@ -1,6 +1,6 @@
-"""Where the columns that trees look at come from: from the columns of X, or from kernels (`kernel/features.py`).
+"""The columns that trees are grown from: the columns of X, or kernel values (`kernel/features.py`).
 
-A fit asks them in this order: `check`, `read`, `code`, `grower`, `keep`. A prediction asks for `rows`.
+A fit calls, in this order: `check`, `read`, `code`, `grower`, `keep`. A prediction calls `rows`.
 """
 
 import math
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from weald.estimators.base import TreeModel
     from weald.estimators.growing import Grower
 
-MANY_CELLS = 2**18  # of a table that takes a good part of the memory of a fit
+MANY_CELLS = 2**18  # a table of this size takes much of the memory of a fit
 
 
 class RowBlocks(ABC):
-    """Rows to predict that are computed some at a time."""
+    """Rows to predict that are computed in blocks."""
 
     @abstractmethod
     def __len__(self) -> int:
@@ -33,7 +33,7 @@ class RowBlocks(ABC):
 
     @abstractmethod
     def row_blocks(self) -> Iterator[FloatArray]:
-        """Compute some rows at a time."""
+        """Compute the rows block by block."""
 
 
 Rows = Matrix | RowBlocks
@@ -50,7 +50,7 @@ class Features:
     # ------------------------------------------------------------------------------------------------------- fit
 
     def check(self) -> None:
-        """Refuse parameters that do not go with such features."""
+        """Refuse parameters that cannot be used with these features."""
 
     def read(self, engine: Engine, data: TrainingArguments, before: "TreeModel | None") -> Reading:
         """Read the table; the estimator learns the names and categories of the features.
@@ -60,15 +60,15 @@ class Features:
         return engine.read(self.model, data)
 
     def code(self, engine: Engine, reading: Reading, n_trees: int = 0) -> Codes:
-        """Turn the table into codes. `n_trees` will be grown from them in one call; 0: unknown."""
+        """Turn the table into codes. `n_trees`: trees grown from these codes in one call; 0 if unknown."""
         given, table = params.gather(self.model), reading.table
-        # The core may look up values once more while best splits are searched for; small tables need not save memory.
+        # The core may look values up again while it searches for best splits; small tables need not save memory.
         may_forget = given["splitter"] == "best" and math.prod(table.X.shape) >= MANY_CELLS
         max_bins, n_threads = params.count_bins(given["max_bins"]), count_threads(self.model.n_jobs)
         return engine.code(table, max_bins, n_threads, None, n_trees if may_forget else 0)
 
     def grower(self, grower: "Grower") -> "Grower":
-        """Return what grows the trees."""
+        """Return the grower of the trees."""
         return grower
 
     def old_forests(self, before: "TreeModel", codes: Codes) -> tuple[Forest, ...]:
@@ -76,7 +76,7 @@ class Features:
         return forests_of(before)
 
     def keep(self, forest: Forest, reading: Reading) -> Forest:
-        """Return the forest as predictions need it."""
+        """Return the forest in the form that predictions need."""
         return forest
 
     # --------------------------------------------------------------------------------------------------- predict

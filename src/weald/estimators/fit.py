@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 
 Model = TypeVar("Model", bound="TreeModel")
 
-# Every attribute that a fit sets, or that is made from a fitted model and kept. A fit begins without them; what else an
-# estimator has is its parameters, and what subclasses of the user set.
+# Every attribute that a fit sets, or that is derived from a fitted model. A fit starts without them; the other
+# attributes of an estimator are its parameters and those of the user's subclasses.
 LEARNED = frozenset(
     {
         "n_features_in_",
@@ -80,7 +80,7 @@ LEARNED = frozenset(
     }
 )
 
-# What out-of-bag predictions are called in scikit-learn.
+# scikit-learn's names of out-of-bag predictions.
 OOB_PREDICTIONS = {Task.CLASSIFICATION: "oob_decision_function_", Task.REGRESSION: "oob_prediction_"}
 
 
@@ -118,7 +118,7 @@ def fit(model: "TreeModel", data: TrainingArguments, checkpoint: Checkpoint | No
 
 
 def check(model: "TreeModel") -> None:
-    """Check the parameters of an estimator, one by one and together."""
+    """Check the parameters of an estimator, one by one and in combination."""
     params.check(params.gather(model), model.task)
     features_of(model).check()
 
@@ -136,7 +136,7 @@ def is_fitted(model: "TreeModel") -> bool:
 
 
 def _plan_trees(model: "TreeModel", checkpoint: Checkpoint | None) -> Plan:
-    """Read how many trees are wanted; an estimator without a number of trees has one."""
+    """Read the number of trees; an estimator without this parameter has one tree."""
     given = params.gather(model)
     if "n_estimators" not in given:
         return Plan()
@@ -153,7 +153,7 @@ def _plan_trees(model: "TreeModel", checkpoint: Checkpoint | None) -> Plan:
 def _choose_seed(
     model: "TreeModel", growth: Growth | None, before: "TreeModel | None", checkpoint: Checkpoint | None
 ) -> int:
-    """Draw a seed; a fit that continues takes the seed of its trees, unless one was given for a checkpoint.
+    """Draw a seed; a warm start keeps the seed of its trees, unless one was given for a checkpoint.
 
     `growth` is None before the table is read.
     """
@@ -167,16 +167,16 @@ def _choose_seed(
 
 
 def random_state_of(model: "TreeModel") -> int | None:
-    """Return the `random_state` with which a fit grows the same trees again."""
+    """Return the `random_state` that makes a fit grow the same trees again."""
     return None if model.growth_.ties_by_column else model.seed_
 
 
-ROWS_TO_WARN = 50  # in fewer rows many labels are common
+ROWS_TO_WARN = 50  # with fewer rows, many distinct labels are normal
 SHOWN = 5
 
 
 def _warn_of_labels_by_row(schema: Schema, n_rows: int) -> None:
-    """Name the columns of categories that have nearly as many of them as there are rows: more than half."""
+    """Warn of categorical columns with nearly one category per row: more than half as many as rows."""
     n_labels = {f: len(c.labels) for f in sorted(schema.categorical) if (c := schema.categories[f]) is not None}
     found = [f for f, n in n_labels.items() if 2 * n > n_rows >= ROWS_TO_WARN]
     if not found:
@@ -185,8 +185,8 @@ def _warn_of_labels_by_row(schema: Schema, n_rows: int) -> None:
     more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
     warn(
         f"X has {n_rows:,} rows, and columns with a category for nearly each of them: {listed}{more}. Such categories "
-        "tell nothing about new rows. Leave out names and numbers of rows; turn text that holds dates into dates, for "
-        "example by pandas.to_datetime; give amounts as numbers."
+        "do not help to predict new rows. Drop names and row numbers; convert text that holds dates, for example by "
+        "pandas.to_datetime; give amounts as numbers."
     )
 
 
@@ -235,11 +235,11 @@ def train(
 
 
 def _warn_of_idle_class_weights(learned: "TreeModel") -> None:
-    """Warn where class weights changed no vote: every leaf has rows of one class alone."""
+    """Warn if class weights did not affect any prediction: every leaf has rows of one class only."""
     forest, weights = learned.forest_, learned.growth_.class_weights
     n_leaves = len(forest.leaf_start) - 1
     are_equal = bool(weights) and len(set(weights)) == 1
-    is_bound = len(forest.value) > 0  # by monotonic_cst: then nodes say values, not their classes
+    is_bound = len(forest.value) > 0  # by monotonic_cst: then nodes have values, not class counts
     if (
         learned.growth_.class_weight == "none"
         or are_equal
@@ -250,13 +250,13 @@ def _warn_of_idle_class_weights(learned: "TreeModel") -> None:
         return
     balanced = ', or draw as many rows of each class: bootstrap="balanced"' if learned.growth_.bootstrap else ""
     warn(
-        "class_weight had a part in the choice of cuts alone: every leaf has rows of one class, and predicts it with "
-        "any weights. For leaves in which the weights count, set min_samples_leaf or max_depth as well" + balanced + "."
+        "class_weight affected only the choice of splits: every leaf has rows of one class, and predicts it with any "
+        "weights. For leaves in which the weights count, set min_samples_leaf or max_depth as well" + balanced + "."
     )
 
 
 def resume(model: "TreeModel", engine: Engine, codes: Codes, reading: Reading) -> None:
-    """Fit an estimator to a table that was read and coded before, for another of the same class."""
+    """Fit an estimator to a table that was read and coded before, for another estimator of the same class."""
     _resolve(model, reading)
     model.seed_ = params.choose_seed(model.growth_, model.random_state)
     train(model, engine, codes, reading, _plan_trees(model, None), None)
@@ -266,7 +266,7 @@ def resume(model: "TreeModel", engine: Engine, codes: Codes, reading: Reading) -
 
 
 def keep_out_of_bag(learned: "TreeModel", found: OutOfBag) -> None:
-    """Keep the out-of-bag estimates, also under the names that scikit-learn has for them."""
+    """Keep the out-of-bag estimates, also under scikit-learn's names."""
     metric = getattr(learned, "oob_score", False)
     learned.__dict__.update(
         {
@@ -299,7 +299,7 @@ def _keep_out_of_bag_of_targets(learned: "TreeModel", grower: Grower) -> None:
 def look_at_targets(
     model: "TreeModel", engine: Engine, codes: Codes, reading: Reading
 ) -> multi_output.OutOfBagOfTargets:
-    """Predict each row of a multi-output table from the trees that have not seen it."""
+    """Predict each row of a multi-output table by the trees that have not seen it."""
     out_of_bag.require_bags(model.forests_[0])
     require_same_data(model.forests_[0], codes, reading)
     metric = getattr(model, "oob_score", False)
@@ -319,37 +319,37 @@ def look_at_targets(
 
 
 def _require_same_schema(learned: "TreeModel", features: Features, before: "TreeModel") -> None:
-    """Refuse a table that old trees could not have been grown from."""
+    """Refuse a table that the old trees could not have been grown from."""
     old = forests_of(before)[0]
     if learned.n_outputs_ != before.n_outputs_:
         raise DataError(
-            f"y has {learned.n_outputs_} targets, but warm_start=True goes on with trees of {before.n_outputs_}. Give "
-            "the same targets, or set warm_start=False to start anew."
+            f"y has {learned.n_outputs_} targets, but warm_start=True continues trees with {before.n_outputs_}. Give "
+            "the same targets, or set warm_start=False to start over."
         )
     if features.n_columns != features_of(before).n_columns:
         raise DataError(
-            f"X has {learned.n_features_in_} features, but warm_start=True goes on with trees of {old.n_features}. "
-            "Give the same features, or set warm_start=False to start anew."
+            f"X has {learned.n_features_in_} features, but warm_start=True continues trees with {old.n_features}. "
+            "Give the same features, or set warm_start=False to start over."
         )
     if not same_categories(learned.schema_, before.schema_):
         raise DataError(
-            "X has other categories than the table from which warm_start=True goes on, so that they would have "
-            "other numbers. Give the same table, or set warm_start=False to start anew."
+            "The categories in X differ from those of the table that warm_start=True continues from, so their codes "
+            "would differ. Give the same table, or set warm_start=False to start over."
         )
     bound = ("monotonic", "interaction_groups", "max_interacting")
     if any(getattr(learned.growth_, name) != getattr(before.growth_, name) for name in bound):
         raise ParameterError(
-            "monotonic_cst or interaction_cst differs from that of the trees that warm_start=True keeps, which "
-            "would not obey it. Give the same, or set warm_start=False to start anew."
+            "monotonic_cst or interaction_cst differs from that of the trees that warm_start=True keeps, and these do "
+            "not obey it. Give the same constraints, or set warm_start=False to start over."
         )
     if learned.growth_.criterion != before.growth_.criterion:
         raise ParameterError(
             f"criterion={learned.growth_.criterion!r} differs from the {before.growth_.criterion!r} of the trees that "
-            "warm_start=True keeps. Give the same criterion, or set warm_start=False to start anew."
+            "warm_start=True keeps. Give the same criterion, or set warm_start=False to start over."
         )
     if learned.task is Task.CLASSIFICATION and not same_values(learned.classes_, before.classes_):
         raise DataError(
-            f"y has the classes {multi_output.listed(learned.classes_)}, but warm_start=True goes on with trees "
+            f"y has the classes {multi_output.listed(learned.classes_)}, but warm_start=True continues trees "
             f"of the classes {multi_output.listed(before.classes_)}. Give the same classes, or set "
-            "warm_start=False to start anew."
+            "warm_start=False to start over."
         )

@@ -1,4 +1,4 @@
-"""What all forests share: bags, out-of-bag estimates, merging and slicing, neighbors.
+"""Common base of all forests: bags, out-of-bag estimates, merging and slicing, neighbors.
 
 RandomForest    a model of many trees
 """
@@ -59,7 +59,7 @@ class RandomForest(TreeModel):
         checkpoint: str | os.PathLike[str] | None = None,
         every: int = 10,
     ) -> Self:
-        """Learn from a table.
+        """Fit to a table.
 
         Parameters
         ----------
@@ -69,17 +69,17 @@ class RandomForest(TreeModel):
         y : array of shape (n_rows,)
             Class labels, or numbers.
         sample_weight : array of shape (n_rows,), optional
-            A weight of k is the row k times. Rows of weight 0 are left out.
+            A row of weight k counts as k copies. Rows of weight 0 are left out.
         groups : array of shape (n_rows,), optional
-            Labels of groups, patients with several visits, say. A bag draws whole groups, so a row is out of bag only
-            when its whole group is. `max_samples` then counts groups.
+            Group labels, for example patients with several visits. A bag draws whole groups, so a row is out of bag
+            only if its whole group is. `max_samples` then counts groups.
         stratify : array of shape (n_rows,), optional
-            Labels of strata. Each stratum has its share of the draws of every bag, and at least one.
+            Stratum labels. Each bag draws from every stratum in proportion to its size, and at least one row.
         checkpoint : str or path, optional
-            A folder for trees that are grown. If the process dies, the same call goes on with those that are there,
-            and ends with the same forest. Each file is a model by itself. The folder is yours to delete.
+            A folder in which grown trees are saved. If the process dies, the same call resumes from them and gives the
+            same forest. Each file is a model by itself. weald does not delete the folder.
         every : int, default=10
-            How many trees go into a file of the checkpoint.
+            Number of trees per file of the checkpoint.
 
         Returns
         -------
@@ -100,10 +100,10 @@ class RandomForest(TreeModel):
         groups: ColumnLike = None,
         stratify: ColumnLike = None,
     ) -> OutOfBag | OutOfBagOfTargets:
-        """Look at the rows outside the bags, given the training data again.
+        """Compute out-of-bag predictions and errors, given the training data again.
 
-        Bags are drawn again from the seeds of the trees, so this works for every forest with bags: one that was fitted
-        without `oob_score`, that was saved and loaded, sliced, merged or grown on. All trees must have been grown from
+        Bags are drawn again from the seeds of the trees, so this works for every forest with bags: fitted without
+        `oob_score`, saved and loaded, sliced, merged or extended by a warm start. All trees must have been grown from
         this table; the order of its rows does not matter.
 
         Parameters
@@ -114,8 +114,8 @@ class RandomForest(TreeModel):
         Returns
         -------
         weald.estimators.out_of_bag.OutOfBag
-            The same as `oob_`, for the rows as they are given. With several targets it has `averages` (by target:
-            shares or means of each row), `score`, `error` and `share`.
+            The same as `oob_`, with rows in the given order. With several targets it has `averages` (by target:
+            probabilities or means of each row), `score`, `error` and `share`.
         """
         check_is_fitted(self)
         data = TrainingArguments(X, y, sample_weight, groups, stratify)
@@ -133,7 +133,7 @@ class RandomForest(TreeModel):
         groups: ColumnLike = None,
         stratify: ColumnLike = None,
     ) -> IntArray:
-        """Draw the bags again, given the training data again: how often each row was drawn for each tree.
+        """Draw the bags again, given the training data again: how many times each row was drawn for each tree.
 
         Parameters
         ----------
@@ -167,11 +167,11 @@ class RandomForest(TreeModel):
 
     @property
     def estimators_samples_(self) -> list[IntArray]:
-        """Say how to find the rows of each bag: a forest keeps no rows, nor their order."""
+        """Explain how to find the rows of each bag: a forest does not store its rows or their order."""
         check_is_fitted(self)
         raise AttributeError(
-            "A forest keeps no rows, so it has no estimators_samples_. Give it the training data again: "
-            "[numpy.repeat(numpy.arange(len(X)), bag) for bag in forest.bags(X, y)]."
+            "A forest does not store its training rows, so it has no estimators_samples_. Give the training data "
+            "again: [numpy.repeat(numpy.arange(len(X)), bag) for bag in forest.bags(X, y)]."
         )
 
     # --------------------------------------------------------------------------------------------- other forests
@@ -195,11 +195,11 @@ class RandomForest(TreeModel):
         return forests_of(self)[0].n_trees
 
     def __bool__(self) -> bool:
-        """A forest is true, fitted or not, though it has a length."""
+        """Return True for any forest, fitted or not, although it has a length."""
         return True
 
     def __iter__(self) -> Iterator[SingleTree]:
-        """Go through the trees of `estimators_`."""
+        """Iterate over the trees, `estimators_`."""
         return iter(self.estimators_)
 
     @overload
@@ -207,17 +207,17 @@ class RandomForest(TreeModel):
     @overload
     def __getitem__(self, which: slice) -> Self: ...
     def __getitem__(self, which: SupportsIndex | slice) -> SingleTree | Self:
-        """Take a tree, `forest[3]`, the same as `forest.estimators_[3]`; or make a forest of some, `forest[10:50]`."""
+        """Return a tree, `forest[3]`, same as `forest.estimators_[3]`; or a forest of some trees, `forest[10:50]`."""
         check_is_fitted(self)
         if isinstance(which, slice):
             return take_trees(self, range(len(self))[which])
         if not isinstance(which, SupportsIndex):
-            raise TypeError(f"forest[{which!r}] is neither a number nor a slice. Give one of them.")
+            raise TypeError(f"forest[{which!r}] is neither a number nor a slice. Give a tree number or a slice.")
         return self.estimators_[which.__index__()]
 
     @property
     def estimator_(self) -> SingleTree:
-        """A tree that is not fitted, with the parameters of those of the forest.
+        """An unfitted tree with the parameters of the trees of the forest.
 
         Examples
         --------
@@ -230,23 +230,23 @@ class RandomForest(TreeModel):
         return template
 
     def thin(self, *, n_trees: int | None = None, max_bytes: int | None = None, tolerance: float | None = None) -> Self:
-        """Make a forest of the first trees, and say what it costs out of bag. Give one of the three.
+        """Return a smaller forest of the first trees, with its out-of-bag error. Give one of the three arguments.
 
         Parameters
         ----------
         n_trees : int, optional
-            How many trees to keep.
+            Number of trees to keep.
         max_bytes : int, optional
-            Keep as many as the arrays of `forest_` may take.
+            Keep as many trees as fit: the size of the arrays of `forest_`.
         tolerance : float, optional
-            Keep as few as raise the out-of-bag error by no more than this share of it: 0.01 is a hundredth. It needs
-            `oob_score=True`.
+            Keep the fewest trees that raise the out-of-bag error by at most this fraction of it: 0.01 is 1 %. It
+            requires `oob_score=True`.
 
         Returns
         -------
         forest of the same class
-            `thinning_` says how many trees and bytes are left, and the out-of-bag error before and after; printed, it
-            is a sentence. Trees are independent of one another, so any of them are as good as the first.
+            `thinning_` has the number of trees and bytes that are left, and the out-of-bag error before and after;
+            printed, it is a sentence. Trees are independent of one another, so the first are as good as any.
 
         Examples
         --------
@@ -268,7 +268,7 @@ class RandomForest(TreeModel):
     # --------------------------------------------------------------------------------------------------- predict
 
     def apply(self, X: TableLike) -> IntArray:
-        """Find the leaf of each row in each tree: node numbers inside the trees.
+        """Return the leaf of each row in each tree: node numbers inside the trees.
 
         Parameters
         ----------
@@ -281,7 +281,7 @@ class RandomForest(TreeModel):
         return find_leaves(self, X)
 
     def decision_path(self, X: TableLike) -> tuple[sparse.csr_matrix, IntArray]:
-        """Mark the nodes that each row passes.
+        """Mark the nodes on the path of each row.
 
         Parameters
         ----------
@@ -298,7 +298,7 @@ class RandomForest(TreeModel):
     # ------------------------------------------------------------------------------------------------------ look
 
     def get_depth(self) -> IntArray:
-        """Depth of each tree: of its deepest leaf.
+        """Depth of each tree, that of its deepest leaf.
 
         Returns
         -------
@@ -322,15 +322,15 @@ class RandomForest(TreeModel):
     # ------------------------------------------------------------------------------------------------- neighbors
 
     def proximity(self, X: TableLike, Y: TableLike = None, *, k: int | None = None) -> sparse.csr_array:
-        """Share of the trees in which two rows are in the same leaf. Needs no training data.
+        """Fraction of the trees in which two rows fall into the same leaf. Needs no training data.
 
         Parameters
         ----------
         X : array or data frame of shape (n_rows, n_features)
         Y : array or data frame of shape (n_others, n_features), optional
-            Rows to compare with; by default X itself.
+            Rows to compare with; X itself by default.
         k : int, optional
-            Keep only the k largest of each row. Without it, leaves that hold many rows make many entries.
+            Keep only the k largest entries of each row. Without it, leaves with many rows give many entries.
 
         Returns
         -------
@@ -349,7 +349,7 @@ class RandomForest(TreeModel):
         groups: ColumnLike = None,
         stratify: ColumnLike = None,
     ) -> "Neighbors":
-        """See the training rows as neighbors, given the training data again.
+        """Use the forest as a weighted nearest-neighbor method, given the training data again.
 
         Parameters
         ----------
@@ -375,7 +375,7 @@ class RandomForest(TreeModel):
         groups: ColumnLike = None,
         stratify: ColumnLike = None,
     ) -> sparse.csr_array:
-        """Write each prediction as a weighted mean of training targets: `weights @ y_train` is `predict(X)`.
+        """Weights that express each prediction as a mean of training targets: `weights @ y_train` is `predict(X)`.
 
         Parameters
         ----------
@@ -401,7 +401,7 @@ class RandomForest(TreeModel):
         groups: ColumnLike = None,
         stratify: ColumnLike = None,
     ) -> "LeafRows":
-        """List the training rows that a leaf was made of.
+        """Return the training rows of a leaf.
 
         Parameters
         ----------

@@ -1,6 +1,6 @@
 """Forests.
 
-RandomForestClassifier, RandomForestRegressor     every split is the best one of the features drawn
+RandomForestClassifier, RandomForestRegressor     each node takes the best split of the drawn features
 ExtraTreesClassifier, ExtraTreesRegressor         each feature offers one split at a random place
 """
 
@@ -23,8 +23,9 @@ from weald.estimators.trees import (
 class RandomForestClassifier(RandomForest, TreeClassifier):
     """A random forest that predicts classes.
 
-    Each tree sees a bag of rows, each node a draw of features, and every cut is the best one over all thresholds. The
-    forest is a function of table, parameters and seed: neither the number of threads nor the order of rows changes it.
+    Each tree is grown from a bag of rows, each node draws features, and every split is the best one over all
+    thresholds. The forest depends only on table, parameters and seed, not on the number of threads or the order of
+    rows.
 
     Examples
     --------
@@ -53,8 +54,9 @@ class RandomForestClassifier(RandomForest, TreeClassifier):
 class RandomForestRegressor(RandomForest, TreeRegressor):
     """A random forest that predicts numbers.
 
-    Each tree sees a bag of rows, each node a draw of features, and every cut is the best one over all thresholds. The
-    forest is a function of table, parameters and seed: neither the number of threads nor the order of rows changes it.
+    Each tree is grown from a bag of rows, each node draws features, and every split is the best one over all
+    thresholds. The forest depends only on table, parameters and seed, not on the number of threads or the order of
+    rows.
 
     Examples
     --------
@@ -81,9 +83,9 @@ class RandomForestRegressor(RandomForest, TreeRegressor):
 class ExtraTreesClassifier(RandomForest, TreeClassifier):
     """A forest of extremely randomized trees that predicts classes.
 
-    Each tree sees all rows, each node a draw of features, and each of these offers one cut at a random place between
-    the smallest and the largest value of the node. The best of them is taken. Trees are quicker to grow than those of a
-    random forest, larger, and less alike.
+    Each tree is grown from all rows. Each node draws features, each of these offers one cut at a random place between
+    the minimum and the maximum of the node, and the best of them is taken. Compared with a random forest, the trees
+    are faster to grow, larger, and less correlated.
 
     Examples
     --------
@@ -112,9 +114,9 @@ class ExtraTreesClassifier(RandomForest, TreeClassifier):
 class ExtraTreesRegressor(RandomForest, TreeRegressor):
     """A forest of extremely randomized trees that predicts numbers.
 
-    Each tree sees all rows, each node all features (or a draw of them), and each of these offers one cut at a random
-    place between the smallest and the largest value of the node. The best of them is taken. Trees are quicker to grow
-    than those of a random forest, larger, and less alike.
+    Each tree is grown from all rows. Each node considers all features (or a draw of them), each of these offers one
+    cut at a random place between the minimum and the maximum of the node, and the best of them is taken. Compared
+    with a random forest, the trees are faster to grow, larger, and less correlated.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""Growing the trees of a fit: a given number, until the error has settled, or those that are still missing.
+"""Growing the trees of a fit: a given number, until the error has settled, or those still missing.
 
-Grower          grows trees with one engine from one coded table, and adds up their out-of-bag votes
-Plan            how many trees, and in which way
-grow            a plan -> a forest, and its votes if they were added up on the way
+Grower          grows trees with one engine from one coded table, and sums their out-of-bag votes
+Plan            how many trees, and how to grow them
+grow            a plan -> a forest, and its votes if they were summed during growth
 grow_targets    the same for multi-output
 """
 
@@ -40,23 +40,23 @@ class Grower:
     verbose: int
 
     def grow(self, first: int, n_trees: int) -> Forest:
-        """Grow trees `first`, `first + 1` ..., and show progress if the user wants to see it."""
+        """Grow trees `first`, `first + 1` ..., and show progress if the user wants it."""
         return self.show(n_trees, partial(self.grow_quietly, first, n_trees))
 
     def grow_quietly(self, first: int, n_trees: int, watch: Watch | None = None, codes: Codes | None = None) -> Forest:
-        """Grow trees, from other codes if some are given."""
+        """Grow trees without showing progress, from other codes if given."""
         codes = self.codes if codes is None else codes
         return self.engine.grow(codes, self.growth, self.seed, first, n_trees, self.n_threads, watch, self.ccp_alpha)
 
     def grow_and_vote(self, n_trees: int, *, wants_votes: bool) -> tuple[Forest, OutOfBagVotes | None]:
-        """Grow the first trees; also add up their out-of-bag votes where the engine can do so on the way."""
+        """Grow the first trees; also sum their out-of-bag votes if the engine can do so during growth."""
         what = (self.codes, self.growth, self.seed, n_trees, self.n_threads)
         look = self.vote if self.growth.bootstrap else None
         how = (self.ccp_alpha, self.voting if wants_votes else None, look)
         return self.show(n_trees, lambda watch: self.engine.grow_and_vote(*what, watch, *how))
 
     def show(self, n_trees: int, grow: Callable[[Watch | None], Grown]) -> Grown:
-        """Show progress while trees grow, if the user wants to see it."""
+        """Show progress while trees grow, if the user wants it."""
         watch = progress.watch_fit(self.verbose, n_trees)
         try:
             grown = grow(watch)
@@ -72,7 +72,7 @@ class Grower:
         return self.bagged(forest).add_votes(self.reading.table.X, forest, start)
 
     def bagged(self, forest: Forest) -> Bagged:
-        """Put a forest and its training table together, and make sure that they belong together."""
+        """Combine a forest with its training table, after checking that they belong together."""
         require_bags(forest)
         require_same_data(forest, self.codes, self.reading)
         return Bagged(self.engine, self.codes, self.growth, forest, self.voting, self.n_threads)
@@ -80,10 +80,10 @@ class Grower:
 
 @dataclass(frozen=True)
 class Plan:
-    """How many trees, and in which way."""
+    """How many trees, and how to grow them."""
 
     n_trees: int = 1
-    until_settled: bool = False  # then `n_trees` is the most
+    until_settled: bool = False  # then `n_trees` is the maximum
     wants_votes: bool = False
     resampling: str = resampling.BAGGING
     checkpoint: Checkpoint | None = None
@@ -100,7 +100,7 @@ class Plan:
 
 
 def grow(grower: Grower, plan: Plan, old: Forest | None) -> tuple[Forest, OutOfBagVotes | None]:
-    """Grow the trees, or those that are still missing. Votes that were not added up on the way are None."""
+    """Grow the trees, or those still missing. The votes are None if they were not summed during growth."""
     if old is not None:
         refuse_other_contract(old)
         refuse_other_values(old, grower.codes.fingerprint, values_of(grower.codes, grower.reading))
@@ -121,9 +121,11 @@ def grow(grower: Grower, plan: Plan, old: Forest | None) -> tuple[Forest, OutOfB
 
 
 def grow_targets(grower: Grower, plan: Plan, old: tuple[Forest, ...]) -> tuple[Forest, ...]:
-    """Grow trees of several targets, or those that are still missing: a forest for each target."""
+    """Grow trees of several targets, or those still missing: one forest per target."""
     if plan.checkpoint is not None:
-        raise DataError("checkpoint keeps forests of one target, but y has several. Fit one for each, or without.")
+        raise DataError(
+            "checkpoint supports one target, but y has several. Fit a forest for each target, or leave checkpoint out."
+        )
     if old:
         refuse_other_contract(old[0])
         refuse_other_values(old[0], grower.codes.fingerprint, values_of(grower.codes, grower.reading))
@@ -138,7 +140,7 @@ def grow_targets(grower: Grower, plan: Plan, old: tuple[Forest, ...]) -> tuple[F
 
 
 def require_votes(forest: Forest) -> None:
-    """Refuse a forest all of whose bags are empty: rows of classes of weight 0 leave the bag after the draw."""
+    """Refuse a forest whose bags are all empty: rows of classes of weight 0 leave the bag after the draw."""
     if not forest.has_vote().any():
         raise DataError(
             "Every bag is empty: only rows of classes whose class_weight is 0 were drawn. Give more trees or draws "
@@ -165,18 +167,18 @@ def _grow_until_settled(grower: Grower, plan: Plan, old: Forest | None) -> tuple
 
 
 def _resample(grower: Grower, plan: Plan, old: Forest | None) -> Forest:
-    """Grow trees one after the other, each from a bag that follows the mistakes of earlier ones."""
+    """Grow trees one after the other, each from a bag that depends on the mistakes of earlier ones."""
     table, way = grower.reading.table, plan.resampling
     if table.groups is not None:
         raise ParameterError(
-            f"groups do not go with resampling={way!r}, which weighs rows one by one. Leave groups out "
+            f"groups cannot be used with resampling={way!r}, which weights single rows. Leave groups out "
             'or set resampling="bagging".'
         )
     if old is not None:
         if not resampling.goes_on(way, old, grower.seed, grower.codes.fingerprint):
             raise DataError(
-                f"resampling={way!r} goes on only from the first trees of the same forest: same table, "
-                "same seed, none left out. Set warm_start=False to start anew."
+                f"resampling={way!r} can continue only the first trees of the same forest: same table, "
+                "same seed, none left out. Set warm_start=False to start over."
             )
         if not _lacks_trees(plan, old):
             return old
@@ -186,11 +188,11 @@ def _resample(grower: Grower, plan: Plan, old: Forest | None) -> Forest:
 
 
 def _lacks_trees(plan: Plan, old: Forest) -> bool:
-    """Say whether a forest lacks trees, and refuse to take some away."""
+    """Return whether trees are missing; refuse to remove trees."""
     if plan.n_trees < old.n_trees:
         raise ParameterError(
             f"n_estimators={plan.n_trees} is less than the {old.n_trees} trees that warm_start=True keeps. "
-            f"Give n_estimators={old.n_trees} or more, or set warm_start=False to start anew."
+            f"Give n_estimators={old.n_trees} or more, or set warm_start=False to start over."
         )
     if plan.n_trees == old.n_trees:
         warn("Warm-start fitting without increasing n_estimators does not fit new trees.")

@@ -1,11 +1,11 @@
 """Kernel forests: features are kernel values between samples and prototypes.
 
 forests            the estimators
-features           the table of kernel values, from reading to keeping
+features           the table of kernel values, from reading X to the fitted forest
 kernels            kernels and distances
 kernel_selection   choosing a kernel by out-of-bag error
 tree_mix           which trees use kernels, columns or both
 table              the table of kernel values
-samples            what kernels compare
+samples            samples that kernels compare
 params             the parameters
 """
