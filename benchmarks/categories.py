@@ -14,7 +14,7 @@ them for testing, and differences of the same seeds are compared. With their mea
 are *as good* when d is at least -s in AUC and in log-loss (in RMSE for regression), and *worse* when d is below -2 s in
 one of them. The AUC of many classes is the mean of one against the rest. Probabilities below 1/1000 count as 1/1000 in
 the log-loss. `--model` is "forest", "extra" (ExtraTrees, which draw cuts) or "tree". `--write` puts the table into
-docs/your-table.md.
+docs/input-data.md.
 """
 
 import itertools
@@ -30,7 +30,7 @@ from sklearn.metrics import log_loss, roc_auc_score
 
 import weald
 
-PAGE = measure.ROOT / "docs" / "your-table.md"
+PAGE = measure.ROOT / "docs" / "input-data.md"
 ORDINAL, DEFAULT = "ordinal", "default"
 MODELS = {
     "forest": (weald.RandomForestClassifier, weald.RandomForestRegressor),

@@ -3,7 +3,7 @@
     python benchmarks/category_orders.py [--tables 400] [--write]
 
 Small tables of one categorical feature: the best cut of all orders against the best of all subsets, which is found by
-trying them. What is lost is a share of the decrease in impurity. `--write` puts the table into docs/your-table.md.
+trying them. What is lost is a share of the decrease in impurity. `--write` puts the table into docs/input-data.md.
 """
 
 import measure
@@ -12,7 +12,7 @@ import pandas as pd
 
 import weald
 
-PAGE = measure.ROOT / "docs" / "your-table.md"
+PAGE = measure.ROOT / "docs" / "input-data.md"
 
 
 def impurity_terms(counts):

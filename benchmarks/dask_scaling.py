@@ -40,7 +40,7 @@ import distributed  # noqa: E402
 import joblib  # noqa: E402
 from distributed.comm.tcp import TCP  # noqa: E402
 
-PAGE = measure.ROOT / "docs" / "how-it-works" / "clusters.md"
+PAGE = measure.ROOT / "docs" / "how-it-works" / "dask.md"
 CALM = {"distributed.worker.profile.enabled": False, "distributed.admin.tick.interval": "500ms"}
 IDLE = 2.0  # seconds in which nothing is to be done
 LONG = 30.0  # seconds of a fit that is done once, however often others are

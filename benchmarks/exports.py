@@ -16,7 +16,7 @@ import numpy as np
 
 from weald.io.export import c_code
 
-PAGE = measure.ROOT / "docs" / "exports.md"
+PAGE = measure.ROOT / "docs" / "export.md"
 N_BATCH = 10_000
 WRAPPER = """
 void forest_batch(const double *x, long n, double *shares)

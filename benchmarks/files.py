@@ -7,7 +7,7 @@ again: scikit-learn and scikit-learn-intelex by pickle, XGBoost as UBJSON, YDF i
 it, by saveRDS. `--also` names interpreters of other environments, for libraries that are not
 installed in this one. XGBoost, YDF and ranger take minutes for large trees, so they fit the first data set alone, and
 two of them a quarter of the trees: their figures are multiplied by four.
-`--write` puts the table into docs/files.md.
+`--write` puts the table into docs/model-files.md.
 """
 
 import functools
@@ -22,7 +22,7 @@ import data
 import measure
 import numpy as np
 
-PAGE = measure.ROOT / "docs" / "files.md"
+PAGE = measure.ROOT / "docs" / "model-files.md"
 DATA = ("clusters", "friedman")
 WAYS = {  # of weald: what `save` is told
     "weald": {},

@@ -3,7 +3,7 @@
     python benchmarks/frame_memory.py [--gigabytes 1] [--write]
 
 Each frame is made in a process of its own; then a forest of a few small trees is fitted, so that what is measured is
-the reading and coding. `--write` puts the table into docs/your-table.md.
+the reading and coding. `--write` puts the table into docs/input-data.md.
 """
 
 import contextlib
@@ -13,7 +13,7 @@ from pathlib import Path
 import measure
 import numpy as np
 
-PAGE = measure.ROOT / "docs" / "your-table.md"
+PAGE = measure.ROOT / "docs" / "input-data.md"
 N_COLUMNS = 50
 LEVELS = [f"level {i}" for i in range(200)]
 

@@ -14,7 +14,7 @@ are not. A fit that takes more than a minute is given up, and that library is no
 out: lightgbm, ydf, h2o (with Java) from the package index, ranger as `Rscript` finds it.
 
 A second table fits one frame (half of the columns categories, a tenth of the cells missing) as it is and coded as
-numbers. `--write` puts both into docs/your-table.md.
+numbers. `--write` puts both into docs/input-data.md.
 """
 
 import shutil
@@ -33,7 +33,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
-PAGE = measure.ROOT / "docs" / "your-table.md"
+PAGE = measure.ROOT / "docs" / "input-data.md"
 SEED = 0
 DEPTHS = {"adult": (13, None), "flights_late": (20, None)}  # None: no limit
 TREES = {"adult": 50, "flights_late": 20}

@@ -5,7 +5,7 @@
 Rows: 10 trees from 10,000 to 3,000,000 rows of 28 columns. Columns: 100 trees from 10 to 10,000 columns of 3,000 rows.
 Both on two classes, the square root of the columns looked at in each node, leaves that are pure. A library whose fit
 took longer than the patience, in seconds, is not asked for a larger one. The exponent is the slope of the straight line
-through the logarithms. `--write` puts tables and picture into docs/speed.md.
+through the logarithms. `--write` puts tables and picture into docs/benchmarks.md.
 """
 
 import subprocess

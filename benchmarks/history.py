@@ -4,7 +4,7 @@
 
 It needs the repository with its history, git, and what a build needs (run it with .venv/bin/python). A step is found by
 the beginning of its commit's message, and built for the best instruction set that this processor has; builds are kept
-with the data of the benchmarks. `--write` puts the table into docs/how-it-works/log.md. To add a step, add a line to
+with the data of the benchmarks. `--write` puts the table into docs/how-it-works/performance-log.md. To add a step, add a line to
 STEPS.
 """
 
@@ -19,7 +19,7 @@ import data
 import measure
 import simd
 
-PAGE = measure.ROOT / "docs" / "how-it-works" / "log.md"
+PAGE = measure.ROOT / "docs" / "how-it-works" / "performance-log.md"
 TODAY = ""  # the weald that is installed, which needs no build
 
 

@@ -46,7 +46,7 @@ def row(name, times):
 
 
 def main():
-    parser = measure.options(__doc__, measure.ROOT / "docs" / "importance.md")
+    parser = measure.options(__doc__, measure.ROOT / "docs" / "feature-importance.md")
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--trees", type=int, default=100)
     given = parser.parse_args()

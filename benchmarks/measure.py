@@ -29,7 +29,7 @@ import joblib
 import numpy as np
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "speed.md"
+PAGE = ROOT / "docs" / "benchmarks.md"
 CORES = joblib.cpu_count()  # those that this process may use
 
 # How a library is called -> the package, the module with its forests, and what it is told beyond the others.

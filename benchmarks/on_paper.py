@@ -22,7 +22,7 @@ from weald.data.table import read_table
 from weald.engines.native import NativeEngine
 from weald.engines.params import count_bins
 
-PAGE = measure.ROOT / "docs" / "how-it-works" / "clusters.md"
+PAGE = measure.ROOT / "docs" / "how-it-works" / "dask.md"
 NODE = 47  # bytes of a node in a grown forest of two classes, leaves included
 NODE_ON_ITS_WAY = 17  # from worker to client
 N_CODES, VALUE = 65_535, 4  # codes of a column that was cut, and bytes of a value that came as float32

@@ -4,7 +4,7 @@
 
 Mean error on test data and shortest time of a fit over seeds, on one thread. scikit-learn's AdaBoost boosts whole trees
 of its own, each fitted to a weighted table of all rows, and stumps, which is its default. `--write` puts the table into
-docs/resampling.md. A folder of parquet files adds data sets (see accuracy.py).
+docs/boosting-and-arcing.md. A folder of parquet files adds data sets (see accuracy.py).
 """
 
 import sys
@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import weald
 
-PAGE = measure.ROOT / "docs" / "resampling.md"
+PAGE = measure.ROOT / "docs" / "boosting-and-arcing.md"
 NAMES = "small,clusters,cover,load_digits,load_breast_cancer"
 
 

@@ -4,14 +4,14 @@
 
 A table like those of words in texts: few cells are filled, words differ in how common they are, and some of them tell
 the classes apart. weald and scikit-learn fit the same rows in turn, each in a process of its own. `--write` puts the
-table into docs/sparse.md.
+table into docs/sparse-matrices.md.
 """
 
 import measure
 import numpy as np
 from scipy import sparse
 
-PAGE = measure.ROOT / "docs" / "sparse.md"
+PAGE = measure.ROOT / "docs" / "sparse-matrices.md"
 LIBRARIES = {"scikit-learn": "sklearn.ensemble", "weald": "weald"}
 
 

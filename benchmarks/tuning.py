@@ -5,7 +5,7 @@
 Both search the same grid of `max_features` and `min_samples_leaf` for weald's forest: `weald.tune(search="grid")` by
 out-of-bag error, scikit-learn's GridSearchCV by 5-fold cross-validation. The error of each choice is measured on test
 data, and so is that of every candidate: the last column says how far the choices are from the best that the grid has.
-`--write` puts the table into docs/out-of-bag.md.
+`--write` puts the table into docs/out-of-bag-error.md.
 """
 
 import time
@@ -17,7 +17,7 @@ from sklearn.model_selection import GridSearchCV, ParameterGrid
 
 import weald
 
-PAGE = measure.ROOT / "docs" / "out-of-bag.md"
+PAGE = measure.ROOT / "docs" / "out-of-bag-error.md"
 NAMES = "small,clusters,cover,load_digits,friedman-small,load_diabetes"
 HEADER = ["data", "out of bag chooses", "5 folds choose", "test error", "test error", "best in the grid", "time"]
 

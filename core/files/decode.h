@@ -2,7 +2,7 @@
 //
 //   decode      checks every number before it is used, and makes the arrays that Python keeps
 //
-// docs/files.md lists the arrays and what is guessed from them. src/weald/io/derived_values.py makes the same guesses
+// docs/model-files.md lists the arrays and what is guessed from them. src/weald/io/derived_values.py makes the same guesses
 // when a file is written: + - * / of doubles, whole numbers modulo 2^64, ldexp and rint, so they are the same
 // everywhere.
 

@@ -1,4 +1,4 @@
-"""Seconds of a fit against rows and columns, as the tables of docs/speed.md have them."""
+"""Seconds of a fit against rows and columns, as the tables of docs/benchmarks.md have them."""
 
 import re
 from pathlib import Path
@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-PAGE = Path(__file__).parents[1] / "speed.md"
+PAGE = Path(__file__).parents[1] / "benchmarks.md"
 COLORS = {"weald": LEAF, "scikit-learn": BARK, "scikit-learn-intelex": SKY}
 Line = dict[int, float]  # seconds by size
 

@@ -1,4 +1,4 @@
-"""docs/files.md says enough: a reader written from the page alone, without weald, finds the same forest."""
+"""docs/model-files.md says enough: a reader written from the page alone, without weald, finds the same forest."""
 
 import hashlib
 import json

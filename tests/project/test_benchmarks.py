@@ -73,7 +73,7 @@ OPTIONS = {
 @pytest.mark.parametrize("script", PAGE_BLOCKS)
 def test_a_script_of_the_page_on_speed_writes_its_block(script, tmp_path, folder):
     mark, pattern, n_found = PAGE_BLOCKS[script]
-    page = tmp_path / "speed.md"
+    page = tmp_path / "benchmarks.md"
     page.write_text(f"before\n<!-- {mark} -->\n<!-- /{mark} -->\nafter\n")
     printed = run(script, "--quick", *OPTIONS.get(script, []), "--write", page, folder=folder)
     assert "failed" not in printed
@@ -82,7 +82,7 @@ def test_a_script_of_the_page_on_speed_writes_its_block(script, tmp_path, folder
 
 
 def test_the_page_on_speed_has_a_place_for_each_script():
-    page = (ROOT / "docs" / "speed.md").read_text()
+    page = (ROOT / "docs" / "benchmarks.md").read_text()
     marks = [mark for mark, _, _ in PAGE_BLOCKS.values()]
     assert sorted(re.findall(r"^<!-- (\w+) -->$", page, re.MULTILINE)) == sorted(marks)
     assert sorted(re.findall(r"^<!-- /(\w+) -->$", page, re.MULTILINE)) == sorted(marks)
@@ -192,7 +192,7 @@ def test_ways_to_make_trees_differ_are_compared(folder):
 
 
 def test_the_cost_of_importance_is_measured(tmp_path, folder):
-    page = tmp_path / "importance.md"
+    page = tmp_path / "feature-importance.md"
     page.write_text("<!-- permutation-cost -->\n<!-- /permutation-cost -->\n")
     printed = run("importance.py", "--quick", "--write", page, folder=folder)
     assert len(re.findall(r"\| [\d.]+ fits \|", printed)) == 2
@@ -200,7 +200,7 @@ def test_the_cost_of_importance_is_measured(tmp_path, folder):
 
 
 def test_exports_are_measured(tmp_path, folder):
-    page = tmp_path / "exports.md"
+    page = tmp_path / "export.md"
     page.write_text("<!-- exports -->\n<!-- /exports -->\n")
     printed = run("exports.py", "--quick", "--repeats", "1", "--write", page, folder=folder)
     assert len(re.findall(r"^\| [\w,. `]+ (\| [\d.,]+ (s|MB) ){3}\|", printed, re.MULTILINE)) == 5
@@ -209,7 +209,7 @@ def test_exports_are_measured(tmp_path, folder):
 
 
 def test_sparse_tables_are_measured(tmp_path, folder):
-    page = tmp_path / "sparse.md"
+    page = tmp_path / "sparse-matrices.md"
     page.write_text("<!-- sparse -->\n<!-- /sparse -->\n")
     printed = run("sparse.py", "--quick", "--write", page, folder=folder)
     assert page.read_text() == f"<!-- sparse -->\n{printed}<!-- /sparse -->\n"

@@ -61,7 +61,7 @@ sys.meta_path.insert(0, Refuse())
 
 
 def test_the_start_page_needs_nothing_that_pip_did_not_install():
-    code = "\n".join([PLAIN, *blocks(DOCS / "start.md", "python")])
+    code = "\n".join([PLAIN, *blocks(DOCS / "getting-started.md", "python")])
     subprocess.run([sys.executable, "-c", code], check=True, timeout=240)
 
 

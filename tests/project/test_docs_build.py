@@ -37,7 +37,7 @@ def test_pages_ask_for_nothing_from_elsewhere(built):
 
 @needs_browser
 @pytest.mark.parametrize(
-    ("words", "page"), [("fingerprint", "reproducibility.html"), ("calibration", "out-of-bag.html")]
+    ("words", "page"), [("fingerprint", "reproducibility.html"), ("calibration", "out-of-bag-error.html")]
 )
 def test_search_finds_pages_without_a_network(built, tmp_path, words, page):
     options = ["--virtual-time-budget=20000", "--host-resolver-rules=MAP * ~NOTFOUND"]

@@ -7,7 +7,7 @@
 
 A file is a safetensors container (`container.py`) with the arrays of the forest (`packing.py`), and with parameters and
 notes as JSON (`values.py`). What a reader must understand stands in its header (`words.py`). Nothing in it is ever run.
-docs/files.md is the specification.
+docs/model-files.md is the specification.
 """
 
 import json

@@ -6,7 +6,7 @@
     {"format": "weald JSON 1.0", "texts": {...}, "notes": {...}, "arrays": {name: {"type", "shape", "values"}}}
 
 Texts, notes and arrays are those of the file (`files.py`), and so are the checks: what is read here becomes the bytes
-of a file first. Numbers that JSON does not have are "inf", "-inf" and "nan". docs/exports.md lists the arrays.
+of a file first. Numbers that JSON does not have are "inf", "-inf" and "nan". docs/export.md lists the arrays.
 """
 
 import json

@@ -5,7 +5,7 @@
 
 What follows from the rest is left out: links from the leaf marks, sizes and weights of splits from the leaves, the
 decrease of impurity from the weights of the classes. Where it does not follow exactly, the difference is kept
-(`streams.py`), so nothing is lost. docs/files.md lists the arrays.
+(`streams.py`), so nothing is lost. docs/model-files.md lists the arrays.
 """
 
 import dataclasses
