@@ -23,7 +23,7 @@ import weald
 from weald.engines import criteria
 
 copy, for_classes, for_numbers = sys.argv[1:]
-warnings.filterwarnings("ignore", "class_weight had a part")  # full trees: the weights decide cuts alone
+warnings.filterwarnings("ignore", "class_weight affected only")  # full trees: the weights decide cuts alone
 assert Path(weald.__file__).is_relative_to(copy), weald.__file__
 assert for_classes in criteria.names("classification")
 assert for_numbers in criteria.names("regression")
