@@ -4,8 +4,8 @@
 
 It needs the repository with its history, git, and what a build needs (run it with .venv/bin/python). A step is found by
 the beginning of its commit's message, and built for the best instruction set that this processor has; builds are kept
-with the data of the benchmarks. `--write` puts the table into docs/how-it-works/performance-log.md. To add a step, add a line to
-STEPS.
+with the data of the benchmarks. `--write` puts the table into docs/how-it-works/performance-log.md. To add a step, add
+a line to STEPS.
 """
 
 import os

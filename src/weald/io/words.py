@@ -3,7 +3,8 @@
 read_words    the texts of a header -> the words, all of which this version of weald understands
 words_of      forests -> the words for what is in them
 
-A word that is not understood is refused, and the error says which weald reads the file. docs/model-files.md lists the words.
+A word that is not understood is refused, and the error says which weald reads the file. docs/model-files.md lists
+the words.
 """
 
 import re
