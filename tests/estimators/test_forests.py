@@ -313,7 +313,7 @@ def test_an_estimate_can_be_asked_for_later(forest):
 
 @pytest.mark.parametrize(
     ("x", "y", "words"),
-    [(X[:, :2], Y, "X has 2 features, but .* trees of 4"), (X[:100], Y[:100], r"y has the classes \[0, 1\]")],
+    [(X[:, :2], Y, "X has 2 features, but .* trees with 4"), (X[:100], Y[:100], r"y has the classes \[0, 1\]")],
 )
 def test_growing_on_with_another_kind_of_table_is_refused(forest, x, y, words):
     model = pickle.loads(pickle.dumps(forest)).set_params(n_estimators=6, warm_start=True)
