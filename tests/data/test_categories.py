@@ -606,7 +606,7 @@ def test_growing_on_needs_the_same_categories():
     X = pd.DataFrame({"kind": ["a", "b", "c"] * 4})
     model = weald.RandomForestClassifier(2, warm_start=True, random_state=0).fit(X, [0, 1, 2] * 4)
     model.set_params(n_estimators=3)
-    with pytest.raises(weald.errors.DataError, match="other categories than the table from which warm_start"):
+    with pytest.raises(weald.errors.DataError, match="categories in X differ from those of the table that warm_start"):
         model.fit(X.replace("a", "z"), [0, 1, 2] * 4)
     whole = weald.RandomForestClassifier(3, random_state=0).fit(X, [0, 1, 2] * 4)
     assert model.fit(X, [0, 1, 2] * 4).forest_.fingerprint() == whole.forest_.fingerprint()

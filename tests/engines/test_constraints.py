@@ -307,7 +307,7 @@ def test_a_bound_regression_tree_does_not_know_its_training_error():
 def test_a_warm_start_keeps_to_the_constraints_of_its_trees():
     X, y = make_rows(np.random.default_rng(1), 80, 0.0)
     model = weald.RandomForestRegressor(n_estimators=2, warm_start=True, random_state=0).fit(X, y)
-    with pytest.raises(ParameterError, match="would not obey it"):
+    with pytest.raises(ParameterError, match="do not obey it"):
         model.set_params(n_estimators=3, monotonic_cst=[1, 0, 0]).fit(X, y)
 
 

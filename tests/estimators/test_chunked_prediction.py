@@ -72,7 +72,7 @@ def test_means_of_huge_numbers_are_finite_in_any_array():
         ([[0.0] * 3] * 150, None, "NumPy array"),
         (np.empty((150, 3)), "float32", "asked for"),
         (None, "float16", "neither"),
-        (np.broadcast_to(np.zeros(3), (150, 3)), None, "written"),
+        (np.broadcast_to(np.zeros(3), (150, 3)), None, "read-only"),
     ],
 )
 def test_arrays_that_do_not_suit_are_refused(out, dtype, words):
@@ -151,7 +151,7 @@ def test_pieces_are_read_when_they_are_asked_for():
 
 def test_room_that_is_too_small_is_refused():
     model, X = classifier()
-    with pytest.raises(DataError, match="place for every row"):
+    with pytest.raises(DataError, match="one entry per row"):
         list(model.predict_chunks(X, rows=100, out=np.empty((149, 3))))
     with pytest.raises(ParameterError, match="method"):
         model.predict_chunks(X, method="score")
@@ -216,5 +216,5 @@ def test_types_that_are_not_floats_are_refused(dtype):
 @pytest.mark.parametrize("method", ["predict", "predict_votes"])
 def test_a_type_is_refused_where_a_method_has_one_of_its_own(method):
     model = weald.DecisionTreeClassifier().fit([[1.0], [2.0]], [1, 2])
-    with pytest.raises(ParameterError, match=f"dtype=.* does not go with method='{method}'"):
+    with pytest.raises(ParameterError, match=f"dtype=.* cannot be used with method='{method}'"):
         model.predict_chunks([[[1.0]]], method=method, dtype=np.float32)

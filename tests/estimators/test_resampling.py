@@ -226,12 +226,12 @@ def test_only_the_first_trees_of_the_same_forest_can_be_grown_on(change):
     model = model[1:] if change == "slice" else model
     model.set_params(n_estimators=6, resampling="arcing" if change == "way" else "boosting")
     rows = slice(0, -1) if change == "table" else slice(None)
-    with pytest.raises(DataError, match="goes on only from the first trees"):
+    with pytest.raises(DataError, match="can continue only the first trees"):
         model.fit(X[rows], Y[rows])
 
 
 def test_groups_are_refused():
-    with pytest.raises(ParameterError, match="groups do not go with resampling='arcing'"):
+    with pytest.raises(ParameterError, match="groups cannot be used with resampling='arcing'"):
         classifier(resampling="arcing").fit(X, Y, groups=np.arange(len(X)) // 2)
 
 
