@@ -215,6 +215,21 @@ def draw_growth(dice, table, criterion):
     )
 
 
+def draw_stopping_rules(dice, forest):
+    """Draw limits that change a grown forest: sizes, decreases and numbers of leaves that it has."""
+    splits = np.flatnonzero(forest.feature >= 0)
+    at = dice.choice(splits.tolist()) if len(splits) else 0
+    with np.errstate(over="ignore"):
+        decrease = min(float(np.ldexp(forest.decrease[at], -2 * forest.target_exponent)), 1e308)
+    most = int(np.diff(forest.tree_start).max()) // 2 + 1
+    return {
+        "max_depth": dice.choice([UNLIMITED, dice.randint(1, 1 + int(forest.depth().max()))]),
+        "min_samples_split": dice.choice([2, max(2, int(forest.size[at]) + dice.choice([0, 1]))]),
+        "min_impurity_decrease": dice.choice([0.0, decrease, float(np.nextafter(decrease, 1e300))]),
+        "max_leaf_nodes": dice.choice([0, dice.randint(2, most + 1)]),
+    }
+
+
 def _draw_constraints(dice, table):
     n = table.n_features
     signs = usually(dice, (), lambda d: tuple(d.choice((-1, 0, 1)) for _ in range(n)))

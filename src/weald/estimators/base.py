@@ -59,6 +59,7 @@ class TreeModel(BaseEstimator):
     n_outputs_: int
     n_features_in_: int
     schema_: Schema
+    altered_by_: str  # only where the trees are not those of a fit, or of fits with the same stopping rules
 
     # ------------------------------------------------------------------------------------------------------- fit
 
@@ -185,6 +186,8 @@ class TreeModel(BaseEstimator):
         smaller = copy.copy(self)
         smaller.forest_ = compact_forest(self.forest_)
         smaller.__dict__.pop("tree_", None)  # of the larger one
+        if smaller.forest_.n_nodes < self.forest_.n_nodes:
+            smaller.altered_by_ = "compact() removed splits"
         return smaller
 
     def of_target(self, number: int) -> Self:

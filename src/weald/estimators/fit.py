@@ -36,6 +36,7 @@ from weald.estimators.multi_output import forests_of
 from weald.estimators.out_of_bag import OutOfBag
 from weald.estimators.prediction import voting_of
 from weald.estimators.same_data import require_same_data
+from weald.estimators.stopping_rules import note_mixed
 from weald.forest.forest import Forest
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ LEARNED = frozenset(
         "seed_",
         "forest_",
         "forests_",
+        "altered_by_",
         "tree_",
         "thinning_",
         "oob_",
@@ -212,6 +214,7 @@ def train(
     if before is not None:
         old = features.old_forests(before, codes)
         _require_same_schema(learned, features, before)
+        note_mixed(learned, before, "warm_start=True")
     grower = features.grower(
         Grower(
             *(engine, codes, reading, learned.growth_, learned.seed_, learned.ccp_alpha),

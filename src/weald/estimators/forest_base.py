@@ -23,6 +23,7 @@ from weald.estimators.out_of_bag import OutOfBag, look, require_bags
 from weald.estimators.prediction import find_leaves, mark_paths
 from weald.estimators.training_data import open_bags, read_training_data
 from weald.estimators.tree_base import SingleTree
+from weald.estimators.truncation import truncate
 from weald.forest.compaction import Thinning, choose_trees
 
 if TYPE_CHECKING:
@@ -264,6 +265,60 @@ class RandomForest(TreeModel):
         thinned = self[: thinning.n_trees]
         thinned.thinning_ = thinning
         return thinned
+
+    def truncate(
+        self,
+        *,
+        max_depth: int | str | None = None,
+        min_samples_split: float | None = None,
+        min_impurity_decrease: float | None = None,
+        max_leaf_nodes: int | None = None,
+        ccp_alpha: float | None = None,
+        n_estimators: int | None = None,
+        **others: object,
+    ) -> Self:
+        """Make the forest that a fit with tighter stopping rules would have grown, without the training data.
+
+        The split of a node does not depend on these parameters: they only decide whether it is used. So one full
+        forest contains the forest of every setting. It takes milliseconds.
+
+        Parameters
+        ----------
+        max_depth, min_samples_split, min_impurity_decrease, max_leaf_nodes, ccp_alpha, n_estimators : optional
+            As in the constructor. None leaves the parameter as it is. Parameters can only become stricter, and
+            `n_estimators` smaller.
+        **others
+            No other parameter can be truncated: an error says why.
+
+        Returns
+        -------
+        forest of the same class
+            The same trees, bit for bit, as a fit with these parameters. Out-of-bag estimates are not carried over:
+            `forest.out_of_bag(X, y)` computes them.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from weald import RandomForestClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> full = RandomForestClassifier(50, random_state=0).fit(X, y)
+        >>> small = full.truncate(max_depth=3, n_estimators=20)
+        >>> fitted = RandomForestClassifier(20, max_depth=3, random_state=0).fit(X, y)
+        >>> small.forest_.fingerprint() == fitted.forest_.fingerprint()
+        True
+        """
+        return truncate(
+            self,
+            {
+                "max_depth": max_depth,
+                "min_samples_split": min_samples_split,
+                "min_impurity_decrease": min_impurity_decrease,
+                "max_leaf_nodes": max_leaf_nodes,
+                "ccp_alpha": ccp_alpha,
+                "n_estimators": n_estimators,
+                **others,
+            },
+        )
 
     # --------------------------------------------------------------------------------------------------- predict
 

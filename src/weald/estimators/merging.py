@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from weald.errors import DataError, ParameterError, warn
 from weald.estimators.multi_output import forests_of
+from weald.estimators.stopping_rules import note_mixed
 from weald.forest.forest import Forest
 
 if TYPE_CHECKING:
@@ -74,7 +75,10 @@ def merge(models: Iterable[AnyForest]) -> AnyForest:
         _require_same_schema(given[0], model)
     _warn_of_twins(given)
     of_targets = zip(*map(forests_of, given), strict=True)
-    return _with_forests(given[0], [reduce(Forest.join, forests) for forests in of_targets])
+    merged = _with_forests(given[0], [reduce(Forest.join, forests) for forests in of_targets])
+    for model in given[1:]:
+        note_mixed(merged, model, "merge")
+    return merged
 
 
 def take_trees(model: AnyForest, trees: Sequence[int]) -> AnyForest:

@@ -27,6 +27,7 @@ from weald.estimators.multi_output import forests_of
 from weald.estimators.prediction import find_leaves, mark_paths, read_matrix
 from weald.estimators.training_data import read_again
 from weald.estimators.tree_view import Tree
+from weald.estimators.truncation import truncate
 from weald.forest import pruning
 from weald.forest.describe import nodes
 from weald.forest.describe.conditions import Names
@@ -511,7 +512,54 @@ class SingleTree(TreeModel):
         twin.forest_ = pruning.prune_forest(self.forest_, float(alpha))
         twin.__dict__.pop("tree_", None)
         twin.ccp_alpha = max(alpha, self.ccp_alpha)
+        if not twin.ccp_alpha and twin.forest_.n_nodes < self.forest_.n_nodes:
+            twin.altered_by_ = "prune(0) removed splits, which a fit with ccp_alpha=0 keeps"
         return twin
+
+    def truncate(
+        self,
+        *,
+        max_depth: int | str | None = None,
+        min_samples_split: float | None = None,
+        min_impurity_decrease: float | None = None,
+        max_leaf_nodes: int | None = None,
+        ccp_alpha: float | None = None,
+        **others: object,
+    ) -> Self:
+        """Make the tree that a fit with tighter stopping rules would have grown, without the training data.
+
+        Parameters
+        ----------
+        max_depth, min_samples_split, min_impurity_decrease, max_leaf_nodes, ccp_alpha : optional
+            As in the constructor. None leaves the parameter as it is. Parameters can only become stricter.
+        **others
+            No other parameter can be truncated: an error says why.
+
+        Returns
+        -------
+        tree of the same class
+            The same tree, bit for bit, as a fit with these parameters. This one stays as it is.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from weald import DecisionTreeClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> small = DecisionTreeClassifier().fit(X, y).truncate(max_depth=2)
+        >>> small.forest_.fingerprint() == DecisionTreeClassifier(max_depth=2).fit(X, y).forest_.fingerprint()
+        True
+        """
+        return truncate(
+            self,
+            {
+                "max_depth": max_depth,
+                "min_samples_split": min_samples_split,
+                "min_impurity_decrease": min_impurity_decrease,
+                "max_leaf_nodes": max_leaf_nodes,
+                "ccp_alpha": ccp_alpha,
+                **others,
+            },
+        )
 
     def choose_alpha(
         self,

@@ -19,7 +19,7 @@ from weald.estimators.tree_base import SingleTree
 
 AnyTree = TypeVar("AnyTree", bound=SingleTree)
 
-LEARNED_ALIKE = ("growth_", "seed_", "n_outputs_", "n_classes_")  # by a forest and its trees
+LEARNED_ALIKE = ("growth_", "seed_", "n_outputs_", "n_classes_", "altered_by_")  # by a forest and its trees
 
 
 class TreeList(list[AnyTree]):

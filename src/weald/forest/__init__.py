@@ -4,6 +4,7 @@ forest              the arrays; where trees came from
 votes               averages over trees
 impurity_decrease   mean decrease in impurity
 pruning             cost-complexity pruning
+truncation          tighter stopping rules
 compaction          smaller forests
 describe/           trees as tables, text, regions and rules
 """

@@ -34,6 +34,8 @@ SUM_BITS = 128
 DOUBLE_BITS = 53
 # Two means of fewer than 2^32 integers that differ at all do so by more than 2^-64.
 MEAN_BITS = 64
+# Class weights are added up in a table of nodes and classes, where it is at most so many times as large as the entries.
+DENSE = 8
 SPLIT_FIELDS = ("feature", "threshold", "right", "flags", "decrease")  # what a leaf does not have
 
 
@@ -178,10 +180,22 @@ def keep_sets(forest: Forest, cuts: IntArray) -> dict[str, Array]:
 def merge_leaves(forest: Forest, number: IntArray, feature: IntArray) -> dict[str, Array]:
     """Add up the class weights of the leaves that became one."""
     owner = np.repeat(number[forest.feature < 0], np.diff(forest.leaf_start))
-    keys, entry = np.unique(owner * forest.n_classes + forest.leaf_class, return_inverse=True)
+    key_of_entry = owner * forest.n_classes + forest.leaf_class
+    if len(feature) * forest.n_classes <= DENSE * len(owner):
+        sums = np.bincount(key_of_entry, weights=forest.leaf_weight, minlength=len(feature) * forest.n_classes)
+        is_present = np.zeros(len(sums), dtype=np.bool_)
+        is_present[key_of_entry] = True
+        n_entries = is_present.reshape(len(feature), forest.n_classes).sum(axis=1)[feature < 0]
+        keys = np.flatnonzero(is_present)
+        return _leaf_arrays(forest, n_entries, keys, sums[keys])
+    keys, entry = np.unique(key_of_entry, return_inverse=True)
     n_entries = np.bincount(keys // forest.n_classes, minlength=len(feature))[feature < 0]
+    return _leaf_arrays(forest, n_entries, keys, np.bincount(entry, weights=forest.leaf_weight, minlength=len(keys)))
+
+
+def _leaf_arrays(forest: Forest, n_entries: IntArray, keys: IntArray, weights: Array) -> dict[str, Array]:
     return {
         "leaf_start": np.append(0, np.cumsum(n_entries)).astype(np.int64),
         "leaf_class": (keys % forest.n_classes).astype(np.int32),
-        "leaf_weight": np.bincount(entry, weights=forest.leaf_weight, minlength=len(keys)),
+        "leaf_weight": weights,
     }

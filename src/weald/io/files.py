@@ -53,6 +53,7 @@ RECORDS: dict[str, type] = {
 
 # What a fit leaves, beside the forest, the growth and the schema, which are written by themselves.
 LEARNED: dict[str, Hint] = {
+    "altered_by_": str,
     "class_labels_": np.ndarray | list,  # of a tree of a forest
     "classes_": np.ndarray | list,  # lists where there are several targets
     "feature_names_in_": np.ndarray,

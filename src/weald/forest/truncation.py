@@ -1,0 +1,90 @@
+"""Truncation: the forest that tighter stopping rules would have grown, from one that is grown already.
+
+    Limits             the stopping rules that only decide whether a split is used
+    truncate_forest    the forest under tighter limits
+    truncate_forests   the same for every forest of a multi-output model
+    keep_splits        which splits of a forest the limits leave
+
+The split of a node depends on the rows of the node and on its path: on none of these limits. So growing with tighter
+limits makes the same splits and uses fewer of them. Growth comes first, pruning last, as in a fit.
+"""
+
+import heapq
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from weald.data.types import BoolArray, FloatArray, IntArray
+from weald.forest.forest import Forest
+from weald.forest.pruning import collapse, prune_forest, scale_decreases
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The stopping rules that only decide whether a split is used, in plain numbers."""
+
+    max_depth: int
+    min_samples_split: int
+    min_impurity_decrease: float
+    max_leaf_nodes: int  # 0: no limit
+    ccp_alpha: float = 0.0
+
+    def of_growth(self) -> dict[str, Any]:
+        """Return those that are applied while a tree grows, by name."""
+        return {name: value for name, value in vars(self).items() if name != "ccp_alpha"}
+
+
+def truncate_forest(forest: Forest, limits: Limits) -> Forest:
+    """Make the forest that a fit with these limits grows; those of the forest must be at least as loose."""
+    (truncated,) = truncate_forests([forest], limits)
+    return truncated
+
+
+def truncate_forests(forests: Sequence[Forest], limits: Limits) -> tuple[Forest, ...]:
+    """Do so with the forests of all targets: their splits are the same."""
+    kept = keep_splits(forests[0], limits)
+    truncated = (collapse(forest, kept) for forest in forests)
+    return tuple(prune_forest(forest, limits.ccp_alpha) if limits.ccp_alpha else forest for forest in truncated)
+
+
+def keep_splits(forest: Forest, limits: Limits) -> BoolArray:
+    """Say of each node whether it has a split that the limits of growth leave, and so have all nodes above it."""
+    allowed = (forest.feature >= 0) & (forest.size >= limits.min_samples_split)
+    if limits.min_impurity_decrease > 0:
+        allowed &= ~(scale_decreases(forest, forest.decrease) < limits.min_impurity_decrease)
+    right = np.repeat(forest.tree_start[:-1], np.diff(forest.tree_start)) + forest.right
+    kept = np.zeros(forest.n_nodes, dtype=np.bool_)
+    level, depth = forest.tree_start[:-1], 0
+    while len(level := level[allowed[level]]) and depth < limits.max_depth:
+        kept[level] = True
+        level, depth = np.concatenate([level + 1, right[level]]), depth + 1
+    return _keep_best_first(forest, kept, right, limits.max_leaf_nodes) if limits.max_leaf_nodes else kept
+
+
+def _keep_best_first(forest: Forest, allowed: BoolArray, right: IntArray, max_leaf_nodes: int) -> BoolArray:
+    """Keep the splits that best-first growth makes before a tree has so many leaves."""
+    kept = np.zeros_like(allowed)
+    n_splits = np.add.reduceat(allowed.astype(np.int64), forest.tree_start[:-1])
+    for begin, end, n in zip(forest.tree_start[:-1].tolist(), forest.tree_start[1:].tolist(), n_splits, strict=True):
+        if n < max_leaf_nodes:
+            kept[begin:end] = allowed[begin:end]
+        else:
+            kept[_first_splits(begin, allowed, forest.decrease, right, max_leaf_nodes - 1)] = True
+    return kept
+
+
+def _first_splits(root: int, allowed: BoolArray, decrease: FloatArray, right: IntArray, n_splits: int) -> list[int]:
+    """List the first splits of best-first growth in order: the greatest decrease next, ties to the node made first."""
+    made = 0
+    waiting = [(-decrease[root], made, root)] if allowed[root] else []
+    found: list[int] = []
+    while waiting and len(found) < n_splits:
+        node = heapq.heappop(waiting)[2]
+        found.append(node)
+        for child in (node + 1, int(right[node])):
+            made += 1
+            if allowed[child]:
+                heapq.heappush(waiting, (-decrease[child], made, child))
+    return found
