@@ -2,9 +2,10 @@
 
     python benchmarks/accuracy.py [--folder FOLDER] [--data NAMES] [--seeds 5] [--trees 50] [--rows 50000] [--write]
 
-Both get the same rows, number of trees and features per node. Data sets are those of data.py and the parquet files of
-a folder: the last column is `target`, a first column `split` says "train" or "test"; without one, each seed splits anew
-and a quarter is for testing. Strings become the numbers of their sorted levels, and what is missing stays missing.
+Both get the same rows, number of trees and features per node. Data sets are those of data.py and the parquet files of a
+folder. The last column of a file is `target`; an optional first column `split` is "train" or "test". Without it, each
+seed draws a new split with a quarter of the rows for testing. Strings are ordinal-encoded in sorted order; missing
+values stay missing.
 `--write` puts the result into docs/accuracy.md.
 """
 
@@ -26,18 +27,18 @@ CELLS_FOR_ALL_FEATURES = 1_000_000
 
 @dataclass(frozen=True)
 class Comparison:
-    """Errors of both forests, one of each for a seed."""
+    """Errors of both forests, one value per seed."""
 
     name: str
     task: str
     shape: tuple[int, int]
-    features: str  # how many a node looks at
+    features: str  # features per node
     sklearn: np.ndarray
     weald: np.ndarray
 
     @property
     def difference(self):
-        """Below zero: weald errs less."""
+        """Mean difference; negative if weald's error is lower."""
         return self.weald - self.sklearn
 
     @property
@@ -47,7 +48,7 @@ class Comparison:
 
     @property
     def verdict(self):
-        """What the mean difference says of weald."""
+        """The verdict: better, within noise, or worse."""
         mean = self.difference.mean()
         if abs(mean) <= self.noise:
             return "within noise"
@@ -71,7 +72,7 @@ def read_parquet(path):
 
 
 def numbers(column):
-    """Numbers as they are, anything else as the number of its level; missing is NaN."""
+    """Return numbers unchanged and other columns ordinal-encoded; missing values are NaN."""
     import polars as pl
 
     if not column.dtype.is_numeric():
@@ -142,7 +143,7 @@ HEADER = ["data", "rows × features", "features per node", "scikit-learn", "weal
 
 
 def row(found):
-    """A line of the table: shares in hundredths of a percent, values to four digits of the error."""
+    """A row of the table: error rates in percent with two decimals, RMSE with four digits."""
     scale, unit, n_digits = (100, " %", 2) if found.task == "classes" else (1, "", decimals(found.sklearn.mean()))
 
     def show(number, sign=""):
@@ -154,17 +155,17 @@ def row(found):
 
 
 def decimals(number, n_digits=4):
-    """How many places after the point show so many digits of a number."""
+    """Return how many decimals show n_digits significant digits of a number."""
     return max(0, n_digits - 1 - math.floor(math.log10(abs(number)))) if number else 0
 
 
 PAGE_TEXT = """\
-Errors on test data: the share of wrong classes, or the root of the mean squared error. Means over {seeds} seeds of
-forests of {trees} trees, grown until leaves are pure, from at most {rows:,} rows. The first data sets are those of
-`benchmarks/data.py`, made or shipped with scikit-learn; the others, if there are any, are public ones read from a
-folder.
+Test errors of weald and scikit-learn: error rate for classification, root mean squared error (RMSE) for regression.
+Each number is the mean over {seeds} seeds of forests of {trees} trees, grown until leaves are pure, on at most {rows:,}
+rows. The first data sets come from `benchmarks/data.py` (synthetic, or shipped with scikit-learn); the others are
+public data sets.
 
-The noise is twice the standard error of the mean difference; a smaller difference means nothing. {chance}
+The noise is twice the standard error of the mean difference; smaller differences are not significant. {chance}
 
 {table}
 
@@ -174,12 +175,12 @@ Measured with `benchmarks/accuracy.py` on {machine}."""
 
 
 def report(found, given):
-    """Return the page, but for its title."""
+    """Return the page without its title."""
     counts = {verdict: sum(c.verdict == verdict for c in found) for verdict in ("better", "within noise", "worse")}
     beyond = 2 * stats.t.sf(2, given.seeds - 1)  # Student's t beyond two standard errors, either side
     return PAGE_TEXT.format(
         **vars(given),
-        chance=f"With {given.seeds} seeds, {100 * beyond:.0f} % of forests that are equally good differ by more.",
+        chance=f"With {given.seeds} seeds, {100 * beyond:.0f} % of equally accurate forests differ by more.",
         table=measure.markdown(HEADER, [row(comparison) for comparison in found]),
         n=len(found),
         tally=", ".join(f"{n} {verdict}" for verdict, n in counts.items()),
@@ -190,10 +191,10 @@ def report(found, given):
 def main():
     parser = measure.options(__doc__, PAGE)
     parser.add_argument("--folder", help="a folder of parquet files")
-    parser.add_argument("--data", help="names of data sets, with commas; all if not given")
+    parser.add_argument("--data", help="names of data sets, comma-separated; default: all")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--trees", type=int, default=50)
-    parser.add_argument("--rows", type=int, default=50_000, help="use no more for training")
+    parser.add_argument("--rows", type=int, default=50_000, help="maximum number of training rows")
     given = parser.parse_args()
     if given.quick:
         given.seeds, given.trees, given.rows = 2, 3, 200
@@ -206,7 +207,7 @@ def main():
     text = report(found, given)
     print(text)
     if given.write:
-        given.write.write_text(f"# How accurate it is\n\n{text}\n")
+        given.write.write_text(f"# Accuracy compared with scikit-learn\n\n{text}\n")
 
 
 if __name__ == "__main__":

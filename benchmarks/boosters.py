@@ -1,14 +1,14 @@
-"""LightGBM and XGBoost as random forests, by the parameters that the other libraries know.
+"""LightGBM and XGBoost as random forests, with scikit-learn's parameter names.
 
-Both are made for boosting. As forests they draw 63.2 % of the rows without replacement rather than a bag, look at no
-more than 256 thresholds of a column, and LightGBM has at most 131,072 leaves in a tree. For several classes they grow a
-tree for each.
+Both are gradient boosting libraries. In random forest mode they draw 63.2 % of the rows without replacement instead of
+a bootstrap sample, consider at most 256 thresholds per column, and LightGBM limits a tree to 131,072 leaves. In
+multiclass problems they grow one tree per class.
 """
 
 import importlib
 
-SHARE = 0.632  # of the rows: as many as are in a bag
-POOL = 1024  # megabytes; without a limit LightGBM takes memory for all leaves that a tree might have, tens of gigabytes
+SHARE = 0.632  # fraction of the rows, the same as in a bag
+POOL = 1024  # megabytes; without a limit LightGBM allocates memory for the maximum number of leaves, tens of gigabytes
 
 
 def RandomForestClassifier(booster, **parameters):  # noqa: N802  (the name that the other libraries have)
@@ -38,7 +38,7 @@ def make_xgboost(kind, *, n_estimators, max_features, max_depth=None, n_jobs=Non
 
 def share(max_features):
     if not isinstance(max_features, float):
-        raise TypeError(f"Boosters take max_features as a share of the features, and not {max_features!r}.")
+        raise TypeError(f"Boosters take max_features as a fraction of the features, not {max_features!r}.")
     return max_features
 
 

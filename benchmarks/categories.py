@@ -1,20 +1,19 @@
-"""Whether categories as they are do as well as ordinal codes, whatever columns of text a table has.
+"""Compare native categorical features with ordinal codes on tables with many kinds of text columns.
 
     python benchmarks/categories.py [FOLDER] [--only NAMES] [--seeds 6] [--rows 5000] [--trees 50] [--model forest]
                                     [--penalties default,0] [--jobs N] [--write]
 
-FOLDER holds parquet files: the last column is `target` (text: classes; numbers: regression), columns of text are
-categories, a column `split` is left out. Without a folder only made tables of known truth are measured. Columns are
-added to some tables on purpose: a label for each row ("id"), one for two or three rows ("pairs"), a date as text
-("date"), a thousand zip codes that mean nothing ("zip") or tell something of the target ("zip with signal").
+FOLDER holds parquet files: the last column is `target` (text: classification; numbers: regression), text columns are
+categorical, a column `split` is ignored. Without a folder, only synthetic tables are measured. To some tables a column
+is added: a unique label per row ("id"), a label per two or three rows ("pairs"), a date as text ("date"), a thousand
+zip codes without information ("zip") or with some ("zip with signal").
 
-The same forest is fitted to the frame as it is, at each of the `--penalties` ("default": weald's own), and to the frame
-whose text is replaced by numbers in alphabetical order ("ordinal"). Each seed draws at most `--rows` rows, a third of
-them for testing, and differences of the same seeds are compared. With their mean d and its standard error s, categories
-are *as good* when d is at least -s in AUC and in log-loss (in RMSE for regression), and *worse* when d is below -2 s in
-one of them. The AUC of many classes is the mean of one against the rest. Probabilities below 1/1000 count as 1/1000 in
-the log-loss. `--model` is "forest", "extra" (ExtraTrees, which draw cuts) or "tree". `--write` puts the table into
-docs/input-data.md.
+The same forest is fitted to the data frame with each of the `--penalties` ("default": weald's default), and to the
+frame with its text replaced by alphabetical ordinal codes ("ordinal"). Each seed draws at most `--rows` rows, a third
+of them for testing, and differences are paired by seed. With their mean d and its standard error s, categories are *as
+good* if d is at least -s in AUC and in log-loss (in RMSE for regression), and *worse* if d is below -2 s in one of
+them. The AUC of many classes is the one-vs-rest mean. Probabilities are clipped to at least 1/1000 in the log-loss.
+`--model` is "forest", "extra" (ExtraTrees) or "tree". `--write` puts the table into docs/your-table.md.
 """
 
 import itertools
@@ -40,7 +39,7 @@ MODELS = {
 
 
 # ------------------------------------------------------------------------------------------------------------ columns
-# Each makes a column of text for a table whose target is y.
+# Each function returns a text column for a table with target y.
 
 
 def one_label_per_row(y, rng):
@@ -53,7 +52,7 @@ def one_label_per_two_or_three(y, rng):
 
 
 def dates_as_text(y, rng):
-    """A day of ten years for each row, which means nothing."""
+    """A random day of ten years for each row, without information."""
     days = rng.integers(0, 3650, len(y))
     return (np.datetime64("2005-01-01") + days).astype(str)
 
@@ -63,7 +62,7 @@ def zip_codes(y, rng):
 
 
 def zip_codes_with_signal(y, rng):
-    """A thousand codes, each of a narrow range of a noisy copy of the target, in an order that means nothing."""
+    """A thousand codes in random order, each for a narrow range of a noisy copy of the target."""
     place = pd.Series(pd.factorize(y, sort=True)[0] if y.dtype == object else y).rank(method="first").to_numpy()
     noisy = place / len(y) + 0.7 * rng.normal(size=len(y))
     codes = np.random.default_rng(0).permutation(1000)[np.argsort(np.argsort(noisy)) * 1000 // len(y)]
@@ -88,7 +87,7 @@ def labels(n_labels, n, rng):
 
 
 def many_effects(n, rng):
-    """Two hundred labels, each with an effect of its own, beside five numbers."""
+    """Two hundred labels, each with its own effect, and five numeric columns."""
     numbers, text = labels(200, n, rng)
     x = rng.normal(size=(n, 5))
     score = np.random.default_rng(1).normal(size=200)[numbers] + x[:, 0] + 0.5 * x[:, 1] * x[:, 2]
@@ -96,7 +95,7 @@ def many_effects(n, rng):
 
 
 def meaningless_labels(n, rng):
-    """A hundred labels that mean nothing, beside five numbers of which two count."""
+    """A hundred labels without information, and five numeric columns of which two are informative."""
     x = rng.normal(size=(n, 5))
     return numbers_and_text(x, labels(100, n, rng)[1]), np.where(
         x[:, 0] + x[:, 1] + rng.normal(size=n) > 0, "yes", "no"
@@ -104,7 +103,7 @@ def meaningless_labels(n, rng):
 
 
 def only_labels(n, rng):
-    """Six columns of 3 to 300 labels and no numbers; half of them count."""
+    """Six columns of 3 to 300 labels and no numeric column; half of them are informative."""
     score, columns = np.zeros(n), {}
     for i, n_labels in enumerate((3, 10, 30, 100, 300, 30)):
         numbers, columns[f"c{i}"] = labels(n_labels, n, rng)
@@ -113,14 +112,14 @@ def only_labels(n, rng):
 
 
 def exclusive_or(n, rng):
-    """The target is decided by two columns of six labels together, and by neither alone; beside three of noise."""
+    """The target depends on the interaction of two columns of six labels; three columns are noise."""
     (a, text_a), (b, text_b) = labels(6, n, rng), labels(6, n, rng)
     X = numbers_and_text(rng.normal(size=(n, 3)), text_a).assign(other=text_b)
     return X, np.where((a + b) % 2 ^ (rng.random(n) < 0.1), "yes", "no")
 
 
 def trend_in_dates(n, rng):
-    """What stops by the police look like: a day as text whose year and season count, a district, and three numbers."""
+    """A table like police stop records: a day as text with a trend and a season, a district, and three numbers."""
     day = rng.integers(0, 3650, n)
     district, text = labels(12, n, rng)
     x = rng.normal(size=(n, 3))
@@ -130,7 +129,7 @@ def trend_in_dates(n, rng):
 
 
 def five_classes(n, rng):
-    """Five classes by two columns of forty labels and two numbers."""
+    """Five classes that depend on two columns of forty labels and two numbers."""
     (a, text_a), (b, text_b) = labels(40, n, rng), labels(40, n, rng)
     x = rng.normal(size=(n, 2))
     effects = np.random.default_rng(3).normal(size=(2, 40, 5))
@@ -147,7 +146,7 @@ MADE = {
     for function in (many_effects, meaningless_labels, only_labels, exclusive_or, trend_in_dates, five_classes)
 }
 MADE_WITH = {"meaningless labels": ("id", "pairs"), "only labels": ("id", "zip"), "many effects": ("id", "date", "zip")}
-# Of the parquet files: those with columns of text, and the columns that are added to them.
+# The parquet files with text columns, and the columns that are added to them.
 REAL = {
     "abalone": ("id", "pairs"),
     "adult": ("id", "date", "zip", "zip with signal"),
@@ -207,7 +206,7 @@ def read_parquet(path):
 
 
 def as_ordinal(X, X_test):
-    """Replace text by its place among the sorted labels of the training rows; missing and unknown labels are NaN."""
+    """Replace text by its index in the sorted labels of the training rows; missing and unknown labels are NaN."""
     coded = X.copy(), X_test.copy()
     for name in text_columns(X):
         labels = sorted(X[name].dropna().unique())
@@ -224,7 +223,7 @@ def text_columns(X):
 
 
 def measure_once(table, seed, ways, given):
-    """Return metrics by way, larger is better: (AUC, -log-loss), or (-RMSE,)."""
+    """Return the metrics of each encoding, larger is better: (AUC, -log-loss), or (-RMSE,)."""
     X, y = table.load(seed, given.rows)
     is_classes = y.dtype == object
     model, n_train = MODELS[given.model][0 if is_classes else 1], len(y) * 2 // 3
@@ -264,7 +263,7 @@ def compare(better, other):
 
 @dataclass
 class Verdict:
-    """How a way compares with ordinal codes on one table."""
+    """How an encoding compares with ordinal codes on one table."""
 
     z: float  # of the worst metric, in standard errors
     as_good: bool
@@ -320,7 +319,7 @@ def label_of(way):
 def main():
     parser = measure.options(__doc__, PAGE)
     parser.add_argument("folder", nargs="?", help="parquet files")
-    parser.add_argument("--only", help="names of tables with commas; a name stands for all that begin with it")
+    parser.add_argument("--only", help="names of tables or their prefixes, comma-separated")
     parser.add_argument("--seeds", type=int, default=6)
     parser.add_argument("--rows", type=int, default=5000)
     parser.add_argument("--trees", type=int, default=50)

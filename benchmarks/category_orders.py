@@ -1,9 +1,9 @@
-"""How good are the orders in which categories are cut, with more than two classes.
+"""Multiclass categorical splits: the best split along weald's category orders, compared with the best of all subsets.
 
     python benchmarks/category_orders.py [--tables 400] [--write]
 
-Small tables of one categorical feature: the best cut of all orders against the best of all subsets, which is found by
-trying them. What is lost is a share of the decrease in impurity. `--write` puts the table into docs/input-data.md.
+Each table is small and has one categorical feature. The best subset is found by exhaustive search. The loss is a
+fraction of the decrease in impurity. `--write` puts the table into docs/your-table.md.
 """
 
 import measure
@@ -16,12 +16,12 @@ PAGE = measure.ROOT / "docs" / "input-data.md"
 
 
 def impurity_terms(counts):
-    """Sum of squared class counts over the count, of one side or of many (the last axis is the classes)."""
+    """Sum of squared class counts divided by the count, for one side or many (classes on the last axis)."""
     return (counts**2).sum(axis=-1) / np.maximum(counts.sum(axis=-1), 1)
 
 
 def best_decrease(kinds, y, n_kinds, n_classes):
-    """Try every subset that has not the last category: the others mirror these."""
+    """Try every subset without the last category; the others are their complements."""
     table = np.zeros((n_kinds, n_classes))
     np.add.at(table, (kinds, y), 1.0)
     subsets = (np.arange(1, 2 ** (n_kinds - 1))[:, None] >> np.arange(n_kinds)) & 1
@@ -36,7 +36,7 @@ def found_decrease(kinds, y):
 
 
 def measure_losses(n_kinds, n_classes, n_rows, n_tables):
-    """What the orders lose, as shares of the best decrease: half of the tables are noise, half have a signal."""
+    """Return the losses as fractions of the best decrease; half of the tables are noise, half have a signal."""
     losses = []
     for seed in range(n_tables):
         rng = np.random.default_rng([n_kinds, n_classes, n_rows, seed])
@@ -65,7 +65,7 @@ def main():
         measure.say(rows[-1])
     header = ["categories", "classes", "rows", "tables", "optimum found", "lost on average", "lost at most"]
     table = measure.markdown(header, rows)
-    caption = f"What is lost is a share of the decrease in Gini impurity. {measure.describe_machine('weald')}."
+    caption = f"Loss: fraction of the decrease in Gini impurity. {measure.describe_machine('weald')}."
     measure.publish(arguments, "orders", f"{table}\n\n{caption}")
 
 

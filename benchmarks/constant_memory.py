@@ -1,8 +1,8 @@
-"""Does the memory of a prediction grow with the rows? Piece by piece, 1, 10 and 100 million rows.
+"""Does the memory of `predict_chunks` grow with the number of rows? 1, 10 and 100 million rows.
 
     python benchmarks/constant_memory.py [--rows 1000000,100000000] [--write]
 
-The rows are made as they are asked for, and the predictions are dropped, as one that writes them to a file would.
+Rows are generated chunk by chunk, and predictions are discarded, as when they are written to a file.
 """
 
 import data
@@ -14,14 +14,14 @@ PIECE = 100_000
 
 
 def pieces(n_rows):
-    """Different rows without end, cheaply: the columns of one table of noise, turned on."""
+    """Yield chunks of different rows without end: rotated columns of one table of noise."""
     noise = np.random.default_rng(0).normal(size=(PIECE, N_FEATURES)).astype(np.float32)
     for begin in range(0, n_rows, PIECE):
         yield np.roll(noise, begin // PIECE, axis=1)[: n_rows - begin]
 
 
 def run(n_rows, n_jobs, n_train):
-    """Seconds, and megabytes beyond what was there before."""
+    """Return seconds and megabytes above the memory in use before."""
     import weald
 
     X, y, _, _ = data.load("small", n_train)
@@ -41,13 +41,13 @@ def run(n_rows, n_jobs, n_train):
 TEXT = """\
 {table}
 
-A forest of 20 trees; rows are made in pieces of {piece:,} as they are asked for. Measured with
+A forest of 20 trees; rows are generated in chunks of {piece:,}. Measured with
 `benchmarks/constant_memory.py` on {machine}."""
 
 
 def main():
     parser = measure.options(__doc__, measure.ROOT / "docs" / "production.md")
-    parser.add_argument("--rows", default="1000000,10000000,100000000", help="numbers with commas")
+    parser.add_argument("--rows", default="1000000,10000000,100000000", help="comma-separated numbers")
     given = parser.parse_args()
     numbers = [1000, 2000] if given.quick else [int(n) for n in given.rows.split(",")]
     data.load("small")

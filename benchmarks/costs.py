@@ -1,9 +1,9 @@
-"""What does each choice cost? weald against itself, with one setting changed; and what every fit or import pays.
+"""What does each parameter cost? weald compared with itself, with one parameter changed; and fixed costs.
 
     python benchmarks/costs.py [--repeats 5] [--jobs N] [--write]
 
-Both forests of a pair are fitted in turns in one process, and the best of the repeats counts. Then reading the
-importances, coding 1,000,000 x 28 raw floats into codes and ranks, and `import weald` after scikit-learn's forests.
+Both forests of a pair are fitted alternately in one process, and the best of the repeats counts. Then: reading the
+importances, coding 1,000,000 x 28 floats into codes and ranks, and `import weald` after scikit-learn's forests.
 """
 
 import subprocess
@@ -16,7 +16,7 @@ import threads
 
 
 class Choice(NamedTuple):
-    """A setting that is changed, and the data that it is tried on."""
+    """A parameter that is changed, and the data sets to measure it on."""
 
     title: str
     names: tuple[str, ...]
@@ -42,7 +42,7 @@ def make(name, n_trees, n_jobs, **parameters):
 
 
 def fit_pair(name, n_train, n_trees, n_jobs, repeats, parameters):
-    """Best seconds without and with a choice."""
+    """Return the best seconds without and with the change."""
     X, y, _, _ = data.load(name, n_train)
     pair = make(name, n_trees, n_jobs), make(name, n_trees, n_jobs, **parameters)
     for forest in pair:
@@ -68,7 +68,7 @@ print(time.perf_counter() - began)
 
 
 def import_after(first, then):
-    """Seconds to import one module after another, in a process that has imported nothing else."""
+    """Return the seconds to import one module after another, in a new process."""
     return float(subprocess.check_output([sys.executable, "-c", IMPORT.format(first=first, then=then)]))
 
 
@@ -79,7 +79,7 @@ def choice_rows(given):
     for choice in CHOICES:
         for name in ("small",) if given.quick else choice.names:
             n_trees = given.trees or min(20, data.DATA_SETS[name].n_trees)
-            data.load(name)  # made here, not while somebody is measured
+            data.load(name)  # created before the measurements begin
             without, with_ = measure.afresh(
                 fit_pair, name, given.rows, n_trees, given.jobs, given.repeats, choice.parameters
             )
@@ -107,11 +107,11 @@ def once_rows(given):
 
 
 TEXT = """\
-Seconds to fit with weald's defaults and with one of them changed; the ratio is what the change costs.
+Seconds to fit with weald's defaults, and with one parameter changed; the ratio is the cost of the change.
 
 {choices}
 
-{repeats}, {jobs} threads, up to 20 trees. And what is paid once:
+{repeats}, {jobs} threads, up to 20 trees. Fixed costs:
 
 {once}
 
@@ -122,7 +122,7 @@ def main():
     parser = measure.options(__doc__)
     parser.set_defaults(repeats=5)
     parser.add_argument("--trees", type=int, help="instead of 20")
-    parser.add_argument("--rows", type=int, help="use no more for training")
+    parser.add_argument("--rows", type=int, help="maximum number of training rows")
     given = parser.parse_args()
     if given.quick:
         given.repeats, given.trees, given.rows = 1, 3, 200

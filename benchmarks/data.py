@@ -1,11 +1,11 @@
-"""The data sets of the benchmarks, made with fixed seeds or taken from scikit-learn: nothing is downloaded.
+"""The data sets of the benchmarks, generated with fixed seeds or taken from scikit-learn: nothing is downloaded.
 
-DATA_SETS             by name: what it is, how many rows, how many trees
-LARGE_SETS            the same, to be cut to many sizes
-load(name, n_train)   -> Split(X_train, y_train, X_test, y_test), made once and kept in $WEALD_BENCH_DATA
+DATA_SETS             by name: description, number of rows, number of trees
+LARGE_SETS            the same, for subsets of many sizes
+load(name, n_train)   -> Split(X_train, y_train, X_test, y_test), generated once and cached in $WEALD_BENCH_DATA
 
-The made ones have the shapes that decide how a forest trainer fares: many rows with a clear signal, many rows with a
-weak one, mostly binary columns with several unbalanced classes, more columns than a node can look at, and very little.
+The synthetic data sets cover the shapes that determine training time: many rows with a clear signal, many rows with a
+weak signal, mostly binary columns with several imbalanced classes, many columns, and little data.
 """
 
 import hashlib
@@ -19,13 +19,13 @@ from typing import NamedTuple
 import numpy as np
 from sklearn import datasets
 
-# The code is part of the name, so that no script reads what an older generator made.
+# The file name contains a hash of this code, so no script reads data of an older generator.
 VERSION = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:8]
 FOLDER = Path(os.environ.get("WEALD_BENCH_DATA", Path(tempfile.gettempdir()) / "weald-bench-data")) / VERSION
 
 
 class Split(NamedTuple):
-    """A table in two parts."""
+    """A table split into training and test data."""
 
     X_train: np.ndarray
     y_train: np.ndarray
@@ -35,7 +35,7 @@ class Split(NamedTuple):
 
 @dataclass(frozen=True)
 class DataSet:
-    """What a data set is; `make(n)` gives X and y with n rows."""
+    """A data set; `make(n)` returns X and y with n rows."""
 
     title: str
     task: str  # "classes" or "values"
@@ -58,7 +58,7 @@ def clusters(n_features, n_informative, seed, **options):
 
 
 def forest_cover(n):
-    """Ten measurements in whole numbers, two categories as 4 + 40 binary columns, seven unbalanced classes."""
+    """Ten integer columns, two categorical features as 4 + 40 binary columns, seven imbalanced classes."""
     rng = np.random.default_rng(102)
     land = rng.normal(size=(n, 10))
     land[:, 1:4] += 0.5 * land[:, :1]
@@ -74,7 +74,7 @@ def forest_cover(n):
 
 
 def collisions(n):
-    """Momenta and angles of seven particles and seven masses derived from them, measured with error; a weak signal."""
+    """Momenta and angles of seven particles and seven derived masses, with measurement errors; a weak signal."""
     rng = np.random.default_rng(103)
     momentum, height, angle = rng.gamma(2, 0.5, (n, 7)), rng.normal(size=(n, 7)), rng.uniform(-np.pi, np.pi, (n, 7))
 
@@ -91,16 +91,16 @@ def collisions(n):
 
 
 def hundred_classes(n):
-    """A hundred classes of a cluster each, which overlap."""
+    """A hundred classes, one cluster each; the clusters overlap."""
     return datasets.make_classification(
         n, 20, n_informative=12, n_redundant=4, n_classes=100, n_clusters_per_class=1, class_sep=1.5, random_state=109
     )
 
 
 def echoes(n_features, seed):
-    """Two classes by the product of two hidden numbers; each column is one of ten hidden numbers with noise.
+    """Two classes by the product of two latent variables; each column is one of ten latent variables plus noise.
 
-    So the first columns say as much as any others do, however many there are.
+    Any number of first columns is equally informative.
     """
 
     def make(n):
@@ -113,7 +113,7 @@ def echoes(n_features, seed):
 
 
 def friedman(n_features, seed):
-    """Friedman's first function of five columns, with noise; the other columns do nothing."""
+    """Friedman's first function of five columns, with noise; the other columns are irrelevant."""
     return lambda n: datasets.make_friedman1(n, n_features, noise=1.0, random_state=seed)
 
 
@@ -139,7 +139,7 @@ DATA_SETS = {
     "hundred": DataSet("hundred classes", "classes", 100_000, 20_000, 20, hundred_classes),
     "friedman": DataSet("regression", "values", 200_000, 50_000, 20, friedman(40, 106)),
     "friedman-small": DataSet("regression, small", "values", 5_000, 5_000, 100, friedman(20, 107)),
-    # Under the names that they have in scikit-learn.
+    # Named as in scikit-learn.
     "load_digits": DataSet("digits", "classes", 1_000, 797, 100, shipped("load_digits")),
     "load_breast_cancer": DataSet("breast cancer", "classes", 300, 269, 100, shipped("load_breast_cancer")),
     "load_iris": DataSet("iris", "classes", 100, 50, 10, shipped("load_iris")),
@@ -153,7 +153,7 @@ LARGE_SETS = {
 
 
 def load(name, n_train=None):
-    """Read a data set, made first where need be; `n_train` cuts a smaller part for training."""
+    """Read a data set, generated on first use; `n_train` limits the training rows."""
     path = FOLDER / f"{name}.npz"
     if not path.exists():
         keep(path, (DATA_SETS | LARGE_SETS)[name])
@@ -170,7 +170,7 @@ def keep(path, data_set):
     y = y.astype(np.int32 if data_set.task == "classes" else np.float64)
     n = data_set.n_train
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Under another name until it is whole: whoever looks meanwhile finds nothing rather than half of it.
+    # Written under a temporary name, so that other processes never read an incomplete file.
     with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".npz", delete=False) as file:
         np.savez(file, X_train=X[:n], y_train=y[:n], X_test=X[n:], y_test=y[n:])
     Path(file.name).replace(path)

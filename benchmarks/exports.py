@@ -1,9 +1,9 @@
-"""What exports cost, how large they are, and how fast the programs are that take them.
+"""Time to write each export format, its size, and the prediction speed of the programs that read it.
 
     python benchmarks/exports.py [--rows N] [--trees N] [--repeats 3] [--write]
 
-One forest is written in each form, and each form predicts on one thread: one row at a time, and a batch. Then a forest
-that scikit-learn grew predicts there and, read by weald, here.
+One forest is written in each format, and each predicts on one thread: one row at a time, and a batch. Then a forest
+grown by scikit-learn predicts in scikit-learn and, after conversion, in weald.
 """
 
 import ctypes
@@ -121,7 +121,7 @@ def export_once(name, n_rows, n_trees, form):
 
 
 def read_sklearn(name, n_rows, n_trees):
-    """Seconds to read a forest of scikit-learn; how fast both predict."""
+    """Return the seconds to convert a forest of scikit-learn, and the prediction times of both."""
     from sklearn.ensemble import RandomForestClassifier
 
     from weald import from_sklearn
@@ -138,12 +138,12 @@ def read_sklearn(name, n_rows, n_trees):
 
 
 TEXT = """\
-A forest of {n_trees} trees and {n_nodes:,} nodes ({title}, {n_features} features, {n_classes} classes). "Ready" is
-loading, for C compiling; predictions run on one thread.
+A forest of {n_trees} trees and {n_nodes:,} nodes ({title}, {n_features} features, {n_classes} classes). "Ready" is the
+time to load the model, or to compile it for C; predictions run on one thread.
 
 {exports}
 
-The forest that scikit-learn grew from the same rows ({n_theirs:,} nodes), read in {read} s, one thread{equal}:
+A forest grown by scikit-learn on the same rows ({n_theirs:,} nodes), converted in {read} s, one thread{equal}:
 
 {sklearn}
 
@@ -151,7 +151,7 @@ The forest that scikit-learn grew from the same rows ({n_theirs:,} nodes), read 
 
 
 def best(given, function, *arguments):
-    """Measure some times, each in a new process, and keep the best of each figure."""
+    """Measure several times, each in a new process, and keep the best of each figure."""
     runs = [measure.afresh(function, *arguments) for _ in range(given.repeats)]
     return {key: value if value is None else min(run[key] for run in runs) for key, value in runs[0].items()}
 

@@ -1,9 +1,9 @@
-"""How do weald's extra-trees fare beside scikit-learn's? Seconds to fit, and errors on test data, mean over seeds.
+"""weald's extra-trees compared with scikit-learn's: seconds to fit, and mean test error over seeds.
 
     python benchmarks/extra_trees.py [--seeds 3] [--quick] [--write]
 
-Both get the same rows, number of trees and threads, all else by default. Fits of both libraries take turns in one
-process, and the best time counts. `--write` puts the table into docs/constraints.md.
+Both get the same rows, number of trees and threads, and defaults otherwise. The libraries alternate in one process, and
+the best time counts. `--write` puts the table into docs/constraints.md.
 """
 
 import sys
@@ -28,7 +28,7 @@ SIZES = {
 
 
 def compare(name, n_rows, n_trees, seeds):
-    """Fit both libraries in turns: best seconds and mean error of each."""
+    """Fit both libraries alternately; return the best seconds and the mean error of each."""
     split = data.load(name, n_rows)
     task = data.DATA_SETS[name].task
     kind = "ExtraTreesClassifier" if task == "classes" else "ExtraTreesRegressor"
@@ -62,7 +62,7 @@ def main():
     for name, (n_rows, n_trees) in SIZES.items():
         size = (200, 3) if given.quick else (n_rows, n_trees)
         rows.append(row(name, size[1], *compare(name, *size, given.seeds)))
-    heads = ["data", "rows × features", "trees", "scikit-learn, s", "weald, s", "weald is faster by"]
+    heads = ["data", "rows × features", "trees", "scikit-learn, s", "weald, s", "speedup"]
     table = measure.markdown([*heads, "error, scikit-learn", "error, weald"], rows)
     machine = measure.describe_machine("scikit-learn", "weald")
     text = (

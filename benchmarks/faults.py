@@ -1,11 +1,11 @@
-"""What happens when workers die? Real processes, real kills, and the fingerprint of one machine to compare with.
+"""What happens when workers die? Worker processes are killed, and the forest is compared with that of one machine.
 
     python benchmarks/faults.py [--runs 50] [--rows 5000] [--trees 40] [--write]
 
-In each run a worker of a cluster of two is killed (SIGKILL) at a moment of the fit that is drawn from the number of the
-run; a nanny starts another in its place, as on most clusters. Then all are killed at once and one is added, a worker is
-restarted as people do, a worker is too small for the codes, the scheduler dies, and a fit is interrupted. Every forest
-must be that of one machine; what cannot go on must end with a `ClusterError` in time.
+In each run, one of two workers is killed (SIGKILL) at a random moment of the fit, seeded with the number of the run; a
+nanny restarts it, as on most clusters. Then all workers are killed at once and one is added, a worker is restarted, a
+worker has too little memory for the codes, the scheduler dies, and a fit is interrupted. Every forest must equal that
+of one machine; a fit that cannot continue must raise a `ClusterError` in time.
 """
 
 import _thread
@@ -34,8 +34,8 @@ import weald  # noqa: E402
 from weald import ClusterError  # noqa: E402
 from weald.dask import cluster  # noqa: E402
 
-PAGE = measure.ROOT / "docs" / "dask.md"
-BINS = (65_535, 64)  # with the fewer, codes stand for several values, and estimates out of bag need these, too
+PAGE = measure.ROOT / "docs" / "clusters.md"
+BINS = (65_535, 64)  # with 64, a code represents several values, and out-of-bag estimates need the values, too
 
 
 def table(n_rows):
@@ -70,7 +70,7 @@ def kill(local, which=None):
 
 
 class Faults:
-    """The forest that all fits must give, and how long they take when nothing happens."""
+    """Return the forest that all fits must give, and the time of a fit without failures."""
 
     def __init__(self, n_rows, n_trees):
         self.X, self.y = table(n_rows)
@@ -79,16 +79,16 @@ class Faults:
             bins: weald.RandomForestClassifier(**self.how, max_bins=bins).fit(self.X, self.y) for bins in BINS
         }
         with start(2) as local, distributed.Client(local):
-            self.fit()  # the first of a process sets things up
+            self.fit()  # the first fit of a process includes setup
             self.seconds = measure.clock(self.fit)
 
     def fit(self, **other):
-        """Fit partitions; say whether it is the forest of one machine."""
+        """Fit partitions; return whether the forest equals that of one machine."""
         model = weald.RandomForestClassifier(**self.how | other).fit(*lazy(self.X, self.y))
         return self.same(model)
 
     def fit_for_long(self):
-        """A fit that is far from its end when something happens."""
+        """A fit that is far from its end when the failure happens."""
         return self.fit(n_estimators=500 * self.how["n_estimators"])
 
     def same(self, model):
@@ -99,9 +99,9 @@ class Faults:
     # --------------------------------------------------------------------------------------------------- what happens
 
     def one_dies(self, n_runs):
-        """Count the runs whose forest is the same although a worker was killed."""
+        """Count the runs that give the same forest although a worker was killed."""
         n_same = 0
-        for run in range(n_runs):  # on a cluster each: Dask may not replace a worker that is killed twice at once
+        for run in range(n_runs):  # a new cluster for each run: Dask may not replace a worker that is killed twice
             with start(2) as local, distributed.Client(local):
                 moment = np.random.default_rng(run).random()
                 timer = later(moment * self.seconds, lambda local=local, run=run: kill(local, run))
@@ -112,7 +112,7 @@ class Faults:
         return n_same
 
     def table_from_here(self):
-        """The table is not on the cluster: it is sent, and is lost with all workers."""
+        """The table is sent from the client, and is lost with all workers."""
         with start(2) as local, distributed.Client(local):
             timer = later(0.4 * self.seconds, lambda: kill(local))
             model = weald.RandomForestClassifier(**self.how, max_bins=BINS[1], engine="dask")
@@ -121,7 +121,7 @@ class Faults:
         return "the same forest" if same else "ANOTHER FOREST"
 
     def all_die_and_one_comes(self):
-        """Kill all; nannies start others, and one more is added."""
+        """Kill all workers; nannies restart them, and one more is added."""
         with start(2) as local, distributed.Client(local):
             timer = later(0.5 * self.seconds, lambda: (kill(local), local.scale(3)))
             same = self.fit()
@@ -129,7 +129,7 @@ class Faults:
         return "the same forest" if same else "ANOTHER FOREST"
 
     def one_is_restarted(self):
-        """Restart a worker, as one does by hand."""
+        """Restart a worker, as a user would."""
         with start(2) as local, distributed.Client(local) as client:
             address = next(iter(client.scheduler_info()["workers"]))
             timer = later(0.3 * self.seconds, lambda: client.restart_workers([address], raise_for_error=False))
@@ -138,13 +138,13 @@ class Faults:
         return "the same forest" if same else "ANOTHER FOREST"
 
     def too_little_memory(self):
-        """Workers whose memory does not hold the codes."""
+        """Workers with too little memory for the codes."""
         with start(2, memory_limit="700MiB") as local, distributed.Client(local):
             X = da.random.default_rng(0).random((4_000_000, 8), chunks=(500_000, 8))
             return said_in_time(lambda: weald.RandomForestRegressor(5).fit(X, X[:, 0]))
 
     def scheduler_dies(self):
-        """A scheduler and a worker of their own, since those of a local cluster live in this process."""
+        """Start a scheduler and a worker in separate processes, since those of a local cluster run in this process."""
         with tempfile.TemporaryDirectory() as folder:
             file = ["--scheduler-file", f"{folder}/scheduler.json", "--no-dashboard"]
             run = partial(subprocess.Popen, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -166,7 +166,7 @@ class Faults:
         return said
 
     def interrupted(self):
-        """Ctrl-C: the exception passes, and nothing of the fit stays on the workers."""
+        """Ctrl-C: the exception is raised, and nothing of the fit stays on the workers."""
         with start(2) as local, distributed.Client(local) as client:
             timer = later(0.6 * self.seconds, _thread.interrupt_main)
             try:
@@ -183,7 +183,7 @@ class Faults:
 
 
 def said_in_time(fit):
-    """Say how a fit that cannot succeed ended."""
+    """Describe how a fit that cannot succeed ended."""
     began = time.perf_counter()
     try:
         fit()
@@ -193,13 +193,13 @@ def said_in_time(fit):
 
 
 TEXT = """\
-| What happens | How it ends |
+| Failure | Result |
 |---|---|
 {rows}
 
 Forests of {n_trees} trees from {n_rows:,} rows in 7 partitions, on two worker processes, with
 `weald.dask.cluster.PATIENCE = {limit:g}`; "the same forest" is the fingerprint and the out-of-bag error of one machine.
-In every other of the runs, and where the table was sent, `max_bins={few}`: workers have values, too.
+In every second run, and where the table was sent, `max_bins={few}`, so that workers hold values, too.
 Shown by `benchmarks/faults.py` on {machine}."""
 
 
@@ -211,10 +211,10 @@ def main():
     given = parser.parse_args()
     if given.quick:
         given.runs, given.rows, given.trees = 1, 2000, 10
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell lets what runs behind its back ignore Ctrl-C
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # background processes of a shell ignore Ctrl-C
     faults = Faults(given.rows, given.trees)
     n_same = faults.one_dies(given.runs)
-    found = [("a worker is killed at a random moment", f"the same forest in {n_same} of {given.runs} runs in a row")]
+    found = [("a worker is killed at a random moment", f"the same forest in {n_same} of {given.runs} runs")]
     for title, happen in {
         "all workers are killed at once, and one is added": faults.all_die_and_one_comes,
         "the same, and the table was sent from the client": faults.table_from_here,

@@ -1,13 +1,13 @@
-"""How large a model file is, and how long it takes to write and to read.
+"""Size of a model file, and the time to write and to read it.
 
     python benchmarks/files.py [--data clusters,friedman] [--also PYTHON,PYTHON] [--quick] [--write]
 
-Each library fits the same forest (trees to purity) in a process of its own, writes it in its own way, and reads it
-again: scikit-learn and scikit-learn-intelex by pickle, XGBoost as UBJSON, YDF in its folder, and ranger, where R has
-it, by saveRDS. `--also` names interpreters of other environments, for libraries that are not
-installed in this one. XGBoost, YDF and ranger take minutes for large trees, so they fit the first data set alone, and
-two of them a quarter of the trees: their figures are multiplied by four.
-`--write` puts the table into docs/model-files.md.
+Each library fits the same forest (trees grown to purity) in its own process, writes it in its own format, and reads it
+back: scikit-learn and scikit-learn-intelex by pickle, XGBoost as UBJSON, YDF as its model folder, and ranger, if
+installed in R, by saveRDS. `--also` names interpreters of other environments, for libraries that are not installed in
+this one. XGBoost, YDF and ranger take minutes for large trees, so they fit only the first data set, and two of them a
+quarter of the trees: their figures are multiplied by four.
+`--write` puts the table into docs/files.md.
 """
 
 import functools
@@ -24,7 +24,7 @@ import numpy as np
 
 PAGE = measure.ROOT / "docs" / "model-files.md"
 DATA = ("clusters", "friedman")
-WAYS = {  # of weald: what `save` is told
+WAYS = {  # parameters of weald's `save`
     "weald": {},
     "weald, not compressed": {"compress": False},
     "weald, mappable": {"mappable": True},
@@ -58,7 +58,7 @@ def size_of(path):
 
 
 def share_of(task, X):
-    """Share of the features that a node looks at: boosters know no other way to say it."""
+    """Fraction of the features that a node considers, the form that boosting libraries accept."""
     return max(1, int(X.shape[1] ** 0.5)) / X.shape[1] if task == "classes" else 1 / 3
 
 
@@ -162,7 +162,7 @@ def keep_weald(task, X, y, n_trees, n_jobs, path, way):
 
 
 def measure_one(library, name, n_train, n_trees, n_jobs, repeats):
-    """Megabytes, bytes a node, seconds to write and to read."""
+    """Megabytes, bytes per node, seconds to write and to read."""
     X, y, _, _ = data.load(name, n_train)
     task = data.DATA_SETS[name].task
     with tempfile.TemporaryDirectory() as folder:
@@ -181,10 +181,10 @@ def measure_one(library, name, n_train, n_trees, n_jobs, repeats):
 
 TEXT = """{tables}
 
-{jobs} threads, best of {repeats}. Reading a mappable file is mapping it. All keep what predictions need; weald keeps
-sizes, weights and gains of all nodes, too, to the last bit. Each library grows a forest of its own: XGBoost draws 63 %
-of the rows instead of bags and cuts columns at 256 values, so that its trees have fewer nodes. XGBoost and ranger grew
-a quarter of the trees, and their figures are multiplied by four. Measured by `benchmarks/files.py`: {machine}.
+{jobs} threads, best of {repeats}. A mappable file is mapped instead of read. All formats store what predictions need;
+weald also stores the exact sizes, weights and gains of all nodes. Each library grows its own forest: XGBoost draws 63 %
+of the rows instead of bags and has 256 thresholds per column, so its trees have fewer nodes. XGBoost and ranger grew a
+quarter of the trees, and their figures are multiplied by four. Measured by `benchmarks/files.py`: {machine}.
 """
 
 
@@ -217,7 +217,7 @@ def main():
             cells = [f"{size:.1f}", f"{per_node:.1f}", f"{n_nodes:,}", f"{write:.2f}", f"{read:.3f}"]
             rows.append([library, *cells])
         title = f"{what.title}, {n_train:,} rows, {n_trees} trees"
-        tables.append(measure.markdown([title, "MB", "bytes a node", "nodes", "write, s", "read, s"], rows))
+        tables.append(measure.markdown([title, "MB", "bytes per node", "nodes", "write, s", "read, s"], rows))
     text = TEXT.format(
         tables="\n\n".join(tables),
         jobs=given.jobs,

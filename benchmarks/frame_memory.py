@@ -1,9 +1,9 @@
-"""How much memory a fit takes on top of a large frame.
+"""How much memory a fit takes in addition to a large data frame.
 
     python benchmarks/frame_memory.py [--gigabytes 1] [--write]
 
-Each frame is made in a process of its own; then a forest of a few small trees is fitted, so that what is measured is
-the reading and coding. `--write` puts the table into docs/input-data.md.
+Each frame is created in its own process; then a forest of a few small trees is fitted, so that reading and coding are
+measured. `--write` puts the table into docs/your-table.md.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ def make_pandas(gigabytes, dtype):
 
 
 def make_mixed(gigabytes, library):
-    """Half of the columns are float32, half are categories."""
+    """Half of the columns are float32, half are categorical."""
     import pandas as pd
     import polars as pl
     import pyarrow as pa
@@ -51,14 +51,14 @@ def make_mixed(gigabytes, library):
 
 @contextlib.contextmanager
 def watch_memory():
-    """Tell the most megabytes that were held inside, beyond what was held before: a list of one number, at the end."""
+    """Yield a list that holds, at the end, the peak megabytes inside the block above those in use before."""
     status, grown = Path("/proc/self/status"), []
 
     def read(key):
         return int(re.search(rf"{key}:\s+(\d+)", status.read_text())[1]) / 1024
 
     before = read("VmRSS")
-    Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
+    Path("/proc/self/clear_refs").write_text("5")  # reset the peak
     yield grown
     grown.append(read("VmHWM") - before)
 
@@ -73,7 +73,7 @@ FRAMES = {
 
 
 def fit_once(name, gigabytes):
-    """Rows, and the memory that reading, a fit and a prediction take, in megabytes."""
+    """Return the number of rows, and the megabytes that reading, a fit and a prediction take."""
     import weald
     from weald.data.table import read_features
 
@@ -100,9 +100,9 @@ def main():
         n_rows, *megabytes = measure.afresh(fit_once, name, size)
         rows.append([name, f"{n_rows:,}", *(f"{m / 1024:.2f}" for m in megabytes)])
         measure.say(rows[-1])
-    table = measure.markdown([f"a frame of {size:g} GB", "rows", "read", "fit", "predict"], rows)
+    table = measure.markdown([f"data frame of {size:g} GB", "rows", "read", "fit", "predict"], rows)
     machine = measure.describe_machine("weald", "pandas", "polars", "pyarrow")
-    caption = f"{N_COLUMNS} columns; gigabytes at the peak, beyond the frame. {machine}."
+    caption = f"{N_COLUMNS} columns; peak memory in GB, without the frame itself. {machine}."
     measure.publish(arguments, "memory", f"{table}\n\n{caption}")
 
 

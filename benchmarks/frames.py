@@ -1,20 +1,20 @@
-"""What weald and others make of a frame with text and gaps as it is, and how fast.
+"""AUC and speed of weald and other libraries on data frames with text columns and missing values.
 
     python benchmarks/frames.py FOLDER [--data adult,flights_late] [--leaf 5] [--repeats 1] [--only NAMES] [--write]
 
-FOLDER holds parquet files: the last column is `target`, of two classes; columns of text are categories. A column
-`split` says "train" or "test"; without one a quarter is for testing. All look at the root of the number of features at
-a node, and grow to the same depth (DEPTHS), as far as leaves of at least `--leaf` rows allow. weald, YDF and ranger
-count a row as often as it was drawn, and a bag has 63 % of the rows: for them so many more draws are asked for. ranger
-before 0.15 has no such limit; it is told not to divide nodes of fewer than two such leaves. It also stops where no
-feature that it drew helps. weald is there with a `category_penalty`, too, and with that and three times the trees. The
-time of a fit begins with the frame, so encoders are part of it, but copies into another program (R, Java)
-are not. A fit that takes more than a minute is given up, and that library is not asked for deeper trees. ranger before
-0.17 reads no missing values: medians and a category of their own stand for them. Peers that are not installed are left
-out: lightgbm, ydf, h2o (with Java) from the package index, ranger as `Rscript` finds it.
+FOLDER holds parquet files: the last column is `target`, with two classes; text columns are categorical. A column
+`split` is "train" or "test"; without it, a quarter of the rows is for testing. All libraries draw the square root of
+the number of features per node, and grow to the same depth (DEPTHS) with leaves of at least `--leaf` rows. weald, YDF
+and ranger count draws, and a bag has 63 % of the rows, so their limit is increased accordingly. ranger before 0.15 has
+no minimum leaf size; instead, nodes smaller than two such leaves are not split. It also stops if no drawn feature has a
+gain. weald is also measured with a `category_penalty`, and with a penalty and three times the trees. The time of a fit
+starts with the data frame and includes encoders, but not the transfer to another program (R, Java). A fit that takes
+more than a minute is stopped, and that library is not measured with deeper trees. ranger before 0.17 does not accept
+missing values: they are replaced by the median or by a separate category. Libraries that are not installed are skipped:
+lightgbm, ydf, h2o (with Java) from the package index, ranger as `Rscript` finds it.
 
-A second table fits one frame (half of the columns categories, a tenth of the cells missing) as it is and coded as
-numbers. `--write` puts both into docs/input-data.md.
+A second table compares one frame (half of the columns categorical, a tenth of the cells missing) with the same data as
+numbers. `--write` puts both into docs/your-table.md.
 """
 
 import shutil
@@ -61,12 +61,12 @@ def text_columns(X):
 
 
 # ---------------------------------------------------------------------------------------------------------- libraries
-# Each returns (seconds of the fit, chances of the second class). `given` says how many trees, how deep, and how many
-# rows a leaf has at least.
+# Each returns (seconds of the fit, probabilities of the second class). `given` has the number of trees, the depth and
+# the minimum leaf size.
 
 
 def clock(work):
-    """Seconds of a fit; one that takes too long is given up as soon as the library lets Python have a say."""
+    """Return the seconds of a fit; a fit that takes too long is stopped as soon as the library returns to Python."""
 
     def give_up(*_):
         raise TimeoutError
@@ -92,7 +92,7 @@ def weald_with_penalty(X, y, X_test, given):
 
 
 def drawn(n_rows):
-    """So many draws are that many different rows of a bag, about."""
+    """Return the number of draws that correspond to n distinct rows of a bag, approximately."""
     return n_rows if n_rows == 1 else round(n_rows / 0.632)
 
 
@@ -207,7 +207,7 @@ def ranger(X, y, X_test, given):
 
 
 def plain_types(X):
-    """NumPy's numbers and objects, which every library reads."""
+    """Convert to NumPy numbers and objects, which every library reads."""
     return X.astype({name: object if name in text_columns(X) else "float64" for name in X})
 
 
@@ -230,7 +230,7 @@ def is_installed(name):
 
 
 def fit_once(folder, data, library, given, n_rows):
-    """What a process of its own does: seconds and AUC, or nothing if it takes too long."""
+    """Run in a new process: return seconds and AUC, or nothing if the fit takes too long."""
     X, y, X_test, y_test = read(folder, data, n_rows)
     try:
         seconds, chances = LIBRARIES[library][0](X, y, X_test, given)
@@ -243,7 +243,7 @@ def fit_once(folder, data, library, given, n_rows):
 
 
 def mixed_frame(n_rows, n_columns):
-    """Half of the columns are categories, a tenth of the cells is missing."""
+    """Make a frame with half of the columns categorical and a tenth of the cells missing."""
     rng = np.random.default_rng(SEED)
     columns, signal = {}, rng.normal(size=n_rows)
     for i in range(n_columns):
@@ -261,7 +261,7 @@ def mixed_frame(n_rows, n_columns):
 
 
 def as_it_is_and_as_numbers(n_rows, n_columns, trees, repeats):
-    """Seconds of both, in turn; the numbers are those of the sorted labels."""
+    """Return the seconds of both, measured alternately; the numbers are ordinal codes in sorted order."""
     import weald
 
     X, y = mixed_frame(n_rows, n_columns)
@@ -299,7 +299,7 @@ def compare(arguments):
 
 
 def measure_one(arguments, data, library, given):
-    """Median of the seconds, and AUC; both None if it takes too long."""
+    """Return the median of the seconds, and the AUC; both None if a fit takes too long."""
     runs = []
     for _ in range(arguments.repeats):
         run = measure.afresh(fit_once, str(arguments.folder), data, library, given, arguments.rows)
@@ -315,9 +315,9 @@ def main():
     parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("--data", default="adult,flights_late")
     parser.add_argument("--trees", type=int, help=f"by default {TREES}")
-    parser.add_argument("--leaf", type=int, default=5, help="fewest rows of a leaf")
+    parser.add_argument("--leaf", type=int, default=5, help="minimum rows of a leaf")
     parser.add_argument("--rows", type=int, help="of each data set, at most")
-    parser.add_argument("--only", help="names of libraries, with a semicolon between them")
+    parser.add_argument("--only", help="names of libraries, separated by semicolons")
     parser.set_defaults(repeats=1)
     arguments = parser.parse_args()
     if arguments.quick:
@@ -326,9 +326,9 @@ def main():
     size = (5000, 10, 3, 1) if arguments.quick else (100_000, 20, 20, 3)
     as_is, numbers = measure.afresh(as_it_is_and_as_numbers, *size)
     speed = (
-        f"A frame of {size[0]:,} rows and {size[1]} columns, half of them categories (of 4 to 1,000 levels), a tenth "
-        f"of the cells missing: {measure.digits(as_is)} s as it is, {measure.digits(numbers)} s when they are "
-        f"given as numbers; {measure.digits(numbers / as_is, 2)} of the speed. ({size[2]} trees.)"
+        f"Fit of {size[2]} trees on {size[0]:,} rows and {size[1]} columns, half of them categorical (4 to 1,000 "
+        f"categories), 10 % of the cells missing: {measure.digits(as_is)} s as a data frame, {measure.digits(numbers)} "
+        f"s as a numeric array; {measure.digits(numbers / as_is, 2)} of the speed."
     )
     measure.publish(arguments, "speed", speed)
     if arguments.folder is None:

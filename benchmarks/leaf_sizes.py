@@ -74,10 +74,10 @@ def main():
         [*names, f"{leaves:,.0f}", f"{depth:.1f}", f"{share:.0%}", f"{auc:.4f}"]
         for *names, leaves, depth, share, auc in rows
     ]
-    heads = ["library", "table", "leaf of at least", "leaves", "depth", "cuts by one column", "AUC"]
+    heads = ["library", "table", "min leaf size", "leaves", "depth", "splits by one column", "AUC"]
     table = measure.markdown(heads, shown)
     machine = measure.describe_machine("weald", "scikit-learn")
-    caption = f"{arguments.data}, {TREES} trees without a limit of depth, means of {arguments.seeds} seeds. {machine}."
+    caption = f"{arguments.data}, {TREES} trees without a depth limit, mean of {arguments.seeds} seeds. {machine}."
     measure.publish(arguments, "sizes", f"{table}\n\n{caption}")
 
 

@@ -114,8 +114,8 @@ def tables(measured, jobs):
 
 
 TEXT = """\
-Seconds to predict a whole test table, each library with a forest of its own on the same data; in brackets, how many
-times as fast as the fastest of the others.
+Seconds to predict the test set, each library with its own forest fitted on the same data; in brackets, the speed
+relative to the fastest of the others.
 
 {batch}
 

@@ -1,10 +1,10 @@
-"""How long a sparse table takes.
+"""Time of a fit and a prediction on a sparse matrix.
 
     python benchmarks/sparse.py [--rows 20000] [--words 10000] [--filled 0.01] [--trees 20] [--write]
 
-A table like those of words in texts: few cells are filled, words differ in how common they are, and some of them tell
-the classes apart. weald and scikit-learn fit the same rows in turn, each in a process of its own. `--write` puts the
-table into docs/sparse-matrices.md.
+The table is like word counts of texts: few cells are not zero, words differ in frequency, and some of them depend on
+the class. weald and scikit-learn fit the same rows alternately, each in its own process. `--write` puts the
+table into docs/sparse.md.
 """
 
 import measure
@@ -16,7 +16,7 @@ LIBRARIES = {"scikit-learn": "sklearn.ensemble", "weald": "weald"}
 
 
 def make_texts(n_rows: int, n_words: int, filled: float, seed: int = 0):
-    """Make counts of words: the classes prefer some words a little."""
+    """Make word counts; some words are slightly more frequent in one class."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 2, n_rows)
     common = 1 / np.arange(10, n_words + 10)
@@ -35,7 +35,7 @@ def make_texts(n_rows: int, n_words: int, filled: float, seed: int = 0):
 
 
 def fit_once(library: str, size: list, trees: int, jobs: int) -> list[float]:
-    """Fit in this process: seconds of fit and prediction, the accuracy on fresh rows, and the share of filled cells."""
+    """Fit in this process: seconds of fit and prediction, test accuracy, and the fraction of stored cells."""
     module = __import__(LIBRARIES[library], fromlist=["RandomForestClassifier"])
     n_rows, n_words, filled = size
     X, y = make_texts(2 * n_rows, n_words, filled)
@@ -48,7 +48,7 @@ def fit_once(library: str, size: list, trees: int, jobs: int) -> list[float]:
 
 
 def main() -> None:
-    """Measure both in turn, and print a table for the docs."""
+    """Measure both alternately, and print a table for the docs."""
     parser = measure.options(__doc__, PAGE)
     parser.add_argument("--rows", type=int, default=20_000)
     parser.add_argument("--words", type=int, default=10_000)
@@ -66,7 +66,7 @@ def main() -> None:
     best = {name: np.min(runs, axis=0) for name, runs in found.items()}
     rows = [[name, f"{fit:.2f}", f"{predict:.2f}", f"{right:.3f}"] for name, (fit, predict, right, _) in best.items()]
     table = measure.markdown(["", "fit, s", "predict, s", "accuracy"], rows)
-    what = f"{size[0]:,} rows of {size[1]:,} words, {best['weald'][3]:.1%} filled, {given.trees} trees"
+    what = f"{size[0]:,} rows, {size[1]:,} columns, {best['weald'][3]:.1%} of the cells stored, {given.trees} trees"
     machine = measure.describe_machine("weald", "scikit-learn")
     text = f"{table}\n\n{what}, {given.jobs} threads. {measure.best_of(given)}. {machine}."
     measure.publish(given, "sparse", text)
