@@ -1,6 +1,6 @@
-"""The page docs/compatibility.md: what became of the tests of peers, and why some fail.
+"""The page docs/compatibility.md: results of the tests of peers, and reasons of failures.
 
-The text is written by hand; what stands between two marks is made from the lists of reasons and from a run.
+The text is written by hand; the tables between two marks are generated from the lists of reasons and a run.
 """
 
 import re
@@ -14,7 +14,7 @@ COLUMNS = ("passed", *CLASSES, "skipped")
 
 
 def write_page(path: Path, judged: Mapping[str, tuple[str, Judgment]], reasons: Mapping[str, list[Reason]]) -> None:
-    """Bring the page up to date: `judged` has the name of the distribution and the judgment by package."""
+    """Update the page: `judged` has the name of the distribution and the judgment by package."""
     text = path.read_text(encoding="utf-8")
     text = put(text, "counts", table_of_counts(judged))
     text = put(text, "reasons", table_of_reasons(reasons))
@@ -49,7 +49,7 @@ def table_of_counts(judged: Mapping[str, tuple[str, Judgment]]) -> str:
             if len(parts) > 1 and counts.total():
                 lines.append(_row(f"`{part.replace('/', '.')}`", *(counts[column] for column in COLUMNS)))
         share = f"{judgment.share_passed():.1%}"
-        lines.append(_row(f"of those that count: {share}", *[""] * len(COLUMNS)))
+        lines.append(_row(f"pass rate, without private details and missing criteria: {share}", *[""] * len(COLUMNS)))
     return "\n" + "\n".join(lines) + "\n\n"
 
 

@@ -14,20 +14,20 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 
-# What a failure may be, and what the docs say of it. Of the first two the share of tests that pass takes no account.
+# Classes of failures, with their text in the docs. The pass rate excludes the first two.
 CLASSES = {
     "missing criterion": "A criterion that weald does not have.",
-    "private detail": "The test looks at what scikit-learn does not document: private names, the layout of its trees.",
-    "documented difference": "weald differs on purpose, and the docs say so.",
+    "private detail": "The test uses what scikit-learn does not document: private names, the layout of its trees.",
+    "documented difference": "weald differs on purpose, and the docs describe the difference.",
     "wording": "The same error or warning in other words, or of another class of the same kind.",
-    "not applicable": "The test is about what stands around the model: its environment, a clock, other libraries.",
+    "not applicable": "The test is about the environment of the model: timing, memory, other libraries.",
 }
 LEFT_OUT = ("missing criterion", "private detail")
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a test."""
+    """The outcome of a test."""
 
     test: str
     outcome: str  # "passed", "failed" or "skipped"
@@ -53,7 +53,7 @@ class Reason:
         return [_pattern(test) for test in self.tests]
 
     def covers(self, test: str) -> bool:
-        """Say whether a test is one of these."""
+        """Return whether a test is one of these."""
         return any(pattern.fullmatch(test) for pattern in self._patterns)
 
     def idle(self, failed: Sequence[str], ran: Sequence[str]) -> list[str]:
@@ -96,7 +96,7 @@ class Judgment:
         return found
 
     def share_passed(self) -> float:
-        """The share of tests that pass, of those that use weald and are not about what is left out."""
+        """The fraction of tests that pass, among those that use weald, without the excluded classes."""
         counts = self.counts()
         n_tests = counts.total() - counts["skipped"] - sum(counts[kind] for kind in LEFT_OUT)
         return counts["passed"] / n_tests if n_tests else 1.0
