@@ -126,12 +126,12 @@ def main():
     given = parser.parse_args()
     if given.quick:
         given.repeats, given.trees, given.rows = 1, 3, 200
-    header = ["choice", "data", "without", "with", "ratio"]
+    header = ["parameter", "data", "default", "changed", "ratio"]
     text = TEXT.format(
         choices=measure.markdown(header, list(choice_rows(given))),
         repeats=measure.best_of(given),
         jobs=given.jobs,
-        once=measure.markdown(["what", "cost"], list(once_rows(given))),
+        once=measure.markdown(["operation", "cost"], list(once_rows(given))),
         machine=measure.describe_machine("scikit-learn", "weald"),
     )
     measure.publish(given, "costs", text)

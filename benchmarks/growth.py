@@ -1,11 +1,11 @@
-"""How does the time of a fit grow? With rows, and with columns.
+"""Scaling of training time with the number of rows and columns.
 
     python benchmarks/growth.py [--sizes rows,columns] [--patience 40] [--repeats 3] [--jobs N] [--write]
 
 Rows: 10 trees from 10,000 to 3,000,000 rows of 28 columns. Columns: 100 trees from 10 to 10,000 columns of 3,000 rows.
-Both on two classes, the square root of the columns looked at in each node, leaves that are pure. A library whose fit
-took longer than the patience, in seconds, is not asked for a larger one. The exponent is the slope of the straight line
-through the logarithms. `--write` puts tables and picture into docs/benchmarks.md.
+Both with two classes, the square root of the number of columns per node, and pure leaves. A library whose fit took
+longer than `--patience` seconds is not measured on larger sizes. The exponent is the slope of the straight line through
+the logarithms. `--write` puts the tables and the figure into docs/speed.md.
 """
 
 import subprocess
@@ -20,7 +20,7 @@ FIGURE = measure.ROOT / "docs" / "figures" / "growth.py"
 
 
 class Axis(NamedTuple):
-    """What grows, in which data set, over which sizes."""
+    """The dimension that is varied, its data set and its sizes."""
 
     what: str
     name: str
@@ -35,7 +35,7 @@ AXES = (
 
 
 def run(library, what, name, size, n_trees, n_jobs, seed):
-    """Seconds of a fit to the first rows, or columns, of a data set."""
+    """Return the seconds of a fit to the first rows, or columns, of a data set."""
     X, y, _, _ = data.load(name)
     X, y = (X[:size], y[:size]) if what == "rows" else (np.ascontiguousarray(X[:, :size]), y)
     forest = measure.make_forest(
@@ -69,7 +69,7 @@ def exponent(seconds_by_size):
 
 
 def show_axis(axis, best):
-    """A row for each size, and the exponents below."""
+    """A row for each size, and a last row with the exponents."""
     sizes = list(best["weald"])
     rows = [[f"{size:,}", *(measure.digits(best[x][size]) if size in best[x] else "–" for x in best)] for size in sizes]
     rows.append(["exponent", *(f"**{exponent(best[x]):.2f}**" for x in best)])
@@ -77,29 +77,30 @@ def show_axis(axis, best):
 
 
 def n_log_n(sizes):
-    """The exponent that n log n shows over some sizes."""
+    """The exponent of n log n in a range of sizes."""
     return exponent({n: n * np.log(n) for n in sizes})
 
 
 ROWS_TEXT = """\
-### With rows
+### Rows
 
-Seconds to fit {trees} trees to 28 columns. Over these sizes n log n has an exponent of {n_log_n:.2f}.
+Seconds to fit {trees} trees to 28 columns. In this range, n log n has an exponent of {n_log_n:.2f}.
 
 {table}"""
 
 COLUMNS_TEXT = """\
-### With columns
+### Columns
 
-Seconds to fit {trees} trees to 3,000 rows. A node looks at the square root of the columns, which alone would give an
-exponent of 0.5; reading and coding every column once gives 1.
+Seconds to fit {trees} trees to 3,000 rows. A node considers the square root of the number of columns, which alone would
+give an exponent of 0.5; reading and coding every column once has an exponent of 1.
 
 {table}"""
 
 TEXT = """\
 {parts}
 
-{repeats}, {jobs} threads; – is not measured, since the fit before took more than {patience:.0f} seconds. Measured with
+{repeats}, {jobs} threads; – is not measured, because the fit before it took more than {patience:.0f} seconds. Measured
+with
 `benchmarks/growth.py` on {machine}."""
 
 
@@ -125,8 +126,8 @@ def show(found, libraries, given):
 def main():
     libraries = [library for library in measure.installed() if library != "weald max_bins=255"]
     parser = measure.options(__doc__)
-    parser.add_argument("--sizes", default="rows,columns", help="of what, with commas")
-    parser.add_argument("--libraries", default=",".join(libraries), help="names with commas")
+    parser.add_argument("--sizes", default="rows,columns", help="dimensions, comma-separated")
+    parser.add_argument("--libraries", default=",".join(libraries), help="comma-separated names")
     parser.add_argument("--trees", type=int, help="instead of 10 and 100")
     parser.add_argument("--patience", type=float, default=40.0, help="seconds of a fit")
     given = parser.parse_args()
@@ -137,7 +138,7 @@ def main():
     found = [(axis, measure_axis(axis, libraries, given)) for axis in axes]
     measure.publish(given, "growth", show(found, libraries, given))
     if given.write == measure.PAGE:
-        subprocess.run([sys.executable, FIGURE], check=True)  # draws what the page says
+        subprocess.run([sys.executable, FIGURE], check=True)  # draws the tables of the page
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""How fast is weald beside its peers with other settings? What the README's table leaves out.
+"""Training time with other parameters than in the README's table, compared with other libraries.
 
     python benchmarks/settings.py [--cases NAMES] [--repeats 3] [--jobs N] [--write]
 
 Regression with all features in each node and trees of limited depth, entropy, a hundred classes, out-of-bag estimates.
-Measured as table.py does. LightGBM and XGBoost take part, where they are installed, in what they can do in sensible
-time: trees of limited depth.
+Measured as in table.py. LightGBM and XGBoost, if installed, are measured only on trees of limited depth, which they
+grow in reasonable time.
 """
 
 from typing import NamedTuple
@@ -14,7 +14,7 @@ import table
 
 
 class Case(NamedTuple):
-    """What is fitted, beyond the data set."""
+    """A data set and parameters."""
 
     title: str
     name: str
@@ -31,7 +31,7 @@ CASES = {
     "hundred": Case("hundred classes", "hundred", {}),
     "oob": Case("two classes, out-of-bag estimates", "clusters", {"oob_score": True, "n_estimators": 20}),
 }
-# oneDAL has one criterion for classes, and hands others to scikit-learn.
+# oneDAL has one classification criterion, and uses scikit-learn for the others.
 CANNOT = {"scikit-learn-intelex": "criterion"}
 
 
@@ -49,15 +49,15 @@ def measure_case(case, libraries, given):
 
 
 TEXT = """\
-Seconds to fit, {repeats}, {jobs} threads; in brackets, how many times as fast as scikit-learn.
+Seconds to fit, {repeats}, {jobs} threads; in brackets, the speedup over scikit-learn.
 
 {speed}
 
-Error on test data, and memory that the fit takes on top of the data.
+Test error, and memory of the fit in addition to the data.
 
 {errors}
 
-LightGBM and XGBoost draw 63.2 % of the rows without replacement rather than a bag; – is not measured. Measured with
+LightGBM and XGBoost draw 63.2 % of the rows without replacement instead of a bag; – is not measured. Measured with
 `benchmarks/settings.py` on {machine}."""
 
 

@@ -1,9 +1,9 @@
-"""What do vector instructions bring? The README's data sets with each instruction set that this processor has.
+"""Speedup by vector instructions: the README's data sets with each instruction set of this processor.
 
     python benchmarks/simd.py [--data NAMES] [--repeats 3] [--jobs N] [--write]
 
-Each measurement runs in a process of its own with `WEALD_SIMD` set; sets take turns, and the best of the repeats
-counts. The forests must be the same bit for bit, or the script fails.
+Each measurement runs in its own process with `WEALD_SIMD` set; sets alternate, and the best of the repeats counts. The
+script fails if the forests differ in any bit.
 """
 
 import os
@@ -21,7 +21,7 @@ def supported():
 
 
 def run(simd, name, n_train, n_trees, n_jobs):
-    """Seconds of a fit, and the fingerprint of the forest."""
+    """Return the seconds of a fit, and the fingerprint of the forest."""
     os.environ["WEALD_SIMD"] = simd  # before weald is imported
     task = data.DATA_SETS[name].task
     X, y, _, _ = data.load(name, n_train)
@@ -32,7 +32,7 @@ def run(simd, name, n_train, n_trees, n_jobs):
 def measure_set(name, sets, given):
     """Return the best seconds by instruction set."""
     n_trees = given.trees or data.DATA_SETS[name].n_trees
-    data.load(name)  # made here, not while somebody is measured
+    data.load(name)  # created before the measurements begin
     best, prints = {}, set()
     for _ in range(given.repeats):
         for simd in sets:
@@ -52,8 +52,8 @@ def row(name, best, sets):
 
 
 TEXT = """\
-Seconds to fit; in brackets, how many times as fast as plain x86-64 (`baseline`). On each data set all forests had the
-same fingerprint.
+Seconds to fit; in brackets, the speedup over plain x86-64 (`baseline`). On each data set, all forests had the same
+fingerprint.
 
 {table}
 
@@ -62,9 +62,9 @@ same fingerprint.
 
 def main():
     parser = measure.options(__doc__)
-    parser.add_argument("--data", default=",".join(table.SHOWN), help="names with commas")
-    parser.add_argument("--trees", type=int, help="instead of each data set's own number")
-    parser.add_argument("--rows", type=int, help="use no more for training")
+    parser.add_argument("--data", default=",".join(table.SHOWN), help="comma-separated names")
+    parser.add_argument("--trees", type=int, help="overrides the number of each data set")
+    parser.add_argument("--rows", type=int, help="maximum number of training rows")
     given = parser.parse_args()
     if given.quick:
         given.repeats, given.trees, given.rows = 1, 3, 200

@@ -1,10 +1,10 @@
-"""How fast is weald where there is little data? One small fit, a tiny one, and a grid search of 200 fits.
+"""Training time on small data: one small fit, a very small one, and a grid search of 200 fits.
 
     python benchmarks/small.py [--repeats 3] [--write]
 
-On little data more threads can be slower than one, so each library is measured with one thread and with all cores (in
-the search: one process and as many as there are cores), and its better time counts. Each measurement runs in a process
-of its own, libraries take turns, and the best of the repeats counts.
+On small data more threads can be slower than one, so each library is measured with one thread and with all cores (in
+the search: one process and one per core), and the better time counts. Each measurement runs in its own process,
+libraries alternate, and the best of the repeats counts.
 """
 
 import data
@@ -12,7 +12,7 @@ import measure
 from sklearn.model_selection import GridSearchCV
 
 LIBRARIES = ("scikit-learn", "weald")
-# 40 settings, each tried on 5 parts: 200 fits.
+# 40 parameter settings, 5 folds each: 200 fits.
 GRID = {"max_features": [1, 2, 3, 5], "min_samples_leaf": [1, 2, 3, 5, 10], "max_depth": [None, 6]}
 QUICK_GRID = {"max_features": [1, 2]}
 
@@ -31,7 +31,7 @@ def fit_tiny(library, n_jobs, quick):
 
 def search(library, n_jobs, quick):
     """Grid search, 200 fits of 500 × 10, 100 trees."""
-    X, y = data.clusters(10, 6, 108, flip_y=0.02)(625)  # four of five parts are 500 rows
+    X, y = data.clusters(10, 6, 108, flip_y=0.02)(625)  # four of five folds are 500 rows
     forest = measure.make_forest(library, "classes", n_estimators=3 if quick else 100, random_state=0)
     grid = GridSearchCV(forest, QUICK_GRID if quick else GRID, n_jobs=n_jobs, refit=False)
     return measure.clock(lambda: grid.fit(X, y))
@@ -39,7 +39,7 @@ def search(library, n_jobs, quick):
 
 def fit_often(library, X, y, n_trees, n_jobs):
     forest = measure.make_forest(library, "classes", n_estimators=n_trees, n_jobs=n_jobs, random_state=0)
-    forest.fit(X, y)  # the first fit of a process sets things up
+    forest.fit(X, y)  # the first fit of a process includes setup
     return measure.clock_often(lambda: forest.fit(X, y))
 
 
@@ -61,7 +61,7 @@ def row(work, best):
 
 
 TEXT = """\
-Best time, and in brackets the threads or processes that gave it.
+Best time, and in brackets the number of threads or processes.
 
 {table}
 
@@ -77,7 +77,7 @@ def main():
         given,
         "small",
         TEXT.format(
-            table=measure.markdown(["", *LIBRARIES, "weald is so many times as fast"], rows),
+            table=measure.markdown(["", *LIBRARIES, "speedup"], rows),
             machine=measure.describe_machine(*LIBRARIES),
         ),
     )

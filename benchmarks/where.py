@@ -1,10 +1,10 @@
-"""Where the time of a fit goes: to coding, and to nodes of which size.
+"""How the time of a fit is distributed over coding and nodes of different sizes.
 
     python benchmarks/where.py [--data NAMES] [--trees N] [--repeats 3] [--write]
 
-Trees are grown again and again with a larger `min_samples_split`: nodes of fewer rows become leaves, and what the fit
-takes less was spent on them. With one thread the processor's time can be taken, which other programs disturb little;
-runs take turns, and the best of the repeats counts. Each measurement runs in a process of its own.
+Trees are grown repeatedly with increasing `min_samples_split`: smaller nodes become leaves, and the time saved is the
+time of these nodes. With one thread, CPU time can be measured, which other programs affect little; settings alternate,
+and the best of the repeats counts. Each measurement runs in its own process.
 """
 
 import itertools
@@ -15,18 +15,18 @@ import measure
 
 SHOWN = ("clusters", "cover", "wide", "friedman", "friedman-small")
 BINS = {"": {}, " 255": {"max_bins": 255}}
-# Nodes are counted by their draws. Two draws are the least that can be divided.
+# Sizes are numbers of draws. Nodes of two draws are the smallest that can be split.
 SIZES = (2, 5, 33, 257, 4097)
 NAMES = ("2 to 4", "5 to 32", "33 to 256", "257 to 4,096", "more")
 
 
 def run(name, n_rows, n_trees, parameters):
-    """Seconds that the processor spends on a fit; one that divides no node leaves reading, coding and bags."""
+    """Return the CPU seconds of a fit; a fit without splits measures reading, coding and bags."""
     X, y, _, _ = data.load(name, n_rows)
     forest = measure.make_forest(
         "weald", data.DATA_SETS[name].task, n_estimators=n_trees, n_jobs=1, random_state=0, **parameters
     )
-    forest.fit(X[:100], y[:100])  # the first fit of a process sets things up
+    forest.fit(X[:100], y[:100])  # the first fit of a process includes setup
     times = []
     while sum(times) < 1 and len(times) < 10:
         began = time.process_time()
@@ -36,7 +36,7 @@ def run(name, n_rows, n_trees, parameters):
 
 
 def best_times(name, bins, given):
-    """Return the best seconds by the least size of a node that is divided; the last is that of no division at all."""
+    """Return the best seconds by the minimum size of a split node; the last is without splits."""
     best, n_trees = {}, given.trees or data.DATA_SETS[name].n_trees
     for _ in range(given.repeats):
         for size in (*SIZES, 2**31 - 1):
@@ -47,7 +47,7 @@ def best_times(name, bins, given):
 
 
 def shares(times):
-    """Shares of the whole: coding, then nodes from the largest to the smallest. Noise must not make one negative."""
+    """Return fractions of the total: coding, then nodes from the largest to the smallest, clipped at 0.
     spent = [max(0.0, more - less) for more, less in itertools.pairwise(times)]
     return [share / times[0] for share in (times[-1], *reversed(spent))]
 
@@ -57,7 +57,7 @@ def row(name, bins, times):
 
 
 TEXT = """\
-Shares of a fit's time with one thread: reading, coding and drawing bags, then nodes by the number of their draws.
+Fractions of the time of a fit with one thread: reading, coding and drawing bags, then nodes by their number of draws.
 
 {table}
 
@@ -67,15 +67,15 @@ Shares of a fit's time with one thread: reading, coding and drawing bags, then n
 
 def main():
     parser = measure.options(__doc__)
-    parser.add_argument("--data", default=",".join(SHOWN), help="names with commas")
-    parser.add_argument("--trees", type=int, help="instead of those of each data set")
-    parser.add_argument("--rows", type=int, help="use no more for training")
+    parser.add_argument("--data", default=",".join(SHOWN), help="comma-separated names")
+    parser.add_argument("--trees", type=int, help="overrides the number of each data set")
+    parser.add_argument("--rows", type=int, help="maximum number of training rows")
     given = parser.parse_args()
     if given.quick:
         given.repeats, given.trees, given.rows, given.data = 1, 2, 500, "friedman-small"
     names = given.data.split(",")
     for name in names:
-        data.load(name)  # made here, not while somebody is measured
+        data.load(name)  # created before the measurements begin
     rows = [row(name, bins, best_times(name, bins, given)) for name in names for bins in BINS]
     header = ["", "coding", *reversed(NAMES)]
     text = TEXT.format(
