@@ -44,8 +44,7 @@ def code(forest, X, y, n_threads):
 
 
 def hash_often(n_bytes, _):
-    """Serial arithmetic: the block fits into the cache of a core, and is so large that the time in Python is
-    negligible."""
+    """Serial arithmetic on a block that fits into the cache of a core; the time in Python is negligible."""
     block, hashing = bytes(1 << 20), hashlib.sha256()
     for _ in range(n_bytes // len(block)):
         hashing.update(block)
@@ -65,8 +64,7 @@ def read_often(n_bytes, large):
 
 
 def pick_often(n_bytes, large):
-    """Random memory access, as when the codes of a node's rows are gathered, in about the memory of 1,000,000 x 28
-    codes."""
+    """Random memory access, as to the codes of a node's rows, in the memory of about 1,000,000 x 28 codes."""
     some = large[: 1 << 23]  # one cache line per element
     places = np.random.default_rng().integers(len(some), size=1 << 20)  # different elements in each thread
     picked = np.empty(len(places))

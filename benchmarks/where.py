@@ -47,7 +47,7 @@ def best_times(name, bins, given):
 
 
 def shares(times):
-    """Return fractions of the total: coding, then nodes from the largest to the smallest, clipped at 0.
+    """Return fractions of the total: coding, then nodes from the largest to the smallest, clipped at 0."""
     spent = [max(0.0, more - less) for more, less in itertools.pairwise(times)]
     return [share / times[0] for share in (times[-1], *reversed(spent))]
 
