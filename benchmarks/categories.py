@@ -13,7 +13,7 @@ frame with its text replaced by alphabetical ordinal codes ("ordinal"). Each see
 of them for testing, and differences are paired by seed. With their mean d and its standard error s, categories are *as
 good* if d is at least -s in AUC and in log-loss (in RMSE for regression), and *worse* if d is below -2 s in one of
 them. The AUC of many classes is the one-vs-rest mean. Probabilities are clipped to at least 1/1000 in the log-loss.
-`--model` is "forest", "extra" (ExtraTrees) or "tree". `--write` puts the table into docs/your-table.md.
+`--model` is "forest", "extra" (ExtraTrees) or "tree". `--write` puts the table into docs/input-data.md.
 """
 
 import itertools

@@ -3,7 +3,7 @@
     python benchmarks/category_orders.py [--tables 400] [--write]
 
 Each table is small and has one categorical feature. The best subset is found by exhaustive search. The loss is a
-fraction of the decrease in impurity. `--write` puts the table into docs/your-table.md.
+fraction of the decrease in impurity. `--write` puts the table into docs/input-data.md.
 """
 
 import measure

@@ -34,7 +34,7 @@ import weald  # noqa: E402
 from weald import ClusterError  # noqa: E402
 from weald.dask import cluster  # noqa: E402
 
-PAGE = measure.ROOT / "docs" / "clusters.md"
+PAGE = measure.ROOT / "docs" / "dask.md"
 BINS = (65_535, 64)  # with 64, a code represents several values, and out-of-bag estimates need the values, too
 
 

@@ -7,7 +7,7 @@ back: scikit-learn and scikit-learn-intelex by pickle, XGBoost as UBJSON, YDF as
 installed in R, by saveRDS. `--also` names interpreters of other environments, for libraries that are not installed in
 this one. XGBoost, YDF and ranger take minutes for large trees, so they fit only the first data set, and two of them a
 quarter of the trees: their figures are multiplied by four.
-`--write` puts the table into docs/files.md.
+`--write` puts the table into docs/model-files.md.
 """
 
 import functools

@@ -3,7 +3,7 @@
     python benchmarks/frame_memory.py [--gigabytes 1] [--write]
 
 Each frame is created in its own process; then a forest of a few small trees is fitted, so that reading and coding are
-measured. `--write` puts the table into docs/your-table.md.
+measured. `--write` puts the table into docs/input-data.md.
 """
 
 import contextlib

@@ -14,7 +14,7 @@ missing values: they are replaced by the median or by a separate category. Libra
 lightgbm, ydf, h2o (with Java) from the package index, ranger as `Rscript` finds it.
 
 A second table compares one frame (half of the columns categorical, a tenth of the cells missing) with the same data as
-numbers. `--write` puts both into docs/your-table.md.
+numbers. `--write` puts both into docs/input-data.md.
 """
 
 import shutil

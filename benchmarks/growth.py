@@ -5,7 +5,7 @@
 Rows: 10 trees from 10,000 to 3,000,000 rows of 28 columns. Columns: 100 trees from 10 to 10,000 columns of 3,000 rows.
 Both with two classes, the square root of the number of columns per node, and pure leaves. A library whose fit took
 longer than `--patience` seconds is not measured on larger sizes. The exponent is the slope of the straight line through
-the logarithms. `--write` puts the tables and the figure into docs/speed.md.
+the logarithms. `--write` puts the tables and the figure into docs/benchmarks.md.
 """
 
 import subprocess

@@ -4,7 +4,7 @@
 
 The table is like word counts of texts: few cells are not zero, words differ in frequency, and some of them depend on
 the class. weald and scikit-learn fit the same rows alternately, each in its own process. `--write` puts the
-table into docs/sparse.md.
+table into docs/sparse-matrices.md.
 """
 
 import measure
