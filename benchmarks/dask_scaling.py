@@ -75,10 +75,10 @@ def tell_what_was_written(dask_worker):
 
 # What happens -> the tasks that do it, as Dask calls them: without a leading underscore.
 STAGES = {
-    "read labels and values": ("read_labels", "settle_labels", "read_parts", "kept"),
-    "choose a sample": ("survey_part", "settle_survey", "join_rows", "sample_values"),
-    "cut columns": ("cut_columns", "join_cuts", "outline", "find_distinct", "join_distinct", "settle_cuts"),
-    "code": ("code_part", "find_highs", "join_highs", "join_chunks"),
+    "read labels and values": ("read_labels", "merge_part_labels", "read_parts", "kept"),
+    "choose a sample": ("survey_part", "find_highest_hash", "join_rows", "sample_values"),
+    "cut columns": ("cut_columns", "join_cuts", "outline", "find_distinct", "join_distinct", "resolve_cuts"),
+    "code": ("code_part", "find_code_maxima", "join_code_maxima", "join_chunks"),
     "rank rows": ("rank_here",),
     "grow trees": ("grow_trees", "grow_piece", "join_pieces"),
 }

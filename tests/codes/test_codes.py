@@ -130,11 +130,11 @@ def test_many_copies_of_few_rows_are_sampled_like_each_by_itself(tmp_path, monke
             for i in np.split(np.arange(2_000), 4)
         ]
         model = weald.RandomForestClassifier()
-        labels = partitioned_table.settle_labels([partitioned_table.read_labels(model, part) for part in given])
+        labels = partitioned_table.merge_part_labels([partitioned_table.read_labels(model, part) for part in given])
         tables = [partitioned_table.read_parts(model, [part], labels) for part in given]
         limit = bins.NO_LIMIT
         found = [bins.survey_part(t, labels, 5, limit) for t in tables]
-        highest = bins.settle_survey(found, labels, 5, limit)
+        highest = bins.find_highest_hash(found, labels, 5, limit)
         sampled = [bins.sample_values(t, labels, highest) for t in tables]
         cuts = bins.join_cuts([bins.cut_columns(sampled, [0, 1], labels, 5)], labels)
         monkeypatch.setattr("weald.codes.survey.SAMPLE_SIZE", 64)

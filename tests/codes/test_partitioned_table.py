@@ -34,7 +34,7 @@ def frame(n_rows, seed=0):
 
 
 def code_in_parts(model, given, max_bins, n_blocks=2, n_together=1):
-    labels = partitioned_table.settle_labels([partitioned_table.read_labels(model, part) for part in given])
+    labels = partitioned_table.merge_part_labels([partitioned_table.read_labels(model, part) for part in given])
     there = [part for part in given if not part.is_empty()]
     tables = [
         partitioned_table.read_parts(model, there[i : i + n_together], labels) for i in range(0, len(there), n_together)
@@ -42,7 +42,7 @@ def code_in_parts(model, given, max_bins, n_blocks=2, n_together=1):
     for times in (1, 16, bins.NO_LIMIT):
         limit = bins.limit_hashes(labels, times)
         surveyed = [bins.survey_part(t, labels, max_bins, limit) for t in tables]
-        highest = bins.settle_survey(surveyed, labels, max_bins, limit)
+        highest = bins.find_highest_hash(surveyed, labels, max_bins, limit)
         if highest is not None:
             break
     columns = []
@@ -54,10 +54,10 @@ def code_in_parts(model, given, max_bins, n_blocks=2, n_together=1):
     doubtful = cuts.outline().doubtful
     if doubtful:
         found = [bins.find_distinct(t, doubtful, max_bins) for t in tables]
-        cuts = bins.settle_cuts(cuts, bins.join_distinct(found, max_bins))
+        cuts = bins.resolve_cuts(cuts, bins.join_distinct(found, max_bins))
     chunks = [coded_partitions.code_part(t, cuts) for t in tables]
-    groups = [coded_partitions.find_highs(tables[i::3], chunks[i::3], cuts) for i in range(min(3, len(tables)))]
-    highs = coded_partitions.join_highs(groups)
+    groups = [coded_partitions.find_code_maxima(tables[i::3], chunks[i::3], cuts) for i in range(min(3, len(tables)))]
+    highs = coded_partitions.join_code_maxima(groups)
     return coded_partitions.open_table(chunks, cuts, highs, bins.join_rows(surveyed), labels).ranked, labels
 
 
@@ -103,7 +103,7 @@ def test_parts_of_one_column_give_the_fingerprints_of_the_whole(ends, weights, n
     given = [partitioned_table.Part(t[["x"]], t["y"], t["w"]) for t in cut(table, sorted(ends))]
     model = weald.RandomForestClassifier()
     assert_same_codes(model, table[["x"]], table["y"], table["w"], given, 0, n_together)
-    labels = partitioned_table.settle_labels([partitioned_table.read_labels(model, part) for part in given])
+    labels = partitioned_table.merge_part_labels([partitioned_table.read_labels(model, part) for part in given])
     assert labels.classes.tolist() == [0, 1, 2]
 
 
@@ -115,7 +115,7 @@ def test_a_part_without_a_row_that_counts_still_tells_its_classes():
         t, w = table[order], weight[order]
         cuts = [0, 10, 10, 20, 30, 40]
         given = [partitioned_table.Part(t[a:b][COLUMNS], t["y"][a:b], w[a:b]) for a, b in pairwise(cuts)]
-        labels = partitioned_table.settle_labels(
+        labels = partitioned_table.merge_part_labels(
             [partitioned_table.read_labels(weald.RandomForestClassifier(), part) for part in given]
         )
         assert labels.classes.tolist() == ["maybe", "no", "yes"]
@@ -175,14 +175,14 @@ def test_parts_that_differ_are_refused():
         for t, c in ((one, COLUMNS), (other, COLUMNS[1:]))
     ]
     with pytest.raises(DataError, match="differ in their columns"):
-        partitioned_table.settle_labels(found)
+        partitioned_table.merge_part_labels(found)
 
 
 def test_no_rows_at_all():
     empty = frame(5).iloc[:0]
     model = weald.RandomForestClassifier()
     with pytest.raises(DataError, match="no rows"):
-        partitioned_table.settle_labels(
+        partitioned_table.merge_part_labels(
             [partitioned_table.read_labels(model, partitioned_table.Part(empty[COLUMNS], empty["y"]))]
         )
 
@@ -219,4 +219,4 @@ def test_text_in_one_part_and_numbers_in_another_are_refused_by_name(name):
     found = [partitioned_table.read_labels(model, part(values)) for values in ([1, 2], [3, 4], ["a", "b"])]
     words = f"{name} holds numbers in partition 1, such as 3, and text in partition 3, such as 'a'"
     with pytest.raises(weald.DataTypeError, match=words):
-        partitioned_table.settle_labels([found[0], found[1], None, found[2]])
+        partitioned_table.merge_part_labels([found[0], found[1], None, found[2]])

@@ -50,9 +50,9 @@ CASES = {
 @pytest.mark.parametrize("k", [0, 1, 7, 1000])
 @pytest.mark.parametrize("case", CASES)
 def test_engines_agree_on_what_rows_have_in_common(case, k, core):
-    expected = REFERENCE.add_shares(CASES[case], k)
+    expected = REFERENCE.add_proximities(CASES[case], k)
     for n_threads in (1, 3):
-        for found, wanted in zip(CORES[core].add_shares(CASES[case], k, n_threads), expected, strict=True):
+        for found, wanted in zip(CORES[core].add_proximities(CASES[case], k, n_threads), expected, strict=True):
             np.testing.assert_array_equal(found, wanted)
 
 
@@ -62,8 +62,8 @@ def test_engines_agree_on_what_rows_have_in_common(case, k, core):
 def test_engines_agree_on_squares(case, core):
     sharing = CASES[case]
     rows, members = np.arange(len(sharing.leaves)) % 3, np.arange(sharing.n_members) % 3
-    expected = REFERENCE.square_shares(sharing, rows, members)
-    np.testing.assert_array_equal(CORES[core].square_shares(sharing, rows, members, 2), expected)
+    expected = REFERENCE.square_proximities(sharing, rows, members)
+    np.testing.assert_array_equal(CORES[core].square_proximities(sharing, rows, members, 2), expected)
 
 
 @pytest.mark.parametrize("weighed", [False, True])
@@ -74,7 +74,7 @@ def test_many_members_are_a_product_of_matrices(weighed):
     marks = sparse.csr_array((np.ones(at.sum()), (np.nonzero(at)[0], nodes)), shape=(60, len(sharing.start) - 1))
     shares = np.ones(len(sharing.member)) if sharing.share is None else sharing.share
     members = sparse.csr_array((shares, sharing.member, sharing.start), shape=(marks.shape[1], 9000))
-    starts, found, sums = NativeEngine().add_shares(sharing, 0, 2)
+    starts, found, sums = NativeEngine().add_proximities(sharing, 0, 2)
     whole = sparse.csr_array((sums, found, starts), shape=(60, 9000))
     np.testing.assert_allclose(whole.toarray(), (marks @ members).toarray(), rtol=1e-15)
 
@@ -82,7 +82,9 @@ def test_many_members_are_a_product_of_matrices(weighed):
 def test_a_share_of_one_is_no_share():
     counts = CASES["counts"]
     ones = replace(counts, share=np.ones(len(counts.member)))  # added up as doubles
-    for found, wanted in zip(NativeEngine().add_shares(ones, 5), NativeEngine().add_shares(counts, 5), strict=True):
+    for found, wanted in zip(
+        NativeEngine().add_proximities(ones, 5), NativeEngine().add_proximities(counts, 5), strict=True
+    ):
         np.testing.assert_array_equal(found, wanted)
 
 
@@ -101,4 +103,4 @@ def test_a_share_of_one_is_no_share():
 )
 def test_what_does_not_fit_together_is_refused(wrong):
     with pytest.raises(ValueError, match=r"differ|(is|are) not|no such leaf"):
-        NativeEngine().add_shares(replace(CASES["counts"], **wrong), 0)
+        NativeEngine().add_proximities(replace(CASES["counts"], **wrong), 0)

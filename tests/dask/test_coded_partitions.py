@@ -131,7 +131,7 @@ def test_threads_share_a_part_column_by_column():
             [column.tolist() for column in codes],
             [
                 (highs.tolist(), least)
-                for highs, least in engine.find_highs(X, range(5), codes, [*map(len, starts)], n_threads)
+                for highs, least in engine.find_code_maxima(X, range(5), codes, [*map(len, starts)], n_threads)
             ],
         )
 
@@ -146,7 +146,7 @@ def test_values_take_the_code_of_the_largest_start_below(n_starts, dtype, of):
     X = rng.normal(size=(1000, 2)).astype(of)
     X[::7, 1] = np.nan
     _, codes = NativeEngine().code_values(X, [0, 1], [starts[:1], starts])
-    ((highs, least),) = NativeEngine().find_highs(X, [1], [codes], [len(starts)])
+    ((highs, least),) = NativeEngine().find_code_maxima(X, [1], [codes], [len(starts)])
     present = ~np.isnan(X[:, 1])
     values = X[present, 1].astype(np.float64)
     expected = np.maximum(np.searchsorted(starts, values, side="right") - 1, 0)

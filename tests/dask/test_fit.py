@@ -207,8 +207,10 @@ def test_a_sample_of_rows_that_are_alike_is_found_at_the_second_look(client, mon
     n_rows, looks = 900_000, []
     X = np.random.default_rng(0).integers(0, 2, (n_rows, 1)).astype(float)  # 29 % of all hashes are low, but no row's
     y = X[:, 0].astype(int)
-    settle = coding.Coding._settle_sample
-    monkeypatch.setattr(coding.Coding, "_settle_sample", lambda self, times: looks.append(times) or settle(self, times))
+    settle = coding.Coding._find_highest_hash
+    monkeypatch.setattr(
+        coding.Coding, "_find_highest_hash", lambda self, times: looks.append(times) or settle(self, times)
+    )
     local = weald.RandomForestClassifier(2, random_state=0).fit(X, y)
     model = on_cluster.RandomForestClassifier(2, random_state=0)
     model.fit(da.from_array(X, chunks=(300_000, 1)), da.from_array(y, chunks=300_000))
@@ -571,7 +573,7 @@ def test_a_worker_that_dies_while_a_forest_settles_costs_nothing_but_time(monkey
     table, looks = frame(3000), []
     how = {"n_estimators": "auto", "max_estimators": 96, "random_state": 0, "max_bins": 8}
     expected = weald.RandomForestClassifier(**how).fit(table[COLUMNS], table["y"])
-    look = scheduler.Scheduler.look
+    look = scheduler.Scheduler.sum_votes
     with start(2) as local, distributed.Client(local):
 
         def look_and_kill(*args, **kwargs):
@@ -580,7 +582,7 @@ def test_a_worker_that_dies_while_a_forest_settles_costs_nothing_but_time(monkey
                 kill_one_after(local, 0).join()
             return looks[-1]
 
-        monkeypatch.setattr(scheduler.Scheduler, "look", look_and_kill)
+        monkeypatch.setattr(scheduler.Scheduler, "sum_votes", look_and_kill)
         parted = partitioned(table, [900, 1700])
         model = on_cluster.RandomForestClassifier(**how).fit(parted[COLUMNS], parted["y"])
     assert len(looks) > 2

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from weald.dask.malloc_tuning import Steady, keeping_memory
+from weald.dask.malloc_tuning import RetainedMemory, keeping_memory
 
 SCRIPT = """
 import resource
@@ -52,11 +52,11 @@ def test_memory_is_kept_inside_or_beside_and_given_back_afterwards():
 
 
 def test_a_task_has_the_name_of_its_function():
-    task = Steady(max)
+    task = RetainedMemory(max)
     assert (task.__name__, task(3, 5)) == ("max", 5)
 
 
 def test_errors_pass_through(monkeypatch):
     monkeypatch.setenv("MALLOC_TRIM_THRESHOLD_", "65536")
     with pytest.raises(ZeroDivisionError), keeping_memory():
-        Steady(divmod)(1, 0)
+        RetainedMemory(divmod)(1, 0)

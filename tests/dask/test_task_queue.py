@@ -107,13 +107,13 @@ def test_workers_that_come_later_take_part_and_those_that_go_do_not(monkeypatch)
     given = []
     tasks = TaskQueue(["a"], [lambda slot: given.append(Task(slot)) or given[-1]] * 30, fail)
     tasks.begin()
-    tasks.look(lambda: ["a", "b", "b"])
+    tasks.poll(lambda: ["a", "b", "b"])
     assert Counter(task.slot for task in given) == {"a": 2, "b": 4}
-    tasks.look(lambda: ["b", "b"])
+    tasks.poll(lambda: ["b", "b"])
     given[0].finish()  # it was done by b
     assert Counter(task.slot for task in given)["a"] == 2
-    tasks.look(list)  # all are gone: what they had waits for who comes
-    tasks.look(lambda: ["a", "b", "b"])
+    tasks.poll(list)  # all are gone: what they had waits for who comes
+    tasks.poll(lambda: ["a", "b", "b"])
     for task in given:  # more come while they are done
         task.finish()
     assert len(given) == 30
@@ -124,7 +124,7 @@ def test_things_go_on_where_nobody_calls():
     tasks = TaskQueue(["a"], [lambda slot: given.append(Task(slot)) or given[-1]] * 3, fail)
     tasks.begin()
     given[0].status = "finished"  # and the thread that should tell it is busy
-    tasks.look(lambda: ["a"])
+    tasks.poll(lambda: ["a"])
     assert len(given) == 2
     given[0].finish()  # it comes late, and counts once
     assert len(given) == 2
@@ -144,7 +144,7 @@ def test_what_is_said_of_a_fit_is_said_of_all_its_tasks():
 
 def test_they_are_not_looked_for_all_the_time():
     tasks = TaskQueue(["a"], [Task] * 50, fail)
-    tasks.look(lambda: pytest.fail("too early"))
+    tasks.poll(lambda: pytest.fail("too early"))
 
 
 def test_nothing_is_handed_in_any_more():

@@ -50,7 +50,7 @@ def test_a_field_of_records_is_read(dtype):
     forest, same = (weald.RandomForestClassifier(3, random_state=0).fit(table, y) for table in (given, given.copy()))
     assert forest.forest_.fingerprint() == same.forest_.fingerprint()
     assert (forest.predict_proba(given) == same.predict_proba(given.copy())).all()
-    with pytest.raises(DataError, match="unevenly"):
+    with pytest.raises(DataError, match="not evenly strided"):
         forest.predict_proba(given, out=records["out"])
 
 

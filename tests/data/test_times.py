@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 
 import weald
-from weald.data.times import days_of_times, say_time
+from weald.data.times import days_of_times, format_time
 
 TEXTS = ["2015-03-14 06:30:00.000250", None, "1969-12-31 23:00", "2026-01-01"] * 10
 MOMENTS = [None if text is None else dt.datetime.fromisoformat(text) for text in TEXTS]
@@ -156,7 +156,7 @@ def test_thresholds_are_said_as_dates():
     assert "when is 2020-01-05, at most 2020-01-30 12:00:00" in str(model.explain_row(FITTED["dates"].iloc[[4]]))
     lengths = weald.DecisionTreeRegressor(max_depth=1).fit(FITTED["durations"], [0.0] * 30 + [1.0] * 30)
     assert "when ≤ 29.5 days" in lengths.export_text()
-    assert say_time(1e12, "dates") == "day 1e+12 since 1970-01-01"
+    assert format_time(1e12, "dates") == "day 1e+12 since 1970-01-01"
 
 
 def test_models_remember_dates_in_files(tmp_path):
@@ -185,7 +185,7 @@ def test_warm_starts_and_out_of_bag_read_dates_again():
     X, y = FITTED["dates"], np.arange(60.0)
     model = weald.RandomForestRegressor(30, random_state=0, warm_start=True).fit(X, y)
     assert model.out_of_bag(X, y).error > 0
-    with pytest.raises(weald.errors.DataError, match="other categories"):
+    with pytest.raises(weald.errors.DataError, match="categories in X differ"):
         model.set_params(n_estimators=31).fit(FITTED["numbers"], y)
 
 

@@ -21,7 +21,20 @@ class Clock:
 
 
 def test_a_quiet_fit_has_no_watch():
-    assert watch_fit(0, 10) is None
+    with watch_fit(0, 10) as watch:
+        assert watch is None
+
+
+def test_a_fit_that_fails_leaves_its_line(capsys):
+    def fail():
+        with watch_fit(1, 10) as watch:
+            watch(0.5)
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("weald  50%  5 of 10 trees")
 
 
 def test_a_file_gets_a_line_for_each_tenth():

@@ -64,14 +64,14 @@ def test_a_warm_start_goes_on_until_it_has_settled():
 
 def test_a_falling_error_has_not_settled():
     errors = 0.2 + 1 / np.arange(1.0, 129)
-    assert not early_stopping.has_settled(errors, 1000, classify=False)
-    assert early_stopping.has_settled(np.full(64, 0.2), 1000, classify=False)
-    assert not early_stopping.has_settled(np.r_[np.full(40, np.nan), np.full(24, 0.2)], 1000, classify=False)
+    assert not early_stopping.has_converged(errors, 1000, classify=False)
+    assert early_stopping.has_converged(np.full(64, 0.2), 1000, classify=False)
+    assert not early_stopping.has_converged(np.r_[np.full(40, np.nan), np.full(24, 0.2)], 1000, classify=False)
     flickering = 0.2 + 0.05 * (np.arange(64) % 2)
-    assert early_stopping.has_settled(flickering, 1000, classify=False)
+    assert early_stopping.has_converged(flickering, 1000, classify=False)
     step = np.repeat([0.205, 0.202], [48, 16])
-    assert early_stopping.has_settled(step, 1000, classify=True)
-    assert not early_stopping.has_settled(step, 1000, classify=False)
+    assert early_stopping.has_converged(step, 1000, classify=True)
+    assert not early_stopping.has_converged(step, 1000, classify=False)
 
 
 def test_without_bags_there_is_no_error_to_watch():

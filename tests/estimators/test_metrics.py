@@ -83,4 +83,4 @@ def test_what_is_not_known_is_refused():
     with pytest.raises(ParameterError, match="by='best' is not allowed"):
         metrics.choose_threshold(SAID, HAPPENED, WEIGHT, "best", (1, 1))
     with pytest.raises(ParameterError, match="get_scorer_names"):
-        metrics.ask_scorer("goodness", None, SAID, SAID, None)
+        metrics.call_scorer("goodness", None, SAID, SAID, None)

@@ -41,13 +41,13 @@ def fit(criterion, engine, *, weights="none", limits="full", **given):
     return tree, table, np.ones(90) if table.weight is None else table.weight
 
 
-def shares_of_nodes(tree):
+def node_probabilities(tree):
     return tree.tree_.weighted_n_node_samples / tree.tree_.weighted_n_node_samples[0]
 
 
 def total_impurity(tree):
     leaves = tree.tree_.children_left < 0
-    return (shares_of_nodes(tree) * tree.tree_.impurity)[leaves].sum()
+    return (node_probabilities(tree) * tree.tree_.impurity)[leaves].sum()
 
 
 @pytest.mark.parametrize("limits", LIMITS)
@@ -57,7 +57,7 @@ def total_impurity(tree):
 def test_each_split_lowers_the_impurity_by_its_share_of_the_gain(criterion, engine, weights, limits):
     tree, _, _ = fit(criterion, engine, weights=weights, limits=limits)
     nodes, forest = tree.tree_, tree.forest_
-    p, i = shares_of_nodes(tree), nodes.impurity
+    p, i = node_probabilities(tree), nodes.impurity
     split = np.flatnonzero(nodes.children_left >= 0)
     left, right = nodes.children_left[split], nodes.children_right[split]
     stored = np.ldexp(forest.decrease[split], -2 * forest.target_exponent)
@@ -86,7 +86,7 @@ def test_nodes_hold_the_shares_and_impurities_of_the_rows_that_reach_them(criter
         shares = np.bincount(table.target[rows], weights=weight[rows], minlength=3) / weight[rows].sum()
         np.testing.assert_allclose(tree.tree_.value[node, 0], shares, rtol=1e-9)
         assert tree.tree_.impurity[node] == pytest.approx(TEXTBOOK[criterion](shares), abs=1e-9)
-        assert shares_of_nodes(tree)[node] == pytest.approx(weight[rows].sum() / weight.sum(), rel=1e-9)
+        assert node_probabilities(tree)[node] == pytest.approx(weight[rows].sum() / weight.sum(), rel=1e-9)
 
 
 @pytest.mark.parametrize("weights", ["none", "whole", "fractional"])

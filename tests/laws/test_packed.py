@@ -33,7 +33,7 @@ def predict(packed, X, *, hard=False, total=1.0, n_threads=1, dtype=np.float64, 
 
 def walk(engine, forest, X, *, hard=False):
     """What the plain walk says: leaf by leaf, one tree after the other."""
-    shares = forest.value[:, None] if not forest.n_classes else shares_of_leaves(forest, hard=hard)
+    shares = forest.value[:, None] if not forest.n_classes else leaf_probabilities(forest, hard=hard)
     sums = np.zeros((len(X), max(1, forest.n_classes)))
     leaves = engine.leaves(forest, np.asarray(X, dtype=np.float64)) + forest.tree_start[:-1]
     weights = forest.tree_weight if len(forest.tree_weight) else np.ones(forest.n_trees)
@@ -43,7 +43,7 @@ def walk(engine, forest, X, *, hard=False):
     return sums
 
 
-def shares_of_leaves(forest, *, hard):
+def leaf_probabilities(forest, *, hard):
     """Shares of the classes by node; those of leaves count."""
     shares = np.zeros((forest.n_nodes, forest.n_classes))
     for i, leaf in enumerate(np.flatnonzero(forest.feature < 0)):

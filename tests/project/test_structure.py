@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import weald
+from tests.project.trace_calls import classes_above
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = Path(weald.__file__).parent
@@ -30,14 +31,14 @@ ESTIMATORS = [
 
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_few_classes_stand_above_an_estimator(name):
-    above = [kind.__name__ for kind in getattr(weald, name).__mro__[1:] if kind.__module__.startswith("weald.")]
+    above = classes_above(getattr(weald, name))
     assert len(above) <= MOST_CLASSES + ADDED.get(name, 0), above
 
 
 def test_estimators_on_a_cluster_have_no_more():
     dask = pytest.importorskip("weald.dask")
     for name in ("RandomForestClassifier", "ExtraTreesRegressor"):
-        above = [kind.__name__ for kind in getattr(dask, name).__mro__[1:] if kind.__module__.startswith("weald.")]
+        above = classes_above(getattr(dask, name))
         assert len(above) <= MOST_CLASSES, above
 
 

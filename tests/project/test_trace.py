@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.project.trace_calls import cases, dask_cases, trace, walk
+from tests.project.trace_calls import cases, dask_cases, frames_to_grow, trace, walk
 
 # Files between the call and the engine, hops, call-backs: at most.
 LIMITS = {
@@ -13,6 +13,8 @@ LIMITS = {
     "importance": (14, 32, 0),
 }
 ON_A_CLUSTER = (10, 20, 0)
+# Functions around `engine.grow`, that of the user's call included.
+FRAMES = {"fit": 6, "fit with out-of-bag score": 6, "fit of a tree": 7}
 
 
 @pytest.mark.parametrize("name", LIMITS)
@@ -23,6 +25,13 @@ def test_a_call_passes_few_files_and_never_turns_back(name):
     assert len(hops) <= most_hops, hops
     assert len(back) <= most_back, back
     assert hops
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_few_functions_stand_around_the_growth_of_trees(name):
+    *around, grow = frames_to_grow(trace(cases()[name]))
+    assert grow == "engines/native.py:NativeEngine.grow"
+    assert 0 < len(around) <= FRAMES[name], around
 
 
 @pytest.mark.slow

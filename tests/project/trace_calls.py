@@ -85,6 +85,22 @@ def walk(top: Call) -> Walk:
     return Walk(list(files), hops, back)
 
 
+def frames_to_grow(top: Call) -> list[str]:
+    """List the functions between the user's call and the one that grows the trees, both included."""
+    for call in top.calls:
+        here = f"{call.file}:{call.name}"
+        if call.file in ENGINES and call.name.endswith("Engine.grow"):
+            return [here]
+        if below := frames_to_grow(call):
+            return [here, *below]
+    return []
+
+
+def classes_above(kind: type) -> list[str]:
+    """List the classes of weald's above an estimator."""
+    return [above.__name__ for above in kind.__mro__[1:] if above.__module__.startswith("weald.")]
+
+
 def _edges(call: Call, waiting: tuple[str, ...]) -> Iterator[tuple[Call, Call, tuple[str, ...]]]:
     """Yield each hop: who calls whom, and the files that wait further up."""
     for called in call.calls:
@@ -145,16 +161,21 @@ def dask_cases() -> dict[str, Callable[[], object]]:
 
 
 def main() -> None:
-    """Print files, hops and call-backs."""
+    """Print files, hops, call-backs and the frames around the growth of trees; classes above estimators."""
     from distributed import Client
 
     found = cases()
     with Client(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None):
         for name, work in (found | dask_cases()).items():
-            files, hops, back = walk(trace(work))
+            calls = trace(work)
+            files, hops, back = walk(calls)
             told = [f"{name}: {len(files)} files, {len(hops)} hops, {len(back)} call-backs", ", ".join(files)]
             told += [f"back: {line}" for line in back] + (hops if "-v" in sys.argv else [])
+            if frames := frames_to_grow(calls):
+                told.append(f"{len(frames)} frames: {' > '.join(frames)}")
             sys.stdout.write("\n  ".join(told) + "\n")
+    for kind in (weald.RandomForestClassifier, weald.DecisionTreeRegressor, weald.KernelForestClassifier):
+        sys.stdout.write(f"{kind.__name__}: {', '.join(classes_above(kind))}\n")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ Install first: a name that was imported before stays what it was. The modules:
 
 from importlib import import_module
 
-from weald.accel.records import Summary, forget, look
+from weald.accel.records import Summary, forget, summarize
 
 __all__ = ["install", "is_installed", "summary", "uninstall"]
 
@@ -86,4 +86,4 @@ def summary() -> Summary:
     RandomForestRegressor: 3 fits by weald
     RandomForestRegressor: 1 fit by scikit-learn, since weald has no criterion 'absolute_error'
     """
-    return look(tuple(sorted(f"{module}.{name}" for module, name in _before)))
+    return summarize(tuple(sorted(f"{module}.{name}" for module, name in _before)))

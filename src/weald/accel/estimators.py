@@ -135,8 +135,8 @@ def grow(model: Accelerated, X: TableLike, y: ColumnLike, sample_weight: ColumnL
         table, y = read(model, X, y)
     else:
         model.n_features_in_ = table.shape[1]
-    goes_on = getattr(model, "warm_start", False) and "weald_" in vars(model)
-    ours: TreeModel = copy.copy(model.weald_) if goes_on else getattr(weald, model._name)()  # noqa: SLF001
+    can_continue = getattr(model, "warm_start", False) and "weald_" in vars(model)
+    ours: TreeModel = copy.copy(model.weald_) if can_continue else getattr(weald, model._name)()  # noqa: SLF001
     ours.set_params(**translate(model, ours, table.shape, sample_weight))
     return ours.fit(table, y, sample_weight)
 

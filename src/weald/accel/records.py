@@ -1,8 +1,8 @@
 """What was fitted in this process, and by whom.
 
-record     note a fit
-look       all of it -> Summary
-forget     begin anew
+record          note a fit
+summarize       all of it -> Summary
+forget          begin anew
 """
 
 import threading
@@ -49,7 +49,7 @@ def record(estimator: str, reason: str) -> None:
         _fits[estimator, reason] += 1
 
 
-def look(replaced: tuple[str, ...]) -> Summary:
+def summarize(replaced: tuple[str, ...]) -> Summary:
     """List the fits so far, by class."""
     with _recording:
         fits = tuple(Fits(name, count, reason) for (name, reason), count in sorted(_fits.items()))

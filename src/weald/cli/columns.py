@@ -76,7 +76,7 @@ def is_usable(kind: arrow.DataType) -> bool:
     return any(test(plain) for test in tests)
 
 
-def refuse_twins(names: Sequence[str], where: str) -> None:
+def refuse_duplicates(names: Sequence[str], where: str) -> None:
     """Refuse columns of one name."""
     seen: set[str] = set()
     for name in names:
@@ -94,7 +94,7 @@ def make_plan(
     """Look at each column and decide."""
     exclude, categorical, dates = columns.exclude or [], columns.categorical or [], columns.dates or []
     names = list(table.column_names)
-    refuse_twins(names, where)
+    refuse_duplicates(names, where)
     choose(target, names)
     for one in (*exclude, *categorical, *dates, *(n for n in (columns.id, columns.weight) if n is not None)):
         if choose(one, names) == target:

@@ -52,13 +52,13 @@ def read_labeled(model: "TreeModel", data: Path, target: str) -> "tuple[arrow.Ta
     """Read a file for a model that is there: its features, the target, and how many rows lack one."""
     import pyarrow.compute as pc
 
-    from weald.cli.columns import choose, refuse_twins
+    from weald.cli.columns import choose, refuse_duplicates
     from weald.cli.failures import BadFile
     from weald.cli.modeling import read_target, select_features, task_of, types_for
     from weald.cli.reading import read_table
 
     table = read_table(data, types_for(model))
-    refuse_twins(table.column_names, data.name)
+    refuse_duplicates(table.column_names, data.name)
     choose(target, table.column_names)
     known = pc.is_valid(table.column(target))
     n_dropped = table.num_rows - int(pc.sum(known).as_py() or 0)

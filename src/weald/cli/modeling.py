@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from weald.cli import arrow, screen
-from weald.cli.columns import Plan, choose, decoded, is_number, is_usable, make_plan, read_dates, refuse_twins
+from weald.cli.columns import Plan, choose, decoded, is_number, is_usable, make_plan, read_dates, refuse_duplicates
 from weald.cli.failures import BadFile, UserError
 from weald.cli.options import ColumnOptions, FitOptions
 from weald.cli.reading import read_table
@@ -140,7 +140,7 @@ def types_for(model: TreeModel) -> dict[str, arrow.DataType]:
 def select_features(table: arrow.Table, model: TreeModel, where: str) -> arrow.Table:
     """Take the columns that a model needs, by name."""
     names = names_of(model)
-    refuse_twins([name for name in table.schema.names if name in names], where)
+    refuse_duplicates([name for name in table.schema.names if name in names], where)
     lacking = [name for name in names if name not in table.schema.names]
     if lacking:
         try:

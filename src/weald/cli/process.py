@@ -16,7 +16,7 @@ IN_ASCII = str.maketrans(
 
 def set_up() -> None:
     """Prepare the process for a command."""
-    _hear_ctrl_c()
+    _handle_interrupts()
     _occupy_closed_streams()
     codecs.register_error("weald.ascii", _in_ascii)
     for stream in (sys.stdout, sys.stderr):
@@ -38,7 +38,7 @@ def leave(code: int) -> NoReturn:
 _state = {"interrupted": False}
 
 
-def _hear_ctrl_c() -> None:
+def _handle_interrupts() -> None:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is ignored, as behind nohup
         signal.signal(signal.SIGALRM, _interrupt_again)
         signal.signal(signal.SIGINT, _interrupt)

@@ -126,7 +126,7 @@ def _divide(rows: "Rows", share: float, task: "Task", seed: int) -> "tuple[Rows,
     return part(kept), part(held)
 
 
-def judge_model(trained: Trained) -> list[MetricRow]:
+def evaluate_model(trained: Trained) -> list[MetricRow]:
     """Judge a model out of bag and by rows held out."""
     from weald.cli.modeling import quiet_warnings
     from weald.reports.metrics import judge
@@ -158,7 +158,7 @@ def summarize(trained: Trained) -> Facts:
         "rows_held_out": 0 if trained.test is None else len(trained.test.y),
         "rows_without_target": trained.rows.n_dropped,
         "columns": [{"column": c, "holds": holds, "done": done} for c, holds, done in plan.done],
-        "metrics": judge_model(trained),
+        "metrics": evaluate_model(trained),
         "importances": [{"feature": plan.features[f], "share": float(model.feature_importances_[f])} for f in order],
         "estimator": type(model).__name__,
         "trees": model.forest_.n_trees,

@@ -29,8 +29,8 @@ from typing import TypedDict, Unpack
 from weald.codes import sources
 from weald.codes.sources import Columns, Paths, Source
 from weald.codes.store import CodeStore, load_store
-from weald.codes.writer import Recipe, make
-from weald.data.arguments import FLAG, Name, check_argument
+from weald.codes.writer import StoreRules, make
+from weald.data.arguments import FLAG, OneOf, check_argument
 from weald.data.frames import kind_of_target
 from weald.data.task import Task
 from weald.engines import params
@@ -235,7 +235,7 @@ def _make(function: str, source: Source, folder: str | PathLike[str], rules: Cod
         raise TypeError(f"{function}() got an unexpected keyword argument {unknown[0]!r}")
     task, keep_values = rules.get("task"), rules.get("keep_values", False)
     if task is not None:
-        check_argument("task", task, (Name(TASKS),))
+        check_argument("task", task, (OneOf(TASKS),))
     check_argument("keep_values", keep_values, (FLAG,))
     task = Task(task or _guess_task(source))
     max_bins, categorical = rules.get("max_bins", 65_535), rules.get("categorical_features", "from_dtype")
@@ -246,7 +246,7 @@ def _make(function: str, source: Source, folder: str | PathLike[str], rules: Cod
         missing=rules.get("missing", "learn"),
     )
     params.check(params.gather(model), task)  # the same check as in fit
-    recipe = Recipe(
+    recipe = StoreRules(
         model,
         params.count_bins(max_bins),
         {"task": task, "source": source.about},

@@ -1,13 +1,13 @@
 """How the values of a table that lies in parts become codes: those that it would have in one piece.
 
-    survey_part     a part        -> Surveyed: what is beside its features; its low hashes, which may be sampled
-    settle_survey   all of them   -> the highest hash of the sample
-    join_rows       all of them   -> Rows: what the whole table has beside its features
-    sample_values   a part        -> Sampled: its sampled values
-    cut_columns     all of them   -> ColumnCuts: how values of some columns become codes
-    join_cuts       all of them   -> Cuts: those of all columns; some may be in doubt
-    find_distinct   a part        -> the distinct values of columns in doubt
-    settle_cuts     all of them   -> Cuts without doubt
+    survey_part         a part        -> PartSurvey: what is beside its features; its low hashes, which may be sampled
+    find_highest_hash   all of them   -> the highest hash of the sample
+    join_rows           all of them   -> Rows: what the whole table has beside its features
+    sample_values       a part        -> Sampled: its sampled values
+    cut_columns         all of them   -> ColumnCuts: how values of some columns become codes
+    join_cuts           all of them   -> Cuts: those of all columns; some may be in doubt
+    find_distinct       a part        -> the distinct values of columns in doubt
+    resolve_cuts        all of them   -> Cuts without doubt
 
 A large table is cut by a sample: the rows of lowest hashes. A sampled column of more distinct values than there may be
 codes is cut, whatever other rows hold. Only where it has fewer do all rows have to tell their values.
@@ -36,7 +36,7 @@ Distinct = list[FloatArray | None]  # distinct values of columns, ascending; Non
 
 
 @dataclass(frozen=True)
-class Surveyed:
+class PartSurvey:
     """What a part has beside its features, and the hashes of rows that may be sampled."""
 
     rows: Rows
@@ -57,18 +57,18 @@ def limit_hashes(labels: Labels, times: int) -> int:
     return min(NO_LIMIT, ((SAMPLE_SIZE + SPARE) << 64) // labels.size * times)
 
 
-def survey_part(table: Table, labels: Labels, max_bins: int, limit: int, n_threads: int = 1) -> Surveyed:
+def survey_part(table: Table, labels: Labels, max_bins: int, limit: int, n_threads: int = 1) -> PartSurvey:
     """Find the low hashes of a part, and add up all of them."""
     hashes, nothing = hash_values(table, n_threads), np.empty(0, np.uint64)
     rows = Rows(table.target, table.weight, table.groups, table.strata, sum_hashes(hashes, table.weight, labels))
     if not is_sampled(labels, max_bins):
-        return Surveyed(rows, nothing, nothing)
+        return PartSurvey(rows, nothing, nothing)
     is_low = hashes <= np.uint64(limit)
     weight = None if table.weight is None or not labels.whole else table.weight[is_low]
-    return Surveyed(rows, *weigh(hashes[is_low], labels.lengths(weight, int(is_low.sum()))))
+    return PartSurvey(rows, *weigh(hashes[is_low], labels.lengths(weight, int(is_low.sum()))))
 
 
-def settle_survey(found: Sequence[Surveyed], labels: Labels, max_bins: int, limit: int) -> int | None:
+def find_highest_hash(found: Sequence[PartSurvey], labels: Labels, max_bins: int, limit: int) -> int | None:
     """Find the highest hash of the sample, from the low hashes of all parts; None: too few were looked at."""
     if not is_sampled(labels, max_bins):
         return NO_LIMIT
@@ -79,7 +79,7 @@ def settle_survey(found: Sequence[Surveyed], labels: Labels, max_bins: int, limi
     return NO_LIMIT if limit == NO_LIMIT else None
 
 
-def join_rows(found: Sequence[Surveyed]) -> Rows:
+def join_rows(found: Sequence[PartSurvey]) -> Rows:
     """Put together what the parts have beside their features."""
     return Rows.join([part.rows for part in found])
 
@@ -248,7 +248,7 @@ def few_values(values: FloatArray, max_bins: int) -> FloatArray | None:
     return None if max_bins and len(values) > max_bins else values
 
 
-def settle_cuts(cuts: Cuts, found: Distinct) -> Cuts:
+def resolve_cuts(cuts: Cuts, found: Distinct) -> Cuts:
     """Leave columns uncut that turned out to have few values."""
     starts, many = list(cuts.starts), set(cuts.many)
     for f, values in zip(sorted(cuts.doubtful), found, strict=True):

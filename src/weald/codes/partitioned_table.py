@@ -1,8 +1,8 @@
 """A table that lies in parts: read part by part, in the numbers of the whole table.
 
-    read_labels     a part       -> Labels: its categories, classes and weights
-    settle_labels   all of them  -> Labels of the whole table
-    read_parts      neighbors   -> Table, its classes and categories numbered as those of the whole table
+    read_labels         a part       -> Labels: its categories, classes and weights
+    merge_part_labels   all of them  -> Labels of the whole table
+    read_parts          neighbors   -> Table, its classes and categories numbered as those of the whole table
 
 What a part tells is small. Each step is a pure function: what is lost can be worked out again. `bins.py` goes on
 from there, then `coded_partitions.py`.
@@ -195,7 +195,7 @@ def labels_of(table: Table, classes: Array | None, schema: Schema) -> Labels:
     )
 
 
-def settle_labels(found: Sequence[Labels | None], places: Sequence[str] | None = None) -> Labels:
+def merge_part_labels(found: Sequence[Labels | None], places: Sequence[str] | None = None) -> Labels:
     """Put together what the parts have; `places` are their names in messages."""
     named = places or [f"partition {number}" for number in range(len(found))]
     known = [(labels, place) for labels, place in zip(found, named, strict=True) if labels is not None]

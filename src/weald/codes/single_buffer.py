@@ -24,11 +24,11 @@ class SingleBuffer:
     def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...]]:
         """Say how it is made of one array."""
         if "_sent" not in vars(self):
-            _take_apart(self, *_put_together(self.__getstate__()))
-        return _arrive, (type(self), *vars(self)["_sent"])
+            _split_arrays(self, *_gather_arrays(self.__getstate__()))
+        return _rebuild, (type(self), *vars(self)["_sent"])
 
 
-def _put_together(state: dict[str, object]) -> tuple[bytes, npt.NDArray[np.uint8], list[int]]:
+def _gather_arrays(state: dict[str, object]) -> tuple[bytes, npt.NDArray[np.uint8], list[int]]:
     """Take all arrays out: what is left, the arrays as one, and how long each is."""
     found: list[pickle.PickleBuffer] = []
     rest = pickle.dumps(state, protocol=5, buffer_callback=found.append)
@@ -42,16 +42,16 @@ def _put_together(state: dict[str, object]) -> tuple[bytes, npt.NDArray[np.uint8
     return rest, piece, sizes
 
 
-def _take_apart(thing: SingleBuffer, rest: bytes, piece: npt.NDArray[np.uint8], sizes: Sequence[int]) -> None:
+def _split_arrays(thing: SingleBuffer, rest: bytes, piece: npt.NDArray[np.uint8], sizes: Sequence[int]) -> None:
     """Let the arrays of a thing be those of the piece. It is kept: others may want to have it from here."""
     buffers = [piece[start : start + size] for start, size in zip(_edges(sizes), sizes, strict=False)]
     state = pickle.loads(rest, buffers=buffers)  # noqa: S301  (this is called by those who unpickle)
     vars(thing).update(state, _sent=(rest, piece, sizes))
 
 
-def _arrive(kind: type[SingleBuffer], rest: bytes, piece: npt.NDArray[np.uint8], sizes: Sequence[int]) -> SingleBuffer:
+def _rebuild(kind: type[SingleBuffer], rest: bytes, piece: npt.NDArray[np.uint8], sizes: Sequence[int]) -> SingleBuffer:
     thing = kind.__new__(kind)
-    _take_apart(thing, rest, piece, sizes)
+    _split_arrays(thing, rest, piece, sizes)
     return thing
 
 

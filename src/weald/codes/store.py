@@ -228,7 +228,7 @@ class CodeStore(TableSource):
         """Watch work that looks at the codes: it gives memory back now and then."""
         return watch_pages([self._mapped], watch)
 
-    def let_go(self) -> None:
+    def release_memory(self) -> None:
         """Let go of what was looked at, if it is much."""
         release_many([self._mapped])
 
@@ -288,7 +288,7 @@ class Values:
 
     def _read(self, f: int, ranks: slice) -> FloatArray:
         """Read a feature of some rows."""
-        self._store.let_go()
+        self._store.release_memory()
         if f in self._store.values:
             return self._store.values[f][ranks]
         codes, lows, _, _ = self._store.columns[f]

@@ -1,8 +1,8 @@
 """The first look at a table that comes in chunks: what its columns hold, and how their values become codes.
 
     SampledRows   the rows of lowest hashes so far, from which columns of many values are cut
-    Survey    labels, distinct values and sample so far; each chunk adds to it
-    cuts      a survey of all chunks -> Cuts
+    Survey        labels, distinct values and sample so far; each chunk adds to it
+    cuts          a survey of all chunks -> Cuts
 
 Hashes are made of the numbers of classes and categories, which only the last chunk settles. So the survey uses the
 numbers that it knows so far. When a later chunk changes them, the chunks before it have to be looked at again.
@@ -14,8 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from weald.codes.bins import SAMPLE_SIZE, Cuts, Hashes, few_values, hash_values, light, weigh
-from weald.codes.partitioned_table import Labels, labels_of, renumber
-from weald.codes.partitioned_table import settle_labels as join_labels
+from weald.codes.partitioned_table import Labels, labels_of, merge_part_labels, renumber
 from weald.data.schema import Schema
 from weald.data.table import Table
 from weald.data.types import Array, FloatArray
@@ -94,7 +93,7 @@ class Survey:
         """Look at the next chunk, which was read by itself."""
         own = labels_of(table, classes, schema)
         before, names = [self.labels, self.absent], ["chunks before"] * 2
-        labels = join_labels([*before, own], [*names, f"chunk {number}"])
+        labels = merge_part_labels([*before, own], [*names, f"chunk {number}"])
         known = self.distinct or (np.empty(0),) * table.n_features
         distinct = tuple(
             values if values is None else self._join(values, table.X[:, f], categorical=f in labels.schema.categorical)
@@ -115,7 +114,7 @@ class Survey:
         if self.labels is None:
             together = np.unique(np.concatenate([c.classes for c in (self.absent, classes) if c is not None]))
             return replace(self, absent=replace(classes, classes=together))
-        labels = join_labels([self.labels, classes], ["chunks before", f"chunk {number}"])
+        labels = merge_part_labels([self.labels, classes], ["chunks before", f"chunk {number}"])
         survey = replace(self, labels=labels)
         if self.sampled is None or _keeps_numbers(self.labels, labels):
             return survey

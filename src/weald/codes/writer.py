@@ -1,9 +1,9 @@
 """Making a code store from chunks of a table: a first look at all chunks, then their codes, then ranks.
 
-    Recipe   how the rows are to be read and coded
-    make     chunks -> a store on the disk
+    StoreRules   how the rows are to be read and coded
+    make         chunks -> a store on the disk
 
-    look     each chunk in turn -> what the columns hold (`survey.py`)
+    scan     each chunk in turn -> what the columns hold (`survey.py`)
     code     each chunk in turn -> files of codes, row by row of the table
     rank     these -> the rank of each row
     order    column by column -> files of codes by rank
@@ -57,7 +57,7 @@ ReadAlone = tuple[Table, "Array | None", Schema]
 
 
 @dataclass(frozen=True)
-class Recipe:
+class StoreRules:
     """How the rows of a store are to be read and coded."""
 
     model: TreeModel  # reads the chunks, as a fit would
@@ -96,7 +96,7 @@ def code_chunk(table: Table, cuts: Cuts, labels: Labels, n_threads: int) -> Code
         (codes,) = engine.code_values(table.X, [f], [starts])
         if f not in cuts.many:
             return codes, None
-        ((highs, starts[0]),) = engine.find_highs(table.X, [f], [codes], [len(starts)])  # others start at a value
+        ((highs, starts[0]),) = engine.find_code_maxima(table.X, [f], [codes], [len(starts)])  # others start at a value
         return codes, (starts, highs.astype(np.float64))
 
     found = map_on_threads(code, range(len(cuts.starts)), n_threads)
@@ -127,13 +127,13 @@ RECORDS: dict[str, type] = {
 }
 
 
-def make(folder: Path, chunks: Chunks, recipe: Recipe) -> CodeStore:
+def make(folder: Path, chunks: Chunks, recipe: StoreRules) -> CodeStore:
     """Make a store, or go on where the making of it was left."""
     if (folder / FILE).exists():
         return _open_finished(folder, chunks, recipe)
-    making = Making(folder, chunks, recipe)
-    making.look()
-    making.look_again()
+    making = StoreWriter(folder, chunks, recipe)
+    making.scan()
+    making.scan_again()
     cuts = making.code()
     positions, fingerprint = making.rank(cuts)
     making.order(cuts, positions)
@@ -141,7 +141,7 @@ def make(folder: Path, chunks: Chunks, recipe: Recipe) -> CodeStore:
     return load_store(folder, check=False)
 
 
-def _open_finished(folder: Path, chunks: Chunks, recipe: Recipe) -> CodeStore:
+def _open_finished(folder: Path, chunks: Chunks, recipe: StoreRules) -> CodeStore:
     """Open a store that was finished before, if it is of the same rows."""
     store = load_store(folder)
     shutil.rmtree(folder / MAKING, ignore_errors=True)
@@ -155,10 +155,10 @@ def _open_finished(folder: Path, chunks: Chunks, recipe: Recipe) -> CodeStore:
     return store
 
 
-class Making:
+class StoreWriter:
     """A store in the making."""
 
-    def __init__(self, folder: Path, chunks: Chunks, recipe: Recipe) -> None:
+    def __init__(self, folder: Path, chunks: Chunks, recipe: StoreRules) -> None:
         self.folder, self.making, self.chunks, self.recipe = folder, folder / MAKING, chunks, recipe
         self.making.mkdir(parents=True, exist_ok=True)
         self.saved_at = time.monotonic()
@@ -236,7 +236,7 @@ class Making:
 
     # ------------------------------------------------------------------------------------------------- steps
 
-    def look(self) -> None:
+    def scan(self) -> None:
         """Find what the columns hold."""
         if self.done.is_looked:
             return
@@ -254,7 +254,7 @@ class Making:
         self.done = replace(self.done, is_looked=True)
         self.save(now=True)
 
-    def look_again(self) -> None:
+    def scan_again(self) -> None:
         """Sample the chunks again whose classes or categories had other numbers then."""
         again = self.done.survey.again
         if self.done.n_again >= again:
@@ -377,9 +377,9 @@ class Making:
         writer = Writer()
         notes = json.dumps({"about": writer.write(about)}, allow_nan=False)
         texts = {"weald.codes": FORMAT, "weald.notes": notes}
-        let_go = partial(release_many, _maps_of(arrays.values()))
-        pieces = container.write(texts, {**arrays, **writer.arrays}, let_go)
-        write_file(self.folder / FILE, _copied(container.in_slices(pieces, let_go)))
+        release_memory = partial(release_many, _maps_of(arrays.values()))
+        pieces = container.write(texts, {**arrays, **writer.arrays}, release_memory)
+        write_file(self.folder / FILE, _copied(container.in_slices(pieces, release_memory)))
         shutil.rmtree(self.making)
 
     def _map(self, name: str, dtype: npt.DTypeLike) -> Array:

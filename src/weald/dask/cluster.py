@@ -1,7 +1,7 @@
 """A Dask cluster, asked with patience: a fit that cannot go on says so, and never waits for ever.
 
     Cluster          the client in scope: hands tasks in, waits for results
-    PendingTasks          results that are to come, of tasks that are handed in or will be
+    PendingTasks     results that are to come, of tasks that are handed in or will be
     import_dask      a part of Dask, which is needed for nothing else
     n_threads_here   threads of the worker at which a task runs
 
@@ -19,7 +19,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, TypeAlias
 
 from weald.codes.partitioned_table import Labels
-from weald.dask.malloc_tuning import Steady
+from weald.dask.malloc_tuning import RetainedMemory
 from weald.dask.work_split import bytes_on_a_worker
 from weald.errors import ClusterError
 
@@ -119,20 +119,24 @@ class Cluster:
     ) -> Future:
         """Hand a task in. `wish` names the worker that it suits; any other may take it."""
         place = {} if wish is None else {"workers": [wish], "allow_other_workers": True}
-        with self._naming_what_is_lost():
-            return self._note(self.client.submit(Steady(function), *args, priority=priority, pure=False, **place))
+        with self._translate_errors():
+            return self._note(
+                self.client.submit(RetainedMemory(function), *args, priority=priority, pure=False, **place)
+            )
 
     def submit_each(
         self, function: Callable[..., object], arguments: Sequence[tuple[object, ...]], priority: float = 0
     ) -> list[Future]:
         """Hand in a task for each set of arguments: all at once, which takes a third of the time."""
         columns = map(list, zip(*arguments, strict=True))
-        with self._naming_what_is_lost():
-            return [*map(self._note, self.client.map(Steady(function), *columns, priority=priority, pure=False))]
+        with self._translate_errors():
+            return [
+                *map(self._note, self.client.map(RetainedMemory(function), *columns, priority=priority, pure=False))
+            ]
 
     def compute(self, delayed: Sequence[Future]) -> list[Future]:
         """Let the workers compute what the user has not computed yet."""
-        with self._naming_what_is_lost():
+        with self._translate_errors():
             return [*map(self._note, self.client.compute(delayed))]
 
     def submit_in_rounds(
@@ -196,7 +200,7 @@ class Cluster:
         try:
             while awaited.n_left:
                 ready = awaited.take()
-                with self._naming_what_is_lost():
+                with self._translate_errors():
                     found = self._fetch([awaited.handed_in[i] for i in ready])
                 awaited.drop(ready)
                 yield from zip(ready, found, strict=True)
@@ -227,7 +231,7 @@ class Cluster:
             for future in futures:
                 future.release()
 
-    def let_go(self) -> None:
+    def release_memory(self) -> None:
         """Let go of all that a fit has handed in. The traceback of an error keeps it alive, and notebooks keep that."""
         alive = [future for future in (reference() for reference in self._handed_in) if future is not None]
         self.cancel(alive)
@@ -247,7 +251,7 @@ class Cluster:
         return any(map(_is_running, self.workers().values()))
 
     @contextlib.contextmanager
-    def _naming_what_is_lost(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         """Say in our words what Dask says where the client, the scheduler or workers are gone."""
         try:
             yield

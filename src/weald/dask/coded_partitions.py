@@ -1,13 +1,13 @@
 """Codes that travel: what is made of a part, what of the whole table, and how a worker makes a table of it again.
 
-    pack            an array        -> Packed: compressed where that pays
-    code_part       a part          -> Chunk: its codes, if nothing is in doubt
-    join_chunks     neighbors      -> one chunk of codes
-    find_highs      some parts      -> Highs: the largest value of each code of columns that were cut
-    join_highs      some of them    -> one
-    CodeValues      cuts and highs  -> the smallest and largest value of each code
-    rank_here       all codes       -> CodedTable: their rows ranked
-    open_table      codes, values   -> CodedTable, from which any number of trees can be grown
+    pack                  an array        -> Packed: compressed where that pays
+    code_part             a part          -> Chunk: its codes, if nothing is in doubt
+    join_chunks           neighbors      -> one chunk of codes
+    find_code_maxima      some parts      -> CodeMaxima: the largest value of each code of columns that were cut
+    join_code_maxima      some of them    -> one
+    CodeValues            cuts and highs  -> the smallest and largest value of each code
+    rank_here             all codes       -> CodedTable: their rows ranked
+    open_table            codes, values   -> CodedTable, from which any number of trees can be grown
 
 Codes are one, two or four bytes a cell. All else is small.
 """
@@ -123,7 +123,7 @@ def join_chunks(chunks: Sequence[Chunk]) -> Chunk:
 
 
 @dataclass(frozen=True)
-class Highs(SingleBuffer):
+class CodeMaxima(SingleBuffer):
     """The largest value of each code, and the smallest of all, of features that were cut; in some parts."""
 
     highs: dict[int, FloatArray]
@@ -133,32 +133,36 @@ class Highs(SingleBuffer):
         return count_bytes(*self.highs.values())
 
 
-def find_highs(tables: Sequence[Table], chunks: Sequence[Chunk], cuts: Cuts, n_threads: int = 1) -> Highs:
+def find_code_maxima(tables: Sequence[Table], chunks: Sequence[Chunk], cuts: Cuts, n_threads: int = 1) -> CodeMaxima:
     """Find those of some parts that lie in one place: they are as large, of however many parts."""
-    return join_highs([_highs_of(table, chunk, cuts, n_threads) for table, chunk in zip(tables, chunks, strict=True)])
+    return join_code_maxima(
+        [_code_maxima_of(table, chunk, cuts, n_threads) for table, chunk in zip(tables, chunks, strict=True)]
+    )
 
 
-def _highs_of(table: Table, chunk: Chunk, cuts: Cuts, n_threads: int) -> Highs:
+def _code_maxima_of(table: Table, chunk: Chunk, cuts: Cuts, n_threads: int) -> CodeMaxima:
     many = sorted(cuts.many)
     codes, n_codes = [chunk.columns[f].unpack() for f in many], [len(cuts.starts[f]) for f in many]
-    found = dict(zip(many, NativeEngine().find_highs(table.X, many, codes, n_codes, n_threads), strict=True))
-    return Highs({f: light(highs) for f, (highs, _) in found.items()}, {f: least for f, (_, least) in found.items()})
+    found = dict(zip(many, NativeEngine().find_code_maxima(table.X, many, codes, n_codes, n_threads), strict=True))
+    return CodeMaxima(
+        {f: light(highs) for f, (highs, _) in found.items()}, {f: least for f, (_, least) in found.items()}
+    )
 
 
-def join_highs(found: Sequence[Highs]) -> Highs:
+def join_code_maxima(found: Sequence[CodeMaxima]) -> CodeMaxima:
     """Put them together."""
     first, *rest = found
     highs, least = dict(first.highs), dict(first.least)
     for part in rest:
         for f, values in part.highs.items():
             highs[f], least[f] = np.maximum(highs[f], values), min(least[f], part.least[f])
-    return Highs(highs, least)
+    return CodeMaxima(highs, least)
 
 
 class CodeValues:
     """The smallest and largest value of each code, by feature."""
 
-    def __init__(self, cuts: Cuts, found: Highs) -> None:
+    def __init__(self, cuts: Cuts, found: CodeMaxima) -> None:
         """Say what codes stand for. Each starts at a value of the table; only the first also takes what is below it."""
         self.lows, self.highs = list(cuts.starts), found.highs  # highs are those of features that were cut
         for f, least in found.least.items():
@@ -214,7 +218,7 @@ def rank_here(chunks: Sequence[Chunk], cuts: Cuts, rows: Rows, labels: Labels, n
 
 
 def open_table(
-    chunks: Sequence[Chunk], cuts: Cuts, highs: Highs, rows: Rows, labels: Labels, n_threads: int = 1
+    chunks: Sequence[Chunk], cuts: Cuts, highs: CodeMaxima, rows: Rows, labels: Labels, n_threads: int = 1
 ) -> CodedTable:
     """Make a table from which trees can be grown."""
     table = rank_here(chunks, cuts, rows, labels, n_threads)

@@ -25,7 +25,7 @@ from weald.codes.bins import ColumnCuts, Cuts, Outline, join_cuts, light
 from weald.codes.partitioned_table import Labels, Part, Rows
 from weald.dask import coded_partitions
 from weald.dask.cluster import Cluster, Future, WorkerInfo, n_threads_here
-from weald.dask.coded_partitions import Chunk, Highs, pack
+from weald.dask.coded_partitions import Chunk, CodeMaxima, pack
 from weald.dask.tree_tasks import send_bags
 from weald.dask.work_split import VALUE, divide, group_neighbors, share_threads
 from weald.data.schema import Schema
@@ -189,7 +189,7 @@ class Coding:
         self._max_bins = params.count_bins(params.gather(model)["max_bins"])
         plain = copy.copy(model)  # workers may be threads of this process, and each learns what its partitions are
         own = cluster.submit_each(_read_labels, [(plain, names, of_part, i) for i, of_part in enumerate(cells)])
-        self._labels_there = cluster.submit(partitioned_table.settle_labels, own)
+        self._labels_there = cluster.submit(partitioned_table.merge_part_labels, own)
         self.labels: Labels = cluster.gather(self._labels_there)
         groups = self._group(cells)
         neighbors = [[cells[i] for i in group] for group in groups]
@@ -232,10 +232,10 @@ class Coding:
             self._rows_here = self._cluster.gather(self._survey()[0])
         return self._rows_here
 
-    def ask_of_rows(self, ask: Callable[[Table, Asked], Answer], asked: Asked) -> Answer:
+    def compute_on_rows(self, ask: Callable[[Table, Asked], Answer], asked: Asked) -> Answer:
         """Ask something of the targets and weights of all rows."""
         found: Answer = self._cluster.gather(
-            self._cluster.submit(_ask_of_rows, self._survey()[0], self._labels_there, ask, asked)
+            self._cluster.submit(_compute_on_rows, self._survey()[0], self._labels_there, ask, asked)
         )
         return found
 
@@ -246,14 +246,14 @@ class Coding:
         found = self._outline(cuts)
         # While columns are cut, there is time to look around.
         places, workers = cluster.places_of(self._tables), cluster.workers()
-        highs = self._find_highs(chunks, cuts, workers, places)
+        highs = self._find_code_maxima(chunks, cuts, workers, places)
         outline = cluster.gather(found)
         if outline.doubtful:
-            cuts = [self._settle_cuts(cuts, outline.doubtful)]
+            cuts = [self._resolve_cuts(cuts, outline.doubtful)]
             chunks = self._code(cuts)
             settled = self._outline(cuts)
             places, workers = cluster.places_of(self._tables), cluster.workers()  # some may have come or gone
-            highs = self._find_highs(chunks, cuts, workers, places)
+            highs = self._find_code_maxima(chunks, cuts, workers, places)
             outline = cluster.gather(settled)
         kept = self._keep(places) if self._for_values and outline.n_cut else []
         cluster.require_memory(workers, self.labels, outline.widths, count_kept(kept))
@@ -268,28 +268,28 @@ class Coding:
     def _survey(self) -> Survey:
         """Survey the table, once."""
         if self._surveyed is None:
-            self._surveyed = self._hand_in_survey()
+            self._surveyed = self._submit_survey()
         return self._surveyed
 
-    def _hand_in_survey(self) -> Survey:
+    def _submit_survey(self) -> Survey:
         """Hand in what finds out how values become codes, and codes them: what is beside the features, cuts, codes.
 
         Where many rows are alike, more of them have to be looked at until the sample is known.
         """
         for times in (1, 16, bins.NO_LIMIT):
-            rows, highest = self._settle_sample(times)
+            rows, highest = self._find_highest_hash(times)
             cuts = self._cut(highest)
             chunks = self._code(cuts)
             if self._cluster.gather(highest) is not None:
                 break
         return rows, cuts, chunks
 
-    def _settle_sample(self, times: int) -> tuple[Future, Future]:
+    def _find_highest_hash(self, times: int) -> tuple[Future, Future]:
         """Hand in the search for the highest hash of the sample, among so many times the hashes that should do."""
         cluster, labels, max_bins = self._cluster, self._labels_there, self._max_bins
         limit = bins.limit_hashes(self.labels, times)
         found = self._of_tables(bins.survey_part, labels, max_bins, limit)
-        highest = cluster.submit(bins.settle_survey, found, labels, max_bins, limit)
+        highest = cluster.submit(bins.find_highest_hash, found, labels, max_bins, limit)
         return cluster.submit(bins.join_rows, found), highest
 
     def _cut(self, highest: Future) -> list[Future]:
@@ -314,11 +314,11 @@ class Coding:
         tables = zip(self._tables, self._n_threads, strict=True)
         return self._cluster.submit_each(function, [(table, *args, n_threads) for table, n_threads in tables])
 
-    def _settle_cuts(self, cuts: list[Future], doubtful: Sequence[int]) -> Future:
+    def _resolve_cuts(self, cuts: list[Future], doubtful: Sequence[int]) -> Future:
         """Hand in what becomes of columns in doubt, of which all values have to be looked at."""
         found = self._of_tables(bins.find_distinct, doubtful, self._max_bins)
         joined = self._cluster.submit_in_rounds(bins.join_distinct, found, self._max_bins)
-        return self._cluster.submit(_settle_cuts, cuts, self._labels_there, joined)
+        return self._cluster.submit(_resolve_cuts, cuts, self._labels_there, joined)
 
     def _outline(self, cuts: list[Future]) -> Future:
         return self._cluster.submit(_outline, cuts, self._labels_there, priority=FIRST)
@@ -328,7 +328,7 @@ class Coding:
         of_row = VALUE * self.labels.n_features
         return [KeptPart(X, n, n * of_row, place) for X, n, place in zip(values, self._n_rows, places, strict=True)]
 
-    def _find_highs(
+    def _find_code_maxima(
         self, chunks: Sequence[Future], cuts: list[Future], workers: dict[str, WorkerInfo], places: Sequence[str | None]
     ) -> Future:
         """Hand in the search for the largest values of codes: no more tasks than threads, of parts that lie there."""
@@ -344,11 +344,13 @@ class Coding:
             ([self._tables[i] for i in g], [chunks[i] for i in g], cuts, self._labels_there, self._n_threads[g[0]])
             for g in groups
         ]
-        found = self._cluster.submit_each(_find_highs, arguments, priority=FIRST)
-        return self._cluster.submit_in_rounds(coded_partitions.join_highs, found, priority=FIRST, wish=_spare(workers))
+        found = self._cluster.submit_each(_find_code_maxima, arguments, priority=FIRST)
+        return self._cluster.submit_in_rounds(
+            coded_partitions.join_code_maxima, found, priority=FIRST, wish=_spare(workers)
+        )
 
 
-def _ask_of_rows(rows: Rows, labels: Labels, ask: Callable[[Table, Asked], Answer], asked: Asked) -> Answer:
+def _compute_on_rows(rows: Rows, labels: Labels, ask: Callable[[Table, Asked], Answer], asked: Asked) -> Answer:
     return ask(rows.table(labels), asked)
 
 
@@ -372,8 +374,8 @@ def _read_parts(
     return partitioned_table.read_parts(model, [make_part(names, of_part) for of_part in cells], labels, n_threads)
 
 
-def _settle_cuts(cuts: Sequence[ColumnCuts], labels: Labels, found: bins.Distinct) -> ColumnCuts:
-    return bins.settle_cuts(join_cuts(cuts, labels), found).columns()
+def _resolve_cuts(cuts: Sequence[ColumnCuts], labels: Labels, found: bins.Distinct) -> ColumnCuts:
+    return bins.resolve_cuts(join_cuts(cuts, labels), found).columns()
 
 
 def _outline(cuts: Sequence[ColumnCuts], labels: Labels) -> Outline:
@@ -384,11 +386,13 @@ def _code_part(table: Table, cuts: Sequence[ColumnCuts], labels: Labels, n_threa
     return coded_partitions.code_part(table, join_cuts(cuts, labels), n_threads)
 
 
-def _find_highs(
+def _find_code_maxima(
     tables: Sequence[Table], chunks: Sequence[Chunk], cuts: Sequence[ColumnCuts], labels: Labels, n_threads: int
-) -> Highs:
+) -> CodeMaxima:
     joined = join_cuts(cuts, labels)
-    return Highs({}, {}) if joined.doubtful else coded_partitions.find_highs(tables, chunks, joined, n_threads)
+    return (
+        CodeMaxima({}, {}) if joined.doubtful else coded_partitions.find_code_maxima(tables, chunks, joined, n_threads)
+    )
 
 
 def _values_of(table: Table) -> Future:
@@ -424,7 +428,7 @@ def send_table(
     planned = _plan_parts(cluster, table) if many and keep_values else []
     cluster.require_memory(cluster.workers(), labels, outline.widths, count_kept(planned))
     narrow = [codes.astype(f"u{width}") for (codes, _, _), width in zip(columns, outline.widths, strict=True)]
-    highs = Highs({f: light(columns[f][2]) for f in many}, {f: float(columns[f][1][0]) for f in many})
+    highs = CodeMaxima({f: light(columns[f][2]) for f in many}, {f: float(columns[f][1][0]) for f in many})
     rows = Rows(table.target, table.weight, table.groups, table.strata, codes.values)
     sent = [  # one by one: a chunk that was sent need not stay here
         cluster.send(Chunk(min(ROWS_SENT, table.n_rows - i), [pack(codes[i : i + ROWS_SENT]) for codes in narrow]))

@@ -17,7 +17,7 @@ from weald.dask.coding import CodedOnCluster, Coding, is_collection, partitions,
 from weald.dask.scheduler import RemoteVotes, Scheduler, TreeJob
 from weald.data.table import Answer, Asked, Reading, Table, TrainingArguments
 from weald.data.types import Array, FloatArray
-from weald.engines.interface import Codes, Look, Model, OutOfBagVotes, Watch
+from weald.engines.interface import AddVotes, Codes, Model, OutOfBagVotes, Watch
 from weald.engines.native import NativeEngine
 from weald.engines.params import Growth
 from weald.errors import DataError, ParameterError
@@ -103,7 +103,7 @@ class ClusterEngine(NativeEngine):
                 try:
                     return send_table(*what, keep_values=self._wants_values)
                 except LostCodesError:
-                    self.cluster.let_go()
+                    self.cluster.release_memory()
                     if not times_left:
                         raise
             raise AssertionError  # the loop returns or raises
@@ -142,10 +142,10 @@ class ClusterEngine(NativeEngine):
         watch: Watch | None,
         ccp_alpha: float,
         voting: str | None,
-        look: Look | None,
+        add_votes: AddVotes | None,
     ) -> tuple[Forest, OutOfBagVotes | None]:
         """Let the workers grow the trees, and add up out-of-bag votes as trees come."""
-        return _own(codes).scheduler.grow_and_look(TreeJob(growth, seed, ccp_alpha, voting), n_trees, watch)
+        return _own(codes).scheduler.grow_and_vote(TreeJob(growth, seed, ccp_alpha, voting), n_trees, watch)
 
     def sum_votes_out_of_bag(
         self,
@@ -161,7 +161,7 @@ class ClusterEngine(NativeEngine):
     ) -> OutOfBagVotes:
         """Let the workers add up votes. The sums stay there until `collect`."""
         job = TreeJob(growth, 0, 0.0, voting)
-        return _own(codes).scheduler.look(job, forest, start, room)
+        return _own(codes).scheduler.sum_votes(job, forest, start, room)
 
     def collect(self, votes: OutOfBagVotes) -> OutOfBagVotes:
         """Bring the sums of votes here."""
@@ -188,14 +188,14 @@ class ClusterEngine(NativeEngine):
 
     def send_again(self) -> None:
         """Send the table again, to workers that are there now."""
-        self.cluster.let_go()
+        self.cluster.release_memory()
         if self._codes.send is not None:
             self._codes.scheduler = Scheduler(self._codes.send())
 
     def release(self) -> None:
         """Release what a fit that failed has left on the cluster."""
         if "cluster" in vars(self):  # or it was never reached
-            self.cluster.let_go()
+            self.cluster.release_memory()
 
 
 @dataclass
@@ -288,9 +288,9 @@ class ClusterTable(Table):
     def _rows(self) -> Rows:
         return self.coding.fetch_rows()
 
-    def ask_of_rows(self, ask: Callable[[Table, Asked], Answer], asked: Asked) -> Answer:
+    def compute_on_rows(self, ask: Callable[[Table, Asked], Answer], asked: Asked) -> Answer:
         """Ask where the rows are: they are many, and the answer is small."""
-        return self.coding.ask_of_rows(ask, asked)
+        return self.coding.compute_on_rows(ask, asked)
 
     @property
     def target(self) -> Array:

@@ -20,7 +20,7 @@ DEFAULTS = {TRIM: ("MALLOC_TRIM_THRESHOLD_", 128 << 10), MMAP: ("MALLOC_MMAP_THR
 KEPT = {TRIM: 1 << 30, MMAP: 32 << 20}  # what malloc takes at most, or little short of it
 
 
-class Steady:
+class RetainedMemory:
     """A function that runs as a task of a worker."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -35,7 +35,7 @@ class Steady:
 @contextmanager
 def keeping_memory() -> Iterator[None]:
     """Let the allocator keep what is freed, if it was told not to. Several threads may want that at the same time."""
-    if not _gives_back_at_once():
+    if not _trims_at_once():
         yield
         return
     _KEEPERS.add(1)
@@ -47,17 +47,17 @@ def keeping_memory() -> Iterator[None]:
 
 def keep_memory_beside(thing: Any) -> None:
     """Let the allocator keep what is freed for as long as something is there."""
-    if _gives_back_at_once():
+    if _trims_at_once():
         _KEEPERS.add(1)
         weakref.finalize(thing, _KEEPERS.add, -1)
 
 
-def _gives_back_at_once() -> bool:
+def _trims_at_once() -> bool:
     """Say whether the allocator was told to; else it finds out by itself what is worth keeping."""
     return DEFAULTS[TRIM][0] in os.environ and sys.platform.startswith("linux")
 
 
-class _Keepers:
+class _Retainers:
     """Counts those who want memory to be kept."""
 
     def __init__(self) -> None:
@@ -87,4 +87,4 @@ def _tell(libc: Any, limits: dict[int, int]) -> None:
         libc.mallopt(what, n_bytes)
 
 
-_KEEPERS = _Keepers()
+_KEEPERS = _Retainers()

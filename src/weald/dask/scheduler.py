@@ -3,7 +3,7 @@
     TreeJob        what is to be grown or voted
     Scheduler      divides the work, and reports progress
     TreeJobs       the trees of one call: submits tasks as workers finish others
-    ErrorsBySet         the out-of-bag error so far
+    ErrorsBySet    the out-of-bag error so far
     RemoteVotes    sums of votes that stay on the workers
 
 Sums over trees run in tree order, so rows are divided among the workers, and each block of rows hears the trees one
@@ -109,7 +109,9 @@ class Scheduler:
             found = dict(results)
         return join([found[i] for i in range(len(found))])
 
-    def look(self, job: TreeJob, forest: Forest, before: OutOfBagVotes | None = None, room: int = 0) -> OutOfBagVotes:
+    def sum_votes(
+        self, job: TreeJob, forest: Forest, before: OutOfBagVotes | None = None, room: int = 0
+    ) -> OutOfBagVotes:
         """Add up out-of-bag votes. The sums stay on the workers: `sums` names them."""
         named = [(origin.bags, *tree) for origin in forest.origins for tree in origin.trees()]
         self._sent.append(self.cluster.send(TreeArrays.of(forest)))  # what is sent cannot be worked out again
@@ -118,11 +120,11 @@ class Scheduler:
         errors = reduce(Errors.add, self.cluster.gather_all([self.cluster.submit(errors_of, block) for block in said]))
         return self._with_curve(said, [errors])
 
-    def grow_and_look(self, job: TreeJob, n_trees: int, watch: Watch | None) -> tuple[Forest, OutOfBagVotes | None]:
+    def grow_and_vote(self, job: TreeJob, n_trees: int, watch: Watch | None) -> tuple[Forest, OutOfBagVotes | None]:
         """Grow the first trees and, if wanted, add up their votes as they come; report progress."""
         jobs = TreeJobs(self, job, 0, n_trees)
         forest, errors = self._watch(jobs, n_trees, watch)
-        return forest, None if jobs.said is None else self._with_curve(jobs.said, errors)
+        return forest, None if jobs.votes is None else self._with_curve(jobs.votes, errors)
 
     def fetch(self, said: OutOfBagVotes) -> OutOfBagVotes:
         """Bring what trees said of all rows here."""
@@ -222,7 +224,7 @@ class TreeJobs:
         # Rows are read anew for each set, so there are no more than are worth it.
         self._sets = divide(range(self.n_tasks), n_tasks) if job.voting is not None else []
         self._tree_ranges, self._n_voting = tree_ranges, 0  # sets that were told to
-        self.said: Any = None  # names of what trees have said, block by block
+        self.votes: Any = None  # names of what trees have said, block by block
         self.n_told = len(self._sets) * len(scheduler.blocks)
         self._awaited = PendingTasks(self.n_tasks + self.n_told)
         slots = self._cluster.slots()
@@ -240,7 +242,7 @@ class TreeJobs:
             self._queue.fill()
             self._vote_for_ready_sets()
             here = []
-            for i, thing in self._cluster.results(self._awaited, lambda: self._queue.look(self._cluster.slots)):
+            for i, thing in self._cluster.results(self._awaited, lambda: self._queue.poll(self._cluster.slots)):
                 self._vote_for_ready_sets()
                 here += [i] if i < self.n_tasks else []
                 here = [task for task in here if not self._release(task)]
@@ -302,9 +304,9 @@ class TreeJobs:
                 return
             trees = [tree for i in of_set for tree in self._tree_ranges[i]]
             outside = self._scheduler.draw(self._job, [(None, self._job.seed, tree) for tree in trees])
-            self.said = self._scheduler.vote(self._job, tasks, outside, self.said, 0)
-            first = self.n_tasks + self._n_voting * len(self.said)
-            for i, block in enumerate(self.said, first):
+            self.votes = self._scheduler.vote(self._job, tasks, outside, self.votes, 0)
+            first = self.n_tasks + self._n_voting * len(self.votes)
+            for i, block in enumerate(self.votes, first):
                 self._awaited.add(i, self._cluster.submit(errors_of, block))
             self._n_voting += 1
 

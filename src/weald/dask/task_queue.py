@@ -50,15 +50,15 @@ class TaskQueue:
         """Give each slot a task that has none."""
         for slot in self._slots:
             if not slot.tasks:
-                self._hand_in(slot)
+                self._submit(slot)
 
     def fill(self) -> None:
         """Give slots all that they may have."""
         for _ in range(len(self._jobs)):  # in turns
-            if not sum(self._hand_in(slot) for slot in self._slots):
+            if not sum(self._submit(slot) for slot in self._slots):
                 return
 
-    def look(self, find_slots: Callable[[], Sequence[str]]) -> None:
+    def poll(self, find_slots: Callable[[], Sequence[str]]) -> None:
         """See to it that things go on. Dask has one thread for all that wait for tasks, and it may be busy."""
         for slot in self._slots:
             for task in list(slot.tasks):
@@ -86,7 +86,7 @@ class TaskQueue:
         with self._lock:
             self._slots += map(WorkerSlot, left.elements())
 
-    def _hand_in(self, slot: WorkerSlot) -> bool:
+    def _submit(self, slot: WorkerSlot) -> bool:
         with self._lock:
             if not (self._is_open and self._jobs and slot.is_there and len(slot.tasks) < self._most()):
                 return False
@@ -102,7 +102,7 @@ class TaskQueue:
                 return
             slot.tasks.remove(task)
         try:
-            self._hand_in(slot)
+            self._submit(slot)
         except Exception as error:  # noqa: BLE001  (whoever waits is to hear of it)
             self._fail(error)
 

@@ -22,7 +22,7 @@ from scipy import sparse
 from weald.codes.bins import ColumnCuts, join_cuts
 from weald.codes.partitioned_table import Labels, Rows
 from weald.dask.cluster import n_threads_here
-from weald.dask.coded_partitions import Chunk, CodedTable, Highs, open_table, read_block
+from weald.dask.coded_partitions import Chunk, CodedTable, CodeMaxima, open_table, read_block
 from weald.dask.joining import TreeArrays, join
 from weald.dask.tree_pieces import Piece, make_tree
 from weald.data.types import IntArray
@@ -33,7 +33,8 @@ from weald.forest.forest import Bags, Forest
 from weald.forest.pruning import prune_forest
 
 Run = Sequence[int]  # rows that follow one another: the first, and the one behind the last
-Codes = tuple[Sequence[Chunk], Sequence[ColumnCuts], Highs, Rows, Labels]  # what every task needs to open the table
+# What every task needs to open the table.
+Codes = tuple[Sequence[Chunk], Sequence[ColumnCuts], CodeMaxima, Rows, Labels]
 
 
 def open_here(codes: Codes) -> CodedTable:

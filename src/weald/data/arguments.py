@@ -1,7 +1,7 @@
 """Checks of arguments: what each may be, and one function that words every message.
 
-Kind              one thing that an argument may be: `Whole`, `Share`, `Number`, `Name`, `Such`
-check_argument    an argument against the kinds that are allowed
+ArgumentConstraint    one thing that an argument may be: `WholeNumber`, `Fraction`, `RealNumber`, `OneOf`, `Satisfies`
+check_argument        an argument against the kinds that are allowed
 """
 
 import math
@@ -16,14 +16,14 @@ import numpy as np
 from weald.errors import ParameterError, shown
 
 
-class Kind(Protocol):
+class ArgumentConstraint(Protocol):
     """One thing that a parameter may be."""
 
-    def holds(self, value: object) -> bool:
+    def is_satisfied_by(self, value: object) -> bool:
         """Say whether a value is of this kind."""
 
-    def words(self) -> tuple[str, ...]:
-        """Say it to the user: one entry for each choice."""
+    def describe(self) -> tuple[str, ...]:
+        """Describe the allowed values: one entry for each choice."""
 
 
 def is_whole(value: object) -> TypeGuard[int]:
@@ -52,80 +52,80 @@ def is_real(value: object) -> TypeGuard[float]:
 
 
 @dataclass(frozen=True)
-class Whole:
+class WholeNumber:
     """A whole number."""
 
     low: int
     high: int | None = None
 
-    def holds(self, value: object) -> bool:
+    def is_satisfied_by(self, value: object) -> bool:
         """Say whether a value is a whole number within the limits."""
         return is_whole(value) and self.low <= value and (self.high is None or value <= self.high)
 
-    def words(self) -> tuple[str, ...]:
-        """Say it to the user: one entry for each choice."""
+    def describe(self) -> tuple[str, ...]:
+        """Describe the allowed values: one entry for each choice."""
         return (f"a whole number from {self.low}" + ("" if self.high is None else f" to {self.high}"),)
 
 
 @dataclass(frozen=True)
-class Share:
+class Fraction:
     """A share of something: above 0, and at most 1 or below it."""
 
     one: bool = True
 
-    def holds(self, value: object) -> bool:
+    def is_satisfied_by(self, value: object) -> bool:
         """Say whether a value is a share."""
         return is_real(value) and (0 < value <= 1 if self.one else 0 < value < 1)
 
-    def words(self) -> tuple[str, ...]:
-        """Say it to the user: one entry for each choice."""
+    def describe(self) -> tuple[str, ...]:
+        """Describe the allowed values: one entry for each choice."""
         return ("a share above 0 and up to 1 (as a float)" if self.one else "a share between 0 and 1 (as a float)",)
 
 
 @dataclass(frozen=True)
-class Number:
+class RealNumber:
     """A number, whole or not."""
 
     low: float
     high: float = math.inf
 
-    def holds(self, value: object) -> bool:
+    def is_satisfied_by(self, value: object) -> bool:
         """Say whether a value is a finite number within the limits."""
         return (is_whole(value) or is_real(value)) and _is_finite(value) and self.low <= value <= self.high
 
-    def words(self) -> tuple[str, ...]:
-        """Say it to the user: one entry for each choice."""
+    def describe(self) -> tuple[str, ...]:
+        """Describe the allowed values: one entry for each choice."""
         return (f"a number from {self.low:g}" + ("" if math.isinf(self.high) else f" to {self.high:g}"),)
 
 
 @dataclass(frozen=True)
-class Name:
+class OneOf:
     """One of some names."""
 
     names: tuple[str, ...]
 
-    def holds(self, value: object) -> bool:
+    def is_satisfied_by(self, value: object) -> bool:
         """Say whether a value is one of the names."""
         return isinstance(value, str) and value in self.names
 
-    def words(self) -> tuple[str, ...]:
-        """Say it to the user: one entry for each choice."""
+    def describe(self) -> tuple[str, ...]:
+        """Describe the allowed values: one entry for each choice."""
         return tuple(f'"{name}"' for name in self.names)
 
 
 @dataclass(frozen=True)
-class Such:
+class Satisfies:
     """Whatever passes a test."""
 
     test: Callable[[object], bool]
     described: tuple[str, ...]
 
-    def holds(self, value: object) -> bool:
+    def is_satisfied_by(self, value: object) -> bool:
         """Say whether a value passes."""
         return self.test(value)
 
-    def words(self) -> tuple[str, ...]:
-        """Say it to the user: one entry for each choice."""
+    def describe(self) -> tuple[str, ...]:
+        """Describe the allowed values: one entry for each choice."""
         return self.described
 
 
@@ -134,14 +134,14 @@ def join_choices(words: Sequence[str]) -> str:
     return " or ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
 
 
-NOTHING = Such(lambda value: value is None, ("None",))
-FLAG = Such(lambda value: isinstance(value, bool | np.bool_), ("True", "False"))
+NOTHING = Satisfies(lambda value: value is None, ("None",))
+FLAG = Satisfies(lambda value: isinstance(value, bool | np.bool_), ("True", "False"))
 
 
-def check_argument(name: str, value: object, kinds: tuple[Kind, ...]) -> None:
+def check_argument(name: str, value: object, kinds: tuple[ArgumentConstraint, ...]) -> None:
     """Check an argument of a method, or a parameter, against what it may be."""
-    if not any(kind.holds(value) for kind in kinds):
-        choices = join_choices([word for kind in kinds for word in kind.words()])
+    if not any(one.is_satisfied_by(value) for one in kinds):
+        choices = join_choices([word for one in kinds for word in one.describe()])
         raise ParameterError(f"{name}={shown(value)} is not allowed. Give {choices}.")
 
 

@@ -41,9 +41,9 @@ def as_frame(X: TableLike, name: str = "X") -> Frame | None:
     if type(X) is np.ndarray:  # what it is asked most, and on little data the asking counts
         return None
     if nw.dependencies.is_pandas_dataframe(X):
-        _refuse_twins(list(X.columns), name)
+        _refuse_duplicates(list(X.columns), name)
     elif nw.dependencies.is_pyarrow_table(X):
-        _refuse_twins(X.column_names, name)
+        _refuse_duplicates(X.column_names, name)
     frame = nw.from_native(X, pass_through=True)
     if isinstance(frame, nw.LazyFrame):
         raise DataTypeError(
@@ -75,7 +75,7 @@ def take_stream(X: TableLike) -> Frame | None:
     return frame
 
 
-def _refuse_twins(names: Sequence[object], where: str) -> None:
+def _refuse_duplicates(names: Sequence[object], where: str) -> None:
     """Refuse names that say nothing: two columns of one name."""
     if len(set(names)) < len(names):
         twin = next(name for i, name in enumerate(names) if name in names[:i])

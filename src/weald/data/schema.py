@@ -1,6 +1,6 @@
 """What a fit remembers of its columns, so that predictions read theirs in the same way.
 
-    Labeled     a column of labels as it comes: numbers, and the label of each number
+    Labeled      a column of labels as it comes: numbers, and the label of each number
     Categories   the labels of a categorical feature, in the order of their numbers
     Schema       the features of a fit: their names and categories, and the unknown categories met since
 
@@ -153,7 +153,7 @@ class Schema:
             narrowed[f] = Categories(categories.labels[used.astype(np.intp)])
         return Schema(self.names, tuple(narrowed), times=self.times)
 
-    def meet_unknown(self, feature: int, column: Labeled, is_unknown: BoolArray, rule: str) -> None:
+    def count_unknown(self, feature: int, column: Labeled, is_unknown: BoolArray, rule: str) -> None:
         """Refuse unknown categories, or count them, and say so the first time."""
         cells = np.append(is_unknown, False)[column.numbers]
         n_cells = int(np.count_nonzero(cells))

@@ -93,7 +93,7 @@ class Table:
         """Give the same with all values in memory: those of a table on the disk are read."""
         return self
 
-    def ask_of_rows(self, ask: "Callable[[Table, Asked], Answer]", asked: "Asked") -> "Answer":
+    def compute_on_rows(self, ask: "Callable[[Table, Asked], Answer]", asked: "Asked") -> "Answer":
         """Ask something of the targets and weights where these are; see `rows_are_here`."""
         return ask(self, asked)
 
@@ -193,11 +193,11 @@ def read_features(estimator: TableReader, X: TableLike, *, reset: bool) -> Matri
     except TypeError as error:
         raise DataTypeError(str(error)) from error
     except ValueError as error:
-        raise DataError(f"{error}{_name_what_is_out_of_place(estimator, frame)}") from error
+        raise DataError(f"{error}{_name_misplaced_column(estimator, frame)}") from error
     return checked
 
 
-def _name_what_is_out_of_place(estimator: TableReader, frame: Frame | None) -> str:
+def _name_misplaced_column(estimator: TableReader, frame: Frame | None) -> str:
     """Add to a message the first column that stands in another place than at the fit, and what to do."""
     known = getattr(getattr(estimator, "schema_", None), "names", None)
     if frame is None or known is None or sorted(map(str, frame.columns)) != sorted(known):
@@ -337,7 +337,7 @@ def _read(columns: _Columns, rules: Rules, schema: Schema) -> Array:
         labeled = _labels_of(column, where)
         _refuse_missing(labeled.numbers, where, rules)
         X[:, f], is_unknown = categories.look_up(labeled, where)
-        schema.meet_unknown(f, labeled, is_unknown, rules.unknown_category)
+        schema.count_unknown(f, labeled, is_unknown, rules.unknown_category)
     return X
 
 

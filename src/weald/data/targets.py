@@ -40,13 +40,13 @@ class Targets:
     of the second, and so on.
     """
 
-    said: Array  # joint targets x targets: int32 class numbers, or float64
+    values: Array  # joint targets x targets: int32 class numbers, or float64
     n_classes: tuple[int, ...]  # of each target; empty: they are numbers
 
     @property
     def n_targets(self) -> int:
         """Number of targets."""
-        return int(self.said.shape[1])
+        return int(self.values.shape[1])
 
     @property
     def task(self) -> Task:
@@ -61,7 +61,7 @@ class Targets:
         """Add the values of all targets to the fingerprint of a table, which has only numbers of joint targets."""
         if values is None:
             return None
-        digest = hashlib.sha256(np.ascontiguousarray(self.said, dtype="<f8").data).digest()
+        digest = hashlib.sha256(np.ascontiguousarray(self.values, dtype="<f8").data).digest()
         return (values + int.from_bytes(digest[:8], "little")) % 2**64
 
 
@@ -144,9 +144,9 @@ def _number_targets(labels: Array, *, classify: bool, kept: BoolArray | None) ->
         classes, numbers = [pair[0] for pair in pairs], np.column_stack([pair[1] for pair in pairs])
     else:
         numbers = labels + 0.0  # -0.0 becomes 0.0
-    said, joint = np.unique(numbers if kept is None else numbers[kept], axis=0, return_inverse=True)
-    targets = Targets(said, () if classes is None else tuple(map(len, classes)))
-    return Target(joint.reshape(-1).astype(np.int32), len(said), classes, targets)
+    found, joint = np.unique(numbers if kept is None else numbers[kept], axis=0, return_inverse=True)
+    targets = Targets(found, () if classes is None else tuple(map(len, classes)))
+    return Target(joint.reshape(-1).astype(np.int32), len(found), classes, targets)
 
 
 def read_column(y: ColumnLike, name: str) -> Array:

@@ -2,7 +2,7 @@
 
 kind_of_times    whether objects are dates or durations, all that are not missing
 days_of_times    NumPy's datetime64 and timedelta64, or Python's objects, as days
-say_time         a number of days as a date, or as days
+format_time      a number of days as a date, or as days
 
 A date is the days since 1970-01-01 00:00 UTC: whole days, plus the rest of the day divided by the length of a day, in
 doubles. A date with a time zone is that instant; one without is read as if it were UTC. So whole days are exact, and
@@ -80,15 +80,15 @@ def _days_of_length(length: dt.timedelta) -> float:
     return float(length.days) + float(nanoseconds) / 86_400e9
 
 
-def say_time(days: float, kind: str) -> str:
+def format_time(days: float, kind: str) -> str:
     """Write a number of days as a date (in UTC), or as days.
 
     Examples
     --------
-    >>> from weald.data.times import say_time
-    >>> [say_time(x, "dates") for x in (16508.0, 16508.25, 1e9)]
+    >>> from weald.data.times import format_time
+    >>> [format_time(x, "dates") for x in (16508.0, 16508.25, 1e9)]
     ['2015-03-14', '2015-03-14 06:00:00', 'day 1e+09 since 1970-01-01']
-    >>> say_time(2.5, "durations")
+    >>> format_time(2.5, "durations")
     '2.5 days'
     """
     if kind == DURATIONS:

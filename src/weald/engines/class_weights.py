@@ -21,8 +21,8 @@ def check_class_weights(kind: str, given: tuple[float, ...], table: Table, class
     """Refuse weights that leave no row, and warn of weights that are rounded up; `rounded`: to integers of 20 bits."""
     if kind == "none" or (kind != "given" and table.size <= 2**BITS):
         return
-    said = _said_of(table, has_zeros=0.0 in given)
-    exponent, mantissa = _multiply(kind, given, table, classes, said)
+    present = _classes_present(table, has_zeros=0.0 in given)
+    exponent, mantissa = _multiply(kind, given, table, classes, present)
     order = np.lexsort((mantissa, exponent))
     order = order[mantissa[order] > 0]
     if not len(order):
@@ -33,7 +33,7 @@ def check_class_weights(kind: str, given: tuple[float, ...], table: Table, class
     least, most = int(order[0]), int(order[-1])
     ratio = float(np.ldexp(mantissa[least] / mantissa[most], exponent[least] - exponent[most]))
     if rounded and ratio < 2.0**-BITS:
-        names = [_name(joint, classes, said) for joint in (least, most)]
+        names = [_name(joint, classes, present) for joint in (least, most)]
         warn(
             f"{WEIGHTS[kind]} weighs the class {names[0]} less than 2**-{BITS} (about 1e-6) times as much as "
             f"{names[1]}. Such weights are rounded up to 2**-{BITS} of the largest. Give weights that differ less, or "
@@ -41,25 +41,25 @@ def check_class_weights(kind: str, given: tuple[float, ...], table: Table, class
         )
 
 
-def _said_of(table: Table, *, has_zeros: bool) -> IntArray:
+def _classes_present(table: Table, *, has_zeros: bool) -> IntArray:
     """List the classes that rows have: one row for each, or for each joint target, one column for each target."""
     if table.targets is not None:
-        return table.targets.said.astype(np.int64)
+        return table.targets.values.astype(np.int64)
     if has_zeros:
         return np.unique(table.target).astype(np.int64)[:, np.newaxis]
     return np.arange(table.n_classes)[:, np.newaxis]
 
 
 def _multiply(
-    kind: str, given: tuple[float, ...], table: Table, classes: Classes, said: IntArray
+    kind: str, given: tuple[float, ...], table: Table, classes: Classes, present: IntArray
 ) -> tuple[IntArray, FloatArray]:
     """Multiply the weights of all targets, as exponents and mantissas: products may be beyond the doubles."""
-    exponent, mantissa = np.zeros(len(said), dtype=np.int64), np.ones(len(said))
+    exponent, mantissa = np.zeros(len(present), dtype=np.int64), np.ones(len(present))
     begin = 0
     for o, of_target in enumerate(classes if isinstance(classes, list) else [classes]):
         end = begin + len(of_target)
         weights = np.array(given[begin:end]) if kind == "given" else _balance(table, o, len(of_target))
-        factor, power = np.frexp(weights[said[:, o]])
+        factor, power = np.frexp(weights[present[:, o]])
         mantissa, carried = np.frexp(mantissa * factor)
         exponent, begin = exponent + power + carried, end
     return exponent, mantissa
@@ -69,15 +69,15 @@ def _balance(table: Table, target: int, n_classes: int) -> FloatArray:
     """Weigh the classes of a target against their weight in the table; those that no row has weigh nothing."""
     numbers: npt.NDArray[np.int64] = table.target.astype(np.int64)
     if table.targets is not None:
-        numbers = table.targets.said[numbers, target].astype(np.int64)
+        numbers = table.targets.values[numbers, target].astype(np.int64)
     counts = np.bincount(numbers, weights=table.weight, minlength=n_classes).astype(np.float64)
     weights: FloatArray = np.divide(counts.sum(), counts, out=np.zeros(n_classes), where=counts > 0)
     return weights
 
 
-def _name(joint: int, classes: Classes, said: IntArray) -> str:
+def _name(joint: int, classes: Classes, present: IntArray) -> str:
     """Name a class, or with several targets the classes that stand together."""
     if not isinstance(classes, list):
-        return shown(classes.tolist()[said[joint, 0]])
-    labels = (of_target.tolist()[k] for of_target, k in zip(classes, said[joint], strict=True))
+        return shown(classes.tolist()[present[joint, 0]])
+    labels = (of_target.tolist()[k] for of_target, k in zip(classes, present[joint], strict=True))
     return f"({', '.join(shown(label) for label in labels)})"

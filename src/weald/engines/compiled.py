@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from weald.data.arguments import Name, check_argument
+from weald.data.arguments import OneOf, check_argument
 from weald.data.task import Task
 from weald.engines.native import NativeEngine
 from weald.errors import DataError
@@ -21,7 +21,7 @@ DTYPES = ("float64", "float32")
 
 def compile_forest(forest: Forest, voting: str, dtype: str) -> Any:
     """Pack a forest so that predictions need nothing else."""
-    check_argument("dtype", dtype, (Name(DTYPES),))
+    check_argument("dtype", dtype, (OneOf(DTYPES),))
     if forest.task is Task.REGRESSION and math.isinf(float(np.abs(forest.value).max()) * forest.n_trees):
         raise DataError("compile() adds up what trees say, and these numbers are too large for it. Use predict().")
     packed = NativeEngine().compile(forest, voting, large=dtype == "float64")

@@ -159,12 +159,12 @@ class Engine(Protocol):
         watch: Watch | None,
         ccp_alpha: float,
         voting: str | None,
-        look: "Look | None",
+        add_votes: "AddVotes | None",
     ) -> "tuple[Forest, OutOfBagVotes | None]":
         """Grow the first trees of a forest, and tell the listener of the progress, if there is one.
 
         `voting`: how trees vote, if their out-of-bag votes are wanted next. An engine that can add them up while trees
-        grow returns them too. `look` adds the votes of some trees to those of earlier ones, for the listener.
+        grow returns them too. `add_votes` adds the votes of some trees to those of earlier ones, for the listener.
         """
 
     def grow_targets(
@@ -215,7 +215,7 @@ class Engine(Protocol):
         `task.sums` in tree order.
         """
 
-    def add_shares(
+    def add_proximities(
         self, sharing: LeafMembership, k: int, n_threads: int, watch: Watch | None
     ) -> tuple[IntArray, IntArray, FloatArray]:
         """Say what rows have in common with the members of their leaves: where rows start, members, and sums.
@@ -224,7 +224,7 @@ class Engine(Protocol):
         members; 0: all.
         """
 
-    def square_shares(
+    def square_proximities(
         self, sharing: LeafMembership, of_rows: IntArray, of_members: IntArray, n_threads: int, watch: Watch | None
     ) -> FloatArray:
         """Add up, for each row, the squares of what it has in common with members of its kind."""
@@ -290,15 +290,18 @@ class LocalEngine:
         watch: Watch | None,
         ccp_alpha: float,
         voting: str | None,
-        look: "Look | None",
+        add_votes: "AddVotes | None",
     ) -> "tuple[Forest, OutOfBagVotes | None]":
         """Grow the trees, in steps if there is a listener; votes are added up later."""
+        listener = progress.listener()
+        if listener is None:
+            return self.grow(codes, growth, seed, 0, n_trees, n_threads, watch, ccp_alpha), None
 
         def grow(first: int, n_more: int) -> Forest:
-            share = watch if n_more == n_trees else None  # steps are told to the listener
-            return self.grow(codes, growth, seed, first, n_more, n_threads, share, ccp_alpha)
+            only = watch if n_more == n_trees else None  # several steps are told to the listener
+            return self.grow(codes, growth, seed, first, n_more, n_threads, only, ccp_alpha)
 
-        return grow_and_tell(grow, look, n_trees, n_threads), None
+        return grow_in_steps(grow, listener, add_votes, n_trees, n_threads), None
 
     def collect(self, votes: "OutOfBagVotes") -> "OutOfBagVotes":
         """Return the votes: they are here."""
@@ -321,22 +324,25 @@ class OutOfBagVotes(NamedTuple):
     shares: FloatArray  # after each tree: their share of the line from which bags are drawn
 
 
-Look = Callable[[Forest, OutOfBagVotes | None], OutOfBagVotes]  # adds the votes of trees to those of earlier ones
+AddVotes = Callable[[Forest, OutOfBagVotes | None], OutOfBagVotes]  # adds the votes of trees to those of earlier ones
 
 
-def grow_and_tell(grow: Callable[[int, int], Forest], look: Look | None, n_trees: int, n_threads: int) -> Forest:
-    """Grow the first trees: in one call, or in steps that a listener is told of."""
-    tell = progress.listener()
-    if tell is None:
-        return grow(0, n_trees)
+def grow_in_steps(
+    grow: Callable[[int, int], Forest],
+    listener: progress.Listener,
+    add_votes: AddVotes | None,
+    n_trees: int,
+    n_threads: int,
+) -> Forest:
+    """Grow the first trees in steps, and call a listener after each."""
     step = max(n_threads, -(-n_trees // STEPS))
     parts: list[Forest] = []
     votes = None
     for first in range(0, n_trees, step):
         parts.append(grow(first, min(step, n_trees - first)))
-        votes = None if look is None else look(parts[-1], votes)
+        votes = None if add_votes is None else add_votes(parts[-1], votes)
         n_done = first + parts[-1].n_trees
-        tell(progress.Growing(n_done, n_trees, None if votes is None else float(votes.errors[-1])))
+        listener(progress.Growing(n_done, n_trees, None if votes is None else float(votes.errors[-1])))
     return parts[0].join(*parts[1:])
 
 

@@ -199,7 +199,7 @@ class NativeEngine(LocalEngine):
         codes: list[IntArray] = self.core.code_values(X, features, starts, n_threads)
         return codes
 
-    def find_highs(
+    def find_code_maxima(
         self,
         X: Array,
         features: Sequence[int],
@@ -260,7 +260,7 @@ class NativeEngine(LocalEngine):
         """Grow trees in parallel; what their leaves say of each target is taken apart afterwards."""
         arrays, centers = self.core.grow_targets(
             codes,
-            np.ascontiguousarray(targets.said, dtype=np.float64).ravel(),
+            np.ascontiguousarray(targets.values, dtype=np.float64).ravel(),
             targets.n_targets,
             list(targets.n_classes),
             self._growth(growth),
@@ -278,7 +278,7 @@ class NativeEngine(LocalEngine):
             Forest(
                 n_features=own_codes(codes).n_columns,
                 n_classes=targets.n_classes_of(o),
-                **{**arrays, **_said_of(arrays, o, targets), "target_center": center},
+                **{**arrays, **_predictions_of(arrays, o, targets), "target_center": center},
                 origins=(origin,),
             )
             for o, center in enumerate(centers)
@@ -369,14 +369,14 @@ class NativeEngine(LocalEngine):
         )
         return of_trees
 
-    def add_shares(
+    def add_proximities(
         self, sharing: LeafMembership, k: int, n_threads: int = 1, watch: Watch | None = None
     ) -> tuple[IntArray, IntArray, FloatArray]:
         """Add up shares, many rows at once."""
         found: tuple[IntArray, IntArray, FloatArray] = self.core.add_shares(*_arrays_of(sharing), k, n_threads, watch)
         return found
 
-    def square_shares(
+    def square_proximities(
         self,
         sharing: LeafMembership,
         of_rows: IntArray,
@@ -647,7 +647,7 @@ def _words_of(marks: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint64]:
     return padded.view("<u8").ravel()
 
 
-def _said_of(arrays: dict[str, Array], target: int, targets: Targets) -> dict[str, Array]:
+def _predictions_of(arrays: dict[str, Array], target: int, targets: Targets) -> dict[str, Array]:
     """Pick what nodes say of one target. Classes are numbered through all targets, numbers stand by node and target."""
     n_targets, first = targets.n_targets, sum(targets.n_classes[:target])
     n_classes = targets.n_classes_of(target)

@@ -19,12 +19,12 @@ import numpy as np
 from weald.data.arguments import (
     FLAG,
     NOTHING,
-    Kind,
-    Name,
-    Number,
-    Share,
-    Such,
-    Whole,
+    ArgumentConstraint,
+    Fraction,
+    OneOf,
+    RealNumber,
+    Satisfies,
+    WholeNumber,
     is_list,
     is_real,
     is_whole,
@@ -82,67 +82,70 @@ class Growth:
         return replace(self, **drawn)
 
 
-FUNCTION = Such(callable, ("a function of (y_true, y_pred)",))
-MAPPING = Such(lambda value: isinstance(value, Mapping), ("a dict of class: weight",))
-MAPPINGS = Such(
+FUNCTION = Satisfies(callable, ("a function of (y_true, y_pred)",))
+MAPPING = Satisfies(lambda value: isinstance(value, Mapping), ("a dict of class: weight",))
+MAPPINGS = Satisfies(
     lambda value: isinstance(value, list | tuple) and all(isinstance(entry, Mapping) for entry in value),
     ("with several targets a list of such dicts",),
 )
-ABOVE_0 = Such(
+ABOVE_0 = Satisfies(
     lambda value: is_real(value) and 0 < value < math.inf,
     ("a share above 0 (as a float), also above 1 with bootstrap",),
 )
-PER_CLASS = Such(
-    lambda value: isinstance(value, Mapping) and all(Whole(1).holds(n) or ABOVE_0.holds(n) for n in value.values()),
+PER_CLASS = Satisfies(
+    lambda value: (
+        isinstance(value, Mapping)
+        and all(WholeNumber(1).is_satisfied_by(n) or ABOVE_0.is_satisfied_by(n) for n in value.values())
+    ),
     ("a dict of class: number or share",),
 )
-BY_FEATURE = Such(
+BY_FEATURE = Satisfies(
     lambda value: is_list(value) or isinstance(value, Mapping), ("one number for each feature", "a dict by name")
 )
-GROUPS = Such(is_list, ("a list of groups of features",))
-GENERATOR = Such(lambda value: callable(getattr(value, "bytes", None)), ("a NumPy Generator", "a RandomState"))
+GROUPS = Satisfies(is_list, ("a list of groups of features",))
+GENERATOR = Satisfies(lambda value: callable(getattr(value, "bytes", None)), ("a NumPy Generator", "a RandomState"))
 
-FEATURES = Such(
+FEATURES = Satisfies(
     lambda value: is_list(value) and not isinstance(value, AbstractSet),
     ("a list of names, numbers or truth values of features",),
 )
 
 # One entry for each parameter. `criterion` depends on the task, `class_weight` on the model: see `allowed`.
-KINDS: dict[str, tuple[Kind, ...]] = {
-    "n_estimators": (Whole(1, UNLIMITED), Name(("auto",))),
-    "max_estimators": (Whole(1, UNLIMITED),),
-    "resampling": (Name(("bagging", "boosting", "arcing")),),
-    "max_depth": (Whole(1), Name(("sqrt",)), NOTHING),
-    "min_samples_split": (Whole(2), Share()),
-    "min_samples_leaf": (Whole(1), Share(one=False)),
-    "min_weight_fraction_leaf": (Number(0, 0.5),),
-    "max_features": (Whole(1), Share(), Name(("sqrt", "log2", "third", "all")), NOTHING),
-    "max_leaf_nodes": (Whole(2), NOTHING),
-    "min_impurity_decrease": (Number(0),),
-    "bootstrap": (FLAG, Name((BALANCED,))),
+KINDS: dict[str, tuple[ArgumentConstraint, ...]] = {
+    "n_estimators": (WholeNumber(1, UNLIMITED), OneOf(("auto",))),
+    "max_estimators": (WholeNumber(1, UNLIMITED),),
+    "resampling": (OneOf(("bagging", "boosting", "arcing")),),
+    "max_depth": (WholeNumber(1), OneOf(("sqrt",)), NOTHING),
+    "min_samples_split": (WholeNumber(2), Fraction()),
+    "min_samples_leaf": (WholeNumber(1), Fraction(one=False)),
+    "min_weight_fraction_leaf": (RealNumber(0, 0.5),),
+    "max_features": (WholeNumber(1), Fraction(), OneOf(("sqrt", "log2", "third", "all")), NOTHING),
+    "max_leaf_nodes": (WholeNumber(2), NOTHING),
+    "min_impurity_decrease": (RealNumber(0),),
+    "bootstrap": (FLAG, OneOf((BALANCED,))),
     "oob_score": (FLAG, FUNCTION),
-    "n_jobs": (Such(lambda value: is_whole(value) and value != 0, ("a whole number other than 0",)), NOTHING),
-    "random_state": (Whole(0, 2**64 - 1), GENERATOR, NOTHING),
-    "verbose": (Whole(0), FLAG),
+    "n_jobs": (Satisfies(lambda value: is_whole(value) and value != 0, ("a whole number other than 0",)), NOTHING),
+    "random_state": (WholeNumber(0, 2**64 - 1), GENERATOR, NOTHING),
+    "verbose": (WholeNumber(0), FLAG),
     "warm_start": (FLAG,),
-    "max_samples": (Whole(1), ABOVE_0, PER_CLASS, NOTHING),
-    "ccp_alpha": (Number(0),),
-    "splitter": (Name(("best", "random")),),
+    "max_samples": (WholeNumber(1), ABOVE_0, PER_CLASS, NOTHING),
+    "ccp_alpha": (RealNumber(0),),
+    "splitter": (OneOf(("best", "random")),),
     "monotonic_cst": (BY_FEATURE, NOTHING),
-    "interaction_cst": (GROUPS, Name(("pairwise", "no_interactions")), NOTHING),
+    "interaction_cst": (GROUPS, OneOf(("pairwise", "no_interactions")), NOTHING),
     "feature_weights": (BY_FEATURE, NOTHING),
-    "category_penalty": (Number(0, 1000), Name(("auto",))),
-    "voting": (Name(("soft", "hard")),),
-    "max_bins": (Whole(2, MAX_BINS), NOTHING),
-    "engine": (Name(ENGINES),),
-    "categorical_features": (Name(("from_dtype",)), FEATURES, NOTHING),
-    "unknown_category": (Name(("missing", "error")),),
-    "missing": (Name(("learn", "error")),),
+    "category_penalty": (RealNumber(0, 1000), OneOf(("auto",))),
+    "voting": (OneOf(("soft", "hard")),),
+    "max_bins": (WholeNumber(2, MAX_BINS), NOTHING),
+    "engine": (OneOf(ENGINES),),
+    "categorical_features": (OneOf(("from_dtype",)), FEATURES, NOTHING),
+    "unknown_category": (OneOf(("missing", "error")),),
+    "missing": (OneOf(("learn", "error")),),
 }
 
 
 PARAMETERS = (*KINDS, "criterion", "class_weight")
-NOT_YET = Name(("absolute_error", "friedman_mse", "poisson"))  # scikit-learn's criteria that weald lacks
+NOT_YET = OneOf(("absolute_error", "friedman_mse", "poisson"))  # scikit-learn's criteria that weald lacks
 
 
 def gather(estimator: object) -> dict[str, Any]:
@@ -151,13 +154,13 @@ def gather(estimator: object) -> dict[str, Any]:
     return {name: given[name] for name in PARAMETERS if name in given}
 
 
-def allowed(name: str, given: Mapping[str, Any], task: str) -> tuple[Kind, ...]:
+def allowed(name: str, given: Mapping[str, Any], task: str) -> tuple[ArgumentConstraint, ...]:
     """List what a parameter of this model may be."""
     if name == "criterion":
-        return (Name(criteria.names(task)),)
+        return (OneOf(criteria.names(task)),)
     if name == "class_weight":
         balanced = ("balanced", "balanced_subsample") if "bootstrap" in given else ("balanced",)
-        return (MAPPING, MAPPINGS, Name(balanced), NOTHING)
+        return (MAPPING, MAPPINGS, OneOf(balanced), NOTHING)
     return KINDS[name]
 
 
@@ -165,9 +168,9 @@ def check(given: Mapping[str, Any], task: str) -> None:
     """Check each parameter by itself, then those that depend on one another."""
     for name, value in given.items():
         kinds = allowed(name, given, task)
-        if not any(kind.holds(value) for kind in kinds):
-            choices = join_choices([word for kind in kinds for word in kind.words()])
-            missing = name == "criterion" and NOT_YET.holds(value)
+        if not any(one.is_satisfied_by(value) for one in kinds):
+            choices = join_choices([word for one in kinds for word in one.describe()])
+            missing = name == "criterion" and NOT_YET.is_satisfied_by(value)
             raise ParameterError(
                 f"{name}={shown(value)} is not {'available yet' if missing else 'allowed'}. Give {choices}."
             )
@@ -342,10 +345,9 @@ def weigh_classes(class_weight: Any, classes: Any) -> tuple[str, tuple[float, ..
             f"The classes of y are {known}: name all of them, or none besides."
         )
     for label, weight in class_weight.items():
-        if not Number(0).holds(weight):
-            raise ParameterError(
-                f"class_weight[{label!r}]={shown(weight)} is not allowed. Give {join_choices(Number(0).words())}."
-            )
+        if not RealNumber(0).is_satisfied_by(weight):
+            choices = join_choices(RealNumber(0).describe())
+            raise ParameterError(f"class_weight[{label!r}]={shown(weight)} is not allowed. Give {choices}.")
     return "given", tuple(float(class_weight.get(label, 1.0)) for label in known)
 
 

@@ -46,7 +46,9 @@ def warn_of_rounding(table: Table, growth: Growth) -> None:
     """Warn of each numeric target that is rounded noticeably."""
     fixed = _in_fixed_point(table, growth)
     n_draws = None if fixed else growth.n_draws
-    roundings = find_roundings(table, n_draws) if table.rows_are_here else table.ask_of_rows(find_roundings, n_draws)
+    roundings = (
+        find_roundings(table, n_draws) if table.rows_are_here else table.compute_on_rows(find_roundings, n_draws)
+    )
     for found in roundings:
         advice = ["Remove or clip the outliers", "take logarithms"]
         advice += ["fit a model for this target alone"] if table.targets is not None else []
@@ -68,7 +70,7 @@ def find_roundings(table: Table, n_draws: int | None) -> list[Rounding]:
     if table.targets is None:
         found = [_find_rounding("y", _Weighed(table.target, lengths, n_draws), may_be_wide=True)]
     else:
-        columns = (of_target[table.target] for of_target in table.targets.said.T)
+        columns = (of_target[table.target] for of_target in table.targets.values.T)
         found = [
             _find_rounding(f"Column {o} of y", _Weighed(y, lengths, n_draws), may_be_wide=False)
             for o, y in enumerate(columns)

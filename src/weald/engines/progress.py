@@ -111,6 +111,15 @@ def words_of(seconds: float) -> str:
     return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
-def watch_fit(verbose: int, n_trees: int) -> Progress | None:
-    """Make a watch if the user wants to see progress."""
-    return Progress(n_trees) if verbose else None
+@contextmanager
+def watch_fit(verbose: int, n_trees: int) -> Iterator[Progress | None]:
+    """Show the progress of a fit if the user wants it; None: not wanted."""
+    if not verbose:
+        yield None
+        return
+    watch = Progress(n_trees)
+    try:
+        yield watch
+        watch(1.0)  # a short fit may be over before the engine reports anything
+    finally:
+        watch.stop()

@@ -129,14 +129,14 @@ class TreeModel(BaseEstimator):
         [1, 1, 1]
         """
         check_is_fitted(self, "forest_")
-        arguments.check_argument("rows", rows, (arguments.Whole(1),))
-        arguments.check_argument("n_rows", n_rows, (arguments.Whole(0), arguments.NOTHING))
+        arguments.check_argument("rows", rows, (arguments.WholeNumber(1),))
+        arguments.check_argument("n_rows", n_rows, (arguments.WholeNumber(0), arguments.NOTHING))
         chunked_prediction.check_table(X)
         chunked_prediction.check_out(out)
         own = "predict_proba" if self.task is Task.CLASSIFICATION else "predict"
         name = own if method is None else method
         known = [way for way in chunked_prediction.METHODS if hasattr(self, way)]
-        arguments.check_argument("method", name, (arguments.Name(tuple(known)),))
+        arguments.check_argument("method", name, (arguments.OneOf(tuple(known)),))
         if dtype is not None and name != own:
             raise ParameterError(f"dtype={shown(dtype)} cannot be used with method={name!r}. Leave one of them out.")
         nothing = chunked_prediction.predict_nothing(self, name)
@@ -214,7 +214,7 @@ class TreeModel(BaseEstimator):
         True
         """
         check_is_fitted(self)
-        arguments.check_argument("number", number, (arguments.Whole(0, self.n_outputs_ - 1),))
+        arguments.check_argument("number", number, (arguments.WholeNumber(0, self.n_outputs_ - 1),))
         return multi_output.select_target(self, number)
 
     # ---------------------------------------------------------------------------------------------------- deploy

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from weald.data.arguments import Whole, check_argument
+from weald.data.arguments import WholeNumber, check_argument
 from weald.data.schema import same_categories
+from weald.engines import progress
 from weald.engines.interface import Codes, Watch
 from weald.errors import FormatError, ParameterError
 from weald.forest.forest import CONTRACT_VERSION, Forest
@@ -33,7 +34,7 @@ class Checkpoint:
     @classmethod
     def read(cls, folder: "str | os.PathLike[str] | None", every: int, model: "RandomForest") -> "Checkpoint | None":
         """Read the user's arguments; None: no checkpoint."""
-        check_argument("every", every, (Whole(1),))
+        check_argument("every", every, (WholeNumber(1),))
         if folder is None:
             return None
         plain = {"n_estimators": model.n_estimators != "auto"}
@@ -49,7 +50,8 @@ class Checkpoint:
     def grow(self, grower: "Grower", first: int, n_trees: int) -> Forest:
         """Grow trees `first`, `first + 1` ..., except those already on disk."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        return grower.show(n_trees, lambda watch: self._grow(grower, first, n_trees, watch))
+        with progress.watch_fit(grower.verbose, n_trees) as watch:
+            return self._grow(grower, first, n_trees, watch)
 
     def _grow(self, grower: "Grower", first: int, n_trees: int, watch: Watch | None) -> Forest:
         parts: list[Forest] = []

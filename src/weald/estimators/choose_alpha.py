@@ -1,8 +1,8 @@
 """Choosing the pruning strength alpha on rows that the tree has not seen.
 
-    AlphaChoice         the error of every T_alpha on new rows, and the chosen alpha
-    judge_on_holdout    evaluates the tree itself on held-out rows
-    judge_by_folds      cross-validation: trees with the same parameters, each evaluated on its held-out fold
+    AlphaChoice            the error of every T_alpha on new rows, and the chosen alpha
+    evaluate_on_holdout    evaluates the tree itself on held-out rows
+    evaluate_by_folds      cross-validation: trees with the same parameters, each evaluated on its held-out fold
 
 The path of a row passes one leaf of every T_alpha, so one walk of each row evaluates all subtrees.
 """
@@ -76,12 +76,12 @@ class Losses:
         )
 
 
-def judge_on_holdout(model: "SingleTree", X: TableLike, y: ColumnLike, sample_weight: ColumnLike) -> Losses:
+def evaluate_on_holdout(model: "SingleTree", X: TableLike, y: ColumnLike, sample_weight: ColumnLike) -> Losses:
     """Evaluate every subtree of a tree on held-out rows."""
-    return _judge(model, model.pruning_path(frame="dict")["alpha"], X, y, sample_weight)
+    return _evaluate(model, model.pruning_path(frame="dict")["alpha"], X, y, sample_weight)
 
 
-def judge_by_folds(model: "SingleTree", X: TableLike, y: ColumnLike, sample_weight: ColumnLike, cv: Any) -> Losses:
+def evaluate_by_folds(model: "SingleTree", X: TableLike, y: ColumnLike, sample_weight: ColumnLike, cv: Any) -> Losses:
     """Evaluate trees with the same parameters, grown without a fold and pruned alike, on the rows of that fold.
 
     A tree is T_alpha from its alpha up to the next one. The trees of the folds are pruned with the geometric mean of
@@ -94,7 +94,7 @@ def judge_by_folds(model: "SingleTree", X: TableLike, y: ColumnLike, sample_weig
         tree = clone(model).set_params(ccp_alpha=0.0, random_state=random_state_of(model))
         weight = None if sample_weight is None else np.asarray(sample_weight)
         tree.fit(_safe_indexing(X, seen), _safe_indexing(y, seen), None if weight is None else weight[seen])
-        of_fold = _judge(
+        of_fold = _evaluate(
             tree, between, _safe_indexing(X, new), _safe_indexing(y, new), None if weight is None else weight[new]
         )
         losses = of_fold if losses is None else losses.plus(of_fold)
@@ -102,7 +102,9 @@ def judge_by_folds(model: "SingleTree", X: TableLike, y: ColumnLike, sample_weig
     return losses
 
 
-def _judge(model: "SingleTree", alphas: FloatArray, X: TableLike, y: ColumnLike, sample_weight: ColumnLike) -> Losses:
+def _evaluate(
+    model: "SingleTree", alphas: FloatArray, X: TableLike, y: ColumnLike, sample_weight: ColumnLike
+) -> Losses:
     """Sum the losses of T_alpha on rows, for every alpha of an ascending list."""
     target = np.asarray(y)
     weight = np.ones(len(target)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)

@@ -13,7 +13,7 @@ import numpy as np
 
 from weald.data.task import Task
 from weald.data.types import FloatArray
-from weald.engines.interface import Look, OutOfBagVotes
+from weald.engines.interface import AddVotes, OutOfBagVotes
 from weald.forest.forest import Forest
 
 STEP = 32  # trees between two checks
@@ -25,17 +25,17 @@ STANDARD_ERRORS = 0.5  # of the error, for classes
 Grow = Callable[[int, int], Forest]  # number of the first tree, number of trees
 
 
-def has_settled(errors: FloatArray, n_rows: int, *, classify: bool) -> bool:
+def has_converged(errors: FloatArray, n_rows: int, *, classify: bool) -> bool:
     """Return whether more trees would gain little, given the errors after each tree.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from weald.estimators.early_stopping import has_settled
+    >>> from weald.estimators.early_stopping import has_converged
     >>> n_trees = np.arange(1, 65)
-    >>> has_settled(0.1 + 1 / n_trees, 1000, classify=False)
+    >>> has_converged(0.1 + 1 / n_trees, 1000, classify=False)
     False
-    >>> has_settled(0.1 + 0.01 / n_trees, 1000, classify=False)
+    >>> has_converged(0.1 + 0.01 / n_trees, 1000, classify=False)
     True
     """
     if errors.max() > HUGE:
@@ -50,23 +50,23 @@ def has_settled(errors: FloatArray, n_rows: int, *, classify: bool) -> bool:
     return to_gain <= band  # False for NaN: no error is known yet
 
 
-def grow_until_settled(
-    grow: Grow, look: Look, old: Forest | None, n_rows: int, max_trees: int
+def grow_until_converged(
+    grow: Grow, add_votes: AddVotes, old: Forest | None, n_rows: int, max_trees: int
 ) -> tuple[Forest, OutOfBagVotes, bool]:
     """Grow trees in steps until the error has settled or there are `max_trees`; also return whether it has settled."""
     parts = [old] if old else [grow(0, min(STEP, max_trees))]
-    said = look(parts[0], None)
+    said = add_votes(parts[0], None)
     errors, shares = [said.errors], [said.shares]
     n_trees = parts[0].n_trees
     while True:
         so_far = np.concatenate(errors)
-        settled = n_trees >= FIRST_LOOK and has_settled(so_far, n_rows, classify=parts[0].task is Task.CLASSIFICATION)
+        settled = n_trees >= FIRST_LOOK and has_converged(so_far, n_rows, classify=parts[0].task is Task.CLASSIFICATION)
         if settled or n_trees >= max_trees:
             votes = OutOfBagVotes(said.sums, said.n_trees, so_far, np.concatenate(shares))
             return parts[0].join(*parts[1:]), votes, settled
         more = min(STEP - n_trees % STEP, max_trees - n_trees)
         parts.append(grow(n_trees, more))
-        said = look(parts[-1], said)
+        said = add_votes(parts[-1], said)
         errors.append(said.errors)
         shares.append(said.shares)
         n_trees += more

@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from weald.data.arguments import NOTHING, Whole, check_argument, check_flags
+from weald.data.arguments import NOTHING, WholeNumber, check_argument, check_flags
 from weald.data.schema import Schema
 from weald.data.table import read_features
 from weald.data.types import Array, ColumnLike, FloatArray, IntArray, Native, TableLike
@@ -161,14 +161,14 @@ class RandomTreesEmbedding(TransformerMixin, BaseEstimator):
     def _prepare(self) -> ExtraTreesRegressor:
         """Return the forest to fit: a new one, or with a warm start a copy of the existing one."""
         check_flags(sparse_output=self.sparse_output, warm_start=self.warm_start)
-        check_argument("n_estimators", self.n_estimators, (Whole(1, params.UNLIMITED),))
-        check_argument("max_depth", self.max_depth, (Whole(1), NOTHING))
-        goes_on = self.warm_start and "model_" in vars(self)
-        model = copy.copy(self.model_) if goes_on else ExtraTreesRegressor()
+        check_argument("n_estimators", self.n_estimators, (WholeNumber(1, params.UNLIMITED),))
+        check_argument("max_depth", self.max_depth, (WholeNumber(1), NOTHING))
+        can_continue = self.warm_start and "model_" in vars(self)
+        model = copy.copy(self.model_) if can_continue else ExtraTreesRegressor()
         given = {name: value for name, value in self.get_params(deep=False).items() if name not in OWN}
         model.set_params(**given, max_features=1)
         params.check(params.gather(model), model.task)
-        model.random_state = self.seed_ if goes_on else params.draw_seed(self.random_state)
+        model.random_state = self.seed_ if can_continue else params.draw_seed(self.random_state)
         return model
 
     def fit_transform(self, X: TableLike, y: object = None, sample_weight: ColumnLike = None) -> Any:

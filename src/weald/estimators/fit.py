@@ -142,11 +142,11 @@ def _plan_trees(model: "TreeModel", checkpoint: Checkpoint | None) -> Plan:
     given = params.gather(model)
     if "n_estimators" not in given:
         return Plan()
-    until_settled = given["n_estimators"] == "auto"
+    until_converged = given["n_estimators"] == "auto"
     return Plan(
-        n_trees=int(given["max_estimators"] if until_settled else given["n_estimators"]),
-        until_settled=until_settled,
-        wants_votes=bool(given.get("oob_score", False)) or until_settled,
+        n_trees=int(given["max_estimators"] if until_converged else given["n_estimators"]),
+        until_converged=until_converged,
+        wants_votes=bool(given.get("oob_score", False)) or until_converged,
         resampling=given.get("resampling", resampling.BAGGING),
         checkpoint=checkpoint,
     )
@@ -232,7 +232,7 @@ def train(
             forest, votes = growing.grow(grower, plan, old[0] if old else None)
             growing.require_votes(forest)
             if plan.wants_votes:
-                keep_out_of_bag(learned, out_of_bag.look(grower.bagged(forest), reading, votes))
+                keep_out_of_bag(learned, out_of_bag.estimate_out_of_bag(grower.bagged(forest), reading, votes))
     learned.forest_ = features.keep(forest, reading)
     _warn_of_idle_class_weights(learned)
 
@@ -283,7 +283,7 @@ def keep_out_of_bag(learned: "TreeModel", found: OutOfBag) -> None:
 
 
 def _keep_out_of_bag_of_targets(learned: "TreeModel", grower: Grower) -> None:
-    found = look_at_targets(learned, grower.engine, grower.codes, grower.reading)
+    found = estimate_targets_out_of_bag(learned, grower.engine, grower.codes, grower.reading)
     averages: FloatArray = (
         multi_output.side_by_side(found.averages)
         if learned.task is Task.CLASSIFICATION
@@ -299,14 +299,14 @@ def _keep_out_of_bag_of_targets(learned: "TreeModel", grower: Grower) -> None:
     )
 
 
-def look_at_targets(
+def estimate_targets_out_of_bag(
     model: "TreeModel", engine: Engine, codes: Codes, reading: Reading
 ) -> multi_output.OutOfBagOfTargets:
     """Predict each row of a multi-output table by the trees that have not seen it."""
     out_of_bag.require_bags(model.forests_[0])
     require_same_data(model.forests_[0], codes, reading)
     metric = getattr(model, "oob_score", False)
-    return multi_output.look_out_of_bag(
+    return multi_output.estimate_targets(
         engine,
         codes,
         reading,

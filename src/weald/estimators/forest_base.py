@@ -16,10 +16,10 @@ from weald.data.table import TrainingArguments
 from weald.data.types import ColumnLike, IntArray, TableLike
 from weald.estimators.base import TreeModel
 from weald.estimators.checkpoints import Checkpoint
-from weald.estimators.fit import fit, look_at_targets
+from weald.estimators.fit import estimate_targets_out_of_bag, fit
 from weald.estimators.merging import merge, take_trees
 from weald.estimators.multi_output import OutOfBagOfTargets, forests_of, is_multi_output
-from weald.estimators.out_of_bag import OutOfBag, look, require_bags
+from weald.estimators.out_of_bag import OutOfBag, estimate_out_of_bag, require_bags
 from weald.estimators.prediction import find_leaves, mark_paths
 from weald.estimators.training_data import open_bags, read_training_data
 from weald.estimators.tree_base import SingleTree
@@ -121,9 +121,9 @@ class RandomForest(TreeModel):
         check_is_fitted(self)
         data = TrainingArguments(X, y, sample_weight, groups, stratify)
         if not is_multi_output(self):
-            return look(*open_bags(self, data))
+            return estimate_out_of_bag(*open_bags(self, data))
         training = read_training_data(self, data)
-        return look_at_targets(self, training.engine, training.codes, training.reading)
+        return estimate_targets_out_of_bag(self, training.engine, training.codes, training.reading)
 
     def bags(
         self,

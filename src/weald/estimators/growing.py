@@ -6,10 +6,7 @@ grow            a plan -> a forest, and its votes if they were summed during gro
 grow_targets    the same for multi-output
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from typing import TypeVar
 
 from weald.data.table import Reading
 from weald.engines import progress
@@ -21,8 +18,6 @@ from weald.estimators.checkpoints import Checkpoint
 from weald.estimators.out_of_bag import Bagged, require_bags
 from weald.estimators.same_data import refuse_other_contract, refuse_other_values, require_same_data, values_of
 from weald.forest.forest import Forest
-
-Grown = TypeVar("Grown")
 
 
 @dataclass(frozen=True)
@@ -41,7 +36,8 @@ class Grower:
 
     def grow(self, first: int, n_trees: int) -> Forest:
         """Grow trees `first`, `first + 1` ..., and show progress if the user wants it."""
-        return self.show(n_trees, partial(self.grow_quietly, first, n_trees))
+        with progress.watch_fit(self.verbose, n_trees) as watch:
+            return self.grow_quietly(first, n_trees, watch)
 
     def grow_quietly(self, first: int, n_trees: int, watch: Watch | None = None, codes: Codes | None = None) -> Forest:
         """Grow trees without showing progress, from other codes if given."""
@@ -51,21 +47,10 @@ class Grower:
     def grow_and_vote(self, n_trees: int, *, wants_votes: bool) -> tuple[Forest, OutOfBagVotes | None]:
         """Grow the first trees; also sum their out-of-bag votes if the engine can do so during growth."""
         what = (self.codes, self.growth, self.seed, n_trees, self.n_threads)
-        look = self.vote if self.growth.bootstrap else None
-        how = (self.ccp_alpha, self.voting if wants_votes else None, look)
-        return self.show(n_trees, lambda watch: self.engine.grow_and_vote(*what, watch, *how))
-
-    def show(self, n_trees: int, grow: Callable[[Watch | None], Grown]) -> Grown:
-        """Show progress while trees grow, if the user wants it."""
-        watch = progress.watch_fit(self.verbose, n_trees)
-        try:
-            grown = grow(watch)
-            if watch:
-                watch(1.0)  # a short fit may be over before the engine reports anything
-        finally:
-            if watch:
-                watch.stop()
-        return grown
+        add_votes = self.vote if self.growth.bootstrap else None
+        how = (self.ccp_alpha, self.voting if wants_votes else None, add_votes)
+        with progress.watch_fit(self.verbose, n_trees) as watch:
+            return self.engine.grow_and_vote(*what, watch, *how)
 
     def vote(self, forest: Forest, start: OutOfBagVotes | None) -> OutOfBagVotes:
         """Add the out-of-bag votes of some trees to those of earlier ones."""
@@ -83,7 +68,7 @@ class Plan:
     """How many trees, and how to grow them."""
 
     n_trees: int = 1
-    until_settled: bool = False  # then `n_trees` is the maximum
+    until_converged: bool = False  # then `n_trees` is the maximum
     wants_votes: bool = False
     resampling: str = resampling.BAGGING
     checkpoint: Checkpoint | None = None
@@ -92,7 +77,7 @@ class Plan:
     def is_plain(self) -> bool:
         """Whether all trees are grown in one call."""
         return (
-            not self.until_settled
+            not self.until_converged
             and self.resampling == resampling.BAGGING
             and self.checkpoint is None
             and progress.listener() is None
@@ -104,11 +89,11 @@ def grow(grower: Grower, plan: Plan, old: Forest | None) -> tuple[Forest, OutOfB
     if old is not None:
         refuse_other_contract(old)
         refuse_other_values(old, grower.codes.fingerprint, values_of(grower.codes, grower.reading))
-    if plan.until_settled:
-        return _grow_until_settled(grower, plan, old)
+    if plan.until_converged:
+        return _grow_until_converged(grower, plan, old)
     if plan.resampling != resampling.BAGGING:
         return _resample(grower, plan, old), None
-    if old is not None and not _lacks_trees(plan, old):
+    if old is not None and not _needs_more_trees(plan, old):
         return old, None
     first, n_trees = (0, plan.n_trees) if old is None else (old.next_tree(grower.seed), plan.n_trees - old.n_trees)
     if plan.checkpoint is not None:
@@ -129,13 +114,14 @@ def grow_targets(grower: Grower, plan: Plan, old: tuple[Forest, ...]) -> tuple[F
     if old:
         refuse_other_contract(old[0])
         refuse_other_values(old[0], grower.codes.fingerprint, values_of(grower.codes, grower.reading))
-        if not _lacks_trees(plan, old[0]):
+        if not _needs_more_trees(plan, old[0]):
             return old
     first, n_trees = (old[0].next_tree(grower.seed), plan.n_trees - old[0].n_trees) if old else (0, plan.n_trees)
     targets = grower.reading.table.targets
     assert targets is not None  # noqa: S101  (for the type checker: the caller has asked)
     what = (grower.codes, targets, grower.growth, grower.seed, first, n_trees, grower.n_threads)
-    grown = grower.show(n_trees, lambda watch: grower.engine.grow_targets(*what, watch))
+    with progress.watch_fit(grower.verbose, n_trees) as watch:
+        grown = grower.engine.grow_targets(*what, watch)
     return tuple(map(Forest.join, old, grown)) if old else grown
 
 
@@ -148,10 +134,10 @@ def require_votes(forest: Forest) -> None:
         )
 
 
-def _grow_until_settled(grower: Grower, plan: Plan, old: Forest | None) -> tuple[Forest, OutOfBagVotes]:
+def _grow_until_converged(grower: Grower, plan: Plan, old: Forest | None) -> tuple[Forest, OutOfBagVotes]:
     """Grow trees until the out-of-bag error has settled."""
     first = 0 if old is None else old.next_tree(grower.seed) - old.n_trees
-    forest, votes, settled = early_stopping.grow_until_settled(
+    forest, votes, settled = early_stopping.grow_until_converged(
         lambda number, n_trees: grower.grow(first + number, n_trees),
         grower.vote,
         old,
@@ -175,19 +161,20 @@ def _resample(grower: Grower, plan: Plan, old: Forest | None) -> Forest:
             'or set resampling="bagging".'
         )
     if old is not None:
-        if not resampling.goes_on(way, old, grower.seed, grower.codes.fingerprint):
+        if not resampling.can_continue(way, old, grower.seed, grower.codes.fingerprint):
             raise DataError(
                 f"resampling={way!r} can continue only the first trees of the same forest: same table, "
                 "same seed, none left out. Set warm_start=False to start over."
             )
-        if not _lacks_trees(plan, old):
+        if not _needs_more_trees(plan, old):
             return old
     made = resampling.Resampled(grower.engine, table, grower.n_threads)
     grow_tree = lambda codes, number, n_trees: grower.grow_quietly(number, n_trees, None, codes)  # noqa: E731
-    return grower.show(plan.n_trees, lambda watch: made.grow(way, grower.codes, grow_tree, plan.n_trees, watch, old))
+    with progress.watch_fit(grower.verbose, plan.n_trees) as watch:
+        return made.grow(way, grower.codes, grow_tree, plan.n_trees, watch, old)
 
 
-def _lacks_trees(plan: Plan, old: Forest) -> bool:
+def _needs_more_trees(plan: Plan, old: Forest) -> bool:
     """Return whether trees are missing; refuse to remove trees."""
     if plan.n_trees < old.n_trees:
         raise ParameterError(

@@ -73,7 +73,7 @@ def merge(models: Iterable[AnyForest]) -> AnyForest:
         check_is_fitted(model)
     for model in given[1:]:
         _require_same_schema(given[0], model)
-    _warn_of_twins(given)
+    _warn_of_duplicates(given)
     of_targets = zip(*map(forests_of, given), strict=True)
     merged = _with_forests(given[0], [reduce(Forest.join, forests) for forests in of_targets])
     for model in given[1:]:
@@ -96,10 +96,10 @@ def _with_forests(model: AnyForest, forests: Sequence[Forest]) -> AnyForest:
     else:
         made.forests_ = tuple(forests)
     made.n_estimators = forests[0].n_trees
-    return forget_out_of_bag(made)
+    return drop_out_of_bag(made)
 
 
-def forget_out_of_bag(model: AnyForest) -> AnyForest:
+def drop_out_of_bag(model: AnyForest) -> AnyForest:
     """Drop the estimates of other trees."""
     for name in [name for name in vars(model) if name.startswith("oob_") and name.endswith("_")]:
         delattr(model, name)
@@ -147,7 +147,7 @@ def _short(value: Any) -> str:
     return f"{', '.join(map(str, value[:5]))}{' ...' if len(value) > 5 else ''}" if np.ndim(value) else str(value)
 
 
-def _warn_of_twins(models: Sequence["RandomForest"]) -> None:
+def _warn_of_duplicates(models: Sequence["RandomForest"]) -> None:
     """Warn of trees that are there more than once: copies add nothing."""
     trees = [
         (*tree, origin.data, origin.values, origin.bags)

@@ -1,12 +1,12 @@
 """Judging predictions: what share came true, at what confidence, from which threshold on.
 
-    wilson             an interval for a share
-    ask_function       any metric or loss
-    ask_scorer         any of scikit-learn's scorers, by name
-    margins            how clearly the true class wins
-    confusion          what is taken for what
-    calibrate          shares against how often they come true
-    choose_threshold   from which share on a row should be called by a label
+    wilson                 an interval for a share
+    call_metric            any metric or loss
+    call_scorer            any of scikit-learn's scorers, by name
+    margins                how clearly the true class wins
+    confusion              what is taken for what
+    calibrate              shares against how often they come true
+    choose_threshold       from which share on a row should be called by a label
     with_finite_squares    numbers and their predictions, where squares of them overflow on a smaller scale
 
 Functions take plain arrays: class numbers, shares, weights.
@@ -48,7 +48,7 @@ def wilson(share: float, n: float, z: float) -> tuple[float, float]:
     return max(0.0, (middle - half) / (1 + z * z / n)), min(1.0, (middle + half) / (1 + z * z / n))
 
 
-def ask_function(metric: Metric, truth: Array, said: Array, weight: FloatArray | None) -> float:
+def call_metric(metric: Metric, truth: Array, said: Array, weight: FloatArray | None) -> float:
     """Call a metric or loss; with weights, if there are any and it takes them."""
     weighted = weight is not None and "sample_weight" in inspect.signature(metric).parameters
     found = metric(truth, said, sample_weight=weight) if weighted else metric(truth, said)
@@ -86,7 +86,7 @@ class _PredictedNumbers(RegressorMixin, BaseEstimator):
         return self.means_[rows]
 
 
-def ask_scorer(
+def call_scorer(
     name: str,
     classes: Array | None,
     averages: FloatArray,
@@ -105,7 +105,7 @@ def ask_scorer(
     return float(scorer(predictor, np.arange(len(truth)), truth, **given))
 
 
-def second_share(shares: FloatArray) -> FloatArray:
+def scores_for_metrics(shares: FloatArray) -> FloatArray:
     """Give what metrics expect: of two classes the share of the second, else all shares."""
     return shares[:, 1] if shares.shape[1] == 2 else shares
 

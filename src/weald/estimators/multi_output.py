@@ -1,10 +1,10 @@
 """Models of several targets: one set of trees whose leaves speak of each.
 
-    forests_of         the forests of a model: one, or one for each target
-    select_target      a model of one of several targets
-    refuse             what means nothing with several targets
+    forests_of                     the forests of a model: one, or one for each target
+    select_target                  a model of one of several targets
+    refuse                         what means nothing with several targets
     sum_votes, average, winners    what they say of rows
-    look_out_of_bag    what they say of rows outside their bags
+    estimate_targets               what they say of rows outside their bags
 
 `forests_` takes the place of `forest_`, and whoever asks for `forest_` is told so: what speaks of one target alone is
 refused, not answered for the first.
@@ -25,7 +25,7 @@ from weald.engines.interface import Codes, Engine
 from weald.engines.params import Growth
 from weald.engines.threads import count_threads
 from weald.errors import ParameterError
-from weald.estimators.out_of_bag import judge_numbers, warn_of_unseen
+from weald.estimators.out_of_bag import score_numbers, warn_of_unseen
 from weald.forest import votes
 from weald.forest.forest import Forest
 
@@ -130,7 +130,7 @@ class OutOfBagOfTargets:
     share: float  # of the rows that are out of at least one bag
 
 
-def look_out_of_bag(
+def estimate_targets(
     engine: Engine,
     codes: Codes,
     reading: Reading,
@@ -161,7 +161,7 @@ def look_out_of_bag(
     if not known.all():
         warn_of_unseen(int((~known).sum()), table.n_rows)
     averages = [votes.average(forest, add_up) for forest in forests]
-    score, error = _judge(table.targets.said[table.target][known], averages, known, reading, metric)
+    score, error = _score_known(table.targets.values[table.target][known], averages, known, reading, metric)
     spread = [_for_all_rows(of_target, reading.kept) for of_target in averages]
     return OutOfBagOfTargets(
         [
@@ -174,7 +174,7 @@ def look_out_of_bag(
     )
 
 
-def _judge(
+def _score_known(
     truth: Array,
     averages: Sequence[FloatArray],
     known: BoolArray,
@@ -187,7 +187,7 @@ def _judge(
     weight = None if reading.table.weight is None else up_to_one(reading.table.weight[known])
     if reading.classes is None:
         said = np.column_stack([of_target[known, 0] for of_target in averages])
-        found = [judge_numbers(y, of_target, weight) for y, of_target in zip(truth.T, said.T, strict=True)]
+        found = [score_numbers(y, of_target, weight) for y, of_target in zip(truth.T, said.T, strict=True)]
         error, score = (sum(of_targets) / len(found) for of_targets in zip(*found, strict=True))
         return score if metric is None else float(metric(truth, said)), error
     numbers = [of_target[known].argmax(axis=1) for of_target in averages]

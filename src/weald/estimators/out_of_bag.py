@@ -3,8 +3,8 @@
 A row is out of a tree's bag when none of its weight was drawn. The trees whose bags lack a row are a forest for which
 the row is new, so their answers estimate the error on new data at no cost.
 
-    look       let the trees speak of the rows outside their bags -> OutOfBag
-    OutOfBag   predictions, errors, scores, the curve over trees, and who was in which bag
+    estimate_out_of_bag       let the trees speak of the rows outside their bags -> OutOfBag
+    OutOfBag                  predictions, errors, scores, the curve over trees, and who was in which bag
 
 Nothing large is kept: bags are drawn again from the seed when they are asked for. A saved forest keeps its estimates
 but no training data; `forest.out_of_bag(X, y)` brings all of it back.
@@ -17,7 +17,7 @@ from statistics import NormalDist
 import numpy as np
 from sklearn.metrics import r2_score
 
-from weald.data.arguments import Share, is_whole
+from weald.data.arguments import Fraction, is_whole
 from weald.data.table import Reading, up_to_one
 from weald.data.types import Array, BoolArray, FloatArray, IntArray
 from weald.engines.interface import Codes, Engine, OutOfBagVotes
@@ -74,7 +74,7 @@ def require_bags(forest: Forest) -> None:
         )
 
 
-def look(how: Bagged, reading: Reading, found: OutOfBagVotes | None = None) -> "OutOfBag":
+def estimate_out_of_bag(how: Bagged, reading: Reading, found: OutOfBagVotes | None = None) -> "OutOfBag":
     """Let the trees speak of the rows outside their bags; `found` is what they said, if they have spoken already."""
     spoken: list[OutOfBagVotes] = [how.engine.collect(found)] if found else []
 
@@ -200,7 +200,7 @@ class OutOfBag:
             return np.nan
         if self.classes is not None:
             return float(np.average(self._winners()[self.mask] != truth, weights=up_to_one(weight)))
-        return judge_numbers(truth, self._averages[self.mask], weight)[0]
+        return score_numbers(truth, self._averages[self.mask], weight)[0]
 
     def _spread_of_errors(self) -> float:
         """Standard deviation of the squared errors of numbers."""
@@ -229,8 +229,8 @@ class OutOfBag:
         -------
         low, high : float
         """
-        if not Share(one=False).holds(level):
-            raise ParameterError(f"level={level!r} is not allowed. Give {Share(one=False).words()[0]}.")
+        if not Fraction(one=False).is_satisfied_by(level):
+            raise ParameterError(f"level={level!r} is not allowed. Give {Fraction(one=False).describe()[0]}.")
         z = NormalDist().inv_cdf(0.5 + level / 2)
         if self.classes is not None:
             return metrics.wilson(self.error, self._n_effective, z)
@@ -262,16 +262,18 @@ class OutOfBag:
         if metric is None:
             if self.classes is not None:
                 return 1.0 - self.error
-            return judge_numbers(truth, self._averages[self.mask], weight)[1]
+            return score_numbers(truth, self._averages[self.mask], weight)[1]
         labels = truth if self.classes is None else self.classes[truth]
         if isinstance(metric, str):
-            return metrics.ask_scorer(metric, self.classes, self._averages[self.mask], labels, weights)
+            return metrics.call_scorer(metric, self.classes, self._averages[self.mask], labels, weights)
         if of not in ("predictions", "shares"):
             raise ParameterError(f'of={of!r} is not allowed. Give "predictions" or "shares".')
         said = (
-            metrics.second_share(self.shares[self.mask]) if of == "shares" else np.asarray(self.predictions[self.mask])
+            metrics.scores_for_metrics(self.shares[self.mask])
+            if of == "shares"
+            else np.asarray(self.predictions[self.mask])
         )
-        return metrics.ask_function(metric, labels, said, weights)
+        return metrics.call_metric(metric, labels, said, weights)
 
     def confusion(self, *, normalize: str | None = None) -> Array:
         """Count what is taken for what.
@@ -445,7 +447,7 @@ def warn_of_unseen(n_unseen: int, n_rows: int) -> None:
     )
 
 
-def judge_numbers(truth: FloatArray, said: FloatArray, weight: FloatArray | None) -> tuple[float, float]:
+def score_numbers(truth: FloatArray, said: FloatArray, weight: FloatArray | None) -> tuple[float, float]:
     """Compute mean squared error and R squared on a scale on which no square is too large or too small."""
     exponent = int(np.frexp(max(np.abs(truth).max(), np.abs(said).max()))[1])
     truth, said = np.ldexp(truth, -exponent), np.ldexp(said, -exponent)

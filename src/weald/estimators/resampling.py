@@ -66,7 +66,7 @@ class Resampled:
         return wrong
 
 
-def goes_on(way: str, old: Forest, seed: int, data: int) -> bool:
+def can_continue(way: str, old: Forest, seed: int, data: int) -> bool:
     """Say whether trees are the first ones of a forest of this way, seed and table: no other can be grown on."""
     numbers = [number for origin in old.origins for _, number in origin.trees()]
     same = all(o.resampling == way and o.seed == seed and o.data == data for o in old.origins)

@@ -125,8 +125,8 @@ class TreeClassifier(ClassifierMixin, TreeModel):
         """
         if is_dask_collection(X):
             return predict_collection(self, "predict", X, rule=rule, repeat=repeat)
-        arguments.check_argument("rule", rule, (arguments.Name(("majority", "sample")),))
-        arguments.check_argument("repeat", repeat, (arguments.Whole(0, 2**24),))
+        arguments.check_argument("rule", rule, (arguments.OneOf(("majority", "sample")),))
+        arguments.check_argument("repeat", repeat, (arguments.WholeNumber(0, 2**24),))
         if is_multi_output(self):
             if rule == "sample":
                 raise multi_output.one_target_only(self.n_outputs_)

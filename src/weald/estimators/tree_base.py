@@ -15,14 +15,14 @@ from sklearn.base import clone
 from sklearn.utils import Bunch, metadata_routing
 from sklearn.utils.validation import check_is_fitted
 
-from weald.data.arguments import FLAG, NOTHING, Name, Number, Whole, check_argument
+from weald.data.arguments import FLAG, NOTHING, OneOf, RealNumber, WholeNumber, check_argument
 from weald.data.result_frame import as_frame
 from weald.data.table import Matrix, TrainingArguments
 from weald.data.types import ColumnLike, IntArray, TableLike
 from weald.engines.choose import open_engine
 from weald.errors import DataError, DataTypeError, shown
 from weald.estimators.base import TreeModel
-from weald.estimators.choose_alpha import AlphaChoice, choose, judge_by_folds, judge_on_holdout
+from weald.estimators.choose_alpha import AlphaChoice, choose, evaluate_by_folds, evaluate_on_holdout
 from weald.estimators.multi_output import forests_of
 from weald.estimators.prediction import find_leaves, mark_paths, read_matrix
 from weald.estimators.training_data import read_again
@@ -280,7 +280,7 @@ class SingleTree(TreeModel):
            └─ no: virginica (45 of 46 rows) … 4 nodes below
         """
         check_is_fitted(self, "forest_")
-        check_argument("max_depth", max_depth, (Whole(0), NOTHING))
+        check_argument("max_depth", max_depth, (WholeNumber(0), NOTHING))
         return write_text(self, Names.of(self, feature_names, class_names), max_depth)
 
     def explain_row(
@@ -503,7 +503,7 @@ class SingleTree(TreeModel):
         3
         """
         check_is_fitted(self, "forest_")
-        check_argument("alpha", alpha, (Number(0), Name(METHODS)))
+        check_argument("alpha", alpha, (RealNumber(0), OneOf(METHODS)))
         if isinstance(alpha, str):
             alpha = self.choose_alpha(
                 X, y, sample_weight, method=alpha, cv=cv, one_standard_error=one_standard_error
@@ -606,14 +606,14 @@ class SingleTree(TreeModel):
         """
         check_is_fitted(self, "forest_")
         check_argument("one_standard_error", one_standard_error, (FLAG,))
-        check_argument("method", method, (Name(METHODS),))
+        check_argument("method", method, (OneOf(METHODS),))
         if X is None or y is None:
             rows = "rows that the tree has not seen" if method == "holdout" else "the rows that it was grown from"
             raise DataError(f'"{method}" needs X and y. Give {rows}.')
         judged = (
-            judge_by_folds(self, X, y, sample_weight, cv)
+            evaluate_by_folds(self, X, y, sample_weight, cv)
             if method == "cv"
-            else judge_on_holdout(self, X, y, sample_weight)
+            else evaluate_on_holdout(self, X, y, sample_weight)
         )
         return choose(self, judged, one_standard_error=one_standard_error)
 

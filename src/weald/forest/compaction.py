@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weald.data.arguments import Number, Whole, check_argument
+from weald.data.arguments import RealNumber, WholeNumber, check_argument
 from weald.data.task import Task
 from weald.data.types import Array, BoolArray, FloatArray, IntArray
 from weald.errors import DataError, ParameterError
@@ -38,7 +38,7 @@ def compact_forest(forest: Forest) -> Forest:
     if len(forest.value):
         value = np.where(smaller.feature < 0, _of_leaf(forest)[kept], smaller.value)
         smaller = dataclasses.replace(smaller, value=value)
-    return _merge_twins(smaller, [numbers[node] for node in kept.tolist()])
+    return _merge_equal_siblings(smaller, [numbers[node] for node in kept.tolist()])
 
 
 def _of_leaf(forest: Forest) -> FloatArray:
@@ -84,7 +84,7 @@ def _number_branches(forest: Forest) -> list[int]:
     return found
 
 
-def _merge_twins(forest: Forest, numbers: list[int]) -> Forest:
+def _merge_equal_siblings(forest: Forest, numbers: list[int]) -> Forest:
     """Take away splits both of whose sides are the same branch; what is left of it counts the rows of both."""
     rights, is_split = _right_of(forest).tolist(), (forest.feature >= 0).tolist()
     is_idle = [is_split[node] and numbers[node + 1] == numbers[rights[node]] for node in range(forest.n_nodes)]
@@ -227,16 +227,16 @@ def choose_trees(
         )
     sizes = np.cumsum(tree_bytes(forest))
     if n_trees is not None:
-        check_argument("n_trees", n_trees, (Whole(1, forest.n_trees),))
+        check_argument("n_trees", n_trees, (WholeNumber(1, forest.n_trees),))
         n_kept = int(n_trees)
     elif max_bytes is not None:
-        check_argument("max_bytes", max_bytes, (Whole(1),))
+        check_argument("max_bytes", max_bytes, (WholeNumber(1),))
         n_kept = int(np.searchsorted(sizes, max_bytes, side="right"))
         if n_kept == 0:
             raise ParameterError(f"max_bytes={max_bytes} has no room for a tree: the first has {sizes[0]} bytes.")
     else:
         assert tolerance is not None  # noqa: S101  (for the type checker: one of the three was given)
-        check_argument("tolerance", tolerance, (Number(0.0),))
+        check_argument("tolerance", tolerance, (RealNumber(0.0),))
         n_kept = _fewest_within(errors, tolerance)
     cost = (None, None) if errors is None else (float(errors[-1]), float(errors[n_kept - 1]))
     return Thinning(forest.n_trees, n_kept, int(sizes[-1]), int(sizes[n_kept - 1]), *cost)

@@ -21,7 +21,7 @@ from weald.data.types import Array, IntArray
 from weald.engines.reference import definition
 from weald.errors import ParameterError, shown
 from weald.estimators.training_data import TrainingData
-from weald.forest.describe.conditions import SIDES, Names, SplitCondition, say_number
+from weald.forest.describe.conditions import SIDES, Names, SplitCondition, format_number
 from weald.forest.describe.nodes import parents
 from weald.forest.describe.text import count_below
 from weald.forest.forest import Forest
@@ -57,7 +57,7 @@ class SplitExplanation:
         return as_frame(self.cuts, frame)
 
     def __str__(self) -> str:
-        lines = [f"node {self.node}: {self.samples} rows, impurity {say_number(self.impurity)}"]
+        lines = [f"node {self.node}: {self.samples} rows, impurity {format_number(self.impurity)}"]
         n_cuts = len(self.cuts["gain"])
         if n_cuts:
             lines.append(f"{n_cuts} cuts of {len(self.looked_at)} features, by their gain:")
@@ -101,7 +101,7 @@ def explain_split(training: TrainingData, node: int, names: Names) -> SplitExpla
             "samples_right": np.array([cut.split.right.size for cut in cuts], dtype=np.int64),
             "gain": np.array([cut.gain for cut in cuts], dtype=np.float64),
         },
-        why=stop or _say_why(training, int(node), cuts),
+        why=stop or _explain_choice(training, int(node), cuts),
     )
 
 
@@ -212,7 +212,7 @@ def _list_cuts(tree: definition.Tree, node: definition.Node, names: Names) -> li
     cuts: list[Cut] = []
     turn = 0
     for feature in definition.draw_features(tree, node.node_id):
-        if not definition.may_meet(growth, node.path, feature):
+        if not definition.may_interact(growth, node.path, feature):
             continue
         has_missing = definition.has_missing(tree, node.ranks, feature)
         if definition.best_split_of_feature(tree, node, feature) is None:
@@ -220,7 +220,7 @@ def _list_cuts(tree: definition.Tree, node: definition.Node, names: Names) -> li
         splits = list(definition.cuts_of_feature(tree, node, feature))
         for place, split in enumerate(splits):
             key = (-split.worth, -split.tie_score, turn, -split.score, split.unevenness, place)
-            words = _ask(tree, split, names, has_missing=has_missing)
+            words = _describe_cut(tree, split, names, has_missing=has_missing)
             gain = max(0.0, split.score - undivided) / float(node.tally.weight)
             cuts.append(Cut(key, split, words, definition.ldexp(gain, -tree.decrease_unit)))
         turn += 1
@@ -229,7 +229,7 @@ def _list_cuts(tree: definition.Tree, node: definition.Node, names: Names) -> li
     return cuts
 
 
-def _ask(tree: definition.Tree, split: definition.Split, names: Names, *, has_missing: bool) -> SplitCondition:
+def _describe_cut(tree: definition.Tree, split: definition.Split, names: Names, *, has_missing: bool) -> SplitCondition:
     """Put a cut into words."""
     labels = names.categories[split.feature]
     name, threshold, listed, others_left = names.features[split.feature], split.threshold, None, False
@@ -259,7 +259,7 @@ def _must_stop(tree: definition.Tree, node: definition.Node) -> str | None:
     return None
 
 
-def _say_why(training: TrainingData, node: int, cuts: list[Cut]) -> str:
+def _explain_choice(training: TrainingData, node: int, cuts: list[Cut]) -> str:
     """Say why the best cut won, or why it was not made."""
     forest, growth = training.model.forest_, training.model.growth_
     if not cuts:
@@ -269,11 +269,11 @@ def _say_why(training: TrainingData, node: int, cuts: list[Cut]) -> str:
     decrease = cuts[0].gain * forest.weight[node] / forest.weight[0]
     if decrease < growth.min_impurity_decrease:
         return (
-            f"It is a leaf: its best cut lowers the impurity of the tree by {say_number(decrease)}, less than "
-            f"min_impurity_decrease, {say_number(growth.min_impurity_decrease)}."
+            f"It is a leaf: its best cut lowers the impurity of the tree by {format_number(decrease)}, less than "
+            f"min_impurity_decrease, {format_number(growth.min_impurity_decrease)}."
         )
     if training.model.ccp_alpha > 0:
-        return f"It is a leaf: what grew below it was pruned, ccp_alpha={say_number(training.model.ccp_alpha)}."
+        return f"It is a leaf: what grew below it was pruned, ccp_alpha={format_number(training.model.ccp_alpha)}."
     return f"It is a leaf: others gained more, and there are max_leaf_nodes, {growth.max_leaf_nodes}, already."
 
 

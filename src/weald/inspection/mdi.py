@@ -114,7 +114,7 @@ def add_decreases(sums: FloatArray, tree: Forest, leaves: IntArray, target: Arra
     """
     parent = parents(tree)
     above = np.maximum(parent, 0)
-    means = class_shares(tree) if tree.task is Task.CLASSIFICATION else tree.value
+    means = class_probabilities(tree) if tree.task is Task.CLASSIFICATION else tree.value
     moves = means - means[above]
     expected = moves @ means[0] if tree.task is Task.CLASSIFICATION else means[0] * moves
     at: IntArray = leaves
@@ -142,7 +142,7 @@ def weigh_classes(training: TrainingData) -> FloatArray:
     return balanced
 
 
-def class_shares(tree: Forest) -> FloatArray:
+def class_probabilities(tree: Forest) -> FloatArray:
     """Shares of the classes in every node (nodes x classes); 0 where a bag is empty."""
     weights = tree.class_weights()
     total = weights.sum(axis=1, keepdims=True)

@@ -18,7 +18,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from weald.data.arguments import NOTHING, Whole, check_argument
+from weald.data.arguments import NOTHING, WholeNumber, check_argument
 from weald.data.table import TrainingArguments
 from weald.data.task import Task
 from weald.data.types import Array, BoolArray, FloatArray, IntArray, TableLike
@@ -32,7 +32,7 @@ from weald.estimators.forest_base import RandomForest
 from weald.estimators.prediction import find_leaves
 from weald.estimators.training_data import TrainingData, read_again
 from weald.forest.forest import Forest
-from weald.inspection.mdi import class_shares
+from weald.inspection.mdi import class_probabilities
 
 MOST_ENTRIES = 2**29  # of a sparse result: 6 GiB
 
@@ -64,7 +64,7 @@ def list_members(forest: Forest, leaves: IntArray, n_members: int) -> LeafMember
 
 def check_k(k: object, *, none: bool) -> None:
     """Refuse what is not a number of neighbors."""
-    check_argument("k", k, (Whole(1, UNLIMITED), NOTHING) if none else (Whole(1, UNLIMITED),))
+    check_argument("k", k, (WholeNumber(1, UNLIMITED), NOTHING) if none else (WholeNumber(1, UNLIMITED),))
 
 
 def require_room(sharing: LeafMembership) -> None:
@@ -85,7 +85,7 @@ def add_up(engine: Engine, sharing: LeafMembership, k: int | None, n_threads: in
     check_k(k, none=True)
     if k is None:
         require_room(sharing)
-    starts, members, sums = engine.add_shares(sharing, k or 0, n_threads, None)
+    starts, members, sums = engine.add_proximities(sharing, k or 0, n_threads, None)
     return sparse.csr_array((sums, members, starts), shape=(len(sharing.leaves), sharing.n_members))
 
 
@@ -142,7 +142,7 @@ class Neighbors:
         forest = self.training.forest
         leaves = self._out_of_bag_leaves() if X is None else self.training.model.apply(X)
         leaves = np.where(forest.has_vote(), leaves, -1).astype(np.int32)
-        members = self._shares_of_leaves()
+        members = self._leaf_contributions()
         sharing = LeafMembership(
             leaves, forest.tree_start, self.training.n_rows, members.indptr, members.indices, members.data
         )
@@ -248,7 +248,7 @@ class Neighbors:
         table = self.training.reading.table
         kind = table.target if table.task is Task.CLASSIFICATION else np.zeros(table.n_rows, dtype=np.int64)
         training, sharing = self.training, self._sharing(None, out_of_bag=out_of_bag)
-        squares = training.engine.square_shares(sharing, kind, kind, training.n_threads, None)
+        squares = training.engine.square_proximities(sharing, kind, kind, training.n_threads, None)
         n_trees = 1 if out_of_bag else training.forest.n_trees
         with np.errstate(divide="ignore"):
             raw = table.n_rows / (squares / n_trees**2)
@@ -295,7 +295,7 @@ class Neighbors:
             return self.training.bags(trees).astype(np.float64)
         return np.tile(self.training.weight, (len(trees), 1))
 
-    def _shares_of_leaves(self) -> sparse.csr_array:
+    def _leaf_contributions(self) -> sparse.csr_array:
         """What each training row contributes to what each leaf says: nodes of all trees x training rows.
 
         Rows of one class share what the leaf says of their class by how much they count; in regression all rows are of
@@ -312,7 +312,7 @@ class Neighbors:
                 place = at * n_kinds + kind[rows]
                 share = counts[rows] / np.bincount(place, weights=counts[rows])[place]
                 if table.task is Task.CLASSIFICATION:
-                    share *= self._said(forest.take([tree]))[at, kind[rows]]
+                    share *= self._node_predictions(forest.take([tree]))[at, kind[rows]]
                 data.append(share)
                 nodes.append(at + forest.tree_start[tree])
                 columns.append(rows)
@@ -321,9 +321,9 @@ class Neighbors:
         shares.eliminate_zeros()
         return shares
 
-    def _said(self, tree: Forest) -> FloatArray:
+    def _node_predictions(self, tree: Forest) -> FloatArray:
         """What each node says of the classes: their shares, or with hard votes 1 for the commonest."""
-        shares = class_shares(tree)
+        shares = class_probabilities(tree)
         if getattr(self.training.model, "voting", "soft") == "hard":
             votes: FloatArray = np.eye(shares.shape[1])[shares.argmax(axis=1)]
             return votes

@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
-from weald.data.arguments import Whole, is_whole
+from weald.data.arguments import WholeNumber, is_whole
 from weald.data.types import Array, ColumnLike, IntArray, TableLike
 from weald.errors import DataError, ParameterError
 
@@ -38,9 +38,11 @@ def fit_repeatedly(
     its own.
     """
     if not is_whole(n_repeats) or n_repeats < 2:
-        raise ParameterError(f"n_repeats={n_repeats!r} is not allowed. Give {Whole(2).words()[0]}.")
+        raise ParameterError(f"n_repeats={n_repeats!r} is not allowed. Give {WholeNumber(2).describe()[0]}.")
     if not is_whole(random_state) or not 0 <= random_state < 2**32:
-        raise ParameterError(f"random_state={random_state!r} is not allowed. Give {Whole(0, 2**32 - 1).words()[0]}.")
+        raise ParameterError(
+            f"random_state={random_state!r} is not allowed. Give {WholeNumber(0, 2**32 - 1).describe()[0]}."
+        )
     n_rows = len(y)
     random = np.random.RandomState(random_state)
     for _ in range(n_repeats):

@@ -186,7 +186,7 @@ class FeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         self.support_[list(chosen.features)] = True
         self.forest_, _ = data.grow_on(whole, chosen.features)
         self.oob_error_ = chosen.error
-        self.honest_error_ = judge(self, data) if self.folds else float("nan")
+        self.honest_error_ = cross_validate(self, data) if self.folds else float("nan")
         return self
 
     def _check(self) -> None:
@@ -249,7 +249,7 @@ def mean_and_error(losses: FloatArray, weight: FloatArray) -> tuple[float, float
     return mean, float(np.sqrt(weight**2 @ (losses - mean) ** 2))
 
 
-def judge(selector: FeatureSelector, data: Data) -> float:
+def cross_validate(selector: FeatureSelector, data: Data) -> float:
     """Choose features without the rows of a fold, judge the forest on them; do so for each fold."""
     target = np.asarray(data.y)
     is_classifier = hasattr(selector.forest, "predict_proba")

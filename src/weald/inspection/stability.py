@@ -78,7 +78,7 @@ def stability(
     for model, _ in fit_repeatedly(estimator, X, target, n_repeats, random_state):
         said.append(np.asarray(model.predict(rows)))
         if hasattr(model, "apply"):
-            together.append(_who_is_together(np.asarray(model.apply(rows)), probes))
+            together.append(_find_same_leaf(np.asarray(model.apply(rows)), probes))
     pairs = list(combinations(range(n_repeats), 2))
     changes: FloatArray = np.zeros(n_rows)
     for i, j in pairs:
@@ -92,7 +92,7 @@ def stability(
     return Stability(change, float(np.mean(distances)), changes)
 
 
-def _who_is_together(leaves: IntArray, probes: IntArray) -> FloatArray:
+def _find_same_leaf(leaves: IntArray, probes: IntArray) -> FloatArray:
     """Share of trees in which two rows are in one leaf, for all pairs of the probes."""
     of_probes = leaves.reshape(len(leaves), -1)[probes]
     shared = np.zeros((len(probes), len(probes)))

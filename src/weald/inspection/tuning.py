@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.base import clone
 
-from weald.data.arguments import Whole, is_whole
+from weald.data.arguments import WholeNumber, is_whole
 from weald.data.table import Table, TrainingArguments
 from weald.data.task import Task
 from weald.data.types import ColumnLike, TableLike
@@ -130,7 +130,7 @@ def tune(
     if search not in SEARCHES:
         raise ParameterError(f'search={search!r} is not allowed. Give "one_by_one" or "grid".')
     if budget is not None and not (is_whole(budget) and budget >= 1):
-        raise ParameterError(f"budget={budget!r} is not allowed. Give {Whole(1).words()[0]} or None.")
+        raise ParameterError(f"budget={budget!r} is not allowed. Give {WholeNumber(1).describe()[0]} or None.")
     trial = _Trial(forest, metric, math.inf if budget is None else int(budget))
     trial.read(TrainingArguments(X, y, sample_weight, groups, stratify))
     values: dict[str, Sequence[object]] = dict(grid) if grid is not None else suggest_grid(trial.table)

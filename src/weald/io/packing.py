@@ -72,7 +72,7 @@ def pack(forest: Forest) -> tuple[Head, Arrays]:
         **_pack_splits(forest, shape),
         **(_pack_classes(forest) if forest.task is Task.CLASSIFICATION else _pack_means(forest, shape)),
         **_pack_weights(forest, shape),
-        **_pack_said(forest, shape, rule),
+        **_pack_values(forest, shape, rule),
     }
     if len(forest.tree_weight):
         arrays["tree.weight"] = forest.tree_weight
@@ -198,14 +198,14 @@ def _pack_weights(forest: Forest, shape: Shape) -> Arrays:
     return arrays
 
 
-def _pack_said(forest: Forest, shape: Shape, rule: str) -> Arrays:
+def _pack_values(forest: Forest, shape: Shape, rule: str) -> Arrays:
     """Decreases, and what nodes say by `value` and `impurity`."""
     splits, decrease = shape.splits, forest.decrease[shape.splits]
     if forest.task is Task.CLASSIFICATION:
         guess = _guess_class_decreases(rule, shape, forest.weight, forest)
         arrays = pack_residual("split.decrease", decrease, guess)
         if len(forest.value):
-            second = _guess_shares(shape, forest.weight, forest)
+            second = _guess_probabilities(shape, forest.weight, forest)
             arrays |= pack_residual("node.value", forest.value, second)
         return arrays
     sums = Sums(shape, forest.weight, forest.value, forest.target_center, forest.target_exponent)
@@ -262,7 +262,7 @@ def _class_of_leaves(leaves: Forest, k: int) -> IntArray:
     return found
 
 
-def _guess_shares(shape: Shape, weight: FloatArray, leaves: Forest) -> FloatArray:
+def _guess_probabilities(shape: Shape, weight: FloatArray, leaves: Forest) -> FloatArray:
     """Guess what nodes of two classes say where nothing binds them: the share of the second class."""
     second = shape.sums(_class_of_leaves(leaves, 1)).astype(np.float64)
     share: FloatArray = np.zeros(len(weight))

@@ -133,7 +133,7 @@ class BoundaryDisplay:
         limits = limits or limits_of(points)
         x, y_edges, exact = _grid(estimator, features, limits, resolution)
         rows = _grid_rows(X, features, at, _middles(x), _middles(y_edges))
-        values = _ask(estimator, rows).reshape(len(y_edges) - 1, len(x) - 1, -1)
+        values = _predict(estimator, rows).reshape(len(y_edges) - 1, len(x) - 1, -1)
         classify = hasattr(estimator, "classes_")
         names, labels = name_features(estimator, feature_names), name_classes(estimator, class_names)
         of_plane = names[features[0]], names[features[1]]
@@ -225,7 +225,7 @@ def _typical(values: Array) -> object:
         return Counter(value for value in values.tolist() if value is not None and value == value).most_common(1)[0][0]
 
 
-def _ask(estimator: FittedModel, table: TableLike) -> Floats:
+def _predict(estimator: FittedModel, table: TableLike) -> Floats:
     """Ask for shares of the classes; where there are none, for the class, or for the number."""
     if hasattr(estimator, "predict_proba"):
         shares: Floats = estimator.predict_proba(table)

@@ -89,7 +89,7 @@ class ImportanceDisplay:
         ImportanceDisplay
         """
         check_is_fitted(estimator, "forest_")
-        shares = shares_by_tree(estimator.forest_)
+        shares = importance_by_tree(estimator.forest_)
         values = shares.mean(axis=0) if len(shares) else np.zeros(estimator.n_features_in_)
         std_error = shares.std(axis=0, ddof=1) / np.sqrt(len(shares)) if len(shares) > 1 else None
         names = name_features(estimator, feature_names)
@@ -150,7 +150,7 @@ class ImportanceDisplay:
         return self
 
 
-def shares_by_tree(forest: Forest) -> Floats:
+def importance_by_tree(forest: Forest) -> Floats:
     """Share of each feature in the decrease of each tree's impurity; trees that lowered nothing are left out."""
     tree = np.repeat(np.arange(forest.n_trees), np.diff(forest.tree_start))
     cut = forest.feature >= 0

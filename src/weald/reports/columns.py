@@ -7,7 +7,7 @@ import numpy as np
 
 from weald.data.schema import TIMES, Categories
 from weald.data.table import Matrix
-from weald.data.times import say_time
+from weald.data.times import format_time
 from weald.data.types import Array, FloatArray
 from weald.estimators.base import TreeModel
 from weald.estimators.fit import ROWS_TO_WARN
@@ -79,7 +79,7 @@ def _list(facts: list[Column], names: tuple[str, ...]) -> Markup:
     heads = ["column", "read as", "missing", "distinct", "spread", "min", "median", "max, or most common"]
     lines = []
     for words, fact in zip(names, facts, strict=False):
-        say = partial(say_time, kind=fact["kind"]) if fact["kind"] in TIMES else number
+        say = partial(format_time, kind=fact["kind"]) if fact["kind"] in TIMES else number
         ends = [say(fact["quartiles"][q]) for q in (0, 2, 4)] if "quartiles" in fact else ["", "", ""]
         most_common = fact.get("most_common")
         if most_common:

@@ -36,7 +36,7 @@ class Dependence:
 def section(model: TreeModel, rows: Matrix, order: IntArray, names: tuple[str, ...]) -> Section:
     """Draw the dependence on the features that matter most, all on one scale."""
     some = _sample(rows)
-    asked = [_ask(model, some, int(f), names[f]) for f in order[:N_FEATURES] if _has_values(some[:, f])]
+    asked = [_predict(model, some, int(f), names[f]) for f in order[:N_FEATURES] if _has_values(some[:, f])]
     on_scale = [values for one in asked for s in one.series for values in (s.y, *(s.band or ()))]
     scale = span(np.concatenate(on_scale)) if on_scale else None
     pictures = [_draw(one, scale) for one in asked]
@@ -71,11 +71,11 @@ def depend(model: TreeModel, some: FloatArray, feature: int, values: FloatArray)
     return predicted.reshape(len(values), len(some), *predicted.shape[1:])
 
 
-def _ask(model: TreeModel, some: FloatArray, feature: int, words: str) -> Dependence:
+def _predict(model: TreeModel, some: FloatArray, feature: int, words: str) -> Dependence:
     classes = getattr(model, "classes_", None)
     categories = model.schema_.categories[feature]
     if categories is not None:
-        return _ask_categories(model, some, feature, words, categories.labels)
+        return _predict_categories(model, some, feature, words, categories.labels)
     known = some[np.isfinite(some[:, feature]), feature]
     values = np.unique(np.quantile(known, np.linspace(0.01, 0.99, N_VALUES)))
     rug = np.unique(np.quantile(known, np.linspace(0.1, 0.9, 9))).clip(values[0], values[-1]).tolist()
@@ -91,7 +91,7 @@ def _ask(model: TreeModel, some: FloatArray, feature: int, words: str) -> Depend
     return Dependence(words, _of(classes, -1), [Series("", values, one.mean(axis=1), (low, high), dots)], rug)
 
 
-def _ask_categories(model: TreeModel, some: FloatArray, feature: int, words: str, labels: Array) -> Dependence:
+def _predict_categories(model: TreeModel, some: FloatArray, feature: int, words: str, labels: Array) -> Dependence:
     """Ask for each of the most common categories; of many classes, look at the one that changes most."""
     known = some[~np.isnan(some[:, feature]), feature].astype(int)
     counts = np.bincount(known, minlength=len(labels))

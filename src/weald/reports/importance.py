@@ -49,7 +49,7 @@ def ask(
     return found, asked
 
 
-def known_alone(model: TreeModel) -> list[Importance]:
+def stored_importances(model: TreeModel) -> list[Importance]:
     """Take what a forest knows without its training data."""
     names = names_of(model, None)
     words = (

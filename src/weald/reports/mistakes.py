@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from weald.data.table import Matrix
-from weald.data.times import say_time
+from weald.data.times import format_time
 from weald.data.types import IntArray
 from weald.estimators import metrics
 from weald.estimators.base import TreeModel
@@ -74,5 +74,5 @@ def _value(model: TreeModel, rows: Matrix, row: int, feature: int) -> str:
         return "missing"
     categories, time = model.schema_.categories[feature], model.schema_.times.get(feature)
     if time:
-        return say_time(value, time)
+        return format_time(value, time)
     return number(value) if categories is None else name(categories.labels[int(value)], 24)

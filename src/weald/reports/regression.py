@@ -11,10 +11,10 @@ from weald.reports.section import figure, figures, number
 
 def pictures(predictions: Predictions) -> Markup:
     """Draw all of them."""
-    return figures(_said_against_true(predictions), _residuals(predictions), _by_size(predictions))
+    return figures(_predicted_against_true(predictions), _residuals(predictions), _by_size(predictions))
 
 
-def _said_against_true(predictions: Predictions) -> Markup:
+def _predicted_against_true(predictions: Predictions) -> Markup:
     words = "Predicted against true values, one point for each row. On the dashed line both are equal."
     if len(predictions.truth) > 1500:
         words = "Predicted against true values; the darker, the more rows. On the dashed line both are equal."

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weald.forest.describe.conditions import say_number
+from weald.forest.describe.conditions import format_number
 from weald.forest.describe.markup import Markup, join, tag
 
 LONGEST = 60  # letters of a name or label that are shown
@@ -43,7 +43,7 @@ def percent(share: float) -> str:
 
 def number(value: float) -> str:
     """Say a number for a table."""
-    return "unknown" if math.isnan(value) else say_number(float(value)).replace("-", "−")
+    return "unknown" if math.isnan(value) else format_number(float(value)).replace("-", "−")
 
 
 def table(

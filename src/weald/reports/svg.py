@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weald.forest.describe.conditions import say_number
+from weald.forest.describe.conditions import format_number
 from weald.forest.describe.markup import Markup, join, tag
 from weald.reports.section import shorten
 
@@ -59,7 +59,7 @@ class Frame:
 
 def say(value: float) -> str:
     """Say a number of a scale."""
-    return say_number(value).replace("-", "−")
+    return format_number(value).replace("-", "−")
 
 
 def frame(x: tuple[float, float], y: tuple[float, float], *, width: float = WIDTH, height: float = HEIGHT) -> Frame:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from weald.estimators.base import TreeModel
-from weald.forest.describe.conditions import say_number
+from weald.forest.describe.conditions import format_number
 from weald.forest.describe.markup import safe
 from weald.forest.describe.summary import Sketch, sketch_tree
 from weald.io.atomic import write_file
@@ -184,7 +184,7 @@ def heads(sketch: Sketch) -> str:
 def key(sketch: Sketch) -> str:
     """List the classes with their colors."""
     if sketch.mean is not None:
-        low, high = (say_number(float(end)) for end in (sketch.mean.min(), sketch.mean.max()))
+        low, high = (format_number(float(end)) for end in (sketch.mean.min(), sketch.mean.max()))
         return f"<p>The rule spans means from {low} to {high}; the band is one standard deviation to either side.</p>"
     items = (f"<li>{_color(k)}<bdi>{safe(label)}</bdi></li>" for k, label in enumerate(sketch.labels))
     return f'<ul class="key">{"".join(items)}</ul>'

@@ -239,7 +239,7 @@ def _sections(
     if found is not None:
         made.append(growth.section(found))
     asked, n_asked = ([], 0) if data.X is None else importance.ask(model, data.X, data.y, data.weight, data.by_row)
-    asked = asked or importance.known_alone(model)
+    asked = asked or importance.stored_importances(model)
     made.append(importance.section(asked, n_asked or model.forest_.n_trees, model.forest_.n_trees))
     order = asked[0].order()
     if rows is not None:

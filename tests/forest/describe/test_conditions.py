@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import weald
-from weald.forest.describe.conditions import Names, questions, say_number
+from weald.forest.describe.conditions import Names, format_number, questions
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ from weald.forest.describe.conditions import Names, questions, say_number
     ],
 )
 def test_numbers_are_short_but_keep_their_whole_part(number, words):
-    assert say_number(number) == words
+    assert format_number(number) == words
 
 
 def ask(x, y, **given):
@@ -37,8 +37,8 @@ def test_a_split_has_words_for_both_sides():
     (split, *leaves) = ask([[1.0], [2.0], [4.0]], [0, 0, 1])
     assert (split.left, split.right) == ("x0 ≤ 3", "x0 > 3")
     assert leaves == [None, None]
-    assert split.say_value(2.5, left=True) == "x0 is 2.5, at most 3"
-    assert split.say_value(np.nan, left=True) == "x0 is missing"
+    assert split.describe_value(2.5, left=True) == "x0 is 2.5, at most 3"
+    assert split.describe_value(np.nan, left=True) == "x0 is missing"
 
 
 def test_missing_values_are_named_where_they_do_not_go_to_the_heavier_side():

@@ -6,7 +6,7 @@ from sklearn.datasets import load_diabetes, load_iris
 from sklearn.exceptions import NotFittedError
 
 import weald
-from weald.forest.describe.conditions import say_number
+from weald.forest.describe.conditions import format_number
 from weald.forest.describe.summary import sketch_tree
 
 IRIS = load_iris(as_frame=True)
@@ -44,7 +44,7 @@ def test_questions_name_the_feature_and_the_threshold(iris_tree):
         if tree.feature[i] < 0:
             assert sketch.question[i] == sketch.otherwise[i] == ""
         else:
-            name, number = IRIS.data.columns[tree.feature[i]], say_number(tree.threshold[i])
+            name, number = IRIS.data.columns[tree.feature[i]], format_number(tree.threshold[i])
             assert sketch.question[i] == f"{name} ≤ {number}"
             assert sketch.otherwise[i] == f"{name} > {number}"
 
@@ -58,8 +58,8 @@ def test_means_and_deviations_are_those_of_the_rows():
         rows = y[passed[:, node]]
         assert sketch.mean[i] == pytest.approx(rows.mean())
         assert sketch.deviation[i] == pytest.approx(rows.std())
-        assert sketch.answer[i] == say_number(sketch.mean[i])
-        assert sketch.tally[i] == f"± {say_number(sketch.deviation[i])}, {len(rows)} rows"
+        assert sketch.answer[i] == format_number(sketch.mean[i])
+        assert sketch.tally[i] == f"± {format_number(sketch.deviation[i])}, {len(rows)} rows"
 
 
 def test_weights_that_are_no_counts_give_shares_of_errors():

@@ -703,7 +703,7 @@ class Tree:
         """Yield the orders in which the categories of a node are cut like numbers."""
         return orders_of_categories(node, tallies)
 
-    def write_said(self, node: "Node", flat: "FlatTree") -> None:
+    def write_predictions(self, node: "Node", flat: "FlatTree") -> None:
         """Append what a node says."""
         if self.target.n_classes:
             if not node.split:
@@ -752,7 +752,7 @@ def order_of_ties(tree: Tree, node_id: int, features: Sequence[int]) -> list[int
     return sorted(features, key=lambda f: mix64((bits + f) & MASK64))
 
 
-def may_meet(growth: Growth, path: frozenset[int], feature: int) -> bool:
+def may_interact(growth: Growth, path: frozenset[int], feature: int) -> bool:
     """Say whether a node may be cut by a feature, given the features that cut the nodes above it."""
     together = path | {feature}
     if growth.max_interacting and len(together) > growth.max_interacting:
@@ -973,7 +973,7 @@ def best_split(tree: Tree, node: "Node") -> Split | None:
     best = None
     looked_at = 0
     for feature in draw_features(tree, node.node_id):
-        if not may_meet(tree.growth, node.path, feature):
+        if not may_interact(tree.growth, node.path, feature):
             continue
         split = best_split_of_feature(tree, node, feature)
         if split is None:
@@ -1036,7 +1036,7 @@ def divide(tree: Tree, node: Node, split: Split) -> list[Node]:
 
 def make_children(tree: Tree, node: Node, split: Split, sides: Sequence[list[int]]) -> list[Node]:
     """Name the two children by their paths, and hand down to them what holds below."""
-    tallies, bounds = (split.left, split.right), hand_down_bounds(tree, node, split)
+    tallies, bounds = (split.left, split.right), pass_down_bounds(tree, node, split)
     path = node.path | {split.feature}
     return [
         Node(child_id(node.node_id, side), node.depth + 1, sides[side], tallies[side], path, *bounds[side])
@@ -1044,7 +1044,7 @@ def make_children(tree: Tree, node: Node, split: Split, sides: Sequence[list[int
     ]
 
 
-def hand_down_bounds(tree: Tree, node: Node, split: Split) -> tuple[tuple[float, float], tuple[float, float]]:
+def pass_down_bounds(tree: Tree, node: Node, split: Split) -> tuple[tuple[float, float], tuple[float, float]]:
     """Say what the leaves below the left and the right child may say: they meet half-way between the two."""
     sign = tree.growth.monotonic[split.feature] if tree.growth.monotonic else 0
     whole = (node.lower, node.upper)
@@ -1170,7 +1170,7 @@ def write_node(tree: Tree, node: Node, flat: FlatTree) -> None:
     flat.size.append(node.tally.size)
     flat.weight.append(float(node.tally.weight))
     flat.decrease.append(node.decrease if split else 0.0)
-    tree.write_said(node, flat)
+    tree.write_predictions(node, flat)
 
 
 def bounded_value(node: Node) -> float:
@@ -1214,7 +1214,7 @@ def leaf_numbers(tree: FlatTree) -> dict[int, int]:
     return {node: k for k, node in enumerate(leaves)}
 
 
-def leaf_shares(classes: Sequence[float], second: float | None, voting: str) -> list[float]:
+def leaf_probabilities(classes: Sequence[float], second: float | None, voting: str) -> list[float]:
     """What a leaf says: its class shares ("soft"), or one vote for its commonest class, ties to the first ("hard").
 
     `second` is the share of the second of two classes where the leaf was bound to one.
@@ -1250,7 +1250,7 @@ def add_vote(sums: list[float], tree: FlatTree, leaf_of: dict[int, int], row: Se
     """Add what one tree says of a row."""
     leaf = find_leaf(tree, row)
     value = tree.value[leaf] if tree.value else None
-    said = leaf_shares(tree.classes[leaf_of[leaf]], value, voting) if tree.classes else [tree.value[leaf]]
+    said = leaf_probabilities(tree.classes[leaf_of[leaf]], value, voting) if tree.classes else [tree.value[leaf]]
     for k, share in enumerate(said):
         sums[k] += share
 

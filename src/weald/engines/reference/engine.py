@@ -118,7 +118,7 @@ class ReferenceEngine(LocalEngine):
     ) -> tuple[Forest, ...]:
         """Grow trees one after the other."""
         coded = _own(codes)
-        plain = several.Targets(targets.said.T.tolist(), list(targets.n_classes))
+        plain = several.Targets(targets.values.T.tolist(), list(targets.n_classes))
         grown = []
         for each in several.grow_targets(coded, plain, _plain(growth), seed, range(first_tree, first_tree + n_trees)):
             grown.append(each)
@@ -205,7 +205,7 @@ class ReferenceEngine(LocalEngine):
                         task.squares[row, group] += increase * increase
         return of_trees
 
-    def add_shares(
+    def add_proximities(
         self, sharing: LeafMembership, k: int, n_threads: int = 1, watch: Watch | None = None
     ) -> tuple[IntArray, IntArray, FloatArray]:
         """Add up shares row by row."""
@@ -214,7 +214,7 @@ class ReferenceEngine(LocalEngine):
         members = np.array([member for sums in kept for member in sums], dtype=np.int32)
         return starts, members, np.array([s for sums in kept for s in sums.values()], dtype=np.float64)
 
-    def square_shares(
+    def square_proximities(
         self,
         sharing: LeafMembership,
         of_rows: IntArray,
@@ -224,7 +224,9 @@ class ReferenceEngine(LocalEngine):
     ) -> FloatArray:
         """Add up squares row by row."""
         kinds, sums = of_members.tolist(), _sums_of_shares(sharing)
-        return np.array([share.square_shares(s, kind, kinds) for s, kind in zip(sums, of_rows.tolist(), strict=True)])
+        return np.array(
+            [share.square_proximities(s, kind, kinds) for s, kind in zip(sums, of_rows.tolist(), strict=True)]
+        )
 
     def sum_votes_out_of_bag(
         self,
@@ -279,7 +281,7 @@ def _sums_of_shares(sharing: LeafMembership) -> list[dict[int, float]]:
         return None if leaf < 0 else members[start[tree + leaf] : start[tree + leaf + 1]]
 
     sums = [
-        share.add_shares([members_of(*at) for at in zip(trees, leaves, strict=True)])
+        share.add_proximities([members_of(*at) for at in zip(trees, leaves, strict=True)])
         for leaves in sharing.leaves.tolist()
     ]
     if sharing.counting is None:

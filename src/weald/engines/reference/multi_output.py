@@ -36,7 +36,7 @@ from weald.engines.reference.definition import (
 class Targets:
     """What each joint target says of each of them: class numbers, or numbers."""
 
-    said: list[list[Any]]  # by target, then by joint target
+    values: list[list[Any]]  # by target, then by joint target
     n_classes: list[int]  # of each target; empty: they are numbers
 
     @property
@@ -46,7 +46,7 @@ class Targets:
 
     def one_by_one(self, coded: Coded) -> Iterator[Coded]:
         """Yield the table as it would be with each target alone."""
-        for o, said in enumerate(self.said):
+        for o, said in enumerate(self.values):
             column = [said[joint] for joint in coded.classes]
             if self.task is Task.CLASSIFICATION:
                 yield replace(coded, classes=column, numbers=[], n_classes=self.n_classes[o])
@@ -79,7 +79,7 @@ class TargetsTree(Tree):
     """A tree while it grows: a tree of each target, all of which are cut alike."""
 
     each: list[Tree] = field(default_factory=list)
-    said: list[FlatTree] = field(default_factory=list)  # by target: what nodes say
+    flat: list[FlatTree] = field(default_factory=list)  # by target: what nodes say
 
     def tally(self, ranks: Sequence[int]) -> TargetsTally:
         """Count a set of rows."""
@@ -102,11 +102,11 @@ class TargetsTree(Tree):
         for o, tree in enumerate(self.each):
             yield from tree.orders(node.each[o], {code: tally.each[o] for code, tally in tallies.items()})
 
-    def write_said(self, node: Node, flat: FlatTree) -> None:
+    def write_predictions(self, node: Node, flat: FlatTree) -> None:
         """Append what a node says of each target."""
         assert isinstance(node.tally, TargetsTally)  # noqa: S101  (for the type checker: this tree made it)
-        for tree, tally, said in zip(self.each, node.tally.each, self.said, strict=True):
-            tree.write_said(replace(node, tally=tally), said)
+        for tree, tally, said in zip(self.each, node.tally.each, self.flat, strict=True):
+            tree.write_predictions(replace(node, tally=tally), said)
 
 
 def common_unit(targets: Sequence[Target]) -> int:
@@ -121,7 +121,7 @@ def fill_bag(coded: Coded, targets: Targets, growth: Growth, seed: int, number: 
         return weigh_rows(coded, growth, sizes, ())
     weights = [wide(1.0)] * coded.n_classes
     given = iter(growth.class_weights)
-    for said, table in zip(targets.said, targets.one_by_one(coded), strict=True):
+    for said, table in zip(targets.values, targets.one_by_one(coded), strict=True):
         if growth.class_weight == "given":
             of_class = [wide(next(given)) for _ in range(table.n_classes)]
         else:
@@ -145,6 +145,6 @@ def grow_targets(
             for table, target in zip(tables, fixed, strict=True)
         ]
         tree = TargetsTree(coded, fixed[0], growth, bag, seed, number, decrease_unit=2 * unit, each=each)
-        tree.said = [FlatTree() for _ in each]
+        tree.flat = [FlatTree() for _ in each]
         flat = grow(tree)
-        yield [replace(flat, classes=said.classes, value=said.value, impurity=said.impurity) for said in tree.said]
+        yield [replace(flat, classes=said.classes, value=said.value, impurity=said.impurity) for said in tree.flat]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 Member = tuple[int, float]  # its number, and its share
 
 
-def add_shares(leaves: Sequence[Sequence[Member] | None]) -> dict[int, float]:
+def add_proximities(leaves: Sequence[Sequence[Member] | None]) -> dict[int, float]:
     """Add up the shares of the members of a row's leaves, in tree order; None: the tree does not count."""
     sums: dict[int, float] = {}
     for members in leaves:
@@ -29,7 +29,7 @@ def keep_largest(sums: dict[int, float], k: int) -> dict[int, float]:
     return {member: sums[member] for member in sorted(order[:k] if k else order)}
 
 
-def square_shares(sums: dict[int, float], kind: int, kinds: Sequence[int]) -> float:
+def square_proximities(sums: dict[int, float], kind: int, kinds: Sequence[int]) -> float:
     """Add up squares over the members of a kind."""
     total = 0.0
     for member, s in sums.items():

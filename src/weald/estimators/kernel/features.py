@@ -17,10 +17,10 @@ from weald.data.schema import Categories, Schema
 from weald.data.table import Reading, TrainingArguments, read_table, require_one_target
 from weald.data.task import Task
 from weald.data.types import Array, FloatArray, IntArray, TableLike
-from weald.engines import params
+from weald.engines import params, progress
 from weald.engines.bagging import read_design
 from weald.engines.choose import open_engine
-from weald.engines.interface import Codes, Engine, Look, OutOfBagVotes, Watch, grow_and_tell
+from weald.engines.interface import AddVotes, Codes, Engine, OutOfBagVotes, Watch, grow_in_steps
 from weald.engines.threads import count_threads
 from weald.errors import DataError, DataTypeError, ParameterError
 from weald.estimators import out_of_bag
@@ -41,10 +41,10 @@ from weald.estimators.kernel.kernels import (
 )
 from weald.estimators.kernel.learned import LearnedColumns
 from weald.estimators.kernel.params import WORDS
-from weald.estimators.kernel.samples import AnySamples, Sight, Things, Vectors, read_prototypes, read_samples
+from weald.estimators.kernel.samples import AnySamples, SampleReading, Things, Vectors, read_prototypes, read_samples
 from weald.estimators.kernel.table import KernelTable, Prototypes
 from weald.estimators.kernel.tree_mix import COLUMNS, IN_TURN, MIXED, MixChoice, choose_mix, list_runs, share_draws
-from weald.estimators.merging import forget_out_of_bag
+from weald.estimators.merging import drop_out_of_bag
 from weald.forest.forest import Forest
 
 if TYPE_CHECKING:
@@ -105,41 +105,41 @@ class KernelFeatures(Features):
                 f"engine={model.engine!r} is for forests of the columns of a table, which {type(model).__name__} is "
                 'not. Give engine="auto".'
             )
-        sight = self.read_samples(data.X, reset=True)
-        numbers = np.arange(len(sight.samples), dtype=np.float64)[:, np.newaxis]
+        sample_reading = self.read_samples(data.X, reset=True)
+        numbers = np.arange(len(sample_reading.samples), dtype=np.float64)[:, np.newaxis]
         reading = read_table(
             BaseEstimator(), numbers, data.y, data.sample_weight, classify=model.task is Task.CLASSIFICATION
         )
         require_one_target(reading, "a kernel forest")
         rows = reading.table.X[:, 0].astype(np.intp)
         if model.kernel == "precomputed":
-            assert isinstance(sight.samples, Vectors)  # noqa: S101  (for the type checker: it was read as a table)
-            sight = Sight(Vectors(read_precomputed(sight.samples.matrix)), sight.raw)
-        sight = sight.take(rows)
-        if sight.raw is not None and reading.kept is not None:
-            model.schema_ = model.schema_.narrow(sight.raw)
-        table = KernelTable(sight, mix=self.mixes)
+            assert isinstance(sample_reading.samples, Vectors)  # noqa: S101  (for the type checker: it was read as a table)
+            sample_reading = SampleReading(Vectors(read_precomputed(sample_reading.samples.matrix)), sample_reading.raw)
+        sample_reading = sample_reading.take(rows)
+        if sample_reading.raw is not None and reading.kept is not None:
+            model.schema_ = model.schema_.narrow(sample_reading.raw)
+        table = KernelTable(sample_reading, mix=self.mixes)
         values: Any = table
         reading = read_design(replace(reading, table=replace(reading.table, X=values)), data.groups, data.stratify)
         self._compare(engine, reading, table, before)
         return reading
 
-    def read_samples(self, X: TableLike, *, reset: bool) -> Sight:
+    def read_samples(self, X: TableLike, *, reset: bool) -> SampleReading:
         """Read samples; with `reset` the estimator learns what they are."""
         model = self.model
         if reset:
             model.__dict__.pop("sample_kind_", None)  # of another fit
-        sight = read_samples(model, X, reset=reset, own_kernel=self.compares_anything, mix=self.mixes)
-        if self.mixes and sight.raw is None:
+        sample_reading = read_samples(model, X, reset=reset, own_kernel=self.compares_anything, mix=self.mixes)
+        if self.mixes and sample_reading.raw is None:
             raise DataError("mix=True keeps columns of X, but curves of different lengths have none. Set mix=False.")
-        if reset and not isinstance(sight.samples, Vectors):
+        if reset and not isinstance(sample_reading.samples, Vectors):
             model.schema_ = Schema(None, ())
-        return sight
+        return sample_reading
 
     def _compare(self, engine: Engine, reading: Reading, table: KernelTable, before: "TreeModel | None") -> None:
         """Choose the kernel and the prototypes, or take those of the last fit."""
         model, n_threads = self.model, count_threads(self.model.n_jobs)
-        samples = table.sight.samples
+        samples = table.sample_reading.samples
         known = {} if before is None else vars(before)
         model.__dict__.update({name: known[name] for name in ("kernel_", "choice_", "mix_") if name in known})
         self.learned.seed = model.seed_ if before is None else LearnedColumns(before).seed
@@ -266,7 +266,7 @@ class KernelFeatures(Features):
             grown[kind, first, n_trees] = grower.grow_run(kind, first, n_trees)
             return grown[kind, first, n_trees]
 
-        def open_bags(forests: list[Forest]) -> Look:
+        def open_bags(forests: list[Forest]) -> AddVotes:
             columns = np.unique(np.concatenate([used_columns(forest) for forest in forests]))
             table: Any = grower.reading.table.X
             values = table.decoded(columns)
@@ -342,8 +342,11 @@ class KernelGrower(Grower):
         """Grow the first trees, run by run where they are of several kinds."""
         if not self.n_raw:
             return super().grow_and_vote(n_trees, wants_votes=wants_votes)
-        look = self.vote if self.growth.bootstrap else None
-        return grow_and_tell(self.grow, look, n_trees, self.n_threads), None
+        add_votes = self.vote if self.growth.bootstrap else None
+        listener = progress.listener()
+        if listener is None:
+            return self.grow(0, n_trees), None
+        return grow_in_steps(self.grow, listener, add_votes, n_trees, self.n_threads), None
 
     def grow_run(
         self, kind: str, first: int, n_trees: int, watch: Watch | None = None, codes: Codes | None = None
@@ -375,7 +378,7 @@ def numbered(categories: Categories | None) -> Categories | None:
 def has_copies(reading: Reading) -> bool:
     """Say whether a sample stands there more than once, or weighs as if it did: the two are one."""
     table: Any = reading.table.X
-    samples, weight = table.sight.samples, reading.table.weight
+    samples, weight = table.sample_reading.samples, reading.table.weight
     return len(distinct_rows(samples)) < len(samples) or (weight is not None and bool((weight != 1).any()))
 
 
@@ -429,17 +432,17 @@ def choose_kernel_of(model: "KernelForest", data: TrainingArguments) -> None:
     samples = KernelFeatures(unfitted_copy(model)).read_samples(data.X, reset=True).samples
     seed = params.draw_seed(model.random_state)
 
-    def fit_twin(words: dict[str, object]) -> tuple["KernelForest", float]:
+    def fit_copy(words: dict[str, object]) -> tuple["KernelForest", float]:
         twin = unfitted_copy(model)
         twin.__dict__.update(words, oob_score=model.oob_score or True, random_state=seed)
         fit(twin, data)
         return twin, twin.oob_error_
 
-    best, choice = choose_kernel(fit_twin, _warping_steps(model, samples), len(samples))
+    best, choice = choose_kernel(fit_copy, _warping_steps(model, samples), len(samples))
     learned = {name: value for name, value in vars(best).items() if name in LEARNED}
     model.__dict__ = {**vars(unfitted_copy(model)), **learned, "choice_": choice}
     if not model.oob_score and model.n_estimators != "auto":
-        forget_out_of_bag(model)
+        drop_out_of_bag(model)
 
 
 def _warping_steps(model: "KernelForest", samples: AnySamples) -> float:

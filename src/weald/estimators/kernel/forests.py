@@ -199,7 +199,7 @@ class KernelForest(RandomForest):
         (True, 20)
         """
         check_is_fitted(self, "forest_")
-        arguments.check_argument("n", n, (arguments.Whole(1), arguments.Share()))
+        arguments.check_argument("n", n, (arguments.WholeNumber(1), arguments.Fraction()))
         kept = LearnedColumns(self).prototypes
         if not kept.n_compared:
             raise DataError("The trees look at columns of X alone and use no prototypes, so there are none to prune.")

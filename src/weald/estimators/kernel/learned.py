@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 Value = TypeVar("Value")
 
 
-class Kept(Generic[Value]):
+class StoredAttribute(Generic[Value]):
     """A value that stands among the attributes of the estimator, and in its file, under a name of its own."""
 
     def __init__(self, name: str) -> None:
@@ -41,12 +41,12 @@ class Kept(Generic[Value]):
 class LearnedColumns:
     """The columns of a kernel forest: those that its trees were grown from, and those that they use."""
 
-    seed = Kept[int]("_prototype_seed_")  # chooses prototypes
-    rows = Kept[IntArray]("_rows_")  # by prototype, while trees grow: the row of X
-    n_columns = Kept[int]("_n_columns_")  # that the trees were grown from
-    n_prototypes = Kept[int]("_n_prototypes_")  # those of them that are a kernel's
-    used = Kept[IntArray]("_columns_")  # those of them that the trees use
-    prototypes = Kept[Prototypes]("_kept_")  # that the trees use
+    seed = StoredAttribute[int]("_prototype_seed_")  # chooses prototypes
+    rows = StoredAttribute[IntArray]("_rows_")  # by prototype, while trees grow: the row of X
+    n_columns = StoredAttribute[int]("_n_columns_")  # that the trees were grown from
+    n_prototypes = StoredAttribute[int]("_n_prototypes_")  # those of them that are a kernel's
+    used = StoredAttribute[IntArray]("_columns_")  # those of them that the trees use
+    prototypes = StoredAttribute[Prototypes]("_kept_")  # that the trees use
 
     def __init__(self, model: "TreeModel") -> None:
         self.model = model

@@ -10,17 +10,17 @@ from weald.data import arguments
 from weald.estimators.kernel.kernels import DISTANCES, KERNELS
 from weald.estimators.parameters import Attribute, BagClassifierParams, BagParams, Doc, GrowthParams
 
-OWN = arguments.Such(callable, ("a function of two samples",))
-WORDS: dict[str, tuple[arguments.Kind, ...]] = {
-    "kernel": (arguments.Name(KERNELS), OWN),
-    "distance": (arguments.Name(DISTANCES), OWN),
-    "gamma": (arguments.Name(("median", "scale")), arguments.Number(5e-324)),
-    "degree": (arguments.Whole(1, 64),),
-    "coef0": (arguments.Number(-1e300),),
-    "band": (arguments.Number(0, 1), arguments.NOTHING),
-    "n_prototypes": (arguments.Whole(1), arguments.Share(), arguments.Name(("auto", "all"))),
+OWN = arguments.Satisfies(callable, ("a function of two samples",))
+WORDS: dict[str, tuple[arguments.ArgumentConstraint, ...]] = {
+    "kernel": (arguments.OneOf(KERNELS), OWN),
+    "distance": (arguments.OneOf(DISTANCES), OWN),
+    "gamma": (arguments.OneOf(("median", "scale")), arguments.RealNumber(5e-324)),
+    "degree": (arguments.WholeNumber(1, 64),),
+    "coef0": (arguments.RealNumber(-1e300),),
+    "band": (arguments.RealNumber(0, 1), arguments.NOTHING),
+    "n_prototypes": (arguments.WholeNumber(1), arguments.Fraction(), arguments.OneOf(("auto", "all"))),
     "contrast": (arguments.FLAG,),
-    "mix": (arguments.FLAG, arguments.Name(("auto",))),
+    "mix": (arguments.FLAG, arguments.OneOf(("auto",))),
 }
 
 

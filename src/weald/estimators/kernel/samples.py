@@ -179,37 +179,37 @@ def _read_curve(times: FloatArray, values: FloatArray, at: FloatArray) -> FloatA
 
 
 @dataclass(frozen=True, eq=False)
-class Sight:
+class SampleReading:
     """What was read: the samples to compare, and the columns of numbers and categories that they came from."""
 
     samples: AnySamples
     raw: Array | None  # None: there are no columns
 
-    def take(self, rows: IntArray) -> "Sight":
+    def take(self, rows: IntArray) -> "SampleReading":
         """Keep some rows."""
-        return Sight(self.samples.take(rows), None if self.raw is None else self.raw[rows])
+        return SampleReading(self.samples.take(rows), None if self.raw is None else self.raw[rows])
 
 
-def read_samples(estimator: Any, X: TableLike, *, reset: bool, own_kernel: bool, mix: bool) -> Sight:
+def read_samples(estimator: Any, X: TableLike, *, reset: bool, own_kernel: bool, mix: bool) -> SampleReading:
     """Read X. With `reset` the estimator learns its kind, `sample_kind_`, else it must be the same.
 
     `own_kernel`: a user's function compares samples, so they may be anything.
     """
     kind = None if reset else estimator.sample_kind_
     curves = None if own_kernel else _as_curves(X, curves_wanted=kind == "curves")
-    sight: Sight
+    sample_reading: SampleReading
     if own_kernel and not (_is_table(X) if kind is None else kind == "vectors"):
-        sight = Sight(Things(_list_of(X)), None)
+        sample_reading = SampleReading(Things(_list_of(X)), None)
     elif curves is not None:
-        sight = Sight(curves, None)
+        sample_reading = SampleReading(curves, None)
     else:
-        sight = _read_vectors(estimator, X, reset=reset, mix=mix)
-    found = type(sight.samples).__name__.lower()
+        sample_reading = _read_vectors(estimator, X, reset=reset, mix=mix)
+    found = type(sample_reading.samples).__name__.lower()
     if reset:
         estimator.sample_kind_ = found
     elif found != kind:
         raise DataError(f"X holds {found}, but the fit saw {kind}. Give samples of the same kind.")
-    return sight
+    return sample_reading
 
 
 def read_prototypes(estimator: Any, given: Any, like: AnySamples, *, mix: bool) -> AnySamples:
@@ -285,7 +285,7 @@ def _check_curve(curve: Any, number: int, what: str) -> FloatArray:
     return values
 
 
-def _read_vectors(estimator: Any, X: TableLike, *, reset: bool, mix: bool) -> Sight:
+def _read_vectors(estimator: Any, X: TableLike, *, reset: bool, mix: bool) -> SampleReading:
     """Read a table. Columns of categories are kept beside the kernel with `mix`, and refused without."""
     if sparse.issparse(X):
         raise DataTypeError("X is sparse, but kernels compare dense rows. Use X.toarray() to make it dense.")
@@ -309,4 +309,4 @@ def _read_vectors(estimator: Any, X: TableLike, *, reset: bool, mix: bool) -> Si
             f"Row {row} of {where} is {value}. A kernel compares finite numbers: fill it in (NaN, inf and missing "
             "values have no distance), or use a RandomForest, which takes missing values as they are."
         )
-    return Sight(Vectors(numbers + 0.0), raw)
+    return SampleReading(Vectors(numbers + 0.0), raw)

@@ -16,7 +16,7 @@ from weald.data.types import Array, FloatArray, IntArray
 from weald.engines.interface import Codes, Engine
 from weald.estimators.features import RowBlocks
 from weald.estimators.kernel.kernels import Kernel, choose_candidates, choose_nearest, choose_opposites
-from weald.estimators.kernel.samples import AnySamples, Sight, Vectors
+from weald.estimators.kernel.samples import AnySamples, SampleReading, Vectors
 
 BLOCK = 2**21  # values that are computed at a time
 ALONE = 4  # of so many prototypes one stands alone, and the others are set against another one
@@ -103,11 +103,11 @@ class KernelTable(RowBlocks):
     ndim = 2
     dtype = np.dtype(np.float64)
 
-    def __init__(self, sight: Sight, *, mix: bool) -> None:
-        self.sight = sight
+    def __init__(self, sample_reading: SampleReading, *, mix: bool) -> None:
+        self.sample_reading = sample_reading
         self.raw: FloatArray | None = None
         if mix:
-            self.raw = np.asarray(sight.raw, dtype=np.float64)
+            self.raw = np.asarray(sample_reading.raw, dtype=np.float64)
         self._values: FloatArray | None = None
         self._coded: Codes | None = None
         self._n_kernel = 0
@@ -118,7 +118,11 @@ class KernelTable(RowBlocks):
         self._kernel, self._engine, self._n_threads = kernel, engine, n_threads
         self._prototypes, self._n_kernel, self._values = prototypes, len(prototypes), None
         self._coded, self._places = None, np.arange(self.shape[1])
-        self._samples = sight_matrix(self.sight) if kernel.is_precomputed else kernel.prepare(self.sight.samples)
+        self._samples = (
+            read_precomputed_rows(self.sample_reading)
+            if kernel.is_precomputed
+            else kernel.prepare(self.sample_reading.samples)
+        )
         return self
 
     def remember(self, coded: Codes) -> None:
@@ -151,7 +155,7 @@ class KernelTable(RowBlocks):
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns."""
-        return len(self.sight.samples), self._n_kernel + len(self._raw_kept)
+        return len(self.sample_reading.samples), self._n_kernel + len(self._raw_kept)
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -205,8 +209,8 @@ class KernelTable(RowBlocks):
         step = max(64, BLOCK // max(1, self.shape[1]))
         for begin in range(0, len(self), step):
             rows = np.arange(begin, min(len(self), begin + step))
-            part = self.sight.take(rows)
-            samples = sight_matrix(part) if self._kernel.is_precomputed else self._kernel.prepare(part.samples)
+            part = self.sample_reading.take(rows)
+            samples = read_precomputed_rows(part) if self._kernel.is_precomputed else self._kernel.prepare(part.samples)
             values = self._compute(samples, self._prototypes)
             yield values if self.raw is None else np.hstack([values, self.raw[np.ix_(rows, self._raw_kept)]])
 
@@ -235,7 +239,7 @@ class KernelTable(RowBlocks):
         return how(self._engine, samples, self._kernel.prepare(prototypes.samples), self._n_threads)
 
 
-def sight_matrix(sight: Sight) -> FloatArray:
+def read_precomputed_rows(sample_reading: SampleReading) -> FloatArray:
     """See the samples of a precomputed kernel as its rows."""
-    assert isinstance(sight.samples, Vectors)  # noqa: S101  (for the type checker: they were read as a table)
-    return sight.samples.matrix
+    assert isinstance(sample_reading.samples, Vectors)  # noqa: S101  (for the type checker: they were read as a table)
+    return sample_reading.samples.matrix

@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from weald.engines.interface import Look
+from weald.engines.interface import AddVotes
 from weald.forest.forest import Forest
 
 COLUMNS = "columns"  # trees of columns alone
@@ -49,16 +49,16 @@ class MixChoice:
         return self.reason
 
 
-def choose_mix(grow: Grow, open_bags: Callable[[list[Forest]], Look]) -> MixChoice:
+def choose_mix(grow: Grow, open_bags: Callable[[list[Forest]], AddVotes]) -> MixChoice:
     """Judge 32 trees of each way by the rows outside their bags. Ties go to the way that stands first."""
     grown = [grow(kind, k * RUN, RUN) for k, kind in enumerate((COLUMNS, MIXED) * (TRIED // 2))]
-    look = open_bags(grown)
+    add_votes = open_bags(grown)
     one, two, three, four = grown
-    of_one, of_two = look(one, None), look(two, None)
+    of_one, of_two = add_votes(one, None), add_votes(two, None)
     errors = {
-        IN_TURN: float(look(two, of_one).errors[-1]),
-        MIXED: float(look(four, of_two).errors[-1]),
-        COLUMNS: float(look(three, of_one).errors[-1]),
+        IN_TURN: float(add_votes(two, of_one).errors[-1]),
+        MIXED: float(add_votes(four, of_two).errors[-1]),
+        COLUMNS: float(add_votes(three, of_one).errors[-1]),
     }
     if not all(map(math.isfinite, errors.values())):
         return MixChoice(IN_TURN, {}, "No row is outside a bag, so trees of both kinds were taken in turn.")

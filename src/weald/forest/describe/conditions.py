@@ -1,10 +1,10 @@
 """Splits in words: the one place where a cut of a node becomes a sentence.
 
-    say_number    a number, short enough to be read
-    say_labels    a set of categories, short enough to be read
-    Names         the user's names of features and classes
-    SplitCondition      what a node asks of a row; its words for both sides
-    say_answers   what nodes say of their rows
+    format_number          a number, short enough to be read
+    format_labels          a set of categories, short enough to be read
+    Names                  the user's names of features and classes
+    SplitCondition         what a node asks of a row; its words for both sides
+    describe_predictions   what nodes say of their rows
 
 Texts, rules, explanations and pictures all ask here, so they all say the same.
 
@@ -19,7 +19,7 @@ from typing import NamedTuple, Protocol, Self
 import numpy as np
 
 from weald.data.targets import labels_of
-from weald.data.times import say_time
+from weald.data.times import format_time
 from weald.data.types import Array, FloatArray, IntArray, Label
 from weald.errors import DataError, shown
 from weald.forest.forest import CATEGORICAL, MISSING_LEFT, OTHERS_LEFT, Forest
@@ -28,13 +28,13 @@ SIDES = ("left", "right")
 MOST_LABELS = 8  # of a set of categories, that are said one by one
 
 
-def say_number(number: float) -> str:
+def format_number(number: float) -> str:
     """Write a number with four digits or more, and never without its whole part.
 
     Examples
     --------
-    >>> from weald.forest.describe.conditions import say_number
-    >>> [say_number(x) for x in (0.8, 2.449999, 2015.5, 1234567.0, 0.000012345)]
+    >>> from weald.forest.describe.conditions import format_number
+    >>> [format_number(x) for x in (0.8, 2.449999, 2015.5, 1234567.0, 0.000012345)]
     ['0.8', '2.45', '2015.5', '1234567', '1.234e-05']
     """
     if number == 0 or not math.isfinite(number):
@@ -46,22 +46,22 @@ def say_number(number: float) -> str:
     return text.rstrip("0").rstrip(".")
 
 
-def say_value_of(value: float, labels: Array | None, time: str | None) -> str:
+def format_value(value: float, labels: Array | None, time: str | None) -> str:
     """Write a value of a feature: a number, a date, or the label of an ordered category, which is a number from 0."""
     if not math.isfinite(value) or (labels is None and time is None):
-        return say_number(value)
-    return str(labels[math.floor(value)]) if labels is not None else say_time(value, time or "")
+        return format_number(value)
+    return str(labels[math.floor(value)]) if labels is not None else format_time(value, time or "")
 
 
-def say_labels(labels: Sequence[object]) -> str:
+def format_labels(labels: Sequence[object]) -> str:
     """Write the labels of a set; of a long one only the first.
 
     Examples
     --------
-    >>> from weald.forest.describe.conditions import say_labels
-    >>> say_labels(["red", "blue"])
+    >>> from weald.forest.describe.conditions import format_labels
+    >>> format_labels(["red", "blue"])
     '{red, blue}'
-    >>> say_labels(range(100))
+    >>> format_labels(range(100))
     '{0, 1, 2, 3, 4, 5, 6, … 100 in all}'
     """
     if len(labels) <= MOST_LABELS:
@@ -168,7 +168,7 @@ class SplitCondition(NamedTuple):
     time: str | None = None  # the feature is dates or durations, in days
 
     @property
-    def asks_for_missing(self) -> bool:
+    def tests_for_missing(self) -> bool:
         """Whether present values go left and missing ones right."""
         return self.threshold == math.inf or self.listed == ()
 
@@ -180,7 +180,7 @@ class SplitCondition(NamedTuple):
     @property
     def words(self) -> str:
         """What a row is asked; where missing values go is not said."""
-        return f"{self.name} is present" if self.asks_for_missing else f"{self.name} {self._condition(left=True)}"
+        return f"{self.name} is present" if self.tests_for_missing else f"{self.name} {self._condition(left=True)}"
 
     def _condition(self, *, left: bool) -> str:
         """Say what must hold of a value that is there."""
@@ -188,12 +188,12 @@ class SplitCondition(NamedTuple):
             labels, inside = self.labels[list(self.listed)].tolist(), left != self.others_left
             if len(labels) == 1:
                 return f"{'=' if inside else '≠'} {labels[0]}"
-            return f"{'in' if inside else 'not in'} {say_labels(labels)}"
-        return f"{'≤' if left else '>'} {self._say_bound()}"
+            return f"{'in' if inside else 'not in'} {format_labels(labels)}"
+        return f"{'≤' if left else '>'} {self._describe_bound()}"
 
-    def _say_bound(self) -> str:
+    def _describe_bound(self) -> str:
         """Say the last value that goes left."""
-        return say_value_of(self.threshold, self.labels, self.time)
+        return format_value(self.threshold, self.labels, self.time)
 
     @property
     def left(self) -> str:
@@ -203,23 +203,23 @@ class SplitCondition(NamedTuple):
     @property
     def right(self) -> str:
         """The condition under which a row goes right, in words."""
-        if self.asks_for_missing:
+        if self.tests_for_missing:
             return f"{self.name} is missing"
         return self._with_missing(f"{self.name} {self._condition(left=False)}", here=not self.missing_left)
 
     def _with_missing(self, words: str, *, here: bool) -> str:
-        return f"{words} or missing" if here and self.missing_said and not self.asks_for_missing else words
+        return f"{words} or missing" if here and self.missing_said and not self.tests_for_missing else words
 
-    def say_value(self, value: float, *, left: bool) -> str:
+    def describe_value(self, value: float, *, left: bool) -> str:
         """Say how a row answers, and so goes left or right."""
         if value != value:
             return f"{self.name} is missing"
-        said = say_value_of(value, self.labels, self.time)
-        if self.asks_for_missing:
+        said = format_value(value, self.labels, self.time)
+        if self.tests_for_missing:
             return f"{self.name} is {said}, which is not missing"
         if self.listed is not None:
             return f"{self.name} is {said}, {self._condition(left=left)}"
-        bound = f"at most {self._say_bound()}" if left else f"more than {self._say_bound()}"
+        bound = f"at most {self._describe_bound()}" if left else f"more than {self._describe_bound()}"
         return f"{self.name} is {said}, {bound}"
 
 
@@ -252,14 +252,14 @@ def _with_labels(forest: Forest, names: Names, node: int, question: SplitConditi
     return question._replace(threshold=math.nan, labels=labels, listed=listed, others_left=others_left)
 
 
-def say_answers(model: FittedTree, names: Names, nodes: Sequence[int] | IntArray) -> list[str]:
+def describe_predictions(model: FittedTree, names: Names, nodes: Sequence[int] | IntArray) -> list[str]:
     """Put into words what nodes of a tree say, or would say as leaves, and of how many rows."""
     forest = model.forest_
     at = np.asarray(nodes, dtype=np.int64)
     sizes = forest.size[at].tolist()
     if names.classes is None:
         means, spreads = forest.value[at].tolist(), np.sqrt(forest.impurity[at]).tolist()
-        return [_say_mean(*node) for node in zip(means, spreads, sizes, strict=True)]
+        return [_describe_mean(*node) for node in zip(means, spreads, sizes, strict=True)]
     shares = model.tree_.value[at, 0, :]
     labels = names.classes[shares.argmax(axis=1)].tolist()
     largest = shares.max(axis=1).tolist()
@@ -268,5 +268,9 @@ def say_answers(model: FittedTree, names: Names, nodes: Sequence[int] | IntArray
     return [f"{k} ({p:.0%} of {n} rows)" for k, p, n in zip(labels, largest, sizes, strict=True)]
 
 
-def _say_mean(mean: float, spread: float, size: int) -> str:
-    return f"{say_number(mean)} ± {say_number(spread)} ({size} rows)" if spread else f"{say_number(mean)} ({size} rows)"
+def _describe_mean(mean: float, spread: float, size: int) -> str:
+    return (
+        f"{format_number(mean)} ± {format_number(spread)} ({size} rows)"
+        if spread
+        else f"{format_number(mean)} ({size} rows)"
+    )

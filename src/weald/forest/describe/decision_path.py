@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from weald.data.types import Array, FloatArray, Label
-from weald.forest.describe.conditions import FittedTree, Names, SplitCondition, questions, say_answers
+from weald.forest.describe.conditions import FittedTree, Names, SplitCondition, describe_predictions, questions
 from weald.forest.describe.nodes import parents
 from weald.forest.forest import Forest
 
@@ -42,7 +42,7 @@ def explain_row(model: FittedTree, row: Array, leaf: int, names: Names) -> RowEx
     """Follow a row from the root to its leaf."""
     forest = model.forest_
     path = _path_to(forest, leaf)
-    said = say_answers(model, names, path)
+    said = describe_predictions(model, names, path)
     steps = []
     for i, question in enumerate(questions(forest, names, path)):
         if question is not None:
@@ -65,5 +65,5 @@ def _path_to(forest: Forest, leaf: int) -> list[int]:
 def _step(question: SplitCondition, row: Array, node: int, to: int, said: str) -> PathStep:
     value = row[question.feature]
     left = to == node + 1
-    words = question.say_value(value, left=left)
+    words = question.describe_value(value, left=left)
     return PathStep(node, question.name, value, words, "left" if left else "right", to, said)

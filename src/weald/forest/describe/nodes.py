@@ -23,7 +23,7 @@ def list_nodes(model: FittedTree, names: Names) -> dict[str, Array | list[Label]
     cut = forest.feature >= 0
     asked = questions(forest, names)
     decrease, share = scale_decreases(forest, forest.decrease), forest.weight / _total_weight(forest)
-    value, prediction = _say(model, names)
+    value, prediction = _node_predictions(model, names)
     return {
         "node": np.arange(forest.n_nodes),
         "depth": forest.depth().astype(np.int64),
@@ -46,7 +46,7 @@ def list_nodes(model: FittedTree, names: Names) -> dict[str, Array | list[Label]
     }
 
 
-def _say(model: FittedTree, names: Names) -> tuple[FloatArray, Array]:
+def _node_predictions(model: FittedTree, names: Names) -> tuple[FloatArray, Array]:
     """What each node says, or would say if it were a leaf: shares and class, or the mean."""
     if names.classes is None:
         return model.forest_.value, model.forest_.value

@@ -19,10 +19,10 @@ from weald.forest.describe.conditions import (
     FittedTree,
     Names,
     SplitCondition,
+    describe_predictions,
+    format_labels,
+    format_value,
     questions,
-    say_answers,
-    say_labels,
-    say_value_of,
 )
 from weald.forest.describe.nodes import list_nodes
 from weald.forest.forest import Forest
@@ -60,25 +60,25 @@ class Interval:
         if self.low == math.inf:
             return f"{self.name} is missing"
         if self.inside is not None:
-            return self._say_set()
+            return self._describe_set()
         if self.low == -math.inf:
-            said = f"{self.name} is present" if self.high == math.inf else f"{self.name} ≤ {self._say(self.high)}"
+            said = f"{self.name} is present" if self.high == math.inf else f"{self.name} ≤ {self._format(self.high)}"
         elif self.high == math.inf:
-            said = f"{self.name} > {self._say(self.low)}"
+            said = f"{self.name} > {self._format(self.low)}"
         else:
-            said = f"{self._say(self.low)} < {self.name} ≤ {self._say(self.high)}"
+            said = f"{self._format(self.low)} < {self.name} ≤ {self._format(self.high)}"
         return f"{said} or missing" if self.missing and self.missing_said else said
 
-    def _say(self, bound: float) -> str:
-        return say_value_of(bound, self.labels, self.time)
+    def _format(self, bound: float) -> str:
+        return format_value(bound, self.labels, self.time)
 
-    def _say_set(self) -> str:
+    def _describe_set(self) -> str:
         """Say which categories lead here."""
         assert self.labels is not None and self.inside is not None  # noqa: S101, PT018  (for the type checker)
         if not self.inside:
             return f"{self.name} is missing"
         inside = self.labels[sorted(self.inside)].tolist()
-        said = f"{self.name} = {inside[0]}" if len(inside) == 1 else f"{self.name} in {say_labels(inside)}"
+        said = f"{self.name} = {inside[0]}" if len(inside) == 1 else f"{self.name} in {format_labels(inside)}"
         if len(inside) == len(self.labels):
             said = f"{self.name} is present"
         return f"{said} or missing" if self.missing and self.missing_said else said
@@ -140,10 +140,10 @@ class Region:
         return inside
 
     def __str__(self) -> str:
-        return say_rule(self.intervals, self.answer)
+        return format_rule(self.intervals, self.answer)
 
 
-def say_rule(intervals: dict[int, Interval], answer: str) -> str:
+def format_rule(intervals: dict[int, Interval], answer: str) -> str:
     """Say what a leaf says, and when."""
     if not intervals:
         return f"always: {answer}"
@@ -186,9 +186,9 @@ def list_regions(model: FittedTree, names: Names) -> list[Region]:
 def list_rules(model: FittedTree, names: Names) -> list[str]:
     """Say the regions of all leaves, in pre-order."""
     leaves = zip(walk_leaves(model.forest_, names), _answers(model, names), strict=True)
-    return [say_rule(intervals, answer) for (_, intervals), answer in leaves]
+    return [format_rule(intervals, answer) for (_, intervals), answer in leaves]
 
 
 def _answers(model: FittedTree, names: Names) -> list[str]:
     """What the leaves say, in pre-order."""
-    return list(say_answers(model, names, np.flatnonzero(model.forest_.feature < 0)))
+    return list(describe_predictions(model, names, np.flatnonzero(model.forest_.feature < 0)))

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from weald.data.task import Task
 from weald.data.types import BoolArray, FloatArray, IntArray
 from weald.errors import ParameterError
-from weald.forest.describe.conditions import DescribedModel, Names, questions, say_number
+from weald.forest.describe.conditions import DescribedModel, Names, format_number, questions
 from weald.forest.forest import Forest
 
 OVERVIEW = 6  # how deep a tree is shown that is too large to be shown whole
@@ -58,7 +58,7 @@ class Sketch:
         return self.left >= 0
 
 
-class _Said(TypedDict):
+class _NodePredictions(TypedDict):
     """What nodes say: the fields of `Sketch` that depend on the task."""
 
     answer: list[str]
@@ -114,7 +114,7 @@ def sketch_tree(
     asked = questions(forest, names, shown.tolist())
     size = forest.size[shown].astype(np.int64)
     is_of_classes = forest.task is Task.CLASSIFICATION
-    said = _speak_of_classes(forest, shown, labels) if is_of_classes else _speak_of_means(forest, shown)
+    said = _predict_classes(forest, shown, labels) if is_of_classes else _predict_means(forest, shown)
     return Sketch(
         node=shown,
         left=np.where(opened, place[np.minimum(shown + 1, forest.n_nodes - 1)], -1),
@@ -183,7 +183,7 @@ def _count_below(forest: Forest, depth: IntArray) -> IntArray:
     return below
 
 
-def _speak_of_classes(forest: Forest, shown: IntArray, labels: list[str]) -> _Said:
+def _predict_classes(forest: Forest, shown: IntArray, labels: list[str]) -> _NodePredictions:
     """Say the class of each node, and how many rows are of another one."""
     weights = forest.class_weights()
     size = forest.size.astype(np.float64)
@@ -208,12 +208,12 @@ def _speak_of_classes(forest: Forest, shown: IntArray, labels: list[str]) -> _Sa
     }
 
 
-def _speak_of_means(forest: Forest, shown: IntArray) -> _Said:
+def _predict_means(forest: Forest, shown: IntArray) -> _NodePredictions:
     """Say the mean of each node and how far its rows stray from it."""
     mean, deviation = forest.value[shown], np.sqrt(forest.impurity[shown])
     return {
-        "answer": [say_number(m) for m in mean],
-        "tally": [f"± {say_number(d)}, {int(n)} rows" for d, n in zip(deviation, forest.size[shown], strict=True)],
+        "answer": [format_number(m) for m in mean],
+        "tally": [f"± {format_number(d)}, {int(n)} rows" for d, n in zip(deviation, forest.size[shown], strict=True)],
         "shares": None,
         "error": None,
         "mean": mean,

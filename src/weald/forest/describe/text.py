@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from weald.data.types import IntArray
-from weald.forest.describe.conditions import FittedTree, Names, SplitCondition, questions, say_answers
+from weald.forest.describe.conditions import FittedTree, Names, SplitCondition, describe_predictions, questions
 from weald.forest.forest import Forest
 
 BRANCHES = ("├─ ", "└─ ")
@@ -22,7 +22,7 @@ def _lines(model: FittedTree, names: Names, max_depth: int | None) -> Iterator[s
     depth = forest.depth()
     shown = np.flatnonzero(depth <= (depth.max() if max_depth is None else max_depth))
     asked = dict(zip(shown.tolist(), questions(forest, names, shown), strict=True))
-    said = dict(zip(shown.tolist(), say_answers(model, names, shown), strict=True))
+    said = dict(zip(shown.tolist(), describe_predictions(model, names, shown), strict=True))
     below = count_below(forest)
     right = forest.right
     waiting = [(0, "", "", "")]
@@ -42,7 +42,7 @@ def _lines(model: FittedTree, names: Names, max_depth: int | None) -> Iterator[s
 
 def _labels(question: SplitCondition) -> tuple[str, str]:
     """Name the two answers, and where missing values go if it must be said."""
-    if not question.missing_said or question.asks_for_missing:
+    if not question.missing_said or question.tests_for_missing:
         return "yes: ", "no: "
     return ("yes or missing: ", "no: ") if question.missing_left else ("yes: ", "no or missing: ")
 

@@ -290,7 +290,7 @@ def _compare(made: Native, model: "TreeModel", X: TableLike, lost: list[str]) ->
         warnings.simplefilter("ignore")  # of rows without names
         theirs = _predictions(made, model, rows)
     what = f"{compared_values(models[0].forest_)} of rows rounded to float32"
-    doubles = ROUNDED if X is None else _say_of_doubles(models, given)
+    doubles = ROUNDED if X is None else _describe_rounding(models, given)
     return compare(f"scikit-learn {sklearn.__version__}", what, ours, theirs, TOLERANCE, *lost, *missing, doubles)
 
 
@@ -314,7 +314,7 @@ def _round(rows: FloatArray, toward: float | None = None) -> FloatArray:
     return found
 
 
-def _say_of_doubles(models: "list[TreeModel]", given: FloatArray) -> str:
+def _describe_rounding(models: "list[TreeModel]", given: FloatArray) -> str:
     """Count the rows of the user that rounding takes to another answer."""
     differ = np.zeros(len(given), dtype=np.bool_)
     for model in models:

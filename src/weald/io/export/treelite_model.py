@@ -60,7 +60,7 @@ def _build(library: Native, model: "TreeModel", forest: Forest) -> Native:
         postprocessor=library.PostProcessorFunc(name="identity_multiclass" if is_of_classes else "identity"),
         base_scores=[0.0] * width,
     )
-    says = _what_leaves_say(model, forest)
+    says = _leaf_outputs(model, forest)
     for begin, end in zip(forest.tree_start[:-1].tolist(), forest.tree_start[1:].tolist(), strict=True):
         builder.start_tree()
         _add_tree(builder, forest, begin, end, says)
@@ -68,7 +68,7 @@ def _build(library: Native, model: "TreeModel", forest: Forest) -> Native:
     return builder.commit()
 
 
-def _what_leaves_say(model: "TreeModel", forest: Forest) -> Iterator[LeafOutput]:
+def _leaf_outputs(model: "TreeModel", forest: Forest) -> Iterator[LeafOutput]:
     """What each leaf says, in their order. Treelite divides sums by the number of trees."""
     answers = answers_of(model)
     table = answers.dense()
