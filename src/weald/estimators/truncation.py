@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from sklearn.utils.validation import check_is_fitted
 
-from weald.data.arguments import Whole, check_argument, is_whole
+from weald.data.arguments import WholeNumber, check_argument, is_whole
 from weald.engines import params
 from weald.errors import ParameterError, shown
 from weald.estimators import multi_output
 from weald.estimators.features import Features
-from weald.estimators.merging import forget_out_of_bag, take_trees
+from weald.estimators.merging import drop_out_of_bag, take_trees
 from weald.estimators.multi_output import forests_of, is_multi_output
 from weald.estimators.resampling import BAGGING
 from weald.estimators.stopping_rules import GROWTH_LIMITS, limits_of
@@ -54,7 +54,7 @@ def truncate(model: Model, given: Mapping[str, Any]) -> Model:
             (made.forest_,) = truncated
         made.growth_ = replace(model.growth_, **limits.of_growth())
         made.__dict__.pop("tree_", None)
-        forget_out_of_bag(made)
+        drop_out_of_bag(made)
     else:
         made = copy.copy(model) if n_estimators is None else take_trees(model, range(n_estimators))
     made.set_params(**wanted)
@@ -83,7 +83,7 @@ def _check(model: "TreeModel", name: str, value: Any) -> None:
         )
     if name == "n_estimators":
         n_trees = forests_of(model)[0].n_trees
-        check_argument(name, value, (Whole(1),))
+        check_argument(name, value, (WholeNumber(1),))
         if value > n_trees:
             raise ParameterError(
                 f"n_estimators={shown(value)} is more than the {n_trees} trees of the forest. Give a number up to "
