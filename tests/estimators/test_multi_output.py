@@ -165,8 +165,7 @@ def test_categories_are_cut_for_several_targets():
 
 
 REFUSED = [
-    ("RandomForestClassifier", {"monotonic_cst": [1, 0, 0, 0]}, "monotonic_cst"),
-    ("RandomForestRegressor", {"ccp_alpha": 0.1}, "ccp_alpha"),
+    ("RandomForestClassifier", {"monotonic_cst": [1, 0, 0, 0]}, "not supported with multiple output .monotonic_cst"),
     ("RandomForestRegressor", {"n_estimators": "auto"}, "n_estimators"),
     ("RandomForestClassifier", {"resampling": "boosting"}, "resampling"),
     ("RandomForestClassifier", {"bootstrap": "balanced"}, "stratify"),
@@ -190,7 +189,7 @@ def test_what_speaks_of_one_target_is_refused_at_fit(name, given, words):
         lambda model: weald.importance(model, X, CLASSES),
         lambda model: model.predict(X, rule="sample"),
         lambda model: model.estimators_[0].export_text(),
-        lambda model: model.estimators_[0].cost_complexity_pruning_path(X, CLASSES),
+        lambda model: model.estimators_[0].choose_alpha(X, CLASSES),
     ],
 )
 def test_what_speaks_of_one_target_is_refused_later(ask):
@@ -199,7 +198,7 @@ def test_what_speaks_of_one_target_is_refused_later(ask):
         ask(model)
 
 
-@pytest.mark.filterwarnings("ignore:. of 90 rows are in the bag of every tree")
+@pytest.mark.filterwarnings("ignore:.*90 rows are in the bag of every tree")
 @pytest.mark.parametrize("engine", ["native", "reference"])
 @pytest.mark.parametrize("name", ["RandomForestClassifier", "RandomForestRegressor"])
 def test_out_of_bag_stays_right_when_forests_are_sliced_and_joined(name, engine):
@@ -318,3 +317,37 @@ def test_trees_of_other_targets_do_not_go_on(name):
 def test_a_kernel_forest_takes_one_target():
     with pytest.raises(DataError, match="y has 3 columns, but a kernel forest takes one target"):
         weald.KernelForestClassifier(3).fit(X, CLASSES)
+
+
+@pytest.mark.parametrize("name", ["DecisionTreeClassifier", "DecisionTreeRegressor"])
+@pytest.mark.parametrize("engine", ["native", "reference"])
+def test_pruning_is_scikit_learns(name, engine):
+    rng = np.random.default_rng(5)
+    table = rng.normal(size=(200, 4))
+    noisy = table[:, :2] + rng.normal(size=(200, 2))
+    y = noisy if name.endswith("Regressor") else np.column_stack([noisy[:, 0] > 0, np.digitize(noisy[:, 1], [-1, 1])])
+    ours = make(name, engine=engine, min_samples_leaf=5).fit(table, y)
+    theirs = getattr(tree, name)(random_state=0, min_samples_leaf=5).fit(table, y)
+    np.testing.assert_array_equal(ours.tree_.n_node_samples, theirs.tree_.n_node_samples)
+    path, other = (model.cost_complexity_pruning_path(table, y) for model in (ours, theirs))
+    at = np.searchsorted(other.ccp_alphas, path.ccp_alphas * (1 + 1e-9), side="right") - 1
+    np.testing.assert_allclose(path.ccp_alphas, other.ccp_alphas[at], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(path.impurities, other.impurities[at], rtol=1e-9)
+    for alpha in path.ccp_alphas[1::5] * (1 + 1e-9):
+        pruned = ours.prune(alpha)
+        by_fit = clone(ours).set_params(ccp_alpha=alpha).fit(table, y)
+        expected = clone(theirs).set_params(ccp_alpha=alpha).fit(table, y)
+        assert pruned.get_n_leaves() == expected.get_n_leaves()
+        np.testing.assert_allclose(pruned.predict(table), expected.predict(table), rtol=1e-9)
+        assert [f.fingerprint() for f in pruned.forests_] == [f.fingerprint() for f in by_fit.forests_]
+        assert (pickle.loads(pickle.dumps(pruned)).predict(table) == pruned.predict(table)).all()
+
+
+def test_trees_of_forests_are_pruned():
+    forest = make("RandomForestRegressor", oob_score=True, n_estimators=30, max_features=None)
+    y = NUMBERS + RNG.normal(size=NUMBERS.shape)
+    whole, pruned = forest.fit(X, y), clone(forest).set_params(ccp_alpha=0.05).fit(X, y)
+    assert pruned.get_n_leaves().max() < whole.get_n_leaves().min()
+    for one, other in zip(pruned, whole, strict=True):
+        assert one.forests_[1].fingerprint() == other.prune(0.05).forests_[1].fingerprint()
+    assert pruned.oob_share_ == whole.oob_share_

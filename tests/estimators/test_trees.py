@@ -2,9 +2,11 @@
 
 import pickle
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn.tree
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.exceptions import NotFittedError
@@ -265,3 +267,36 @@ def test_every_attribute_that_a_fit_sets_is_listed(model):
     given = set(vars(model))
     model.fit(pd.DataFrame(X, columns=["a", "b"]), (X[:, 0] > 0).astype(int))
     assert set(vars(model)) - given <= LEARNED
+
+
+# ------------------------------------------------------------------------------------- functions of scikit-learn
+
+
+@pytest.mark.parametrize("kind", ["DecisionTreeClassifier", "DecisionTreeRegressor", "ExtraTreeClassifier"])
+@pytest.mark.parametrize("n_targets", [1, 2])
+def test_scikit_learn_draws_trees_as_its_own(kind, n_targets):
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(120, 3)).astype(np.float32).astype(float)
+    y = np.round(table[:, :n_targets] * 2) if kind.endswith("Regressor") else (table[:, :n_targets] > 0.5).astype(int)
+    model = getattr(weald, kind)(max_depth=3, random_state=0).fit(table, y if n_targets > 1 else y.ravel())
+    assert isinstance(model, getattr(sklearn.tree, kind))
+    theirs = model.to_sklearn().model if n_targets == 1 else None
+    for draw in (sklearn.tree.export_text, sklearn.tree.export_graphviz, texts_of_plot):
+        if draw is sklearn.tree.export_text and n_targets > 1:
+            continue  # of classes it takes one target alone, whoever grew the tree
+        drawn = draw(model)
+        assert "x[" in drawn or "feature_" in drawn
+        assert theirs is None or drawn == draw(theirs)
+
+
+def texts_of_plot(model):
+    figure, axes = plt.subplots()
+    texts = [note.get_text() for note in sklearn.tree.plot_tree(model, ax=axes)]
+    plt.close(figure)
+    return "\n".join(texts)
+
+
+def test_trees_of_other_kinds_do_not_count_as_scikit_learns():
+    assert not issubclass(weald.DecisionTreeClassifier, sklearn.tree.DecisionTreeRegressor)
+    assert not issubclass(weald.DecisionTreeRegressor, sklearn.tree.ExtraTreeRegressor)
+    assert not issubclass(weald.RandomForestClassifier, sklearn.tree.DecisionTreeClassifier)

@@ -49,7 +49,7 @@ from weald.data.sparse_table import read_sparse
 from weald.data.targets import Classes, Targets, check_numbers, number_target, read_column, read_target, words_of
 from weald.data.task import Task
 from weald.data.times import KIND_OF, UNITS, days_of_times
-from weald.data.types import Array, BoolArray, ColumnLike, FloatArray, Native, TableLike
+from weald.data.types import Array, BoolArray, ColumnLike, FloatArray, IntArray, Native, TableLike
 from weald.errors import DataError, DataTypeError, WealdError
 
 Asked = TypeVar("Asked")
@@ -195,6 +195,13 @@ def read_features(estimator: TableReader, X: TableLike, *, reset: bool) -> Matri
     except ValueError as error:
         raise DataError(f"{error}{_name_misplaced_column(estimator, frame)}") from error
     return checked
+
+
+def read_columns(schema: Schema, values: Array, features: IntArray) -> Array:
+    """Read columns of an array as some features of a fit. Unknown categories are missing values."""
+    times = {column: schema.times[f] for column, f in enumerate(features.tolist()) if f in schema.times}
+    chosen = Schema(None, tuple(schema.categories[f] for f in features.tolist()), times=times)
+    return _read(_columns_of_array(values), Rules(None, "missing", "learn"), chosen)
 
 
 def _name_misplaced_column(estimator: TableReader, frame: Frame | None) -> str:

@@ -18,6 +18,7 @@ from weald.estimators.checkpoints import Checkpoint
 from weald.estimators.out_of_bag import Bagged, require_bags
 from weald.estimators.same_data import refuse_other_contract, refuse_other_values, require_same_data, values_of
 from weald.forest.forest import Forest
+from weald.forest.pruning import prune_forest
 
 
 @dataclass(frozen=True)
@@ -122,6 +123,8 @@ def grow_targets(grower: Grower, plan: Plan, old: tuple[Forest, ...]) -> tuple[F
     what = (grower.codes, targets, grower.growth, grower.seed, first, n_trees, grower.n_threads)
     with progress.watch_fit(grower.verbose, n_trees) as watch:
         grown = grower.engine.grow_targets(*what, watch)
+    if grower.ccp_alpha > 0:  # the forests differ in their leaf values alone, so the same splits go
+        grown = tuple(prune_forest(forest, grower.ccp_alpha) for forest in grown)
     return tuple(map(Forest.join, old, grown)) if old else grown
 
 

@@ -34,7 +34,6 @@ Model = TypeVar("Model")
 # Parameters that speak of one target, and what they must be with several.
 PLAIN: dict[str, Any] = {
     "monotonic_cst": None,
-    "ccp_alpha": 0.0,
     "resampling": "bagging",
 }
 
@@ -54,10 +53,12 @@ def refuse(given: Mapping[str, Any]) -> None:
     plain = {name: value for name, value in PLAIN.items() if name in given}
     for name, needed in plain.items():
         if isinstance(given[name], np.ndarray) or (given[name] is not needed and given[name] != needed):
-            raise ParameterError(
-                f"{name}={given[name]!r} does not go with several targets. Set {name}={needed!r}, or fit a model for "
-                "each target."
+            why = (
+                f"Monotonicity constraints are not supported with multiple output ({name}={given[name]!r})."
+                if name == "monotonic_cst"
+                else f"{name}={given[name]!r} does not go with several targets."
             )
+            raise ParameterError(f"{why} Set {name}={needed!r}, or fit a model for each target.")
     if given.get("n_estimators") == "auto":
         raise ParameterError("n_estimators='auto' does not go with several targets. Give a number of trees.")
     if isinstance(given.get("bootstrap"), str) or isinstance(given.get("max_samples"), Mapping):

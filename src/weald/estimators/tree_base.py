@@ -17,13 +17,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from weald.data.arguments import FLAG, NOTHING, OneOf, RealNumber, WholeNumber, check_argument
 from weald.data.result_frame import as_frame
-from weald.data.table import Matrix, TrainingArguments
-from weald.data.types import ColumnLike, IntArray, TableLike
+from weald.data.table import Matrix, TrainingArguments, read_columns
+from weald.data.types import Array, ColumnLike, FloatArray, IntArray, TableLike
 from weald.engines.choose import open_engine
 from weald.errors import DataError, DataTypeError, shown
 from weald.estimators.base import TreeModel
 from weald.estimators.choose_alpha import AlphaChoice, choose, evaluate_by_folds, evaluate_on_holdout
-from weald.estimators.multi_output import forests_of
+from weald.estimators.multi_output import each_target, forests_of, is_multi_output
 from weald.estimators.prediction import find_leaves, mark_paths, read_matrix
 from weald.estimators.training_data import read_again
 from weald.estimators.tree_view import Tree
@@ -34,6 +34,7 @@ from weald.forest.describe.conditions import Names
 from weald.forest.describe.decision_path import RowExplanation, explain_row
 from weald.forest.describe.regions import Region, list_regions, list_rules
 from weald.forest.describe.text import write_text
+from weald.forest.partial_dependence import average_paths
 
 if TYPE_CHECKING:
     from weald.inspection.explain_split import SplitExplanation
@@ -134,6 +135,15 @@ class SingleTree(TreeModel):
         """Number of leaves."""
         check_is_fitted(self)
         return self.tree_.n_leaves
+
+    def _compute_partial_dependence_recursion(self, grid: Array, target_features: IntArray) -> FloatArray:
+        """Average the predictions at points of a grid: scikit-learn's `partial_dependence` calls it by this name."""
+        check_is_fitted(self)
+        features = np.asarray(target_features, dtype=np.intp)
+        values = read_columns(self.schema_, np.asarray(grid), features)
+        leaf_values = self.tree_.value[:, :, 0]  # of a regression tree: nodes x targets
+        means = average_paths(forests_of(self)[0], leaf_values, values, features)
+        return means[:, 0] if self.n_outputs_ == 1 else means.T
 
     # ------------------------------------------------------------------------------------------------ look inside
 
@@ -442,7 +452,8 @@ class SingleTree(TreeModel):
         -------
         data frame
             A row for each tree, from the largest (alpha 0) to the root alone: `alpha`, from which on it is T_alpha,
-            `leaves`, `impurity` (as `total_impurity`) and `error` (as `training_error`).
+            `leaves`, `impurity` (as `total_impurity`) and `error` (as `training_error`). With several targets both are
+            means over the targets.
 
         Notes
         -----
@@ -457,9 +468,10 @@ class SingleTree(TreeModel):
         >>> path["leaves"].tolist(), path["error"].tolist(), path["alpha"].round(3).tolist()
         ([4, 2, 1], [0.0, 0.2, 0.4], [0.0, 0.133, 0.213])
         """
-        check_is_fitted(self, "forest_")
-        costs = {"impurity": self.tree_.impurity, "error": nodes.errors(self)}
-        return as_frame(pruning.list_subtrees(self.forest_, costs), frame)
+        check_is_fitted(self)
+        errors = np.mean([nodes.errors(one) for one in each_target(self)], axis=0)
+        costs = {"impurity": self.tree_.impurity, "error": errors}
+        return as_frame(pruning.list_subtrees(forests_of(self)[0], costs), frame)
 
     def prune(
         self,
@@ -502,17 +514,18 @@ class SingleTree(TreeModel):
         >>> model.prune("cv", X, y).get_n_leaves()
         3
         """
-        check_is_fitted(self, "forest_")
+        check_is_fitted(self)
         check_argument("alpha", alpha, (RealNumber(0), OneOf(METHODS)))
         if isinstance(alpha, str):
             alpha = self.choose_alpha(
                 X, y, sample_weight, method=alpha, cv=cv, one_standard_error=one_standard_error
             ).alpha
         twin = copy.copy(self)
-        twin.forest_ = pruning.prune_forest(self.forest_, float(alpha))
+        pruned = tuple(pruning.prune_forest(forest, float(alpha)) for forest in forests_of(self))
+        twin.__dict__.update({"forests_": pruned} if is_multi_output(self) else {"forest_": pruned[0]})
         twin.__dict__.pop("tree_", None)
         twin.ccp_alpha = max(alpha, self.ccp_alpha)
-        if not twin.ccp_alpha and twin.forest_.n_nodes < self.forest_.n_nodes:
+        if not twin.ccp_alpha and pruned[0].n_nodes < forests_of(self)[0].n_nodes:
             twin.altered_by_ = "prune(0) removed splits, which a fit with ccp_alpha=0 keeps"
         return twin
 

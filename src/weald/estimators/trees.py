@@ -6,6 +6,8 @@ ExtraTreeClassifier, ExtraTreeRegressor           each feature offers one split 
 
 from typing import Unpack
 
+import sklearn.tree
+
 from weald.estimators.parameters import TreeClassifierParams, TreeParams, parameters, set_parameters
 from weald.estimators.tasks import TreeClassifier, TreeRegressor
 from weald.estimators.tree_base import SingleTree
@@ -89,3 +91,9 @@ class ExtraTreeRegressor(SingleTree, TreeRegressor):
 
     def __init__(self, **given: Unpack[TreeParams]) -> None:
         set_parameters(self, ExtraTreeRegressor, **given)
+
+
+# scikit-learn's `plot_tree`, `export_text` and `partial_dependence` ask whether a model is a tree of its own classes.
+# These trees have what those functions read, so they count as such.
+for _tree in (DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor):
+    getattr(sklearn.tree, _tree.__name__).register(_tree)

@@ -5,6 +5,7 @@ votes               averages over trees
 impurity_decrease   mean decrease in impurity
 pruning             cost-complexity pruning
 truncation          tighter stopping rules
+partial_dependence  mean predictions by recursion
 compaction          smaller forests
 describe/           trees as tables, text, regions and rules
 """
