@@ -140,7 +140,7 @@ REFUSED_Y = {
     "complex numbers": (Y * 1j, "y holds complex"),
     "records": (np.zeros(N, dtype=[("a", float)]), "y holds"),
     "masked": (np.ma.array(Y, mask=np.arange(N) == 3), "y has masked"),
-    "sparse": (sparse.csr_matrix(Y), "y is sparse"),
+    "sparse": (sparse.csr_matrix(Y), "sparse multilabel-indicator for y"),
     "ragged": ([[0]] * (N - 1) + [[0, 1]], "y"),
     "words and numbers": (np.array([0, "a"] * (N // 2), dtype=object), "y"),
     "words and NaN": (pd.Series(["a", np.nan] * (N // 2), dtype=object), "[Rr]ow [01] of y"),

@@ -65,12 +65,17 @@ class Features:
         except ValueError:  # rows of different lengths
             shape = None
         if shape != (self.n,):
-            found = "holds lists of different lengths" if shape is None else f"has the shape {shape}"
+            found = "holds lists of different lengths" if shape is None else f"has shape {_shape(shape)}"
             raise ParameterError(
-                f"{parameter} {found}, but X has {self.n} features. Give one number for each feature, or "
+                f"{parameter} {found} but the input data X has {self.n} features. Give one number for each feature, or "
                 "a dict by name."
             )
         return list(np.asarray(given).tolist())
+
+
+def _shape(shape: tuple[int, ...]) -> int | tuple[int, ...]:
+    """Write a shape as scikit-learn does: that of a list is its length."""
+    return shape[0] if len(shape) == 1 else shape
 
 
 def _some(names: Sequence[str]) -> str:
@@ -84,12 +89,12 @@ def bind_features(monotonic_cst: Any, features: Features, n_classes: int) -> tup
     if monotonic_cst is None:
         return ()
     signs = features.spread(monotonic_cst, "monotonic_cst", 0)
-    for sign in signs:
-        if not isinstance(sign, Real) or sign not in (-1, 0, 1):
-            raise ParameterError(
-                f"monotonic_cst has the entry {shown(sign)}. Give 1 (rising), -1 (falling) or 0 (free) for each "
-                "feature."
-            )
+    others = [sign for sign in signs if not isinstance(sign, Real) or sign not in (-1, 0, 1)]
+    if others:
+        raise ParameterError(
+            f"monotonic_cst must be None or an array-like of -1, 0 or 1. It has the entries {shown(others)}. Give 1 "
+            "(rising), -1 (falling) or 0 (free) for each feature."
+        )
     for number in features.categorical:
         if signs[number]:
             raise ParameterError(
@@ -98,8 +103,9 @@ def bind_features(monotonic_cst: Any, features: Features, n_classes: int) -> tup
             )
     if n_classes > 2:
         raise ParameterError(
-            f"monotonic_cst needs an order, but y has {n_classes} classes. It is for numbers and for two classes, "
-            "where it speaks of the share of the second; leave it out, or predict one class against the rest."
+            f"Monotonicity constraints are not supported with multiclass classification: y has {n_classes} classes. "
+            "monotonic_cst is for regression and for two classes, where it is about the probability of the second. Set "
+            "monotonic_cst=None, or predict one class against the rest."
         )
     return tuple(int(sign) for sign in signs) if any(signs) and n_classes != 1 else ()
 

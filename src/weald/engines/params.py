@@ -189,7 +189,7 @@ def check(given: Mapping[str, Any], task: str) -> None:
         )
     if given.get("oob_score", False):
         raise ParameterError(
-            "oob_score needs rows that are outside a bag, but with bootstrap=False every tree sees every row. "
+            "Out of bag estimation only available if bootstrap=True: with bootstrap=False every tree sees every row. "
             "Set bootstrap=True or oob_score=False."
         )
 
@@ -330,7 +330,7 @@ def weigh_classes(class_weight: Any, classes: Any) -> tuple[str, tuple[float, ..
     if n_given != n_targets or isinstance(class_weight, Mapping) == isinstance(classes, list):
         raise ParameterError(
             f"class_weight={class_weight!r} does not suit y, which has {n_targets} "
-            f"target{'s' if n_targets > 1 else ''}. "
+            f"target{'s' if n_targets > 1 else ''}: number of elements in class_weight should match number of outputs. "
             'Give a dict for one target, a list with one dict for each of several, or "balanced".'
         )
     if isinstance(classes, list):

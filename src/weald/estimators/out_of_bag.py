@@ -442,8 +442,8 @@ def _warn_of_unseen(out: OutOfBag) -> None:
 def warn_of_unseen(n_unseen: int, n_rows: int) -> None:
     """Say it when some rows are in every bag."""
     warn(
-        f"{n_unseen} of {n_rows} rows are in the bag of every tree, so nothing is known of them "
-        "out of bag. Use more trees for a reliable estimate (see oob_share_)."
+        f"Some inputs do not have OOB scores: {n_unseen} of {n_rows} rows are in the bag of every tree. Use more trees "
+        "for a reliable estimate (see oob_share_)."
     )
 
 
