@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_diabetes
 
 import weald
-from weald.engines.constraints import Features, bind_features, group_features, weigh_features
+from weald.engines.constraints import FeatureNames, bind_features, group_features, weigh_features
 from weald.errors import ParameterError
 
-FOUR = Features(4, ["a", "b", "c", "d"])
-UNNAMED = Features(4)
+FOUR = FeatureNames(4, ["a", "b", "c", "d"])
+UNNAMED = FeatureNames(4)
 
 # ------------------------------------------------------------------------------------------------- what was said
 
@@ -336,7 +336,7 @@ def test_only_features_that_may_meet_do(kind, cst, max_leaf_nodes):
     y = y > 140 if "Classifier" in kind.__name__ else y
     model = make_model(kind, interaction_cst=cst, random_state=0, max_leaf_nodes=max_leaf_nodes).fit(X, y)
     n_most = {"pairwise": 2, "no_interactions": 1}.get(cst) if isinstance(cst, str) else 10
-    groups, _ = group_features(cst, Features(10, list(X.columns)))
+    groups, _ = group_features(cst, FeatureNames(10, list(X.columns)))
     paths = features_on_paths(model.forest_)
     assert max(map(len, paths)) <= n_most
     assert not groups or all(any(path <= set(group) for group in groups) for path in paths)

@@ -107,6 +107,21 @@ def test_cxx_functions_have_few_parameters(folder):
     assert found - NO_FUNCTIONS == (LONG_BINDINGS if folder == "bindings" else set())
 
 
+# The definition says everything once more in plain Python. Others give the public classes a fit of their own.
+SAME_NAMES = ("engines/reference/", "accel/estimators.py", "dask/__init__.py")
+
+
+def test_the_name_of_a_class_has_one_meaning():
+    defined = {}
+    for path in FILES:
+        file = path.relative_to(PACKAGE).as_posix()
+        if not file.startswith(SAME_NAMES):
+            for part in ast.walk(ast.parse(path.read_text())):
+                if isinstance(part, ast.ClassDef):
+                    defined.setdefault(part.name, []).append(file)
+    assert not {name: files for name, files in defined.items() if len(files) > 1}
+
+
 def test_values_have_types():
     n = sum(len(re.findall(r"\bAny\b", path.read_text())) for path in FILES)
     assert n <= MOST_ANY

@@ -1,6 +1,6 @@
 """Which column is what: target, features, names of rows, what is left out and why; and what the task is.
 
-Plan         the columns of a file and what is done with each
+ColumnPlan         the columns of a file and what is done with each
 make_plan    find it out
 read_dates   text as dates, where the user or a model says so
 choose       a column by name, with "did you mean"
@@ -26,7 +26,7 @@ AS_DATES = f"numbers: {UNITS[DATES]}"
 
 
 @dataclass
-class Plan:
+class ColumnPlan:
     """What is done with the columns of a file."""
 
     target: str
@@ -90,7 +90,7 @@ def make_plan(
     where: str,
     target: str,
     columns: ColumnOptions,
-) -> Plan:
+) -> ColumnPlan:
     """Look at each column and decide."""
     exclude, categorical, dates = columns.exclude or [], columns.categorical or [], columns.dates or []
     names = list(table.column_names)
@@ -100,7 +100,7 @@ def make_plan(
         if choose(one, names) == target:
             raise UserError(f"{one!r} is the target, and cannot be anything else.")
     task, reason = _find_task(table.column(target), target, _read_task(columns.task))
-    plan = Plan(target, task, reason, id=columns.id, weight=columns.weight)
+    plan = ColumnPlan(target, task, reason, id=columns.id, weight=columns.weight)
     said = {target: "target", **dict.fromkeys(exclude, "left out, as you said")}
     said |= {
         n: what for n, what in ((columns.id, "name of the row"), (columns.weight, "weight of the row")) if n is not None

@@ -10,7 +10,7 @@ from weald.cli.options import ColumnOptions, Data, FitOptions, Json, Target, Wit
 from weald.cli.screen import Facts
 
 if TYPE_CHECKING:
-    from weald.cli.modeling import Rows
+    from weald.cli.modeling import LabeledRows
     from weald.data.types import IntArray
     from weald.estimators.base import TreeModel
 
@@ -58,7 +58,7 @@ def cv(
     screen.show_table(["part", *names], [*lines, ["mean", *means]], numeric=range(1, len(names) + 1))
 
 
-def _one(estimator: "TreeModel", rows: "Rows", train: "IntArray", test: "IntArray") -> dict[str, float]:
+def _one(estimator: "TreeModel", rows: "LabeledRows", train: "IntArray", test: "IntArray") -> dict[str, float]:
     from sklearn.base import clone
 
     from weald.reports.metrics import judge

@@ -11,7 +11,16 @@ from pathlib import Path
 import numpy as np
 
 from weald.cli import arrow, screen
-from weald.cli.columns import Plan, choose, decoded, is_number, is_usable, make_plan, read_dates, refuse_duplicates
+from weald.cli.columns import (
+    ColumnPlan,
+    choose,
+    decoded,
+    is_number,
+    is_usable,
+    make_plan,
+    read_dates,
+    refuse_duplicates,
+)
 from weald.cli.failures import BadFile, UserError
 from weald.cli.options import ColumnOptions, FitOptions
 from weald.cli.reading import read_table
@@ -24,7 +33,7 @@ MODELS = {"forest": "RandomForest", "extra": "ExtraTrees", "tree": "DecisionTree
 
 
 @dataclass(frozen=True)
-class Rows:
+class LabeledRows:
     """The rows of a file, ready for an estimator."""
 
     X: arrow.Table
@@ -34,7 +43,7 @@ class Rows:
     n_dropped: int  # rows without a target
 
 
-def read_rows(data: Path, target: str, columns: ColumnOptions) -> tuple[Plan, Rows]:
+def read_rows(data: Path, target: str, columns: ColumnOptions) -> tuple[ColumnPlan, LabeledRows]:
     """Read a file and decide what its columns are."""
     table = read_table(data)
     present = [name for name in columns.dates or [] if name in table.column_names]  # others are refused below
@@ -43,7 +52,7 @@ def read_rows(data: Path, target: str, columns: ColumnOptions) -> tuple[Plan, Ro
     return plan, take_rows(table, plan)
 
 
-def take_rows(table: arrow.Table, plan: Plan) -> Rows:
+def take_rows(table: arrow.Table, plan: ColumnPlan) -> LabeledRows:
     """Take the columns of the plan; rows without a target are left out."""
     import pyarrow.compute as pc
 
@@ -53,7 +62,7 @@ def take_rows(table: arrow.Table, plan: Plan) -> Rows:
     target = read_target(table.column(plan.target), plan.task)
     weight = None if plan.weight is None else _numbers(table.column(plan.weight), f"--weight {plan.weight!r}")
     ids = None if plan.id is None else table.column(plan.id).to_pylist()
-    return Rows(table.select(plan.features), target, weight, ids, n_dropped)
+    return LabeledRows(table.select(plan.features), target, weight, ids, n_dropped)
 
 
 def read_target(column: arrow.Column, task: Task) -> Array:

@@ -16,8 +16,8 @@ from weald.cli.screen import Facts
 from weald.cli.writing import check_place
 
 if TYPE_CHECKING:
-    from weald.cli.columns import Plan
-    from weald.cli.modeling import Rows
+    from weald.cli.columns import ColumnPlan
+    from weald.cli.modeling import LabeledRows
     from weald.data.task import Task
     from weald.data.types import IntArray
     from weald.estimators.base import TreeModel
@@ -28,9 +28,9 @@ class Trained:
     """A model, what it was grown from, and how long it took."""
 
     model: "TreeModel"
-    plan: "Plan"
-    rows: "Rows"  # to learn from
-    test: "Rows | None"  # held out
+    plan: "ColumnPlan"
+    rows: "LabeledRows"  # to learn from
+    test: "LabeledRows | None"  # held out
     timings: dict[str, float]
     warnings: list[str]
 
@@ -102,14 +102,14 @@ def fit_file(
     )
 
 
-def _divide(rows: "Rows", share: float, task: "Task", seed: int) -> "tuple[Rows, Rows | None]":
+def _divide(rows: "LabeledRows", share: float, task: "Task", seed: int) -> "tuple[LabeledRows, LabeledRows | None]":
     """Hold some rows out, of each class its share where that is possible."""
     if not share:
         return rows, None
     import numpy as np
     from sklearn.model_selection import train_test_split
 
-    from weald.cli.modeling import Rows
+    from weald.cli.modeling import LabeledRows
     from weald.data.task import Task
 
     by = rows.y if task is Task.CLASSIFICATION and np.unique(rows.y, return_counts=True)[1].min() >= 2 else None
@@ -118,10 +118,12 @@ def _divide(rows: "Rows", share: float, task: "Task", seed: int) -> "tuple[Rows,
     except ValueError as error:
         raise UserError(f"--holdout {share} cannot be done: {error}") from error
 
-    def part(at: "IntArray") -> Rows:
+    def part(at: "IntArray") -> LabeledRows:
         at = np.sort(at)
         ids = None if rows.ids is None else [rows.ids[i] for i in at]
-        return Rows(rows.X.take(at), rows.y[at], None if rows.weight is None else rows.weight[at], ids, rows.n_dropped)
+        return LabeledRows(
+            rows.X.take(at), rows.y[at], None if rows.weight is None else rows.weight[at], ids, rows.n_dropped
+        )
 
     return part(kept), part(held)
 

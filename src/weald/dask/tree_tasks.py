@@ -34,17 +34,17 @@ from weald.forest.pruning import prune_forest
 
 Run = Sequence[int]  # rows that follow one another: the first, and the one behind the last
 # What every task needs to open the table.
-Codes = tuple[Sequence[Chunk], Sequence[ColumnCuts], CodeMaxima, Rows, Labels]
+CodedParts = tuple[Sequence[Chunk], Sequence[ColumnCuts], CodeMaxima, Rows, Labels]
 
 
-def open_here(codes: Codes) -> CodedTable:
+def open_here(codes: CodedParts) -> CodedTable:
     """Open the table that has arrived at a worker. All its threads help: they need it, too."""
     chunks, columns, highs, rows, labels = codes
     return open_table(chunks, join_cuts(columns, labels), highs, rows, labels, n_threads_here())
 
 
 def grow_trees(
-    codes: Codes, growth: Growth, seed: int, first: int, n_trees: int, ccp_alpha: float, helped: bool
+    codes: CodedParts, growth: Growth, seed: int, first: int, n_trees: int, ccp_alpha: float, helped: bool
 ) -> TreeArrays:
     """Grow some trees on a thread of the worker. If they may be helped, so do its threads that have no task left."""
     n_slots = n_threads_here() if helped else 1
@@ -52,7 +52,7 @@ def grow_trees(
     return _sent(forest, ccp_alpha)
 
 
-def grow_piece(codes: Codes, growth: Growth, seed: int, tree: int, number: int, n_pieces: int) -> Piece:
+def grow_piece(codes: CodedParts, growth: Growth, seed: int, tree: int, number: int, n_pieces: int) -> Piece:
     """Grow one of the pieces of a tree."""
     forest, *nodes = NativeEngine().grow_piece(open_here(codes).ranked, growth, seed, tree, number, n_pieces)
     return Piece(TreeArrays.of(forest), *nodes)
@@ -67,12 +67,12 @@ def _sent(forest: Forest, ccp_alpha: float) -> TreeArrays:
     return TreeArrays.of(prune_forest(forest, ccp_alpha) if ccp_alpha > 0 else forest)
 
 
-def send_bags(codes: Codes) -> tuple[Any, ...]:
+def send_bags(codes: CodedParts) -> tuple[Any, ...]:
     """Send what bags are drawn from: 24 bytes a row at most."""
     return NativeEngine().send_bags(open_here(codes).ranked)
 
 
-def draw_outside(codes: Codes, growth: Growth, named: Sequence[tuple[Bags | None, int, int]]) -> list[IntArray]:
+def draw_outside(codes: CodedParts, growth: Growth, named: Sequence[tuple[Bags | None, int, int]]) -> list[IntArray]:
     """Find the rows outside the bags of some trees: once, for all who let these trees speak.
 
     Trees are named by their bags (None: as `growth` says), seed and number. Of each set of trees there is an integer
@@ -93,7 +93,7 @@ class BlockVotes:
 
 
 def vote(
-    codes: Codes,
+    codes: CodedParts,
     growth: Growth,
     trees: Sequence[TreeArrays],
     outside: Sequence[IntArray],

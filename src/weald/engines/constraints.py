@@ -1,6 +1,6 @@
 """What the user says of single features -> plain numbers: which way they act, which may meet, how likely is each.
 
-Features           how the user may call them: by number or by name
+FeatureNames           how the user may call them: by number or by name
 bind_features      monotonic_cst    ->  1 rising, -1 falling, 0 free
 group_features     interaction_cst  ->  groups, or how many may meet
 weigh_features     feature_weights  ->  numbers
@@ -20,7 +20,7 @@ Groups = tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True)
-class Features:
+class FeatureNames:
     """The features of a table, by number and, where it has names, by name."""
 
     n: int
@@ -84,7 +84,7 @@ def _some(names: Sequence[str]) -> str:
     return f"its features are {shown}" + (" and others" if len(names) > 20 else "")
 
 
-def bind_features(monotonic_cst: Any, features: Features, n_classes: int) -> tuple[int, ...]:
+def bind_features(monotonic_cst: Any, features: FeatureNames, n_classes: int) -> tuple[int, ...]:
     """Say which way each feature must act: 1 rising, -1 falling, 0 free. Nothing where all are free."""
     if monotonic_cst is None:
         return ()
@@ -110,7 +110,7 @@ def bind_features(monotonic_cst: Any, features: Features, n_classes: int) -> tup
     return tuple(int(sign) for sign in signs) if any(signs) and n_classes != 1 else ()
 
 
-def group_features(interaction_cst: Any, features: Features) -> tuple[Groups, int]:
+def group_features(interaction_cst: Any, features: FeatureNames) -> tuple[Groups, int]:
     """Say which features may meet on a path: groups (none: all may meet), and how many at most (0: no limit).
 
     Features in no group form one of their own, as in scikit-learn.
@@ -132,7 +132,7 @@ def group_features(interaction_cst: Any, features: Features) -> tuple[Groups, in
     return tuple(tuple(sorted(group)) for group in [*groups, rest] if group), 0
 
 
-def weigh_features(feature_weights: Any, features: Features) -> tuple[float, ...]:
+def weigh_features(feature_weights: Any, features: FeatureNames) -> tuple[float, ...]:
     """Say how likely each feature is drawn. Nothing where all are drawn alike."""
     if feature_weights is None:
         return ()

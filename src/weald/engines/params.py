@@ -34,7 +34,7 @@ from weald.data.table import Table
 from weald.engines import constraints, criteria
 from weald.engines.bagging import BALANCED, MAX_DRAWS, plan_bags
 from weald.engines.class_weights import check_class_weights
-from weald.engines.constraints import Features
+from weald.engines.constraints import FeatureNames
 from weald.errors import DataError, ParameterError, shown, warn
 from weald.forest.forest import Bags
 
@@ -232,7 +232,7 @@ def resolve(given: Mapping[str, Any], table: Table, classes: Any, names: Sequenc
     class_weight, class_weights = weigh_classes(given.get("class_weight"), classes)
     in_fixed_point = not bags.bootstrap and (not table.weights_whole or table.size > MAX_DRAWS)
     check_class_weights(class_weight, class_weights, table, classes, rounded=not in_fixed_point)
-    features = Features(table.n_features, names, table.categorical)
+    features = FeatureNames(table.n_features, names, table.categorical)
     groups, max_interacting = constraints.group_features(given.get("interaction_cst"), features)
     max_features = count_features(given["max_features"], table.n_features)
     feature_weights = constraints.weigh_features(given.get("feature_weights"), features)

@@ -108,7 +108,7 @@ def explain_split(training: TrainingData, node: int, names: Names) -> SplitExpla
 # ------------------------------------------------------------------------------------------------- the node, again
 
 
-class Codes:
+class DefinitionCodes:
     """The codes of a column as the definition reads them: None is missing."""
 
     def __init__(self, codes: IntArray) -> None:
@@ -143,7 +143,7 @@ def _as_definition(training: TrainingData) -> definition.Coded:
     target, columns = table.target.tolist(), []
     for f in range(table.n_features):
         codes, lows, highs = training.engine.column(training.codes, f)
-        plain = cast("list[int | None]", Codes(codes))
+        plain = cast("list[int | None]", DefinitionCodes(codes))
         columns.append(definition.Column(plain, lows.tolist(), highs.tolist(), f in table.categorical))
     return definition.Coded(
         columns=columns,

@@ -44,7 +44,7 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Data:
+class SelectionData:
     """What a forest is grown from, as the user gave it."""
 
     X: TableLike
@@ -71,11 +71,11 @@ class Data:
         """Grow a forest like this one on some features; also the columns that it was grown from."""
         return grow_on(model, list(features), self.X, self.y, self.weight, **self.by_row)
 
-    def take(self, rows: IntArray) -> "Data":
+    def take(self, rows: IntArray) -> "SelectionData":
         """Take some rows."""
         given = (self.weight, self.groups, self.stratify)
         by_row = (None if column is None else np.asarray(column)[rows] for column in given)
-        return Data(take(self.X, rows), np.asarray(self.y)[rows], *by_row)
+        return SelectionData(take(self.X, rows), np.asarray(self.y)[rows], *by_row)
 
 
 class FeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
@@ -174,7 +174,7 @@ class FeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         self
         """
         self._check()
-        data = Data(X, y, sample_weight, groups, stratify)
+        data = SelectionData(X, y, sample_weight, groups, stratify)
         whole = data.fit(clone(self.forest))
         self.n_features_in_ = whole.n_features_in_
         if hasattr(whole, "feature_names_in_"):
@@ -211,7 +211,9 @@ class FeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         return self.support_
 
 
-def choose(selector: FeatureSelector, whole: RandomForest, data: Data) -> tuple[Importance, list[Trial], Trial]:
+def choose(
+    selector: FeatureSelector, whole: RandomForest, data: SelectionData
+) -> tuple[Importance, list[Trial], Trial]:
     """Rank the features by one forest, grow forests on the best of them, and choose a set."""
     ranked = importance(
         whole, data.X, data.y, kind=selector.kind, sample_weight=data.weight, fit_params={**data.by_row}
@@ -231,7 +233,7 @@ def fewer(n_features: int, drop: float) -> Iterator[int]:
         n_features -= max(1, int(drop * n_features))
 
 
-def try_features(whole: RandomForest, features: IntArray, data: Data) -> Trial:
+def try_features(whole: RandomForest, features: IntArray, data: SelectionData) -> Trial:
     """Grow a forest on some features and judge it on its out-of-bag rows."""
     numbers = tuple(sorted(int(f) for f in features))
     model, columns = data.grow_on(whole, numbers)
@@ -249,7 +251,7 @@ def mean_and_error(losses: FloatArray, weight: FloatArray) -> tuple[float, float
     return mean, float(np.sqrt(weight**2 @ (losses - mean) ** 2))
 
 
-def cross_validate(selector: FeatureSelector, data: Data) -> float:
+def cross_validate(selector: FeatureSelector, data: SelectionData) -> float:
     """Choose features without the rows of a fold, judge the forest on them; do so for each fold."""
     target = np.asarray(data.y)
     is_classifier = hasattr(selector.forest, "predict_proba")

@@ -21,7 +21,7 @@ from weald.plot.axes import figure_of, new_axes
 from weald.plot.naming import FittedModel, name_classes, name_features
 from weald.plot.palette import INK, SCALE, class_colors, mix, tint
 from weald.plot.plane import (
-    Frame,
+    DataFrame,
     Limits,
     columns_of,
     draw_points,
@@ -211,7 +211,7 @@ def _grid_rows(X: TableLike, features: tuple[int, int], at: Sequence[object] | N
     n_rows = len(x) * len(y)
     values = [np.full(n_rows, value) for value in still]
     values[features[0]], values[features[1]] = np.tile(x, len(y)), np.repeat(y, len(x))
-    if isinstance(X, Frame):
+    if isinstance(X, DataFrame):
         make: Callable[[dict[str, Array]], TableLike] = type(X)
         return make(dict(zip(X.columns, values, strict=True)))
     return np.column_stack([value.astype(object) if value.dtype.kind in "OUST" else value for value in values])

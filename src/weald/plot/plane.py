@@ -22,7 +22,7 @@ Limits = tuple[tuple[float, float], tuple[float, float]]
 
 
 @runtime_checkable
-class Frame(Protocol):
+class DataFrame(Protocol):
     """A data frame of any library: columns by name."""
 
     columns: Iterable[str]
@@ -36,7 +36,7 @@ MARGIN = 0.06  # of the range, beyond the outermost points
 
 def columns_of(X: TableLike) -> list[Array]:
     """List the columns of an array or a data frame."""
-    if isinstance(X, Frame):
+    if isinstance(X, DataFrame):
         return [np.asarray(X[name]) for name in X.columns]
     return list(np.asarray(X).T)
 

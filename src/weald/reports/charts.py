@@ -103,7 +103,7 @@ def bars(
     spread = np.zeros(len(values)) if errors is None else np.nan_to_num(np.asarray(errors))
     both = np.concatenate([np.asarray(values) - spread, np.asarray(values) + spread])
     height = step * len(names) + 52
-    f = svg.Frame(
+    f = svg.ChartArea(
         svg.Scale(*svg.span(both, zero=True), left, width - 12), svg.Scale(0, 1, height - 40, 6), width, height
     )
     parts = [svg.line(f.x(v), 6, f.x(v), f.y.start, "grid") for v in f.x.ticks()]
@@ -141,7 +141,7 @@ def points(x: np.ndarray, y: np.ndarray, *, x_words: str, y_words: str, alt: str
     return svg.picture(f, svg.axes(f, x_words, y_words), *marks, ideal, alt=alt)
 
 
-def _cells(f: svg.Frame, x: np.ndarray, y: np.ndarray) -> list[Markup]:
+def _cells(f: svg.ChartArea, x: np.ndarray, y: np.ndarray) -> list[Markup]:
     """Count points in the cells of a grid; darker is more."""
     n = 48
     grid, x_edges, y_edges = np.histogram2d(x, y, bins=n, range=[(f.x.low, f.x.high), (f.y.low, f.y.high)])

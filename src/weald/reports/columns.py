@@ -20,7 +20,7 @@ MOST = 1000  # columns that are listed
 MOST_LABELS = 20
 
 
-class Column(TypedDict):
+class ColumnSummary(TypedDict):
     """What a column holds."""
 
     missing: float  # fraction of the rows
@@ -43,10 +43,10 @@ def section(model: TreeModel, rows: Matrix, target: Array, names: tuple[str, ...
     return Section("data", "The data", lead, stack(*body))
 
 
-def describe(column: FloatArray, categories: Categories | None, time: str | None = None) -> Column:
+def describe(column: FloatArray, categories: Categories | None, time: str | None = None) -> ColumnSummary:
     """Find what a column holds: kind, missing share, distinct values, ends and middle, and how it is spread."""
     known = column[~np.isnan(column)]
-    facts: Column = {
+    facts: ColumnSummary = {
         "missing": 1 - len(known) / len(column),
         "kind": time or "numbers",
         "n_distinct": len(np.unique(known)),
@@ -75,7 +75,7 @@ def dense(part: object) -> FloatArray:
     return np.asarray(part.toarray() if hasattr(part, "toarray") else part, dtype=np.float64)
 
 
-def _list(facts: list[Column], names: tuple[str, ...]) -> Markup:
+def _list(facts: list[ColumnSummary], names: tuple[str, ...]) -> Markup:
     heads = ["column", "read as", "missing", "distinct", "spread", "min", "median", "max, or most common"]
     lines = []
     for words, fact in zip(names, facts, strict=False):
@@ -91,7 +91,7 @@ def _list(facts: list[Column], names: tuple[str, ...]) -> Markup:
     return table(heads, lines, caption="Columns", numeric=(2, 3, 5, 6, 7), sortable=True)
 
 
-def _warn(facts: list[Column], names: tuple[str, ...], n_rows: int) -> Markup:
+def _warn(facts: list[ColumnSummary], names: tuple[str, ...], n_rows: int) -> Markup:
     """Point at columns that cannot help or that may be names of rows."""
     pairs = list(zip(names, facts, strict=False))
     problems = {

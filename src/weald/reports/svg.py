@@ -48,7 +48,7 @@ def span(values: Sequence[float] | np.ndarray, *, zero: bool = False, room: floa
 
 
 @dataclass(frozen=True)
-class Frame:
+class ChartArea:
     """Where a chart is drawn: scales for both directions, and room for the words around it."""
 
     x: Scale
@@ -62,11 +62,11 @@ def say(value: float) -> str:
     return format_number(value).replace("-", "−")
 
 
-def frame(x: tuple[float, float], y: tuple[float, float], *, width: float = WIDTH, height: float = HEIGHT) -> Frame:
+def frame(x: tuple[float, float], y: tuple[float, float], *, width: float = WIDTH, height: float = HEIGHT) -> ChartArea:
     """Make a frame for the ends of both scales, with room for the numbers at the left."""
     up = Scale(*y, height - 40, 12)
     left = 28 + LETTER * max([len(say(value)) for value in up.ticks()], default=1)
-    return Frame(Scale(*x, left, width - 12), up, width, height)
+    return ChartArea(Scale(*x, left, width - 12), up, width, height)
 
 
 def text(words: str, x: float, y: float, *, anchor: str = "middle", kind: str = "tick", turn: bool = False) -> Markup:
@@ -81,7 +81,7 @@ def line(x1: float, y1: float, x2: float, y2: float, kind: str) -> Markup:
 
 
 def axes(
-    f: Frame, x_words: str, y_words: str, *, x_ticks: Sequence[tuple[float, str]] | None = None, grid: bool = True
+    f: ChartArea, x_words: str, y_words: str, *, x_ticks: Sequence[tuple[float, str]] | None = None, grid: bool = True
 ) -> Markup:
     """Draw scales with their numbers and what they are."""
     parts = []
@@ -102,7 +102,7 @@ def axes(
     return join(*parts)
 
 
-def picture(f: Frame, *parts: Markup, alt: str, kind: str = "chart") -> Markup:
+def picture(f: ChartArea, *parts: Markup, alt: str, kind: str = "chart") -> Markup:
     """Close a picture; `alt` says what is to be seen to those who do not see it."""
     return tag(
         "svg",

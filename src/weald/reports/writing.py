@@ -148,7 +148,7 @@ def report(
     weight, by_row = read_fit_arguments("report", options)
     model = _check(estimator, X, y, X_test, y_test, ids)
     began = time.perf_counter()
-    data = Data(X, y, weight, by_row)
+    data = ReportData(X, y, weight, by_row)
     found = _look(model, data)
     sources = [a for a in (out_of_bag(found), None if X_test is None else held_out(model, X_test, y_test)) if a]
     rows = None if X is None else _read(model, X)
@@ -168,7 +168,7 @@ def report(
 
 
 @dataclass(frozen=True)
-class Data:
+class ReportData:
     """The training data, as the user gave it."""
 
     X: TableLike
@@ -200,7 +200,7 @@ def _check(
     return estimator
 
 
-def _look(model: TreeModel, data: Data) -> OutOfBag | None:
+def _look(model: TreeModel, data: ReportData) -> OutOfBag | None:
     """Get the out-of-bag predictions; None: the trees have no bags."""
     if data.X is None:
         return getattr(model, "oob_", None)
@@ -224,7 +224,7 @@ def _read(model: TreeModel, X: TableLike) -> Matrix:
 
 def _sections(
     model: TreeModel,
-    data: Data,
+    data: ReportData,
     rows: Matrix | None,
     found: OutOfBag | None,
     sources: list[Predictions],
