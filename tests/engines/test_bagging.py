@@ -136,7 +136,7 @@ def test_bags_of_groups_and_strata_can_be_drawn_again():
     again = model[:10] + model[10:]
     np.testing.assert_array_equal(again.out_of_bag(X, Y, **by_row).shares, expected)
     for other in ({}, {"groups": VISITS}, {"groups": VISITS // 2, "stratify": VISITS % 3}):
-        with pytest.raises(DataError, match="groups or stratify are others"):
+        with pytest.raises(DataError, match="groups or stratify differ"):
             again.out_of_bag(X, Y, **other)
 
 

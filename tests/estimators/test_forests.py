@@ -472,7 +472,7 @@ def test_a_fit_that_fails_to_read_leaves_the_generator_as_it_was():
 
 
 def test_a_kernel_forest_refuses_a_checkpoint(tmp_path):
-    with pytest.raises(ParameterError, match="checkpoint does not go with KernelForestClassifier"):
+    with pytest.raises(ParameterError, match="KernelForestClassifier does not support checkpoint"):
         weald.KernelForestClassifier(3).fit([[1.0], [2.0]], [0, 1], checkpoint=tmp_path)
 
 

@@ -143,7 +143,7 @@ def test_copies_of_a_tree_are_warned_of():
     for join in (lambda a, b: weald.merge([a, b]), operator.add):
         with pytest.warns(UserWarning, match="2 of 8 trees were grown from the same seed") as told:
             join(whole[:4], whole[2:])
-        assert "Give each forest a random_state of its own" in str(told[0].message)
+        assert "Give each forest its own random_state" in str(told[0].message)
 
 
 def test_trees_of_other_seeds_numbers_or_tables_are_no_copies():
@@ -230,16 +230,16 @@ def test_trees_of_another_contract_are_neither_grown_on_nor_given_other_bags(tar
     with pytest.raises(DataError, match="warm_start=True keeps were grown under version"):
         model.set_params(n_estimators=4).fit(X, target)
     if target.ndim == 1:
-        with pytest.raises(DataError, match=r"grown under version .* of the contract, and this weald draws bags"):
+        with pytest.raises(DataError, match=r"version .* of the contract, but this version of weald draws bags"):
             model.out_of_bag(X, target)
 
 
 def test_nothing_and_no_forests_are_refused():
-    with pytest.raises(ParameterError, match="no forests"):
+    with pytest.raises(ParameterError, match="without forests"):
         weald.merge([])
     with pytest.raises(TypeError):
         fit("classes", 2) + 1
-    with pytest.raises(IndexError, match="No trees are left"):
+    with pytest.raises(IndexError, match="selects no trees"):
         fit("classes", 2)[5:]
     with pytest.raises(TypeError, match="neither a number nor a slice"):
         fit("classes", 2)["a"]

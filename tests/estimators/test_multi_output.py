@@ -229,7 +229,7 @@ def test_trees_of_other_targets_or_rows_have_no_estimate():
     for y, words in (
         (CLASSES[::-1], "3 of the 3 trees were grown from other data"),
         (CLASSES[:, :2], "y has 2 targets, but the forest has 3"),
-        (constant, r"y has the classes \[\[0\], .* but the forest knows \[\[0, 1\]"),
+        (constant, r"y has the classes \[\[0\], .* but the forest was fitted to \[\[0, 1\]"),
     ):
         with pytest.raises(DataError, match=words):
             model.out_of_bag(X, y)

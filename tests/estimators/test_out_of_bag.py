@@ -289,7 +289,7 @@ def test_other_data_is_refused():
     model = classifier().fit(X, Y)
     with pytest.raises(DataError, match="25 of the 25 trees were grown from other data"):
         model.out_of_bag(X[:-1], Y[:-1])
-    with pytest.raises(DataError, match="the forest knows"):
+    with pytest.raises(DataError, match="the forest was fitted to"):
         model.out_of_bag(X, Y + 1)
     with pytest.raises(DataError, match="bootstrap=False every tree sees every row"):
         classifier(bootstrap=False, oob_score=False).fit(X, Y).out_of_bag(X, Y)

@@ -87,7 +87,7 @@ def test_groups_and_strata_are_given_again():
     tree = forest.estimators_[1]
     told = tree.explain_split(0, table.X, table.target, **design)
     assert told.candidates("dict")["gain"][0] == pytest.approx(tree.nodes(frame="dict")["gain"][0])
-    with pytest.raises(weald.DataError, match="groups or stratify are others"):
+    with pytest.raises(weald.DataError, match="groups or stratify differ"):
         tree.explain_split(0, table.X, table.target)
 
 

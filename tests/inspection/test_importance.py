@@ -382,7 +382,7 @@ def test_what_cannot_be_asked_is_refused(given, words):
 def test_a_sparse_table_that_cannot_be_written_out_is_refused(monkeypatch):
     model, y = MODELS["classes"]
     monkeypatch.setattr("weald.estimators.training_data.MOST_BYTES", 8 * X.size - 1)
-    with pytest.raises(weald.DataError, match="feature_importances_ needs no table"):
+    with pytest.raises(weald.DataError, match="Use feature_importances_"):
         weald.importance(model, sparse.csr_array(X), y)
 
 

@@ -1,9 +1,9 @@
-"""Forests from forests: some of the trees, or the trees of several.
+"""Merging and slicing forests.
 
-    merge         many models of one kind -> one
-    take_trees    a model of some of the trees
+    merge         join several forests into one
+    take_trees    make a forest of some of the trees
 
-Trees keep their origins, so the bags of the new forest can be drawn again wherever the training data is.
+Trees keep their origins, so the bags of the new forest can be drawn again from the training data.
 """
 
 import copy
@@ -22,7 +22,7 @@ from weald.forest.forest import Forest
 if TYPE_CHECKING:
     from weald.estimators.forest_base import RandomForest
 
-# What trees of one forest must have in common, and what to call it.
+# Attributes in which merged forests must agree, and their names in messages.
 SCHEMA = {
     "n_features_in_": "features",
     "feature_names_in_": "names of the features",
@@ -38,10 +38,10 @@ AnyForest = TypeVar("AnyForest", bound="RandomForest")
 
 
 def merge(models: Iterable[AnyForest]) -> AnyForest:
-    """Join fitted forests into one: their trees one after the other.
+    """Join fitted forests into one that has the trees of all, in order.
 
-    The forests may come from other machines, seeds, parameters or tables, but must be of one kind and have learned the
-    same features, classes and criterion. Parameters and seed of the result are those of the first.
+    The forests may come from other machines, seeds, parameters or tables, but must be of the same class, with the same
+    features, classes and criterion. The result has the parameters and the seed of the first forest.
 
     Parameters
     ----------
@@ -51,8 +51,8 @@ def merge(models: Iterable[AnyForest]) -> AnyForest:
     Returns
     -------
     forest
-        A new estimator; the given ones stay as they are. Out-of-bag estimates are not carried over:
-        `forest.out_of_bag(X, y)` makes them anew.
+        A new estimator; the given ones are unchanged. Out-of-bag estimates are not carried over:
+        `forest.out_of_bag(X, y)` computes them.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def merge(models: Iterable[AnyForest]) -> AnyForest:
     """
     given = list(models)
     if not given:
-        raise ParameterError("merge was given no forests. Give at least one.")
+        raise ParameterError("merge was called without forests. Give at least one.")
     for model in given:
         check_is_fitted(model)
     for model in given[1:]:
@@ -85,7 +85,7 @@ def take_trees(model: AnyForest, trees: Sequence[int]) -> AnyForest:
     """Make a model of some of the trees, in the order given."""
     forests = forests_of(model)
     if not trees:
-        raise IndexError(f"No trees are left: the forest has trees 0 to {forests[0].n_trees - 1}.")
+        raise IndexError(f"The slice selects no trees. The forest has trees 0 to {forests[0].n_trees - 1}.")
     return _with_forests(model, [forest.take(trees) for forest in forests])
 
 
@@ -100,14 +100,14 @@ def _with_forests(model: AnyForest, forests: Sequence[Forest]) -> AnyForest:
 
 
 def drop_out_of_bag(model: AnyForest) -> AnyForest:
-    """Drop the estimates of other trees."""
+    """Delete out-of-bag estimates, which belong to the old trees."""
     for name in [name for name in vars(model) if name.startswith("oob_") and name.endswith("_")]:
         delattr(model, name)
     return model
 
 
 def _require_same_schema(first: "RandomForest", other: "RandomForest") -> None:
-    """Refuse forests that do not speak of the same things."""
+    """Refuse forests with different features, classes or criteria."""
     if type(first) is not type(other):
         raise ParameterError(
             f"A {type(first).__name__} and a {type(other).__name__} cannot be merged. Give forests of one class."
@@ -122,8 +122,8 @@ def _require_same_schema(first: "RandomForest", other: "RandomForest") -> None:
     one, two = forests_of(first)[0].contract, forests_of(other)[0].contract
     if one != two:
         raise DataError(
-            f"Forests grown under versions {one} and {two} of the contract cannot be merged: a forest has one. Fit the "
-            "older one again."
+            f"Forests grown under versions {one} and {two} of the contract cannot be merged. Fit the older one again "
+            "with this version."
         )
     one, two = first.growth_.criterion, other.growth_.criterion
     if one != two:
@@ -133,7 +133,7 @@ def _require_same_schema(first: "RandomForest", other: "RandomForest") -> None:
 
 
 def same_values(one: object, two: object) -> bool:
-    """Say whether two arrays, or two lists of them, are the same."""
+    """Return whether two arrays, or two lists of arrays, are equal."""
     if isinstance(one, list) and isinstance(two, list):
         return len(one) == len(two) and all(map(same_values, one, two))
     return np.array_equal(np.asarray(one), np.asarray(two))
@@ -142,13 +142,13 @@ def same_values(one: object, two: object) -> bool:
 def _short(value: Any) -> str:
     if value is None:
         return "none"
-    if isinstance(value, list):  # of arrays, or None where there is nothing to list
+    if isinstance(value, list):  # of arrays; None for numeric features
         return "; ".join(_short(one) for one in value)
     return f"{', '.join(map(str, value[:5]))}{' ...' if len(value) > 5 else ''}" if np.ndim(value) else str(value)
 
 
 def _warn_of_duplicates(models: Sequence["RandomForest"]) -> None:
-    """Warn of trees that are there more than once: copies add nothing."""
+    """Warn about trees that occur more than once: copies add no information."""
     trees = [
         (*tree, origin.data, origin.values, origin.bags)
         for model in models
@@ -158,6 +158,6 @@ def _warn_of_duplicates(models: Sequence["RandomForest"]) -> None:
     n_twins = len(trees) - len(set(trees))
     if n_twins:
         warn(
-            f"{n_twins} of {len(trees)} trees were grown from the same seed, number and data as others. Copies add "
-            "nothing but weight. Give each forest a random_state of its own, or merge each of them once."
+            f"{n_twins} of {len(trees)} trees were grown from the same seed, number and data as others. Copies add no "
+            "information, only weight. Give each forest its own random_state, or merge each forest once."
         )

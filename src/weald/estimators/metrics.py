@@ -1,15 +1,15 @@
-"""Judging predictions: what share came true, at what confidence, from which threshold on.
+"""Metrics of predictions: confusion matrix, calibration, thresholds, confidence intervals.
 
-    wilson                 an interval for a share
-    call_metric            any metric or loss
-    call_scorer            any of scikit-learn's scorers, by name
-    margins                how clearly the true class wins
-    confusion              what is taken for what
-    calibrate              shares against how often they come true
-    choose_threshold       from which share on a row should be called by a label
-    with_finite_squares    numbers and their predictions, where squares of them overflow on a smaller scale
+    wilson                 confidence interval of a fraction
+    call_metric            call a metric or loss function
+    call_scorer            call one of scikit-learn's scorers by name
+    margins                probability of the true class minus the largest other one
+    confusion              confusion matrix
+    calibrate              calibration curve and Brier score
+    choose_threshold       the best probability threshold of a class
+    with_finite_squares    targets and predictions scaled so that their squares do not overflow
 
-Functions take plain arrays: class numbers, shares, weights.
+Functions take plain arrays: class codes, probabilities, weights.
 """
 
 import inspect
@@ -32,7 +32,7 @@ RULES = ("f1", "youden", "accuracy", "cost")
 
 
 def wilson(share: float, n: float, z: float) -> tuple[float, float]:
-    """Bound a share that was found in n trials, z standard errors wide (Wilson 1927).
+    """Compute Wilson's confidence interval of a fraction found in n trials, z standard errors wide (Wilson 1927).
 
     Examples
     --------
@@ -49,7 +49,7 @@ def wilson(share: float, n: float, z: float) -> tuple[float, float]:
 
 
 def call_metric(metric: Metric, truth: Array, said: Array, weight: FloatArray | None) -> float:
-    """Call a metric or loss; with weights, if there are any and it takes them."""
+    """Call a metric or loss function, with weights if there are any and it accepts them."""
     weighted = weight is not None and "sample_weight" in inspect.signature(metric).parameters
     found = metric(truth, said, sample_weight=weight) if weighted else metric(truth, said)
     try:
@@ -63,7 +63,7 @@ def call_metric(metric: Metric, truth: Array, said: Array, weight: FloatArray | 
 
 
 class _PredictedClasses(ClassifierMixin, BaseEstimator):
-    """Looks to a scorer like a classifier; its rows are numbers of predictions that are there already."""
+    """Stands in for a classifier in a scorer; its X are row numbers of predictions that exist already."""
 
     def __init__(self, classes: Array, shares: FloatArray) -> None:
         self.classes_, self.shares_ = classes, shares
@@ -77,7 +77,7 @@ class _PredictedClasses(ClassifierMixin, BaseEstimator):
 
 
 class _PredictedNumbers(RegressorMixin, BaseEstimator):
-    """Looks to a scorer like a regressor."""
+    """Stands in for a regressor in a scorer; its X are row numbers of predictions that exist already."""
 
     def __init__(self, means: FloatArray) -> None:
         self.means_ = means
@@ -93,7 +93,7 @@ def call_scorer(
     truth: Array,
     weight: FloatArray | None,
 ) -> float:
-    """Let one of scikit-learn's scorers judge shares or means."""
+    """Score probabilities or means by one of scikit-learn's scorers."""
     try:
         scorer = get_scorer(name)
     except ValueError as error:
@@ -106,12 +106,12 @@ def call_scorer(
 
 
 def scores_for_metrics(shares: FloatArray) -> FloatArray:
-    """Give what metrics expect: of two classes the share of the second, else all shares."""
+    """Return what metrics expect: with two classes the probability of the second, else all probabilities."""
     return shares[:, 1] if shares.shape[1] == 2 else shares
 
 
 def margins(shares: FloatArray, truth: IntArray) -> FloatArray:
-    """Share of the true class less the largest share of another."""
+    """Probability of the true class minus the largest probability of another class."""
     rows = np.arange(len(shares))
     others = shares.copy()
     others[rows, truth] = -np.inf
@@ -121,7 +121,7 @@ def margins(shares: FloatArray, truth: IntArray) -> FloatArray:
 
 
 def confusion(truth: IntArray, said: IntArray, n_classes: int, weight: FloatArray, normalize: str | None) -> Array:
-    """Count what is taken for what, by weight."""
+    """Compute the confusion matrix, by weight."""
     if normalize not in (None, "true", "pred", "all"):
         raise ParameterError(f'normalize={normalize!r} is not allowed. Give "true", "pred", "all" or None.')
     whole = (weight == np.floor(weight)).all()
@@ -133,16 +133,16 @@ def confusion(truth: IntArray, said: IntArray, n_classes: int, weight: FloatArra
 
 @dataclass(frozen=True)
 class Calibration:
-    """Shares that were said, against how often they came true: one entry for each part that has rows."""
+    """Calibration curve: predicted probabilities and observed frequencies, one entry for each bin that has rows."""
 
-    said: FloatArray  # mean share
-    found: FloatArray  # how often it came true, by weight
-    weight: FloatArray  # of the rows
-    brier: float  # mean squared difference between share and truth (0 or 1)
+    said: FloatArray  # mean predicted probability
+    found: FloatArray  # observed frequency, by weight
+    weight: FloatArray  # weight of the rows
+    brier: float  # mean squared difference between probability and outcome (0 or 1)
 
 
 def calibrate(said: FloatArray, happened: BoolArray, weight: FloatArray, n_bins: int) -> Calibration:
-    """Divide the shares from 0 to 1 into equal parts; hold each part's mean against how often it came true."""
+    """Divide the probabilities from 0 to 1 into equal bins; compare each bin's mean with the observed frequency."""
     edges = np.linspace(0.0, 1.0, n_bins + 1)
     part = np.searchsorted(edges[1:-1], said)
 
@@ -158,25 +158,25 @@ def calibrate(said: FloatArray, happened: BoolArray, weight: FloatArray, n_bins:
 
 @dataclass(frozen=True)
 class Threshold:
-    """From which share on a row should be called by a label."""
+    """The best threshold: rows whose probability of a class is at least this are predicted as that class."""
 
     value: float
-    score: float  # what was to be best; a cost is to be lowest
-    values: FloatArray  # all thresholds that make a difference: 0, between neighboring shares, infinity
+    score: float  # of the metric that was optimized; a cost is minimized
+    values: FloatArray  # all distinct thresholds: 0, midpoints between neighboring probabilities, infinity
     scores: FloatArray
 
 
 def choose_threshold(
     said: FloatArray, happened: BoolArray, weight: FloatArray, by: str, costs: tuple[float, float]
 ) -> Threshold:
-    """Try all thresholds that make a difference."""
+    """Try all distinct thresholds."""
     if by not in RULES:
         raise ParameterError(f"by={by!r} is not allowed. Give one of {', '.join(map(repr, RULES))}.")
     shares, place = np.unique(said, return_inverse=True)
     values = np.concatenate([[0.0], (shares[:-1] + shares[1:]) / 2, [np.inf]])
     true = np.bincount(place, weights=weight * happened, minlength=len(shares))
     false = np.bincount(place, weights=weight * ~happened, minlength=len(shares))
-    # Called by the label: from each share upward, and none at all.
+    # Rows predicted as the label: all from each probability upward, then none.
     hits = np.append(np.cumsum(true[::-1])[::-1], 0.0)
     alarms = np.append(np.cumsum(false[::-1])[::-1], 0.0)
     scores = _threshold_scores(hits, alarms, by, costs)
@@ -187,10 +187,10 @@ def choose_threshold(
 
 
 def _threshold_scores(hits: FloatArray, alarms: FloatArray, by: str, costs: tuple[float, float]) -> FloatArray:
-    """Score each threshold; the first calls every row by the label, so it knows all that there is to hit."""
+    """Score each threshold; the first predicts every row as the label, so its hits are all rows of the label."""
     n_true, n_false = hits[0], alarms[0]
     missed = n_true - hits
-    tiny = np.finfo(float).tiny  # without rows of the label, or of others, a rate is 0
+    tiny = np.finfo(float).tiny  # without rows of the label, or of other labels, a rate is 0
     scores: dict[str, FloatArray] = {
         "f1": 2 * hits / np.maximum(2 * hits + alarms + missed, tiny),
         "youden": hits / max(n_true, tiny) - alarms / max(n_false, tiny),
@@ -201,7 +201,7 @@ def _threshold_scores(hits: FloatArray, alarms: FloatArray, by: str, costs: tupl
 
 
 def with_finite_squares(truth: ColumnLike, predicted: FloatArray) -> tuple[ColumnLike, FloatArray]:
-    """Make huge numbers smaller, each target by a power of two: R squared does not depend on it."""
+    """Scale huge numbers down, each target by a power of two: R squared does not depend on the scale."""
     numbers = np.asarray(truth)
     if numbers.dtype.kind not in "iuf" or numbers.shape != predicted.shape:
         return truth, predicted

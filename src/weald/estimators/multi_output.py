@@ -1,13 +1,13 @@
-"""Models of several targets: one set of trees whose leaves speak of each.
+"""Multi-output models: one set of trees whose leaves have a value for each target.
 
     forests_of                     the forests of a model: one, or one for each target
     select_target                  a model of one of several targets
-    refuse                         what means nothing with several targets
-    sum_votes, average, winners    what they say of rows
-    estimate_targets               what they say of rows outside their bags
+    refuse                         refuse parameters that do not support several targets
+    sum_votes, average, winners    predictions
+    estimate_targets               out-of-bag predictions
 
-`forests_` takes the place of `forest_`, and whoever asks for `forest_` is told so: what speaks of one target alone is
-refused, not answered for the first.
+A multi-output model has `forests_` instead of `forest_`. Accessing `forest_`, or a method for one target, raises an
+error instead of answering for the first target.
 """
 
 import copy
@@ -31,7 +31,7 @@ from weald.forest.forest import Forest
 
 Model = TypeVar("Model")
 
-# Parameters that speak of one target, and what they must be with several.
+# Parameters that support only one target, and their required values with several.
 PLAIN: dict[str, Any] = {
     "monotonic_cst": None,
     "resampling": "bagging",
@@ -39,32 +39,32 @@ PLAIN: dict[str, Any] = {
 
 
 def one_target_only(n_targets: int) -> ParameterError:
-    """Make the error of those who ask for what speaks of one target."""
+    """Make the error for methods and attributes that support only one target."""
     return ParameterError(
-        f"This model has {n_targets} targets, and what was asked for speaks of one. Ask model.of_target(0), or "
-        "another; with several, fit, predict, predict_proba, score, apply, decision_path, feature_importances_, "
-        "oob_score, out_of_bag, warm_start, slices, merge and save are there, and forests_ has a forest for each "
-        "target."
+        f"This model has {n_targets} targets, and this method or attribute supports only one. Use model.of_target(0), "
+        "or another target. With several targets you can use fit, predict, predict_proba, score, apply, "
+        "decision_path, feature_importances_, oob_score, out_of_bag, warm_start, slices, merge and save; forests_ "
+        "has a forest for each target."
     )
 
 
 def refuse(given: Mapping[str, Any]) -> None:
-    """Refuse parameters that mean nothing with several targets."""
+    """Refuse parameters that do not support several targets."""
     plain = {name: value for name, value in PLAIN.items() if name in given}
     for name, needed in plain.items():
         if isinstance(given[name], np.ndarray) or (given[name] is not needed and given[name] != needed):
             why = (
                 f"Monotonicity constraints are not supported with multiple output ({name}={given[name]!r})."
                 if name == "monotonic_cst"
-                else f"{name}={given[name]!r} does not go with several targets."
+                else f"{name}={given[name]!r} does not support several targets."
             )
             raise ParameterError(f"{why} Set {name}={needed!r}, or fit a model for each target.")
     if given.get("n_estimators") == "auto":
-        raise ParameterError("n_estimators='auto' does not go with several targets. Give a number of trees.")
+        raise ParameterError("n_estimators='auto' does not support several targets. Give a number of trees.")
     if isinstance(given.get("bootstrap"), str) or isinstance(given.get("max_samples"), Mapping):
         raise ParameterError(
-            "Bags are drawn from each class by itself (bootstrap or max_samples say so), but with several targets a "
-            "row has several classes. Give stratify to draw from strata."
+            "bootstrap or max_samples draws from each class separately, but with several targets a row has several "
+            "classes. Give stratify to draw from strata."
         )
 
 
@@ -74,7 +74,7 @@ def is_multi_output(model: object) -> bool:
 
 
 def forests_of(model: object) -> tuple[Forest, ...]:
-    """Give the forests of a fitted model: one, or with several targets one for each."""
+    """Return the forests of a fitted model: one, or one for each target."""
     forests: tuple[Forest, ...] = vars(model).get("forests_", ())
     if not forests and "forest_" not in vars(model):
         raise NotFittedError(f"This {type(model).__name__} is not fitted yet. Call fit first.")
@@ -97,7 +97,7 @@ def winners(sums: Sequence[FloatArray], classes: Sequence[Array]) -> Array:
 
 
 def label(numbers: Sequence[IntArray], classes: Sequence[Array]) -> Array:
-    """Put the labels of all targets side by side: in an array of objects, where their types have nothing in common."""
+    """Join the labels of all targets as columns: in an object array if their types have nothing in common."""
     labels = [of_target[n] for n, of_target in zip(numbers, classes, strict=True)]
     kinds = {"number" if of_target.dtype.kind in "biuf" else of_target.dtype.kind for of_target in classes}
     if len(kinds) == 1:
@@ -114,7 +114,7 @@ def listed(classes: Any) -> list[Any]:
 
 
 def score_classes(truth: Array, said: Array, weight: Any) -> float:
-    """Share of the rows, by weight, all of whose targets are right."""
+    """Fraction of the rows, by weight, with every target right."""
     return float(np.average((truth == said).all(axis=1), weights=weight))
 
 
@@ -123,12 +123,12 @@ def score_classes(truth: Array, said: Array, weight: Any) -> float:
 
 @dataclass(frozen=True)
 class OutOfBagOfTargets:
-    """What trees say of the rows outside their bags; rows in the order of the training data."""
+    """Out-of-bag predictions and errors of several targets; rows in the order of the training data."""
 
-    averages: list[FloatArray]  # by target: shares (rows x classes) or means (rows); NaN where unknown
-    score: float  # share of rows with every target right, or the mean of R squared over targets
-    error: float  # share of rows with some target wrong, or the mean over targets of the squared error
-    share: float  # of the rows that are out of at least one bag
+    averages: list[FloatArray]  # by target: probabilities (rows x classes) or means (rows); NaN for rows in every bag
+    score: float  # fraction of rows with every target right, or the mean of R squared over targets
+    error: float  # fraction of rows with some target wrong, or the mean over targets of the squared error
+    share: float  # fraction of the rows that are out of at least one bag
 
 
 def estimate_targets(
@@ -141,7 +141,7 @@ def estimate_targets(
     n_jobs: int | None,
     metric: Callable[..., float] | None,
 ) -> OutOfBagOfTargets:
-    """Let each tree speak of the rows that its bag lacks, in tree order."""
+    """Predict each row by the trees whose bags lack it, in tree order."""
     table, n_threads = reading.table, count_threads(n_jobs)
     assert table.targets is not None  # noqa: S101  (for the type checker: the caller has asked)
     outside = [np.flatnonzero(bag == 0) for bag in engine.bags(codes, growth, forests[0].origins, n_threads)]
@@ -151,7 +151,7 @@ def estimate_targets(
 
     def add_up(forest: Forest, _: int) -> tuple[FloatArray, IntArray]:
         sums = np.zeros((table.n_rows, forest.width))
-        with np.errstate(over="ignore"):  # then there is a second time, with room
+        with np.errstate(over="ignore"):  # an overflow is handled below, by a second pass with scaled sums
             for t, new in enumerate(outside):
                 if len(new):
                     said = engine.sum_votes(forest.take([t]), table.X[new], voting, n_threads, None)
@@ -182,7 +182,7 @@ def _score_known(
     reading: Reading,
     metric: Callable[..., float] | None,
 ) -> tuple[float, float]:
-    """Score, and error, of the rows of which something is known."""
+    """Return score and error over the rows that are out of at least one bag."""
     if not known.any():
         return np.nan, np.nan
     weight = None if reading.table.weight is None else up_to_one(reading.table.weight[known])
@@ -200,7 +200,7 @@ def _score_known(
 
 
 def _for_all_rows(found: FloatArray, kept: BoolArray | None) -> FloatArray:
-    """Give rows that were left out for their zero weight a place of their own: NaN."""
+    """Add rows of weight 0, which were left out of the fit: NaN."""
     if kept is None:
         return found
     spread = np.full((len(kept), *found.shape[1:]), np.nan)
@@ -209,7 +209,7 @@ def _for_all_rows(found: FloatArray, kept: BoolArray | None) -> FloatArray:
 
 
 def side_by_side(shares: Sequence[FloatArray]) -> FloatArray:
-    """Put shares into one array (rows x classes x targets); classes that a target does not have are 0."""
+    """Join probabilities in one array (rows x classes x targets); classes that a target does not have are 0."""
     most = max(of_target.shape[1] for of_target in shares)
     together = np.zeros((len(shares[0]), most, len(shares)))
     for o, of_target in enumerate(shares):
@@ -221,7 +221,7 @@ def side_by_side(shares: Sequence[FloatArray]) -> FloatArray:
 
 
 def select_target(model: Model, number: int) -> Model:
-    """Make a model of one of several targets. Out-of-bag results stay behind."""
+    """Make a model of one of several targets, without out-of-bag results."""
     one = copy.copy(model)
     known = vars(one)
     if "forests_" not in known:

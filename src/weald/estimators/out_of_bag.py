@@ -1,13 +1,13 @@
-"""Out-of-bag estimates: what the trees say of rows that they have not seen.
+"""Out-of-bag predictions and errors.
 
-A row is out of a tree's bag when none of its weight was drawn. The trees whose bags lack a row are a forest for which
-the row is new, so their answers estimate the error on new data at no cost.
+A row is out of a tree's bag if none of its weight was drawn. The trees that never saw a row predict it, so the error of
+these predictions estimates the error on new data at no cost.
 
-    estimate_out_of_bag       let the trees speak of the rows outside their bags -> OutOfBag
-    OutOfBag                  predictions, errors, scores, the curve over trees, and who was in which bag
+    estimate_out_of_bag       predict each row by the trees that did not see it -> OutOfBag
+    OutOfBag                  predictions, errors, scores, the error curve over trees, and the bags
 
-Nothing large is kept: bags are drawn again from the seed when they are asked for. A saved forest keeps its estimates
-but no training data; `forest.out_of_bag(X, y)` brings all of it back.
+No large arrays are kept: bags are drawn again from the seed on access. A saved forest keeps its estimates but no
+training data; `forest.out_of_bag(X, y)` computes everything again.
 """
 
 import math
@@ -35,13 +35,13 @@ class Curve:
     """The out-of-bag error after each tree."""
 
     n_trees: IntArray  # 1, 2, 3 ...
-    error: FloatArray  # share of wrong classes or mean squared error by weight; NaN: no row is out of bag yet
-    share: FloatArray  # of the rows, by weight, that are out of at least one bag
+    error: FloatArray  # misclassification rate or mean squared error by weight; NaN: no row is out of bag yet
+    share: FloatArray  # fraction of the rows, by weight, that are out of at least one bag
 
 
 @dataclass(frozen=True)
 class Bagged:
-    """A forest together with the table that its bags are drawn from."""
+    """A forest together with the table from which its bags are drawn."""
 
     engine: Engine
     codes: Codes
@@ -57,7 +57,7 @@ class Bagged:
         )
 
     def sum_votes(self, X: Array, forest: Forest, start: OutOfBagVotes | None = None, room: int = 0) -> OutOfBagVotes:
-        """Do so, and bring the sums here."""
+        """Add the votes of all trees, and return the sums as arrays of this process."""
         return self.engine.collect(self.add_votes(X, forest, start, room))
 
 
@@ -65,17 +65,18 @@ def require_bags(forest: Forest) -> None:
     """Refuse trees whose bags cannot be drawn again."""
     if any(origin.resampling != BAGGING for origin in forest.origins):
         raise DataError(
-            "Bags of boosting and arcing follow the mistakes of earlier trees on all rows. No row is new to them, "
-            'so there is nothing honest to say out of bag. Fit with resampling="bagging".'
+            "In boosting and arcing, the bag of a tree depends on the mistakes of earlier trees on all rows. So no "
+            "row is "
+            'new to the forest, and an out-of-bag error would be biased. Fit with resampling="bagging".'
         )
     if forest.origins and not any(origin.bags.bootstrap for origin in forest.origins):
         raise DataError(
-            "Nothing is out of bag: with bootstrap=False every tree sees every row. Fit with bootstrap=True."
+            "There are no out-of-bag rows: with bootstrap=False every tree sees every row. Fit with bootstrap=True."
         )
 
 
 def estimate_out_of_bag(how: Bagged, reading: Reading, found: OutOfBagVotes | None = None) -> "OutOfBag":
-    """Let the trees speak of the rows outside their bags; `found` is what they said, if they have spoken already."""
+    """Compute out-of-bag predictions and errors; `found` has the votes if they were added up before."""
     spoken: list[OutOfBagVotes] = [how.engine.collect(found)] if found else []
 
     def add_up(forest: Forest, room: int) -> tuple[FloatArray, IntArray]:
@@ -84,7 +85,7 @@ def estimate_out_of_bag(how: Bagged, reading: Reading, found: OutOfBagVotes | No
         return spoken[0].sums, spoken[0].n_trees
 
     averages = votes.average(how.forest, add_up)
-    spoken[:] = [spoken[0]._replace(sums=averages)]  # nobody needs the sums any more: they may be large
+    spoken[:] = [spoken[0]._replace(sums=averages)]  # frees the sums, which may be large
     result = OutOfBag(how, reading, spoken[0])
     if result.share < 1:
         _warn_of_unseen(result)
@@ -92,32 +93,33 @@ def estimate_out_of_bag(how: Bagged, reading: Reading, found: OutOfBagVotes | No
 
 
 class OutOfBag:
-    """What a forest knows of rows that its trees have not seen: `forest.oob_`, or `forest.out_of_bag(X, y)`.
+    """Out-of-bag predictions and errors of a forest: `forest.oob_`, or `forest.out_of_bag(X, y)`.
 
-    Rows stand in the order of the training data. A row that is in the bag of every tree is unknown: it has no
-    prediction, and no error counts it. Errors and scores weigh rows by `sample_weight`.
+    Rows are in the order of the training data. A row that is in the bag of every tree has no out-of-bag prediction and
+    does not count in errors. Errors and scores weight rows by `sample_weight`.
 
     Attributes
     ----------
     n_trees : int
         Number of trees.
     counts : array of shape (n_rows,)
-        How many trees spoke of each row: those whose bags lack it, a little more than a third of all.
+        Number of trees that predict each row: those whose bags lack it, a little more than a third of all.
     mask : array of bool, shape (n_rows,)
         Which rows are out of at least one bag.
     share : float
-        Their share.
+        Fraction of rows that are out of at least one bag.
     predictions : array of shape (n_rows,)
-        What the trees outside say: labels (a masked array, masked where unknown), or means (NaN where unknown).
+        Predictions: labels (a masked array), or means. Rows in every bag are masked, or NaN.
     shares : array of shape (n_rows, n_classes)
-        Class shares, averaged over the trees outside; NaN where unknown. Classification only.
-    votes : array of shape (n_rows, n_classes)
-        The same as sums: with `voting="hard"`, the number of trees for each class. Classification only.
-    margins : array of shape (n_rows,)
-        Share of the true class less the largest share of another; below 0 where the forest is wrong. Classification
+        Class probabilities, averaged over the trees that did not see the row; NaN for rows in every bag. Classification
         only.
+    votes : array of shape (n_rows, n_classes)
+        The same as sums over trees: with `voting="hard"`, the number of trees for each class. Classification only.
+    margins : array of shape (n_rows,)
+        Probability of the true class minus the largest probability of another class; negative where the forest is
+        wrong. Classification only.
     error : float
-        Share of wrong classes, or mean squared error.
+        Fraction of rows misclassified, or mean squared error.
     curve : Curve
         `n_trees`, `error` and `share` after each tree.
 
@@ -138,7 +140,7 @@ class OutOfBag:
     """
 
     def __init__(self, how: Bagged, reading: Reading, found: OutOfBagVotes) -> None:
-        """Take what was found; its sums have been divided by the numbers of trees."""
+        """Take the predictions; their sums have been divided by the numbers of trees."""
         table = reading.table
         weight = np.broadcast_to(1.0, table.n_rows) if table.weight is None else table.weight
         self.classes = reading.classes
@@ -155,7 +157,7 @@ class OutOfBag:
             how.engine.local, source, how.growth, how.forest.origins, how.n_threads, reading.kept
         )
         self.curve = Curve(np.arange(1, self.n_trees + 1), found.errors, found.shares)
-        # Weights that are whole are copies of rows; others only say which rows matter more (Kish's effective number).
+        # Whole weights are copies of rows; other weights are importances of rows (Kish's effective number of rows).
         self._n_effective = _effective_rows(weight[found.n_trees > 0], whole=table.weights_whole)
         self._error_spread = self._spread_of_errors()
         self.error = self._mean_error()
@@ -164,32 +166,33 @@ class OutOfBag:
 
     @property
     def predictions(self) -> Array:
-        """What the trees outside say of each row: labels, masked where unknown, or means, NaN where unknown."""
+        """Out-of-bag predictions: labels, or means. Rows in every bag are masked, or NaN."""
         if self.classes is None:
             return self._averages
         return np.ma.masked_array(self.classes[self._winners()], mask=~self.mask)
 
     @property
     def shares(self) -> FloatArray:
-        """Class shares, averaged over the trees outside; NaN where unknown."""
+        """Class probabilities, averaged over the trees that did not see the row; NaN for rows in every bag."""
         self._require_classes("shares")
         return self._averages
 
     @property
     def votes(self) -> FloatArray:
-        """Sums of what the trees outside say."""
+        """Sums of the predictions of the trees that did not see the row."""
         self._require_classes("votes")
         sums: FloatArray = np.nan_to_num(self._averages) * self.counts[:, None]
         return np.rint(sums) if self._hard else sums
 
     @property
     def margins(self) -> FloatArray:
-        """Share of the true class less the largest share of another; NaN where unknown."""
+        """Probability of the true class minus the largest other probability; NaN for rows in every bag."""
         self._require_classes("margins")
         return metrics.margins(self._averages, self._known()[0])
 
     def _winners(self) -> IntArray:
-        winners: IntArray = self._averages.argmax(axis=1)  # of a row that is unknown, all NaN: the first
+        # All are NaN for a row in every bag: argmax gives the first class
+        winners: IntArray = self._averages.argmax(axis=1)
         return winners
 
     # ----------------------------------------------------------------------------------------------------- errors
@@ -203,7 +206,7 @@ class OutOfBag:
         return score_numbers(truth, self._averages[self.mask], weight)[0]
 
     def _spread_of_errors(self) -> float:
-        """Standard deviation of the squared errors of numbers."""
+        """Standard deviation of the squared errors of a regression."""
         if self.classes is not None or not self.mask.any():
             return np.nan
         truth, weight = self._seen()
@@ -214,16 +217,16 @@ class OutOfBag:
             return float(np.sqrt(np.average((squares - mean) ** 2, weights=weight)))
 
     def error_interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Bound the error on new rows from the number of rows it was found on.
+        """Confidence interval of the error on new rows, from the number of rows it was computed on.
 
-        For classes this is Wilson's interval of a share; for numbers the mean of the squared errors plus and minus
-        their standard error times the normal quantile. Rows are taken as independent, though they share trees. Whole
-        weights count as copies, others by Kish's effective number of rows.
+        For classification this is Wilson's interval of a fraction; for regression the mean of the squared errors plus
+        and minus their standard error times the normal quantile. Rows are treated as independent, though they share
+        trees. Whole weights count as copies, other weights by Kish's effective number of rows.
 
         Parameters
         ----------
         level : float, default=0.95
-            How often such an interval should hold the error.
+            Confidence level: how often such intervals contain the true error.
 
         Returns
         -------
@@ -234,22 +237,22 @@ class OutOfBag:
         z = NormalDist().inv_cdf(0.5 + level / 2)
         if self.classes is not None:
             return metrics.wilson(self.error, self._n_effective, z)
-        if math.isinf(self.error):  # squares of huge numbers are beyond the doubles
+        if math.isinf(self.error):  # squares of huge numbers overflow float64
             return 0.0, math.inf
         half = z * self._error_spread / math.sqrt(self._n_effective) if self._n_effective else math.nan
         return max(0.0, self.error - half), self.error + half
 
     def score(self, metric: "Metric | str | None" = None, *, of: str = "predictions") -> float:
-        """Say how good the out-of-bag predictions are by any metric or loss.
+        """Score the out-of-bag predictions by any metric or loss.
 
         Parameters
         ----------
         metric : callable, str or None, default=None
-            A function of (y_true, y_pred), from `sklearn.metrics` for example; it is given `sample_weight` too if there
-            are weights and it takes them. A name, "roc_auc" for example, is one of scikit-learn's scorers. None:
+            A function of (y_true, y_pred), from `sklearn.metrics` for example; it also gets `sample_weight` if there
+            are weights and it accepts them. A name, for example "roc_auc", is one of scikit-learn's scorers. None:
             accuracy, or R squared.
         of : {"predictions", "shares"}, default="predictions"
-            What a function is given: labels or means, or class shares (of two classes, the share of the second).
+            Input of a metric function: labels or means, or class probabilities (with two classes, of the second).
 
         Returns
         -------
@@ -276,37 +279,37 @@ class OutOfBag:
         return metrics.call_metric(metric, labels, said, weights)
 
     def confusion(self, *, normalize: str | None = None) -> Array:
-        """Count what is taken for what.
+        """Confusion matrix of the out-of-bag predictions.
 
         Parameters
         ----------
         normalize : {"true", "pred", "all"} or None, default=None
-            Give shares of the true class, of the predicted class, or of all, instead of counts.
+            Fractions of the true class, of the predicted class, or of all, instead of counts.
 
         Returns
         -------
         array of shape (n_classes, n_classes)
-            Entry (i, j): rows of class i that the trees outside take for class j, by weight.
+            Entry (i, j): weight of the rows of class i that are predicted as class j.
         """
         classes = self._require_classes("confusion")
         truth, weight = self._seen()
         return metrics.confusion(truth, self._winners()[self.mask], len(classes), weight, normalize)
 
     def calibration(self, label: object = None, *, n_bins: int = 10) -> Calibration:
-        """Hold shares against how often they come true.
+        """Calibration curve: compare predicted probabilities with observed frequencies.
 
         Parameters
         ----------
         label : label of a class, default=None
-            The class whose shares are judged. None: of two classes the second; of more, the class that wins, whichever
-            it is.
+            The class to check. None: with two classes the second; with more, the predicted class of each row.
         n_bins : int, default=10
-            The shares from 0 to 1 are divided into so many equal parts.
+            Number of equal bins of the probabilities from 0 to 1.
 
         Returns
         -------
         Calibration
-            `said`, `found` and `weight` of each part that has rows, and `brier`, the mean squared difference.
+            `said` (mean probability), `found` (observed frequency) and `weight` of each bin that has rows, and `brier`,
+            the mean squared difference.
         """
         if not is_whole(n_bins) or n_bins < 1:
             raise ParameterError(f"n_bins={n_bins!r} is not allowed. Give a whole number from 1.")
@@ -314,39 +317,41 @@ class OutOfBag:
         return metrics.calibrate(said, happened, self._seen()[1], int(n_bins))
 
     def threshold(self, label: object = None, *, by: str = "f1", costs: tuple[float, float] = (1.0, 1.0)) -> Threshold:
-        """Choose from which share on a row should be called by a label.
+        """Choose the probability threshold from which a row is predicted as a class.
 
         Parameters
         ----------
         label : label of a class, default=None
-            None: of two classes the second. With more classes a label must be given: it is told apart from the rest.
+            None: with two classes the second. With more classes it is required: the label against all others.
         by : {"f1", "youden", "accuracy", "cost"}, default="f1"
-            What is to be best: the F1 score; sensitivity + specificity - 1; the share of right answers; or the mean
-            cost.
+            What to optimize: the F1 score; sensitivity + specificity - 1; the accuracy; or the mean cost.
         costs : (float, float), default=(1.0, 1.0)
-            With `by="cost"`: what it costs to call a row by the label wrongly, and to miss one.
+            With `by="cost"`: the cost of a false positive and of a false negative.
 
         Returns
         -------
         Threshold
-            `value`: rows of this share or more are called by the label; `score`: how good that is, and both for all
-            possible thresholds. Of equally good ones the one nearest to a half is taken.
+            `value`: rows with at least this probability are predicted as the label; `score`: the metric at this
+            threshold. `values` and `scores` have all possible thresholds. Of equally good ones the one nearest to 0.5
+            is chosen.
         """
         if label is None and len(self._require_classes("threshold")) > 2:
-            raise ParameterError(f"Give the label to be told apart from the rest: one of {self._labels()}.")
+            raise ParameterError(
+                f"There are more than two classes. Give the label to predict: one of {self._labels()}."
+            )
         said, happened = self._event(label)
         return metrics.choose_threshold(said, happened, self._seen()[1], by, costs)
 
     # ------------------------------------------------------------------------------------------------------- bags
 
     def rows(self, tree: int) -> IntArray:
-        """List the rows outside the bag of a tree."""
+        """List the out-of-bag rows of a tree."""
         if not is_whole(tree) or not 0 <= tree < self.n_trees:
             raise ParameterError(f"There is no tree {tree!r}: give a number from 0 to {self.n_trees - 1}.")
         return np.flatnonzero(self._drawn().outside(int(tree)))
 
     def trees(self, row: int) -> IntArray:
-        """List the trees whose bags lack a row: the forest that speaks of it."""
+        """List the trees whose bags lack a row: those that predict it out of bag."""
         if not is_whole(row) or not 0 <= row < len(self.mask):
             raise ParameterError(f"There is no row {row!r}: give a number from 0 to {len(self.mask) - 1}.")
         bags = self._drawn()
@@ -379,7 +384,7 @@ class OutOfBag:
         return list(self._require_classes("labels").tolist())
 
     def _event(self, label: object) -> tuple[FloatArray, BoolArray]:
-        """Shares of a class, and whether the rows are of it; no label: the second of two, or whichever wins."""
+        """Probabilities of a class, and which rows are of it; no label: the second of two, or the predicted one."""
         labels = self._labels()
         if label is not None and label not in labels:
             raise ParameterError(f"label={label!r} is not a class of this forest. Its classes are {labels}.")
@@ -391,7 +396,7 @@ class OutOfBag:
         return shares[:, k], truth == k
 
     def __getstate__(self) -> dict[str, object]:
-        """Leave the training data out of pickles: targets, weights, and what bags are drawn from."""
+        """Leave out the training data when pickling: targets, weights, and the source of the bags."""
         return {**self.__dict__, "_truth": None, "_weight": None, "_bags": None}
 
     def __repr__(self) -> str:
@@ -403,14 +408,14 @@ class OutOfBag:
 
 
 _FORGOTTEN = (
-    "A saved or copied forest keeps no training data, and this needs it. Give it again: forest.out_of_bag(X, y) has "
-    "all that forest.oob_ had."
+    "A saved or copied forest does not store its training data, which is needed here. Call forest.out_of_bag(X, y) "
+    "with the training data: its result has everything that forest.oob_ had."
 )
 
 
 @dataclass(frozen=True)
 class _Bags:
-    """Draws bags again, one at a time."""
+    """Draws the bags again, one at a time."""
 
     engine: Engine
     source: Codes
@@ -420,7 +425,7 @@ class _Bags:
     kept: BoolArray | None
 
     def outside(self, tree: int) -> BoolArray:
-        """Mark the rows outside the bag of a tree; rows of zero weight are in no bag, and in none are they missed."""
+        """Mark the rows outside the bag of a tree; rows of weight 0 are not marked."""
         ends = np.cumsum([origin.n_trees for origin in self.origins])
         of_run = int(np.searchsorted(ends, tree, side="right"))
         run = self.origins[of_run]
@@ -440,7 +445,7 @@ def _warn_of_unseen(out: OutOfBag) -> None:
 
 
 def warn_of_unseen(n_unseen: int, n_rows: int) -> None:
-    """Say it when some rows are in every bag."""
+    """Warn if some rows are in every bag."""
     warn(
         f"Some inputs do not have OOB scores: {n_unseen} of {n_rows} rows are in the bag of every tree. Use more trees "
         "for a reliable estimate (see oob_share_)."
@@ -448,12 +453,12 @@ def warn_of_unseen(n_unseen: int, n_rows: int) -> None:
 
 
 def score_numbers(truth: FloatArray, said: FloatArray, weight: FloatArray | None) -> tuple[float, float]:
-    """Compute mean squared error and R squared on a scale on which no square is too large or too small."""
+    """Compute mean squared error and R squared on a scale at which squares neither overflow nor underflow."""
     exponent = int(np.frexp(max(np.abs(truth).max(), np.abs(said).max()))[1])
     truth, said = np.ldexp(truth, -exponent), np.ldexp(said, -exponent)
     weight = None if weight is None else up_to_one(weight)
     error = np.average((truth - said) ** 2, weights=weight)
-    with np.errstate(over="ignore"):  # the error of huge numbers is infinite, their R squared is not
+    with np.errstate(over="ignore"):  # with huge numbers the error overflows, R squared does not
         return float(np.ldexp(error, 2 * exponent)), float(r2_score(truth, said, sample_weight=weight))
 
 
@@ -465,7 +470,7 @@ def _effective_rows(weight: FloatArray, *, whole: bool) -> float:
 
 
 def _spread(of_rows: Array, reading: Reading, missing: float) -> Array:
-    """Give rows that were left out for their zero weight a place of their own."""
+    """Add entries for the rows of weight 0, which were left out of the fit."""
     if reading.kept is None:
         return of_rows
     spread = np.full((len(reading.kept), *of_rows.shape[1:]), missing, dtype=of_rows.dtype)

@@ -352,7 +352,7 @@ ATTRIBUTES = (
     ),
     Attribute("estimators_", "list of DecisionTreeRegressor", "The trees, created on access.", Task.REGRESSION, True),
     Attribute("estimator_", "estimator", "A tree that is not fitted, with the parameters of the trees.", None, True),
-    Attribute("max_features_", "int", "Number of features that a node looks at.", None, False),
+    Attribute("max_features_", "int", "Number of features that a node considers.", None, False),
     Attribute("feature_importances_", "array of shape (n_features,)", "Mean decrease in impurity; it sums to 1."),
     Attribute(
         "oob_",
@@ -395,10 +395,10 @@ ATTRIBUTES = (
 def parameters(
     params: type, attributes: Sequence[Attribute] = (), number: Doc = N_ESTIMATORS, **defaults: object
 ) -> Callable[[Estimator], Estimator]:
-    """Give an estimator the parameters of `params`, some with other defaults, and their documentation.
+    """Add the parameters of `params`, with some other defaults, and their documentation to an estimator.
 
-    `attributes` are those that it has beside `ATTRIBUTES`, `number` describes `n_estimators`. The class
-    docstring has a summary and examples.
+    `attributes` are those that it has in addition to `ATTRIBUTES`; `number` describes `n_estimators`. The docstring of
+    the class has a summary and examples.
     """
     docs = {name: _doc_of(hint) for name, hint in get_type_hints(params, include_extras=True).items()}
     docs = {name: Doc(doc.kinds, defaults.get(name, doc.default), doc.text) for name, doc in docs.items()}
@@ -431,17 +431,17 @@ def set_parameters(model: object, kind: type, **given: object) -> None:
 
 
 def _doc_of(hint: object) -> Doc:
-    """Find the documentation in the type of a parameter."""
+    """Return the documentation stored in the type of a parameter."""
     assert get_origin(hint) is Annotated, hint  # noqa: S101  (a parameter without documentation)
     return next(part for part in get_args(hint) if isinstance(part, Doc))
 
 
 def _document(kind: type, docs: Mapping[str, Doc], attributes: Sequence[Attribute], *, is_forest: bool) -> str:
-    """Put the sections on parameters and attributes before the examples of a docstring."""
+    """Insert the sections on parameters and attributes before the examples of a docstring."""
     summary, examples = inspect.cleandoc(kind.__doc__ or "").split("Examples\n--------\n")
     task = getattr(kind, "task", None)
     known = [entry for entry in ATTRIBUTES if entry.task in (None, task) and entry.is_forest in (None, is_forest)]
-    known = known if task else []  # what predicts nothing has attributes of its own
+    known = known if task else []  # estimators without predictions have their own attributes
     takes = [_entry(name, f"{doc.kinds}, default={_shown(doc.default)}", doc.text) for name, doc in docs.items()]
     has = [_entry(entry.name, entry.kinds, entry.text) for entry in (*known, *attributes)]
     sections = (("Parameters", takes), ("Attributes", has))

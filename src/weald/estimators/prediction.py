@@ -1,11 +1,11 @@
-"""The flow of every prediction: read rows with the schema of the fit, then walk the trees in order.
+"""Prediction: read rows with the schema of the fit, then walk the trees in order.
 
 read_rows       any X            ->  rows
 sum_votes       rows             ->  sums over trees
-predict_into    rows             ->  averages over trees, in an array of the user
+predict_into    rows             ->  averages over trees, in an array given by the user or a new one
 predict_collection    a Dask collection  ->  a Dask collection of predictions
 find_leaves     any X            ->  the leaf of each row in each tree
-mark_paths      any X            ->  the nodes that each row passes
+mark_paths      any X            ->  the nodes on the path of each row
 """
 
 from collections.abc import Iterable
@@ -27,11 +27,11 @@ from weald.forest.forest import Forest
 if TYPE_CHECKING:
     from weald.estimators.base import TreeModel
 
-FEW_STEPS = 16384  # rows x trees that are not worth a second thread
+FEW_STEPS = 16384  # rows x trees below which one thread is used
 
 
 def read_rows(model: "TreeModel", X: TableLike) -> Rows:
-    """Read X with the schema of the fit. An array of floats that needs no reading is taken as it is."""
+    """Read X with the schema of the fit. An array of floats that needs no conversion is used as it is."""
     if _is_plain(model, X):
         rows: Matrix = X  # type: ignore[assignment]  # it is a NumPy array of floats
         return rows
@@ -40,13 +40,13 @@ def read_rows(model: "TreeModel", X: TableLike) -> Rows:
 
 
 def read_matrix(model: "TreeModel", X: TableLike) -> Matrix:
-    """Do the same, all rows at once."""
+    """Read X with the schema of the fit, as one matrix."""
     rows = read_rows(model, X)
     return np.concatenate(list(rows.row_blocks())) if isinstance(rows, RowBlocks) else rows
 
 
 def voting_of(model: "TreeModel") -> str:
-    """Return how leaves vote: a single tree and a regression forest leave no choice."""
+    """Return how leaves vote; only classification forests have the choice."""
     voting: str = getattr(model, "voting", "soft")
     return voting
 
@@ -60,7 +60,7 @@ def sum_votes(model: "TreeModel", forest: Forest, rows: Rows) -> FloatArray:
 
 
 def predict_into(model: "TreeModel", rows: Rows, out: object, dtype: object, *width: int) -> Array:
-    """Average the predictions of the trees, in an array that was given or is made."""
+    """Average the predictions of the trees, in the given array or a new one."""
     forest, engine, voting = model.forest_, open_engine(model.engine), voting_of(model)
     n_rows = len(rows) if isinstance(rows, RowBlocks) else int(rows.shape[0])
     room, begin = chunked_prediction.room_for(out, (n_rows, *width), dtype), 0
@@ -73,7 +73,7 @@ def predict_into(model: "TreeModel", rows: Rows, out: object, dtype: object, *wi
 
 def predict_collection(model: "TreeModel", method: str, X: TableLike, **how: object) -> Array:
     """Predict a Dask collection, partition by partition."""
-    from weald.dask.prediction import predict  # Dask loads only when it is used
+    from weald.dask.prediction import predict  # imported here so that Dask is loaded only if it is used
 
     found: Array = predict(model, method, X, **how)
     return found
@@ -87,12 +87,12 @@ def find_leaves(model: "TreeModel", X: TableLike) -> IntArray:
 
 
 def mark_paths(model: "TreeModel", X: TableLike) -> sparse.csr_matrix:
-    """Mark the nodes of all trees that each row passes."""
+    """Mark the nodes of all trees on the path of each row."""
     return mark_parents(forests_of(model)[0], find_leaves(model, X))
 
 
 def mark_parents(forest: Forest, leaves: IntArray) -> sparse.csr_matrix:
-    """Mark the leaf of each row in each tree (rows x trees), and all nodes above it."""
+    """Mark the leaf of each row in each tree (rows x trees), and all its ancestors."""
     parents = _parents(forest)
     n_rows = len(leaves)
     at = (leaves + forest.tree_start[:-1]).ravel()
@@ -109,26 +109,26 @@ def mark_parents(forest: Forest, leaves: IntArray) -> sparse.csr_matrix:
 
 
 def _blocks(rows: Rows) -> Iterable[Matrix]:
-    """Return rows as they are, or as blocks that are computed one by one."""
-    if type(rows) is np.ndarray:  # most are, and this is quicker to ask
+    """Return rows as they are, or as blocks that are computed one at a time."""
+    if type(rows) is np.ndarray:  # the usual case, and the fastest check
         return (rows,)
     return rows.row_blocks() if isinstance(rows, RowBlocks) else (rows,)
 
 
 def _concatenate(parts: Iterable[Array]) -> Array:
-    """Put results for blocks of rows together; those of a single block are not copied."""
+    """Concatenate results for blocks of rows; those of a single block are not copied."""
     found = list(parts)
     return found[0] if len(found) == 1 else np.concatenate(found)
 
 
 def _count_threads(model: "TreeModel", forest: Forest, rows: Matrix) -> int:
-    """Count the threads for some rows; to ask the machine takes longer than to predict a few rows."""
+    """Choose the number of threads. Few rows use one, because querying the machine takes longer."""
     few = rows.shape[0] * forest.n_trees <= FEW_STEPS
     return 1 if few else count_threads(model.n_jobs)
 
 
 def _is_plain(model: "TreeModel", X: TableLike) -> bool:
-    """Return whether X is an array of floats that the schema leaves as it is: no names, no categories."""
+    """Return whether X is an array of floats that needs no conversion: no names, no categories."""
     return (
         type(X) is np.ndarray
         and X.ndim == 2

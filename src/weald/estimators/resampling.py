@@ -1,13 +1,13 @@
 """Bags that depend on earlier trees: boosting and arcing.
 
-A row that earlier trees got wrong weighs more when the next bag is drawn, so trees grow one after the other.
+Rows that earlier trees misclassified are more likely in the next bag, so trees are grown one after the other.
 
-    boosting   a tree votes by how well it does (Freund and Schapire 1997; for several classes Zhu and others 2009)
-    arcing     every tree has the same vote; a row weighs 1 + m^4 after m mistakes (Breiman 1998, arc-x4)
+    boosting   accurate trees have more weight (Freund and Schapire 1997; multi-class: Zhu and others 2009)
+    arcing     all trees have equal weight; a row weighs 1 + m^4 after m mistakes (Breiman 1998, arc-x4)
 
-Weights are doubles that are changed row by row and never added up as such: a line of integers is laid from them, and
-sums over it are exact. So both engines grow the same forest, and no order of rows can change it. Where weights are
-whole, each copy of a row has the same length, so a weight of k and k copies of the row give the same forest.
+Weights are doubles that are updated row by row and never summed: they are converted to integers, whose cumulative sums
+are exact. So both engines grow the same forest, and the order of rows does not matter. If weights are whole, each copy
+of a row has the same integer weight, so a weight of k and k copies of the row give the same forest.
 """
 
 import math
@@ -32,7 +32,7 @@ GrowTrees = Callable[[Codes, int, int], Forest]  # coded table, number of the fi
 
 @dataclass(frozen=True)
 class Resampled:
-    """A table whose rows are weighed anew for each tree."""
+    """A table whose rows get new weights for each tree."""
 
     engine: Engine
     table: Table
@@ -41,9 +41,9 @@ class Resampled:
     def grow(
         self, way: str, coded: Codes, grow_tree: GrowTrees, n_trees: int, watch: Watch | None, old: Forest | None = None
     ) -> Forest:
-        """Grow trees one after the other, each from a bag that the mistakes of the earlier ones have changed.
+        """Grow trees one after the other; the bag of each depends on the mistakes of the earlier ones.
 
-        `old` has the first trees: rows learn from them what they learned when these were grown.
+        `old` has the first trees: the weights of rows are updated by their mistakes, as when they were grown.
         """
         rows: Boosting | Arcing = Boosting(self.table) if way == BOOSTING else Arcing(self.table)
         trees = [] if old is None else [replace(old.take([t]), tree_weight=np.empty(0)) for t in range(old.n_trees)]
@@ -60,21 +60,21 @@ class Resampled:
         return replace(trees[0].join(*trees[1:]), tree_weight=rows.votes())
 
     def _mistakes(self, tree: Forest) -> BoolArray:
-        """Mark the rows that a tree takes for another class."""
+        """Mark the rows that a tree misclassifies."""
         said = self.engine.sum_votes(tree, self.table.X, "hard", self.n_threads, None).argmax(axis=1)
         wrong: BoolArray = said != self.table.target
         return wrong
 
 
 def can_continue(way: str, old: Forest, seed: int, data: int) -> bool:
-    """Say whether trees are the first ones of a forest of this way, seed and table: no other can be grown on."""
+    """Return whether trees are the first of a forest of this method, seed and table: only these can be continued."""
     numbers = [number for origin in old.origins for _, number in origin.trees()]
     same = all(o.resampling == way and o.seed == seed and o.data == data for o in old.origins)
     return same and numbers == list(range(old.n_trees))
 
 
 def count_copies(table: Table) -> tuple[Line, FloatArray]:
-    """Number of copies of each row, and the weight of a copy at first: 1, unless weights are not whole."""
+    """Return the number of copies of each row, and the initial weight of a copy: 1, unless weights are not whole."""
     if table.weight is None or (table.weights_whole and table.size < WHOLE_LIMIT):
         copies = np.ones(table.n_rows) if table.weight is None else table.weight
         return copies.astype(np.uint64), np.ones(table.n_rows)
@@ -82,20 +82,20 @@ def count_copies(table: Table) -> tuple[Line, FloatArray]:
 
 
 def lay_line(copies: Line, weight: FloatArray) -> Line:
-    """Turn weights of copies into integers whose total stays near 2^53: lengths on the line for bags."""
+    """Convert weights of copies to integers whose total is near 2^53; bags are drawn in proportion to them."""
     shift = 53 - math.frexp(float(weight.max()))[1] - int(copies.sum()).bit_length()
     return copies * np.maximum(1.0, np.rint(np.ldexp(weight, shift))).astype(np.uint64)
 
 
 class Arcing:
-    """A row weighs 1 + m^4 times its own weight after m mistakes; every tree has the same vote."""
+    """A row weighs 1 + m^4 times its own weight after m mistakes; all trees have equal weight."""
 
     def __init__(self, table: Table) -> None:
         self.copies, self.start = count_copies(table)
         self.mistakes: FloatArray = np.zeros(table.n_rows)
 
     def line(self) -> Line:
-        """Lay the line for the next bag."""
+        """Return the integer weights for the next bag."""
         square = self.mistakes * self.mistakes
         return lay_line(self.copies, self.start * (1.0 + square * square))
 
@@ -104,12 +104,12 @@ class Arcing:
         self.mistakes = self.mistakes + wrong
 
     def votes(self) -> FloatArray:
-        """What the trees' votes weigh; none: the same."""
+        """Weights of the trees; empty: equal weights."""
         return np.empty(0)
 
 
 class Boosting:
-    """Mistakes multiply the weight of a row by the odds of the tree, and the tree votes by their logarithm."""
+    """Mistakes multiply the weight of a row by the odds of the tree; the tree's weight is their logarithm."""
 
     def __init__(self, table: Table) -> None:
         self.copies, self.start = count_copies(table)
@@ -118,14 +118,14 @@ class Boosting:
         self.logarithms: list[float] = []
 
     def line(self) -> Line:
-        """Lay the line for the next bag."""
+        """Return the integer weights for the next bag."""
         return lay_line(self.copies, self.weight)
 
     def learn(self, wrong: BoolArray) -> None:
-        """Weigh a tree by its mistakes, and rows by whether it mistook them."""
+        """Compute the weight of a tree from its mistakes, and increase the weights of the rows it misclassified."""
         line = self.line()
         bad, total = int(line[wrong].sum()), int(line.sum())
-        if bad * self.n_classes >= total * (self.n_classes - 1):  # no better than a guess: begin anew
+        if bad * self.n_classes >= total * (self.n_classes - 1):  # no better than chance: reset the weights
             self.logarithms.append(0.0)
             self.weight = self.start
             return
@@ -134,5 +134,5 @@ class Boosting:
         self.weight = up_to_one(np.where(wrong, self.weight * odds, self.weight))
 
     def votes(self) -> FloatArray:
-        """What the trees' votes weigh; none, if no tree is better than a guess."""
+        """Weights of the trees; empty if no tree is better than chance."""
         return np.array(self.logarithms) if any(self.logarithms) else np.empty(0)

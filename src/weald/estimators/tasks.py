@@ -1,4 +1,4 @@
-"""What classifiers and regressors add to a model of trees: their predictions.
+"""Prediction methods of classifiers and regressors.
 
 TreeClassifier    classes, probabilities and votes
 TreeRegressor     means
@@ -24,7 +24,7 @@ from weald.forest import votes
 
 
 class TreeClassifier(ClassifierMixin, TreeModel):
-    """What classifiers add: classes, shares and votes."""
+    """Prediction methods of classifiers: classes, probabilities and votes."""
 
     task = Task.CLASSIFICATION
 
@@ -39,7 +39,7 @@ class TreeClassifier(ClassifierMixin, TreeModel):
         -------
         array of shape (n_rows, n_classes)
             Sums over trees: of class probabilities, or with `voting="hard"` the number of trees for each class.
-            Of several targets a list of such arrays.
+            With several targets, a list of such arrays.
         """
         rows = read_rows(self, X)
         if is_multi_output(self):
@@ -58,16 +58,16 @@ class TreeClassifier(ClassifierMixin, TreeModel):
         ----------
         X : array or data frame of shape (n_rows, n_features)
         out : array of shape (n_rows, n_classes), optional
-            Where to write the probabilities: float64 or float32, with any strides; a memory map, for example.
+            Output array: float64 or float32, with any strides; a memory map, for example.
         dtype : {float64, float32}, optional
-            What to return. Probabilities are computed in float64 and rounded once.
+            Type of the result. Probabilities are computed in float64 and rounded once.
         check_input : bool, default=True
-            For code written for scikit-learn, whose single trees have it. Input is checked in any case.
+            For compatibility with scikit-learn's trees. Input is always checked.
 
         Returns
         -------
         array of shape (n_rows, n_classes)
-            Columns in the order of `classes_`. It is `out` if that was given. Of several targets a list of such arrays.
+            Columns in the order of `classes_`. It is `out` if given. With several targets, a list of such arrays.
         """
         if is_dask_collection(X):
             return predict_collection(self, "predict_proba", X)
@@ -78,7 +78,7 @@ class TreeClassifier(ClassifierMixin, TreeModel):
         return predict_into(self, read_rows(self, X), out, dtype, self.n_classes_)
 
     def predict_log_proba(self, X: TableLike) -> FloatArray:
-        """Take the logarithm of `predict_proba`; a share of 0 becomes minus infinity.
+        """Predict the logarithm of class probabilities; a probability of 0 becomes minus infinity.
 
         Parameters
         ----------
@@ -95,20 +95,20 @@ class TreeClassifier(ClassifierMixin, TreeModel):
             return np.log(shares)
 
     def predict(self, X: TableLike, *, rule: str = "majority", repeat: int = 0, check_input: bool = True) -> Array:
-        """Choose a class for each row.
+        """Predict the class of each row.
 
         Parameters
         ----------
         X : array or data frame of shape (n_rows, n_features)
         rule : {"majority", "sample"}, default="majority"
-            "majority" takes the class with the most votes; ties go to the class that is first in `classes_`. "sample"
-            draws a class by the shares of `predict_proba`. It is wrong more often: on the rows of a tree as often as
-            the Gini index of its leaves says.
+            "majority" predicts the class with the most votes; ties go to the first in `classes_`. "sample" draws a
+            class by the probabilities of `predict_proba`. It has more errors: on the training rows of a tree its
+            expected error is the Gini impurity of the leaves.
         repeat : int, default=0
-            Which draw of "sample". A draw is made from the seed of the model and the place of the row in X, so the same
-            repeat gives the same classes.
+            Number of the draw of "sample". It is drawn from the seed of the model and the position of the row in X, so
+            the same `repeat` gives the same classes.
         check_input : bool, default=True
-            For code written for scikit-learn, whose single trees have it. Input is checked in any case.
+            For compatibility with scikit-learn's trees. Input is always checked.
 
         Returns
         -------
@@ -140,7 +140,7 @@ class TreeClassifier(ClassifierMixin, TreeModel):
         return labels
 
     def score(self, X: TableLike, y: ColumnLike, sample_weight: ColumnLike = None) -> float:
-        """Share of the rows that are predicted right, with several targets in all of them.
+        """Accuracy: the fraction of rows predicted correctly, with several targets in all of them.
 
         Parameters
         ----------
@@ -163,7 +163,7 @@ class TreeClassifier(ClassifierMixin, TreeModel):
 
 
 class TreeRegressor(RegressorMixin, TreeModel):
-    """What regressors add: means."""
+    """Prediction methods of regressors: means."""
 
     task = Task.REGRESSION
 
@@ -190,16 +190,16 @@ class TreeRegressor(RegressorMixin, TreeModel):
         ----------
         X : array or data frame of shape (n_rows, n_features)
         out : array of shape (n_rows,), optional
-            Where to write the means: float64 or float32, with any strides; a memory map, for example.
+            Output array: float64 or float32, with any strides; a memory map, for example.
         dtype : {float64, float32}, optional
-            What to return. Means are computed in float64 and rounded once.
+            Type of the result. Means are computed in float64 and rounded once.
         check_input : bool, default=True
-            For code written for scikit-learn, whose single trees have it. Input is checked in any case.
+            For compatibility with scikit-learn's trees. Input is always checked.
 
         Returns
         -------
         array of shape (n_rows,)
-            It is `out` if that was given.
+            It is `out` if given.
         """
         if is_dask_collection(X):
             return predict_collection(self, "predict", X)
@@ -208,14 +208,14 @@ class TreeRegressor(RegressorMixin, TreeModel):
             _require_no_room(self, out, dtype)
             return multi_output.average(self.forests_, lambda forest: sum_votes(self, forest, rows))
         means = predict_into(self, rows, out, dtype)
-        if not np.isfinite(means).all():  # sums of huge numbers, or numbers that float32 does not hold
+        if not np.isfinite(means).all():  # sums that overflow, or numbers too large for float32
             add_up = votes.average(self.forest_, lambda forest, _: (sum_votes(self, forest, rows), forest.n_trees))
             with np.errstate(over="ignore"):
                 means[...] = add_up
         return means
 
     def score(self, X: TableLike, y: ColumnLike, sample_weight: ColumnLike = None) -> float:
-        """R squared of the predictions, with several targets its mean.
+        """R squared of the predictions; with several targets, the mean over targets.
 
         Parameters
         ----------
@@ -232,6 +232,6 @@ class TreeRegressor(RegressorMixin, TreeModel):
 
 
 def _require_no_room(model: TreeModel, out: object, dtype: object) -> None:
-    """Refuse an array to fill, or its type, with several targets."""
+    """Refuse `out` and `dtype` with several targets."""
     if out is not None or dtype is not None:
         raise multi_output.one_target_only(model.n_outputs_)

@@ -1,11 +1,11 @@
-"""The training data, given again.
+"""Reading the training data again.
 
-A forest keeps neither its rows nor its bags. To use them, the caller gives the table again: it is read and coded as in
-the fit, compared with the fingerprint that every tree remembers, and the bags are drawn again from the seed.
+A forest stores neither its rows nor its bags. Functions that need them take the table again: it is read and coded as in
+the fit, compared with the fingerprint stored with each tree, and the bags are drawn again from the seed.
 
-    TrainingData          a table that the trees were grown from, and the bags they were grown from
-    read_training_data    from the user's X, y and weights to a TrainingData; other data is refused
-    read_again            the same for trees whose bags are to be drawn again
+    TrainingData          the table that the trees were grown from, and their bags
+    read_training_data    from X, y and weights to a TrainingData; other data is refused
+    read_again            the same for trees whose bags are drawn again
     read_new_rows         from any X and y to a TrainingData without bags: rows that are new to every tree
     open_bags             the forest with its bags
 """
@@ -42,13 +42,13 @@ from weald.forest.forest import Forest
 if TYPE_CHECKING:
     from weald.estimators.base import TreeModel
 
-BATCH_BYTES = 2**27  # of bags that are held at a time
-MOST_BYTES = 2**33  # of a sparse table that is written out
+BATCH_BYTES = 2**27  # of bags held at a time
+MOST_BYTES = 2**33  # of a sparse table converted to a dense one
 
 
 @dataclass(frozen=True)
 class TrainingData:
-    """A table, how its rows are ranked, and for which trees each row is new."""
+    """A table, its codes, and the trees for which each row is new."""
 
     model: "TreeModel"
     engine: Engine
@@ -74,7 +74,7 @@ class TrainingData:
 
     @property
     def weight(self) -> FloatArray:
-        """What each row weighs."""
+        """Weight of each row."""
         given = self.reading.table.weight
         return np.ones(self.n_rows) if given is None else given
 
@@ -87,27 +87,27 @@ class TrainingData:
         return self.engine.order(self.codes)
 
     def bags(self, trees: range) -> IntArray:
-        """Draw the bags of some trees again (trees x rows): how often each row counts."""
+        """Draw the bags of some trees again (trees x rows): how many times each row counts."""
         origins = [replace(o, first_tree=n, n_trees=1) for o in forests_of(self.model)[0].origins for _, n in o.trees()]
         wanted = [origins[t] for t in trees]
         return self.engine.bags(self.codes, self.model.growth_, wanted, self.n_threads)
 
     def out_of_bag(self, trees: range) -> BoolArray:
-        """Say which rows are new to which of some trees (trees x rows)."""
+        """Mark the rows that are new to each of some trees (trees x rows)."""
         if not self.with_bags:
             return np.ones((len(trees), self.n_rows), dtype=np.bool_)
         is_new: BoolArray = self.bags(trees) == 0
         return is_new
 
     def batches(self, bytes_per_row: int = 4) -> Iterator[range]:
-        """Divide the trees into batches: what is held for each row and tree must fit the memory."""
+        """Divide the trees into batches whose arrays of rows x trees fit into memory."""
         n_trees = self.forest.n_trees
         step = max(1, BATCH_BYTES // (bytes_per_row * self.n_rows))
         for begin in range(0, n_trees, step):
             yield range(begin, min(n_trees, begin + step))
 
     def bagged(self) -> Bagged:
-        """Put the forest and its bags together."""
+        """Return the forest together with its bags."""
         return features_of(self.model).grower(self._grower()).bagged(self.forest)
 
     def _grower(self) -> Grower:
@@ -117,24 +117,24 @@ class TrainingData:
         )
 
     def written_out(self) -> "TrainingData":
-        """The same with all cells of a sparse table written out: permuting features reads them one by one."""
+        """Return the same with a sparse table converted to a dense one: permuting features reads single cells."""
         table = self.reading.table
         if not sparse.issparse(table.X):
             return self
         n_bytes = 8 * table.n_rows * table.n_features
         if n_bytes > MOST_BYTES:
             raise DataError(
-                f"To ask for importances, a sparse table is written out, and this one would take {n_bytes / 2**30:.0f} "
-                "GiB. feature_importances_ needs no table; or grow a forest from fewer rows or features."
+                f"This kind of importance needs a dense table, and this sparse one would take {n_bytes / 2**30:.0f} "
+                "GiB. Use feature_importances_, which needs no table, or fit a forest to fewer rows or features."
             )
         return replace(self, reading=replace(self.reading, table=replace(table, X=_all_cells(table.X))))
 
-    # ---------------------------------------------------------------------------------------- what the forest says
+    # ---------------------------------------------------------------------------------------- predictions
 
     def averages(self, X: Matrix) -> FloatArray:
-        """Average what the trees to which a row is new say of it (rows x classes, or rows); NaN where there is none.
+        """Average the predictions of the trees that are new to a row (rows x classes, or rows); NaN if there are none.
 
-        `X` is the table, or one whose rows are other versions of the same rows.
+        `X` is the table, or a changed version of it with the same rows.
         """
 
         def add_up(forest: Forest, room: int) -> tuple[FloatArray, int | IntArray]:
@@ -149,7 +149,7 @@ class TrainingData:
         return votes.average(self.forest, add_up)
 
     def losses(self, averages: FloatArray) -> FloatArray:
-        """Judge each row: 1 for a wrong class, or the squared error; NaN where nothing is known."""
+        """Compute the loss of each row: 1 for a wrong class, or the squared error; NaN without a prediction."""
         target = self.reading.table.target
         if self.reading.table.task is Task.REGRESSION:
             return (target - averages) ** 2
@@ -157,12 +157,12 @@ class TrainingData:
         return np.where(known, averages.argmax(axis=1) != target, np.nan)
 
     def labels(self) -> Array:
-        """The targets in the user's words."""
+        """The targets as the user gave them."""
         target, classes = self.reading.table.target, self.reading.classes
         return target if classes is None else classes[target]
 
     def for_all_rows(self, found: FloatArray) -> FloatArray:
-        """Give rows that were left out for their zero weight a place of their own: NaN."""
+        """Add rows of weight 0, which were left out of the fit: NaN."""
         kept = self.reading.kept
         if kept is None:
             return found
@@ -172,7 +172,7 @@ class TrainingData:
 
 
 def read_again(model: "TreeModel", data: TrainingArguments, *, bags: bool = True) -> TrainingData:
-    """Read the training data again, to draw the bags of all trees. With `bags`, every tree must have had one."""
+    """Read the training data again to draw the bags of all trees. With `bags`, all must be bootstrapped."""
     check_is_fitted(model, "forest_")
     if any(origin.resampling != BAGGING for origin in model.forest_.origins):
         raise ParameterError(
@@ -181,8 +181,8 @@ def read_again(model: "TreeModel", data: TrainingArguments, *, bags: bool = True
         )
     if bags and not all(origin.bags.bootstrap for origin in model.forest_.origins):
         raise ParameterError(
-            "This needs rows that are outside a bag, but without bootstrap every tree has seen every row. Fit a "
-            "forest with bootstrap=True."
+            "This needs out-of-bag rows, but with bootstrap=False every tree has seen every row. Fit a forest with "
+            "bootstrap=True."
         )
     training = read_training_data(model, data)
     reading = replace(training.reading, table=training.reading.table.in_memory())
@@ -190,7 +190,7 @@ def read_again(model: "TreeModel", data: TrainingArguments, *, bags: bool = True
 
 
 def read_training_data(model: "TreeModel", data: TrainingArguments) -> TrainingData:
-    """Read the training data again, and refuse data that a tree was not grown from."""
+    """Read the training data again; refuse data that a tree was not grown from."""
     check_is_fitted(model)
     training = _read(model, data)
     forest = forests_of(model)[0]
@@ -201,7 +201,7 @@ def read_training_data(model: "TreeModel", data: TrainingArguments) -> TrainingD
 
 
 def _fills_leaves(training: TrainingData, forest: Forest) -> bool:
-    """Say whether a tree's bag fills its leaves as it did when the tree grew, where a file does not tell the values."""
+    """Check that a tree's bag fills its leaves as in the fit, for files that store no fingerprint of the values."""
     known = values_of(training.codes, training.reading) is not None
     first = 0
     for origin in forest.origins:
@@ -225,7 +225,7 @@ def read_new_rows(model: "TreeModel", data: TrainingArguments) -> TrainingData:
 
 
 def open_bags(model: "TreeModel", data: TrainingArguments) -> tuple[Bagged, Reading]:
-    """Read the training data again, and put the forest and its bags together."""
+    """Read the training data again, and return the forest with its bags."""
     check_is_fitted(model, "forest_")
     require_bags(model.forest_)
     training = read_training_data(model, data)
@@ -233,12 +233,12 @@ def open_bags(model: "TreeModel", data: TrainingArguments) -> tuple[Bagged, Read
 
 
 def _read(model: "TreeModel", data: TrainingArguments, *, new: bool = False) -> TrainingData:
-    reader = unfitted_copy(model)  # reading leaves its marks
+    reader = unfitted_copy(model)  # reading sets attributes
     reader.seed_ = model.seed_
-    engine = open_engine(model.engine, data.X).local  # wherever the trees were grown
+    engine = open_engine(model.engine, data.X).local  # even if the trees were grown elsewhere
     reading = features_of(reader).read(engine, data, model)
     _require_same_shape(model, reader, reading)
-    if new:  # classes and categories are numbered as at the fit, though these rows may lack some
+    if new:  # classes and categories keep the codes of the fit, even if these rows lack some
         reading = reading if reading.classes is None else _number_as_the_forest(reading, labels_of(model))
         X = read_matrix(model, data.X)
         reading = replace(reading, table=replace(reading.table, X=X if reading.kept is None else X[reading.kept]))
@@ -254,26 +254,26 @@ def _require_same_shape(model: "TreeModel", reader: "TreeModel", reading: Readin
         raise DataError(f"y has {n_targets} targets, but the forest has {model.n_outputs_}. Give the y of the fit.")
     found, known = (len(schema.categories) for schema in (reader.schema_, model.schema_))
     if found != known:
-        raise DataError(f"X has {found} features, but the forest knows {known}. Give the X of the fit.")
+        raise DataError(f"X has {found} features, but the forest was fitted to {known}. Give the X of the fit.")
 
 
 def _require_same_labels(model: "TreeModel", reader: "TreeModel", reading: Reading) -> None:
     if reading.classes is not None and not same_values(reading.classes, labels_of(model)):
         raise DataError(
-            f"y has the classes {listed(reading.classes)}, but the forest knows {listed(labels_of(model))}. Give the y "
-            "of the fit."
+            f"y has the classes {listed(reading.classes)}, but the forest was fitted to {listed(labels_of(model))}. "
+            "Give the y of the fit."
         )
     if not same_categories(reader.schema_, model.schema_):
-        raise DataError("X has other categories than the data of the fit. Give the X of the fit.")
+        raise DataError("The categories in X differ from those of the fit. Give the X of the fit.")
 
 
 def _number_as_the_forest(reading: Reading, classes: Array) -> Reading:
-    """Number classes as the forest does, even where some of them are absent."""
+    """Number classes as in the forest, even if some of them are absent."""
     assert reading.classes is not None  # noqa: S101  (for the type checker: it was asked for classes)
     known = classes.tolist()
     strange = [label for label in reading.classes.tolist() if label not in known]
     if strange:
-        raise DataError(f"y has the class {strange[0]!r}, which the forest does not know. It knows {known}.")
+        raise DataError(f"y has the class {strange[0]!r}, which was not in the fit. Its classes are {known}.")
     number_of = np.array([known.index(label) for label in reading.classes.tolist()], dtype=np.int32)
     table = replace(reading.table, target=number_of[reading.table.target], n_classes=len(known))
     return replace(reading, table=table, classes=classes)

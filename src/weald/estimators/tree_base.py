@@ -1,4 +1,4 @@
-"""What both single trees share: looking inside, and pruning. Most of the work is done by `forest/`.
+"""Common base of single trees: inspection and pruning. Most of the work is done by `forest/`.
 
 SingleTree    a model of one tree
 """
@@ -39,7 +39,7 @@ from weald.forest.partial_dependence import average_paths
 if TYPE_CHECKING:
     from weald.inspection.explain_split import SplitExplanation
 
-METHODS = ("holdout", "cv")  # how alpha can be chosen
+METHODS = ("holdout", "cv")  # of choosing alpha
 
 
 class SingleTree(TreeModel):
@@ -54,7 +54,7 @@ class SingleTree(TreeModel):
 
     @property
     def max_features_(self) -> int:
-        """Number of features that a node looks at.
+        """Number of features that a node considers.
 
         Examples
         --------
@@ -65,7 +65,7 @@ class SingleTree(TreeModel):
         check_is_fitted(self)
         return self.growth_.max_features
 
-    # As scikit-learn's trees: what is not to be passed around in pipelines.
+    # As in scikit-learn's trees: this argument is not routed as metadata.
     __metadata_request__fit: ClassVar = {"check_input": metadata_routing.UNUSED}
     __metadata_request__predict: ClassVar = {"check_input": metadata_routing.UNUSED}
     __metadata_request__predict_proba: ClassVar = {"check_input": metadata_routing.UNUSED}
@@ -73,19 +73,19 @@ class SingleTree(TreeModel):
     def fit(
         self, X: TableLike, y: ColumnLike = None, sample_weight: ColumnLike = None, check_input: bool = True
     ) -> Self:
-        """Learn from a table.
+        """Fit to a table.
 
         Parameters
         ----------
         X : array or data frame of shape (n_rows, n_features)
             Numbers of any type; NaN is a missing value. float32 and float64 are used as they are. Or a `CodeStore`
-            (see `weald.codes`), given alone: it has the target and the weights.
+            (see `weald.codes`), without y: it contains the target and the weights.
         y : array of shape (n_rows,), or (n_rows, n_targets)
             Class labels, or numbers; with several targets one column for each.
         sample_weight : array of shape (n_rows,), optional
-            A weight of k is the row k times. Rows of weight 0 are left out.
+            A row of weight k counts as k copies. Rows of weight 0 are left out.
         check_input : bool, default=True
-            For code written for scikit-learn. Input is checked in any case.
+            For compatibility with scikit-learn. Input is always checked.
 
         Returns
         -------
@@ -102,7 +102,7 @@ class SingleTree(TreeModel):
         ----------
         X : array or data frame of shape (n_rows, n_features)
         check_input : bool, default=True
-            For code written for scikit-learn. Input is checked in any case.
+            For compatibility with scikit-learn. Input is always checked.
 
         Returns
         -------
@@ -112,13 +112,13 @@ class SingleTree(TreeModel):
         return leaves
 
     def decision_path(self, X: TableLike, check_input: bool = True) -> sparse.csr_matrix:
-        """Mark the nodes that each row passes.
+        """Mark the nodes on the path of each row.
 
         Parameters
         ----------
         X : array or data frame of shape (n_rows, n_features)
         check_input : bool, default=True
-            For code written for scikit-learn. Input is checked in any case.
+            For compatibility with scikit-learn. Input is always checked.
 
         Returns
         -------
@@ -154,14 +154,14 @@ class SingleTree(TreeModel):
         feature_names: Sequence[str] | None = None,
         class_names: Sequence[object] | None = None,
     ) -> Any:
-        """List all nodes, one row each, in pre-order: a node, all below its left child, all below its right child.
+        """List all nodes, one row each, in pre-order: a node, its left subtree, its right subtree.
 
         Parameters
         ----------
         frame : {"pandas", "polars", "dict"}, default="pandas"
-            The kind of data frame; it must be installed. "dict" needs nothing: arrays and lists by name.
+            The data frame library; it must be installed. "dict" returns a dict of arrays and lists.
         feature_names, class_names : sequence, optional
-            Names to use instead of those that the tree knows.
+            Names to use instead of those of the fit.
 
         Returns
         -------
@@ -171,19 +171,19 @@ class SingleTree(TreeModel):
             `depth`       0 at the root
             `parent`      number of the parent, -1 at the root
             `left`        number of the left child, -1 in leaves; likewise `right`
-            `split`       the condition under which rows go left, in words; None in leaves
-            `feature`     name of the feature that is cut, None in leaves
-            `threshold`   values up to this one go left; NaN in leaves, and where categories are divided
-            `categories`  the labels that `split` names, where categories are divided; else None
+            `split`       the condition under which rows go left, as text; None in leaves
+            `feature`     name of the feature that is split, None in leaves
+            `threshold`   values up to this one go left; NaN in leaves and for splits on categories
+            `categories`  the labels in `split` for splits on categories; else None
             `missing`     the side to which missing values go: "left" or "right"; None in leaves
             `samples`     number of rows: draws with repetition, copies by whole weights
-            `share`       share of the weight of all rows
+            `share`       fraction of the weight of all rows
             `impurity`    by the criterion of the tree
-            `gain`        impurity less that of the children, by their shares of the node; 0 in leaves
-            `decrease`    gain times share: what the split lowers the impurity of the tree by
-            `value`       shares of the classes (an array), or the mean
-            `prediction`  what the node would say as a leaf: a label, or the mean
-            `error`       share of rows of other classes, or the mean squared error, as a leaf
+            `gain`        impurity minus the weighted mean impurity of the children; 0 in leaves
+            `decrease`    gain times share: how much the split decreases the impurity of the tree
+            `value`       class probabilities (an array), or the mean
+            `prediction`  what the node would predict as a leaf: a label, or the mean
+            `error`       fraction of rows misclassified, or the mean squared error, as a leaf
             ============  =========================================================================================
 
         Examples
@@ -200,18 +200,18 @@ class SingleTree(TreeModel):
     def regions(
         self, *, feature_names: Sequence[str] | None = None, class_names: Sequence[object] | None = None
     ) -> list[Region]:
-        """List the leaves as regions: the boxes into which the tree divides the space of features.
+        """List the leaves as regions: the boxes into which the tree divides the feature space.
 
         Parameters
         ----------
         feature_names, class_names : sequence, optional
-            Names to use instead of those that the tree knows.
+            Names to use instead of those of the fit.
 
         Returns
         -------
         list of weald.forest.describe.regions.Region
-            Every row is in exactly one of them. A region has corners (`low`, `high`), `conditions` in words, what the
-            leaf says, and `contains(X)`. Printed, it is a rule.
+            Every row is in exactly one of them. A region has bounds (`low`, `high`), `conditions` as text, the
+            prediction of the leaf, and `contains(X)`. Printed, it is a rule.
 
         Examples
         --------
@@ -227,14 +227,14 @@ class SingleTree(TreeModel):
     def rules(
         self, *, feature_names: Sequence[str] | None = None, class_names: Sequence[object] | None = None
     ) -> list[str]:
-        """Write the tree as rules, one for each leaf: if this and that, then so. Exactly one holds for a row.
+        """Write the tree as if-then rules, one for each leaf. Exactly one holds for each row.
 
         Missing values go to the heavier side of a split unless the rule says otherwise.
 
         Parameters
         ----------
         feature_names, class_names : sequence, optional
-            Names to use instead of those that the tree knows.
+            Names to use instead of those of the fit.
 
         Returns
         -------
@@ -268,9 +268,9 @@ class SingleTree(TreeModel):
         Parameters
         ----------
         max_depth : int or None, default=10
-            Nodes below this depth are left out; it is said how many. None writes all.
+            Nodes below this depth are left out, and their number is shown. None writes all.
         feature_names, class_names : sequence, optional
-            Names to use instead of those that the tree knows.
+            Names to use instead of those of the fit.
 
         Returns
         -------
@@ -296,14 +296,14 @@ class SingleTree(TreeModel):
     def explain_row(
         self, x: Any, *, feature_names: Sequence[str] | None = None, class_names: Sequence[object] | None = None
     ) -> RowExplanation:
-        """Say why the tree says what it says of a row: its path in words.
+        """Explain the prediction for one row: its path through the tree, as text.
 
         Parameters
         ----------
         x : one row
-            Its values in the order of the features, or by their names (a dict, a pandas Series), or a table of one row.
+            Values in the order of the features, or by feature name (a dict, a pandas Series), or a table of one row.
         feature_names, class_names : sequence, optional
-            Names to use instead of those that the tree knows.
+            Names to use instead of those of the fit.
 
         Returns
         -------
@@ -334,7 +334,7 @@ class SingleTree(TreeModel):
                 raise DataError("x has names, but the tree was fitted to a table without. Give values in their order.")
             missing = [name for name in known if name not in x.keys()]  # noqa: SIM118  (of a Series, `in` means its index)
             if missing:
-                raise DataError(f"x has no value of {missing[0]!r}. Give one for each feature, or NaN.")
+                raise DataError(f"x has no value for {missing[0]!r}. Give a value for each feature; NaN is missing.")
             x = [x[name] for name in known]
         shape = getattr(x, "shape", None)
         is_list = isinstance(x, Iterable) and not isinstance(x, str | bytes)
@@ -367,25 +367,25 @@ class SingleTree(TreeModel):
         feature_names: Sequence[str] | None = None,
         class_names: Sequence[object] | None = None,
     ) -> "SplitExplanation":
-        """Say why a node is cut as it is: every cut that was considered, with its gain.
+        """Explain a split: every split that was considered for the node, with its gain.
 
-        A tree does not keep its rows, so the training data is needed again. The definition in plain Python lists the
-        cuts; it takes seconds for a node of a million rows.
+        A tree does not store its rows, so the training data is needed again. The reference engine lists the candidates;
+        it takes seconds for a node of a million rows.
 
         Parameters
         ----------
         node : int
             Number of the node, as in `nodes`; 0 is the root.
         X, y, sample_weight, groups, stratify
-            The table that the tree was grown from, or its forest. Rows may be in any order.
+            The training data of the tree or its forest. Rows may be in any order.
         feature_names, class_names : sequence, optional
-            Names to use instead of those that the tree knows.
+            Names to use instead of those of the fit.
 
         Returns
         -------
         weald.inspection.explain_split.SplitExplanation
-            `candidates()` lists the cuts, best first, `why` says why the best one won, or why the node is a leaf. Print
-            it.
+            `candidates()` lists the splits, best first; `why` explains why the best one was chosen, or why the node is
+            a leaf. Print it.
 
         Examples
         --------
@@ -404,10 +404,10 @@ class SingleTree(TreeModel):
         return explain_split(training, node, Names.of(self, feature_names, class_names))
 
     def total_impurity(self) -> float:
-        """Average the impurity of the leaves by their share of the weight.
+        """Return the mean impurity of the leaves, by weight.
 
-        It is the impurity of the root less the decreases of all splits. By "misclassification" and "squared_error" it
-        is the training error.
+        It is the impurity of the root minus the decreases of all splits. With "misclassification" and "squared_error"
+        it is the training error.
 
         Examples
         --------
@@ -420,13 +420,13 @@ class SingleTree(TreeModel):
         return nodes.total_impurity(self)
 
     def training_error(self) -> float:
-        """Compute the error on the rows that the tree was grown from, by weight: it needs no data.
+        """Return the error on the training rows, by weight. It needs no data.
 
         Returns
         -------
         float
-            Share of wrong classes, or mean squared error. A tree of a bootstrap forest judges its bag; class weights
-            count. Regression trees with monotonic features do not know it.
+            Misclassification rate, or mean squared error. For a tree of a bootstrap forest, it is the error on its bag;
+            class weights count. It is unknown for regression trees with monotonic constraints.
 
         Examples
         --------
@@ -441,24 +441,24 @@ class SingleTree(TreeModel):
     # ------------------------------------------------------------------------------------------------------ prune
 
     def pruning_path(self, *, frame: str = "pandas") -> Any:
-        """List every tree that pruning can leave: T_alpha, the smallest subtree of least impurity + alpha * leaves.
+        """List the subtrees of cost-complexity pruning: T_alpha is the smallest with minimal impurity + alpha * leaves.
 
         Parameters
         ----------
         frame : {"pandas", "polars", "dict"}, default="pandas"
-            The kind of data frame; it must be installed. "dict" needs nothing: arrays by name.
+            The data frame library; it must be installed. "dict" returns a dict of arrays.
 
         Returns
         -------
         data frame
-            A row for each tree, from the largest (alpha 0) to the root alone: `alpha`, from which on it is T_alpha,
-            `leaves`, `impurity` (as `total_impurity`) and `error` (as `training_error`). With several targets both are
-            means over the targets.
+            A row for each subtree, from the full tree (alpha 0) to the root alone: `alpha`, the smallest alpha for
+            which it is T_alpha, `leaves`, `impurity` (as `total_impurity`) and `error` (as `training_error`). With
+            several targets, both are means over the targets.
 
         Notes
         -----
-        alpha is a price in units of the impurity of the whole tree, as in scikit-learn. Where the cost of a leaf is
-        written as rows times impurity, alpha is n times as large, n being the number of rows.
+        alpha is in units of the impurity of the whole tree, as in scikit-learn. If the cost of a leaf is defined as
+        rows times impurity, alpha is n times as large, where n is the number of rows.
 
         Examples
         --------
@@ -483,12 +483,12 @@ class SingleTree(TreeModel):
         cv: Any = 5,
         one_standard_error: bool = True,
     ) -> Self:
-        """Make the smallest subtree of least impurity + alpha * leaves.
+        """Return the smallest subtree with minimal impurity + alpha * leaves.
 
         Parameters
         ----------
         alpha : float, "holdout" or "cv"
-            The price of a leaf, in the units of `ccp_alpha`; 0 takes away only what gains nothing. Or how to choose it:
+            The cost of a leaf, in the units of `ccp_alpha`; 0 removes only splits without gain. Or how to choose it:
             see `choose_alpha`.
         X, y, sample_weight : optional
             For "holdout", rows that the tree has not seen. For "cv", the rows that it was grown from.
@@ -498,7 +498,7 @@ class SingleTree(TreeModel):
         Returns
         -------
         fitted tree
-            A new one; this tree stays as it is. Its `ccp_alpha` is alpha, so a fit to the same data grows it again.
+            A new tree; this one is unchanged. Its `ccp_alpha` is alpha, so a fit to the same data grows it again.
 
         Examples
         --------
@@ -584,7 +584,7 @@ class SingleTree(TreeModel):
         cv: Any = 5,
         one_standard_error: bool = True,
     ) -> AlphaChoice:
-        """Judge every T_alpha on rows that are new to it, and choose one.
+        """Test every subtree T_alpha on rows that are new to it, and choose one.
 
         Parameters
         ----------
@@ -592,12 +592,13 @@ class SingleTree(TreeModel):
         y : array of shape (n_rows,)
         sample_weight : array of shape (n_rows,), optional
         method : {"cv", "holdout"}, default="cv"
-            "holdout" judges this tree on rows that it has not seen. "cv" takes the rows that it was grown from, grows a
-            tree of the same parameters without each fold, and judges it on the fold.
+            "holdout" tests this tree on rows that it has not seen. "cv" takes its training rows, grows a tree with the
+            same parameters without each fold, and tests it on the fold.
         cv : int, splitter of scikit-learn or iterable, default=5
-            The folds. A number of folds is drawn by the seed of the tree, classes in like shares.
+            The folds. If a number, folds are drawn with the seed of the tree, stratified by class.
         one_standard_error : bool, default=True
-            Choose the smallest tree whose error is within one standard error of the least. False: the one of the least.
+            Choose the smallest tree whose error is within one standard error of the minimum. False: the one with
+            minimal error.
 
         Returns
         -------
@@ -631,7 +632,7 @@ class SingleTree(TreeModel):
         return choose(self, judged, one_standard_error=one_standard_error)
 
     def cost_complexity_pruning_path(self, X: TableLike, y: ColumnLike, sample_weight: ColumnLike = None) -> Bunch:
-        """Grow a tree and list what pruning can leave of it, as scikit-learn does.
+        """Grow a tree and list its pruned subtrees, as scikit-learn does.
 
         Parameters
         ----------
@@ -642,8 +643,8 @@ class SingleTree(TreeModel):
         Returns
         -------
         Bunch
-            `ccp_alphas`, ascending, and `impurities` of the trees that they leave. Splits that go at the same alpha are
-            one step. `pruning_path` says more, of a tree that is fitted.
+            `ccp_alphas`, ascending, and the `impurities` of the subtrees. Splits removed at the same alpha are one
+            step. `pruning_path` returns more, for a fitted tree.
 
         Examples
         --------

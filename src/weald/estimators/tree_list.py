@@ -1,6 +1,6 @@
 """The trees of a forest, one by one.
 
-TreeList    `estimators_`: the trees of a forest, as a list of fitted estimators
+TreeList    `estimators_`: the trees of a forest as fitted estimators
 """
 
 from collections.abc import Callable, Iterator
@@ -19,15 +19,14 @@ from weald.estimators.tree_base import SingleTree
 
 AnyTree = TypeVar("AnyTree", bound=SingleTree)
 
-LEARNED_ALIKE = ("growth_", "seed_", "n_outputs_", "n_classes_", "altered_by_")  # by a forest and its trees
+LEARNED_ALIKE = ("growth_", "seed_", "n_outputs_", "n_classes_", "altered_by_")  # equal in a forest and its trees
 
 
 class TreeList(list[AnyTree]):
-    """The trees of a forest as fitted estimators: a list of its own, so that changing it does not change the forest.
+    """The trees of a forest as fitted estimators: a separate list, so changing it does not change the forest.
 
-    A tree is made when it is first asked for. As in scikit-learn, trees of a classifier predict the codes of classes,
-    as floats: their places in `classes_` of the forest. `class_labels_` of a tree has the labels, by which trees are
-    described.
+    A tree is created on access. As in scikit-learn, trees of a classifier predict class codes as floats: positions in
+    `classes_` of the forest. `class_labels_` of a tree has the labels, which are used to describe trees.
 
     Examples
     --------
@@ -69,17 +68,17 @@ class TreeList(list[AnyTree]):
             number += 1
 
     def __reduce__(self) -> tuple[type[list[Any]], tuple[list[AnyTree]]]:
-        """Pickle and copy what the list holds."""
+        """Pickle and copy as a plain list."""
         return list, ([*self],)
 
     def make_all(self) -> None:
-        """Make the trees that nobody has asked for yet."""
+        """Create all trees that do not exist yet."""
         for _ in self:
             pass
 
 
 class _TreesOf:
-    """Makes fitted estimators of the trees of a forest."""
+    """Creates fitted estimators of the trees of a forest."""
 
     def __init__(self, model: TreeModel, kind: type[SingleTree]) -> None:
         self._model = model
@@ -88,7 +87,7 @@ class _TreesOf:
         self._names = [tree for origin in forests_of(model)[0].origins for tree in origin.trees()]
 
     def make(self, number: int) -> Any:
-        """Make a fitted estimator of one tree."""
+        """Create a fitted estimator of one tree."""
         model, tree = self._model, self._kind()
         own = _own_random_state(*(self._names[number] if number < len(self._names) else (model.seed_, number)))
         tree.__dict__.update({**self._shared, "random_state": own})
@@ -109,26 +108,26 @@ class _TreesOf:
 
 
 def params_of_trees(model: TreeModel, kind: type[SingleTree]) -> dict[str, Any]:
-    """Take the parameters of a forest that its trees have, too."""
+    """Return the parameters of a forest that its trees have, too."""
     known = kind().get_params()
     shared = {name: value for name, value in params.gather(model).items() if name in known}
     if shared.get("class_weight") == "balanced_subsample":
-        shared["class_weight"] = "balanced"  # a single tree has no bag but the table
+        shared["class_weight"] = "balanced"  # the bag of a single tree is the whole table
     return shared
 
 
 def _codes(labels: Any) -> Any:
-    """Number classes as scikit-learn's forests do for their trees."""
+    """Return class codes as floats, like those of the trees of scikit-learn's forests."""
     return np.arange(len(labels), dtype=np.float64)
 
 
 def _own_random_state(seed: int, number: int) -> int:
-    """Make a random_state of a tree's own: below 2^31, as scikit-learn's."""
+    """Derive the random_state of a tree: below 2^31, as in scikit-learn."""
     return int(np.random.SeedSequence([seed, number]).generate_state(1)[0]) >> 1
 
 
 def _after_making_all(name: str) -> Callable[..., Any]:
-    """Write a method of lists that needs all trees."""
+    """Wrap a list method that needs all trees."""
     plain = getattr(list, name)
 
     def method(self: TreeList[Any], *given: Any, **how: Any) -> Any:
@@ -143,11 +142,11 @@ def _after_making_all(name: str) -> Callable[..., Any]:
 
 
 def _add_before(self: TreeList[AnyTree], other: list[AnyTree]) -> list[AnyTree]:
-    """Put the trees behind those of another list."""
+    """Append the trees to another list."""
     return [*other, *self]
 
 
-# What would see places of trees that are not made yet.
+# Methods that would see the empty entries of trees that do not exist yet.
 for _name in ("append", "clear", "copy", "count", "extend", "index", "insert", "pop", "remove", "reverse", "sort"):
     setattr(TreeList, _name, _after_making_all(_name))
 for _name in ("add", "contains", "delitem", "eq", "ge", "gt", "iadd", "imul", "le", "lt", "mul", "ne", "repr"):

@@ -17,14 +17,14 @@ from weald.errors import DataError
 from weald.estimators.prediction import mark_parents
 from weald.forest.forest import CATEGORICAL, MISSING_LEFT, Forest
 
-NO_CHILD = -1  # scikit-learn's marks of a leaf
+NO_CHILD = -1  # scikit-learn's values for leaves
 NO_FEATURE = -2
 
 
 class Tree:
     """The nodes of one tree, in pre-order: the left child of node i is node i + 1.
 
-    Names and shapes are scikit-learn's. Arrays are made when they are first asked for.
+    Names and shapes are scikit-learn's. Arrays are created on access.
 
     Examples
     --------
@@ -39,10 +39,10 @@ class Tree:
     def __init__(self, forest: Forest, criterion: str, of_targets: tuple[Forest, ...] = ()) -> None:
         self._forest = forest
         self._criterion = criterion
-        self._of_targets = of_targets or (forest,)  # one for each target: they differ in what nodes say
+        self._of_targets = of_targets or (forest,)  # one for each target: they differ in the values of the nodes
 
     def __getstate__(self) -> dict[str, object]:
-        """Keep the nodes; what was made from them is made again."""
+        """Pickle the nodes only; derived arrays are computed again."""
         return {"_forest": self._forest, "_criterion": self._criterion, "_of_targets": self._of_targets}
 
     @property
@@ -62,7 +62,7 @@ class Tree:
 
     @property
     def max_n_classes(self) -> int:
-        """Number of classes of the target that has most; 1 in regression."""
+        """Number of classes of the target with the most classes; 1 in regression."""
         return int(self.n_classes.max())
 
     @property
@@ -72,7 +72,7 @@ class Tree:
 
     @property
     def capacity(self) -> int:
-        """Number of nodes: a grown tree has no room for more."""
+        """Number of nodes, as in scikit-learn, where a tree may have allocated more."""
         return self._forest.n_nodes
 
     @cached_property
@@ -101,12 +101,12 @@ class Tree:
 
     @cached_property
     def feature(self) -> IntArray:
-        """Feature by which a node is cut, -2 in leaves."""
+        """Feature that splits the node, -2 in leaves."""
         return np.where(self._is_leaf, NO_FEATURE, self._forest.feature).astype(np.int64)
 
     @cached_property
     def threshold(self) -> FloatArray:
-        """Values up to this one go left; -2 in leaves, NaN where a set of categories is sent left: see `nodes`."""
+        """Values up to this one go left; -2 in leaves, NaN for splits on a set of categories: see `nodes`."""
         of_splits = np.where(self._forest.flags & CATEGORICAL != 0, np.nan, self._forest.threshold)
         return np.where(self._is_leaf, float(NO_FEATURE), of_splits)
 
@@ -125,7 +125,7 @@ class Tree:
         """Weight of each node: the sum of sample weight times class weight, or draws times class weight.
 
         Trees are grown from integers. Class weights are rounded to 2^-20 of the largest, sample weights that are not
-        whole to about 2^-53 of what all rows would weigh if each had the largest weight.
+        whole to about 2^-53 of the number of rows times the largest weight.
         """
         return self._forest.in_user_weights(self._forest.weight)
 
@@ -136,7 +136,7 @@ class Tree:
 
     @cached_property
     def value(self) -> FloatArray:
-        """Shares of the classes (nodes x targets x classes), or means (nodes x targets x 1)."""
+        """Class probabilities (nodes x targets x classes), or means (nodes x targets x 1)."""
         value = np.zeros((self.node_count, self.n_outputs, self.max_n_classes))
         for o, forest in enumerate(self._of_targets):
             shares = forest.shares() if forest.task is Task.CLASSIFICATION else forest.value[:, np.newaxis]
@@ -145,7 +145,7 @@ class Tree:
 
     @cached_property
     def impurity(self) -> FloatArray:
-        """Impurity of each node by the criterion that the tree was grown with; of several targets their mean."""
+        """Impurity of each node by the criterion that the tree was grown with; with several targets, their mean."""
         if self.n_outputs > 1:
             each = [Tree(forest, self._criterion).impurity for forest in self._of_targets]
             mean: FloatArray = np.mean(each, axis=0)
@@ -155,7 +155,7 @@ class Tree:
         return self._forest.impurity
 
     def apply(self, X: TableLike) -> IntArray:
-        """Find the leaf of each row of numbers; categories are given as their numbers.
+        """Find the leaf of each row of numbers; categories are given as codes.
 
         Examples
         --------
@@ -166,12 +166,15 @@ class Tree:
         """
         rows = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32), ensure_all_finite=False)
         if rows.shape[1] != self.n_features:
-            raise DataError(f"X has {rows.shape[1]} features, but the tree was grown on {self.n_features}. Give those.")
+            raise DataError(
+                f"X has {rows.shape[1]} features, but the tree was grown on {self.n_features}. Give the features of "
+                "the fit."
+            )
         leaves: IntArray = open_engine("auto").leaves(self._forest, rows, 1, None)[:, 0]
         return leaves.astype(np.int64)
 
     def predict(self, X: TableLike) -> FloatArray:
-        """Find what the leaf of each row says: rows x classes, or rows x 1; of several targets with one axis more.
+        """Return the value of the leaf of each row: rows x classes, or rows x 1; with several targets one axis more.
 
         Examples
         --------
@@ -185,7 +188,7 @@ class Tree:
         return said[:, 0, :] if self.n_outputs == 1 else said
 
     def decision_path(self, X: TableLike) -> sparse.csr_matrix:
-        """Mark the nodes that each row passes: rows x nodes.
+        """Mark the nodes on the path of each row: rows x nodes.
 
         Examples
         --------
@@ -209,12 +212,12 @@ class Tree:
         return self._forest.depth().astype(np.int64) + 1
 
     def compute_feature_importances(self, normalize: bool = True) -> FloatArray:
-        """Add up the decrease of impurity by feature; with `normalize`, as shares that add up to 1."""
+        """Sum the decrease of impurity by feature; with `normalize`, divided by the total."""
         split = ~self._is_leaf
         decrease = self._forest.decrease[split]
         total = np.bincount(self._forest.feature[split], weights=decrease, minlength=self.n_features).astype(np.float64)
         if normalize:
             return total / total.sum() if total.sum() > 0 else total
-        # A decrease is in units of 2^(-2 * target_exponent), which is 1 for classes; of huge targets it is infinite.
+        # A decrease is in units of 2^(-2 * target_exponent), which is 1 for classes; with huge targets it overflows.
         with np.errstate(over="ignore"):
             return np.ldexp(total, -2 * self._forest.target_exponent)

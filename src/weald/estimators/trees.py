@@ -1,7 +1,7 @@
 """Single decision trees.
 
 DecisionTreeClassifier, DecisionTreeRegressor     every split is the best one
-ExtraTreeClassifier, ExtraTreeRegressor           each feature offers one split at a random place
+ExtraTreeClassifier, ExtraTreeRegressor           each feature offers one random split
 """
 
 from typing import Unpack
@@ -17,7 +17,7 @@ from weald.estimators.tree_base import SingleTree
 class DecisionTreeClassifier(SingleTree, TreeClassifier):
     """A decision tree that predicts classes.
 
-    Every cut is the best one over all thresholds of the features looked at.
+    Every split is the best one over all thresholds of the features considered.
 
     Examples
     --------
@@ -39,7 +39,7 @@ class DecisionTreeClassifier(SingleTree, TreeClassifier):
 class DecisionTreeRegressor(SingleTree, TreeRegressor):
     """A decision tree that predicts numbers.
 
-    Every cut is the best one over all thresholds of the features looked at.
+    Every split is the best one over all thresholds of the features considered.
 
     Examples
     --------
@@ -58,8 +58,8 @@ class DecisionTreeRegressor(SingleTree, TreeRegressor):
 class ExtraTreeClassifier(SingleTree, TreeClassifier):
     """An extremely randomized tree that predicts classes.
 
-    Each feature looked at offers one cut at a random place, and the best of these is taken. One such tree is of little
-    use by itself: see the forests of them.
+    Each feature considered offers one random split, and the best of these is chosen. A single such tree is of little
+    use: see `ExtraTreesClassifier`.
 
     Examples
     --------
@@ -78,8 +78,8 @@ class ExtraTreeClassifier(SingleTree, TreeClassifier):
 class ExtraTreeRegressor(SingleTree, TreeRegressor):
     """An extremely randomized tree that predicts numbers.
 
-    Each feature looked at offers one cut at a random place, and the best of these is taken. One such tree is of little
-    use by itself: see the forests of them.
+    Each feature considered offers one random split, and the best of these is chosen. A single such tree is of little
+    use: see `ExtraTreesRegressor`.
 
     Examples
     --------

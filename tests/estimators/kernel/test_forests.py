@@ -250,7 +250,7 @@ def test_mix_keeps_raw_columns_and_categories_beside_the_kernel():
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"a": X[:, 0], "kind": np.where(RNG.random(90) < 0.5, "apple", "orange"), "b": X[:, 1]})
     target = (frame["kind"] == "apple") & (frame["a"] ** 2 + frame["b"] ** 2 < 2)
-    with pytest.raises(DataTypeError, match=r"'kind' of X holds categories.*mix=True"):
+    with pytest.raises(DataTypeError, match=r"'kind' of X is categorical.*mix=True"):
         weald.KernelForestClassifier(mix=False).fit(frame, target)
     model = weald.KernelForestClassifier(30, random_state=0, oob_score=True).fit(frame, target)
     assert model.oob_score_ > 0.85
@@ -282,7 +282,7 @@ def test_trees_may_look_at_columns_alone(monkeypatch, tmp_path):
     assert len(model.prototypes_) == len(model.prototype_rows_) == len(model.prototype_importances_) == 0
     assert model.score(X, y) == 1
     assert weald.importance(model, X, y).names == ("x0", "x1", "x2")
-    with pytest.raises(DataError, match="use no prototypes"):
+    with pytest.raises(DataError, match="use columns of X only"):
         model.prune_prototypes(X, y, n=5)
     model.save(tmp_path / "model.weald")
     loaded = weald.load(tmp_path / "model.weald")
@@ -384,7 +384,7 @@ def test_growing_on_slicing_merging_and_pickling():
     whole = weald.KernelForestClassifier(**FEW, mix=True).fit(X, y)
     assert prints(grown) == prints(whole)
     assert np.array_equal(grown[2:5].predict(X), pickle.loads(pickle.dumps(grown[2:5])).predict(X))
-    with pytest.raises(DataError, match="X or y have changed"):
+    with pytest.raises(DataError, match="but they have changed"):
         model.set_params(n_estimators=20).fit(X, ~y & (X[:, 0] > 0))
     with pytest.raises(DataError, match="prototypes"):
         weald.merge([whole, weald.KernelForestClassifier(8, mix=True, random_state=1).fit(X, y)])
@@ -410,7 +410,7 @@ def test_grown_until_settled():
         ({"degree": 0}, "degree=0 is not allowed"),
         ({"band": 2.0}, "band=2.0 is not allowed"),
         ({"n_prototypes": 0}, "n_prototypes=0 is not allowed"),
-        ({"kernel": "precomputed", "mix": True}, "mix=True keeps columns"),
+        ({"kernel": "precomputed", "mix": True}, "mix=True uses"),
     ],
 )
 def test_parameters_are_checked(words, found):
@@ -440,7 +440,7 @@ def test_bad_distances_are_refused():
 def test_bad_precomputed_kernels_are_refused():
     model = weald.KernelForestClassifier(**FEW, kernel="precomputed")
     K = X @ X.T
-    with pytest.raises(DataError, match=r"square matrix, but the shape of X is \(90, 3\)"):
+    with pytest.raises(DataError, match=r"which is square, but the shape of X is \(90, 3\)"):
         model.fit(X, y)
     with pytest.raises(DataError, match="not symmetric"):
         model.fit(K + np.arange(90), y)
@@ -452,18 +452,18 @@ def test_bad_precomputed_kernels_are_refused():
 
 def test_curves_that_cannot_be_read_are_refused():
     curves, phase = curves_of(10, [5, 6])
-    with pytest.raises(DataError, match="curves of different lengths have none"):
+    with pytest.raises(DataError, match="curves of different lengths are not columns"):
         weald.KernelForestRegressor(**FEW, mix=True).fit(curves, phase)
     model = weald.KernelForestRegressor(**FEW).fit(curves, phase)
-    with pytest.raises(DataError, match="Curve 1 has nan among its values, at place 2"):
+    with pytest.raises(DataError, match="Curve 1 has nan among its values, at position 2"):
         model.predict([curves[0], np.array([1.0, 2.0, np.nan])])
-    with pytest.raises(DataError, match="times of curve 0 do not rise"):
+    with pytest.raises(DataError, match="times of curve 0 are not increasing"):
         model.fit([(np.array([0.0, 0.0]), np.ones(2)), (np.array([0.0, 1.0]), np.ones(2))], [0, 1])
     with pytest.raises(DataError, match="has 2 times but 3 values"):
         model.fit([(np.array([0.0, 1.0]), np.ones(3)), (np.array([0.0, 1.0]), np.ones(2))], [0, 1])
     with pytest.raises(DataError, match="cannot be read as numbers"):
         weald.KernelForestRegressor(**FEW).fit(curves, phase).predict([["a"]])
-    with pytest.raises(DataError, match="holds curves, but the fit saw vectors"):
+    with pytest.raises(DataError, match="contains curves, but the fit had vectors"):
         weald.KernelForestClassifier(**FEW).fit(X, y).predict(curves)
 
 
@@ -485,7 +485,7 @@ def test_auto_takes_the_kernel_of_least_out_of_bag_error_and_says_why():
     chosen = weald.KernelForestClassifier(**alone, **model.choice_.words, oob_score=True).fit(curves, target)
     assert chosen.oob_error_ == min(errors.values()) < errors["gaussian of l2"]
     assert prints(chosen) == prints(model)
-    assert "least out-of-bag error" in model.choice_.reason
+    assert "lowest out-of-bag error" in model.choice_.reason
     assert not hasattr(model, "oob_error_")
     assert np.array_equal(model.predict(curves), chosen.predict(curves))
     assert model.out_of_bag(curves, target).error == chosen.oob_error_
@@ -540,7 +540,7 @@ def test_what_knows_nothing_of_kernels_says_what_to_do_instead():
         weald.importance(model, X, y, kind="drop_column")
     with pytest.raises(ParameterError, match="prune_prototypes"):
         weald.select_features(model, X, y)
-    with pytest.raises(ParameterError, match="Name a kernel here"):
+    with pytest.raises(ParameterError, match="Give a kernel here"):
         weald.tune(weald.KernelForestClassifier(kernel="auto"), X, y)
     plain = model.plain_forest()
     assert np.array_equal(plain.predict_proba(model.kernel_matrix(X)), model.predict_proba(X))

@@ -61,7 +61,7 @@ def test_what_is_not_one_row_is_refused():
     model = weald.DecisionTreeRegressor().fit(frame, [1.0, 2.0, 3.0])
     with pytest.raises(weald.DataError, match="x has 3 rows"):
         model.explain_row(frame)
-    with pytest.raises(weald.DataError, match="no value of 'size'"):
+    with pytest.raises(weald.DataError, match="no value for 'size'"):
         model.explain_row({"age": 1.0})
     with pytest.raises(weald.DataError, match="2 features"):
         model.explain_row([1.0])

@@ -105,7 +105,7 @@ def test_the_forest_can_be_used_like_one_that_was_grown_here():
     assert ours.estimators_[0].export_text().startswith("x1 ≤ -0.35")
     assert ours[:2].predict_proba(X) + ours[2:].predict_proba(X) == pytest.approx(2 * ours.predict_proba(X))
     assert ours.set_params(engine="reference").predict_proba(X[:20]).tolist() == theirs.predict_proba(X[:20]).tolist()
-    with pytest.raises(weald.DataError, match="not grown by weald, so it is not known which data they were grown from"):
+    with pytest.raises(weald.DataError, match="not grown by weald, so their training data is unknown"):
         ours.out_of_bag(X, make_table()[1])
 
 

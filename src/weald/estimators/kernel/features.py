@@ -1,7 +1,7 @@
-"""The features of a kernel forest: samples become a table of kernel values, and trees keep the columns that they use.
+"""The features of a kernel forest: a table of kernel values, of which the forest keeps the columns that its trees use.
 
-KernelFeatures    what a fit and a prediction ask of them
-choose_kernel_of  fits a forest for each kernel of the grid, and becomes the best one
+KernelFeatures    reading, coding and predicting for kernel forests
+choose_kernel_of  fits a forest for each kernel of the grid, and keeps the best
 """
 
 from dataclasses import dataclass, field, replace
@@ -53,9 +53,9 @@ if TYPE_CHECKING:
 
 
 class KernelFeatures(Features):
-    """Kernels of samples with prototypes, and the columns of X beside them where trees look at both."""
+    """Kernels of samples with prototypes and, with `mix`, the columns of X."""
 
-    needs_seed = True  # it chooses prototypes
+    needs_seed = True  # to draw prototypes
 
     model: "KernelForest"
 
@@ -72,7 +72,7 @@ class KernelFeatures(Features):
             arguments.check_argument(name, getattr(model, name), kinds)
         if model.mix is True and (model.kernel == "precomputed" or self.compares_anything):
             raise ParameterError(
-                "mix=True keeps columns of numbers beside the kernel's, but here are none. Set mix=False."
+                "mix=True uses the numeric columns of X beside the kernel, but X has none. Set mix=False."
             )
 
     @property
@@ -83,7 +83,7 @@ class KernelFeatures(Features):
 
     @property
     def mixes(self) -> bool:
-        """Whether columns of X are used beside the kernel's: where there are some, unless the user said otherwise."""
+        """Whether columns of X are used beside the kernel: by default if X has columns."""
         model = self.model
         if model.mix != "auto":
             return bool(model.mix)
@@ -93,17 +93,18 @@ class KernelFeatures(Features):
     # ------------------------------------------------------------------------------------------------------ read
 
     def read(self, engine: Engine, data: TrainingArguments, before: "TreeModel | None") -> Reading:
-        """Read the samples, and settle what they are compared with."""
+        """Read the samples, and choose the kernel and the prototypes."""
         model = self.model
         if is_dask_collection(data.X):
             raise DataError(
                 f"X is a Dask collection, but {type(model).__name__} compares samples in this process. Give a table "
-                "that is here: X.compute()."
+                "in memory: X.compute()."
             )
-        if engine.local is not engine:  # a value depends on prototypes, which other partitions have
+        if engine.local is not engine:  # kernel values need prototypes from other partitions
             raise ParameterError(
-                f"engine={model.engine!r} is for forests of the columns of a table, which {type(model).__name__} is "
-                'not. Give engine="auto".'
+                f"engine={model.engine!r} works on the columns of a table, and {type(model).__name__} on kernel "
+                "values. Give "
+                'engine="auto".'
             )
         sample_reading = self.read_samples(data.X, reset=True)
         numbers = np.arange(len(sample_reading.samples), dtype=np.float64)[:, np.newaxis]
@@ -125,19 +126,21 @@ class KernelFeatures(Features):
         return reading
 
     def read_samples(self, X: TableLike, *, reset: bool) -> SampleReading:
-        """Read samples; with `reset` the estimator learns what they are."""
+        """Read samples; with `reset`, store their kind."""
         model = self.model
         if reset:
-            model.__dict__.pop("sample_kind_", None)  # of another fit
+            model.__dict__.pop("sample_kind_", None)  # of an earlier fit
         sample_reading = read_samples(model, X, reset=reset, own_kernel=self.compares_anything, mix=self.mixes)
         if self.mixes and sample_reading.raw is None:
-            raise DataError("mix=True keeps columns of X, but curves of different lengths have none. Set mix=False.")
+            raise DataError(
+                "mix=True keeps columns of X, but curves of different lengths are not columns. Set mix=False."
+            )
         if reset and not isinstance(sample_reading.samples, Vectors):
             model.schema_ = Schema(None, ())
         return sample_reading
 
     def _compare(self, engine: Engine, reading: Reading, table: KernelTable, before: "TreeModel | None") -> None:
-        """Choose the kernel and the prototypes, or take those of the last fit."""
+        """Choose the kernel and the prototypes, or use those of the last fit."""
         model, n_threads = self.model, count_threads(self.model.n_jobs)
         samples = table.sample_reading.samples
         known = {} if before is None else vars(before)
@@ -153,17 +156,17 @@ class KernelFeatures(Features):
     def _resolve_kernel(self, samples: AnySamples, engine: Engine, n_threads: int) -> Kernel:
         if self.model.kernel == "auto":
             raise ParameterError(
-                'kernel="auto" is chosen by fit. Name a kernel here, for example that of choice_.words.'
+                'kernel="auto" chooses the kernel in fit. Give a kernel here, for example the one in choice_.words.'
             )
         return resolve_kernel(vars(self.model), samples, engine, n_threads)
 
     def _choose(
         self, engine: Engine, kernel: Kernel, reading: Reading, samples: AnySamples
     ) -> tuple[IntArray, Prototypes]:
-        """Choose prototypes: rows of the user's X (-1 where they were given), and what samples are compared with."""
+        """Choose prototypes; return their rows in X (-1 if they were given) and the prototypes."""
         model, contrast = self.model, partial(self.contrast, engine, kernel)
         kept = np.arange(len(samples)) if reading.kept is None else np.flatnonzero(reading.kept)
-        if isinstance(model.prototypes, Prototypes):  # of another forest, with their pairs
+        if isinstance(model.prototypes, Prototypes):  # taken from another forest, with their pairs
             rows = np.full(model.prototypes.n_compared, -1)
             return rows if model.prototypes.columns is None else model.prototypes.columns, model.prototypes
         if model.prototypes is not None and kernel.is_precomputed:
@@ -184,9 +187,9 @@ class KernelFeatures(Features):
     def contrast(
         self, engine: Engine, kernel: Kernel, prototypes: Prototypes, targets: Array, matrix: FloatArray | None
     ) -> Prototypes:
-        """With `contrast`, set three of four prototypes against the nearest one of another target.
+        """With `contrast`, pair three of four prototypes with the nearest one of another target.
 
-        `matrix` is a precomputed kernel of the prototypes with one another.
+        `matrix` is a precomputed kernel between the prototypes.
         """
         model = self.model
         if not model.contrast:
@@ -208,7 +211,7 @@ class KernelFeatures(Features):
     # ------------------------------------------------------------------------------------------------------ code
 
     def code(self, engine: Engine, reading: Reading, n_trees: int = 0) -> Codes:
-        """Turn kernel values into codes, a few columns at a time."""
+        """Convert kernel values to codes, a few columns at a time."""
         model, table = self.model, reading.table
         values: Any = table.X
         if not isinstance(values, KernelTable):
@@ -218,17 +221,17 @@ class KernelFeatures(Features):
         max_bins = params.count_bins(params.gather(model)["max_bins"])
         codes = engine.code_blocks(coded, values.blocks(), max_bins, count_threads(model.n_jobs), None)
         values.remember(codes)
-        if hasattr(model, "forest_"):  # the training data is given again: its trees know only the columns they use
+        if hasattr(model, "forest_"):  # training data given again: the trees have only the columns they use
             if values.shape[1] != self.learned.n_columns:
                 raise DataError(
-                    f"X leads to {values.shape[1]} columns of kernel values, but the forest was grown from "
+                    f"X gives {values.shape[1]} columns of kernel values, but the forest was grown from "
                     f"{self.learned.n_columns}. Give the training data."
                 )
             values.keep(self.learned.used)
         return codes
 
     def _code_new_rows(self, engine: Engine, reading: Reading) -> Codes:
-        """Code rows of which only the columns that the trees use were computed."""
+        """Code rows for which only the columns used by the trees were computed."""
         table = reading.table
         used = enumerate(self.raw_columns(), len(self.learned.prototypes)) if self.mixes else ()
         categorical = frozenset(i for i, f in used if f in self.model.schema_.categorical)
@@ -237,13 +240,13 @@ class KernelFeatures(Features):
     # ------------------------------------------------------------------------------------------------------ grow
 
     def old_forests(self, before: "TreeModel", codes: Codes) -> tuple[Forest, ...]:
-        """Return the trees of the last fit; their features are columns of the whole table again."""
+        """Return the trees of the last fit, with features numbered among the columns of the whole table."""
         require_same_samples(before.forest_, codes)
         grown_from = LearnedColumns(before)
         return (widen(before.forest_, grown_from.used, grown_from.n_columns),)
 
     def grower(self, grower: Grower) -> Grower:
-        """Grow from kernel values; with `mix="auto"`, the out-of-bag error chooses what trees look at."""
+        """Grow from kernel values; with `mix="auto"`, the out-of-bag error chooses the columns."""
         model = self.model
         n_raw = self.learned.n_columns - self.learned.n_prototypes
         made = KernelGrower(**vars(grower), n_kernel=self.learned.n_prototypes, n_raw=n_raw if self.mixes else 0)
@@ -257,9 +260,9 @@ class KernelFeatures(Features):
         """Grow a few trees of each kind, and choose by their out-of-bag error."""
         model, grown = self.model, {}
         if not model.bootstrap or getattr(model, "resampling", ways.BAGGING) != ways.BAGGING:
-            return MixChoice(MIXED, {}, "Nothing is out of bag, so nothing was tried."), {}
+            return MixChoice(MIXED, {}, "There are no out-of-bag rows to compare on."), {}
         if has_copies(grower.reading):
-            reason = "Rows stand there twice or weigh other than 1, and copies in a bag betray those outside: in turn."
+            reason = "The table has repeated rows or weights, whose copies in a bag bias the out-of-bag error: in turn."
             return MixChoice(IN_TURN, {}, reason), {}
 
         def grow(kind: str, first: int, n_trees: int) -> Forest:
@@ -289,7 +292,7 @@ class KernelFeatures(Features):
     # --------------------------------------------------------------------------------------------------- predict
 
     def rows(self, X: TableLike) -> KernelTable:
-        """Read samples, and compare them with the prototypes that the trees use."""
+        """Read samples, and compare them with the prototypes used by the trees."""
         model = self.model
         table = KernelTable(self.read_samples(X, reset=False), mix=self.mixes)
         table.compare(model.kernel_, open_engine(model.engine), self.learned.prototypes, count_threads(model.n_jobs))
@@ -314,21 +317,21 @@ class KernelFeatures(Features):
 
 # ---------------------------------------------------------------------------------------------------------------- grow
 
-Runs = dict[tuple[str, int, int], Forest]  # kind of trees, number of the first, how many
+Runs = dict[tuple[str, int, int], Forest]  # kind of trees, number of the first tree, number of trees
 
 
 @dataclass(frozen=True)
 class KernelGrower(Grower):
-    """Grows trees from kernel values, and from raw columns beside them where there are some."""
+    """Grows trees from kernel values and, with `mix`, from columns of X."""
 
     n_kernel: int = 0
-    n_raw: int = 0  # 0: trees look at kernels alone
+    n_raw: int = 0  # number of columns of X; 0: kernel values only
     max_features: object = None  # as the user gave it
     way: str = MIXED
-    runs: Runs = field(default_factory=dict)  # trees that were grown while the way was chosen
+    runs: Runs = field(default_factory=dict)  # trees that were grown to choose the kind
 
     def grow_quietly(self, first: int, n_trees: int, watch: Watch | None = None, codes: Codes | None = None) -> Forest:
-        """Grow trees, run by run where they are of several kinds."""
+        """Grow trees, in runs of one kind if there are several kinds."""
         if not self.n_raw:
             return super().grow_quietly(first, n_trees, watch, codes)
         parts, n_done = [], 0
@@ -339,7 +342,7 @@ class KernelGrower(Grower):
         return parts[0].join(*parts[1:])
 
     def grow_and_vote(self, n_trees: int, *, wants_votes: bool) -> tuple[Forest, OutOfBagVotes | None]:
-        """Grow the first trees, run by run where they are of several kinds."""
+        """Grow the first trees, in runs of one kind if there are several kinds."""
         if not self.n_raw:
             return super().grow_and_vote(n_trees, wants_votes=wants_votes)
         add_votes = self.vote if self.growth.bootstrap else None
@@ -351,7 +354,7 @@ class KernelGrower(Grower):
     def grow_run(
         self, kind: str, first: int, n_trees: int, watch: Watch | None = None, codes: Codes | None = None
     ) -> Forest:
-        """Grow trees of one kind, or take those that were grown while the way was chosen."""
+        """Grow trees of one kind, or reuse those that were grown to choose the kind."""
         if (kind, first, n_trees) in self.runs:
             return self.runs[kind, first, n_trees]
         growth = replace(self.growth, feature_weights=share_draws(kind, self.n_kernel, self.n_raw))
@@ -362,28 +365,28 @@ class KernelGrower(Grower):
         return Grower.grow_quietly(replace(self, growth=growth), first, n_trees, watch, codes)
 
     def plain_bagged(self, forest: Forest) -> out_of_bag.Bagged:
-        """Put a forest and its table together."""
+        """Return a forest together with its table."""
         return super().bagged(forest)
 
     def bagged(self, forest: Forest) -> out_of_bag.Bagged:
-        """Put a forest and its table together; only the columns that trees use are read."""
+        """Return a forest together with its table; only the columns used by trees are read."""
         return NarrowBagged(**vars(super().bagged(forest)))
 
 
 def numbered(categories: Categories | None) -> Categories | None:
-    """Let the labels of categories be their numbers, which is what stands in a table of kernel values."""
+    """Replace the labels of categories by their codes, which the table of kernel values contains."""
     return None if categories is None else replace(categories, labels=np.arange(len(categories.labels)))
 
 
 def has_copies(reading: Reading) -> bool:
-    """Say whether a sample stands there more than once, or weighs as if it did: the two are one."""
+    """Return whether a sample occurs more than once, or has a weight other than 1, which is equivalent."""
     table: Any = reading.table.X
     samples, weight = table.sample_reading.samples, reading.table.weight
     return len(distinct_rows(samples)) < len(samples) or (weight is not None and bool((weight != 1).any()))
 
 
 class NarrowBagged(out_of_bag.Bagged):
-    """A kernel forest with its table, of which only the columns that trees use are read, from their codes."""
+    """A kernel forest with its table, of which only the columns used by trees are read, from their codes."""
 
     def add_votes(self, X: Any, forest: Forest, start: OutOfBagVotes | None = None, room: int = 0) -> OutOfBagVotes:
         """Add the out-of-bag votes of some trees to those of earlier ones."""
@@ -392,31 +395,33 @@ class NarrowBagged(out_of_bag.Bagged):
 
 
 def used_columns(forest: Forest) -> IntArray:
-    """List the columns that trees use; the first, where they use none: a table has a column."""
+    """List the columns used by trees; the first column if there are none, since a table needs one."""
     used = np.unique(forest.feature[forest.feature >= 0]).astype(np.int64)
     return used if len(used) else np.zeros(1, dtype=np.int64)
 
 
 def part_of(watch: Watch, done: float, share: float) -> Watch:
-    """Make a watch for a part of the work."""
+    """Create a progress display for a part of the work."""
     return lambda of_part: watch(done + share * of_part)
 
 
 def require_same_samples(forest: Forest, codes: Codes) -> None:
-    """Refuse to grow on from other samples: their prototypes would take the place of those of the trees."""
+    """Refuse a warm start from other samples, whose prototypes would replace those of the existing trees."""
     if any((o.data, o.values) != (codes.fingerprint, codes.values) for o in forest.origins):
-        raise DataError("warm_start=True grows on from the same samples, but X or y have changed. Fit anew.")
+        raise DataError(
+            "warm_start=True needs the X and y of the first fit, but they have changed. Set warm_start=False."
+        )
 
 
 def narrow(forest: Forest, columns: IntArray) -> Forest:
-    """Number features by their places among the columns that are used."""
-    place = np.full(forest.n_features + 1, -1, dtype=np.int32)  # the last is that of leaves, -1
+    """Number features by position among the columns used."""
+    place = np.full(forest.n_features + 1, -1, dtype=np.int32)  # the last entry is for leaves, -1
     place[columns] = np.arange(len(columns), dtype=np.int32)
     return replace(forest, feature=place[forest.feature], n_features=len(columns))
 
 
 def widen(forest: Forest, columns: IntArray, n_columns: int) -> Forest:
-    """Number features by their places among all columns again."""
+    """Number features by position among all columns."""
     number = np.append(columns, -1).astype(np.int32)
     return replace(forest, feature=number[forest.feature], n_features=n_columns)
 
@@ -425,7 +430,7 @@ def widen(forest: Forest, columns: IntArray, n_columns: int) -> Forest:
 
 
 def choose_kernel_of(model: "KernelForest", data: TrainingArguments) -> None:
-    """Fit a forest for each kernel of the grid, and become the one of the lowest out-of-bag error."""
+    """Fit a forest for each kernel of the grid, and keep the one with the lowest out-of-bag error."""
     check(model)
     if not model.bootstrap:
         raise ParameterError('kernel="auto" compares out-of-bag errors, but bootstrap=False has none. Name a kernel.')
@@ -446,9 +451,9 @@ def choose_kernel_of(model: "KernelForest", data: TrainingArguments) -> None:
 
 
 def _warping_steps(model: "KernelForest", samples: AnySamples) -> float:
-    """Count the places that warping paths may pass, over all pairs."""
+    """Count the cells of the warping matrices of all pairs."""
     if isinstance(samples, Things):
-        raise DataTypeError('kernel="auto" tries kernels of numbers. Give a kernel or a distance of your own.')
+        raise DataTypeError('kernel="auto" supports numbers only. Give your own kernel or distance function.')
     length = samples.matrix.shape[1] if isinstance(samples, Vectors) else max(map(len, samples.each))
     n_pairs = len(samples) * count_prototypes(model.n_prototypes, len(samples))
     return n_pairs * length * min(length, 2 * (1.0 if model.band is None else model.band) * length + 1)

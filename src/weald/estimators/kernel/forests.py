@@ -1,10 +1,10 @@
-"""Kernel-induced forests: the features of a sample are its kernels with prototypes, which are training samples.
+"""Kernel forests: the features of a sample are its kernels with prototypes, which are training samples.
 
 KernelForestClassifier, KernelForestRegressor
 
-A cut by a column of the Gaussian kernel is a ball around a prototype, so trees draw curved borders, and samples need
-only a distance: curves, text, graphs. All else is a random forest: the table of kernel values (`table.py`) is
-coded and grown by the ordinary engines, and only prototypes that the trees use are kept.
+A split on a column of the Gaussian kernel is a ball around a prototype, so trees have curved borders, and samples need
+only a distance: curves, text, graphs. Otherwise it is a random forest: the table of kernel values (`table.py`) is coded
+and grown by the ordinary engines, and only the prototypes used by the trees are kept.
 """
 
 import os
@@ -40,7 +40,7 @@ from weald.estimators.trees import DecisionTreeClassifier, DecisionTreeRegressor
 
 
 class KernelForest(RandomForest):
-    """What both kernel forests share: trees look at kernels of a sample with prototypes."""
+    """Common base of kernel forests: trees are grown from kernels of a sample with prototypes."""
 
     _features = KernelFeatures
 
@@ -74,11 +74,11 @@ class KernelForest(RandomForest):
         checkpoint: str | os.PathLike[str] | None = None,
         every: int = 10,
     ) -> Self:
-        """Learn from samples; see `RandomForestClassifier.fit` for the arguments. Checkpoints are not supported."""
+        """Fit to samples; see `RandomForestClassifier.fit` for the arguments. Checkpoints are not supported."""
         if checkpoint is not None:
             raise ParameterError(
-                f"checkpoint does not go with {type(self).__name__}: its trees keep only the columns that all of them "
-                "use. Fit without it."
+                f"{type(self).__name__} does not support checkpoint: its trees keep only the columns that the whole "
+                "forest uses. Leave checkpoint out."
             )
         if self.kernel == "auto" and not (self.warm_start and hasattr(self, "forest_")):
             choose_kernel_of(self, TrainingArguments(X, y, sample_weight, groups, stratify))
@@ -88,7 +88,7 @@ class KernelForest(RandomForest):
     # --------------------------------------------------------------------------------------------------- predict
 
     def kernel_matrix(self, X: TableLike) -> FloatArray:
-        """Compare samples with the prototypes that the trees use: what the trees see of them.
+        """Compare samples with the prototypes that the trees use: the features of the trees.
 
         Parameters
         ----------
@@ -97,8 +97,8 @@ class KernelForest(RandomForest):
         Returns
         -------
         array of shape (n_samples, n_columns)
-            A column for each entry of `column_names_`: kernels, or differences of two, then columns of X where they
-            stand beside the kernel (`mix`). `estimators_` predict from it.
+            A column for each entry of `column_names_`: kernels, or differences of two, then columns of X if `mix` uses
+            them. `estimators_` predict from it.
         """
         return np.concatenate(list(self._kernels().rows(X).row_blocks()))
 
@@ -107,7 +107,7 @@ class KernelForest(RandomForest):
         return KernelFeatures(self)
 
     def plain_forest(self) -> RandomForestClassifier | RandomForestRegressor:
-        """Take the trees as a plain forest that predicts from `kernel_matrix(X)`: what leaves for other programs.
+        """Return the trees as a plain forest that predicts from `kernel_matrix(X)`, for export to other programs.
 
         Returns
         -------
@@ -134,18 +134,18 @@ class KernelForest(RandomForest):
         plain.n_features_in_ = len(plain.schema_.categories)
         return plain
 
-    # ------------------------------------------------------------------------------------------------------ look
+    # ------------------------------------------------------------------------------------------------------ inspection
 
     @property
     def prototypes_(self) -> Any:
-        """The prototypes that the trees use, as samples; of a precomputed kernel, the numbers of its columns."""
+        """The prototypes used by the trees, as samples; for a precomputed kernel, column numbers."""
         check_is_fitted(self, "forest_")
         kept = LearnedColumns(self).prototypes
         return kept.columns if kept.samples is None else kept.samples.given()
 
     @property
     def column_names_(self) -> list[str]:
-        """A name for each column that the trees use: the row of one prototype or two, or the name of a raw column."""
+        """Names of the columns used by the trees: the row of one or two prototypes, or the name of a column of X."""
         check_is_fitted(self, "forest_")
         compared = [f"row {row}" if row >= 0 else f"prototype {i}" for i, row in enumerate(self.prototype_rows_)]
         pairs = LearnedColumns(self).prototypes.pairs
@@ -158,7 +158,7 @@ class KernelForest(RandomForest):
 
     @property
     def prototype_importances_(self) -> FloatArray:
-        """`feature_importances_` by prototype, in the order of `prototypes_`; those of a pair have half of it each."""
+        """`feature_importances_` by prototype, in the order of `prototypes_`; each prototype of a pair gets half."""
         check_is_fitted(self, "forest_")
         kept = LearnedColumns(self).prototypes
         of_columns = self.feature_importances_[: len(kept)]
@@ -174,19 +174,19 @@ class KernelForest(RandomForest):
     def prune_prototypes(
         self, X: TableLike, y: ColumnLike, n: float, sample_weight: ColumnLike = None, **by_row: Any
     ) -> Self:
-        """Grow a forest from the prototypes that matter most alone: it is smaller, and quicker to predict.
+        """Fit a forest with only the most important prototypes: it is smaller, and faster to predict.
 
         Parameters
         ----------
         X, y, sample_weight, groups, stratify
-            What `fit` was given.
+            The training data of `fit`.
         n : int or float
-            How many prototypes to keep, by `prototype_importances_`; a float is a share.
+            Number of prototypes to keep, by `prototype_importances_`; a float is a fraction.
 
         Returns
         -------
         forest
-            A new estimator; this one stays as it is.
+            A new estimator; this one is unchanged.
 
         Examples
         --------
@@ -202,13 +202,13 @@ class KernelForest(RandomForest):
         arguments.check_argument("n", n, (arguments.WholeNumber(1), arguments.Fraction()))
         kept = LearnedColumns(self).prototypes
         if not kept.n_compared:
-            raise DataError("The trees look at columns of X alone and use no prototypes, so there are none to prune.")
+            raise DataError("The trees use columns of X only, so there are no prototypes to prune.")
         best = np.argsort(-self.prototype_importances_, kind="stable")
         best = np.sort(best[: count_prototypes(n, kept.n_compared)])
         rows, kept = self.prototype_rows_[best], replace(kept, pairs=None).take(best)
         targets = read_column(y, "y")
         if rows.max() >= len(targets):
-            raise DataError(f"y has {len(targets)} rows, but the fit had more. Give what `fit` was given.")
+            raise DataError(f"y has {len(targets)} rows, but the fit had more. Give the training data of `fit`.")
         known = np.unique(targets[rows], return_inverse=True)[1] if (rows >= 0).all() else np.zeros(len(rows))
         twin = unfitted_copy(self)
         matrix = None if kept.columns is None else np.asarray(X, dtype=np.float64)[np.ix_(rows, kept.columns)]
@@ -219,20 +219,20 @@ class KernelForest(RandomForest):
         return twin.fit(X, y, sample_weight, **by_row)
 
     def check_kernel(self, X: TableLike) -> KernelReport:
-        """Check whether the kernel is one in the strict sense (Mercer): symmetric and positive semi-definite.
+        """Check whether the kernel is a kernel in the strict sense (Mercer): symmetric and positive semi-definite.
 
         Trees do not need it; support vector machines and Gaussian processes do.
 
         Parameters
         ----------
         X : samples
-            As for `fit`. At most 1000 of them are looked at. A forest that is fitted uses its own kernel, any other
-            one the kernel that a fit to X would use.
+            As for `fit`. At most 1000 of them are used. A fitted forest checks its own kernel, an unfitted one the
+            kernel that a fit to X would use.
 
         Returns
         -------
         weald.estimators.kernel.kernel_selection.KernelReport
-            `is_kernel`, `asymmetry`, `smallest_eigenvalue`, and `reason` in words.
+            `is_kernel`, `asymmetry`, `smallest_eigenvalue`, and `reason`, as text.
 
         Examples
         --------
@@ -267,11 +267,11 @@ class KernelForest(RandomForest):
 
 
 def _refuse(name: str) -> Any:
-    """Make a method that says what to do instead."""
+    """Create a method that raises an error saying what to use instead."""
 
     def refuse(self: Any, *_: Any, **__: Any) -> Any:
         raise ExportError(
-            f"{name} knows nothing of kernels. Use model.plain_forest().{name}(...), whose rows are those of "
+            f"{name} does not support kernels. Use model.plain_forest().{name}(...), with the rows of "
             "model.kernel_matrix(X)."
         )
 
@@ -290,8 +290,8 @@ for _name in ("to_c", "to_onnx", "to_json", "to_treelite", "to_shap", "to_sklear
 class KernelForestClassifier(KernelForest, TreeClassifier):
     """A random forest of kernel values that predicts classes.
 
-    The features of a sample are its kernels with the training samples, so that trees draw curved borders and samples
-    may be anything that has a kernel or a distance: vectors, curves of any length, text, graphs. All else is as in
+    The features of a sample are its kernels with the training samples, so trees have curved borders, and samples may be
+    anything with a kernel or a distance: vectors, curves of any length, text, graphs. Everything else is as in
     `RandomForestClassifier`.
 
     Examples
@@ -321,8 +321,8 @@ class KernelForestClassifier(KernelForest, TreeClassifier):
 class KernelForestRegressor(KernelForest, TreeRegressor):
     """A random forest of kernel values that predicts numbers.
 
-    The features of a sample are its kernels with the training samples, so that trees draw curved borders and samples
-    may be anything that has a kernel or a distance: vectors, curves of any length, text, graphs. All else is as in
+    The features of a sample are its kernels with the training samples, so trees have curved borders, and samples may be
+    anything with a kernel or a distance: vectors, curves of any length, text, graphs. Everything else is as in
     `RandomForestRegressor`.
 
     Examples

@@ -1,11 +1,11 @@
-"""Which kernel? Out-of-bag error decides, over a grid that is stated here.
+"""Choosing a kernel by out-of-bag error, over a fixed grid.
 
-GRID            the kernels that are tried, best guess first
-choose_kernel   fit one forest for each, and take the one of least out-of-bag error
+GRID            the kernels to try, best guess first
+choose_kernel   fit a forest for each, and choose the one with the lowest out-of-bag error
 Choice          what was tried, what was chosen, and why
-check_matrix    is a matrix a kernel's: symmetric, and no eigenvalue below zero?
+check_matrix    whether a matrix is a kernel: symmetric, without negative eigenvalues
 
-γ is not in the grid, nor are odd powers or tanh: they offer no cuts that another kernel of the grid does not.
+γ, odd powers and tanh are not in the grid: they offer no splits that another kernel of the grid does not.
 """
 
 import math
@@ -31,7 +31,7 @@ GRID: tuple[KernelParameters, ...] = (
     {"kernel": "poly", "degree": 1},
     {"kernel": "poly", "degree": 2},
 )
-MOST_STEPS = 2e10  # of warping paths, beyond which "dtw" is not tried: about ten seconds
+MOST_STEPS = 2e10  # of warping; "dtw" is not tried beyond this: about ten seconds
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Choice:
     left_out : list of str
         Kernels that were not tried, and why.
     reason : str
-        Why this one.
+        Why it was chosen.
     """
 
     words: KernelParameters
@@ -61,7 +61,7 @@ class Choice:
 
 
 def describe(words: KernelParameters) -> str:
-    """Name a kernel in a few words."""
+    """Return a short description of a kernel."""
     if words["kernel"] == "gaussian":
         return f"gaussian of {words['distance']}"
     return f"{words['kernel']} of degree {words['degree']}"
@@ -70,9 +70,9 @@ def describe(words: KernelParameters) -> str:
 def choose_kernel(
     fit: Callable[[KernelParameters], tuple[Model, float]], n_steps: float, n_rows: float
 ) -> tuple[Model, Choice]:
-    """Fit a forest for each kernel of the grid; `fit` gives it and its out-of-bag error. Ties go to the first.
+    """Fit a forest for each kernel of the grid; `fit` returns it and its out-of-bag error. Ties go to the first.
 
-    `n_steps` is how many steps warping would take. `n_rows` is how many rows the error was found on.
+    `n_steps` is the number of warping steps, `n_rows` the number of rows that the error is computed on.
     """
     best: Model | None = None
     tried: list[tuple[KernelParameters, float]] = []
@@ -80,24 +80,24 @@ def choose_kernel(
     least = math.inf
     for words in GRID:
         if words.get("distance") == "dtw" and n_steps > MOST_STEPS:
-            left_out.append(f"not tried: {describe(words)}, which would take {n_steps:.1g} steps of warping")
+            left_out.append(f"not tried: {describe(words)}, which would take {n_steps:.1g} warping steps")
             continue
         model, error = fit(words)
         tried.append((words, error))
         if best is None or error < least:
             best, least = model, error
     if best is None:  # no grid is empty
-        raise ParameterError("There is no kernel to choose from.")
+        raise ParameterError("There is no kernel to choose from. Name a kernel.")
     return best, _explain(tried, left_out, n_rows)
 
 
 def _explain(tried: list[tuple[KernelParameters, float]], left_out: list[str], n_rows: float) -> Choice:
-    """Say why the first kernel of least error was taken, and how sure that is."""
+    """Explain why the first kernel with the lowest error was chosen, and how certain that is."""
     errors = [error for _, error in tried]
     chosen = int(np.argmin(errors))
     words, least = tried[chosen]
     others = [(error, describe(other)) for i, (other, error) in enumerate(tried) if i != chosen]
-    reason = f"{describe(words)} has the least out-of-bag error, {least:.4g} on {n_rows:.0f} rows"
+    reason = f"{describe(words)} has the lowest out-of-bag error, {least:.4g} on {n_rows:.0f} rows"
     if others:
         error, name = min(others)
         reason += f"; next is {name} with {error:.4g}"
@@ -115,15 +115,15 @@ class KernelReport:
     Attributes
     ----------
     is_kernel : bool
-        Whether both hold, but for rounding.
+        Whether both hold, up to rounding.
     asymmetry : float
         The largest absolute value of K(a, b) - K(b, a).
     smallest_eigenvalue, largest_eigenvalue : float
-        Of the kernel of the samples with one another.
+        Of the kernel matrix of the samples.
     n_samples : int
-        How many samples were looked at.
+        Number of samples that were checked.
     reason : str
-        The same in words.
+        The result as text.
     """
 
     is_kernel: bool
@@ -138,7 +138,7 @@ class KernelReport:
 
 
 def check_matrix(K: FloatArray) -> KernelReport:
-    """Check the kernel of samples with one another.
+    """Check the kernel matrix of samples.
 
     Examples
     --------

@@ -1,14 +1,14 @@
-"""Kernels: what the user said -> how samples are compared.
+"""Kernels: from the user's parameters to comparing samples.
 
-KERNELS, DISTANCES    the names there are
-Kernel                a kernel that is ready to compare samples with prototypes
-resolve_kernel        from the user's words and the training samples to a Kernel
-choose_prototypes     which training samples others are compared with
-choose_nearest        which prototype is set against which
+KERNELS, DISTANCES    names of kernels and distances
+Kernel                a kernel that can compare samples with prototypes
+resolve_kernel        from parameters and training samples to a Kernel
+choose_prototypes     the training samples that others are compared with
+choose_nearest        the pairs of prototypes
 
-A cut of a kernel's column is a cut of what the kernel is a function of: the distance from the prototype, or the product
-with it. Any Gaussian of one distance offers the same cuts, and so does any odd power of the product. Three of four
-columns set their prototype against another one, and ask which of both a sample is more like.
+A split on a kernel's column is a split on the argument of the kernel: the distance from the prototype, or the product
+with it. All Gaussians of one distance offer the same splits, and so do all odd powers of the product. Three of four
+columns compare two prototypes: they tell which of them a sample is more similar to.
 """
 
 import math
@@ -30,10 +30,10 @@ from weald.estimators.kernel.samples import AnySamples, Curves, Grid, Things, Ve
 
 KERNELS = ("gaussian", "poly", "poly_inhomogeneous", "tanh", "precomputed", "auto")
 DISTANCES = ("l2", "derivative", "dtw", "correlation")
-MOST_PROTOTYPES = 500  # that n_prototypes="auto" takes
-PURPOSE_PROTOTYPES = 33  # of draws that choose prototypes
-PAIRS = 500  # samples whose pairs gamma="median" looks at
-CHECKED = 40  # prototypes between which a user's kernel is checked
+MOST_PROTOTYPES = 500  # maximum for n_prototypes="auto"
+PURPOSE_PROTOTYPES = 33  # of the draws that choose prototypes
+PAIRS = 500  # samples whose pairs gamma="median" is computed from
+CHECKED = 40  # prototypes for which a user's kernel is checked
 
 Function = Callable[[Any, Any], float]
 Prepared = kernels.Samples | tuple[Any, ...] | IntArray  # for the engine, for a user's function, columns
@@ -41,17 +41,17 @@ Prepared = kernels.Samples | tuple[Any, ...] | IntArray  # for the engine, for a
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel that is ready to compare samples with prototypes."""
+    """A kernel that can compare samples with prototypes."""
 
     name: str
-    rule: KernelRule  # of a user's kernel, only its shape and gamma count
-    distance: str = ""  # "" where there is none
-    function: Function | None = None  # of a user
-    grid: Grid | None = None  # where curves of different lengths are compared
+    rule: KernelRule  # for a user's kernel, only its shape and gamma are used
+    distance: str = ""  # "" if there is none
+    function: Function | None = None  # the user's function
+    grid: Grid | None = None  # common times for curves of different lengths
     is_precomputed: bool = False
 
     def prepare(self, samples: AnySamples) -> Prepared:
-        """Make of samples what is compared."""
+        """Convert samples to the form in which they are compared."""
         if self.function is not None:
             return tuple(samples.matrix) if isinstance(samples, Vectors) else tuple(samples.each)
         if isinstance(samples, Curves) and self.grid is None:
@@ -60,7 +60,9 @@ class Kernel:
             assert self.grid is not None  # noqa: S101  (for the type checker)
             return kernels.Samples.of_rows(transform(self.grid.read(samples), self.distance))
         if isinstance(samples, Things):
-            raise DataTypeError(f"The kernel {self.name!r} compares numbers. Give a kernel or a distance of your own.")
+            raise DataTypeError(
+                f"The kernel {self.name!r} compares numbers. Give your own kernel or distance function."
+            )
         return kernels.Samples.of_rows(transform(samples.matrix, self.distance))
 
     def columns(self, engine: Engine, samples: Prepared, prototypes: Prepared, n_threads: int) -> FloatArray:
@@ -73,15 +75,15 @@ class Kernel:
         return values if self.rule.shape == "plain" else kernels.shape_of(values * values, self.rule)
 
     def sums(self, engine: Engine, samples: Prepared, prototypes: Prepared, n_threads: int) -> FloatArray:
-        """What the kernel is a function of: squared distances, or products (prototypes x samples)."""
+        """The arguments of the kernel: squared distances, or products (prototypes x samples)."""
         plain = replace(self, rule=replace(self.rule, shape="plain")).columns(engine, samples, prototypes, n_threads)
         return plain * plain if self.function is not None and self.rule.shape == "gaussian" else plain
 
     def apart(self, values: FloatArray, candidates: IntArray) -> FloatArray:
-        """Say how far prototypes are from candidates among them (prototypes x candidates).
+        """Compute the distances between prototypes and candidates among them (prototypes x candidates).
 
-        `values` (candidates x prototypes) are sums of a Gaussian kernel, which are squared distances. Of other kernels
-        they are K, and the squared distance from b is K(a, a) + K(b, b) - 2·K(a, b), of which K(a, a) is left out.
+        `values` (candidates x prototypes) are arguments of a Gaussian kernel, which are squared distances. For other
+        kernels they are K, and the squared distance from b is K(a, a) + K(b, b) - 2·K(a, b), where K(a, a) is omitted.
         """
         if self.rule.shape == "gaussian":
             return values.T
@@ -90,10 +92,10 @@ class Kernel:
         return distances
 
     def contrast(self, sums: FloatArray, pairs: IntArray) -> FloatArray:
-        """Turn sums into columns for pairs (columns x samples): the kernel with the first, less that with the second.
+        """Compute columns of pairs (columns x samples): the kernel with the first minus the kernel with the second.
 
-        Of the Gaussian kernel it is the difference of exponents, the logarithm of K(a, x) / K(b, x), so that gamma
-        chooses no cut here either.
+        For the Gaussian kernel it is the difference of exponents, the logarithm of K(a, x) / K(b, x), so that gamma
+        does not affect splits here either.
         """
         a, b = pairs.T
         if self.rule.shape == "gaussian":
@@ -103,10 +105,10 @@ class Kernel:
 
 
 def transform(matrix: FloatArray, distance: str) -> FloatArray:
-    """Make rows whose plain distance is the one that is wanted.
+    """Transform rows so that their Euclidean distance is the requested distance.
 
     "derivative": differences of neighbors. "correlation": mean 0 and length 1, so that the squared distance is
-    2·(1 - correlation); a level curve becomes 0.
+    2·(1 - correlation); a constant curve becomes 0.
     """
     if distance == "derivative":
         return np.diff(matrix, axis=1) if matrix.shape[1] > 1 else np.zeros_like(matrix)
@@ -114,14 +116,14 @@ def transform(matrix: FloatArray, distance: str) -> FloatArray:
         return matrix
     centered = matrix - (_sum_places(matrix) / matrix.shape[1])[:, np.newaxis]
     length = np.sqrt(_sum_places(centered * centered))
-    scale = np.abs(matrix).max(axis=1) * matrix.shape[1] * 2.0**-52  # what is left of a level curve is rounding
+    scale = np.abs(matrix).max(axis=1) * matrix.shape[1] * 2.0**-52  # a constant curve differs from 0 only by rounding
     level = length <= scale
     normal: FloatArray = np.where(level[:, np.newaxis], 0.0, centered / np.where(level, 1.0, length)[:, np.newaxis])
     return normal
 
 
 def _sum_places(matrix: FloatArray) -> FloatArray:
-    """Add up each row from its first place to its last: `sum` would add in another order on another processor."""
+    """Sum each row from left to right: `sum` would use another order on another processor."""
     sums = np.zeros(len(matrix))
     for column in matrix.T:
         sums += column
@@ -141,11 +143,11 @@ def _call(function: Function, samples: Any, prototypes: Any) -> FloatArray:
 
 
 def _number(value: Any, function: Function) -> float:
-    """Refuse what is not one finite number."""
+    """Refuse a value that is not one finite number."""
     if np.ndim(value) != 0:
         raise DataError(
             f"{_called(function)} gave an array of shape {np.shape(value)} for two samples. It must give one number; "
-            'a whole matrix goes with kernel="precomputed".'
+            'for a whole matrix, use kernel="precomputed".'
         )
     try:
         number = float(value)
@@ -161,7 +163,7 @@ def _called(function: Function) -> str:
 
 
 def check_function(kernel: Kernel, samples: Prepared) -> None:
-    """Refuse a user's kernel that is not symmetric, or a distance that is negative, among some samples."""
+    """Refuse a user's kernel that is not symmetric, or a distance that is negative, on some samples."""
     function = kernel.function
     if function is None or isinstance(samples, kernels.Samples):
         return
@@ -173,7 +175,7 @@ def check_function(kernel: Kernel, samples: Prepared) -> None:
 
 
 def refuse_asymmetric(values: FloatArray, what: str) -> None:
-    """Refuse a matrix that is not its own mirror image, but for rounding."""
+    """Refuse a matrix that is not symmetric, up to rounding."""
     apart = np.abs(values - values.T)
     if (apart > 1e-8 * max(np.abs(values).max(initial=0.0), 1e-300)).any():
         i, j = np.unravel_index(int(np.argmax(apart)), apart.shape)
@@ -186,7 +188,7 @@ def refuse_asymmetric(values: FloatArray, what: str) -> None:
 def _check_values(columns: FloatArray, name: str) -> FloatArray:
     if not np.isfinite(columns).all():
         raise DataError(
-            f"The kernel {name!r} gives values that are not finite: the numbers of X are too large for it. Scale X, or "
+            f"The kernel {name!r} gives values that are not finite: the numbers in X are too large for it. Scale X, or "
             "give a smaller gamma."
         )
     return columns
@@ -196,7 +198,7 @@ def _check_values(columns: FloatArray, name: str) -> FloatArray:
 
 
 def resolve_kernel(said: Mapping[str, Any], samples: AnySamples, engine: Engine, n_threads: int) -> Kernel:
-    """Turn the user's words into a kernel. `said` has kernel, distance, gamma, degree, coef0 and band."""
+    """Turn parameters into a kernel. `said` has kernel, distance, gamma, degree, coef0 and band."""
     kernel, distance = said["kernel"], said["distance"]
     if kernel == "precomputed":
         return Kernel("precomputed", KernelRule("product", "plain"), is_precomputed=True)
@@ -210,8 +212,8 @@ def resolve_kernel(said: Mapping[str, Any], samples: AnySamples, engine: Engine,
     gamma = find_gamma(said["gamma"], found, samples, engine, n_threads)
     if kernel == "tanh":
         warn(
-            "tanh is no kernel in the strict sense: it is not positive semi-definite for all samples. Trees do not "
-            "mind, but check_kernel(X) may. Its cuts are those of poly with degree=1."
+            "tanh is not a kernel in the strict sense: it is not positive semi-definite for all samples. Trees do not "
+            "need that, but check_kernel(X) reports it. Its splits are those of poly with degree=1."
         )
     return replace(found, rule=replace(found.rule, gamma=gamma))
 
@@ -231,16 +233,16 @@ def _by_name(said: Mapping[str, Any]) -> Kernel:
 
 
 def find_gamma(gamma: Any, kernel: Kernel, samples: AnySamples, engine: Engine, n_threads: int) -> float:
-    """Resolve gamma: a number, one over the variance of all numbers times the places, or over a median of pairs."""
+    """Resolve gamma: a number, 1 / (variance of all numbers x number of columns), or 1 / median over pairs."""
     if not isinstance(gamma, str):
         return float(gamma)
     distinct = samples.take(distinct_rows(samples))
     if gamma == "scale":
         prepared = kernel.prepare(distinct)
         if not isinstance(prepared, kernels.Samples):
-            raise DataError('gamma="scale" needs samples of numbers. Give gamma="median" or a number.')
+            raise DataError('gamma="scale" needs numeric samples. Give gamma="median" or a number.')
         values = prepared.values.tolist()
-        mean = math.fsum(values) / len(values)  # fsum: exact, whatever the order of the rows
+        mean = math.fsum(values) / len(values)  # fsum: exact, so the order of the rows does not matter
         size = math.fsum((x - mean) * (x - mean) for x in values) / len(distinct)
     else:
         some = kernel.prepare(distinct.take(np.arange(min(PAIRS, len(distinct)))))
@@ -263,15 +265,15 @@ def _median_size(kernel: Kernel, some: Prepared, engine: Engine, n_threads: int)
 
 
 def distinct_rows(samples: AnySamples) -> IntArray:
-    """Find the distinct samples, by hash; where there are no hashes, all in their order."""
+    """Find the distinct samples, by hash; without hashes, all in their order."""
     hashes = samples.hashes()
     return np.arange(len(samples)) if hashes is None else np.unique(hashes, return_index=True)[1]
 
 
 def choose_prototypes(samples: AnySamples, n_prototypes: Any, seed: int) -> IntArray:
-    """Choose prototypes among the distinct samples: all, or those of the lowest draws; in the order of their hashes.
+    """Choose prototypes among the distinct samples: all, or those with the lowest draws, ordered by hash.
 
-    The address of a draw is the hash of the sample, or its place where it has none.
+    The address of a draw is the hash of the sample, or its position if it has none.
     """
     rows = distinct_rows(samples)
     n = count_prototypes(n_prototypes, len(rows))
@@ -284,10 +286,10 @@ def choose_prototypes(samples: AnySamples, n_prototypes: Any, seed: int) -> IntA
 
 
 def choose_opposites(addresses: IntArray, targets: Array, seed: int) -> IntArray | None:
-    """Draw for each prototype another one of another target; where all have one target, any other. None: no two.
+    """Draw for each prototype another one of another target; if all have one target, any other. None: fewer than two.
 
-    Prototypes stand in the order of their targets, and those after the last of one's own target, around the end, are
-    drawn from.
+    Prototypes are sorted by target; the draw is among those after the last of the same target, wrapping around at the
+    end.
 
     Examples
     --------
@@ -312,7 +314,7 @@ def choose_opposites(addresses: IntArray, targets: Array, seed: int) -> IntArray
 
 
 def choose_candidates(addresses: IntArray, seed: int) -> IntArray:
-    """Choose the prototypes that others may be set against: all, or of many those of the lowest draws."""
+    """Choose the prototypes that others may be paired with: all, or if there are many those with the lowest draws."""
     n = len(addresses)
     if n <= MOST_PROTOTYPES:
         return np.arange(n)
@@ -321,10 +323,10 @@ def choose_candidates(addresses: IntArray, seed: int) -> IntArray:
 
 
 def choose_nearest(apart: FloatArray, candidates: IntArray, targets: Array, otherwise: IntArray, gap: int) -> IntArray:
-    """Take for each prototype the nearest candidate of another target; `otherwise`, where there is none.
+    """Find for each prototype the nearest candidate of another target; `otherwise` if there is none.
 
-    In the order of targets, at least `gap` prototypes stand between them, where that can be: numbers that hardly differ
-    have nothing to be told apart.
+    In the order of targets, at least `gap` prototypes are between the two, if possible, because pairs with nearly equal
+    targets carry no information.
 
     Examples
     --------
@@ -346,7 +348,7 @@ def choose_nearest(apart: FloatArray, candidates: IntArray, targets: Array, othe
 
 
 def targets_of(samples: AnySamples, target: Array) -> Array:
-    """Give each sample the smallest target among its copies, so that the order of rows does not matter."""
+    """Assign each sample the smallest target of its copies, so that the order of rows does not matter."""
     hashes = samples.hashes()
     if hashes is None:
         return target
@@ -357,7 +359,7 @@ def targets_of(samples: AnySamples, target: Array) -> Array:
 
 
 def count_prototypes(n_prototypes: Any, n_samples: int) -> int:
-    """Say how many prototypes are wanted of so many distinct samples."""
+    """Return the number of prototypes for a number of distinct samples."""
     if n_prototypes == "all":
         return n_samples
     if n_prototypes == "auto":
@@ -368,11 +370,11 @@ def count_prototypes(n_prototypes: Any, n_samples: int) -> int:
 
 
 def read_precomputed(matrix: FloatArray) -> FloatArray:
-    """Check the kernel of a fit: all training samples with all training samples."""
+    """Check the kernel matrix of a fit: all training samples with all training samples."""
     n_rows, n_columns = matrix.shape
     if n_rows != n_columns:
         raise DataError(
-            f'kernel="precomputed" needs the kernel of all training samples with one another, a square matrix, but the '
+            f'kernel="precomputed" needs the kernel matrix of all training samples, which is square, but the '
             f"shape of X is {matrix.shape}. Precomputed metric requires shape (n_samples, n_samples)."
         )
     refuse_asymmetric(matrix, "The precomputed kernel")

@@ -1,6 +1,6 @@
-"""What a kernel forest learns of its table beside its trees. Nothing else knows under which names it is kept.
+"""What a kernel forest stores about its table. The names of these attributes are defined only here.
 
-Trees are grown from all columns and keep those that they use.
+Trees are grown from all columns, and the forest keeps those that they use.
 """
 
 from typing import TYPE_CHECKING, Generic, Self, TypeVar, cast, overload
@@ -15,7 +15,7 @@ Value = TypeVar("Value")
 
 
 class StoredAttribute(Generic[Value]):
-    """A value that stands among the attributes of the estimator, and in its file, under a name of its own."""
+    """A value stored as an attribute of the estimator, and in its file, under its own name."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -41,12 +41,12 @@ class StoredAttribute(Generic[Value]):
 class LearnedColumns:
     """The columns of a kernel forest: those that its trees were grown from, and those that they use."""
 
-    seed = StoredAttribute[int]("_prototype_seed_")  # chooses prototypes
+    seed = StoredAttribute[int]("_prototype_seed_")  # for drawing prototypes
     rows = StoredAttribute[IntArray]("_rows_")  # by prototype, while trees grow: the row of X
-    n_columns = StoredAttribute[int]("_n_columns_")  # that the trees were grown from
-    n_prototypes = StoredAttribute[int]("_n_prototypes_")  # those of them that are a kernel's
-    used = StoredAttribute[IntArray]("_columns_")  # those of them that the trees use
-    prototypes = StoredAttribute[Prototypes]("_kept_")  # that the trees use
+    n_columns = StoredAttribute[int]("_n_columns_")  # columns that the trees were grown from
+    n_prototypes = StoredAttribute[int]("_n_prototypes_")  # kernel columns among them
+    used = StoredAttribute[IntArray]("_columns_")  # columns that the trees use
+    prototypes = StoredAttribute[Prototypes]("_kept_")  # prototypes that the trees use
 
     def __init__(self, model: "TreeModel") -> None:
         self.model = model

@@ -1,6 +1,6 @@
 """The parameters and attributes of kernel forests.
 
-WORDS           which values each parameter may have
+WORDS           allowed values of each parameter
 KernelParams    their types, defaults and documentation
 """
 
@@ -25,7 +25,7 @@ WORDS: dict[str, tuple[arguments.ArgumentConstraint, ...]] = {
 
 
 class KernelOnlyParams(TypedDict, total=False):
-    """What kernels add."""
+    """Parameters of the kernel."""
 
     kernel: Annotated[
         object,
@@ -35,7 +35,7 @@ class KernelOnlyParams(TypedDict, total=False):
             '"gaussian" exp(-gamma·d²) of a distance d, "poly" (gamma·x·y)^degree, '
             '"poly_inhomogeneous" (gamma·x·y + 1)^degree, "tanh" tanh(gamma·x·y + coef0), '
             '"precomputed" (X is the kernel of all samples with the training samples), or a function '
-            'of two samples that gives a number. "auto" chooses by out-of-bag error.',
+            'of two samples that returns a number. "auto" chooses by out-of-bag error.',
         ),
     ]
     distance: Annotated[
@@ -43,9 +43,9 @@ class KernelOnlyParams(TypedDict, total=False):
         Doc(
             "str or function",
             "l2",
-            'Of the Gaussian kernel. "l2" of vectors and curves, "derivative" of the differences of '
-            'neighboring values, "dtw" dynamic time warping, "correlation" of shape alone: curves '
-            "brought to mean 0 and length 1. Or a function of two samples that gives a number.",
+            'For the Gaussian kernel. "l2" of vectors and curves, "derivative" of the differences of '
+            'neighboring values, "dtw" dynamic time warping, "correlation" of shape only: curves '
+            "scaled to mean 0 and length 1. Or a function of two samples that returns a number.",
         ),
     ]
     gamma: Annotated[
@@ -54,8 +54,8 @@ class KernelOnlyParams(TypedDict, total=False):
             'float, "median" or "scale"',
             "median",
             '"median": 1 over the median squared distance of pairs (or of x·x). "scale": 1 over the '
-            "number of places times the variance of all values. It moves thresholds between two "
-            "training samples, and chooses no cut.",
+            "number of columns times the variance of all values. It moves thresholds between two "
+            "training samples, but does not change which splits there are.",
         ),
     ]
     degree: Annotated[
@@ -63,7 +63,7 @@ class KernelOnlyParams(TypedDict, total=False):
         Doc(
             "int",
             3,
-            "Of the polynomial kernels.",
+            "For the polynomial kernels.",
         ),
     ]
     coef0: Annotated[
@@ -71,7 +71,7 @@ class KernelOnlyParams(TypedDict, total=False):
         Doc(
             "float",
             0.0,
-            "Of the tanh kernel.",
+            "For the tanh kernel.",
         ),
     ]
     band: Annotated[
@@ -79,8 +79,8 @@ class KernelOnlyParams(TypedDict, total=False):
         Doc(
             "float or None",
             0.1,
-            "Of dynamic time warping: how far a path may stray from the diagonal, as a share of the "
-            "longer curve. None: as far as it likes.",
+            "For dynamic time warping: the maximum distance of a path from the diagonal, as a fraction of the "
+            "longer curve. None: no limit.",
         ),
     ]
     n_prototypes: Annotated[
@@ -88,7 +88,7 @@ class KernelOnlyParams(TypedDict, total=False):
         Doc(
             'int, float, "auto" or "all"',
             "auto",
-            "How many of the distinct training samples others are compared with; a float is a share. "
+            "Number of distinct training samples that others are compared with; a float is a fraction. "
             '"auto": all up to 500, else a sample of 500, drawn from the seed.',
         ),
     ]
@@ -97,7 +97,7 @@ class KernelOnlyParams(TypedDict, total=False):
         Doc(
             "samples or None",
             None,
-            "Samples to compare with instead of training samples; of a precomputed kernel, numbers of columns.",
+            "Samples to compare with instead of training samples; for a precomputed kernel, column numbers.",
         ),
     ]
     contrast: Annotated[
@@ -105,9 +105,9 @@ class KernelOnlyParams(TypedDict, total=False):
         Doc(
             "bool",
             True,
-            "Whether three of four columns set their prototype a against another one b, the nearest "
-            'one of another class or of another target: "is x rather like a than like b?" Such a '
-            "column is K(a, x) - K(b, x), or of the Gaussian kernel the logarithm of K(a, x) / K(b, "
+            "Whether three of four columns compare two prototypes a and b, where b is the nearest one "
+            'of another class or of another target: "is x more similar to a than to b?" Such a '
+            "column is K(a, x) - K(b, x), or for the Gaussian kernel the logarithm of K(a, x) / K(b, "
             "x). False: each column is the kernel with one prototype.",
         ),
     ]
@@ -116,18 +116,18 @@ class KernelOnlyParams(TypedDict, total=False):
         Doc(
             'bool or "auto"',
             "auto",
-            "Whether the columns of X, categories too, stand beside those of the kernel. Half of the "
-            'draws of features are then columns of X. "auto": where samples are rows of a table and '
+            "Whether the columns of X, categories too, are used beside the kernel. Half of the "
+            'draws of features are then columns of X. "auto": if samples are rows of a table and '
             "the kernel is one of weald's, the out-of-bag error of a few trees decides whether trees "
-            "look at both, at columns alone, or some of them at both and some at columns alone; "
-            "`mix_` says what it chose. Rows that stand there twice or weigh other than 1 cannot be "
-            "judged so: then trees look at both and at columns alone in turn.",
+            "use both, columns only, or some of them both and some columns only; `mix_` says what was "
+            "chosen. With repeated rows or weights, the out-of-bag error is biased: then trees that use "
+            "both alternate with trees that use columns only.",
         ),
     ]
 
 
 class KernelParams(KernelOnlyParams, BagParams, GrowthParams, total=False):
-    """A kernel forest. Parameters for single columns of X mean nothing where features are prototypes."""
+    """A kernel forest. There are no parameters for single columns of X, because features are prototypes."""
 
 
 class KernelClassifierParams(KernelParams, BagClassifierParams, total=False):
@@ -148,12 +148,12 @@ ATTRIBUTES = (
     Attribute(
         "mix_",
         "weald.estimators.kernel.tree_mix.MixChoice",
-        'With `mix="auto"` and samples that are rows of a table: what trees look at, and why.',
+        'With `mix="auto"` and samples that are rows of a table: which columns trees use, and why.',
     ),
     Attribute(
         "sample_kind_",
         "str",
-        'What samples are: "vectors", "curves" or "things".',
+        'Kind of the samples: "vectors", "curves" or "things".',
     ),
     Attribute(
         "prototypes_",
@@ -163,16 +163,16 @@ ATTRIBUTES = (
     Attribute(
         "prototype_rows_",
         "array of int",
-        "Their rows in the training data; -1 where prototypes were given.",
+        "Their rows in the training data; -1 if prototypes were given.",
     ),
     Attribute(
         "prototype_importances_",
         "array of float",
-        "How much each of them matters.",
+        "Their importance.",
     ),
     Attribute(
         "column_names_",
         "list of str",
-        "A name for each column that the trees use: the row of one prototype or two, or the name of a raw column.",
+        "Names of the columns used by the trees: the row of one or two prototypes, or the name of a column of X.",
     ),
 )

@@ -1,12 +1,13 @@
-"""Anything as a sample: what a user gives becomes what kernels compare.
+"""Reading samples: vectors, curves, or any objects that a user's kernel can compare.
 
-Vectors         rows of numbers, curves on a common grid among them
+Vectors         rows of numbers, including curves on a common grid
 Curves          curves of any length, with or without times
-Things          whatever else a user's own kernel can compare
+Things          other objects, compared by a user's kernel
 read_samples    the X of a fit or a prediction -> one of them
-Grid            where curves of different lengths or times are compared
+Grid            common times for curves of different lengths or times
 
-Each sample has a hash, so that rows have no order and copies count once; other things than numbers and text have none.
+Each sample has a hash, so that the order of rows does not matter and copies are found. Other objects than numbers and
+text have none.
 """
 
 import hashlib
@@ -36,7 +37,7 @@ class Vectors:
         return len(self.matrix)
 
     def take(self, rows: IntArray) -> "Vectors":
-        """Keep some of them."""
+        """Select some of them."""
         return Vectors(np.ascontiguousarray(self.matrix[rows]))
 
     def hashes(self) -> Hashes:
@@ -44,13 +45,13 @@ class Vectors:
         return hash_rows(self.matrix)
 
     def given(self) -> FloatArray:
-        """Write them as the user would."""
+        """Return them in the form in which the user gives samples."""
         return self.matrix
 
 
 @dataclass(frozen=True, eq=False)
 class Curves:
-    """Curves of any length. Without times, a curve runs evenly from 0 to 1."""
+    """Curves of any length. Without times, a curve is sampled evenly from 0 to 1."""
 
     each: tuple[FloatArray, ...]
     times: tuple[FloatArray, ...] | None = None
@@ -59,17 +60,17 @@ class Curves:
         return len(self.each)
 
     def take(self, rows: IntArray) -> "Curves":
-        """Keep some of them."""
+        """Select some of them."""
         times = None if self.times is None else tuple(self.times[i] for i in rows)
         return Curves(tuple(self.each[i] for i in rows), times)
 
     def hashes(self) -> Hashes:
-        """Hash each by its numbers, times too."""
+        """Hash each by its numbers and times."""
         whole = self.each if self.times is None else [np.concatenate(pair) for pair in zip(*self._both(), strict=True)]
         return np.array([hash_rows(curve[np.newaxis])[0] for curve in whole], dtype=np.uint64)
 
     def given(self) -> list[object]:
-        """Write them as the user would."""
+        """Return them in the form in which the user gives samples."""
         return list(self.each) if self.times is None else list(zip(*self._both(), strict=True))
 
     def _both(self) -> tuple[tuple[FloatArray, ...], tuple[FloatArray, ...]]:
@@ -77,19 +78,19 @@ class Curves:
         return self.times, self.each
 
     def packed(self) -> kernels.Samples:
-        """Put the values one after the other."""
+        """Concatenate the values."""
         lengths = [len(curve) for curve in self.each]
         values = np.concatenate(self.each) if self.each else np.empty(0)
         return kernels.Samples(values, np.cumsum([0, *lengths], dtype=np.int64))
 
     def times_of(self, i: int) -> FloatArray:
-        """Say when the values of a curve were taken."""
+        """Return the times of the values of a curve."""
         return np.linspace(0, 1, len(self.each[i])) if self.times is None else self.times[i]
 
 
 @dataclass(frozen=True, eq=False)
 class Things:
-    """Whatever a user's own kernel can compare."""
+    """Objects that a user's kernel can compare."""
 
     each: tuple[Any, ...]
 
@@ -97,11 +98,11 @@ class Things:
         return len(self.each)
 
     def take(self, rows: IntArray) -> "Things":
-        """Keep some of them."""
+        """Select some of them."""
         return Things(tuple(self.each[i] for i in rows))
 
     def hashes(self) -> Hashes | None:
-        """Hash text; nothing is known of other things."""
+        """Hash text; other objects have no hash."""
         if not all(isinstance(thing, str | bytes) for thing in self.each):
             return None
         texts = (t.encode() if isinstance(t, str) else t for t in self.each)
@@ -109,7 +110,7 @@ class Things:
         return np.array([int.from_bytes(digest, "little") for digest in digests], dtype=np.uint64)
 
     def given(self) -> list[object]:
-        """Write them as the user would."""
+        """Return them in the form in which the user gives samples."""
         return list(self.each)
 
 
@@ -117,7 +118,7 @@ AnySamples = Vectors | Curves | Things
 
 
 def hash_rows(matrix: FloatArray) -> Hashes:
-    """Hash rows of numbers, as the contract does where it samples rows: Σ mix64(bits(x_f) + mix64(f + 1)), mixed.
+    """Hash rows of numbers, as the contract defines it for sampling rows: Σ mix64(bits(x_f) + mix64(f + 1)), mixed.
 
     Examples
     --------
@@ -145,7 +146,7 @@ def _mix64(x: Hashes) -> Hashes:
 
 @dataclass(frozen=True)
 class Grid:
-    """Evenly spaced times at which curves are compared. Before its first value and after its last a curve is level."""
+    """Evenly spaced times at which curves are compared. Curves are constant outside their first and last value."""
 
     begin: float
     end: float
@@ -153,14 +154,14 @@ class Grid:
 
     @classmethod
     def of(cls, curves: Curves) -> "Grid":
-        """Span the times of all curves with as many places as the middle one of their lengths, at least 2."""
+        """Span the times of all curves; the number of points is the median length, at least 2."""
         begin = min(float(curves.times_of(i)[0]) for i in range(len(curves)))
         end = max(float(curves.times_of(i)[-1]) for i in range(len(curves)))
         lengths = sorted(len(curve) for curve in curves.each)
         return cls(begin, end, max(2, lengths[len(lengths) // 2]))
 
     def read(self, curves: Curves) -> FloatArray:
-        """Read the curves at the times of the grid, on straight lines between their values (curves x times)."""
+        """Interpolate the curves linearly at the times of the grid (curves x times)."""
         at = self.begin + (self.end - self.begin) * (np.arange(self.n) / (self.n - 1))
         return np.array([_read_curve(curves.times_of(i), curves.each[i], at) for i in range(len(curves))])
 
@@ -180,20 +181,20 @@ def _read_curve(times: FloatArray, values: FloatArray, at: FloatArray) -> FloatA
 
 @dataclass(frozen=True, eq=False)
 class SampleReading:
-    """What was read: the samples to compare, and the columns of numbers and categories that they came from."""
+    """The samples to compare, and the numeric and categorical columns of X."""
 
     samples: AnySamples
-    raw: Array | None  # None: there are no columns
+    raw: Array | None  # None: X has no columns
 
     def take(self, rows: IntArray) -> "SampleReading":
-        """Keep some rows."""
+        """Select some rows."""
         return SampleReading(self.samples.take(rows), None if self.raw is None else self.raw[rows])
 
 
 def read_samples(estimator: Any, X: TableLike, *, reset: bool, own_kernel: bool, mix: bool) -> SampleReading:
-    """Read X. With `reset` the estimator learns its kind, `sample_kind_`, else it must be the same.
+    """Read X. With `reset` its kind is stored in `sample_kind_`, else it must be the same.
 
-    `own_kernel`: a user's function compares samples, so they may be anything.
+    `own_kernel`: a user's function compares samples, so they may be any objects.
     """
     kind = None if reset else estimator.sample_kind_
     curves = None if own_kernel else _as_curves(X, curves_wanted=kind == "curves")
@@ -208,12 +209,12 @@ def read_samples(estimator: Any, X: TableLike, *, reset: bool, own_kernel: bool,
     if reset:
         estimator.sample_kind_ = found
     elif found != kind:
-        raise DataError(f"X holds {found}, but the fit saw {kind}. Give samples of the same kind.")
+        raise DataError(f"X contains {found}, but the fit had {kind}. Give samples of the same kind.")
     return sample_reading
 
 
 def read_prototypes(estimator: Any, given: Any, like: AnySamples, *, mix: bool) -> AnySamples:
-    """Read prototypes that the user gives, as samples of the same kind as others. `estimator` may be written to."""
+    """Read prototypes given by the user, which must be of the same kind as the samples. May write to `estimator`."""
     if isinstance(given, Vectors | Curves | Things):
         found: AnySamples | None = given
     elif isinstance(like, Things):
@@ -230,23 +231,23 @@ def read_prototypes(estimator: Any, given: Any, like: AnySamples, *, mix: bool) 
 
 
 def _is_table(X: Any) -> bool:
-    """Say whether X is a table of numbers, whose rows are the samples."""
+    """Return whether X is a table of numbers, whose rows are the samples."""
     return sparse.issparse(X) or hasattr(X, "columns") or (getattr(X, "ndim", 0) == 2 and X.dtype.kind in "fiub")
 
 
 def _list_of(X: Any) -> tuple[Any, ...]:
-    """See X as a list of things."""
+    """Read X as a list of objects."""
     if isinstance(X, str | bytes) or not (isinstance(X, Sequence) or hasattr(X, "__array__")):
         raise DataTypeError(
             f"X is a {type(X).__name__}, not a list of samples. Give a list, one entry for each sample."
         )
     if not len(X):
-        raise DataError("X holds no samples: found array with 0 sample(s). Give at least one.")
+        raise DataError("X contains no samples: found array with 0 sample(s). Give at least one.")
     return tuple(X)
 
 
 def _as_curves(X: Any, *, curves_wanted: bool) -> Curves | None:
-    """See X as curves of any length; None: it is a table."""
+    """Read X as curves of any length; None: it is a table."""
     is_list = isinstance(X, list | tuple) or (isinstance(X, np.ndarray) and X.dtype.kind == "O" and X.ndim == 1)
     if curves_wanted and isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiu":
         return Curves(tuple(_check_curve(row, i, "values") for i, row in enumerate(X)))
@@ -259,7 +260,9 @@ def _as_curves(X: Any, *, curves_wanted: bool) -> Curves | None:
             if len(t) != len(v):
                 raise DataError(f"Curve {i} has {len(t)} times but {len(v)} values. Give one time for each value.")
             if (np.diff(t) <= 0).any():
-                raise DataError(f"The times of curve {i} do not rise. Sort its values by time, one for each time.")
+                raise DataError(
+                    f"The times of curve {i} are not increasing. Sort its values by time, with one value for each time."
+                )
         return Curves(each, times)
     if any(isinstance(curve, str) or not hasattr(curve, "__len__") or np.ndim(curve) != 1 for curve in X):
         return None
@@ -279,14 +282,14 @@ def _check_curve(curve: Any, number: int, what: str) -> FloatArray:
     if not np.isfinite(values).all():
         place = int(np.argmin(np.isfinite(values)))
         raise DataError(
-            f"Curve {number} has {values[place]} among its {what}, at place {place}. Kernels compare finite numbers: "
-            "leave missing values out, and give the others with their times, (times, values)."
+            f"Curve {number} has {values[place]} among its {what}, at position {place}. Kernels compare finite "
+            "numbers: leave missing values out, and give the others with their times, (times, values)."
         )
     return values
 
 
 def _read_vectors(estimator: Any, X: TableLike, *, reset: bool, mix: bool) -> SampleReading:
-    """Read a table. Columns of categories are kept beside the kernel with `mix`, and refused without."""
+    """Read a table. Categorical columns are used beside the kernel with `mix`, and refused without."""
     if sparse.issparse(X):
         raise DataTypeError("X is sparse, but kernels compare dense rows. Use X.toarray() to make it dense.")
     raw = read_features(estimator, X, reset=reset)
@@ -294,11 +297,11 @@ def _read_vectors(estimator: Any, X: TableLike, *, reset: bool, mix: bool) -> Sa
     if not is_number.all() and not mix:
         where = estimator.schema_.where(int(np.argmin(is_number)))
         raise DataTypeError(
-            f"{where} holds categories, which a kernel cannot compare. Set mix=True to keep such columns beside the "
-            "kernel's, or leave them out."
+            f"{where} is categorical, and a kernel cannot compare categories. Set mix=True to use such columns beside "
+            "the kernel, or leave them out."
         )
     if not is_number.any():
-        raise DataTypeError("X holds nothing but categories, which a kernel cannot compare. Use a RandomForest.")
+        raise DataTypeError("X has only categorical columns, which a kernel cannot compare. Use a RandomForest.")
     numbers = np.ascontiguousarray(raw[:, is_number], dtype=np.float64)
     finite = np.isfinite(numbers)
     if not finite.all():
@@ -306,7 +309,7 @@ def _read_vectors(estimator: Any, X: TableLike, *, reset: bool, mix: bool) -> Sa
         where = estimator.schema_.where(int(np.flatnonzero(is_number)[place]))
         value = "NaN" if np.isnan(numbers[row, place]) else "inf"
         raise DataError(
-            f"Row {row} of {where} is {value}. A kernel compares finite numbers: fill it in (NaN, inf and missing "
-            "values have no distance), or use a RandomForest, which takes missing values as they are."
+            f"Row {row} of {where} is {value}. A kernel compares finite numbers: fill in such values (NaN, inf and "
+            "missing values have no distance), or use a RandomForest, which supports missing values."
         )
     return SampleReading(Vectors(numbers + 0.0), raw)

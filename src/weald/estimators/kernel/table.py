@@ -1,9 +1,9 @@
-"""The table that a kernel forest grows from: a column for each prototype, then the columns that `mix` keeps.
+"""The table that a kernel forest is grown from: a column for each prototype, then the columns that `mix` keeps.
 
-KernelTable    such a table; its values are computed when they are asked for, some columns or rows at a time
+KernelTable    such a table; its values are computed on access, some columns or rows at a time
 
-A forest is grown from codes of two bytes, which engines make of a few columns at once. Whoever wants all values (the
-rows outside the bags are walked by value) gets them by `np.asarray`, and they are kept.
+A forest is grown from two-byte codes, which engines make from a few columns at a time. `np.asarray` computes all values
+and keeps them; out-of-bag rows need them.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,20 +18,20 @@ from weald.estimators.features import RowBlocks
 from weald.estimators.kernel.kernels import Kernel, choose_candidates, choose_nearest, choose_opposites
 from weald.estimators.kernel.samples import AnySamples, SampleReading, Vectors
 
-BLOCK = 2**21  # values that are computed at a time
-ALONE = 4  # of so many prototypes one stands alone, and the others are set against another one
+BLOCK = 2**21  # values computed at a time
+ALONE = 4  # one of this many prototypes is a column by itself, the others are paired
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Prototypes:
-    """What samples are compared with: samples, or columns of a precomputed kernel.
+    """The prototypes that samples are compared with: samples, or columns of a precomputed kernel.
 
-    A column of the table is the kernel with one of them or, where there are pairs, `Kernel.contrast` of two.
+    A column of the table is the kernel with one prototype or, for pairs, `Kernel.contrast` of two.
     """
 
     samples: AnySamples | None
     columns: IntArray | None = None
-    pairs: IntArray | None = None  # columns of the table x 2, places among the prototypes; -1: none
+    pairs: IntArray | None = None  # columns of the table x 2, positions among the prototypes; -1: none
 
     def __len__(self) -> int:
         """Count the columns of the table."""
@@ -46,7 +46,7 @@ class Prototypes:
         return f"<{self.n_compared} prototypes>"
 
     def __eq__(self, other: object) -> bool:
-        """Say whether they are the same: by hash where they have some."""
+        """Return whether they are equal: by hash if there are hashes."""
         if not isinstance(other, Prototypes) or type(self.samples) is not type(other.samples):
             return False
         if (self.pairs is None) != (other.pairs is None) or not np.array_equal(self.pairs, other.pairs):  # type: ignore[arg-type]
@@ -61,16 +61,16 @@ class Prototypes:
     __hash__ = None  # type: ignore[assignment]
 
     def compared_by(self, numbers: IntArray) -> IntArray:
-        """Places of the prototypes that some columns of the table need."""
+        """Positions of the prototypes that some columns of the table need."""
         if self.pairs is None:
             return numbers
         places = np.unique(self.pairs[numbers])
         return places[places >= 0]
 
     def set_against(self, targets: Array, seed: int, apart: Callable[[IntArray], FloatArray], gap: int) -> "Prototypes":
-        """Pair three of four prototypes with the nearest one of another target, or any other where there is none.
+        """Pair three of four prototypes with the nearest one of another target, or any other if there is none.
 
-        `apart` says how far all prototypes are from some. See `choose_nearest` for `gap`.
+        `apart` computes the distances of all prototypes from some. See `choose_nearest` for `gap`.
         """
         hashes = None if self.samples is None else self.samples.hashes()
         addresses = np.arange(len(targets)) if hashes is None else hashes
@@ -85,7 +85,7 @@ class Prototypes:
         return Prototypes(self.samples, self.columns, pairs)
 
     def take(self, numbers: IntArray) -> "Prototypes":
-        """Keep some columns of the table, and the prototypes that they need."""
+        """Select some columns of the table, and the prototypes that they need."""
         needed = self.compared_by(numbers)
         pairs = None
         if self.pairs is not None:
@@ -98,7 +98,7 @@ class Prototypes:
 
 
 class KernelTable(RowBlocks):
-    """Values of a kernel, and raw columns beside them, as a table that is not there until it is asked for."""
+    """Kernel values, and columns of X beside them, as a table that is computed on access."""
 
     ndim = 2
     dtype = np.dtype(np.float64)
@@ -114,7 +114,7 @@ class KernelTable(RowBlocks):
         self._raw_kept: IntArray = np.arange(0 if self.raw is None else self.raw.shape[1])
 
     def compare(self, kernel: Kernel, engine: Engine, prototypes: Prototypes, n_threads: int) -> "KernelTable":
-        """Say what samples are compared with, and how."""
+        """Set the prototypes and the kernel."""
         self._kernel, self._engine, self._n_threads = kernel, engine, n_threads
         self._prototypes, self._n_kernel, self._values = prototypes, len(prototypes), None
         self._coded, self._places = None, np.arange(self.shape[1])
@@ -126,11 +126,11 @@ class KernelTable(RowBlocks):
         return self
 
     def remember(self, coded: Codes) -> None:
-        """Remember the codes, from which values can be read again."""
+        """Store the codes, from which values can be decoded."""
         self._coded = coded
 
     def keep(self, columns: IntArray) -> None:
-        """Keep some columns only."""
+        """Select some columns."""
         self._places = self._places[columns]
         is_kernel = columns < self._n_kernel
         self.keep_raw(columns[~is_kernel] - self._n_kernel)
@@ -138,18 +138,18 @@ class KernelTable(RowBlocks):
         self._n_kernel, self._values = len(self._prototypes), None
 
     def keep_raw(self, columns: IntArray) -> "KernelTable":
-        """Keep some of the raw columns only."""
+        """Select some of the columns of X."""
         self._raw_kept = self._raw_kept[columns]
         return self
 
     @property
     def prototypes(self) -> Prototypes:
-        """What samples are compared with."""
+        """The prototypes."""
         return self._prototypes
 
     @property
     def n_kernel(self) -> int:
-        """Number of columns that are a kernel's."""
+        """Number of kernel columns."""
         return self._n_kernel
 
     @property
@@ -185,15 +185,15 @@ class KernelTable(RowBlocks):
         return np.asarray(self)[which]
 
     def copy(self) -> FloatArray:
-        """Compute all values, to be written to."""
+        """Compute all values, as a writable array."""
         return np.asarray(self).copy()
 
     def astype(self, dtype: Any) -> Array:
-        """Compute all values, as another type."""
+        """Compute all values, in another type."""
         return np.asarray(self).astype(dtype)
 
     def blocks(self) -> Iterator[tuple[FloatArray, range]]:
-        """Compute some columns at a time (rows x columns); also where they stand."""
+        """Compute some columns at a time (rows x columns); also return their positions."""
         n_rows = max(1, len(self))
         step = max(4, BLOCK // n_rows)
         for begin in range(0, self._n_kernel, step):
@@ -240,6 +240,6 @@ class KernelTable(RowBlocks):
 
 
 def read_precomputed_rows(sample_reading: SampleReading) -> FloatArray:
-    """See the samples of a precomputed kernel as its rows."""
+    """Return the samples of a precomputed kernel as its rows."""
     assert isinstance(sample_reading.samples, Vectors)  # noqa: S101  (for the type checker: they were read as a table)
     return sample_reading.samples.matrix

@@ -1,13 +1,13 @@
-"""Trees that see kernels and columns, or columns alone: the out-of-bag error decides.
+"""Choosing by out-of-bag error between trees that use kernels and columns, and trees that use columns only.
 
-A cut is the best of many, and the more columns a node looks at, the better the best looks by luck. Where columns say
-it all, trees of columns alone err less; where borders are round or slanted, kernels do. Trees of both kinds, some after
-the other, are often better than either.
+The more columns a node considers, the better the best split looks by chance. If the columns of X determine the target,
+trees of columns only have lower error; if class borders are curved or oblique, kernels do. Alternating both kinds of
+trees is often better than either.
 
-    choose_mix     grow some trees of each kind, and take the way of least out-of-bag error
+    choose_mix     grow some trees of each kind, and choose the one with the lowest out-of-bag error
     MixChoice      what was tried, what was chosen, and why
     list_runs      which trees are of which kind
-    share_draws    how likely a column is drawn
+    share_draws    probabilities of drawing a column
 """
 
 import math
@@ -17,13 +17,13 @@ from dataclasses import dataclass
 from weald.engines.interface import AddVotes
 from weald.forest.forest import Forest
 
-COLUMNS = "columns"  # trees of columns alone
+COLUMNS = "columns"  # trees of columns only
 MIXED = "mixed"  # trees of kernels and columns
-IN_TURN = "in turn"  # trees of columns alone, and trees of kernels and columns
-RUN = 16  # trees of one kind that stand together
-TRIED = 4  # runs that are grown to choose from
+IN_TURN = "in turn"  # both kinds alternate
+RUN = 16  # consecutive trees of one kind
+TRIED = 4  # runs grown to choose from
 
-Grow = Callable[[str, int, int], Forest]  # the kind of the trees, the number of the first, how many
+Grow = Callable[[str, int, int], Forest]  # kind of the trees, number of the first tree, number of trees
 
 
 @dataclass(frozen=True)
@@ -33,12 +33,12 @@ class MixChoice:
     Attributes
     ----------
     way : str
-        "mixed": trees look at kernels and columns. "columns": at columns of X alone, as those of a random forest.
-        "in turn": 16 trees of the one kind, then 16 of the other, and so on.
+        "mixed": trees use kernels and columns. "columns": trees use columns of X only, as in a random forest. "in
+        turn": 16 trees of one kind, then 16 of the other, and so on.
     errors : dict
-        The out-of-bag error of 32 trees of each way; empty where nothing was tried.
+        The out-of-bag error of 32 trees of each kind; empty if nothing was tried.
     reason : str
-        Why this one.
+        Why it was chosen.
     """
 
     way: str
@@ -50,7 +50,7 @@ class MixChoice:
 
 
 def choose_mix(grow: Grow, open_bags: Callable[[list[Forest]], AddVotes]) -> MixChoice:
-    """Judge 32 trees of each way by the rows outside their bags. Ties go to the way that stands first."""
+    """Compare 32 trees of each kind by out-of-bag error. Ties go to the first kind."""
     grown = [grow(kind, k * RUN, RUN) for k, kind in enumerate((COLUMNS, MIXED) * (TRIED // 2))]
     add_votes = open_bags(grown)
     one, two, three, four = grown
@@ -61,16 +61,16 @@ def choose_mix(grow: Grow, open_bags: Callable[[list[Forest]], AddVotes]) -> Mix
         COLUMNS: float(add_votes(three, of_one).errors[-1]),
     }
     if not all(map(math.isfinite, errors.values())):
-        return MixChoice(IN_TURN, {}, "No row is outside a bag, so trees of both kinds were taken in turn.")
+        return MixChoice(IN_TURN, {}, "There are no out-of-bag rows, so both kinds of trees alternate.")
     way = min(errors, key=lambda name: errors[name])
     found = ", ".join(f"{name} {error:.4g}" for name, error in errors.items())
-    return MixChoice(way, errors, f'"{way}" has the least out-of-bag error of 32 trees: {found}.')
+    return MixChoice(way, errors, f'"{way}" has the lowest out-of-bag error of 32 trees: {found}.')
 
 
 def list_runs(way: str, first: int, n_trees: int) -> Iterator[tuple[str, int, int]]:
-    """List trees of one kind that stand together: the kind, the number of the first, how many.
+    """List runs of trees of one kind: kind, number of the first tree, number of trees.
 
-    The first runs are those that are grown to choose from, whatever was chosen.
+    The first runs are those grown to choose from, regardless of the choice.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def list_runs(way: str, first: int, n_trees: int) -> Iterator[tuple[str, int, in
 
 
 def share_draws(kind: str, n_kernel: int, n_raw: int) -> tuple[float, ...]:
-    """Weigh columns for a kind of trees: half of the draws are raw ones, which kernels would outnumber, or all."""
+    """Return the weights of columns for a kind of trees: half of the draws are columns of X, or all."""
     if kind == COLUMNS:
         return (0.0,) * n_kernel + (1.0,) * n_raw
     return (float(n_raw),) * n_kernel + (float(n_kernel),) * n_raw if n_raw != n_kernel else ()
