@@ -60,6 +60,7 @@ if TYPE_CHECKING:  # what type checkers read; the same names and homes as below
     from weald.inspection.selection import select_features
     from weald.inspection.stability import stability
     from weald.inspection.strength import strength
+    from weald.inspection.surface import surface
     from weald.inspection.tuning import tune
     from weald.io.export.sklearn_trees import from_sklearn
     from weald.io.files import load
@@ -113,6 +114,7 @@ _HOMES = {
     "select_features": "inspection.selection",
     "stability": "inspection.stability",
     "strength": "inspection.strength",
+    "surface": "inspection.surface",
     "tune": "inspection.tuning",
 }
 
@@ -151,6 +153,7 @@ __all__ = [
     "select_features",
     "stability",
     "strength",
+    "surface",
     "tune",
 ]
 

@@ -108,7 +108,7 @@ class Shape:
 @settings(max_examples=150, deadline=None)
 @given(random_trees())
 def test_of_any_tree_the_strengths_say_which_splits_are_worth_their_leaves(arrays):
-    strengths = pruning._strengths_of_tree(*arrays)
+    strengths = pruning.strengths_of_tree(*arrays)
     shape = Shape(*arrays)
     found = sorted({float(s) for s in strengths if np.isfinite(s)})
     between = [Fraction(a) / 2 + Fraction(b) / 2 for a, b in itertools.pairwise(found)]

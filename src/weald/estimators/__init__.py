@@ -24,6 +24,7 @@ training_data        reading the training data again
 same_data            checking that data is that of the fit
 chunked_prediction   predictions for tables larger than memory
 truncation           tighter stopping rules for a fitted model
+error_surface        the error of a model for every stopping rule
 stopping_rules       the stopping rules that all trees of a model obey
 choose_alpha         choosing the pruning strength
 tree_list            `estimators_`

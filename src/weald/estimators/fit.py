@@ -29,6 +29,7 @@ from weald.engines.precision import warn_of_rounding
 from weald.errors import DataError, ParameterError, warn
 from weald.estimators import growing, multi_output, out_of_bag, resampling
 from weald.estimators.checkpoints import Checkpoint
+from weald.estimators.error_surface import rows_outside_bags
 from weald.estimators.features import Features, features_of
 from weald.estimators.growing import Grower, Plan
 from weald.estimators.merging import same_values
@@ -231,9 +232,11 @@ def train(
         with attempt:
             forest, votes = growing.grow(grower, plan, old[0] if old else None)
             growing.require_votes(forest)
-            if plan.wants_votes:
-                keep_out_of_bag(learned, out_of_bag.estimate_out_of_bag(grower.bagged(forest), reading, votes))
+            found = out_of_bag.estimate_out_of_bag(grower.bagged(forest), reading, votes) if plan.wants_votes else None
     learned.forest_ = features.keep(forest, reading)
+    if found is not None:
+        found.rows_to_score = rows_outside_bags(learned, engine, codes, reading)
+        keep_out_of_bag(learned, found)
     _warn_of_idle_class_weights(learned)
 
 

@@ -16,6 +16,7 @@ from weald.data.table import TrainingArguments
 from weald.data.types import ColumnLike, IntArray, TableLike
 from weald.estimators.base import TreeModel
 from weald.estimators.checkpoints import Checkpoint
+from weald.estimators.error_surface import rows_outside_bags
 from weald.estimators.fit import estimate_targets_out_of_bag, fit
 from weald.estimators.merging import merge, take_trees
 from weald.estimators.multi_output import OutOfBagOfTargets, forests_of, is_multi_output
@@ -121,7 +122,10 @@ class RandomForest(TreeModel):
         check_is_fitted(self)
         data = TrainingArguments(X, y, sample_weight, groups, stratify)
         if not is_multi_output(self):
-            return estimate_out_of_bag(*open_bags(self, data))
+            bagged, reading = open_bags(self, data)
+            found = estimate_out_of_bag(bagged, reading)
+            found.rows_to_score = rows_outside_bags(self, bagged.engine, bagged.codes, reading)
+            return found
         training = read_training_data(self, data)
         return estimate_targets_out_of_bag(self, training.engine, training.codes, training.reading)
 

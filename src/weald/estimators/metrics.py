@@ -7,6 +7,10 @@
     confusion              confusion matrix
     calibrate              calibration curve and Brier score
     choose_threshold       the best probability threshold of a class
+    mean_squared_error     on a scale at which squares neither overflow nor underflow
+    spread_of_squares      standard deviation of the squared errors
+    score_numbers          mean squared error and R squared
+    effective_rows         Kish's effective number of weighted rows
     with_finite_squares    targets and predictions scaled so that their squares do not overflow
 
 Functions take plain arrays: class codes, probabilities, weights.
@@ -20,8 +24,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.metrics import confusion_matrix, get_scorer
+from sklearn.metrics import confusion_matrix, get_scorer, r2_score
 
+from weald.data.table import up_to_one
 from weald.data.types import Array, ColumnLike, FloatArray, IntArray
 from weald.errors import ParameterError, shown
 
@@ -103,6 +108,44 @@ def call_scorer(
     predictor = _PredictedNumbers(averages) if classes is None else _PredictedClasses(classes, averages)
     given = {} if weight is None else {"sample_weight": weight}
     return float(scorer(predictor, np.arange(len(truth)), truth, **given))
+
+
+def mean_squared_error(truth: FloatArray, said: FloatArray, weight: FloatArray | None) -> float:
+    """Compute the mean squared error on a scale at which squares neither overflow nor underflow."""
+    exponent, truth, said = _scaled(truth, said)
+    weight = None if weight is None else up_to_one(weight)
+    error = np.average((truth - said) ** 2, weights=weight)
+    with np.errstate(over="ignore"):  # with huge numbers it overflows
+        return float(np.ldexp(error, 2 * exponent))
+
+
+def score_numbers(truth: FloatArray, said: FloatArray, weight: FloatArray | None) -> tuple[float, float]:
+    """Compute mean squared error and R squared. With huge numbers the error overflows, R squared does not."""
+    error = mean_squared_error(truth, said, weight)
+    _, truth, said = _scaled(truth, said)
+    return error, float(r2_score(truth, said, sample_weight=None if weight is None else up_to_one(weight)))
+
+
+def _scaled(truth: FloatArray, said: FloatArray) -> tuple[int, FloatArray, FloatArray]:
+    exponent = int(np.frexp(max(np.abs(truth).max(), np.abs(said).max()))[1])
+    return exponent, np.ldexp(truth, -exponent), np.ldexp(said, -exponent)
+
+
+def spread_of_squares(truth: FloatArray, said: FloatArray, weight: FloatArray) -> float:
+    """Compute the standard deviation of the squared errors of rows."""
+    weight = up_to_one(weight)
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = (truth - said) ** 2
+        mean = np.average(squares, weights=weight)
+        return float(np.sqrt(np.average((squares - mean) ** 2, weights=weight)))
+
+
+def effective_rows(weight: FloatArray, *, whole: bool) -> float:
+    """Return the number of rows: copies where weights are whole, else Kish's effective number."""
+    if whole or not len(weight):
+        return float(weight.sum())
+    weight = up_to_one(weight)
+    return float(weight.sum() ** 2 / (weight**2).sum())
 
 
 def scores_for_metrics(shares: FloatArray) -> FloatArray:

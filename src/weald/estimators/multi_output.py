@@ -25,7 +25,8 @@ from weald.engines.interface import Codes, Engine
 from weald.engines.params import Growth
 from weald.engines.threads import count_threads
 from weald.errors import ParameterError
-from weald.estimators.out_of_bag import score_numbers, warn_of_unseen
+from weald.estimators.metrics import score_numbers
+from weald.estimators.out_of_bag import warn_of_unseen
 from weald.forest import votes
 from weald.forest.forest import Forest
 

@@ -11,11 +11,12 @@ training data; `forest.out_of_bag(X, y)` computes everything again.
 """
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.metrics import r2_score
 
 from weald.data.arguments import Fraction, is_whole
 from weald.data.table import Reading, up_to_one
@@ -28,6 +29,9 @@ from weald.estimators.metrics import Calibration, Metric, Threshold
 from weald.estimators.resampling import BAGGING
 from weald.forest import votes
 from weald.forest.forest import Forest, Origin
+
+if TYPE_CHECKING:
+    from weald.estimators.error_surface import ErrorSurface, RowsToScore
 
 
 @dataclass(frozen=True)
@@ -158,7 +162,8 @@ class OutOfBag:
         )
         self.curve = Curve(np.arange(1, self.n_trees + 1), found.errors, found.shares)
         # Whole weights are copies of rows; other weights are importances of rows (Kish's effective number of rows).
-        self._n_effective = _effective_rows(weight[found.n_trees > 0], whole=table.weights_whole)
+        self.rows_to_score: RowsToScore | None = None  # the model and its table, until pickled
+        self._n_effective = metrics.effective_rows(weight[found.n_trees > 0], whole=table.weights_whole)
         self._error_spread = self._spread_of_errors()
         self.error = self._mean_error()
 
@@ -203,18 +208,14 @@ class OutOfBag:
             return np.nan
         if self.classes is not None:
             return float(np.average(self._winners()[self.mask] != truth, weights=up_to_one(weight)))
-        return score_numbers(truth, self._averages[self.mask], weight)[0]
+        return metrics.mean_squared_error(truth, self._averages[self.mask], weight)
 
     def _spread_of_errors(self) -> float:
         """Standard deviation of the squared errors of a regression."""
         if self.classes is not None or not self.mask.any():
             return np.nan
         truth, weight = self._seen()
-        weight = up_to_one(weight)
-        with np.errstate(over="ignore", invalid="ignore"):
-            squares = (truth - self._averages[self.mask]) ** 2
-            mean = np.average(squares, weights=weight)
-            return float(np.sqrt(np.average((squares - mean) ** 2, weights=weight)))
+        return metrics.spread_of_squares(truth, self._averages[self.mask], weight)
 
     def error_interval(self, level: float = 0.95) -> tuple[float, float]:
         """Confidence interval of the error on new rows, from the number of rows it was computed on.
@@ -265,7 +266,7 @@ class OutOfBag:
         if metric is None:
             if self.classes is not None:
                 return 1.0 - self.error
-            return score_numbers(truth, self._averages[self.mask], weight)[1]
+            return metrics.score_numbers(truth, self._averages[self.mask], weight)[1]
         labels = truth if self.classes is None else self.classes[truth]
         if isinstance(metric, str):
             return metrics.call_scorer(metric, self.classes, self._averages[self.mask], labels, weights)
@@ -342,6 +343,50 @@ class OutOfBag:
         said, happened = self._event(label)
         return metrics.choose_threshold(said, happened, self._seen()[1], by, costs)
 
+    def surface(
+        self,
+        *parameters: str,
+        values: Mapping[str, Sequence[Any]] | None = None,
+        metric: Metric | str | None = None,
+        verbose: int = 0,
+    ) -> "ErrorSurface":
+        """Compute the out-of-bag error for every setting of some stopping rules, without growing a tree.
+
+        Each number is the `oob_error_` of a fit with that setting, to the last bit: see `truncate`.
+
+        Parameters
+        ----------
+        *parameters : str
+            One or more of "max_depth", "min_samples_split", "min_impurity_decrease", "max_leaf_nodes", "ccp_alpha" and
+            "n_estimators". All combinations of their values are compared.
+        values : dict of parameter: list, optional
+            The values to compare. By default up to 64 for each parameter, chosen from the forest (up to 16 where there
+            are several besides `n_estimators`).
+        metric : callable, str or None, default=None
+            As in `score`: None is the error. A name is a scorer of scikit-learn, whose score is negated; a function of
+            (y_true, y_pred) is a loss. It is called once for each setting, which can take longer than the rest.
+        verbose : int, default=0
+            1 shows progress.
+
+        Returns
+        -------
+        weald.estimators.error_surface.ErrorSurface
+            `errors`, `standard_errors` and `leaves`, an axis for each parameter; `choose()` takes the best setting.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from weald import RandomForestClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> forest = RandomForestClassifier(50, oob_score=True, random_state=0).fit(X, y)
+        >>> surface = forest.oob_.surface("max_depth", "n_estimators")
+        >>> surface.errors.shape, bool(surface.errors[-1, -1] == forest.oob_error_)
+        ((7, 50), True)
+        """
+        if self.rows_to_score is None:
+            raise DataError(_FORGOTTEN)
+        return self.rows_to_score.surface(parameters, values, metric, verbose)
+
     # ------------------------------------------------------------------------------------------------------- bags
 
     def rows(self, tree: int) -> IntArray:
@@ -397,7 +442,7 @@ class OutOfBag:
 
     def __getstate__(self) -> dict[str, object]:
         """Leave out the training data when pickling: targets, weights, and the source of the bags."""
-        return {**self.__dict__, "_truth": None, "_weight": None, "_bags": None}
+        return {**self.__dict__, "_truth": None, "_weight": None, "_bags": None, "rows_to_score": None}
 
     def __repr__(self) -> str:
         low, high = self.error_interval()
@@ -450,23 +495,6 @@ def warn_of_unseen(n_unseen: int, n_rows: int) -> None:
         f"Some inputs do not have OOB scores: {n_unseen} of {n_rows} rows are in the bag of every tree. Use more trees "
         "for a reliable estimate (see oob_share_)."
     )
-
-
-def score_numbers(truth: FloatArray, said: FloatArray, weight: FloatArray | None) -> tuple[float, float]:
-    """Compute mean squared error and R squared on a scale at which squares neither overflow nor underflow."""
-    exponent = int(np.frexp(max(np.abs(truth).max(), np.abs(said).max()))[1])
-    truth, said = np.ldexp(truth, -exponent), np.ldexp(said, -exponent)
-    weight = None if weight is None else up_to_one(weight)
-    error = np.average((truth - said) ** 2, weights=weight)
-    with np.errstate(over="ignore"):  # with huge numbers the error overflows, R squared does not
-        return float(np.ldexp(error, 2 * exponent)), float(r2_score(truth, said, sample_weight=weight))
-
-
-def _effective_rows(weight: FloatArray, *, whole: bool) -> float:
-    if whole or not len(weight):
-        return float(weight.sum())
-    weight = up_to_one(weight)
-    return float(weight.sum() ** 2 / (weight**2).sum())
 
 
 def _spread(of_rows: Array, reading: Reading, missing: float) -> Array:

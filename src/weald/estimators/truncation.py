@@ -1,6 +1,7 @@
 """Truncation of a fitted model: what tighter stopping rules would have grown, without growing it.
 
-    truncate    a model, and stopping rules  ->  the model that a fit with these rules gives
+    truncate      a model, and stopping rules  ->  the model that a fit with these rules gives
+    limits_for    stopping rules  ->  plain numbers, or the reason why a model cannot be truncated to them
 
 A truncated model keeps the rules that are not given. Rules can only become tighter: what was not grown is not known.
 """
@@ -37,12 +38,9 @@ def truncate(model: Model, given: Mapping[str, Any]) -> Model:
     """Make the model that a fit with other stopping rules gives; None leaves a rule as it is."""
     check_is_fitted(model)
     wanted = {name: value for name, value in given.items() if value is not None}
-    for name, value in wanted.items():
-        _check(model, name, value)
+    limits = limits_for(model, wanted)
     n_estimators = wanted.pop("n_estimators", None)
-    limits, before = _resolve(model, wanted), limits_of(model)
-    if limits != before:
-        _require_truncatable(model, before, limits)
+    if limits != limits_of(model):
         forests: tuple[Forest, ...] = forests_of(model)
         if n_estimators is not None:
             forests = tuple(forest.take(range(n_estimators)) for forest in forests)
@@ -61,6 +59,17 @@ def truncate(model: Model, given: Mapping[str, Any]) -> Model:
     if n_estimators is not None:
         made.set_params(n_estimators=int(n_estimators))
     return made
+
+
+def limits_for(model: "TreeModel", wanted: Mapping[str, Any]) -> Limits:
+    """Turn stopping rules of a fitted model into plain numbers; refuse those that it cannot be truncated to."""
+    for name, value in wanted.items():
+        _check(model, name, value)
+    limits = _resolve(model, {name: value for name, value in wanted.items() if name != "n_estimators"})
+    before = limits_of(model)
+    if limits != before:
+        _require_truncatable(model, before, limits)
+    return limits
 
 
 # ---------------------------------------------------------------------------------------------------------- refusals

@@ -6,6 +6,7 @@ impurity_decrease   mean decrease in impurity
 pruning             cost-complexity pruning
 truncation          tighter stopping rules
 partial_dependence  mean predictions by recursion
+path_limits         where rows end under many stopping rules
 compaction          smaller forests
 describe/           trees as tables, text, regions and rules
 """

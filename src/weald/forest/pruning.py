@@ -51,7 +51,7 @@ def link_strengths(forest: Forest) -> FloatArray:
     strengths = np.full(forest.n_nodes, -np.inf)
     for begin, end in zip(forest.tree_start[:-1].tolist(), forest.tree_start[1:].tolist(), strict=True):
         tree = slice(begin, end)
-        strengths[tree] = _strengths_of_tree(forest.feature[tree], forest.right[tree], forest.decrease[tree])
+        strengths[tree] = strengths_of_tree(forest.feature[tree], forest.right[tree], forest.decrease[tree])
     return scale_decreases(forest, strengths)
 
 
@@ -61,7 +61,8 @@ def scale_decreases(forest: Forest, decreases: FloatArray) -> FloatArray:
         return np.ldexp(decreases, -2 * forest.target_exponent)
 
 
-def _strengths_of_tree(feature: IntArray, right: IntArray, decrease: FloatArray) -> FloatArray:
+def strengths_of_tree(feature: IntArray, right: IntArray, decrease: FloatArray) -> FloatArray:
+    """Say at which alpha each split of one tree goes, in the units of the decreases; nodes of feature -1 are leaves."""
     strengths = np.full(len(feature), -np.inf)
     splits = np.flatnonzero(feature >= 0).tolist()
     if not splits:

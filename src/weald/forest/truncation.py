@@ -71,11 +71,11 @@ def _keep_best_first(forest: Forest, allowed: BoolArray, right: IntArray, max_le
         if n < max_leaf_nodes:
             kept[begin:end] = allowed[begin:end]
         else:
-            kept[_first_splits(begin, allowed, forest.decrease, right, max_leaf_nodes - 1)] = True
+            kept[first_splits(begin, allowed, forest.decrease, right, max_leaf_nodes - 1)] = True
     return kept
 
 
-def _first_splits(root: int, allowed: BoolArray, decrease: FloatArray, right: IntArray, n_splits: int) -> list[int]:
+def first_splits(root: int, allowed: BoolArray, decrease: FloatArray, right: IntArray, n_splits: int) -> list[int]:
     """List the first splits of best-first growth in order: the greatest decrease next, ties to the node made first."""
     made = 0
     waiting = [(-decrease[root], made, root)] if allowed[root] else []

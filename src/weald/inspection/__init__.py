@@ -12,6 +12,7 @@ caveats              where an importance misleads
 neighbors            proximity and neighbor weights
 explain_split        why a node is split as it is
 selection            feature selection
+surface              the error on new data for every stopping rule
 tuning               parameters by out-of-bag error
 strength             strength and correlation of trees
 bias_variance        bias and variance

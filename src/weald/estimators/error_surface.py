@@ -1,0 +1,417 @@
+"""The error of a forest under every setting of its stopping rules, from one pass over the paths of the rows.
+
+    ErrorSurface       errors, standard errors and sizes for a grid of settings, and the choice of one
+    RowsToScore        a fitted model and rows: outside the bags, or new to all trees
+    measure_surface    settings  ->  ErrorSurface
+    suggest_values     the values of a parameter that change a forest
+
+A row is walked down each full tree once. Its votes under each setting are added up in the order of the trees, as in a
+prediction, so each error is that of the truncated forest to the last bit.
+"""
+
+import copy
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from weald.data.table import Reading, up_to_one
+from weald.data.task import Task
+from weald.data.types import Array, BoolArray, FloatArray, IntArray
+from weald.engines import progress
+from weald.engines.interface import Codes, Engine
+from weald.engines.threads import count_threads
+from weald.errors import DataError, ParameterError, shown
+from weald.estimators import metrics
+from weald.estimators.merging import drop_out_of_bag
+from weald.estimators.metrics import Metric
+from weald.estimators.prediction import voting_of
+from weald.estimators.truncation import TRUNCATING, limits_for
+from weald.forest.forest import Forest
+from weald.forest.path_limits import TreePaths
+from weald.forest.pruning import link_strengths, scale_decreases
+from weald.forest.truncation import Limits
+
+if TYPE_CHECKING:
+    from weald.estimators.base import TreeModel
+
+MOST_VALUES = 64  # of a parameter that is given without values
+MOST_OF_SEVERAL = 16  # where several parameters besides n_estimators are
+BLOCK_BYTES = 2**27  # of sums of votes, and as much again of leaves
+RULES = ("minimum", "one_standard_error")
+
+
+@dataclass(frozen=True)
+class ErrorSurface:
+    """The error for a grid of settings: an axis for each parameter.
+
+    Attributes
+    ----------
+    parameters : tuple of str
+        Names of the parameters.
+    values : tuple of lists
+        The values of each parameter, an axis of the arrays.
+    errors : array
+        Error for each setting: fraction of wrong classes, mean squared error, or by `metric` (lower is better).
+    standard_errors : array
+        Standard error of each error, from the number of rows; NaN for another metric.
+    leaves : array
+        Number of leaves of all trees for each setting.
+    shares : array
+        Fraction of the rows that could be scored: with few trees, some rows are in every bag.
+    metric : str
+        What the errors are.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from weald import RandomForestClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = RandomForestClassifier(50, oob_score=True, random_state=0).fit(X, y)
+    >>> surface = forest.oob_.surface("max_depth", values={"max_depth": [1, 2, 3, 4]})
+    >>> surface.errors.round(3)
+    array([0.067, 0.053, 0.047, 0.053])
+    >>> surface.choose("one_standard_error")
+    {'max_depth': 1}
+    """
+
+    parameters: tuple[str, ...]
+    values: tuple[list[Any], ...]
+    errors: FloatArray
+    standard_errors: FloatArray
+    leaves: IntArray
+    shares: FloatArray
+    metric: str
+
+    @property
+    def n_settings(self) -> int:
+        """Number of settings that were compared."""
+        return self.errors.size
+
+    def choose(self, rule: str = "minimum") -> dict[str, Any]:
+        """Choose a setting.
+
+        Parameters
+        ----------
+        rule : {"minimum", "one_standard_error"}, default="minimum"
+            The setting of the lowest error; or, of all settings within one standard error of it, the one with the
+            fewest leaves. Of equal errors, too, the one with the fewest leaves is taken. Settings with so few trees
+            that rows cannot be scored, which others can, are left out.
+
+        Returns
+        -------
+        dict of parameter: value
+        """
+        at = np.unravel_index(self.place(rule), self.errors.shape)
+        return {name: of[int(i)] for name, of, i in zip(self.parameters, self.values, at, strict=True)}
+
+    def place(self, rule: str = "minimum") -> int:
+        """Return the place of the chosen setting in the flattened arrays."""
+        if rule not in RULES:
+            raise ParameterError(f'rule={shown(rule)} is not allowed. Give "minimum" or "one_standard_error".')
+        leaves = self.leaves.ravel()
+        errors = np.where(self.shares < self.shares.max(), np.nan, self.errors).ravel()
+        if np.isnan(errors).all():
+            raise DataError("No row is out of bag in any setting, so no error is known. Use more trees.")
+        lowest = np.nanmin(errors)
+        spread = 0.0
+        if rule == "one_standard_error":
+            spread = float(self.standard_errors.ravel()[np.nanargmin(errors)])
+            if math.isnan(spread):
+                raise ParameterError(
+                    f'rule="one_standard_error" needs standard errors, which are not known of metric={self.metric}. '
+                    'Give rule="minimum".'
+                )
+        allowed = np.flatnonzero(errors <= lowest + spread)
+        return int(allowed[np.lexsort((errors[allowed], leaves[allowed]))[0]])
+
+    def table(self) -> dict[str, list[Any]]:
+        """Return columns, ready for a data frame: one row for each setting."""
+        settings = list(itertools.product(*self.values))
+        columns = {name: [setting[i] for setting in settings] for i, name in enumerate(self.parameters)}
+        of_settings = {
+            "error": self.errors,
+            "standard_error": self.standard_errors,
+            "leaves": self.leaves,
+            "share": self.shares,
+        }
+        return columns | {name: array.ravel().tolist() for name, array in of_settings.items()}
+
+    def __repr__(self) -> str:
+        best = ", ".join(f"{name}={shown(value)}" for name, value in self.choose().items())
+        return f"<{self.n_settings} settings: lowest error {self.errors.ravel()[self.place()]:.4g} at {best}>"
+
+
+@dataclass(frozen=True)
+class RowsToScore:
+    """A fitted model, and rows with their targets."""
+
+    model: "TreeModel"
+    engine: Engine
+    codes: Codes | None  # what bags are drawn from; None: the rows are new to all trees
+    reading: Reading
+
+    def surface(
+        self,
+        parameters: Sequence[str],
+        values: Mapping[str, Sequence[Any]] | None,
+        metric: Metric | str | None,
+        verbose: int,
+    ) -> ErrorSurface:
+        """Measure the error of the model on these rows for all combinations of values."""
+        return measure_surface(self, parameters, values, metric, verbose)
+
+    def outside(self, begin: int, end: int, n_threads: int) -> BoolArray:
+        """Say which rows are new to which of some trees (trees x rows)."""
+        forest, n_rows = self.model.forest_, self.reading.table.n_rows
+        if self.codes is None:
+            return np.ones((end - begin, n_rows), dtype=np.bool_)
+        origins = forest.take(range(begin, end)).origins
+        outside: BoolArray = self.engine.bags(self.codes, self.model.growth_, origins, n_threads) == 0
+        return outside
+
+
+def rows_outside_bags(model: "TreeModel", engine: Engine, codes: Codes, reading: Reading) -> RowsToScore:
+    """Put a fitted model and its training data together; of the codes only what bags are drawn from is kept."""
+    plain = drop_out_of_bag(copy.copy(model))
+    return RowsToScore(plain, engine.local, engine.bag_source(codes), reading)
+
+
+# ------------------------------------------------------------------------------------------------------------ settings
+
+
+def measure_surface(
+    rows: RowsToScore,
+    parameters: Sequence[str],
+    values: Mapping[str, Sequence[Any]] | None = None,
+    metric: Metric | str | None = None,
+    verbose: int = 0,
+) -> ErrorSurface:
+    """Measure the error for all combinations of the values of some parameters."""
+    names = _read_names(rows.model, parameters, values or {})
+    several = len([name for name in names if name != "n_estimators"]) > 1
+    most = MOST_OF_SEVERAL if several else MOST_VALUES
+    axes = {name: list((values or {}).get(name) or suggest_values(rows.model, name, most)) for name in names}
+    n_trees = axes.get("n_estimators", [rows.model.forest_.n_trees])
+    of_growth = {name: of for name, of in axes.items() if name != "n_estimators"}
+    settings = [dict(zip(of_growth, some, strict=True)) for some in itertools.product(*of_growth.values())]
+    limits = [limits_for(rows.model, setting) for setting in settings]
+    for number in axes.get("n_estimators", []):
+        limits_for(rows.model, {"n_estimators": number})
+    judged = _Pass(rows, limits, [int(n) for n in n_trees], metric).run(verbose)
+    shape = tuple(map(len, of_growth.values()))
+    # The number of trees is the last axis of the pass; it takes its place among the others.
+    arrays = [array.reshape(*shape, len(n_trees)) for array in judged]
+    if "n_estimators" in axes:
+        arrays = [np.moveaxis(array, -1, list(axes).index("n_estimators")) for array in arrays]
+    else:
+        arrays = [array[..., 0] for array in arrays]
+    error = "error" if rows.model.task is Task.CLASSIFICATION else "squared error"
+    words = error if metric is None else metric if isinstance(metric, str) else getattr(metric, "__name__", "metric")
+    errors, spreads, leaves, shares = arrays
+    return ErrorSurface(tuple(axes), tuple(axes.values()), errors, spreads, leaves.astype(np.int64), shares, words)
+
+
+def _read_names(model: "TreeModel", parameters: Sequence[str], values: Mapping[str, Sequence[Any]]) -> list[str]:
+    names = list(dict.fromkeys([*parameters, *values]))
+    known = [name for name in TRUNCATING if name in model.get_params(deep=False)]
+    strange = [name for name in names if name not in known]
+    if strange or not names or len(set(parameters)) < len(parameters):
+        raise ParameterError(
+            f"A surface is over parameters that can be truncated, each named once: {', '.join(known)}. "
+            f"{shown(strange[0]) if strange else shown(list(parameters))} was given."
+        )
+    empty = [
+        name
+        for name in values
+        if isinstance(values[name], str) or not np.iterable(values[name]) or not len(values[name])
+    ]
+    if empty:
+        raise ParameterError(f"values[{empty[0]!r}]={shown(values[empty[0]])} is not allowed. Give a list of values.")
+    return names
+
+
+def suggest_values(model: "TreeModel", name: str, most: int = MOST_VALUES) -> list[Any]:
+    """List values of a parameter that change the forest, from the strictest to what it was grown with."""
+    forest: Forest = model.forest_
+    splits = forest.feature >= 0
+    if name == "n_estimators":
+        return _spread_whole(1, forest.n_trees, most)
+    if name == "max_depth":
+        return _spread_whole(1, max(1, int(forest.depth().max())), most)
+    if name == "max_leaf_nodes":
+        n_leaves = (np.diff(forest.tree_start) + 1) // 2
+        return _spread_whole(2, max(2, int(n_leaves.max())), most)
+    if name == "min_samples_split":
+        low = model.growth_.min_samples_split
+        high = max(low, int(forest.size[forest.tree_start[:-1]].max()))
+        return _spread_whole(low, high, most)[::-1]
+    given = float(getattr(model, name)) if name == "ccp_alpha" else model.growth_.min_impurity_decrease
+    decreases = scale_decreases(forest, forest.decrease) if name == "min_impurity_decrease" else link_strengths(forest)
+    found = decreases[splits]
+    found = found[(found > given) & np.isfinite(found)]
+    if not len(found):
+        return [given]
+    chosen = np.quantile(np.unique(found), np.linspace(0, 1, most - 1), method="lower")
+    return [*np.unique(chosen)[::-1].tolist(), given]
+
+
+def _spread_whole(low: int, high: int, most: int) -> list[int]:
+    """Spread whole numbers evenly on a logarithmic scale, both ends included; all of them if they are few."""
+    if high - low < most:
+        return list(range(low, high + 1))
+    spread: list[int] = np.unique(np.rint(np.geomspace(low, high, most)).astype(np.int64)).tolist()
+    return spread
+
+
+# ---------------------------------------------------------------------------------------------------------------- pass
+
+
+class _Pass:
+    """One pass over the trees for a block of settings; sums of votes are kept for each setting, class and row."""
+
+    def __init__(
+        self, rows: RowsToScore, limits: Sequence[Limits], n_trees: Sequence[int], metric: Metric | str | None
+    ) -> None:
+        self.rows, self.limits, self.n_trees, self.metric = rows, limits, list(n_trees), metric
+        self.forest: Forest = rows.model.forest_
+        self.table = rows.reading.table.in_memory()
+        self.n_threads = count_threads(rows.model.n_jobs)
+        self.hard = voting_of(rows.model) == "hard"
+        self.most_leaves = max((of.max_leaf_nodes for of in limits), default=0)
+        given = self.table.weight
+        self.weight = np.ones(self.table.n_rows) if given is None else given
+
+    def run(self, verbose: int) -> tuple[FloatArray, ...]:
+        """Return errors, standard errors, numbers of leaves and shares of rows (settings x numbers of trees)."""
+        shape = len(self.limits), len(self.n_trees)
+        results = tuple(np.full(shape, np.nan) for _ in range(4))
+        step = max(1, BLOCK_BYTES // (8 * self.forest.width * self.table.n_rows))
+        blocks = [range(first, min(first + step, shape[0])) for first in range(0, shape[0], step)]
+        last = max(self.n_trees)
+        with progress.watch_fit(verbose, len(blocks) * last) as watch:
+            for b, block in enumerate(blocks):
+                for t, found in self._judge_block(block, last):
+                    columns = [i for i, n in enumerate(self.n_trees) if n == t]
+                    if columns:
+                        for array, of_block in zip(results, found(), strict=True):
+                            array[block.start : block.stop, columns] = np.reshape(of_block, (-1, 1))
+                    if watch:
+                        watch((b * last + t) / (len(blocks) * last))
+        return results
+
+    def _judge_block(self, block: range, last: int) -> Iterator[tuple[int, Callable[[], tuple[list[float], ...]]]]:
+        """Add the votes of one tree after the other; yield its number, from 1, and what judges the trees so far."""
+        n_rows, width = self.table.n_rows, self.forest.width
+        sums = np.zeros((len(block), width, n_rows))
+        counts = np.zeros(n_rows, dtype=np.int64)
+        leaves = np.zeros(len(block), dtype=np.int64)
+        has_vote = self.forest.has_vote()
+        with ThreadPoolExecutor(self.n_threads) as pool:
+            for t, paths, leaf_of, outside in self._trees(last):
+                if has_vote[t] or self.forest.task is Task.REGRESSION:
+                    kept = [paths.keep_splits(self.limits[s]) for s in block]
+                    leaves += [int(some.sum()) + 1 for some in kept]
+                    said = self._said(paths.tree)
+                    ends = [paths.ends(some) for some in kept]
+                    place = np.where(outside, leaf_of, paths.tree.n_nodes)  # behind the nodes stands a vote of nothing
+                    list(pool.map(_add_votes, sums, ends, itertools.repeat(said), itertools.repeat(place)))
+                    counts += outside
+                else:
+                    leaves += 1
+                yield t + 1, partial(self._judge, pool, sums, counts, leaves)
+
+    def _trees(self, last: int) -> Iterator[tuple[int, TreePaths, IntArray, BoolArray]]:
+        """Yield each tree with the leaf of each row, and which rows are new to it."""
+        n_rows = self.table.n_rows
+        step = max(1, BLOCK_BYTES // (16 * n_rows))
+        for begin in range(0, last, step):
+            end = min(begin + step, last)
+            some = self.forest.take(range(begin, end))
+            leaves = self.rows.engine.leaves(some, self.table.X, self.n_threads, None)
+            outside = self.rows.outside(begin, end, self.n_threads)
+            for t in range(begin, end):
+                tree = self.forest.take([t])
+                yield t, TreePaths(tree, self.most_leaves), leaves[:, t - begin].astype(np.intp), outside[t - begin]
+
+    def _said(self, tree: Forest) -> FloatArray:
+        """Return the vote of each node (classes x nodes)."""
+        if tree.task is Task.REGRESSION:
+            return tree.value[None, :]
+        if not self.hard:
+            return np.ascontiguousarray(tree.shares().T)
+        winners = (tree.shares() if len(tree.value) else tree.class_weights()).argmax(axis=1)
+        return np.ascontiguousarray(np.eye(tree.n_classes)[winners].T)
+
+    def _judge(
+        self, pool: ThreadPoolExecutor, sums: FloatArray, counts: IntArray, leaves: IntArray
+    ) -> tuple[list[float], ...]:
+        """Judge the votes so far: error, standard error, number of leaves and share of rows of each setting."""
+        known = counts > 0
+        shares = [float(known.mean())] * len(sums)
+        if not known.any():
+            return [math.nan] * len(sums), [math.nan] * len(sums), leaves.tolist(), shares
+        whole = bool(known.all())
+        truth = self.table.target if whole else self.table.target[known]
+        weight = self.weight if whole else self.weight[known]
+        divisor = (counts if whole else counts[known]).astype(np.float64)
+        judge = _Judge(self.rows.reading.classes, truth, weight, self.metric, whole_weights=self.table.weights_whole)
+        found = list(pool.map(lambda some: judge((some if whole else some[:, known]) / divisor), sums))
+        return [error for error, _ in found], [spread for _, spread in found], leaves.tolist(), shares
+
+
+def _add_votes(sums: FloatArray, ends: IntArray, said: FloatArray, place: IntArray) -> None:
+    """Add what the tree says under one setting: 0 to rows of its bag."""
+    with np.errstate(over="ignore"):  # judged later
+        for k, votes in enumerate(said):
+            sums[k] += np.take(np.append(votes[ends], 0.0), place)
+
+
+@dataclass(frozen=True)
+class _Judge:
+    """Judges averages of votes of some rows."""
+
+    classes: Array | None
+    truth: Array
+    weight: FloatArray
+    metric: Metric | str | None
+    whole_weights: bool
+
+    def __call__(self, averages: FloatArray) -> tuple[float, float]:
+        """Return the error and its standard error (averages: classes x rows)."""
+        if not np.isfinite(averages).all():
+            raise DataError("The targets are so large that their sums overflow. Scale y down for a surface.")
+        if self.metric is not None:
+            return self._ask(averages), math.nan
+        n = metrics.effective_rows(self.weight, whole=self.whole_weights)
+        if self.classes is not None:
+            wrong = _winners(averages) != self.truth
+            error = float(np.average(wrong, weights=up_to_one(self.weight)))
+            return error, math.sqrt(error * (1.0 - error) / n)
+        error = metrics.mean_squared_error(self.truth, averages[0], self.weight)
+        spread = metrics.spread_of_squares(self.truth, averages[0], self.weight)
+        return error, spread / math.sqrt(n)
+
+    def _ask(self, averages: FloatArray) -> float:
+        weights = None if (self.weight == 1).all() else self.weight
+        labels = self.truth if self.classes is None else self.classes[self.truth]
+        by_row = averages[0] if self.classes is None else np.ascontiguousarray(averages.T)
+        if isinstance(self.metric, str):
+            return -metrics.call_scorer(self.metric, self.classes, by_row, labels, weights)
+        assert self.metric is not None  # noqa: S101  (for the type checker: the caller has asked)
+        said = by_row if self.classes is None else self.classes[_winners(averages)]
+        return metrics.call_metric(self.metric, labels, said, weights)
+
+
+def _winners(averages: FloatArray) -> IntArray:
+    """Choose the class of the largest average, ties to the first (classes x rows)."""
+    if len(averages) == 2:
+        second: IntArray = (averages[1] > averages[0]).astype(np.int64)
+        return second
+    winners: IntArray = averages.argmax(axis=0)
+    return winners

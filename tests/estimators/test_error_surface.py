@@ -1,0 +1,189 @@
+"""Choosing from an error surface, its tables, and what it refuses. Its numbers are in tests/laws."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_diabetes, load_iris
+from sklearn.linear_model import LinearRegression
+from sklearn.metrics import log_loss, mean_absolute_error
+
+import weald
+from weald.errors import DataError, DataTypeError, ParameterError
+from weald.estimators.error_surface import ErrorSurface, suggest_values
+
+X, Y = load_iris(return_X_y=True)
+XR, YR = load_diabetes(return_X_y=True)
+
+
+@pytest.fixture(scope="module")
+def forest():
+    return weald.RandomForestClassifier(30, oob_score=True, random_state=0).fit(X, Y)
+
+
+def surface_of(errors, leaves, spread=0.1, shares=None):
+    errors = np.array(errors, dtype=float)
+    shares = np.ones_like(errors) if shares is None else np.array(shares)
+    return ErrorSurface(
+        ("max_depth",), (list(range(1, len(errors) + 1)),), errors, np.full_like(errors, spread), np.array(leaves),
+        shares, "error",
+    )  # fmt: skip
+
+
+def test_the_minimum_is_the_smallest_of_equal_ones():
+    assert surface_of([0.3, 0.2, 0.2, 0.4], [1, 2, 3, 4]).choose() == {"max_depth": 2}
+    assert surface_of([0.3, 0.2, 0.2, 0.4], [1, 3, 2, 4]).choose() == {"max_depth": 3}
+
+
+def test_one_standard_error_takes_the_fewest_leaves_within_it():
+    assert surface_of([0.31, 0.29, 0.2, 0.4], [1, 2, 3, 4]).choose("one_standard_error") == {"max_depth": 2}
+    assert surface_of([0.31, 0.29, 0.2, 0.4], [1, 2, 3, 4], 0.01).choose("one_standard_error") == {"max_depth": 3}
+
+
+def test_settings_that_leave_rows_without_a_score_are_not_chosen():
+    assert surface_of([0.1, 0.2, 0.3], [1, 2, 3], shares=[0.5, 1, 1]).choose() == {"max_depth": 2}
+
+
+def test_without_any_error_nothing_is_chosen():
+    with pytest.raises(DataError, match="no error is known"):
+        surface_of([np.nan, np.nan], [1, 2]).choose()
+
+
+def test_the_table_has_a_row_for_each_setting(forest):
+    surface = forest.oob_.surface(
+        "n_estimators", "max_depth", values={"n_estimators": [10, 30], "max_depth": [2, 5, 3]}
+    )
+    table = surface.table()
+    assert table["n_estimators"] == [10, 10, 10, 30, 30, 30]
+    assert table["max_depth"] == [2, 5, 3] * 2
+    assert table["error"] == surface.errors.ravel().tolist()
+    assert surface.n_settings == 6
+    assert "6 settings" in repr(surface)
+
+
+def test_the_axes_stand_in_the_order_of_the_names(forest):
+    one = forest.oob_.surface("max_depth", "n_estimators")
+    two = forest.oob_.surface("n_estimators", "max_depth")
+    assert np.array_equal(one.errors, two.errors.T)
+    assert one.values == two.values[::-1]
+
+
+def test_other_metrics_are_those_of_truncated_forests(forest):
+    values = {"max_depth": [1, 3]}
+    for metric, sign in (("neg_log_loss", -1), ("accuracy", -1), (lambda y, said: float(np.mean(y != said)), 1)):
+        found = forest.oob_.surface(values=values, metric=metric)
+        for depth, number in zip(values["max_depth"], found.errors, strict=True):
+            out = forest.truncate(max_depth=depth).out_of_bag(X, Y)
+            assert number == sign * out.score(metric)
+        with pytest.raises(ParameterError, match="needs standard errors"):
+            found.choose("one_standard_error")
+    assert found.choose()["max_depth"] in {1, 3}
+    shares = forest.truncate(max_depth=1).out_of_bag(X, Y).shares
+    assert forest.oob_.surface(values=values, metric="neg_log_loss").errors[0] == pytest.approx(log_loss(Y, shares))
+
+
+def test_new_data_may_have_weights_and_other_metrics():
+    model = weald.RandomForestRegressor(10, random_state=0).fit(XR[:300], YR[:300])
+    weight = np.arange(1.0, 143.0)
+    found = weald.surface(model, XR[300:], YR[300:], values={"max_depth": [3]}, sample_weight=weight)
+    said = model.truncate(max_depth=3).predict(XR[300:])
+    assert found.errors[0] == pytest.approx(np.average((said - YR[300:]) ** 2, weights=weight))
+    found = weald.surface(model, XR[300:], YR[300:], values={"max_depth": [3]}, metric=mean_absolute_error)
+    assert found.errors[0] == pytest.approx(np.abs(said - YR[300:]).mean())
+
+
+def test_out_of_bag_again_has_the_same_surface(forest):
+    again = forest.out_of_bag(X, Y).surface("max_depth")
+    assert np.array_equal(again.errors, forest.oob_.surface("max_depth").errors)
+
+
+def test_an_early_fit_of_growing_forests_is_not_remembered():
+    model = weald.RandomForestClassifier(30, oob_score=True, warm_start=True, random_state=0).fit(X, Y)
+    model.set_params(n_estimators=40).fit(X, Y)
+    assert model.oob_.surface("n_estimators").errors[-1] == model.oob_error_
+    model.set_params(n_estimators=45, max_depth=2).fit(X, Y)
+    with pytest.raises(ParameterError, match="other stopping rules"):
+        model.oob_.surface("max_depth", values={"max_depth": [1]})
+
+
+@pytest.mark.parametrize("name", ["max_depth", "min_samples_split", "max_leaf_nodes", "n_estimators", "ccp_alpha"])
+def test_suggested_values_are_few_and_end_with_the_forest_as_it_is(name):
+    model = weald.RandomForestRegressor(80, random_state=0).fit(XR, YR)
+    values = suggest_values(model, name)
+    assert len(values) <= 64
+    assert len(set(values)) == len(values)
+    assert model.truncate(**{name: values[-1]}).forest_.fingerprint() == model.forest_.fingerprint()
+
+
+def test_trees_that_are_roots_have_a_surface():
+    model = weald.RandomForestClassifier(25, oob_score=True, random_state=0).fit(np.zeros((20, 2)), np.arange(20) % 2)
+    for name in ("max_depth", "min_samples_split", "min_impurity_decrease", "max_leaf_nodes", "ccp_alpha"):
+        assert (model.oob_.surface(name).errors == model.oob_error_).all()
+
+
+def test_progress_is_shown_if_asked_for(forest, capsys):
+    forest.oob_.surface("max_depth", verbose=1)
+    assert "100%" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("leave", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))])
+def test_a_copied_forest_asks_for_its_data(forest, leave):
+    with pytest.raises(DataError, match=r"forest.out_of_bag\(X, y\)"):
+        leave(forest).oob_.surface("max_depth")
+
+
+# ---------------------------------------------------------------------------------------------------------- refusals
+
+
+@pytest.mark.parametrize(
+    ("names", "given", "words"),
+    [
+        ((), {}, "A surface is over parameters"),
+        (("min_samples_leaf",), {}, "'min_samples_leaf' was given"),
+        (("depth",), {}, "'depth' was given"),
+        (("max_depth", "max_depth"), {}, "each named once"),
+        (("max_depth",), {"values": {"max_depth": []}}, "Give a list of values"),
+        (("max_depth",), {"values": {"max_depth": 3}}, "Give a list of values"),
+        (("max_depth",), {"values": {"max_depth": "deep"}}, "Give a list of values"),
+        (("max_depth",), {"values": {"max_depth": [0]}}, "max_depth=0 is not allowed"),
+        (("max_depth",), {"values": {"max_features": [1]}}, "'max_features' was given"),
+        (("n_estimators",), {"values": {"n_estimators": [31]}}, "more than the 30 trees"),
+        (("ccp_alpha",), {"values": {"ccp_alpha": [-1.0]}}, "ccp_alpha=-1.0 is not allowed"),
+        (("max_depth",), {"metric": "unknown"}, "is not a scorer"),
+    ],
+    ids=str,
+)
+def test_what_is_no_setting_is_refused(forest, names, given, words):
+    with pytest.raises(ParameterError, match=words):
+        forest.oob_.surface(*names, **given)
+
+
+def test_a_looser_setting_is_refused():
+    model = weald.RandomForestClassifier(30, max_depth=3, oob_score=True, random_state=0).fit(X, Y)
+    with pytest.raises(ParameterError, match="looser than max_depth=3"):
+        model.oob_.surface("max_depth", values={"max_depth": [2, 4]})
+
+
+def test_rules_have_names(forest):
+    with pytest.raises(ParameterError, match="rule='best' is not allowed"):
+        forest.oob_.surface("max_depth").choose("best")
+
+
+def test_only_models_of_weald_have_a_surface():
+    with pytest.raises(DataTypeError, match="LinearRegression"):
+        weald.surface(LinearRegression(), X, Y, "max_depth")
+
+
+def test_several_targets_are_refused():
+    model = weald.RandomForestClassifier(3, random_state=0).fit(X, np.column_stack([Y, Y]))
+    with pytest.raises(ParameterError, match="2 targets"):
+        weald.surface(model, X, np.column_stack([Y, Y]), "max_depth")
+
+
+def test_sums_beyond_the_doubles_are_refused():
+    model = weald.RandomForestRegressor(30, oob_score=True, random_state=0).fit(
+        XR, np.where(YR > 100, 1.7e308, 1.6e308)
+    )
+    with pytest.raises(DataError, match="overflow"):
+        model.oob_.surface("max_depth")

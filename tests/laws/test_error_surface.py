@@ -1,0 +1,105 @@
+"""Law: each number of an error surface is the error of a fit with that setting, to the last bit."""
+
+import itertools
+import random
+import warnings
+
+import numpy as np
+import pytest
+
+import weald
+from tests.laws.cases import CATEGORICAL, CRITERIA, ENGINES, is_of_classes, make_table
+from weald.estimators.error_surface import suggest_values
+
+each_engine = pytest.mark.parametrize("engine", ENGINES)
+each_criterion = pytest.mark.parametrize("criterion", CRITERIA)
+PARAMETERS = ("max_depth", "min_samples_split", "min_impurity_decrease", "max_leaf_nodes", "ccp_alpha", "n_estimators")
+COLUMNS = ("many", "few", "kinds", "rounded")
+
+
+def fit(table, n_estimators, **given):
+    kind = weald.RandomForestClassifier if table.n_classes else weald.RandomForestRegressor
+    categorical = [f for f, column in enumerate(COLUMNS) if column in CATEGORICAL]
+    model = kind(n_estimators, random_state=3, oob_score=True, categorical_features=categorical, **given)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # rows in every bag, idle class weights
+        return model.fit(table.X, table.target, sample_weight=table.weight)
+
+
+def some_values(dice, forest, name):
+    values = suggest_values(forest, name)
+    return sorted(dice.sample(values, min(3, len(values))), key=values.index)
+
+
+def brute_force_spread(forest):
+    """Standard error from the losses of rows."""
+    out = forest.oob_
+    weight = out._weight[out.mask]
+    if forest.task == "classification":
+        n = weight.sum() if (weight == np.floor(weight)).all() else weight.sum() ** 2 / (weight**2).sum()
+        return np.sqrt(out.error * (1 - out.error) / n)
+    losses = (out._truth[out.mask] - out.predictions[out.mask]) ** 2
+    n = weight.sum() if (weight == np.floor(weight)).all() else weight.sum() ** 2 / (weight**2).sum()
+    mean = (losses * weight).sum() / weight.sum()
+    return np.sqrt((weight * (losses - mean) ** 2).sum() / weight.sum() / n)
+
+
+@each_engine
+@each_criterion
+@pytest.mark.parametrize("weights", ["none", "whole", "fractional"])
+@pytest.mark.parametrize("seed", range(2))
+def test_each_number_is_the_out_of_bag_error_of_a_fit(criterion, engine, weights, seed):
+    dice = random.Random(seed)
+    n_classes = dice.choice([2, 3]) if is_of_classes(criterion) else 0
+    table = make_table(70, COLUMNS, n_classes, weights=weights, missing=0.1, seed=seed)
+    given = {"criterion": criterion, "engine": engine, "min_samples_leaf": dice.choice([1, 3])}
+    if n_classes:
+        given |= {"voting": dice.choice(["soft", "hard"]), "class_weight": dice.choice([None, "balanced"])}
+    forest = fit(table, 6, **given)
+    for names in [*dice.sample(list(itertools.combinations(PARAMETERS, 2)), 3), (dice.choice(PARAMETERS),)]:
+        values = {name: some_values(dice, forest, name) for name in names}
+        surface = forest.oob_.surface(*names, values=values)
+        assert surface.parameters == names
+        for at in np.ndindex(*surface.errors.shape):
+            setting = {name: values[name][i] for name, i in zip(names, at, strict=True)}
+            alone = fit(table, **({"n_estimators": 6} | given | setting))
+            assert surface.errors[at] == alone.oob_error_ == alone.oob_.error
+            assert surface.leaves[at] == alone.get_n_leaves().sum()
+            assert surface.shares[at] == alone.oob_share_
+            assert surface.standard_errors[at] == pytest.approx(brute_force_spread(alone), rel=1e-9, abs=1e-300)
+
+
+@each_engine
+@each_criterion
+@pytest.mark.parametrize("voting", ["soft", "hard"])
+def test_each_number_on_new_data_is_the_error_of_the_truncated_model(criterion, engine, voting):
+    dice = random.Random(5)
+    n_classes = 3 if is_of_classes(criterion) else 0
+    table, new = (make_table(n, COLUMNS, n_classes, missing=0.1, seed=n) for n in (80, 61))
+    forest = fit(table, 5, criterion=criterion, engine=engine, **({"voting": voting} if n_classes else {}))
+    for model in (forest, forest[2]):
+        names = dice.sample(PARAMETERS[:5], 2)
+        values = {name: some_values(dice, forest, name) for name in names}
+        target = new.target.astype(float) if model is not forest else new.target
+        surface = weald.surface(model, new.X, new.target, *names, values=values)
+        for at in np.ndindex(*surface.errors.shape):
+            setting = {name: values[name][i] for name, i in zip(names, at, strict=True)}
+            said = model.truncate(**setting).predict(new.X)
+            expected = np.mean(said != target) if n_classes else np.mean((said - target) ** 2)
+            assert surface.errors[at] == pytest.approx(expected, rel=1e-12)
+
+
+def test_blocks_of_settings_give_the_same_numbers(monkeypatch):
+    table = make_table(90, COLUMNS, 3, seed=1)
+    forest = fit(table, 8)
+    whole = forest.oob_.surface("max_depth", "n_estimators")
+    monkeypatch.setattr("weald.estimators.error_surface.BLOCK_BYTES", 16 * 90 * 3)
+    pieces = forest.oob_.surface("max_depth", "n_estimators")
+    for name in ("errors", "standard_errors", "leaves", "shares"):
+        assert np.array_equal(getattr(pieces, name), getattr(whole, name), equal_nan=True)
+
+
+def test_the_number_of_threads_changes_nothing():
+    table = make_table(90, COLUMNS, 0, seed=1)
+    one, many = (fit(table, 8, n_jobs=n).oob_.surface("ccp_alpha", "max_depth") for n in (1, 3))
+    assert np.array_equal(one.errors, many.errors)
