@@ -68,7 +68,7 @@ def partitioned(table, ends):
 
 def assert_same_out_of_bag(model, local):
     """Say the same of each row, rows of zero weight included, and of all."""
-    for name in ("oob_score_", "oob_error_", "oob_share_"):
+    for name in ("oob_score_", "oob_error_", "oob_fraction_"):
         assert getattr(model, name) == getattr(local, name)
     for name in ("error", "share", "n_trees"):
         np.testing.assert_array_equal(getattr(model.oob_.curve, name), getattr(local.oob_.curve, name))

@@ -75,7 +75,7 @@ def test_what_was_estimated_with_other_trees_is_forgotten(kind):
 @each_kind
 def test_looking_out_of_bag_later_is_looking_at_once(kind):
     at_once, later = fit(kind, oob_score=True), fit(kind)
-    expected = [at_once.oob_score_, at_once.oob_error_, at_once.oob_share_]
+    expected = [at_once.oob_score_, at_once.oob_error_, at_once.oob_fraction_]
     order = np.random.default_rng(1).permutation(len(KINDS[kind][1]))
     found = later.out_of_bag(KINDS[kind][1][order], KINDS[kind][2][order])
     np.testing.assert_allclose([found.score(), found.error, found.share], expected)

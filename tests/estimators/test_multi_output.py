@@ -96,7 +96,7 @@ def test_a_target_that_is_given_twice_is_that_target_out_of_bag_too(name, weight
     assert np.array_equal(twice.feature_importances_, alone.feature_importances_)
     assert twice.oob_score_ == pytest.approx(alone.oob_score_)
     assert twice.oob_error_ == pytest.approx(alone.oob_error_)
-    assert twice.oob_share_ == alone.oob_share_
+    assert twice.oob_fraction_ == alone.oob_fraction_
     if is_classifier(twice):
         assert np.array_equal(twice.predict_proba(X)[0], alone.predict_proba(X))
         assert np.array_equal(twice.oob_decision_function_[:, :, 0], alone.oob_decision_function_, equal_nan=True)
@@ -209,7 +209,7 @@ def test_out_of_bag_stays_right_when_forests_are_sliced_and_joined(name, engine)
     for made, fitted in ((whole[:10], part), (whole[:5] + whole[5:], whole)):
         assert not hasattr(made, "oob_score_")
         again = pickle.loads(pickle.dumps(made)).out_of_bag(X, y)
-        assert (again.score, again.error, again.share) == (fitted.oob_score_, fitted.oob_error_, fitted.oob_share_)
+        assert (again.score, again.error, again.share) == (fitted.oob_score_, fitted.oob_error_, fitted.oob_fraction_)
     merged = weald.merge([whole, clone(whole).set_params(random_state=7).fit(X, y)])
     assert merged.out_of_bag(X, y).error == pytest.approx(merged.out_of_bag(X[::-1], y[::-1]).error, rel=1e-12)
 
@@ -220,7 +220,7 @@ def test_bags_that_have_all_rows_say_nothing(name):
     with pytest.warns(UserWarning, match="90 of 90 rows are in the bag of every tree"):
         model.fit(X, target_of(model))
     assert np.isnan(model.oob_score_)
-    assert model.oob_share_ == 0
+    assert model.oob_fraction_ == 0
 
 
 def test_trees_of_other_targets_or_rows_have_no_estimate():

@@ -77,7 +77,7 @@ def test_blocks_of_rows_on_threads_say_what_leaves_say_tree_by_tree(kind, has_mi
 def test_the_error_of_a_classifier_is_the_share_of_wrong_rows():
     model = classifier().fit(X, Y)
     predicted = model.classes_[model.oob_decision_function_.argmax(axis=1)]
-    assert model.oob_share_ == 1
+    assert model.oob_fraction_ == 1
     assert model.oob_score_ == pytest.approx(accuracy_score(Y, predicted))
     assert model.oob_error_ == pytest.approx(1 - model.oob_score_)
 
@@ -113,14 +113,14 @@ def test_rows_in_every_bag_are_unknown_and_said_so():
         model = classifier(n_estimators=2).fit(X, Y)
     unknown = np.isnan(model.oob_decision_function_).all(axis=1)
     assert 0 < unknown.sum() < len(X)
-    assert model.oob_share_ == pytest.approx(1 - unknown.mean())
+    assert model.oob_fraction_ == pytest.approx(1 - unknown.mean())
     assert 0 <= model.oob_error_ <= 1
 
 
 def test_when_no_row_is_out_of_bag_nothing_is_known():
     with pytest.warns(UserWarning, match="1 of 1 rows"):
         model = classifier().fit([[1.0]], [1])
-    assert model.oob_share_ == 0
+    assert model.oob_fraction_ == 0
     assert np.isnan([model.oob_error_, model.oob_score_]).all()
 
 
@@ -130,7 +130,7 @@ def test_rows_of_zero_weight_keep_their_place():
     model = classifier().fit(X, Y, sample_weight=weight)
     assert model.oob_decision_function_.shape == (len(X), 3)
     assert np.isnan(model.oob_decision_function_[[0, 5]]).all()
-    assert model.oob_share_ == 1
+    assert model.oob_fraction_ == 1
 
 
 def test_growing_on_gives_the_estimate_of_the_whole_forest():
@@ -173,7 +173,7 @@ def test_without_bags_there_is_nothing_outside():
 def test_the_object_says_what_the_attributes_say():
     model = classifier().fit(X, Y)
     out = model.oob_
-    assert (out.error, out.share) == (model.oob_error_, model.oob_share_)
+    assert (out.error, out.share) == (model.oob_error_, model.oob_fraction_)
     np.testing.assert_array_equal(out.shares, model.oob_decision_function_)
     np.testing.assert_array_equal(out.predictions, model.classes_[out.shares.argmax(axis=1)])
     np.testing.assert_allclose(out.votes.sum(axis=1), out.counts)

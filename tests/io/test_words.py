@@ -157,7 +157,7 @@ def test_a_file_of_1_0_says_no_contract():
 
 def test_optional_notes_and_arrays_that_are_unknown_are_left_aside():
     mutator = Mutator(small())
-    notes = {**mutator.notes, "optional": {"curvature": {"of": [1, None]}}}
+    notes = mutator.notes | {"optional": {**mutator.notes["optional"], "curvature": {"of": [1, None]}}}
     arrays = {**mutator.arrays, "optional.curvature": mutator.arrays["tree.nodes"].reshape(1, -1)}
     whole = sign({**mutator.texts, "weald.notes": json.dumps(notes)}, arrays)
     model, same = files.read(whole), files.read(small())

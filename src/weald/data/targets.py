@@ -3,6 +3,7 @@
 read_target     y of a fit           -> labels or numbers, checked: a column, or one for each of several targets
 number_target   labels or numbers    -> Target: what engines are given
 read_labels     one label for each row, of groups and strata too
+name_of_target  the name of a column, if it has one
 labels_of       the labels of the classes that a fitted model knows
 """
 
@@ -85,6 +86,17 @@ def read_target(y: ColumnLike, *, n_rows: int, classify: bool) -> Array:
             raise DataError(f"X has {n_rows} rows but y has {len(column)}. Give one target for each row.")
         checked.append(check_labels(column, name, of_target=True) if classify else check_numbers(column, name))
     return checked[0] if len(checked) == 1 else _side_by_side(checked)
+
+
+def name_of_target(y: ColumnLike) -> str | None:
+    """Return the name of y, if it is one named column: a Series, or a data frame of one column."""
+    columns = getattr(y, "columns", None)
+    if columns is not None:
+        names = list(columns)
+        name = names[0] if len(names) == 1 else None
+    else:
+        name = getattr(y, "name", None)
+    return name if isinstance(name, str) and name else None
 
 
 def _split_columns(y: ColumnLike) -> dict[str, ColumnLike]:

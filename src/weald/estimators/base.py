@@ -58,6 +58,8 @@ class TreeModel(BaseEstimator):
     n_classes_: Any
     n_outputs_: int
     n_features_in_: int
+    n_samples_fit_: int
+    target_name_: str  # where y has a name
     schema_: Schema
     altered_by_: str  # only where the trees are not those of a fit, or of fits with the same stopping rules
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from weald.data.schema import Schema, same_categories
 from weald.data.table import Reading, TrainingArguments
+from weald.data.targets import name_of_target
 from weald.data.task import Task
 from weald.data.types import FloatArray
 from weald.engines import params
@@ -50,7 +51,9 @@ Model = TypeVar("Model", bound="TreeModel")
 LEARNED = frozenset(
     {
         "n_features_in_",
+        "n_samples_fit_",
         "feature_names_in_",
+        "target_name_",
         "schema_",
         "n_outputs_",
         "classes_",
@@ -66,7 +69,7 @@ LEARNED = frozenset(
         "oob_",
         "oob_score_",
         "oob_error_",
-        "oob_share_",
+        "oob_fraction_",
         "oob_decision_function_",
         "oob_prediction_",
         "kernel_",
@@ -102,6 +105,9 @@ def fit(model: "TreeModel", data: TrainingArguments, checkpoint: Checkpoint | No
             learned.seed_ = _choose_seed(model, None, before, checkpoint)
         reading = features.read(engine, data, before)
         _warn_of_labels_by_row(learned.schema_, reading.table.n_rows)
+        learned.n_samples_fit_ = reading.table.n_rows
+        if (name := name_of_target(data.y)) is not None:
+            learned.target_name_ = name
 
         _resolve(learned, reading)
 
@@ -277,7 +283,7 @@ def keep_out_of_bag(learned: "TreeModel", found: OutOfBag) -> None:
     learned.__dict__.update(
         {
             "oob_": found,
-            "oob_share_": found.share,
+            "oob_fraction_": found.share,
             "oob_error_": found.error,
             "oob_score_": found.score(metric if callable(metric) else None),
             OOB_PREDICTIONS[learned.task]: found.shares if learned.task is Task.CLASSIFICATION else found.predictions,
@@ -294,7 +300,7 @@ def _keep_out_of_bag_of_targets(learned: "TreeModel", grower: Grower) -> None:
     )
     learned.__dict__.update(
         {
-            "oob_share_": found.share,
+            "oob_fraction_": found.share,
             "oob_error_": found.error,
             "oob_score_": found.score,
             OOB_PREDICTIONS[learned.task]: averages,

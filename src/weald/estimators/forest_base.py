@@ -46,7 +46,7 @@ class RandomForest(TreeModel):
     oob_: OutOfBag
     oob_score_: float
     oob_error_: float
-    oob_share_: float
+    oob_fraction_: float
 
     # ------------------------------------------------------------------------------------------------------- fit
 

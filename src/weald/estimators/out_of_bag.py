@@ -493,7 +493,7 @@ def warn_of_unseen(n_unseen: int, n_rows: int) -> None:
     """Warn if some rows are in every bag."""
     warn(
         f"Some inputs do not have OOB scores: {n_unseen} of {n_rows} rows are in the bag of every tree. Use more trees "
-        "for a reliable estimate (see oob_share_)."
+        "for a reliable estimate (see oob_fraction_)."
     )
 
 

@@ -328,7 +328,9 @@ ATTRIBUTES = (
     Attribute("classes_", "array of shape (n_classes,)", "The class labels, sorted.", Task.CLASSIFICATION),
     Attribute("n_classes_", "int", "Number of classes.", Task.CLASSIFICATION),
     Attribute("n_features_in_", "int", "Number of features."),
+    Attribute("n_samples_fit_", "int", "Number of training rows; rows of weight 0 do not count."),
     Attribute("feature_names_in_", "array of shape (n_features,)", "Names of the features, if all are strings."),
+    Attribute("target_name_", "str", "Name of y, if it is a Series or a data frame of one column."),
     Attribute(
         "categories_", "list of n_features arrays or None", "Categories of each feature, by code; None: numeric."
     ),
@@ -371,7 +373,7 @@ ATTRIBUTES = (
     Attribute("oob_score_", "float", "Out-of-bag R squared, or the result of `oob_score`.", Task.REGRESSION, True),
     Attribute("oob_error_", "float", "Fraction of out-of-bag rows misclassified.", Task.CLASSIFICATION, True),
     Attribute("oob_error_", "float", "Mean squared error of out-of-bag rows.", Task.REGRESSION, True),
-    Attribute("oob_share_", "float", "Fraction of rows that are out of at least one bag.", None, True),
+    Attribute("oob_fraction_", "float", "Fraction of rows that are out of at least one bag.", None, True),
     Attribute(
         "oob_decision_function_",
         "array of shape (n_rows, n_classes)",

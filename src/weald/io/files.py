@@ -61,13 +61,15 @@ LEARNED: dict[str, Hint] = {
     "n_features_in_": int,
     "n_outputs_": int,
     "oob_error_": float,
+    "oob_fraction_": float,
     "oob_score_": float,
-    "oob_share_": float,
     "seed_": int,
     "thinning_": Thinning,
     **kernel_parts.LEARNED,
 }
-APART = ("forest_", "forests_", "growth_", "schema_", "tree_", "oob_", "oob_decision_function_", "oob_prediction_")
+IN_FILES = {"oob_fraction_": "oob_share_"}  # attributes that files have under another name
+TRAINING = "training"  # an optional note: what a fit knew of its table, and no prediction needs
+APART = ("n_samples_fit_", "target_name_", "forest_", "forests_", "growth_", "schema_", "tree_", "oob_", "oob_decision_function_", "oob_prediction_")
 OOB_OF_TARGETS = {"oob_decision_function_": np.ndarray, "oob_prediction_": np.ndarray}
 OOB_STATE: dict[str, Hint] = {
     "_averages": FloatArray,
@@ -114,6 +116,8 @@ def write(
         "schema": writer.write_record("Schema", _schema_fields(model.schema_)),
         "oob": _write_oob(model, writer),
     }
+    if training := _write_training(model):
+        notes[OPTIONAL] = {TRAINING: training}
     forests = model.forests_ if _has_several(model) else (model.forest_,)
     way = words.MAPPABLE if mappable else words.ZLIB if compress else None
     pieces = _write(words.ESTIMATOR, notes, forests, writer, way, tree_hashes=tree_hashes)
@@ -166,7 +170,8 @@ def _write(
     arrays = {**arrays, **writer.arrays}
     if tree_hashes:
         note, hashes = hashing.write(forests)
-        notes[OPTIONAL], arrays = {hashing.NOTE: note}, {**arrays, **hashes}
+        notes[OPTIONAL] = {**notes.get(OPTIONAL, {}), hashing.NOTE: note}
+        arrays = {**arrays, **hashes}
     if way == words.ZLIB:
         arrays, notes["zipped"] = zip_arrays(arrays)
     needed += [way] if way else []
@@ -210,7 +215,22 @@ def _learned(model: "TreeModel") -> dict[str, object]:
     strange = [name for name, value in found.items() if name not in known or not fits(value, known[name])]
     if strange:
         raise FormatError(f"{strange[0]} of this model cannot be written to a .weald file. Delete it first.")
-    return found
+    return {IN_FILES.get(name, name): value for name, value in found.items()}
+
+
+def _write_training(model: "TreeModel") -> dict[str, Json]:
+    """Note the number of training rows and the name of the target, where they are known."""
+    kept = {"rows": getattr(model, "n_samples_fit_", None), "target": getattr(model, "target_name_", None)}
+    return {name: value for name, value in kept.items() if value is not None}
+
+
+def _read_training(model: "TreeModel", written: Json) -> None:
+    kinds = {"rows": int, "target": str}
+    proper = isinstance(written, dict) and all(type(written.get(name, kind())) is kind for name, kind in kinds.items())
+    require(proper and 0 <= written.get("rows", 0) < 2**63, "The notes on the training are not what they should be.")
+    for name, attribute in (("rows", "n_samples_fit_"), ("target", "target_name_")):
+        if name in written:
+            setattr(model, attribute, written[name])
 
 
 def _has_several(model: "TreeModel") -> bool:
@@ -288,6 +308,7 @@ def read(buffer: Buffer, *, mapped: bool = False, max_bytes: int | None = None) 
     model = _read_model(notes, opened.reader, opened.heads)
     _put_forests(model, opened.forests(mapped=mapped), is_checked=not mapped)
     _read_oob(model, opened.reader, notes["oob"])
+    _read_training(model, notes.get(OPTIONAL, {}).get(TRAINING, {}))
     require(not opened.reader.arrays, "The file has arrays that belong to nothing.")
     return model
 
@@ -298,7 +319,8 @@ def _read_model(notes: dict[str, Json], reader: Reader, heads: Sequence[Head]) -
     if kind is None:
         raise FormatError(f"{notes['estimator']!r} is no estimator of this version of weald.")
     model = _make(kind, _read_names(notes["parameters"], reader))
-    learned = _read_names(notes["learnt"], reader)
+    of_files = {name: attribute for attribute, name in IN_FILES.items()}
+    learned = {of_files.get(name, name): value for name, value in _read_names(notes["learnt"], reader).items()}
     left = LEARNED | OOB_OF_TARGETS if len(heads) > 1 else LEARNED
     for name, value in learned.items():
         require(name in left and fits(value, left[name]), f"{name} is nothing that a fit leaves.")
