@@ -64,7 +64,9 @@ def run(model, data, out, n_jobs):
     from weald.cli.main import run as weald
 
     with measure.MemoryWatch() as memory:
-        seconds = measure.clock(lambda: weald(["predict", model, data, "-o", out, "--shares", "--jobs", str(n_jobs)]))
+        seconds = measure.clock(
+            lambda: weald(["predict", model, data, "-o", out, "--probabilities", "--jobs", str(n_jobs)])
+        )
     return seconds, memory.before + memory.megabytes
 
 

@@ -35,7 +35,9 @@ def main() -> None:
         f"  fit            {fitted - began:.3f} s with out-of-bag estimate, {count_threads(None)} threads, {_core.simd}"
     )
     print(f"  predict        {(predicted - fitted) * 1e6 / len(X):.1f} µs a row")
-    print(f"  error          {forest.oob_error_:.1%} out of bag, estimated from {forest.oob_fraction_:.0%} of the rows\n")
+    print(
+        f"  error          {forest.oob_error_:.1%} out of bag, estimated from {forest.oob_fraction_:.0%} of the rows\n"
+    )
     show_importances(list(cancer.feature_names), forest.feature_importances_.tolist())
     show_doubt(forest, list(y))
     again = clone(forest).set_params(n_jobs=1).fit(X, y)

@@ -25,10 +25,10 @@ BAD = {
     "latin_header": ("caf\xe9,b,y\n1,2,3\n".encode("latin-1"), "is not UTF-8"),
     "utf16": ("a,b,y\n1,2,3\n".encode("utf-16"), "UTF-8"),
     "twins": (b"a,a,y\n1,2,3\n4,5,6\n", "more than one column named 'a'"),
-    "one_class": (b"a,y\n1,x\n2,x\n3,x\n", "has one value only"),
+    "one_class": (b"a,y\n1,x\n2,x\n3,x\n", "has only one value"),
     "all_missing": (b"a,y\n1,\n2,\n", "has no values"),
     "no_features": (b"a,y\n,1\n,2\n", "no column to learn from"),
-    "names_as_target": (b"a,y\n" + b"".join(b"%d,name%d\n" % (i, i) for i in range(1500)), "looks like names of rows"),
+    "names_as_target": (b"a,y\n" + b"".join(b"%d,name%d\n" % (i, i) for i in range(1500)), "looks like row names"),
 }
 
 
@@ -83,14 +83,14 @@ def test_a_file_of_a_strange_kind_is_a_user_error(tmp_path, capsys):
     file = tmp_path / "table.xlsx"
     file.write_bytes(b"x")
     assert run(["train", str(file), "--target", "y"]) == 1
-    assert "does not say what it is" in capsys.readouterr().err
+    assert "has no known extension" in capsys.readouterr().err
 
 
 def test_errors_are_json_where_json_is_asked_for(tmp_path, capsys):
     assert run(["train", str(tmp_path / "gone.csv"), "--target", "y", "--json"]) == 2
     said = json.loads(capsys.readouterr().err)
     assert said["code"] == 2
-    assert "is not there" in said["error"]
+    assert "does not exist" in said["error"]
 
 
 def write(table, path):
@@ -181,7 +181,7 @@ def test_many_categories_are_stated_and_can_be_kept(tmp_path, capsys):
     parquet.write_table(table, file)
     assert run(["train", str(file), "-t", "y", "-n", "3", "--json"]) == 0
     done = {c["column"]: c["done"] for c in json.loads(capsys.readouterr().out)["columns"]}
-    assert done["id"].startswith("left out: it looks like names of rows")
+    assert done["id"].startswith("left out: looks like row names")
     assert run(["train", str(file), "-t", "y", "-n", "3", "--categorical", "id", "--json"]) == 0
     done = {c["column"]: c["done"] for c in json.loads(capsys.readouterr().out)["columns"]}
     assert done == {"id": "categories", "x": "numbers", "y": "target"}
@@ -227,16 +227,16 @@ def test_two_outputs_of_one_name_are_refused_before_any_work(tmp_path, capsys):
         assert run([str(word) for word in words]) == 1
         assert "would be written twice" in capsys.readouterr().err
     assert run(["train", "not_there.csv", "-t", "y", "-o", "/dev/null", "--report", "/dev/null"]) == 2
-    assert "is not there" in capsys.readouterr().err
+    assert "does not exist" in capsys.readouterr().err
 
 
 def test_a_demonstration_keeps_files_of_others(tmp_path, capsys):
     (tmp_path / "iris.html").write_text("mine")
     assert run(["demo", str(tmp_path)]) == 1
-    assert "iris.html is there already" in capsys.readouterr().err
+    assert "iris.html exists and would be overwritten" in capsys.readouterr().err
     (tmp_path / "iris.csv").write_text(GOOD)
     assert run(["demo", str(tmp_path)]) == 1
-    assert "iris.csv is there already" in capsys.readouterr().err
+    assert "iris.csv exists and would be overwritten" in capsys.readouterr().err
     assert (tmp_path / "iris.html").read_text() == "mine"
     assert run(["demo", str(tmp_path / "iris.csv")]) == 1
     assert [run(["demo", str(tmp_path / "new")]) for _ in range(2)] == [0, 0]

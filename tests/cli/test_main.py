@@ -195,3 +195,13 @@ def test_output_can_be_cut_off_by_a_pipe_and_has_no_colors(terminal):
         f"NO_COLOR=1 {WEALD} train small.csv --target y -n 5 > out.txt; grep -c '\x1b' out.txt; echo found=$?"
     )
     terminal.wait_for("found=1")
+
+
+def test_the_guide_has_every_command_and_only_options_that_exist(capsys):
+    guide = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text()
+    assert sorted(re.findall(r"^\| `weald (\w+)", guide, re.MULTILINE)) == sorted(COMMANDS)
+    known = set()
+    for command in COMMANDS:
+        assert run([command, "--help"]) == 0
+        known |= set(re.findall(r"--[a-z][a-z-]+", capsys.readouterr().out))
+    assert set(re.findall(r"--[a-z][a-z-]+", guide)) - known == set()

@@ -49,7 +49,7 @@ def test_training_writes_a_model_that_predicts_the_same(place, tmp_path, capsys)
 def test_predictions_of_a_file_are_those_of_the_model(place, tmp_path, capsys, name):
     folder, forest, features, *_ = place
     out = tmp_path / name
-    facts = ask(capsys, "predict", folder / "m.weald", folder / "t.csv", "-o", out, "--shares", "--id", "name")
+    facts = ask(capsys, "predict", folder / "m.weald", folder / "t.csv", "-o", out, "--probabilities", "--id", "name")
     assert facts["rows"] == 150
     if name.endswith(".parquet"):
         table = parquet.read_table(out).to_pandas()
@@ -59,7 +59,7 @@ def test_predictions_of_a_file_are_those_of_the_model(place, tmp_path, capsys, n
         table = pd.read_csv(out) if ".csv" in name else pd.read_json(out, lines=True)
     assert table["prediction"].tolist() == forest.predict(features).tolist()
     np.testing.assert_allclose(
-        table[[f"share_{k}" for k in forest.classes_]], forest.predict_proba(features), rtol=1e-12
+        table[[f"probability_{k}" for k in forest.classes_]], forest.predict_proba(features), rtol=1e-12
     )
     assert table["name"].tolist() == [f"n{i}" for i in range(150)]
     assert [file.name for file in tmp_path.iterdir()] == [name]
@@ -154,6 +154,35 @@ def test_evaluation_counts_right(place, capsys):
     assert "not numbers" in capsys.readouterr().err
 
 
+def test_a_model_knows_its_target(place, tmp_path, capsys):
+    folder, forest, *_ = place
+    model, table = tmp_path / "m.weald", folder / "t.csv"
+    ask(capsys, "train", table, "-t", "y", "-n", 3, "--id", "name", "-o", model)
+    facts = ask(capsys, "evaluate", model, table)
+    assert (facts["target"], facts["training_rows"]) == ("y", True)
+    assert ask(capsys, "verify", model, "--data", table)["grown_again"]
+    ask(capsys, "report", model, table, "-o", tmp_path / "page.html")
+    ask(capsys, "tune", table, "-t", "y", "-n", 3, "--budget", 1, "--id", "name", "-o", model)
+    assert ask(capsys, "inspect", model)["target"] == "y"
+    forest = weald.RandomForestClassifier(3, random_state=0).fit(place[2], place[3]["y"].to_numpy())
+    forest.save(model)
+    assert run(["evaluate", str(model), str(table)]) == 1
+    assert "saved without the name of its target. Give it with --target." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["m", "r"])
+def test_predictions_on_the_screen_are_json_on_request(place, capsys, name):
+    folder, forest, features, frame, numbers = place
+    model = forest if name == "m" else numbers
+    facts = ask(capsys, "predict", folder / f"{name}.weald", folder / "t.csv", "--id", "name", "--probabilities")
+    assert [row["name"] for row in facts["predictions"]] == frame["name"].tolist()
+    assert [row["prediction"] for row in facts["predictions"]] == model.predict(features).tolist()
+    assert (facts["rows"], facts["warnings"]) == (150, [])
+    if name == "m":
+        found = [[row[f"probability_{k}"] for k in forest.classes_] for row in facts["predictions"]]
+        assert found == forest.predict_proba(features).tolist()
+
+
 def test_places_where_nothing_can_be_written_are_refused(place, tmp_path, capsys):
     model, table = str(place[0] / "m.weald"), str(place[0] / "t.csv")
     for words in (["predict", model, table], ["report", model], ["convert", model], ["tune", table, "-t", "y"]):
@@ -184,16 +213,25 @@ def test_names_of_rows_are_text_as_they_stand(place, tmp_path, capsys):
     assert pd.read_csv(out, dtype=str)["nr"].tolist() == [f"{i:04}" for i in range(150)]
 
 
-def test_what_moved_an_answer_adds_up_to_it(place, capsys):
+def test_contributions_add_up_to_the_prediction(place, capsys):
     folder, forest, features, _, numbers = place
     facts = ask(capsys, "explain", folder / "m.weald", folder / "t.csv", "--row", 70)
-    share = forest.predict_proba(features[70:71])[0]
-    assert facts["prediction"] == forest.predict(features[70:71])[0]
-    assert facts["share"] == pytest.approx(share.max())
-    assert facts["base"] + sum(c["moved"] for c in facts["contributions"]) == pytest.approx(share.max())
+    proba = forest.predict_proba(features[70:71])[0]
+    assert facts["prediction"] == facts["class"] == forest.predict(features[70:71])[0]
+    assert facts["probability"] == pytest.approx(proba.max())
+    assert facts["average"] + sum(c["contribution"] for c in facts["contributions"]) == pytest.approx(proba.max())
+    for label, p in zip(forest.classes_, proba, strict=True):
+        facts = ask(capsys, "explain", folder / "m.weald", folder / "t.csv", "--row", 70, "--class", label)
+        assert (facts["prediction"], facts["class"]) == (forest.predict(features[70:71])[0], label)
+        assert facts["average"] + sum(c["contribution"] for c in facts["contributions"]) == pytest.approx(p)
     facts = ask(capsys, "explain", folder / "r.weald", folder / "t.csv", "--row", 3)
     assert facts["prediction"] == pytest.approx(numbers.predict(features[3:4])[0])
-    assert facts["base"] + sum(c["moved"] for c in facts["contributions"]) == pytest.approx(facts["prediction"])
+    total = facts["average"] + sum(c["contribution"] for c in facts["contributions"])
+    assert total == pytest.approx(facts["prediction"])
+    assert run(["explain", str(folder / "m.weald"), str(folder / "t.csv"), "--class", "Setosa"]) == 1
+    assert "Did you mean 'setosa'?" in capsys.readouterr().err
+    assert run(["explain", str(folder / "r.weald"), str(folder / "t.csv"), "--class", "setosa"]) == 1
+    assert "--class is for classification" in capsys.readouterr().err
     assert run(["explain", str(folder / "m.weald"), str(folder / "t.csv"), "--row", "150"]) == 1
     assert "rows 0 to 149" in capsys.readouterr().err
 
@@ -203,7 +241,6 @@ def test_a_report_on_a_model_file(place, tmp_path, capsys):
     page = tmp_path / "page.html"
     ask(capsys, "report", folder / "m.weald", folder / "t.csv", "-t", "y", "-o", page)
     assert forest.forest_.fingerprint() in page.read_text()
-    assert run(["report", str(folder / "m.weald"), str(folder / "t.csv"), "-o", str(page)]) == 1
 
 
 def test_a_model_file_is_looked_into(place, capsys):
@@ -212,8 +249,24 @@ def test_a_model_file_is_looked_into(place, capsys):
     assert facts["fingerprint"] == forest.forest_.fingerprint()
     assert [f["feature"] for f in facts["features"]] == ["a", "b", "c", "d", "color"]
     assert facts["deepest"] == forest.get_depth().max()
+    assert facts["rows"] == 150
+    assert facts["changed_params"] == {"n_estimators": 12, "random_state": 0}
     assert run(["inspect", str(folder / "m.weald")]) == 0
     assert forest.forest_.fingerprint() in capsys.readouterr().out
+
+
+def test_a_trained_model_shows_its_out_of_bag_score(place, tmp_path, capsys):
+    folder, *_ = place
+    for table, target, score in (("t.csv", "y", "accuracy"), ("z.csv", "z", "R²")):
+        model = tmp_path / "m.weald"
+        facts = ask(capsys, "train", folder / table, "-t", target, "-n", 20, "--id", "name", "-o", model)
+        found = {m["metric"]: m["value"] for m in facts["metrics"]}[score]
+        assert ask(capsys, "inspect", model)["oob_score"] == pytest.approx(found)
+        assert run(["inspect", str(model)]) == 0
+        said = capsys.readouterr().out
+        assert f"out-of-bag   {score} {found:.4g}" in said
+        assert f"target       {target}\n" in said
+        assert "rows         150\n" in said
 
 
 def test_a_model_file_is_verified(place, tmp_path, capsys):
@@ -233,7 +286,7 @@ def test_a_model_file_is_verified(place, tmp_path, capsys):
     shorter = tmp_path / "short.csv"
     shorter.write_text("\n".join((folder / "t.csv").read_text().splitlines()[:-1]))
     assert run(["verify", str(model), "--data", str(shorter), "-t", "y"]) == 2
-    assert "is not what grows from short.csv" in capsys.readouterr().err
+    assert "short.csv gives another forest than m.weald" in capsys.readouterr().err
 
 
 def test_a_model_is_converted(place, tmp_path, capsys):
@@ -245,7 +298,7 @@ def test_a_model_is_converted(place, tmp_path, capsys):
     assert ask(capsys, "convert", folder / "m.weald", "-o", out)["to"] == "json"
     assert json.loads(out.read_text())
     assert run(["convert", str(folder / "m.weald"), "-o", str(tmp_path / "m.xyz")]) == 1
-    assert "What should m.xyz be?" in capsys.readouterr().err
+    assert "The format of m.xyz is unknown" in capsys.readouterr().err
 
 
 KINDS = {
@@ -267,11 +320,11 @@ def test_commands_take_models_of_every_kind(place, tmp_path, capsys, kind):
     assert ask(capsys, "verify", file, "--data", table, "-t", "y")["grown_again"] == grown
     facts = ask(capsys, "explain", file, table, "--row", 60)
     assert facts["prediction"] == model.predict(features[60:61])[0]
-    assert facts["share"] == pytest.approx(model.predict_proba(features[60:61]).max())
+    assert facts["probability"] == pytest.approx(model.predict_proba(features[60:61]).max())
     facts = ask(capsys, "evaluate", file, table, "-t", "y")
     assert facts["metrics"][0]["value"] == pytest.approx(model.score(features, frame["y"]))
     assert facts["training_rows"]
-    assert ("out of bag" in " ".join(facts["warnings"])) == (kind == "hard")
+    assert ("out-of-bag" in " ".join(facts["warnings"])) == (kind == "hard")
     ask(capsys, "report", file, table, "-t", "y", "-o", tmp_path / "page.html")
 
 
@@ -283,7 +336,7 @@ def test_models_without_names_of_columns_are_looked_into_and_not_fed_with_files(
         model.fit(X, frame["y"]).save(file)
         assert ask(capsys, "inspect", file)["estimator"] == type(model).__name__
         assert run(["predict", str(file), str(folder / "t.csv")]) == 2
-        assert "without names of columns" in capsys.readouterr().err
+        assert "without column names" in capsys.readouterr().err
 
 
 def test_the_demonstration_leaves_a_table_a_model_and_a_page(tmp_path, capsys):

@@ -216,5 +216,5 @@ def test_a_wide_file_with_a_line_that_is_too_long_ends_the_process(folder):
 def test_a_fault_of_weald_is_one_line(folder):
     code, _, err, _ = run_with("raise KeyError('what')")
     assert code == 3
-    assert err.startswith("weald: This is a fault of weald, not yours: KeyError: 'what'.")
+    assert err.startswith("weald: This is a bug in weald: KeyError: 'what'.")
     assert len(err.splitlines()) == 1

@@ -1,6 +1,10 @@
 """`weald train`, `cv` and `tune`: what they find out, state and judge."""
 
 import json
+import re
+import shlex
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -11,7 +15,7 @@ from sklearn.datasets import load_diabetes, load_iris
 
 import weald
 from weald.cli.columns import choose
-from weald.cli.failures import UserError
+from weald.cli.failures import UserError, for_the_shell
 from weald.cli.main import run
 from weald.engines.progress import listening
 
@@ -67,15 +71,16 @@ def test_every_parameter_can_be_set(folder, capsys):
         (["--target", "target", "--set", "max_depth=0"], "max_depth=0 is not allowed"),
         (["--target", "target", "--task", "clustering"], "--task 'clustering' is not allowed"),
         (["--target", "target", "--task", "regression"], "not numbers"),
-        (["--target", "target", "--holdout", "2"], "is not a share"),
+        (["--target", "target", "--holdout", "2"], "is not a fraction"),
         (["--target", "target", "--model", "bush"], "There is no model 'bush'"),
         (["--target", "target", "--out", "gone/model.weald"], "There is no folder"),
         (["--target", "target", "--report", "."], "is a folder"),
         (["--target", "target", "--id", "target"], "'target' is the target"),
         (["--target", "target", "--exclude", "target"], "'target' is the target"),
         (["--target", "petal width (cm)", "--weight", "target"], "not numbers"),
-        (["--target", "target", "--categorical", "petal width (cm)"], "for columns of text"),
+        (["--target", "target", "--categorical", "petal width (cm)"], "for columns of text or integers"),
         ([], "Missing option '--target'"),
+        (["--target", "target", "--treees", "3"], "See 'weald train --help'."),
         (["--target", "target", "--treees", "3"], "No such option"),
     ],
 )
@@ -148,7 +153,7 @@ def test_text_without_dates_is_refused_as_dates(tmp_path, capsys):
     assert run(["train", str(file), "-t", "y", "--dates", "day"]) == 2
     assert "has '2024-01-02T00:00 without a time zone among others'" in capsys.readouterr().err
     assert run(["train", str(file), "-t", "y", "--dates", "x"]) == 1
-    assert "--dates is for columns of dates, but 'x' holds numbers" in capsys.readouterr().err
+    assert "--dates is for columns of dates, but 'x' holds integers" in capsys.readouterr().err
     assert run(["train", str(file), "-t", "y", "--dates", "dya"]) == 1
     assert "Did you mean 'day'" in capsys.readouterr().err
 
@@ -205,6 +210,15 @@ def test_cross_validation_and_tuning(folder, capsys):
     assert facts["means"]["accuracy"]["mean"] == pytest.approx(np.mean(scores))
     facts = ask(capsys, "tune", folder / "iris.csv", "-t", "target", "-n", 5, "-g", "max_features=1,4")
     assert facts["best_error"] == min(step["error"] for step in facts["tried"])
+    assert all(step["low"] < step["error"] < step["high"] for step in facts["tried"])
+    facts = ask(
+        capsys, "tune", folder / "iris.csv", "-t", "target", "-n", 5, "-g", "max_features=1,4", "-m", "roc_auc_ovr"
+    )
+    assert facts["best_score"] == max(step["score"] for step in facts["tried"])
+    assert run(["tune", str(folder / "iris.csv"), "-t", "target", "-m", "roc_auk"]) == 1
+    assert "There is no metric 'roc_auk'. Did you mean 'roc_auc'" in capsys.readouterr().err
+    assert run(["cv", str(folder / "iris.csv"), "-t", "target", "-n", "5", "-k", "3"]) == 0
+    assert "±: standard error of the mean over 3 folds" in capsys.readouterr().out
     assert run(["tune", str(folder / "iris.csv"), "-t", "target", "-g", "max_features"]) == 1
 
 
@@ -223,3 +237,88 @@ def test_a_command_has_only_the_options_of_a_group_that_it_takes(capsys):
         "--out", "--report", "--holdout", "--weight", "--max-depth", "--min-samples-leaf", "--max-features"
     }  # fmt: skip
     assert options("cv") - options("train") == {"--folds"}
+
+
+def test_the_command_of_the_best_candidate_has_no_defaults_and_trains_it(folder, capsys):
+    given = ["-t", "target", "-n", 8, "--exclude", "petal width (cm)", "--seed", 3]
+    facts = ask(capsys, "tune", folder / "iris.csv", *given, "-g", "min_samples_leaf=1,40", "-g", "max_depth=1,None")
+    assert facts["changed_params"] == {}
+    facts = ask(capsys, "tune", folder / "iris.csv", *given, "-g", "min_samples_leaf=1,3", "-g", "max_features=1,3")
+    assert set(facts["changed_params"]) <= {"min_samples_leaf", "max_features"}
+    words = shlex.split(facts["command"])
+    assert words[:2] == ["weald", "train"]
+    assert words.count("--set") == len(facts["changed_params"])
+    again = ask(capsys, *words[1:])
+    assert again["fingerprint"] == facts["fingerprint"]
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_integers_are_categories_on_request(tmp_path, capsys, missing):
+    zips = [100 + i * 7 % 31 for i in range(90)]
+    labels = ["ab"[z % 2] for z in zips]
+    given = [None if missing and i % 10 == 0 else z for i, z in enumerate(zips)]
+    rows = [f"{i % 5},{'' if z is None else z},{y}" for i, (z, y) in enumerate(zip(given, labels, strict=True))]
+    file, model = tmp_path / "t.csv", tmp_path / "m.weald"
+    file.write_text("\n".join(["x,zip,y", *rows]) + "\n")
+    facts = ask(capsys, "train", file, "-t", "y", "-n", 5, "--categorical", "zip", "-o", model)
+    assert {c["column"]: c["done"] for c in facts["columns"]}["zip"] == "categories"
+    frame = pd.DataFrame({"x": [i % 5 for i in range(90)], "zip": pd.Series(given, dtype="Int64").astype("category")})
+    expected = weald.RandomForestClassifier(5, random_state=0).fit(frame, labels)
+    assert facts["fingerprint"] == expected.forest_.fingerprint()
+    assert ask(capsys, "verify", model, "--data", file)["grown_again"] == facts["fingerprint"]
+    assert ask(capsys, "evaluate", model, file)["training_rows"]
+    pq.write_table(pa.table({"x": frame["x"], "zip": pa.array(given, pa.float64())}), tmp_path / "floats.parquet")
+    for name in ("t.csv", "floats.parquet"):
+        found = ask(capsys, "predict", model, tmp_path / name, "--probabilities")["predictions"]
+        assert [row["probability_b"] for row in found] == expected.predict_proba(frame)[:, 1].tolist()
+
+
+def test_times_are_those_of_the_work_and_not_of_imports(folder):
+    """Modules that are there when a clock starts are all that there are when it stops."""
+    code = """
+import sys, time
+from pathlib import Path
+clock, counts = time.perf_counter, []
+
+def look():
+    counts.append({name for name in sys.modules if name.startswith(("weald", "sklearn", "scipy", "pyarrow", "numpy"))})
+    return clock()
+
+time.perf_counter = look
+from weald.cli.options import ColumnOptions, FitOptions
+from weald.cli.train import fit_file
+trained = fit_file(Path(sys.argv[1]), "target", ColumnOptions(), FitOptions(trees="3"), quiet=True)
+assert list(trained.timings) == ["reading the file", "growing the trees"]
+assert len(counts) == 4
+print(sorted(counts[1] - counts[0]), sorted(counts[3] - counts[2]))
+"""
+    for name in ("iris.csv", "diabetes.csv"):
+        given = [sys.executable, "-c", code, str(folder / name)]
+        done = subprocess.run(given, capture_output=True, text=True, check=False, timeout=240)
+        assert done.stdout == "[] []\n", done.stderr
+
+
+@pytest.mark.parametrize(
+    ("python", "shell"),
+    [
+        ("Fit with bootstrap=True.", "Fit with --set bootstrap=True."),
+        ("Set max_features=5.", "Use --set max_features=5."),
+        ("text, for example by pandas.to_datetime; give", "text with --dates; give"),
+        ("Give each forest a random_state of its own.", "Give each forest a --seed of its own."),
+        ("10 bytes are allowed. Set max_bytes of load.", "10 bytes are allowed."),
+        ("Use a regressor, or cut y into classes.", "Use --task regression, or cut y into classes."),
+        ("max_depth=0 is not allowed. Give 1.", "max_depth=0 is not allowed. Give 1."),
+    ],
+)
+def test_advice_for_python_becomes_advice_for_the_shell(python, shell):
+    assert for_the_shell(python) == shell
+
+
+def test_notes_and_errors_have_no_advice_for_python(tmp_path, capsys):
+    file = write_days(tmp_path / "t.csv", [f"case {i}" for i in range(60)])
+    assert (
+        run(["train", str(file), "-t", "y", "-n", "2", "--categorical", "day", "--set", "class_weight=balanced"]) == 0
+    )
+    said = capsys.readouterr().err
+    assert "note: " in said
+    assert not re.search(r"pandas|numpy|\w\(|random_state|(?<!--set )bootstrap=", said)

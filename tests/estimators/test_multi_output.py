@@ -350,4 +350,4 @@ def test_trees_of_forests_are_pruned():
     assert pruned.get_n_leaves().max() < whole.get_n_leaves().min()
     for one, other in zip(pruned, whole, strict=True):
         assert one.forests_[1].fingerprint() == other.prune(0.05).forests_[1].fingerprint()
-    assert pruned.oob_share_ == whole.oob_share_
+    assert pruned.oob_fraction_ == whole.oob_fraction_

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
-from sklearn.metrics import mean_absolute_error
+from sklearn.metrics import make_scorer, mean_absolute_error
 
 import weald
 from tests import training_tables
@@ -71,13 +71,29 @@ def test_the_default_grid_suits_the_table():
     assert not hasattr(given, "forest_")
 
 
-def test_another_metric_decides():
+def test_another_metric_decides_and_its_highest_score_wins():
     grid = {"min_samples_leaf": [1, 40]}
-    loss = weald.tune(weald.RandomForestRegressor(30, random_state=0), XR, YR, grid=grid, metric=mean_absolute_error)
-    assert loss.best_error == pytest.approx(mean_absolute_error(YR, loss.best_estimator.oob_prediction_))
-    score = weald.tune(forest(), X, Y, grid=grid, metric="neg_log_loss")
-    assert score.best_error == -score.best_estimator.oob_.score("neg_log_loss")
-    assert score.best_error == min(step.error for step in score.path)
+    given = weald.RandomForestRegressor(30, random_state=0)
+    of_loss = make_scorer(mean_absolute_error, greater_is_better=False)
+    for scoring in (
+        of_loss,
+        lambda truth, predicted: -mean_absolute_error(truth, predicted),
+        "neg_mean_absolute_error",
+    ):
+        found = weald.tune(given, XR, YR, grid, scoring=scoring)
+        expected = mean_absolute_error(YR, found.best_estimator.oob_prediction_)
+        assert -found.best_score == found.best_error == pytest.approx(expected)
+        assert found.best_score == max(step.score for step in found.path)
+        assert [*found.table()] == ["min_samples_leaf", "score", "seconds", "best"]
+        assert "score -" in repr(found)
+    score = weald.tune(forest(), X, Y, grid=grid, scoring="neg_log_loss")
+    assert score.best_score == score.best_estimator.oob_.score("neg_log_loss")
+
+
+def test_a_grid_may_have_arrays_and_ranges():
+    expected = weald.tune(forest(), X, Y, {"max_features": [1, 2, 3], "min_samples_leaf": [1, 5]}, search="grid")
+    grid = {"max_features": range(1, 4), "min_samples_leaf": np.array([1, 5])}
+    assert weald.tune(forest(), X, Y, grid, search="grid").best_params == expected.best_params
 
 
 def test_the_path_is_a_table():
@@ -108,6 +124,10 @@ def test_a_seed_that_is_drawn_is_drawn_once():
         ({"search": "random"}, ParameterError, "search='random'"),
         ({"budget": 0}, ParameterError, "budget=0"),
         ({"grid": {}}, ParameterError, "grid={}"),
+        ({"grid": {"max_features": 2}}, ParameterError, "Give a dict of lists"),
+        ({"grid": {"max_features": "sqrt"}}, ParameterError, "Give a dict of lists"),
+        ({"grid": [2, 4]}, ParameterError, "Give a dict of lists"),
+        ({"scoring": "auc"}, ParameterError, "'auc' is not a scorer"),
         ({"grid": {"max_leafs": [1]}}, ParameterError, "max_leafs"),
         ({"grid": {"max_features": [0]}}, ParameterError, "max_features=0"),
         ({"forest": weald.DecisionTreeClassifier()}, ParameterError, "given a DecisionTreeClassifier"),

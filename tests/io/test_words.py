@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import weald
@@ -194,3 +195,33 @@ def test_parts_of_forests_have_their_words_and_words_their_parts():
             content = b"".join(bytes(part) for part in container.write(texts, contents.arrays))
             with pytest.raises(FormatError, match="and the trees differ in"):
                 files.read(content)
+
+
+# ----------------------------------------------------------------------------------------- what a fit knew of its table
+
+
+def test_a_file_keeps_the_number_of_rows_and_the_name_of_the_target():
+    y = pd.Series(["a", "b", "a", "b"], name="species")
+    model = weald.RandomForestClassifier(3, random_state=0).fit([[1.0], [2.0], [3.0], [4.0]], y)
+    for again in (files.read(b"".join(files.write(model))), weald.from_json(model.to_json().model)):
+        assert (again.n_samples_fit_, again.target_name_) == (4, "species")
+        assert again.forest_.fingerprint() == model.forest_.fingerprint()
+    model.fit([[1.0], [2.0], [3.0]], ["a", "b", "a"])
+    assert not hasattr(model, "target_name_")
+    assert files.read(b"".join(files.write(model))).n_samples_fit_ == 3
+
+
+@pytest.mark.parametrize(
+    "wrong", [[], {"rows": "4"}, {"rows": -1}, {"rows": True}, {"rows": 2**63}, {"target": 1}], ids=str
+)
+def test_wrong_notes_on_the_training_are_refused(wrong):
+    texts, notes, arrays = taken_apart()
+    refuse_cheaply(texts, {**notes, "optional": {"training": wrong}}, arrays, "notes on the training")
+
+
+def test_files_without_notes_on_the_training_are_read():
+    texts, notes, arrays = taken_apart()
+    model = files.read(
+        sign({**texts, "weald.notes": json.dumps({k: v for k, v in notes.items() if k != "optional"})}, arrays)
+    )
+    assert not hasattr(model, "n_samples_fit_")

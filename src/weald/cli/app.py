@@ -11,7 +11,7 @@ UsageError: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ i
 Exit = typer.Exit
 
 app = typer.Typer(
-    help="Random forests from the command line: from a file and a question to an answer.",
+    help="Random forests from the command line.",
     add_completion=False,
     rich_markup_mode=None,  # plain help needs no colors, and is quick
     pretty_exceptions_enable=False,
@@ -33,10 +33,10 @@ def _show_version(wanted: bool) -> None:
 @app.callback()
 def start(
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Say the version")
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version")
     ] = False,
 ) -> None:
-    """Random forests from the command line: from a file and a question to an answer."""
+    """Random forests from the command line."""
 
 
 command = typer.main.get_command(app)

@@ -1,4 +1,4 @@
-"""`weald bench`: how fast is it here, beside the peers that are installed?"""
+"""`weald bench`: speed on this machine, compared with other installed libraries."""
 
 import time
 from collections.abc import Callable
@@ -25,17 +25,17 @@ class Peer(Protocol):
 
 
 def bench(
-    rows: Annotated[int, typer.Option(min=10, help="Rows of the table")] = 20_000,
-    columns: Annotated[int, typer.Option(min=3, help="Columns of the table")] = 20,
-    trees: Annotated[int, typer.Option(min=1, help="Trees of each forest")] = 50,
-    repeats: Annotated[int, typer.Option(min=1, help="How often; the best counts")] = 3,
+    rows: Annotated[int, typer.Option(min=10, help="Number of rows")] = 20_000,
+    columns: Annotated[int, typer.Option(min=3, help="Number of columns")] = 20,
+    trees: Annotated[int, typer.Option(min=1, help="Number of trees")] = 50,
+    repeats: Annotated[int, typer.Option(min=1, help="Runs of each library; the fastest counts")] = 3,
     jobs: Jobs = None,
     json: Json = False,
 ) -> None:
-    """Measure weald and installed peers on this machine.
+    """Compare the speed of weald with other installed libraries.
 
-    All grow forests of the same size from the same made-up table, in turn; the best of some runs counts. Boosting
-    libraries are taken in their random-forest modes; they and scikit-learn-intelex bin values, and so are not exact.
+    All fit forests of the same size to the same synthetic table, in turn; the fastest of several runs counts. Boosting
+    libraries run in random-forest mode; they and scikit-learn-intelex bin values, so their splits are not exact.
     """
     import numpy as np
 
@@ -70,7 +70,7 @@ def bench(
         ]
         for name, t in best.items()
     ]
-    screen.show_table(["library", "fit", "to weald", "predict", "to weald", "accuracy"], lines, numeric=range(1, 6))
+    screen.show_table(["library", "fit", "ratio", "predict", "ratio", "accuracy"], lines, numeric=range(1, 6))
 
 
 def _makers(trees: int, n_threads: int, columns: int) -> dict[str, Callable[[], Peer]]:

@@ -3,6 +3,7 @@
 ColumnPlan         the columns of a file and what is done with each
 make_plan    find it out
 read_dates   text as dates, where the user or a model says so
+read_labels  integers as categories, where the user says so
 choose       a column by name, with "did you mean"
 """
 
@@ -19,7 +20,7 @@ from weald.data.task import Task
 from weald.data.times import UNITS
 
 FEW = 20  # distinct whole numbers of a target that are classes
-NAMES_OF_ROWS = 0.5  # share of distinct values from which a text column looks like names of rows
+NAMES_OF_ROWS = 0.5  # fraction of distinct values from which a text column looks like names of rows
 MANY = 100
 _HAS_ZONE = re.compile(r":\d\d(\.\d+)?(Z|[+-]\d\d(:?\d\d)?)$")  # behind a time
 AS_DATES = f"numbers: {UNITS[DATES]}"
@@ -39,7 +40,7 @@ class ColumnPlan:
 
 
 def choose(name: str, names: Sequence[str], what: str = "column") -> str:
-    """Find a name among others; if it is not there, say which it may have been."""
+    """Find a name in a list; if it is missing, suggest similar ones."""
     if name in names:
         return name
     lower = {other.lower(): other for other in names}
@@ -101,19 +102,17 @@ def make_plan(
             raise UserError(f"{one!r} is the target, and cannot be anything else.")
     task, reason = _find_task(table.column(target), target, _read_task(columns.task))
     plan = ColumnPlan(target, task, reason, id=columns.id, weight=columns.weight)
-    said = {target: "target", **dict.fromkeys(exclude, "left out, as you said")}
-    said |= {
-        n: what for n, what in ((columns.id, "name of the row"), (columns.weight, "weight of the row")) if n is not None
-    }
+    said = {target: "target", **dict.fromkeys(exclude, "left out (--exclude)")}
+    said |= {n: what for n, what in ((columns.id, "row name"), (columns.weight, "sample weight")) if n is not None}
     for name in names:
         holds, doing = _look(table.column(name), forced=name in categorical)
         if name in categorical and doing != "categories":
-            raise UserError(f"--categorical is for columns of text, but {name!r} holds {holds}.")
+            raise UserError(f"--categorical is for columns of text or integers, but {name!r} holds {holds}.")
         if name in dates and doing != AS_DATES:
             raise UserError(f"--dates is for columns of dates, but {name!r} holds {holds}.")
         doing = said.get(name, doing)
         plan.done.append((name, holds, doing))
-        if not doing.startswith(("left out", "target", "name of", "weight of")):
+        if not doing.startswith(("left out", "target", "row name", "sample weight")):
             plan.features.append(name)
     if not plan.features:
         raise BadFile(f"{where} has no column to learn from besides the target {target!r}.")
@@ -141,6 +140,19 @@ def read_dates(table: arrow.Table, names: Sequence[str], where: str) -> arrow.Ta
     return table
 
 
+def read_labels(table: arrow.Table, names: Sequence[str]) -> arrow.Table:
+    """Read integers of some columns as categories; text is read so anyway."""
+    import pyarrow as pa
+
+    for name in names:
+        column = table.column(name)
+        if pa.types.is_dictionary(column.type) or not is_number(column.type) or not _is_whole(column):
+            continue
+        labels = column if pa.types.is_integer(column.type) else column.cast(pa.int64())
+        table = table.set_column(table.schema.get_field_index(name), name, labels.dictionary_encode())
+    return table
+
+
 def _no_date(column: arrow.Column) -> str:
     """Find the first text that is no date; where all are, time zones are mixed."""
     import pyarrow as pa
@@ -161,25 +173,27 @@ def _look(column: arrow.Column, *, forced: bool) -> tuple[str, str]:
     n_rows, n_missing = len(column), column.null_count
     missing = f", {100 * n_missing / n_rows:.1f} % missing" if n_missing else ""
     if n_missing == n_rows:
-        return "nothing", "left out: it has no values"
+        return "nothing", "left out: no values"
     if kinds.is_dictionary(kind):
         kind = kind.value_type
     if is_number(kind):
-        return f"numbers{missing}", "numbers"
+        holds = "integers" if kinds.is_integer(kind) else "numbers"
+        is_label = forced and (kinds.is_integer(kind) or kinds.is_dictionary(column.type) or _is_whole(column))
+        return f"{holds}{missing}", "categories" if is_label else "numbers"
     if kinds.is_boolean(kind):
-        return f"yes or no{missing}", "categories"
+        return f"true or false{missing}", "categories"
     if kinds.is_string(kind) or kinds.is_large_string(kind):
         n_labels = len(column.unique()) - bool(n_missing)
-        holds = f"text, {n_labels:,} different{missing}"
+        holds = f"text, {n_labels:,} distinct{missing}"
         if not forced and n_labels > MANY and n_labels > NAMES_OF_ROWS * (n_rows - n_missing):
-            return holds, "left out: it looks like names of rows (--categorical keeps it, --dates reads dates)"
+            return holds, "left out: looks like row names (keep it with --categorical; read dates with --dates)"
         return holds, "categories"
     if kinds.is_date(kind) or kinds.is_timestamp(kind):
         return f"dates{missing}", AS_DATES
     if kinds.is_duration(kind):
         return f"durations{missing}", f"numbers: {UNITS[DURATIONS]}"
     if kinds.is_temporal(kind):
-        return f"times of the day{missing}", "left out: turn it into numbers first, for example hours since midnight"
+        return f"times of the day{missing}", "left out: convert it to numbers first, such as hours since midnight"
     return str(kind), "left out: neither numbers nor text"
 
 
@@ -205,23 +219,23 @@ def _find_task(column: arrow.Column, target: str, wanted: Task | None) -> tuple[
     if not is_usable(kind):
         raise UserError(f"The target {target!r} holds {kind}, but a target is one number or label for each row.")
     if kinds.is_temporal(kind):
-        raise UserError(f"The target {target!r} holds dates or times. Turn it into numbers, or into names of classes.")
+        raise UserError(f"The target {target!r} holds dates or times. Convert it to numbers or to class names.")
     n_distinct = pc.count_distinct(column, mode="only_valid").as_py()
     if wanted:
-        found = wanted, "as you said"
+        found = wanted, "--task"
     elif not numbers:
         found = Task.CLASSIFICATION, f"the target has {n_distinct:,} labels"
     else:
         whole = kinds.is_integer(kind) or _is_whole(column)
         if whole and n_distinct <= FEW:
-            found = Task.CLASSIFICATION, f"the target has {n_distinct} different whole numbers"
+            found = Task.CLASSIFICATION, f"the target has {n_distinct} distinct integers"
         else:
-            found = Task.REGRESSION, f"the target has {n_distinct:,} different numbers"
+            found = Task.REGRESSION, f"the target has {n_distinct:,} distinct numbers"
     if n_distinct < 2:
-        raise BadFile(f"The target {target!r} has one value only: there is nothing to tell apart.")
+        raise BadFile(f"The target {target!r} has only one value, so there is nothing to predict.")
     if found[0] is Task.CLASSIFICATION and n_distinct > 1000 and n_distinct > 0.5 * len(column):
         raise BadFile(
-            f"The target {target!r} has {n_distinct:,} labels in {len(column):,} rows: it looks like names of rows. "
+            f"The target {target!r} has {n_distinct:,} labels in {len(column):,} rows: it looks like row names. "
             "Give another --target, or --task regression if it is a number."
         )
     return found

@@ -15,12 +15,12 @@ WAYS = {".onnx": "onnx", ".c": "c", ".json": "json"}
 def convert(
     model: ModelFile,
     out: Annotated[Path, typer.Option("--out", "-o", help="*.onnx, *.c or *.json")],
-    to: Annotated[str | None, typer.Option(help="onnx, c or json; by the ending of --out if not given")] = None,
+    to: Annotated[str | None, typer.Option(help="onnx, c or json; default: by the extension of --out")] = None,
     json: Json = False,
 ) -> None:
     """Write a model as ONNX, C or JSON.
 
-    Its answers are compared with those of the model.
+    Its predictions are compared with those of the model.
     """
     from weald.cli.failures import UserError
     from weald.cli.modeling import load_model
@@ -30,7 +30,8 @@ def convert(
     way = to or WAYS.get(out.suffix.lower())
     if way not in WAYS.values():
         raise UserError(
-            f"What should {out.name} be? Give --to {', '.join(WAYS.values())}, or an ending: {', '.join(WAYS)}."
+            f"The format of {out.name} is unknown. Give --to {', '.join(WAYS.values())}, or an extension: "
+            f"{', '.join(WAYS)}."
         )
     forest = load_model(model)
     made = getattr(forest, f"to_{way}")(out)

@@ -19,20 +19,21 @@ if TYPE_CHECKING:
 def cv(
     data: Data,
     target: Target,
-    folds: Annotated[int, typer.Option("--folds", "-k", help="Number of parts")] = 5,
+    folds: Annotated[int, typer.Option("--folds", "-k", help="Number of folds")] = 5,
     *,
     columns: Annotated[ColumnOptions, Without("weight")],
     fit: Annotated[FitOptions, Without("max_depth", "min_samples_leaf", "max_features")],
     json: Json = False,
 ) -> None:
-    """Judge a way to train by cross-validation.
+    """Evaluate a model by cross-validation.
 
-    Each part of the rows is judged by a model grown from the others.
+    Each fold is predicted by a model trained on the other folds.
     """
     from sklearn.model_selection import KFold, StratifiedKFold
 
     from weald.cli.failures import UserError
-    from weald.cli.modeling import make_model, quiet_warnings, read_rows
+    from weald.cli.modeling import make_model, quiet_warnings, read_rows, say_warnings
+    from weald.cli.train import UNITS_OF_TARGET
     from weald.data.task import Task
 
     if folds < 2:
@@ -53,9 +54,13 @@ def cv(
         screen.show_json(facts)
         return
     names = list(scores[0])
-    lines = [[str(i), *(screen.number(score[n]) for n in names)] for i, score in enumerate(scores)]
-    means = [f"{screen.number(m['mean'])} ± {screen.number(m['std_error'], 2)}" for m in facts["means"].values()]
-    screen.show_table(["part", *names], [*lines, ["mean", *means]], numeric=range(1, len(names) + 1))
+    write = {n: screen.number if n in UNITS_OF_TARGET else screen.probability for n in names}
+    lines = [[str(i + 1), *(write[n](score[n]) for n in names)] for i, score in enumerate(scores)]
+    lines.append(["mean", *(write[n](facts["means"][n]["mean"]) for n in names)])
+    lines.append(["± std. error", *(write[n](facts["means"][n]["std_error"]) for n in names)])
+    screen.show_table(["fold", *names], lines, numeric=range(1, len(names) + 1))
+    screen.say(f"\n±: standard error of the mean over {folds} folds, the standard deviation / √{folds}")
+    say_warnings(said)
 
 
 def _one(estimator: "TreeModel", rows: "LabeledRows", train: "IntArray", test: "IntArray") -> dict[str, float]:

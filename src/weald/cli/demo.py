@@ -1,4 +1,4 @@
-"""`weald demo`: a first look, with data that scikit-learn brings."""
+"""`weald demo`: a first example, with data of scikit-learn."""
 
 from pathlib import Path
 from typing import Annotated
@@ -12,10 +12,10 @@ from weald.cli.writing import Columns
 
 
 def demo(
-    folder: Annotated[Path, typer.Argument(help="Where to write the files of the demonstration")] = Path("weald-demo"),
+    folder: Annotated[Path, typer.Argument(help="Folder for the files")] = Path("weald-demo"),
     json: Json = False,
 ) -> None:
-    """Train on a small table, and say what to try next."""
+    """Train on a small table, and suggest what to try next."""
     from sklearn.datasets import load_iris
 
     from weald.cli.train import fit_file, show_metrics, summarize, write_report
@@ -39,12 +39,12 @@ def demo(
     if json:
         screen.show_json(facts)
         return
-    screen.say(f"150 irises of three kinds: a forest of {facts['trees']} trees tells them apart.\n")
+    screen.say(f"A forest of {facts['trees']} trees predicts the species of 150 irises.\n")
     show_metrics(facts["metrics"])
     screen.say(f"\nOpen {page} in a browser. Then try:\n")
     for words in (
         f"weald train {table} --target species --out {model}",
-        f"weald predict {model} {table} --shares",
+        f"weald predict {model} {table} --probabilities",
         f"weald explain {model} {table} --row 70",
         f"weald inspect {model}",
     ):
@@ -52,7 +52,7 @@ def demo(
 
 
 def _refuse_files_of_others(columns: Columns, table: Path, *made: Path) -> None:
-    """Refuse to write over files that are not of an earlier demonstration."""
+    """Refuse to overwrite files that are not from an earlier demo."""
     from weald.cli.reading import read_table
 
     if table.exists():
@@ -61,4 +61,4 @@ def _refuse_files_of_others(columns: Columns, table: Path, *made: Path) -> None:
     else:
         lost = next((file for file in made if file.exists()), None)
     if lost is not None:
-        raise UserError(f"{lost} is there already, and would be lost. Name another folder: weald demo FOLDER.")
+        raise UserError(f"{lost} exists and would be overwritten. Give another folder: weald demo FOLDER.")

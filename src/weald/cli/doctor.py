@@ -1,4 +1,4 @@
-"""`weald doctor`: what is installed, what this machine can do, and whether the forest is the right one."""
+"""`weald doctor`: installed versions, processor features, and whether the engines agree."""
 
 import os
 import platform
@@ -25,7 +25,7 @@ PACKAGES = (
 
 
 def doctor(json: Json = False) -> None:
-    """Say what is installed and whether engines agree.
+    """Show what is installed and check that the engines agree.
 
     Versions, processor features, threads; a small forest is grown on each engine.
     """

@@ -1,22 +1,23 @@
-"""`weald evaluate`: how good is a model on a file?"""
+"""`weald evaluate`: metrics of a model on a file."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from weald.cli import arrow, screen
-from weald.cli.options import Data, Jobs, Json, ModelFile, Target
+from weald.cli.options import Data, Jobs, Json, KnownTarget, ModelFile
 from weald.cli.screen import Facts
 
 if TYPE_CHECKING:
     from weald.data.types import Array
     from weald.estimators.base import TreeModel
 
-SEEN = "These are the rows that the model was trained on, which it knows by heart: on new rows it will be worse."
-OUT_OF_BAG = " 'weald report' with the same file judges it out of bag."
+SEEN = "The model was trained on these rows; on new rows it will be worse."
+OUT_OF_BAG = " 'weald report' with the same file shows out-of-bag metrics."
+FEW_CLASSES = 12  # whose confusion matrix fits a terminal
 
 
-def evaluate(model: ModelFile, data: Data, target: Target, jobs: Jobs = None, json: Json = False) -> None:
-    """Judge a model by the rows of a file that it has not seen."""
+def evaluate(model: ModelFile, data: Data, target: KnownTarget = None, jobs: Jobs = None, json: Json = False) -> None:
+    """Compute metrics of a model on the rows of a file."""
     from weald.cli.modeling import load_model, quiet_warnings, say_warnings
     from weald.estimators.metrics import confusion
     from weald.reports.metrics import judge
@@ -36,6 +37,7 @@ def evaluate(model: ModelFile, data: Data, target: Target, jobs: Jobs = None, js
         {"rows": "file", "metric": s.name, "value": s.value, "low": s.low, "high": s.high} for s in judge(predictions)
     ]
     facts: Facts = {"rows": len(y), "rows_without_target": n_dropped, "metrics": metrics, "warnings": said}
+    facts["target"] = target_of(forest, target)
     facts["training_rows"] = is_training
     if hasattr(forest, "classes_"):
         n_classes = len(forest.classes_)
@@ -48,8 +50,18 @@ def evaluate(model: ModelFile, data: Data, target: Target, jobs: Jobs = None, js
     say_warnings(said)
 
 
-def read_labeled(model: "TreeModel", data: Path, target: str) -> "tuple[arrow.Table, Array, int]":
-    """Read a file for a model that is there: its features, the target, and how many rows lack one."""
+def target_of(model: "TreeModel", given: str | None) -> str:
+    """Return the name of the target: the given one, or that of the training data."""
+    from weald.cli.failures import UserError
+
+    name = given or getattr(model, "target_name_", None)
+    if name is None:
+        raise UserError("This model was saved without the name of its target. Give it with --target.")
+    return str(name)
+
+
+def read_labeled(model: "TreeModel", data: Path, target: str | None) -> "tuple[arrow.Table, Array, int]":
+    """Read a file for a saved model: its features, the target, and the number of rows without a target."""
     import pyarrow.compute as pc
 
     from weald.cli.columns import choose, refuse_duplicates
@@ -59,13 +71,14 @@ def read_labeled(model: "TreeModel", data: Path, target: str) -> "tuple[arrow.Ta
 
     table = read_table(data, types_for(model))
     refuse_duplicates(table.column_names, data.name)
-    choose(target, table.column_names)
-    known = pc.is_valid(table.column(target))
+    name = target_of(model, target)
+    choose(name, table.column_names)
+    known = pc.is_valid(table.column(name))
     n_dropped = table.num_rows - int(pc.sum(known).as_py() or 0)
     table = table.filter(known) if n_dropped else table
     if not table.num_rows:
-        raise BadFile(f"The target {target!r} has no values in {data.name}.")
-    return select_features(table, model, data.name), read_target(table.column(target), task_of(model)), n_dropped
+        raise BadFile(f"The target {name!r} has no values in {data.name}.")
+    return select_features(table, model, data.name), read_target(table.column(name), task_of(model)), n_dropped
 
 
 def _is_training_data(model: "TreeModel", X: arrow.Table, y: "Array") -> bool:
@@ -84,9 +97,24 @@ def _is_training_data(model: "TreeModel", X: arrow.Table, y: "Array") -> bool:
 def _show(facts: Facts) -> None:
     from weald.cli.train import show_metrics
 
-    screen.say(f"{facts['rows']:,} rows\n")
+    dropped = f", {facts['rows_without_target']:,} without a target skipped" if facts["rows_without_target"] else ""
+    screen.say(f"{facts['rows']:,} rows{dropped}; target {facts['target']!r}\n")
     show_metrics(facts["metrics"])
-    if 0 < len(facts.get("classes", [])) <= 12:
+    if 0 < len(facts.get("classes", [])) <= FEW_CLASSES:
         screen.say("\nconfusion matrix (rows: true class, columns: predicted class):")
-        rows = [[label, *row] for label, row in zip(facts["classes"], facts["confusion"].tolist(), strict=True)]
+        counts = [[screen.number(n, 6) for n in row] for row in facts["confusion"].tolist()]
+        rows = [[label, *row] for label, row in zip(facts["classes"], counts, strict=True)]
         screen.show_table(["", *map(str, facts["classes"])], rows, numeric=range(1, len(rows) + 1))
+    elif facts.get("classes"):
+        screen.say("\nrecall of each class (--json has the confusion matrix):")
+        rows = [_recall(facts["classes"], facts["confusion"], k) for k in range(len(facts["classes"]))]
+        screen.show_table(["class", "rows", "recall", "most often predicted as"], rows, numeric=[1, 2])
+
+
+def _recall(classes: list[object], counts: "Array", k: int) -> list[object]:
+    """Summarize a row of the confusion matrix: recall, and the most common wrong class."""
+    row = counts[k]
+    wrong = [0 if j == k else n for j, n in enumerate(row.tolist())]
+    worst = max(range(len(wrong)), key=wrong.__getitem__)
+    recall = screen.number(row[k] / row.sum(), 3) if row.sum() else ""
+    return [classes[k], f"{row.sum():,.0f}", recall, f"{classes[worst]} ({wrong[worst]:,.0f})" if wrong[worst] else ""]

@@ -9,49 +9,53 @@ from weald.cli.screen import Facts
 if TYPE_CHECKING:
     from weald.estimators.base import TreeModel
 
+SHOWN = 40  # features
+LABELS = 20  # classes
+
 
 def inspect(model: ModelFile, json: Json = False) -> None:
-    """Say what is in a model file.
+    """Show what is in a model file.
 
-    The file is read and checked, and never run: it holds no code.
+    The file is read and checked. It holds no code, and nothing in it is run.
     """
-    from weald.cli.modeling import load_model, task_of
+    from weald.cli.modeling import load_model
 
-    forest = load_model(model)
-    facts: Facts = {
-        "file": str(model),
-        "bytes": model.stat().st_size,
-        "estimator": type(forest).__name__,
-        "task": task_of(forest),
-        "trees": forest.forest_.n_trees,
-        "nodes": forest.forest_.n_nodes,
-        "leaves": int((forest.forest_.feature < 0).sum()),
-        "deepest": int(forest.forest_.depth().max()),
-        "seed": int(forest.seed_),
-        "fingerprint": forest.forest_.fingerprint(),
-        "features": _features(forest),
-        "classes": forest.classes_.tolist() if hasattr(forest, "classes_") else None,
-        "params": forest.get_params(deep=False),
-        "oob_error": getattr(forest, "oob_error_", None),
-    }
+    facts = examine(load_model(model)) | {"file": str(model), "bytes": model.stat().st_size}
     if json:
         screen.show_json(facts)
-        return
-    for key in ("estimator", "trees", "nodes", "leaves", "deepest", "seed", "fingerprint"):
-        screen.say(
-            f"{key:<12} {facts[key]:,}" if isinstance(facts[key], int) and key != "seed" else f"{key:<12} {facts[key]}"
-        )
-    screen.say(f"{'size':<12} {screen.size(facts['bytes'])}")
-    if facts["classes"] is not None:
-        shown = ", ".join(map(str, facts["classes"][:20]))
-        screen.say(f"{'classes':<12} {len(facts['classes'])}: {shown}{' …' if len(facts['classes']) > 20 else ''}")
-    screen.say()
-    lines = [[f["feature"], f["read_as"], f["labels"]] for f in facts["features"][:40]]
-    screen.show_table(["feature", "read as", "categories"], lines, numeric=[2])
-    if len(facts["features"]) > 40:
-        screen.say(f"… and {len(facts['features']) - 40:,} more (--json lists all)")
-    changed = {k: v for k, v in facts["params"].items() if v is not None}
-    screen.say("\n" + ", ".join(f"{k}={v!r}" for k, v in changed.items()))
+    else:
+        _show(facts)
+
+
+def examine(model: "TreeModel") -> Facts:
+    """Collect what a fitted model knows."""
+    from weald.cli.modeling import task_of
+
+    forest = model.forest_
+    params = model.get_params(deep=False)
+    defaults = type(model)().get_params(deep=False)
+    return {
+        "estimator": type(model).__name__,
+        "task": task_of(model),
+        "target": getattr(model, "target_name_", None),
+        "rows": getattr(model, "n_samples_fit_", None),
+        "trees": forest.n_trees,
+        "nodes": forest.n_nodes,
+        "leaves": int((forest.feature < 0).sum()),
+        "deepest": int(forest.depth().max()),
+        "seed": int(model.seed_),
+        "fingerprint": forest.fingerprint(),
+        "features": _features(model),
+        "classes": model.classes_.tolist() if hasattr(model, "classes_") else None,
+        "params": params,
+        "changed_params": {name: value for name, value in params.items() if _differs(value, defaults[name])},
+        "oob_error": getattr(model, "oob_error_", None),
+        "oob_score": getattr(model, "oob_score_", None),
+    }
+
+
+def _differs(value: object, default: object) -> bool:
+    return type(value) is not type(default) or repr(value) != repr(default)
 
 
 def _features(model: "TreeModel") -> list[Facts]:
@@ -65,3 +69,34 @@ def _features(model: "TreeModel") -> list[Facts]:
         for f, c in enumerate(schema.categories)
     ]
     return [{"feature": n, "read_as": k, "labels": m} for n, (k, m) in zip(names_of(model, None), kinds, strict=True)]
+
+
+def _show(facts: Facts) -> None:
+    asked = facts["params"].get("oob_score")
+    score = asked if isinstance(asked, str) else "accuracy" if facts["classes"] is not None else "R²"
+    lines = {
+        "estimator": facts["estimator"],
+        "target": facts["target"],
+        "classes": None if facts["classes"] is None else _listed(facts["classes"]),
+        "rows": None if facts["rows"] is None else f"{facts['rows']:,}",
+        "out-of-bag": None if facts["oob_score"] is None else f"{score} {screen.number(facts['oob_score'])}",
+        "trees": f"{facts['trees']:,}",
+        "nodes": f"{facts['nodes']:,} ({facts['leaves']:,} leaves), depth up to {facts['deepest']}",
+        "seed": facts["seed"],
+        "size": screen.size(facts["bytes"]),
+        "fingerprint": facts["fingerprint"],
+        "parameters": ", ".join(f"{k}={v!r}" for k, v in facts["changed_params"].items()) or "defaults",
+    }
+    for name, value in lines.items():
+        if value is not None:
+            screen.say(f"{name:<12} {value}")
+    screen.say()
+    rows = [[f["feature"], f["read_as"], f["labels"]] for f in facts["features"][:SHOWN]]
+    screen.show_table(["feature", "read as", "categories"], rows, numeric=[2])
+    if len(facts["features"]) > SHOWN:
+        screen.say(f"… and {len(facts['features']) - SHOWN:,} more (--json lists all)")
+
+
+def _listed(classes: list[object]) -> str:
+    shown = ", ".join(map(str, classes[:LABELS]))
+    return f"{len(classes)}: {shown}{' …' if len(classes) > LABELS else ''}"

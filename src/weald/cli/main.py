@@ -3,7 +3,7 @@
 0   done
 1   what was asked for cannot be done: an unknown option, column or parameter
 2   a file cannot be used: it is empty, broken, or not what it should be
-3   a fault of weald itself
+3   a bug in weald
 130 Ctrl-C
 """
 
@@ -11,10 +11,10 @@ import os
 import sys
 
 from weald.cli import process
-from weald.cli.failures import BadFile, UserError
+from weald.cli.failures import BadFile, UserError, for_the_shell
 
 MISSING = "The command line needs packages that are not installed ({}). Install them: pip install 'weald[cli]'"
-FAULT = "This is a fault of weald, not yours: {}. Please report it with what WEALD_TRACEBACK=1 shows."
+FAULT = "This is a bug in weald: {}. Please report it with the traceback that WEALD_TRACEBACK=1 shows."
 
 
 def main() -> None:
@@ -66,11 +66,13 @@ def _word(error: Exception | KeyboardInterrupt) -> tuple[str, int]:
     from weald.errors import ExportError, ParameterError, WealdError
 
     if isinstance(error, WealdError):
-        return str(error), 1 if isinstance(error, ParameterError | ExportError) else 2
+        return for_the_shell(str(error)), 1 if isinstance(error, ParameterError | ExportError) else 2
     from weald.cli.app import UsageError
 
     if isinstance(error, UsageError):
-        return f"{getattr(error, 'format_message', error.__str__)()} See 'weald --help'.", 1
+        context = getattr(error, "ctx", None)
+        command = context.command_path if context is not None else "weald"
+        return f"{getattr(error, 'format_message', error.__str__)()} See '{command} --help'.", 1
     return FAULT.format(f"{type(error).__name__}: {error}"), 3
 
 

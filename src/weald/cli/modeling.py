@@ -19,9 +19,10 @@ from weald.cli.columns import (
     is_usable,
     make_plan,
     read_dates,
+    read_labels,
     refuse_duplicates,
 )
-from weald.cli.failures import BadFile, UserError
+from weald.cli.failures import BadFile, UserError, for_the_shell
 from weald.cli.options import ColumnOptions, FitOptions
 from weald.cli.reading import read_table
 from weald.data.schema import DATES
@@ -49,6 +50,7 @@ def read_rows(data: Path, target: str, columns: ColumnOptions) -> tuple[ColumnPl
     present = [name for name in columns.dates or [] if name in table.column_names]  # others are refused below
     table = read_dates(table, present, data.name)
     plan = make_plan(table, data.name, target, columns)
+    table = read_labels(table, columns.categorical or [])
     return plan, take_rows(table, plan)
 
 
@@ -86,7 +88,7 @@ def make_model(task: Task, fit: FitOptions, **more: object) -> TreeModel:
     import weald
 
     if fit.model not in MODELS:
-        raise UserError(f"There is no model {fit.model!r}. Give one of {', '.join(MODELS)}.")
+        raise UserError(f"There is no model {fit.model!r}. Use one of {', '.join(MODELS)}.")
     class_ = getattr(weald, MODELS[fit.model] + ("Classifier" if task is Task.CLASSIFICATION else "Regressor"))
     known = list(inspect.signature(class_).parameters)
     given = {name: read_value(v) if isinstance(v, str) else v for name, v in fit.parameters().items()} | more
@@ -113,7 +115,7 @@ def load_model(path: Path) -> TreeModel:
     import weald
 
     if not path.exists():
-        raise BadFile(f"{path} is not there.")
+        raise BadFile(f"{path} does not exist.")
     model: TreeModel = weald.load(path)
     return model
 
@@ -127,7 +129,7 @@ def names_of(model: TreeModel) -> list[str]:
     """Names of the columns that a model needs."""
     names = getattr(model, "feature_names_in_", None)
     if names is None:
-        raise BadFile("This model was trained without names of columns, so columns of a file cannot be found for it.")
+        raise BadFile("This model was trained without column names, so columns of a file cannot be matched to it.")
     return [str(name) for name in names]
 
 
@@ -163,20 +165,26 @@ def select_features(table: arrow.Table, model: TreeModel, where: str) -> arrow.T
         if not is_usable(kind):
             raise BadFile(f"{where}: column {name!r} holds {kind}, but the model needs numbers or text.")
     dates = [name for f, name in enumerate(names) if model.schema_.times.get(f) == DATES]
-    return read_dates(table.select(names), dates, where)
+    return read_labels(read_dates(table.select(names), dates, where), _integer_categories(model))
+
+
+def _integer_categories(model: TreeModel) -> list[str]:
+    """Names of columns whose categories are integers."""
+    pairs = zip(names_of(model), model.schema_.categories, strict=True)
+    return [name for name, c in pairs if c is not None and len(c.labels) and c.labels.dtype.kind in "iu"]
 
 
 @contextmanager
 def quiet_warnings() -> Iterator[list[str]]:
-    """Collect warnings, to be said at the end and not in the middle of a table."""
+    """Collect warnings, to print them at the end and not in the middle of a table."""
     said: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield said
-    said += list(dict.fromkeys(str(w.message) for w in caught))
+    said += list(dict.fromkeys(for_the_shell(str(w.message)) for w in caught))
 
 
 def say_warnings(said: list[str]) -> None:
-    """Say what was collected."""
+    """Print the collected warnings."""
     for words in said:
         screen.note(f"note: {words}")

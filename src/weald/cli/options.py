@@ -17,28 +17,34 @@ import typer
 Data = Annotated[Path, typer.Argument(help="csv, tsv, parquet, feather or JSON lines; text files may end in .gz")]
 ModelFile = Annotated[Path, typer.Argument(help="A .weald file", metavar="MODEL")]
 Target = Annotated[str, typer.Option("--target", "-t", help="Column to predict")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for scripts")]
-Task = Annotated[str | None, typer.Option(help="classification or regression; found out if not given")]
-Exclude = Annotated[list[str] | None, typer.Option("--exclude", "-x", help="Column to leave out; may be given often")]
-Id = Annotated[str | None, typer.Option("--id", help="Column with the names of rows; not learned from")]
-Weight = Annotated[str | None, typer.Option(help="Column with the weights of rows")]
+KnownTarget = Annotated[
+    str | None, typer.Option("--target", "-t", help="Column with the true values; default: the target of the model")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON")]
+Task = Annotated[str | None, typer.Option(help="classification or regression; default: inferred from the target")]
+Exclude = Annotated[list[str] | None, typer.Option("--exclude", "-x", help="Column to leave out; can be repeated")]
+Id = Annotated[str | None, typer.Option("--id", help="Column with row names; not used as a feature")]
+Weight = Annotated[str | None, typer.Option(help="Column with sample weights")]
 Dates = Annotated[
     list[str] | None,
-    typer.Option(help="Text column that holds dates as 2015-03-14 or 2015-03-14 06:30; may be given often"),
+    typer.Option(help="Text column with dates like 2015-03-14 or 2015-03-14 06:30; can be repeated"),
 ]
-Categorical = Annotated[list[str] | None, typer.Option(help="Text column to keep although it looks like names of rows")]
+Categorical = Annotated[
+    list[str] | None,
+    typer.Option(help="Column to read as categories: integers, or text that looks like row names; can be repeated"),
+]
 Model = Annotated[str, typer.Option(help="forest, extra (extra-trees) or tree")]
 Trees = Annotated[str | None, typer.Option("--trees", "-n", help="Number of trees, or auto")]
-Depth = Annotated[str | None, typer.Option("--max-depth", help="Depth of trees at most")]
-Leaf = Annotated[str | None, typer.Option("--min-samples-leaf", help="Rows of a leaf at least")]
+Depth = Annotated[str | None, typer.Option("--max-depth", help="Maximum depth of the trees")]
+Leaf = Annotated[str | None, typer.Option("--min-samples-leaf", help="Minimum number of rows in a leaf")]
 Features = Annotated[
-    str | None, typer.Option("--max-features", help="Features that a node looks at: number, share, sqrt")
+    str | None, typer.Option("--max-features", help="Features considered at each node: number, fraction, sqrt or log2")
 ]
 Settings = Annotated[
-    list[str] | None, typer.Option("--set", "-s", help="Any parameter of the estimator, name=value; may be given often")
+    list[str] | None, typer.Option("--set", "-s", help="Any parameter of the estimator, name=value; can be repeated")
 ]
-Seed = Annotated[int, typer.Option(help="Seed: the same seed gives the same forest")]
-Jobs = Annotated[int | None, typer.Option("--jobs", "-j", help="Threads; all if not given")]
+Seed = Annotated[int, typer.Option(help="Random seed; the same seed gives the same forest")]
+Jobs = Annotated[int | None, typer.Option("--jobs", "-j", help="Number of threads; default: all")]
 
 
 @dataclass(frozen=True)

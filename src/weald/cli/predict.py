@@ -1,5 +1,6 @@
 """`weald predict`: a model and a file to predictions, piece by piece."""
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,16 +18,19 @@ def predict(
     model: ModelFile,
     data: Data,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="csv, parquet, feather or JSON lines; else csv on stdout")
+        Path | None, typer.Option("--out", "-o", help="csv, parquet, feather or JSON lines; default: csv on stdout")
     ] = None,
-    shares: Annotated[bool, typer.Option("--shares", help="Write the share of each class, too")] = False,
+    probabilities: Annotated[
+        bool, typer.Option("--probabilities", "-p", help="Add the probability of each class")
+    ] = False,
     id: Id = None,
     jobs: Jobs = None,
     json: Json = False,
 ) -> None:
-    """Predict the rows of a file of any size.
+    """Predict the rows of a file.
 
-    It is read, predicted and written piece by piece, so it may be larger than the memory.
+    The file is read, predicted and written in chunks, so it can be larger than memory.
+    With --json, predictions without --out are JSON, too.
     """
     from weald.cli.columns import choose
     from weald.cli.failures import BadFile
@@ -38,16 +42,19 @@ def predict(
     forest = load_model(model)
     forest.n_jobs = jobs
     n_rows = 0
-    with quiet_warnings() as said, open_writer(out) as write:
+    printed = screen.JsonRows("predictions") if json and out is None else None
+    with quiet_warnings() as said, open_writer(out) if printed is None else nullcontext(printed.write) as write:
         for batch in read_batches(data, ({} if id is None else {id: None}) | types_for(forest)):
             features = select_features(batch, forest, data.name)
             columns = {} if id is None else {id: batch.column(choose(id, batch.schema.names))}
-            write(columns | answer(forest, _as_table(features), shares=shares))
+            write(columns | answer(forest, _as_table(features), probabilities=probabilities))
             n_rows += batch.num_rows
         if not n_rows:
             raise BadFile(f"{data.name} has no rows.")
-    if json:
-        screen.show_json({"rows": n_rows, "out": None if out is None else str(out), "warnings": said})
+    if printed is not None:
+        printed.end({"rows": n_rows, "warnings": said})
+    elif json:
+        screen.show_json({"rows": n_rows, "out": str(out), "warnings": said})
     else:
         screen.note(f"{n_rows:,} rows predicted" + ("" if out is None else f", written to {out}"))
         say_warnings(said)
@@ -59,12 +66,12 @@ def _as_table(batch: arrow.Batch) -> arrow.Table:
     return pa.Table.from_batches([batch])
 
 
-def answer(model: "TreeModel", X: arrow.Table, *, shares: bool) -> "dict[str, Array]":
+def answer(model: "TreeModel", X: arrow.Table, *, probabilities: bool) -> "dict[str, Array]":
     """Predict some rows: columns by name."""
     if not hasattr(model, "classes_"):
         return {"prediction": model.predict(X)}
     predicted = model.predict_proba(X)
     found = {"prediction": model.classes_[predicted.argmax(axis=1)]}
-    if shares:
-        found |= {f"share_{label}": predicted[:, k] for k, label in enumerate(model.classes_)}
+    if probabilities:
+        found |= {f"probability_{label}": predicted[:, k] for k, label in enumerate(model.classes_)}
     return found

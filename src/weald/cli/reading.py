@@ -41,9 +41,20 @@ def kind_of(path: Path) -> tuple[str, bool]:
     last = (suffixes[:-1] if zipped else suffixes)[-1:]
     if not last or last[0] not in KINDS or (zipped and KINDS[last[0]] not in ("csv", "json")):
         raise UserError(
-            f"{path.name} does not say what it is. Name it {', '.join(KINDS)}; csv and JSON lines may end in .gz."
+            f"{path.name} has no known extension. Use {', '.join(KINDS)}; csv and JSON lines may end in .gz."
         )
     return KINDS[last[0]], zipped
+
+
+def load_readers(path: Path) -> None:
+    """Import what reads a file, so that the time of reading it is not that of imports."""
+    from importlib import import_module
+
+    for name in (
+        "pyarrow.compute",
+        {"csv": "pyarrow.csv", "json": "pyarrow.json"}.get(kind_of(path)[0], "pyarrow.parquet"),
+    ):
+        import_module(name)
 
 
 def read_table(path: Path, types: Mapping[str, arrow.DataType] | None = None) -> arrow.Table:
@@ -85,7 +96,7 @@ def read_batches(
     """
     kind, zipped = kind_of(path)
     if not path.exists():
-        raise BadFile(f"{path} is not there.")
+        raise BadFile(f"{path} does not exist.")
     if path.stat().st_size == 0:
         raise BadFile(f"{path.name} is empty.")
     with _blame(path):

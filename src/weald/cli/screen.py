@@ -8,8 +8,9 @@ import io
 import json
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime, time
 from typing import TYPE_CHECKING, Any, TextIO, TypeAlias
 
 from weald.forest.describe.markup import legible
@@ -26,6 +27,26 @@ def show_json(facts: Mapping[str, object]) -> None:
     """Print facts for scripts; what is no number is null. What cannot be printed is escaped."""
     text = json.dumps(_plain(facts), indent=2, ensure_ascii=not _has_unicode())
     _write("".join(_escaped(line) + "\n" for line in text.split("\n")))
+
+
+class JsonRows:
+    """Prints one JSON object with a list of rows, some at a time, so that there may be any number of them."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.n_rows = name, 0
+
+    def write(self, columns: Mapping[str, Iterable[object]]) -> None:
+        """Print some rows, given as columns by name."""
+        values = [_plain(column.to_pylist() if hasattr(column, "to_pylist") else column) for column in columns.values()]
+        for row in zip(*values, strict=True):
+            text = json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=not _has_unicode())
+            _write((",\n    " if self.n_rows else f'{{\n  "{self.name}": [\n    ') + _escaped(text))
+            self.n_rows += 1
+
+    def end(self, facts: Mapping[str, object]) -> None:
+        """Print the facts behind the rows, and close the object."""
+        text = json.dumps(_plain(facts), indent=2, ensure_ascii=not _has_unicode())
+        _write("\n  ]," + "".join(_escaped(line) + "\n" for line in text.split("\n"))[1:])
 
 
 def _escaped(line: str) -> str:
@@ -110,16 +131,44 @@ def show_table(heads: Sequence[str], rows: Sequence[Sequence[object]], *, numeri
         made.add_column(Text(legible(head)), justify="right" if i in numeric else "left", overflow="fold")
     for row in rows:
         made.add_row(*(Text(legible(str(cell))) for cell in row))
-    _write(_render(made, sys.stdout))
+    _write("".join(line.rstrip() + "\n" for line in _render(made, sys.stdout).splitlines()))
 
 
 def number(value: float, digits: int = 4) -> str:
-    """Say a number shortly."""
-    return "unknown" if math.isnan(value) else f"{value:.{digits}g}"
+    """Round a number for people, without an exponent unless it is tiny or huge."""
+    if not math.isfinite(value):
+        return "unknown" if math.isnan(value) else f"{value}"
+    if 10**digits <= abs(value) < 1e15:
+        return f"{value:,.0f}"
+    text = f"{value:.{digits}g}"
+    if "e" in text and 1e-6 <= abs(value) < 1:
+        text = f"{value:.{digits - 1 - math.floor(math.log10(abs(value)))}f}".rstrip("0")
+    return text
+
+
+def signed(value: float) -> str:
+    """Round a contribution: three significant digits, with its sign."""
+    return f"{'-' if value < 0 else '+'}{number(abs(value), 3)}"
+
+
+def probability(value: float) -> str:
+    """Write a number from 0 to 1 with all its places, so that columns align."""
+    return "unknown" if math.isnan(value) else f"{value:.4f}"
+
+
+def cell(value: object) -> str:
+    """Show a value of a table: numbers rounded, days without a time of day."""
+    if value is None:
+        return "missing"
+    if isinstance(value, float):
+        return number(value, 6)
+    if isinstance(value, datetime) and value.time() == time():
+        return str(value.date())
+    return str(value)
 
 
 def size(n_bytes: float) -> str:
-    """Say a size."""
+    """Write a file size."""
     for unit in ("bytes", "kB", "MB"):
         if n_bytes < 1000:
             return f"{n_bytes:.0f} {unit}" if unit == "bytes" else f"{n_bytes:.1f} {unit}"

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from weald.estimators.base import TreeModel
 
 
+UNITS_OF_TARGET = ("RMSE", "MAE", "bias")  # metrics in units of the target
+
+
 @dataclass(frozen=True)
 class Trained:
     """A model, what it was grown from, and how long it took."""
@@ -52,16 +55,16 @@ def train(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Where to write the model, *.weald")] = None,
     report: Annotated[Path | None, typer.Option(help="Where to write a report, *.html")] = None,
     holdout: Annotated[
-        float, typer.Option(help="Share of the rows that is held out to judge by; 0: out of bag only")
+        float, typer.Option(help="Fraction of the rows held out for testing; default: out-of-bag metrics only")
     ] = 0.0,
     *,
     columns: ColumnOptions,
     fit: FitOptions,
     json: Json = False,
 ) -> None:
-    """Train a model on a file, judge it, and save it.
+    """Train a model on a file, evaluate it, and save it.
 
-    Types of columns and the task are found out and stated. The model is judged out of bag, or by rows held out.
+    Column types and the task are inferred and reported. Metrics are out-of-bag; --holdout adds a test set.
     """
     check_place(out, report, read=[data])
     trained = fit_file(data, target, columns, fit, holdout=holdout, quiet=json)
@@ -82,28 +85,41 @@ def train(
 def fit_file(
     data: Path, target: str, columns: ColumnOptions, fit: FitOptions, *, holdout: float = 0.0, quiet: bool = False
 ) -> Trained:
-    """Read a file, decide what its columns are, and grow a model."""
+    """Read a file, decide what its columns are, and grow a model. The times are of this work, without imports."""
     from weald.cli.modeling import make_model, quiet_warnings, read_rows
     from weald.cli.progress import show_growth
+    from weald.cli.reading import load_readers
 
     if not 0 <= holdout < 1:
-        raise UserError(f"--holdout {holdout} is not a share. Give a number from 0 to less than 1, for example 0.2.")
+        raise UserError(f"--holdout {holdout} is not a fraction. Give a number from 0 to less than 1, for example 0.2.")
+    load_readers(data)
     began = time.perf_counter()
     plan, rows = read_rows(data, target, columns)
-    read = time.perf_counter()
-    more = {"bootstrap": True} if fit.model == "extra" else {}  # to be judged out of bag
+    timings = {"reading the file": time.perf_counter() - began}
+    more = {"bootstrap": True} if fit.model == "extra" else {}  # for out-of-bag metrics
     estimator = make_model(plan.task, fit, **more)
     rows, test = _divide(rows, holdout, plan.task, fit.seed)
+    _warm_up(estimator)
     with quiet_warnings() as said, show_growth(quiet=quiet):
+        began = time.perf_counter()
         estimator.fit(rows.X, rows.y, rows.weight)
-    grown = time.perf_counter()
-    return Trained(
-        estimator, plan, rows, test, {"reading the file": read - began, "growing the trees": grown - read}, said
-    )
+        timings["growing the trees"] = time.perf_counter() - began
+    estimator.target_name_ = plan.target
+    return Trained(estimator, plan, rows, test, timings, said)
+
+
+def _warm_up(estimator: "TreeModel") -> None:
+    """Fit a tree to two rows of text and numbers: this imports what a fit imports, before its time is taken."""
+    import pyarrow as pa
+
+    import weald
+
+    tree = getattr(weald, "DecisionTree" + ("Classifier" if hasattr(estimator, "predict_proba") else "Regressor"))
+    tree().fit(pa.table({"x": [0.0, 1.0], "z": ["a", "b"]}), [0, 1])
 
 
 def _divide(rows: "LabeledRows", share: float, task: "Task", seed: int) -> "tuple[LabeledRows, LabeledRows | None]":
-    """Hold some rows out, of each class its share where that is possible."""
+    """Hold some rows out, stratified by class where that is possible."""
     if not share:
         return rows, None
     import numpy as np
@@ -129,7 +145,7 @@ def _divide(rows: "LabeledRows", share: float, task: "Task", seed: int) -> "tupl
 
 
 def evaluate_model(trained: Trained) -> list[MetricRow]:
-    """Judge a model out of bag and by rows held out."""
+    """Compute metrics out-of-bag and on held-out rows. The model keeps its out-of-bag score, for `weald inspect`."""
     from weald.cli.modeling import quiet_warnings
     from weald.reports.metrics import judge
     from weald.reports.predictions import held_out, out_of_bag
@@ -138,7 +154,9 @@ def evaluate_model(trained: Trained) -> list[MetricRow]:
     sources = []
     if hasattr(model, "out_of_bag") and any(origin.bags.bootstrap for origin in model.forest_.origins):
         with quiet_warnings():
-            sources.append(out_of_bag(model.out_of_bag(rows.X, rows.y, rows.weight)))
+            found = model.out_of_bag(rows.X, rows.y, rows.weight)
+        model.oob_score_, model.oob_error_, model.oob_fraction_ = found.score(), found.error, found.share
+        sources.append(out_of_bag(found))
     if test is not None:
         sources.append(held_out(model, test.X, test.y))
     return [
@@ -150,7 +168,7 @@ def evaluate_model(trained: Trained) -> list[MetricRow]:
 
 
 def summarize(trained: Trained) -> Facts:
-    """Put together what a person wants to know first."""
+    """Collect what people want to know first."""
     model, plan = trained.model, trained.plan
     order = model.feature_importances_.argsort(kind="stable")[::-1][:10]
     return {
@@ -161,7 +179,9 @@ def summarize(trained: Trained) -> Facts:
         "rows_without_target": trained.rows.n_dropped,
         "columns": [{"column": c, "holds": holds, "done": done} for c, holds, done in plan.done],
         "metrics": evaluate_model(trained),
-        "importances": [{"feature": plan.features[f], "share": float(model.feature_importances_[f])} for f in order],
+        "importances": [
+            {"feature": plan.features[f], "importance": float(model.feature_importances_[f])} for f in order
+        ],
         "estimator": type(model).__name__,
         "trees": model.forest_.n_trees,
         "nodes": model.forest_.n_nodes,
@@ -173,7 +193,7 @@ def summarize(trained: Trained) -> Facts:
 
 
 def write_report(trained: Trained, file: Path, title: str, command: str) -> None:
-    """Write a page on the model."""
+    """Write a report on the model."""
     import weald
     from weald.cli.modeling import quiet_warnings
 
@@ -189,10 +209,9 @@ def write_report(trained: Trained, file: Path, title: str, command: str) -> None
 def _show(facts: Facts) -> None:
     from weald.cli.modeling import say_warnings
 
-    screen.say(f"{facts['task']}: {facts['why']} (--task overrides)")
-    dropped = (
-        f", {facts['rows_without_target']:,} left out for lack of a target" if facts["rows_without_target"] else ""
-    )
+    hint = "" if facts["why"] == "--task" else " (--task overrides)"
+    screen.say(f"{facts['task']}: {facts['why']}{hint}")
+    dropped = f", {facts['rows_without_target']:,} without a target skipped" if facts["rows_without_target"] else ""
     held = f", {facts['rows_held_out']:,} held out" if facts["rows_held_out"] else ""
     screen.say(f"{facts['rows']:,} rows{held}{dropped}\n")
     shown = facts["columns"][:40]
@@ -201,13 +220,13 @@ def _show(facts: Facts) -> None:
         screen.say(f"… and {len(facts['columns']) - len(shown):,} more columns (--json lists all)")
     screen.say()
     show_metrics(facts["metrics"])
-    top = [[i["feature"], f"{100 * i['share']:.1f} %"] for i in facts["importances"]]
-    screen.say("\nfeatures by their share in the decrease of impurity:")
-    screen.show_table(["feature", "share"], top, numeric=[1])
+    top = [[i["feature"], f"{i['importance']:.3f}"] for i in facts["importances"]]
+    screen.say("\nfeature importance (mean decrease in impurity; all sum to 1):")
+    screen.show_table(["feature", "importance"], top, numeric=[1])
     seconds = facts["seconds"]
     screen.say(
         f"\n{facts['estimator']}: {facts['trees']:,} trees, {facts['nodes']:,} nodes, "
-        f"grown in {seconds['growing the trees']:.2f} s (reading {seconds['reading the file']:.2f} s)"
+        f"grown in {seconds['growing the trees']:.2f} s (file read in {seconds['reading the file']:.2f} s)"
     )
     screen.say(f"fingerprint {facts['fingerprint']}")
     if "model" in facts:
@@ -219,9 +238,9 @@ def _show(facts: Facts) -> None:
 
 def show_metrics(metrics: list[MetricRow]) -> None:
     """Print metrics with their intervals."""
-    lines = [
-        [m["rows"], m["metric"], screen.number(m["value"]), f"{screen.number(m['low'])} to {screen.number(m['high'])}"]
-        for m in metrics
-    ]
+    lines = []
+    for m in metrics:
+        write = screen.number if m["metric"] in UNITS_OF_TARGET else screen.probability
+        lines.append([m["rows"], m["metric"], write(m["value"]), f"{write(m['low'])} to {write(m['high'])}"])
     if lines:
-        screen.show_table(["judged", "metric", "value", "95 % interval"], lines, numeric=[2])
+        screen.show_table(["rows", "metric", "value", "95 % interval"], lines, numeric=[2])

@@ -2,12 +2,16 @@
 
 import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from weald.cli import screen
 from weald.cli.options import ColumnOptions, Data, FitOptions, Json, Target, Without, expand_groups
+from weald.cli.screen import Facts
+
+if TYPE_CHECKING:
+    from weald.inspection.tuning import TuningStep
 
 
 @expand_groups
@@ -16,21 +20,27 @@ def tune(
     target: Target,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Where to write the best model, *.weald")] = None,
     grid: Annotated[
-        list[str] | None, typer.Option("--grid", "-g", help="name=value,value,...; may be given often")
+        list[str] | None, typer.Option("--grid", "-g", help="Values to try, name=value,value,...; can be repeated")
     ] = None,
-    budget: Annotated[int | None, typer.Option(help="Number of forests at most")] = None,
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            "--metric", "-m", help="Scorer of scikit-learn to maximize, such as roc_auc or f1; default: lowest error"
+        ),
+    ] = None,
+    budget: Annotated[int | None, typer.Option(help="Maximum number of forests to try")] = None,
     *,
     columns: ColumnOptions,
     fit: Annotated[FitOptions, Without("model", "max_depth", "min_samples_leaf", "max_features")],
     json: Json = False,
 ) -> None:
-    """Choose parameters of a forest by out-of-bag error.
+    """Choose parameters by out-of-bag error or by a metric.
 
-    It needs no rows held out.
+    No rows are held out: each candidate is evaluated on its out-of-bag rows.
     """
     import weald
     from weald.cli.failures import UserError
-    from weald.cli.modeling import make_model, quiet_warnings, read_rows, read_value
+    from weald.cli.modeling import make_model, quiet_warnings, read_rows, read_value, say_warnings
     from weald.cli.writing import check_place
 
     check_place(out, read=[data])
@@ -44,28 +54,87 @@ def tune(
         values[name] = [read_value(part.strip()) for part in text.split(",")]
     plan, rows = read_rows(data, target, columns)
     forest = make_model(plan.task, fit)
+    if metric is not None:
+        _check_metric(metric)
     with quiet_warnings() as said:
-        found = weald.tune(forest, rows.X, rows.y, sample_weight=rows.weight, grid=values or None, budget=budget)
+        found = weald.tune(
+            forest, rows.X, rows.y, sample_weight=rows.weight, grid=values or None, scoring=metric, budget=budget
+        )
+    found.best_estimator.target_name_ = plan.target
     if out is not None:
         found.best_estimator.save(out)
-    facts = {
+    changed = {n: v for n, v in found.best_params.items() if repr(v) != repr(getattr(forest, n))}
+    facts: Facts = {
         "task": plan.task,
+        "metric": metric,
         "best_params": found.best_params,
-        "best_error": found.best_error,
-        "tried": [{"params": step.params, "error": step.error} for step in found.path],
+        "changed_params": changed,
+        "best_score" if metric else "best_error": found.best_score if metric else found.best_error,
+        "tried": [_describe(step, metric) for step in found.path],
+        "command": _train_again(data, target, columns, fit, changed),
         "fingerprint": found.best_estimator.forest_.fingerprint(),
         "warnings": said,
     }
     if json:
         screen.show_json(facts)
         return
-    names = list(found.best_params)
-    tried = {n: [str(step.params.get(n, "")) for step in found.path] for n in names}
+    _show(facts, None if out is None else str(out))
+    say_warnings(said)
+
+
+def _check_metric(name: str) -> None:
+    from sklearn.metrics import get_scorer_names
+
+    from weald.cli.columns import choose
+
+    choose(name, get_scorer_names(), "metric")
+
+
+def _describe(step: "TuningStep", metric: str | None) -> Facts:
+    low, high = step.interval
+    value: Facts = {"score": step.score} if metric else {"error": step.error, "low": low, "high": high}
+    return {"params": step.params, **value, "best": step.is_best}
+
+
+def _train_again(data: Path, target: str, columns: ColumnOptions, fit: FitOptions, changed: dict[str, object]) -> str:
+    """Write the command that trains the best model: only what differs from the defaults."""
+    words = ["weald", "train", str(data), "--target", target]
+    for name in ("task", "id", "weight"):
+        words += [f"--{name}", value] if (value := getattr(columns, name)) is not None else []
+    for name in ("exclude", "categorical", "dates"):
+        words += [word for value in getattr(columns, name) or [] for word in (f"--{name}", value)]
+    words += ["--trees", fit.trees] if fit.trees is not None else []
+    words += [word for setting in fit.settings or [] for word in ("--set", setting)]
+    words += ["--seed", str(fit.seed)] if fit.seed != FitOptions().seed else []
+    words += [word for name, value in changed.items() for word in ("--set", f"{name}={value}")]
+    return shlex.join(words)
+
+
+def _show(facts: Facts, out: str | None) -> None:
+    names = list(facts["best_params"])
+    tried = {n: [_short(step["params"].get(n, "")) for step in facts["tried"]] for n in names}
     shown = [n for n in names if len(set(tried[n])) > 1]  # all of them are wider than a terminal
-    lines = zip(*(tried[n] for n in shown), [screen.number(step.error) for step in found.path], strict=True)
-    screen.show_table([*shown, "out-of-bag error"], [*lines], numeric=[len(shown)])
-    settings = [word for n in names for word in ("--set", f"{n}={found.best_params[n]}")]
-    command = shlex.join(["weald", "train", str(data), "--target", target, *settings])
-    screen.say(f"\nbest: {screen.number(found.best_error)}, to train it: {command}")
+    best = max((i for i, step in enumerate(facts["tried"]) if step["best"]), default=0)
+    heads, values = [facts["metric"]], [[screen.number(step.get("score", 0.0))] for step in facts["tried"]]
+    if not facts["metric"]:
+        heads = ["out-of-bag error", "95 % interval"]
+        values = [
+            [screen.number(s["error"]), f"{screen.number(s['low'])} to {screen.number(s['high'])}"]
+            for s in facts["tried"]
+        ]
+    lines = [
+        [*(tried[n][i] for n in shown), *values[i], "best" if i == best else ""] for i in range(len(facts["tried"]))
+    ]
+    screen.show_table([*shown, *heads, ""], lines, numeric=[*range(len(shown)), len(shown)])
+    changed = ", ".join(f"{n}={_short(v)}" for n, v in facts["changed_params"].items())
+    value = facts["best_score"] if facts["metric"] else facts["best_error"]
+    screen.say(f"\nbest: {heads[0]} {screen.number(value)} with {changed or 'the parameters given'}")
+    if not facts["metric"]:
+        screen.say("Candidates whose intervals overlap widely are hardly different.")
+    screen.say(f"train it: {facts['command']}")
     if out is not None:
         screen.say(f"model {out}")
+
+
+def _short(value: object) -> str:
+    return screen.number(value) if isinstance(value, float) else str(value)

@@ -2,7 +2,8 @@
 
     wilson                 confidence interval of a fraction
     call_metric            call a metric or loss function
-    call_scorer            call one of scikit-learn's scorers by name
+    is_scorer              tell scorers from metrics
+    call_scorer            call one of scikit-learn's scorers
     margins                probability of the true class minus the largest other one
     confusion              confusion matrix
     calibrate              calibration curve and Brier score
@@ -91,8 +92,14 @@ class _PredictedNumbers(RegressorMixin, BaseEstimator):
         return self.means_[rows]
 
 
+def is_scorer(metric: Metric) -> bool:
+    """Tell scorers from metrics: functions of (estimator, X, y) as of `sklearn.metrics.make_scorer`."""
+    given = inspect.signature(metric).parameters.values()
+    return sum(p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in given) == 3
+
+
 def call_scorer(
-    name: str,
+    scoring: "Metric | str",
     classes: Array | None,
     averages: FloatArray,
     truth: Array,
@@ -100,13 +107,14 @@ def call_scorer(
 ) -> float:
     """Score probabilities or means by one of scikit-learn's scorers."""
     try:
-        scorer = get_scorer(name)
+        scorer = get_scorer(scoring)
     except ValueError as error:
         raise ParameterError(
-            f"metric={name!r} is not a scorer of scikit-learn. sklearn.metrics.get_scorer_names() lists them."
+            f"{scoring!r} is not a scorer of scikit-learn. sklearn.metrics.get_scorer_names() lists them."
         ) from error
     predictor = _PredictedNumbers(averages) if classes is None else _PredictedClasses(classes, averages)
-    given = {} if weight is None else {"sample_weight": weight}
+    takes_weights = "sample_weight" in inspect.signature(scorer).parameters
+    given = {"sample_weight": weight} if weight is not None and takes_weights else {}
     return float(scorer(predictor, np.arange(len(truth)), truth, **given))
 
 

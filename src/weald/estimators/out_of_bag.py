@@ -250,8 +250,8 @@ class OutOfBag:
         ----------
         metric : callable, str or None, default=None
             A function of (y_true, y_pred), from `sklearn.metrics` for example; it also gets `sample_weight` if there
-            are weights and it accepts them. A name, for example "roc_auc", is one of scikit-learn's scorers. None:
-            accuracy, or R squared.
+            are weights and it accepts them. Or a scorer of scikit-learn: a name, for example "roc_auc", or what
+            `sklearn.metrics.make_scorer` returns. None: accuracy, or R squared.
         of : {"predictions", "shares"}, default="predictions"
             Input of a metric function: labels or means, or class probabilities (with two classes, of the second).
 
@@ -268,7 +268,7 @@ class OutOfBag:
                 return 1.0 - self.error
             return metrics.score_numbers(truth, self._averages[self.mask], weight)[1]
         labels = truth if self.classes is None else self.classes[truth]
-        if isinstance(metric, str):
+        if isinstance(metric, str) or metrics.is_scorer(metric):
             return metrics.call_scorer(metric, self.classes, self._averages[self.mask], labels, weights)
         if of not in ("predictions", "shares"):
             raise ParameterError(f'of={of!r} is not allowed. Give "predictions" or "shares".')

@@ -7,7 +7,7 @@ import copy
 import itertools
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +19,7 @@ from weald.data.task import Task
 from weald.data.types import ColumnLike, TableLike
 from weald.engines import params
 from weald.engines.choose import open_engine
-from weald.errors import ParameterError
+from weald.errors import ParameterError, shown
 from weald.estimators.features import features_of
 from weald.estimators.fit import check, resume
 from weald.estimators.forest_base import RandomForest
@@ -34,10 +34,15 @@ class TuningStep:
     """One candidate."""
 
     params: dict[str, object]
-    error: float  # what is to be lowest: the out-of-bag error, or minus the metric
+    error: float  # minimized: the out-of-bag error, or with `scoring` minus the score
     interval: tuple[float, float]  # of the out-of-bag error, 95 percent
     seconds: float
     is_best: bool  # so far
+
+    @property
+    def score(self) -> float:
+        """With `scoring`, the score that is maximized; else minus the out-of-bag error."""
+        return -self.error
 
 
 @dataclass(frozen=True)
@@ -48,15 +53,24 @@ class Tuning:
     best_error: float
     best_estimator: RandomForest  # fitted
     path: tuple[TuningStep, ...]
+    has_scoring: bool = False
+
+    @property
+    def best_score(self) -> float:
+        """With `scoring`, its highest value; else minus the lowest out-of-bag error."""
+        return -self.best_error
 
     def table(self) -> dict[str, list[object]]:
         """Give the path as columns, ready for a data frame: one row for each candidate, in the order tried."""
         columns: dict[str, list[object]] = {
             name: [step.params[name] for step in self.path] for name in self.path[0].params
         }
-        columns["error"] = [step.error for step in self.path]
-        columns["low"] = [step.interval[0] for step in self.path]
-        columns["high"] = [step.interval[1] for step in self.path]
+        if self.has_scoring:
+            columns["score"] = [step.score for step in self.path]
+        else:
+            columns["error"] = [step.error for step in self.path]
+            columns["low"] = [step.interval[0] for step in self.path]
+            columns["high"] = [step.interval[1] for step in self.path]
         columns["seconds"] = [step.seconds for step in self.path]
         columns["best"] = [step.is_best for step in self.path]
         return columns
@@ -72,20 +86,21 @@ class Tuning:
         return "\n".join("  ".join(map(str.rjust, row, widths.values())) for row in rows)
 
     def __repr__(self) -> str:
-        return f"<{self.best_params}: error {self.best_error:.4g}, best of {len(self.path)} forests>"
+        found = f"score {self.best_score:.4g}" if self.has_scoring else f"error {self.best_error:.4g}"
+        return f"<{self.best_params}: {found}, best of {len(self.path)} forests>"
 
 
 def tune(
     forest: RandomForest,
     X: TableLike,
     y: ColumnLike,
+    grid: Mapping[str, Iterable[object]] | None = None,
     *,
     sample_weight: ColumnLike = None,
     groups: ColumnLike = None,
     stratify: ColumnLike = None,
-    grid: Mapping[str, Sequence[object]] | None = None,
     search: str = "one_by_one",
-    metric: Metric | str | None = None,
+    scoring: Metric | str | None = None,
     budget: int | None = None,
 ) -> Tuning:
     """Choose parameters of a forest by its out-of-bag error.
@@ -100,22 +115,26 @@ def tune(
         Where the search starts; it stays as it is. Needs `bootstrap=True`.
     X, y, sample_weight, groups, stratify
         The training data, as `fit` takes it.
-    grid : dict of parameter: values, default=None
-        What to try. None: values of `max_features`, `min_samples_leaf`, `max_samples`, `max_depth`,
-        `min_samples_split` and `min_impurity_decrease` that suit the table, see `weald.inspection.tuning.suggest_grid`.
+    grid : dict, default=None
+        Values to try for each parameter, by name: lists, arrays or ranges. None: values of `max_features`,
+        `min_samples_leaf`, `max_samples`, `max_depth`, `min_samples_split` and `min_impurity_decrease` that suit the
+        table, see `weald.inspection.tuning.suggest_grid`.
     search : {"one_by_one", "grid"}, default="one_by_one"
         How to go through the grid.
-    metric : callable, str or None, default=None
-        None: lowest out-of-bag error. A name is a scorer of scikit-learn, highest is best. A function of (y_true,
-        y_pred) is a loss, lowest is best.
+    scoring : str, callable or None, default=None
+        None: the lowest out-of-bag error is best. Otherwise the highest score is best: the name of a scorer of
+        scikit-learn, a scorer that `sklearn.metrics.make_scorer` returns, or a function of (y_true, y_pred). It is
+        computed from out-of-bag predictions.
     budget : int, default=None
         Number of forests at most. None: no limit.
 
     Returns
     -------
     Tuning
-        `best_params`, `best_error`, `best_estimator` (fitted; it is one of the forests that were tried) and `path`, all
-        candidates in the order tried; `table()` gives it as columns.
+        `best_params`, `best_error` (with `scoring`: `best_score`), `best_estimator` (fitted; it is one of the forests
+        that were tried) and `path`, all candidates in the order tried; `table()` gives it as columns. The `interval` of
+        a candidate is of its error on new rows. Candidates whose intervals overlap widely are hardly different: of
+        those within one standard error (a quarter of the width) of the best you may prefer the simplest.
 
     Examples
     --------
@@ -131,16 +150,25 @@ def tune(
         raise ParameterError(f'search={search!r} is not allowed. Give "one_by_one" or "grid".')
     if budget is not None and not (is_whole(budget) and budget >= 1):
         raise ParameterError(f"budget={budget!r} is not allowed. Give {WholeNumber(1).describe()[0]} or None.")
-    trial = _Trial(forest, metric, math.inf if budget is None else int(budget))
+    trial = _Trial(forest, scoring, math.inf if budget is None else int(budget))
     trial.read(TrainingArguments(X, y, sample_weight, groups, stratify))
-    values: dict[str, Sequence[object]] = dict(grid) if grid is not None else suggest_grid(trial.table)
+    values = suggest_grid(trial.table) if grid is None else _read_grid(grid)
     unknown = [name for name in values if name not in forest.get_params()]
     if unknown or not values or not all(values.values()):
         raise ParameterError(
-            f"grid={grid!r} is not allowed. Give for each of some parameters of the forest the values to try."
+            f"grid={shown(grid)} is not allowed. Give for each of some parameters of the forest the values to try."
         )
     (_one_by_one if search == "one_by_one" else _whole_grid)(trial, values)
     return trial.result(list(values))
+
+
+def _read_grid(grid: object) -> dict[str, Sequence[object]]:
+    """Read the values of each parameter; a NumPy array becomes a list of Python numbers."""
+    if not isinstance(grid, Mapping) or any(isinstance(v, str) or not isinstance(v, Iterable) for v in grid.values()):
+        raise ParameterError(
+            f"grid={shown(grid)} is not allowed. Give a dict of lists, for example {{'max_features': [2, 4, 8]}}."
+        )
+    return {name: list(v.tolist() if isinstance(v, np.ndarray) else v) for name, v in grid.items()}
 
 
 def suggest_grid(table: Table) -> dict[str, Sequence[object]]:
@@ -161,14 +189,14 @@ def suggest_grid(table: Table) -> dict[str, Sequence[object]]:
 class _Trial:
     """Grows candidates from one coded table, and remembers them."""
 
-    def __init__(self, forest: RandomForest, metric: Metric | str | None, budget: float) -> None:
+    def __init__(self, forest: RandomForest, scoring: Metric | str | None, budget: float) -> None:
         if not isinstance(forest, RandomForest):
             raise ParameterError(f"tune was given a {type(forest).__name__}. Give a forest of weald.")
         self.start = clone(forest).set_params(oob_score=True, warm_start=False)
         self.start.set_params(random_state=params.draw_seed(forest.random_state))
         check(self.start)
         self.start.seed_ = self.start.random_state
-        self.metric = metric
+        self.scoring = scoring
         self.budget = budget
         self.errors: dict[str, float] = {}
         self.steps: list[TuningStep] = []
@@ -200,8 +228,8 @@ class _Trial:
         resume(model, self.engine, self.codes, self.reading)
         found: OutOfBag = model.oob_
         error = found.error
-        if self.metric is not None:
-            error = found.score(self.metric) * (-1 if isinstance(self.metric, str) else 1)
+        if self.scoring is not None:
+            error = -found.score(self.scoring)
         better = error < self.best_error
         if better or self.best is None:
             self.best, self.best_error = model, error
@@ -212,7 +240,7 @@ class _Trial:
     def result(self, names: Sequence[str]) -> Tuning:
         assert self.best is not None  # noqa: S101  (for the type checker: the first candidate is always tried)
         best = {name: getattr(self.best, name) for name in names}
-        return Tuning(best, self.best_error, self.best, tuple(self.steps))
+        return Tuning(best, self.best_error, self.best, tuple(self.steps), self.scoring is not None)
 
 
 def _candidates(values: Mapping[str, Sequence[object]]) -> Iterator[dict[str, object]]:

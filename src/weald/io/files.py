@@ -69,7 +69,18 @@ LEARNED: dict[str, Hint] = {
 }
 IN_FILES = {"oob_fraction_": "oob_share_"}  # attributes that files have under another name
 TRAINING = "training"  # an optional note: what a fit knew of its table, and no prediction needs
-APART = ("n_samples_fit_", "target_name_", "forest_", "forests_", "growth_", "schema_", "tree_", "oob_", "oob_decision_function_", "oob_prediction_")
+APART = (
+    "n_samples_fit_",
+    "target_name_",
+    "forest_",
+    "forests_",
+    "growth_",
+    "schema_",
+    "tree_",
+    "oob_",
+    "oob_decision_function_",
+    "oob_prediction_",
+)
 OOB_OF_TARGETS = {"oob_decision_function_": np.ndarray, "oob_prediction_": np.ndarray}
 OOB_STATE: dict[str, Hint] = {
     "_averages": FloatArray,
