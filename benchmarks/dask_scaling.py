@@ -1,22 +1,21 @@
-"""How much faster is a forest on more workers, and what does the cluster itself cost? On 1,000,000 x 28.
+"""Speedup by workers of a Dask cluster, and the overhead of the cluster, on 1,000,000 x 28.
 
     python benchmarks/dask_scaling.py [--workers 1,2,4x4] [--rows 1000000] [--trees 100] [--calm] [--peers] [--write]
                                       [--block scaling]
 
-Each number of workers has a `LocalCluster` of its own: processes of one thread each, or of some (4x4: four of four
+Each number of workers has its own `LocalCluster`: processes of one thread each, or of several (4x4: four of four
 threads), with the partitions of the table in their memory. The same forest is grown by the local engine on as many
-threads, from an array; both take turns while the cluster is there, and the best of each counts. The overhead is what
-the cluster takes longer, less the time in which a worker waits for codes and has nothing else to do (the longest of any
-worker). Whole trees are dealt out, so at the end some workers wait; with few trees that would be most of what there is
-to see. So there are as many as by default. Stages are told apart by their tasks: each ends with its last task, unless
-that of an earlier one ends later. Bytes are counted where they are written, between workers, and to and from this
-process, in which client and scheduler live. `--calm` adds a cluster, with the most workers, whose processes do not
-watch themselves: what Dask takes for that is overhead, too. `--peers` measures others on the last of the ordinary
-clusters, those that are installed, with trees of a depth that all of them can bear.
+threads, from an array; both alternate while the cluster is running, and the best of each counts. The overhead is the
+additional time of the cluster, without the time in which a worker only waits for codes (the longest of any worker).
+Whole trees are assigned to workers, so at the end some workers wait; with few trees this would dominate, so the default
+is a larger number. Stages are distinguished by their tasks: each ends with its last task, unless an earlier stage ends
+later. Bytes are counted as they are written, between workers, and to and from this process, which runs client and
+scheduler. `--calm` adds a cluster, with the most workers, without Dask's profiler, which is part of the overhead.
+`--peers` measures other installed libraries on the last of the ordinary clusters, with trees of limited depth.
 
-It needs no network. Beside weald: dask, distributed, cloudpickle, click, fsspec, locket, msgpack, packaging, partd,
-psutil, pyyaml, sortedcontainers, tblib, toolz, tornado, urllib3, zict; and joblib, numpy, scipy, scikit-learn,
-threadpoolctl, narwhals.
+It needs no network. Dependencies besides weald: dask, distributed, cloudpickle, click, fsspec, locket, msgpack,
+packaging, partd, psutil, pyyaml, sortedcontainers, tblib, toolz, tornado, urllib3, zict; and joblib, numpy, scipy,
+scikit-learn, threadpoolctl, narwhals.
 """
 
 import contextlib
@@ -73,21 +72,21 @@ def tell_what_was_written(dask_worker):
     return TCP.n_written, sum(entry["total"] for entry in dask_worker.transfer_outgoing_log if entry["who"])
 
 
-# What happens -> the tasks that do it, as Dask calls them: without a leading underscore.
+# Stage -> its tasks, by their names in Dask: without a leading underscore.
 STAGES = {
     "read labels and values": ("read_labels", "merge_part_labels", "read_parts", "kept"),
     "choose a sample": ("survey_part", "find_highest_hash", "join_rows", "sample_values"),
-    "cut columns": ("cut_columns", "join_cuts", "outline", "find_distinct", "join_distinct", "resolve_cuts"),
+    "bin columns": ("cut_columns", "join_cuts", "outline", "find_distinct", "join_distinct", "resolve_cuts"),
     "code": ("code_part", "find_code_maxima", "join_code_maxima", "join_chunks"),
     "rank rows": ("rank_here",),
     "grow trees": ("grow_trees", "grow_piece", "join_pieces"),
 }
 NEED_CODES = ("rank_here", "grow_trees", "grow_piece")
-TRAVEL, BRING = "codes travel", "bring the forest here"
+TRAVEL, BRING = "send codes", "collect the forest"
 
 
 class Stages:
-    """Seconds and bytes of each stage of a fit, from what Dask noted of its tasks."""
+    """Seconds and bytes of each stage of a fit, from Dask's records of its tasks."""
 
     def __init__(self, noted, began, ended):
         self.seconds, self.bytes, last = {}, {}, began
@@ -102,7 +101,7 @@ class Stages:
 
 
 def wait_for_codes(noted, worker):
-    """How long codes travel to a worker that has nothing else to do."""
+    """How long workers with nothing else to do wait for codes."""
     tasks = [task for task in noted if task["worker"] == worker]
     need = [task for task in tasks if distributed.utils.key_split(task["key"]) in NEED_CODES]
     busy = [span for task in tasks for span in spans(task, "compute")]
@@ -114,7 +113,7 @@ def spans(task, action):
 
 
 def union(intervals):
-    """How long at least one of them lasts."""
+    """The length of the union of time intervals."""
     total, reached = 0.0, 0.0
     for start, stop in sorted(intervals):
         total, reached = total + max(0.0, stop - max(start, reached)), max(stop, reached)
@@ -122,7 +121,7 @@ def union(intervals):
 
 
 class Shape(NamedTuple):
-    """How many workers there are, and of which kind."""
+    """The number of workers, and their kind."""
 
     n_workers: int
     n_threads: int  # of each
@@ -140,13 +139,13 @@ class Shape(NamedTuple):
         return f"{self.n_workers}{of}{', calm' if self.calm else ''}"
 
     def workers(self):
-        """Say it in a sentence."""
+        """Describe it in words."""
         calm, of = "calm " if self.calm else "", f" of {self.n_threads} threads" if self.n_threads > 1 else ""
         return f"{self.n_workers} {calm}worker{'s' if self.n_workers > 1 else ''}{of}"
 
 
 class Cluster:
-    """A cluster of so many processes, and the data on it."""
+    """A cluster of processes, and the data on it."""
 
     def __init__(self, shape, X, y):
         n_workers, n_threads, calm = shape
@@ -170,13 +169,13 @@ class Cluster:
         return sum(self.client.run(tell_cpu_seconds).values())
 
     def idle_share(self):
-        """Which share of a core a worker takes when there is nothing to do."""
+        """The fraction of a core that an idle worker uses."""
         began = self.cpu_seconds()
         time.sleep(IDLE)
         return (self.cpu_seconds() - began) / IDLE / len(self.local.workers)
 
     def close(self):
-        """Let the processes end."""
+        """Stop the processes."""
         self.stack.close()
 
 
@@ -184,7 +183,7 @@ def fit_weald(cluster, n_trees):
     import weald
 
     how = {"random_state": 0, "engine": "dask"}
-    weald.RandomForestClassifier(n_estimators=4, **how).fit(*cluster.small)  # the first sets things up
+    weald.RandomForestClassifier(n_estimators=4, **how).fit(*cluster.small)  # the first includes setup
     cluster.client.run(count_what_is_written)
     before = cluster.client.run(tell_what_was_written)
     count_what_is_written()
@@ -225,7 +224,7 @@ def fit_local(X, y, n_threads, n_trees):
 
 
 def fit_scikit_learn(cluster, X, y, how):
-    """scikit-learn, its trees dealt out by joblib."""
+    """scikit-learn, with trees distributed by joblib."""
     forest = importlib.import_module("sklearn.ensemble").RandomForestClassifier(**how, n_jobs=-1)
     with joblib.parallel_config("dask", scatter=[X, y]):
         return measure.clock(lambda: forest.fit(X, y))
@@ -280,29 +279,29 @@ def measure_peers(cluster, X, y, given):
 TEXT = """\
 {table}
 
-Seconds to grow {trees} trees from {rows:,} rows of {columns} columns; a worker is a process with one thread, where
-nothing else is said, and the local engine has as many threads as all of them. The time in which a worker waits for
-codes, and for nothing else, is left out of the overhead. All forests have the same fingerprint. Where the time goes,
-and the bytes that tasks leave or move (the last time):
+Seconds to grow {trees} trees from {rows:,} rows of {columns} columns; a worker is a process with one thread, unless
+stated otherwise, and the local engine has as many threads as all workers together. The time in which a worker only
+waits for codes is not included in the overhead. All forests have the same fingerprint. The stages of a fit, and the
+bytes that their tasks store or send (for the last cluster of the table):
 
 {stages}
 
-CPU seconds, with what the system does for memory that is used for the first time, and for what is sent and received:
+CPU seconds, including system time for new memory pages and for sending and receiving:
 
 {cpu}
 
-A worker that has nothing to do takes {idle} of a core. {calm}
+An idle worker uses {idle} of a core. {calm}
 
 {peers}Measured {repeats} with `benchmarks/dask_scaling.py` on
 {machine}."""
 
 CALM_TEXT = """\
-Calm workers do not watch themselves, and take {idle} of it
+Calm workers have no profiler, and use {idle} of a core
 (`distributed.worker.profile.enabled: false`, `distributed.admin.tick.interval: 500ms`)."""
 
 PEERS_TEXT = """\
-Others on the same cluster of {workers}, {trees} trees of depth {depth} from the same table; those that divide
-the rows among the workers, or look at 256 thresholds, do not grow the same forest:
+Other libraries on the same cluster of {workers}, {trees} trees of depth {depth} from the same table. Libraries that
+partition the rows among the workers, or use 256 thresholds, do not grow the same forest:
 
 {table}
 
@@ -314,7 +313,7 @@ def megabytes(n_bytes):
 
 
 def measure_workers(shape, X, y, given, *, peers=False):
-    """Return the best local fit, the best one on a cluster, and what peers take."""
+    """Return the best local fit, the best one on a cluster, and the seconds of peers."""
     cluster = Cluster(shape, X, y)
     pairs, left = [], given.repeats
     while left > 0:
@@ -331,9 +330,9 @@ def measure_workers(shape, X, y, given, *, peers=False):
 
 
 def table_of_runs(shapes, runs):
-    """Seconds and bytes of each kind of cluster, beside the local engine."""
+    """Return the table of seconds and bytes of each kind of cluster and the local engine."""
     header = [
-        "workers", "local engine", "cluster", "codes travel", "overhead beyond it", "between workers", "to the client"
+        "workers", "local engine", "cluster", "sending codes", "other overhead", "between workers", "to the client"
     ]  # fmt: skip
     rows = [
         [
@@ -348,7 +347,7 @@ def table_of_runs(shapes, runs):
 
 
 def table_of_stages(shapes, runs):
-    """Seconds by stage for each kind of cluster; bytes for the last."""
+    """Return the table of seconds by stage for each kind of cluster, and bytes for the last."""
     order = [*list(STAGES)[:-2], TRAVEL, "rank rows", "grow trees", BRING]
     last = runs[-1]
     size = last["stages"].bytes | {TRAVEL: last["between"], BRING: last["in"]}
@@ -360,7 +359,7 @@ def table_of_stages(shapes, runs):
 
 
 def table_of_cpu(shapes, runs):
-    """CPU seconds of the local engine, the workers and the client, for each kind of cluster."""
+    """Return the table of CPU seconds of the local engine, the workers and the client."""
     rows = [["local engine", *(measure.digits(local["cpu"]) for local, _ in runs)]]
     rows += [[who, *(measure.digits(there["cpu"][who]) for _, there in runs)] for who in runs[0][1]["cpu"]]
     return measure.markdown(["CPU seconds", *(shape.workers() for shape in shapes)], rows)
@@ -382,9 +381,7 @@ def main():
     parser.add_argument("--trees", type=int, default=100)
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--data", default="collisions")
-    parser.add_argument(
-        "--calm", action="store_true", help="the last of them also with workers that do not watch themselves"
-    )
+    parser.add_argument("--calm", action="store_true", help="the last of them also with workers without profiler")
     parser.add_argument("--peers", action="store_true")
     parser.add_argument("--block", default="scaling", help="of the page, for --write: scaling or scaling-peers")
     parser.add_argument("--peer-trees", type=int, default=10)

@@ -1,10 +1,10 @@
-"""What did the work on speed bring? Builds old commits and measures them side by side with the weald of today.
+"""Effect of optimizations over time: builds old commits and compares them with the current version.
 
     python benchmarks/history.py [--trees 4] [--repeats 2] [--jobs N] [--write]
 
 It needs the repository with its history, git, and what a build needs (run it with .venv/bin/python). A step is found by
-the beginning of its commit's message, and built for the best instruction set that this processor has; builds are kept
-with the data of the benchmarks. `--write` puts the table into docs/how-it-works/performance-log.md. To add a step, add
+the beginning of its commit's message, and built for the best instruction set of this processor; builds are cached with
+the data of the benchmarks. `--write` puts the table into docs/how-it-works/performance-log.md. To add a step, add
 a line to STEPS.
 """
 
@@ -20,7 +20,7 @@ import measure
 import simd
 
 PAGE = measure.ROOT / "docs" / "how-it-works" / "performance-log.md"
-TODAY = ""  # the weald that is installed, which needs no build
+TODAY = ""  # the installed version, which needs no build
 
 
 class Step(NamedTuple):
@@ -30,25 +30,23 @@ class Step(NamedTuple):
     change: str
 
 
-# Each stands for all that was done since the one before it; to build and measure every commit would take an hour.
+# Each step includes all changes since the one before it; building and measuring every commit would take an hour.
 STEPS = (
     Step(
         "Grow and predict in C++: the same forests as the reference, bit for bit",
-        "the start: bags as counts, histograms, coarse bins with bounds, small nodes sorted by std::sort",
+        "first version: bags as counts, histograms, coarse bins with bounds, small nodes sorted by std::sort",
     ),
     Step(
         "Transpose copied rows in registers; let comparisons become vector code; a criterion names its magnitude",
-        "sorting networks, blocks for two caches, most cuts dismissed in single precision",
+        "sorting networks, blocks for two caches, most splits rejected in single precision",
     ),
     Step(
         "Divide two rows by the first feature that tells them apart, without a search",
-        "keys that hold all a cut needs, running sums in vectors, features side by side, two rows without a search",
+        "keys with class and count, vectorized prefix sums, one feature per vector lane, two rows without a search",
     ),
-    Step(
-        TODAY, "bins that are handed down, a second bound, bins for many classes, columns of two values counted as bits"
-    ),
+    Step(TODAY, "histogram subtraction, a second bound, histograms for many classes, binary columns counted as bits"),
 )
-# Title -> the data set, and what a forest is told beyond its trees.
+# Title -> the data set, and parameters of the forest.
 SHOWN = {
     "two classes": ("clusters", {}),
     "seven classes, mostly binary": ("cover", {}),
@@ -89,7 +87,7 @@ def build(step, instructions):
     python = f"-DPython_EXECUTABLE={sys.executable}"
     for command in ([*prepare, python], ["cmake", "--build", folder / "build", "--target", module]):
         subprocess.run(command, check=True, env=tools, stdout=subprocess.DEVNULL)
-    if instructions != "baseline":  # which every weald asks what the processor can run; another module knows it, too
+    if instructions != "baseline":  # every version calls this to find the instruction sets; another module has it, too
         (source / "weald" / "_core_baseline.py").write_text(f"from weald.{module} import cpu_supports\n")
     for built in (folder / "build").glob("_core_*.so"):
         built.rename(source / "weald" / built.name)
@@ -97,7 +95,7 @@ def build(step, instructions):
 
 
 def run(title, n_rows, n_trees, n_jobs):
-    """Seconds of a fit, and where the code was."""
+    """Return the seconds of a fit, and the location of the code."""
     import weald
 
     name, parameters = SHOWN[title]
@@ -122,7 +120,7 @@ def measure_all(sources, given):
 
 
 def rows(steps, best):
-    """A line for each step: seconds, and in brackets the share of the time that it saved."""
+    """A line for each step: seconds, and in brackets the relative change."""
     for number, step in enumerate(steps):
         cells = []
         for title in SHOWN:
@@ -137,16 +135,16 @@ def rows(steps, best):
 TEXT = """\
 {table}
 
-Seconds to fit {trees} trees, {repeats}, {jobs} threads; in brackets, the change against the line above. Measured with
+Seconds to fit {trees} trees, {repeats}, {jobs} threads; in brackets, the change from the line above. Measured with
 `benchmarks/history.py` on {machine}."""
 
 
 def main():
     parser = measure.options(__doc__, PAGE)
-    parser.add_argument("--steps", type=int, default=len(STEPS), help="only so many, the last ones")
+    parser.add_argument("--steps", type=int, default=len(STEPS), help="only the last ones, this many")
     parser.add_argument("--list", action="store_true", help="show the commits of the steps, and measure nothing")
     parser.add_argument("--trees", type=int, default=4)
-    parser.add_argument("--rows", type=int, help="use no more for training")
+    parser.add_argument("--rows", type=int, help="maximum number of training rows")
     parser.set_defaults(repeats=2)
     given = parser.parse_args()
     if given.quick:
@@ -156,7 +154,7 @@ def main():
         print("\n".join(f"{find(step)[:12] if step.commit else 'today'}  {step.change}" for step in steps))
         return
     for name, _ in SHOWN.values():
-        data.load(name)  # made here, not while somebody is measured
+        data.load(name)  # created before the measurements begin
     sources = [build(step, simd.supported()[-1]) for step in steps]
     best = measure_all(sources, given)
     text = TEXT.format(

@@ -1,7 +1,6 @@
-"""What weights and bags do to imbalanced classes, and whether out-of-bag scores say so.
+"""Class weights and balanced bags on imbalanced classes: out-of-bag scores compared with test scores.
 
-Two classes, two rows in a hundred are of the second. Each way is fitted on some seeds; out-of-bag scores stand beside
-those of fresh rows.
+Two classes, with 2 % of the rows in the second. Each setting is fitted with several seeds.
 """
 
 import argparse
@@ -22,7 +21,7 @@ WAYS = {
 
 
 def make_table(n_rows: int, seed: int):
-    """Make twice as many rows; the second half is for testing."""
+    """Make twice the number of rows; the second half is for testing."""
     X, y = make_classification(
         2 * n_rows,
         n_features=20,
@@ -37,7 +36,7 @@ def make_table(n_rows: int, seed: int):
 
 
 def scores(y, shares):
-    """Recall of the rare class, balanced accuracy, average precision."""
+    """Return the recall of the rare class, balanced accuracy and average precision."""
     labels = shares.argmax(axis=1)
     return recall_score(y, labels), balanced_accuracy_score(y, labels), average_precision_score(y, shares[:, 1])
 

@@ -1,10 +1,10 @@
-"""How many fits permutation importance costs.
+"""Time of permutation importance, compared with the time of a fit.
 
     python benchmarks/importance.py [--rows 100000] [--trees 100] [--repeats 3] [--write]
 
-weald mixes each of 50 features among the out-of-bag rows of each tree. scikit-learn has no such function; its
-`permutation_importance` lets the whole forest predict all rows again for each feature. It is given as many rows of a
-test set as a tree has out of bag (0.368 of the training rows), and mixes each feature once. All cores for both.
+weald permutes each of 50 features among the out-of-bag rows of each tree. scikit-learn's `permutation_importance`
+predicts all rows with the whole forest for each feature instead. It gets as many test rows as a tree has out-of-bag
+rows (0.368 of the training rows), and permutes each feature once. Both use all cores.
 """
 
 import statistics

@@ -1,8 +1,8 @@
-"""How long from Ctrl-C to KeyboardInterrupt? At 1,000,000 x 50, at moments spread over a fit and a prediction.
+"""Time from Ctrl-C to KeyboardInterrupt, at several moments of a fit and a prediction with 1,000,000 x 50.
 
     python benchmarks/interrupt.py [--rows 1000000] [--features 50] [--moments 8] [--jobs N]
 
-The promise is a quarter of a second at every moment: while the table is coded, while trees grow, while rows walk.
+The limit is a quarter of a second at every moment: while the table is coded, trees grow, or rows are predicted.
 """
 
 import argparse
@@ -20,7 +20,7 @@ PROMISE = 0.25  # seconds
 
 
 def measure(work, seconds):
-    """Interrupt the work after some seconds; return how long it took to stop, or None if it was done before."""
+    """Interrupt the work after some seconds; return the time until it stopped, or None if it had finished."""
     sent = []
 
     def interrupt():
@@ -34,14 +34,14 @@ def measure(work, seconds):
         timer.cancel()
         timer.join()
         if sent:
-            time.sleep(60)  # the signal was sent at the last moment, and arrives here
+            time.sleep(60)  # a signal sent at the last moment arrives here
     except KeyboardInterrupt:
         return time.perf_counter() - sent[0]
     return None
 
 
 def last(work):
-    """How long the work takes when nobody interrupts it."""
+    """Return the seconds of the work without an interrupt."""
     began = time.perf_counter()
     work()
     return time.perf_counter() - began

@@ -1,20 +1,22 @@
-"""What kernel forests cost and how well they do, beside forests, nearest neighbors and support vector machines.
+"""Accuracy and training time of kernel forests, random forests, nearest neighbors and support vector machines.
 
     python benchmarks/kernels.py [--folder FOLDER] [--only accuracy,defaults,cost] [--quick] [--write]
 
-Data are parquet files of a folder, as in accuracy.py. Columns of tables are brought to mean 0 and variance 1 for all
-but the random forest; curves stay as they are. Forests have 100 trees.
+Data are parquet files of a folder, as in accuracy.py. Columns of tables are standardized for all methods except the
+random forest; curves are not changed. Forests have 100 trees.
 
-Accuracy: a published split is used, else each seed splits anew and a third is for testing; of large data up to 2,000
-rows are for each. Forests count as the mean over seeds. The support vector machine has the same Gaussian kernel
-(gamma="median"), and C of 1, 10, 100 by cross-validation. Seconds are of fit and prediction together.
+Accuracy: the published split is used if there is one, otherwise each seed draws a new split with a third for testing;
+of large data, up to 2,000 rows are used for each part. Errors of forests are means over seeds. The support vector
+machine has the same Gaussian kernel (gamma="median"), and C of 1, 10, 100 by cross-validation. Seconds include fit and
+prediction.
 
-Defaults: what `contrast` and `mix` do, over many splits, curves too: as many training curves as the published split
-has, of other data two thirds and at most 600 rows. Two made-up sets have a ball and a slope as their border.
+Defaults: the effect of `contrast` and `mix` over many splits, also of curves: as many training curves as in the
+published split, and of other data two thirds and at most 600 rows. Two synthetic data sets have a ball and an oblique
+line as their class boundary.
 
-Cost: a fit of 5,000 x 50 beside the plain forest's, what its out-of-bag error adds, 20,000 curves of 100 values that
-are all prototypes, and dynamic time warping, on ecg200 where there is a folder. `--write` puts all into
-docs/kernel-forests.md. The whole takes about five minutes on two cores that have nothing else to do.
+Cost: a fit of 5,000 x 50 compared with that of a random forest, the cost of its out-of-bag error, 20,000 curves of 100
+values that are all prototypes, and dynamic time warping, on ecg200 if there is a folder. `--write` puts the tables into
+docs/kernel-forests.md. All of it takes about five minutes on two idle cores.
 """
 
 import time
@@ -33,7 +35,7 @@ import weald
 PAGE = measure.ROOT / "docs" / "kernel-forests.md"
 CURVES = ("gunpoint", "ecg200", "italypowerdemand")
 TABLES = ("sonar", "diabetes", "satimage", "zipcode", "spam")
-MOST = 2000  # rows of large data for training, and for testing
+MOST = 2000  # maximum rows for training, and for testing
 COLUMNS = (
     "random forest",
     "kernel forest",
@@ -46,7 +48,7 @@ COLUMNS = (
 
 
 def splits(name, folder, n_seeds):
-    """Yield seeds, whether their split is a new one, and what models are fitted to and tested on; also on one scale."""
+    """Yield seeds, whether their split is new, and training and test data, raw and standardized."""
     if folder:
         X, y, _, is_train = read_parquet(Path(folder) / f"{name}.parquet")
     else:
@@ -76,14 +78,14 @@ def few_of(rows):
 
 
 def judge(model, X, y, fresh, truth):
-    """Share of errors, and seconds of fit and prediction."""
+    """Return the error rate, and seconds of fit and prediction."""
     began = time.perf_counter()
     error = 1 - model.fit(X, y).score(fresh, truth)
     return error, time.perf_counter() - began
 
 
 class Neighbor:
-    """The class of the nearest training sample, by a distance of weald's."""
+    """A 1-nearest-neighbor classifier with one of weald's distances."""
 
     def __init__(self, **words):
         self.words = words
@@ -128,7 +130,7 @@ def likeness(forest, X):
 
 
 def measure_accuracy(name, folder, n_trees, n_seeds):
-    """Errors and seconds of each method on one data set."""
+    """Return errors and seconds of each method on one data set."""
     found = {column: [] for column in COLUMNS}
     for seed, is_new, raw, scaled in splits(name, folder, n_seeds):
         grown = {"n_estimators": n_trees, "random_state": seed}
@@ -137,7 +139,7 @@ def measure_accuracy(name, folder, n_trees, n_seeds):
         if name in CURVES or not folder:
             found['kernel="auto"'].append(judge(weald.KernelForestClassifier(**grown, kernel="auto"), *scaled))
         if not is_new:
-            continue  # the others have no seed
+            continue  # the other methods are deterministic
         found["1-NN, L2"].append(judge(Neighbor(), *scaled))
         found["SVM, L2"].append(judge(Machine(), *scaled))
         if name in CURVES:
@@ -174,12 +176,12 @@ def show_accuracy(given):
 # ------------------------------------------------------------------------------------------------------------ defaults
 
 SETTINGS = {
-    "nothing but kernels": {"contrast": False, "mix": False},
+    "kernels only": {"contrast": False, "mix": False},
     "with contrast": {"mix": False},
-    "with columns too": {"mix": True},
-    "the default": {},
+    "with contrast and columns": {"mix": True},
+    "default": {},
 }
-# How many splits: more of small data, which are noisy.
+# Number of splits: more for small data, which are noisy.
 SPLITS = {
     "ball": 5,
     "slope": 5,
@@ -199,7 +201,7 @@ SPLITS = {
 
 
 def split_anew(name, folder, seed):
-    """Rows for training and testing, with the random forest's first, and whether the target is a class."""
+    """Return training and test data, those of the random forest first, and whether the task is classification."""
     if name in ("ball", "slope"):
         X = np.random.default_rng(seed).normal(size=(2500, 10))
         y = ((X**2).sum(axis=1) < 9.34) if name == "ball" else X.sum(axis=1) > 0
@@ -210,12 +212,12 @@ def split_anew(name, folder, seed):
     train, test = train_test_split(np.arange(len(X)), train_size=n, random_state=seed, stratify=y if is_class else None)
     test = test[:MOST]
     if name not in CURVES:
-        X = StandardScaler().fit(X[train]).transform(X)  # a random forest does not mind
+        X = StandardScaler().fit(X[train]).transform(X)  # a random forest needs no scaling
     return (X[train], y[train], X[test], y[test]), is_class
 
 
 def compare_defaults(name, folder, n_trees, n_splits):
-    """Mean error of each setting in percent (numbers: share of the variance that is left), and its standard error."""
+    """Return the mean error of each setting in percent (regression: unexplained variance), and its standard error."""
     errors = []
     for seed in range(n_splits):
         rows, is_class = split_anew(name, folder, seed)
@@ -242,8 +244,8 @@ def show_defaults(given):
         lines.append([f"{name} ({n_splits})", *cells, f"± {noise.max():.1f}"])
     text = measure.markdown(["data (splits)", "random forest", *SETTINGS, ""], lines)
     caption = (
-        "Errors in percent, mean over splits, with the largest standard error of a line; for numbers (boston, kin40k) "
-        "the percentage of the variance that is left."
+        "Errors in percent, mean over splits, with the largest standard error of a row; for regression "
+        "(boston, kin40k) the percentage of unexplained variance."
     )
     measure.publish(given, "kernel-defaults", f"{text}\n\n{caption} {measure.describe_machine('weald')}.")
 
@@ -252,7 +254,7 @@ def show_defaults(given):
 
 
 def time_beside_plain(n_rows, n_trees, n_jobs, repeats):
-    """Seconds of a plain forest and of a kernel forest, then of both with oob_score, in turn; the best of each."""
+    """Return the best seconds of a random forest and a kernel forest, then of both with oob_score, in turn."""
     X, y = make_classification(n_rows, 50, n_informative=20, n_redundant=10, random_state=0)
     words = {"n_estimators": n_trees, "random_state": 0, "n_jobs": n_jobs}
     kinds = (weald.RandomForestClassifier, weald.KernelForestClassifier)
@@ -264,7 +266,7 @@ def time_beside_plain(n_rows, n_trees, n_jobs, repeats):
 
 
 def fit_many_curves(n_rows, n_trees, n_jobs):
-    """Seconds and megabytes of a fit whose prototypes are all curves."""
+    """Return seconds and megabytes of a fit with all curves as prototypes."""
     rng = np.random.default_rng(0)
     phase = rng.uniform(0, 6, n_rows)
     curves = np.sin(phase[:, np.newaxis] + np.linspace(0, 9, 100)) + 0.5 * rng.normal(size=(n_rows, 100))
@@ -276,7 +278,7 @@ def fit_many_curves(n_rows, n_trees, n_jobs):
 
 
 def made_up_curves(n_rows, length):
-    """Curves for training and as many for testing."""
+    """Make curves for training and as many for testing."""
     rng = np.random.default_rng(0)
     phase = rng.uniform(0, 6, 2 * n_rows)
     curves = np.sin(phase[:, np.newaxis] + np.linspace(0, 9, length)) + 0.3 * rng.normal(size=(2 * n_rows, length))
@@ -285,14 +287,14 @@ def made_up_curves(n_rows, length):
 
 
 def time_warping(folder, n_rows, length, n_jobs):
-    """Seconds of a fit and a prediction with dynamic time warping: ecg200 of a folder, or made-up curves."""
+    """Return the seconds of a fit and a prediction with dynamic time warping, on ecg200 or synthetic curves."""
     X, y, fresh = next(splits("ecg200", folder, 1))[2][:3] if folder else made_up_curves(n_rows, length)
     model = weald.KernelForestClassifier(100, distance="dtw", n_prototypes="all", random_state=0, n_jobs=n_jobs)
     return measure.clock(lambda: model.fit(X, y).predict(fresh))
 
 
 def same_on_threads(n_rows):
-    """Whether 1, 2 and 5 threads grow one forest."""
+    """Return whether 1, 2 and 5 threads grow the same forest."""
     X, y = make_classification(n_rows, 50, n_informative=20, random_state=0)
     prints = {
         weald.KernelForestClassifier(20, random_state=0, n_jobs=n).fit(X, y).forest_.fingerprint() for n in (1, 2, 5)
@@ -301,14 +303,14 @@ def same_on_threads(n_rows):
 
 
 def show_cost(given):
-    """Print a table of what things cost."""
+    """Print the table of training times and memory."""
     small = given.quick
     plain, kernel, plain_oob, kernel_oob = measure.afresh(
         time_beside_plain, 300 if small else 5000, 5 if small else 100, given.jobs, given.repeats
     )
     n_rows, n_trees = (300, 5) if small else (20_000, 20)
     seconds, megabytes, n_used = measure.afresh(fit_many_curves, n_rows, n_trees, given.jobs)
-    name = "ecg200, 100 curves of 96 values" if given.folder else "100 made-up curves of 96 values"
+    name = "ecg200, 100 curves of 96 values" if given.folder else "100 synthetic curves of 96 values"
     warping = measure.afresh(time_warping, given.folder, 100, 96, given.jobs)
     n_more = 100 if small else 1000
     more = measure.afresh(time_warping, None, n_more, 100, given.jobs)
@@ -316,18 +318,18 @@ def show_cost(given):
     lines = [
         [
             f"{300 if small else 5000:,} × 50, Gaussian",
-            f"{kernel:.2f} s; the plain forest {plain:.2f} s: **{kernel / plain:.1f}×**",
+            f"{kernel:.2f} s; random forest {plain:.2f} s: **{kernel / plain:.1f}×**",
         ],
-        ["the same with `oob_score=True`", f"{kernel_oob:.2f} s; the plain forest {plain_oob:.2f} s"],
+        ["the same with `oob_score=True`", f"{kernel_oob:.2f} s; random forest {plain_oob:.2f} s"],
         [
             f"{n_rows:,} curves of 100 values, L2, all of them prototypes, {n_trees} trees, `mix=False`",
             f"{seconds:.0f} s, {megabytes / 1024:.1f} GiB; {n_used:,} prototypes are used and stored",
         ],
         [f"{name}, DTW, fit and 100 predictions", f"{warping:.2f} s"],
-        [f"{n_more:,} made-up curves of 100 values, DTW, fit and as many predictions", f"{more:.1f} s"],
+        [f"{n_more:,} synthetic curves of 100 values, DTW, fit and {n_more:,} predictions", f"{more:.1f} s"],
         ["1, 2 and 5 threads", "the same fingerprint" if same else "DIFFERENT FINGERPRINTS"],
     ]
-    text = measure.markdown(["fit, of 100 trees if not said otherwise", ""], lines)
+    text = measure.markdown(["fit of 100 trees, unless stated otherwise", ""], lines)
     caption = f"{given.jobs} threads. {measure.describe_machine('weald', 'scikit-learn', 'numpy')}."
     measure.publish(given, "kernel-cost", f"{text}\n\n{caption}")
 
@@ -335,7 +337,7 @@ def show_cost(given):
 def main():
     """Measure what was asked for."""
     parser = measure.options(__doc__, PAGE)
-    parser.add_argument("--folder", help="parquet files; without, a small set that scikit-learn makes")
+    parser.add_argument("--folder", help="parquet files; default: a small synthetic data set")
     parser.add_argument("--only", default="accuracy,defaults,cost")
     given = parser.parse_args()
     if "accuracy" in given.only:

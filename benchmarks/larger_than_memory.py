@@ -1,15 +1,14 @@
-"""Seconds and memory of a table that does not fit into memory: a code store is made, and forests fit to it.
+"""Time and memory of training on data larger than memory: a code store is made, and forests are fitted to it.
 
     python benchmarks/larger_than_memory.py [--rows 100000000] [--trees 4] [--leaf 100] [--target classes]
                                             [--bins 255] [--oob] [--folder F] [--write]
                                             [--block "larger than memory"]
 
-Each step has a process of its own. The rows are made as they are asked for, by a generator with a seed: 20 columns of
-noise; two classes, or numbers. Codes have one byte with `--bins 255`, two with `--bins 65535`. Resident memory is
-VmHWM, the most that the system counts for the process: its own memory (RssAnon) and the pages of the mapped store that
-it has looked at (RssFile), which the system takes away again when others need room. The parts are looked at twenty
-times a second. With `--oob` the store keeps values, too, and one more fit estimates its error out of bag. The store is
-deleted at the end.
+Each step runs in its own process. The rows are generated chunk by chunk with a seed: 20 columns of noise, and two
+classes or a numeric target. Codes have one byte with `--bins 255`, two with `--bins 65535`. Resident memory is VmHWM,
+the peak that the system reports for the process: its own memory (RssAnon) and the pages of the mapped store that it has
+read (RssFile), which the system reclaims when memory is needed. These two are sampled twenty times a second. With
+`--oob` the store also keeps values, and another fit computes out-of-bag estimates. The store is deleted at the end.
 """
 
 import shutil
@@ -25,12 +24,12 @@ CHUNK = 500_000
 
 
 def signal_of(X):
-    """What the target follows: five of the columns, in a curved way."""
+    """The signal: a nonlinear function of five columns."""
     return X[:, 0] * X[:, 1] + X[:, 2] + np.abs(X[:, 3]) - X[:, 4] ** 2 / 2
 
 
 def chunks(n_rows, target, seed=0):
-    """Rows of noise; the target is a blurred signal, or on which side of zero that is."""
+    """Make rows of noise; the target is the signal plus noise, or its sign."""
     for number, begin in enumerate(range(0, n_rows, CHUNK)):
         rng = np.random.default_rng([seed, number])
         X = rng.standard_normal((min(CHUNK, n_rows - begin), N_FEATURES), dtype=np.float32)
@@ -39,10 +38,10 @@ def chunks(n_rows, target, seed=0):
 
 
 class Resident:
-    """The most megabytes that the system has counted for this process, and for its two parts."""
+    """Peak megabytes of this process, in total and for the two parts."""
 
     def __enter__(self):
-        Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
+        Path("/proc/self/clear_refs").write_text("5")  # reset the peak
         self.own = self.mapped = 0.0
         self._is_over = threading.Event()
         self._thread = threading.Thread(target=self._look, daemon=True)
@@ -61,7 +60,7 @@ class Resident:
 
 
 def make(folder, n_rows, target, n_jobs, how):
-    """Make the store: seconds, resident megabytes, bytes of its file."""
+    """Make the store; return seconds, resident megabytes, and bytes of its file."""
     from weald import codes
 
     def build():
@@ -77,7 +76,7 @@ def make(folder, n_rows, target, n_jobs, how):
 
 
 def fit(folder, target, max_bins, n_jobs, parameters):
-    """Fit a forest to the store, and try it on new rows: seconds, resident megabytes, nodes, error."""
+    """Fit a forest to the store, and test it on new rows; return seconds, resident megabytes, nodes, and error."""
     import weald
 
     kind = weald.RandomForestClassifier if target == "classes" else weald.RandomForestRegressor
@@ -96,15 +95,15 @@ TEXT = """\
 {table}
 
 {rows:,} rows of {columns} columns, {kind}, `max_bins={bins}`: a file of {gigabytes} GB{kept} (the values would be
-{values} GB as float32). {jobs} threads. Resident memory is VmHWM; "its own" and "mapped" are the most of RssAnon and
-RssFile, at whatever moment. The {error} on a million new rows is {errors}; the rule that made the target has
+{values} GB as float32). {jobs} threads. Resident memory is VmHWM; "own" and "mapped" are the peaks of RssAnon and
+RssFile, which may occur at different times. The {error} on a million new rows is {errors}; that of the true signal is
 {best:.3f}. Measured once, with
 `benchmarks/larger_than_memory.py --rows {rows} --trees {trees} --leaf {leaf} --target {target} --bins {bins}{oob}` on
 {machine}."""
 
 
 def best_error(target):
-    """The error of the rule itself: of the signal, or of its sign."""
+    """Return the error of the true signal, or of its sign."""
     new = list(chunks(2 * CHUNK, target, seed=1))
     signal, y = np.concatenate([signal_of(X) for X, _ in new]), np.concatenate([y for _, y in new])
     if target == "classes":
@@ -122,11 +121,11 @@ def main():
     parser.add_argument("--trees", type=int, default=4)
     parser.add_argument("--leaf", type=int, default=100, help="min_samples_leaf")
     parser.add_argument("--oob", action="store_true", help="also with out-of-bag estimates, from values that are kept")
-    parser.add_argument("--pure", type=int, default=0, help="also so many trees whose leaves are pure")
+    parser.add_argument("--pure", type=int, default=0, help="also fit this many trees with pure leaves")
     parser.add_argument("--bins", type=int, default=255, help="max_bins")
     parser.add_argument("--target", choices=["classes", "numbers"], default="classes")
     parser.add_argument("--block", default="larger than memory", help="of the page, for --write")
-    parser.add_argument("--folder", help="where the store goes, by default into the system's folder for such things")
+    parser.add_argument("--folder", help="folder of the store; default: the system's temporary folder")
     given = parser.parse_args()
     n_rows = 20_000 if given.quick else given.rows
     folder = tempfile.mkdtemp(dir=given.folder)
@@ -150,14 +149,14 @@ def main():
             errors.append(f"{error:.3f} ({words})")
     finally:
         shutil.rmtree(folder)
-    header = ["", "seconds", "resident, GiB", "of it its own", "of it mapped"]
+    header = ["", "seconds", "resident, GiB", "own", "mapped"]
     text = TEXT.format(
         table=measure.markdown(header, rows), rows=n_rows, columns=N_FEATURES, bins=given.bins,
         gigabytes=measure.digits(n_bytes / 1e9), values=measure.digits(n_rows * N_FEATURES * 4 / 1e9), jobs=given.jobs,
         kept=" with values" * given.oob, errors=", ".join(errors), best=best_error(given.target), trees=given.trees,
         leaf=given.leaf, target=given.target, oob=" --oob" * given.oob,
-        kind="two classes" if given.target == "classes" else "numbers to learn",
-        error="error" if given.target == "classes" else "root of the mean squared error",
+        kind="two classes" if given.target == "classes" else "regression",
+        error="error" if given.target == "classes" else "root mean squared error",
         machine=measure.describe_machine("weald", "numpy"),
     )  # fmt: skip
     measure.publish(given, given.block, text)

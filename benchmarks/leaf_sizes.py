@@ -1,14 +1,15 @@
-"""Where trees end, in weald and in scikit-learn, and what that does to the AUC of a noisy table.
+"""Sizes of trees in weald and scikit-learn at equal minimum leaf sizes, and the AUC on a noisy table.
 
     python benchmarks/leaf_sizes.py FOLDER [--data adult] [--seeds 3] [--write]
 
-FOLDER holds parquet files, as for frames.py. Trees have no limit but `min_samples_leaf`. A node of scikit-learn is a
-leaf when none of the features that it drew can be cut without making a leaf too small. weald draws on until it has seen
-as many features that can be cut as it was told to look at: its trees go on as long as any feature can be cut. Deep down
-these are the columns of many values, so one column may have many of the cuts.
+FOLDER holds parquet files, as for frames.py. Trees are limited only by `min_samples_leaf`. In scikit-learn, a node
+becomes a leaf if none of the features that it drew can be split without making a leaf too small. In weald, a node
+continues to draw until `max_features` features with an admissible split have been considered: its trees grow as long as
+any feature can be split. Deep in a tree these are the columns with many values, so one column may have many of the
+splits.
 
-Both see the same numbers (categories in the order of the alphabet), and weald the frame as it is, too. Nothing here
-depends on the machine.
+Both get the same numbers (alphabetical ordinal codes for categories), and weald also gets the data frame. The results
+do not depend on the machine.
 """
 
 from functools import partial
@@ -24,11 +25,11 @@ from sklearn.preprocessing import OrdinalEncoder
 import weald
 
 TREES = 50
-ROWS, DRAWS = 5, (8, 12, 16)  # the fewest of a leaf: rows for scikit-learn, draws for weald
+ROWS, DRAWS = 5, (8, 12, 16)  # minimum leaf sizes: rows for scikit-learn, draws for weald
 
 
 def as_numbers(X, X_test):
-    """Number the categories in the order of the alphabet; what is new or missing is missing."""
+    """Replace categories by alphabetical ordinal codes; new and missing ones are missing."""
     text = frames.text_columns(X)
     encoder = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=np.nan, encoded_missing_value=np.nan)
     encoder.fit(X[text])
@@ -39,7 +40,7 @@ def as_numbers(X, X_test):
 
 
 def look(make, tables, y, y_test, seeds):
-    """Mean leaves and depth of a tree, share of the cuts by the column that has most of them, and AUC."""
+    """Return mean leaves and depth, the fraction of splits by the most frequent column, and the AUC."""
     found = []
     for seed in range(seeds):
         model = make(random_state=seed).fit(tables[0], y)

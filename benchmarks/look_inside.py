@@ -1,10 +1,10 @@
-"""Seconds that it takes to look inside a large tree, and to prune it.
+"""Time of inspecting and pruning a large tree.
 
     python benchmarks/look_inside.py [--rows 105000]
 
-Grows a tree on labels that are noise, about a node for each row, and prints seconds, the best of three. scikit-learn's
-export_text and pruning path stand beside them, on the same rows; its pruning compares all nodes at every step, so it is
-measured on a tenth of the tree, too.
+Grows a tree on random labels, about one node per row, and prints seconds, the best of three, next to those of
+scikit-learn's export_text and pruning path on the same rows. scikit-learn's pruning compares all nodes at every step,
+so it is also measured on a tenth of the rows.
 """
 
 import argparse
@@ -26,7 +26,7 @@ def make(n_rows):
 
 
 def seconds(work, model=None):
-    """Time some work, the best of a few; what a tree keeps of earlier work is thrown away first."""
+    """Time some work, the best of several runs, after clearing the caches of the tree."""
     best = np.inf
     for _ in range(REPEATS):
         if model is not None:

@@ -1,12 +1,12 @@
-"""What the benchmarks share: who is measured, how, and how it is shown.
+"""Shared functions of the benchmarks: libraries, measurements, tables.
 
-LIBRARIES, make_forest    the forests that are compared, behind one call
-find_libraries            where they are installed: here, or in other environments
-afresh                    run a function in a Python process of its own
-time_fit, MemoryWatch     seconds of a fit, and the memory it takes on top of what is there
-error_of                  share of wrong classes, or root of the mean squared error
+LIBRARIES, make_forest    the forests that are compared, with one interface
+find_libraries            where they are installed: in this environment or in others
+afresh                    run a function in a new Python process
+time_fit, MemoryWatch     seconds of a fit, and its peak memory above that before
+error_of                  error rate, or root mean squared error
 describe_machine          one line for the caption: date, processor, versions
-markdown, publish         a table, and where it goes
+markdown, publish         a table, and the page it is written to
 """
 
 import argparse
@@ -30,9 +30,9 @@ import numpy as np
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "benchmarks.md"
-CORES = joblib.cpu_count()  # those that this process may use
+CORES = joblib.cpu_count()  # the processors available to this process
 
-# How a library is called -> the package, the module with its forests, and what it is told beyond the others.
+# Name of a library -> the package, the module with its forests, and additional parameters.
 LIBRARIES = {
     "scikit-learn": ("scikit-learn", "sklearn.ensemble", {}),
     "scikit-learn-intelex": ("scikit-learn-intelex", "sklearnex.ensemble", {}),
@@ -51,7 +51,7 @@ def version_of(package):
 
 
 def installed(*, boosters=False):
-    """Names of the libraries that are here; boosters can grow forests, but take minutes where trees are deep."""
+    """Names of the installed libraries; boosting libraries can grow forests, but take minutes for deep trees."""
     return [
         name
         for name, (package, module, _) in LIBRARIES.items()
@@ -60,7 +60,7 @@ def installed(*, boosters=False):
 
 
 def versions_of(packages):
-    """Name -> version of those that are installed here."""
+    """Name -> version of the libraries installed in this environment."""
     return {name: version_of(package) for name, package in packages.items() if version_of(package)}
 
 
@@ -86,7 +86,7 @@ def make_forest(library, task, **parameters):
 
 
 def check_that_it_was_its_own(library, forest):
-    """scikit-learn-intelex hands what it cannot do to scikit-learn, without a word; that would be measured twice."""
+    """scikit-learn-intelex silently uses scikit-learn for unsupported parameters, which would be measured twice."""
     if library == "scikit-learn-intelex" and not hasattr(forest, "_onedal_estimator"):
         raise RuntimeError("scikit-learn-intelex left this fit to scikit-learn")
 
@@ -95,16 +95,16 @@ def check_that_it_was_its_own(library, forest):
 
 
 def afresh(function, *arguments, source=None, python=None):
-    """Call a function of a benchmark in a new Python process: nobody inherits warm caches, threads or freed memory.
+    """Call a function of a benchmark in a new Python process, without warm caches, threads or freed memory.
 
-    Arguments and result travel as JSON, so tuples arrive as lists. `source` is a folder with another weald, which is
-    used instead of the installed one; `python` is the interpreter of another environment.
+    Arguments and results are sent as JSON, so tuples arrive as lists. `source` is a folder with another version of
+    weald, which is used instead of the installed one; `python` is the interpreter of another environment.
     """
     script = Path(function.__code__.co_filename).stem
     call = json.dumps([script, function.__name__, arguments])
     command, env = [python or sys.executable, __file__, call], dict(os.environ)
     if source:
-        # Without site an editable installation is not found; all else is, by its folder.
+        # Without `site`, an editable installation is not found; other packages are found in the folders of sys.path.
         command.insert(1, "-S")
         env["PYTHONPATH"] = os.pathsep.join([str(source), sysconfig.get_path("purelib")])
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
@@ -114,7 +114,7 @@ def afresh(function, *arguments, source=None, python=None):
 
 
 def answer(call):
-    """What the new process does: this file is its script, and so benchmarks are found beside it."""
+    """Run in the new process: this file is its script, so the other benchmarks can be imported."""
     script, name, arguments = json.loads(call)
     print(json.dumps(getattr(importlib.import_module(script), name)(*arguments)))
 
@@ -126,7 +126,7 @@ def clock(work):
 
 
 def clock_often(work, seconds=2.0):
-    """Median time of work that may be too short to be timed once; what takes longer than that is timed once."""
+    """Median time of repeated work; work that takes long is timed once."""
     times = [clock(work)]
     while sum(times) < seconds and len(times) < 50:
         times.append(clock(work))
@@ -134,11 +134,11 @@ def clock_often(work, seconds=2.0):
 
 
 class MemoryWatch:
-    """Tells the most megabytes that were held inside, beyond what was held before."""
+    """Measures the peak megabytes inside a block, above those in use before."""
 
     def __enter__(self):
         self.before = self.read("VmRSS")
-        Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
+        Path("/proc/self/clear_refs").write_text("5")  # reset the peak
         return self
 
     def __exit__(self, *_):
@@ -146,12 +146,12 @@ class MemoryWatch:
 
     @staticmethod
     def read(key):
-        """Read one of the process's figures, in megabytes."""
+        """Read a field of the process status, in megabytes."""
         return int(re.search(rf"{key}:\s+(\d+)", Path("/proc/self/status").read_text())[1]) / 1024
 
 
 def time_fit(library, forest, X, y, watch=None):
-    """Seconds of a fit, after a small one: the first of a process sets things up. Memory is watched once."""
+    """Seconds of a fit, after a small one that does the setup. Memory is measured once."""
     forest.fit(X[:100], y[:100])
     with watch or contextlib.nullcontext():
         seconds = clock(lambda: forest.fit(X, y))
@@ -169,7 +169,7 @@ def error_of(task, y, predicted):
 
 
 def describe_machine(*packages):
-    """Today, the processor and the versions."""
+    """Return the date, the processor and the versions."""
     found = {package: version_of(package) for package in dict.fromkeys(packages)}
     versions = ", ".join(f"{package} {version}" for package, version in found.items() if version)
     return f"{dt.date.today().isoformat()}, {processor()}, Python {platform.python_version()}, {versions}"  # noqa: DTZ011  (the day here)
@@ -184,7 +184,7 @@ def processor():
 
 
 def best_of(given):
-    """How often things were measured, for the caption."""
+    """The number of repeats, for the caption."""
     return f"Best of {given.repeats}" if given.repeats > 1 else "Measured once"
 
 
@@ -194,7 +194,7 @@ def markdown(header, rows):
 
 
 def digits(number, n=3):
-    """A number with some significant digits, never as a power of ten."""
+    """Format a number with n significant digits, without an exponent."""
     whole = len(str(int(abs(number)))) if abs(number) >= 1 else 0
     if whole == 0 and number:
         whole = 1 + int(np.floor(np.log10(abs(number))))
@@ -213,9 +213,9 @@ def write_block(path, name, text):
 
 
 def options(docstring, page=PAGE):
-    """A parser with what every benchmark knows."""
+    """A parser with the options of every benchmark."""
     parser = argparse.ArgumentParser(description=docstring.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="little data, few trees: to see that it runs")
+    parser.add_argument("--quick", action="store_true", help="small data, few trees: a test run")
     parser.add_argument("--repeats", type=int, default=3, help="the best counts")
     parser.add_argument("--jobs", type=int, default=CORES, help="threads, by default as many as there are cores")
     parser.add_argument("--write", nargs="?", const=page, type=Path, help=f"write into {page.name}, or another file")
@@ -223,14 +223,14 @@ def options(docstring, page=PAGE):
 
 
 def publish(given, name, text):
-    """Print a text, and if that is wanted put it between the marks of a page."""
+    """Print a text, and with `--write` put it between the marks of a page."""
     print(text)
     if given.write:
         write_block(given.write, name, text)
 
 
 def say(*words):
-    """Tell those who wait what was measured."""
+    """Print progress to stderr."""
     print(*words, file=sys.stderr, flush=True)
 
 

@@ -1,11 +1,11 @@
-"""Seconds and memory that it takes to find neighbors among 100,000 rows.
+"""Time and memory of proximities and neighbors among 100,000 rows.
 
     python benchmarks/neighbors.py [--rows 100000] [--trees 100] [--repeats 1] [--write]
 
-Three forests: labels with noise, whose leaves are small; labels without, whose leaves are large and pure; and trees of
-depth 3, whose leaves are as large as can be. All cores. Memory is the most that the process held. The last column is
-what SciPy's product of sparse matrices takes for the first question, on a hundredth of the rows against all others,
-times 100.
+Three forests: noisy labels, which give small leaves; labels without noise, which give large, pure leaves; and trees of
+depth 3, which have the largest leaves. All cores are used. Memory is the peak of the process. The last column is the
+time of a product of sparse matrices in SciPy for the first task, measured on a hundredth of the rows against all
+others, times 100.
 """
 
 import resource
@@ -23,7 +23,7 @@ def make(name, n_rows):
 
 
 def find_neighbors(name, n_rows, n_trees, n_jobs):
-    """Seconds of a fit and of three questions, and gigabytes."""
+    """Return seconds of a fit and of the three tasks, and gigabytes."""
     import weald
 
     X, y = make(name, n_rows)
@@ -37,7 +37,7 @@ def find_neighbors(name, n_rows, n_trees, n_jobs):
 
 
 def multiply(forest, X):
-    """Seconds that SciPy takes to compare all rows, from a hundredth of them."""
+    """Return SciPy's seconds for all rows, extrapolated from a hundredth of them."""
     from scipy import sparse
 
     nodes = (forest.apply(X) + forest.forest_.tree_start[:-1]).ravel()

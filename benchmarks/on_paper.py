@@ -1,10 +1,10 @@
-"""What would 1,000,000,000 rows cost on 100 workers? Calculated, from one small fit and the arithmetic of the codes.
+"""Estimated time and memory for 1,000,000,000 rows on 100 workers, calculated from one small fit.
 
     python benchmarks/on_paper.py [--workers 100] [--threads 4] [--trees 500] [--gigabits 10] [--write]
 
-Measured here: seconds and nodes of a tree from 1,000,000 rows of 28 columns on one thread, and seconds to draw its bag
-and to let it speak of the rows outside. All else is calculated: rows x their logarithm for growing and speaking, bytes
-divided by the network for moving. Out of bag all trees also travel to all workers.
+Measured: seconds and nodes of a tree from 1,000,000 rows of 28 columns on one thread, and seconds to draw its bag and
+predict its out-of-bag rows. All else is calculated: rows x log(rows) for growing and predicting, bytes divided by
+network bandwidth for transfers. For out-of-bag estimates, all trees are also sent to all workers.
 """
 
 import math
@@ -25,12 +25,12 @@ from weald.engines.params import count_bins
 PAGE = measure.ROOT / "docs" / "how-it-works" / "dask.md"
 NODE = 47  # bytes of a node in a grown forest of two classes, leaves included
 NODE_ON_ITS_WAY = 17  # from worker to client
-N_CODES, VALUE = 65_535, 4  # codes of a column that was cut, and bytes of a value that came as float32
+N_CODES, VALUE = 65_535, 4  # codes of a binned column, and bytes of a float32 value
 PARTITION = 1_000_000  # rows
 
 
 def measure_a_tree(X, y):
-    """Seconds of a tree on one thread without coding, nodes by row, and seconds to draw its bag and let it speak."""
+    """Return seconds of a tree on one thread without coding, nodes per row, and seconds to draw its bag and predict."""
     forest = RandomForestClassifier(1, n_jobs=1, random_state=0)
     table = read_table(forest, X, y, None, classify=True).table
     engine = NativeEngine()
@@ -43,7 +43,7 @@ def measure_a_tree(X, y):
 
 
 def cpu_seconds(work):
-    """Time work of one thread, however busy the machine is."""
+    """Measure CPU seconds of one thread."""
     began = time.process_time()
     work()
     return time.process_time() - began
@@ -54,13 +54,13 @@ def gigabytes(n_bytes):
 
 
 def plan(n_rows, n_columns, found, given):
-    """One line of the table."""
+    """Return a row of the table."""
     grow, nodes, speak, n_before = found
     widths = [2] * n_columns
     codes = n_rows * sum(widths)
     ratio = n_rows / n_before
     n_partitions = max(1, n_rows // PARTITION)
-    # Sampled hashes and their number of copies; sampled values; cuts for all workers; highs of each partition.
+    # Sampled hashes and their number of copies; sampled values; bins for all workers; largest values of each partition.
     n_blocks = min(given.workers * given.threads, max(1, n_columns // COLUMNS_TO_CUT))
     settle = SAMPLE_SIZE * 16 + n_blocks * SAMPLE_SIZE * n_columns * (VALUE + 1)
     settle += n_columns * N_CODES * VALUE * (2 * given.workers + n_partitions)
@@ -88,8 +88,8 @@ TEXT = """\
 {table}
 
 {columns} columns of two-byte codes, {trees} trees, {workers} workers of {threads} threads, {gigabits:g} Gbit/s
-into each. **Only calculated**, but for one tree from {rows:,} rows on one thread ({grow:.2f} s, {nodes:.2f} nodes a
-row; to draw its bag and hear what it says of the rows outside, {speak:.2f} s), which is scaled by rows × log(rows).
+into each. **Calculated** from one tree with {rows:,} rows on one thread ({grow:.2f} s, {nodes:.2f} nodes per row;
+{speak:.2f} s to draw its bag and predict its out-of-bag rows), scaled by rows × log(rows).
 `benchmarks/on_paper.py` on {machine}."""
 
 
@@ -109,8 +109,8 @@ def main():
     found = (grow, nodes, speak, len(y))
     rows = [plan(10**k, X.shape[1], found, given) for k in (6, 7, 8, 9)]
     header = [
-        "rows", "codes", "memory of a worker", "rounds", "to settle codes", "codes travel", "seconds of it",
-        "seconds to grow", "seconds out of bag", "the forest", "on its way", "seconds to the client",
+        "rows", "codes", "memory of a worker", "rounds", "binning", "sending codes", "seconds to send",
+        "seconds to grow", "seconds out-of-bag", "forest", "forest, sent", "seconds to the client",
     ]  # fmt: skip
     text = TEXT.format(
         table=measure.markdown(header, rows),

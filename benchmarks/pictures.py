@@ -1,9 +1,9 @@
-"""How long a tree of a hundred thousand nodes takes to be looked at: drawn, written as a page, as text, as a table.
+"""Time of plotting and exporting a tree with a hundred thousand nodes: SVG, HTML, text, table.
 
     python benchmarks/pictures.py            a tree of about 100,000 nodes
     python benchmarks/pictures.py --rows 1000
 
-What is too much for one picture is cut, and the picture says so. Times are the least of three, in seconds.
+A plot omits parts that do not fit, and states this. Times are the best of three, in seconds.
 """
 
 import argparse

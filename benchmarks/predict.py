@@ -1,12 +1,12 @@
-"""How fast do forests predict? Whole test tables, on all threads and on one; one row at a time; more and more threads.
+"""Prediction time of forests: test sets on all threads and on one, single rows, and increasing numbers of threads.
 
     python benchmarks/predict.py [--data clusters,small] [--libraries weald,scikit-learn] [--also PYTHON] [--write]
     python benchmarks/predict.py --threads 1,2,4,8,16 [--rows 1000000]
 
-Each library grows its own forest in a process of its own, with as many trees, to purity, and predicts the same rows.
-The best of the repeats counts; of single rows, the median of many. `--also` names interpreters of other environments,
-for libraries that are not installed in this one. With --threads weald alone predicts many rows on each of these numbers
-of threads, in turns, in one process.
+Each library grows its own forest in its own process, with the same number of trees, to purity, and predicts the same
+rows. The best of the repeats counts; for single rows, the median of many. `--also` names interpreters of other
+environments, for libraries that are not installed in this one. With --threads, only weald is measured, with each of
+these numbers of threads, alternately in one process.
 """
 
 import statistics
@@ -17,7 +17,7 @@ import measure
 import numpy as np
 
 NAMES = ("clusters", "cover", "collisions", "small", "friedman", "friedman-small")
-FOR_BOOSTERS = ("small", "friedman-small")  # elsewhere they take minutes to grow trees to purity
+FOR_BOOSTERS = ("small", "friedman-small")  # on the others they take minutes to grow trees to purity
 LEFT_OUT = {("collisions", "scikit-learn")}  # takes a minute to grow; scikit-learn-intelex predicts faster everywhere
 
 
@@ -42,7 +42,7 @@ def set_threads(forest, n_jobs):
 
 
 def time_rows(predict, X, seconds=0.5):
-    """Median microseconds of one row."""
+    """Return the median microseconds of one row."""
     for row in range(20):
         predict(X[row : row + 1])
     times, stop = [], time.perf_counter() + seconds
@@ -53,7 +53,7 @@ def time_rows(predict, X, seconds=0.5):
 
 
 def run(library, name, n_train, n_trees, n_jobs, repeats):
-    """Best seconds for the test table on n_jobs threads and on one, and microseconds of one row."""
+    """Return the best seconds for the test set on n_jobs threads and on one, and microseconds of one row."""
     forest, X = grow(library, name, n_train, n_trees, n_jobs)
     predict = forest.predict_proba if hasattr(forest, "predict_proba") else forest.predict
     found = []
@@ -70,7 +70,7 @@ def run(library, name, n_train, n_trees, n_jobs, repeats):
 
 
 def is_measured(library, name, wanted):
-    """Whether a library predicts a data set: those that were asked for, or all that grow forests in time."""
+    """Return whether a library is measured on a data set: if requested, or if it is fast enough to grow."""
     if wanted:
         return library in wanted
     _, module, _ = measure.LIBRARIES[library]
@@ -78,7 +78,7 @@ def is_measured(library, name, wanted):
 
 
 def measure_all(given, found):
-    """Rows of the batch table and of the table of single rows."""
+    """Return rows of the batch table and of the table of single rows."""
     wanted = given.libraries.split(",") if given.libraries else []
     for name in given.data.split(","):
         data_set = data.DATA_SETS[name]
@@ -93,7 +93,7 @@ def measure_all(given, found):
 
 
 def versus(times, place):
-    """The cell of weald: its time, and how many times as fast as the fastest of the others."""
+    """Return the cell of weald: its time, and the speed relative to the fastest of the others."""
     own, others = times["weald"][place], [of[place] for library, of in times.items() if library != "weald"]
     return f"{own:.3g}" + (f" (**{min(others) / own:.1f}×**)" if others else "")
 
@@ -130,7 +130,7 @@ Microseconds for one row, on one thread:
 
 
 def scale(name, n_train, n_rows, n_trees, threads, repeats):
-    """Best seconds by number of threads."""
+    """Return the best seconds by number of threads."""
     forest, X = grow("weald", name, n_train, n_trees, max(threads))
     X = np.tile(X, (n_rows // len(X) + 1, 1))[:n_rows]
     out = np.empty((n_rows, forest.n_classes_), dtype=np.float32)
@@ -159,7 +159,7 @@ def main():
     parser = measure.options(__doc__, measure.ROOT / "docs" / "production.md")
     parser.add_argument("--data", default=",".join(NAMES))
     parser.add_argument("--libraries", help="names with commas; by default all that are installed")
-    parser.add_argument("--trees", type=int, help="instead of each data set's own number")
+    parser.add_argument("--trees", type=int, help="overrides the number of each data set")
     parser.add_argument("--rows", type=int, help="use no more for training; with --threads: rows to predict")
     parser.add_argument("--also", default="", help="interpreters of other environments, separated by commas")
     parser.add_argument("--threads", help="numbers with commas: measure these instead of other libraries")

@@ -1,8 +1,8 @@
-"""Does the memory of `weald predict` grow with the file? Two sizes of each kind of file.
+"""Memory of `weald predict` for files of two sizes.
 
     python benchmarks/predict_files.py [--rows 250000,1000000] [--write]
 
-The files are made piece by piece in a folder that is removed afterwards. Each is predicted by a process of its own.
+The files are written in chunks to a temporary folder. Each is predicted in its own process.
 """
 
 import gzip
@@ -18,7 +18,7 @@ KINDS = ("csv", "csv.gz", "jsonl", "jsonl.gz", "parquet", "feather")
 
 
 def pieces(n_rows):
-    """Tables of numbers and one column of words."""
+    """Make tables of numbers and one text column."""
     import pyarrow as pa
 
     rng = np.random.default_rng(0)
@@ -29,7 +29,7 @@ def pieces(n_rows):
 
 
 def write(path, n_rows):
-    """Write a file of the kind that its name says."""
+    """Write a file of the format of its name."""
     import pyarrow as pa
     from pyarrow import csv, ipc, parquet
 
@@ -51,7 +51,7 @@ def write(path, n_rows):
 
 
 def train(path):
-    """Leave a model behind."""
+    """Save a model."""
     import weald
 
     table = next(pieces(2000))
@@ -60,7 +60,7 @@ def train(path):
 
 
 def run(model, data, out, n_jobs):
-    """Seconds, and megabytes at the peak: all of the process."""
+    """Return seconds, and peak megabytes of the whole process."""
     from weald.cli.main import run as weald
 
     with measure.MemoryWatch() as memory:

@@ -1,9 +1,9 @@
-"""Compare bagging, random features, boosting and arcing: who errs less, and who is faster.
+"""Accuracy and training time of bagging, random features, boosting and arcing.
 
     python benchmarks/resampling.py [--folder FOLDER] [--data NAMES] [--trees 100] [--seeds 3] [--rows 4000] [--write]
 
-Mean error on test data and shortest time of a fit over seeds, on one thread. scikit-learn's AdaBoost boosts whole trees
-of its own, each fitted to a weighted table of all rows, and stumps, which is its default. `--write` puts the table into
+Mean test error and best time of a fit over seeds, on one thread. scikit-learn's AdaBoost is measured with deep trees,
+each fitted to all rows with weights, and with stumps, its default. `--write` puts the table into
 docs/boosting-and-arcing.md. A folder of parquet files adds data sets (see accuracy.py).
 """
 
@@ -41,7 +41,7 @@ WAYS = {
 
 
 def find(given):
-    """Yield a name and a function from seed to Split for each data set of classes."""
+    """Yield a name and a function from seed to Split for each classification data set."""
     given.folder = given.folder or ""
     for name, task, split_by_seed in accuracy.find(given):
         if task == "classes":
@@ -56,14 +56,14 @@ def measure_way(make, split, trees, seed):
 
 
 def row(name, split_by_seed, given):
-    """Measure all ways on one data set, seed by seed, so that a busy machine slows all of them alike."""
+    """Measure all methods on one data set, seed by seed, so that other load affects all of them alike."""
     found = {way: [] for way in WAYS}
     for seed in range(given.seeds):
         split = split_by_seed(seed)
         split = split._replace(X_train=np.nan_to_num(split.X_train, nan=-1), X_test=np.nan_to_num(split.X_test, nan=-1))
         for way, make in WAYS.items():
             found[way].append(measure_way(make, split, given.trees, seed))
-    # The shortest time is the one least disturbed.
+    # The shortest time is the least affected by other load.
     means = {way: (np.mean(pairs, axis=0)[0], np.min(pairs, axis=0)[1]) for way, pairs in found.items()}
     best = min(error for error, _ in means.values())
     unit = means["forest"][1]

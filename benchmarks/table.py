@@ -1,10 +1,10 @@
-"""How fast does weald train, beside its peers? The table of the README.
+"""Training time of weald and other libraries: the table of the README.
 
     python benchmarks/table.py [--data NAMES] [--repeats 3] [--jobs N] [--write]        (make bench)
 
-Every library grows the same forest (features per node, number of trees, leaves that are pure) on the same data with the
-same number of threads. Each measurement runs in a process of its own, libraries take turns, and the best of the repeats
-counts: a busy machine makes times longer, never shorter. Errors are means. `--write` puts the table into README.md.
+Every library grows the same forest (features per node, number of trees, pure leaves) on the same data with the same
+number of threads. Each measurement runs in its own process, libraries alternate, and the best of the repeats counts,
+because other load can only make times longer. Errors are means. `--write` puts the table into README.md.
 """
 
 import json
@@ -19,15 +19,15 @@ SHOWN = ("clusters", "cover", "collisions", "wide", "small", "friedman", "friedm
 
 
 class Run(NamedTuple):
-    """One forest that was grown and tried."""
+    """A fitted and tested forest."""
 
     seconds: float
-    megabytes: float  # at most, beyond what was held before
+    megabytes: float  # peak, above the memory in use before
     error: float
 
 
 def run(library, name, n_train, n_jobs, seed, parameters):
-    """Grow a forest and try it."""
+    """Fit a forest and test it."""
     task = data.DATA_SETS[name].task
     X, y, X_test, y_test = data.load(name, n_train)
     n_features = X.shape[1]
@@ -45,7 +45,7 @@ def measure_in_turns(name, libraries, given):
     data_set = data.DATA_SETS[name]
     n_train = min(data_set.n_train, given.rows or data_set.n_train)
     n_trees = given.trees or data_set.n_trees
-    n_features = data.load(name).X_train.shape[1]  # made here, not while somebody is measured
+    n_features = data.load(name).X_train.shape[1]  # created before the measurements begin
     parameters = {"n_estimators": n_trees, **given.parameters}
     runs = {library: [] for library in libraries}
     for seed in range(given.repeats):
@@ -71,7 +71,7 @@ def best_run(runs):
 
 
 def times_as_fast(best, library, others):
-    """How many times as fast as the fastest of others, as text."""
+    """Return the speed relative to the fastest of others, as text."""
     known = [best[other].seconds for other in others if best.get(other)]
     return f"{min(known) / best[library].seconds:.1f}×" if known and best.get(library) else ""
 
@@ -106,7 +106,7 @@ than 256 thresholds of a column; scikit-learn looks at all of them, weald by def
 
 
 def show_speed(found, libraries):
-    """Seconds of all libraries, and how weald fares against the fastest peer."""
+    """Return the rows of seconds, with weald's speed relative to the fastest peer."""
     peers = [library for library in libraries if not library.startswith("weald")]
     own = [library for library in libraries if library.startswith("weald")]
     rows = [

@@ -1,10 +1,10 @@
-"""See whether out-of-bag error chooses as cross-validation does, and how much cheaper it is.
+"""Tuning by out-of-bag error compared with cross-validation: choices, test errors and time.
 
     python benchmarks/tuning.py [--data NAMES] [--rows 2000] [--trees 100] [--write]
 
 Both search the same grid of `max_features` and `min_samples_leaf` for weald's forest: `weald.tune(search="grid")` by
-out-of-bag error, scikit-learn's GridSearchCV by 5-fold cross-validation. The error of each choice is measured on test
-data, and so is that of every candidate: the last column says how far the choices are from the best that the grid has.
+out-of-bag error, scikit-learn's GridSearchCV by 5-fold cross-validation. The test error of each choice and of every
+candidate is measured, so that the choices can be compared with the best candidate of the grid.
 `--write` puts the table into docs/out-of-bag-error.md.
 """
 
@@ -19,7 +19,8 @@ import weald
 
 PAGE = measure.ROOT / "docs" / "out-of-bag-error.md"
 NAMES = "small,clusters,cover,load_digits,friedman-small,load_diabetes"
-HEADER = ["data", "out of bag chooses", "5 folds choose", "test error", "test error", "best in the grid", "time"]
+CHOICES = ["out-of-bag choice", "5-fold choice", "test error (out-of-bag)", "test error (5-fold)"]
+HEADER = ["data", *CHOICES, "best in the grid", "time"]
 
 
 def grid_of(n_features):
@@ -68,9 +69,9 @@ def main():
     rows = [compare(name, given) for name in given.data.split(",")]
     n_same = sum(row[1] == row[2] for row in rows)
     caption = (
-        f"The same choice in {n_same} of {len(rows)}; the test errors, of both choices and of the best candidate, say "
-        "what the others cost. "
-        f"At most {given.rows:,} rows, {given.trees} trees; wrong classes, or root mean squared error. "
+        f"The choices are equal on {n_same} of {len(rows)} data sets; the other columns are the test errors of both "
+        "choices and of the best candidate. "
+        f"At most {given.rows:,} rows, {given.trees} trees; error rate, or root mean squared error. "
         f"Measured with `benchmarks/tuning.py` on {measure.describe_machine('scikit-learn', 'weald', 'numpy')}."
     )
     text = measure.markdown(HEADER, rows) + "\n\n" + caption
