@@ -8,8 +8,16 @@ author = "the weald authors"
 project_copyright = author
 version = release = installed("weald")
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
-exclude_patterns = ["_build", "figures"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.napoleon",
+    "sphinx_copybutton",
+    "sphinx_design",
+]
+exclude_patterns = ["_build", "_templates", "figures"]
+templates_path = ["_templates"]
 root_doc = "index"
 
 myst_enable_extensions = ["colon_fence", "deflist"]
@@ -21,6 +29,9 @@ napoleon_numpy_docstring = True
 napoleon_google_docstring = False
 napoleon_use_rtype = False
 napoleon_use_ivar = True  # attributes as a list, beside the parameters
+autosummary_generate = True  # a page per class and function, into docs/reference/api
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
 toc_object_entries_show_parents = "hide"
 
 # Docstrings name types shortly; forests of a cluster (weald.dask) have the names of those of one machine.
@@ -44,6 +55,19 @@ def keep_trailing_underscores(app, what, name, obj, options, lines):
     lines[:] = [re.sub(r"^(:(?:ivar|vartype) \w+)_:", r"\1\\_:", line) for line in lines]
 
 
+# Methods that every scikit-learn estimator has.
+SKLEARN_METHODS = {"get_metadata_routing", "get_params", "set_output", "set_params"}
+
+
+def skip_members(app, what, name, obj, skip, options):
+    """Leave out what scikit-learn or Python documents, and the attributes that a class's docstring lists."""
+    if callable(obj):
+        builtin = isinstance(obj, type(tuple.count))
+        return True if builtin or name in SKLEARN_METHODS or name.endswith("_request") else None
+    return None if isinstance(obj, property) and not name.endswith("_") else True
+
+
 def setup(app):
+    app.connect("autodoc-skip-member", skip_members)
     # After napoleon, which writes these lines.
     app.connect("autodoc-process-docstring", keep_trailing_underscores, priority=900)

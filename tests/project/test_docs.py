@@ -1,6 +1,7 @@
 """The docs say what is true: their code runs, their pictures can be drawn, their lists are current."""
 
 import doctest
+import importlib
 import importlib.util
 import re
 import subprocess
@@ -76,21 +77,49 @@ def test_links_lead_somewhere(page):
     assert [link for link in links(page) if not (page.parent / link).exists()] == []
 
 
-@pytest.mark.parametrize("script", FIGURES, ids=lambda p: p.stem)
-def test_a_picture_can_be_drawn_again(script, monkeypatch):
-    monkeypatch.syspath_prepend(str(script.parent))
-    spec = importlib.util.spec_from_file_location(f"figure_{script.stem}", script)
+def load_script(path, monkeypatch):
+    """Import a script as Python would run it: its folder is on the path."""
+    monkeypatch.syspath_prepend(str(path.parent))
+    spec = importlib.util.spec_from_file_location(f"script_{path.stem}", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    assert module.draw().axes
+    return module
+
+
+@pytest.mark.parametrize("script", FIGURES, ids=lambda p: p.stem)
+def test_a_picture_can_be_drawn_again(script, monkeypatch):
+    assert load_script(script, monkeypatch).draw().axes
     assert script.with_suffix(".svg").exists()
 
 
+def documented_names():
+    """Return what the reference documents: entries of the summary tables, each of which has a page of its own."""
+    pattern = re.compile(r"^(?:   |\.\. auto\w+:: )(weald\.[\w.]+)$", re.MULTILINE)
+    return sorted({name for page in (DOCS / "reference").glob("*.md") for name in pattern.findall(page.read_text())})
+
+
+def public_names():
+    """Return the names of `weald` and of its public modules, in full."""
+    names = {f"weald.{name}" for name in weald.__all__} - {"weald.__version__"}
+    for module in ("accel", "codes", "plot"):
+        names |= {f"weald.{module}.{name}" for name in importlib.import_module(f"weald.{module}").__all__}
+    return names
+
+
 def test_the_reference_has_every_public_name():
-    pages = "\n".join(page.read_text() for page in (DOCS / "reference").glob("*.md"))
-    listed = set(re.findall(r"^\.\. auto(?:class|function|exception):: weald\.(?:\w+\.)*(\w+)", pages, re.MULTILINE))
-    listed |= set(re.findall(r"\w+", " ".join(re.findall(r":members: (.*)", pages))))
-    assert set(weald.__all__) - {"__version__"} - listed == set()
+    assert public_names() - set(documented_names()) == set()
+
+
+def test_the_index_of_the_reference_leads_to_every_page_of_it():
+    index = (DOCS / "reference" / "index.md").read_text()
+    pages = {page.name for page in (DOCS / "reference").glob("*.md")} - {"index.md"}
+    assert {page for page in pages if f"]({page})" in index} == pages
+
+
+def test_the_readme_summarizes_the_table_of_the_page_on_input_data(monkeypatch):
+    block = (DOCS / "input-data.md").read_text().partition("<!-- peers -->")[2].partition("<!-- /peers -->")[0]
+    summary = load_script(ROOT / "benchmarks" / "frames.py", monkeypatch).summarize(block)
+    assert f"<!-- text-tables -->\n{summary}\n<!-- /text-tables -->" in README.read_text()
 
 
 def test_every_page_is_in_the_tree_of_pages():
@@ -103,11 +132,6 @@ def test_every_page_is_in_the_tree_of_pages():
 def test_the_readme_has_a_place_for_benchmarks():
     text = README.read_text()
     assert text.index("<!-- benchmarks -->") < text.index("<!-- /benchmarks -->")
-
-
-def documented_names():
-    pattern = re.compile(r"^\.\. auto\w+:: ([\w.]+)", re.MULTILINE)
-    return sorted({name for page in (DOCS / "reference").glob("*.md") for name in pattern.findall(page.read_text())})
 
 
 @pytest.mark.parametrize("name", documented_names())
