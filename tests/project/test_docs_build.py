@@ -10,7 +10,6 @@ import pytest
 from sklearn.base import BaseEstimator
 
 import weald
-
 from tests.browser import needs_browser, open_page
 
 ROOT = Path(__file__).parents[2]
@@ -56,7 +55,7 @@ SEARCHES = {
     "ranger": "coming-from-r",
     "install": "install",
     "save model": "model-files",
-    "fingerprint": "reproducibility",
+    "reproducibility": "reproducibility",
     "calibration": "probabilities",
 }
 
