@@ -190,7 +190,7 @@ def test_a_collection_is_told_by_its_graph():
 def test_a_tree_and_a_kernel_forest_are_grown_here():
     with pytest.raises(weald.ParameterError, match="engine='dask' is for forests"):
         weald.DecisionTreeClassifier(engine="dask").fit([[1.0], [2.0]], [0, 1])
-    with pytest.raises(weald.ParameterError, match="engine='dask' is for forests"):
+    with pytest.raises(weald.ParameterError, match="engine='dask' works on the columns of a table"):
         weald.KernelForestClassifier(engine="dask").fit([[1.0], [2.0]], [0, 1])
 
 

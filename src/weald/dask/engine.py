@@ -7,7 +7,6 @@ ClusterTable     a training table whose rows stay on the workers until they are 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 
@@ -276,8 +275,6 @@ class ClusterTable(Table):
     def labels(self) -> Labels:
         """What is known of all rows together."""
         return self.coding.labels
-
-    rows_are_here: ClassVar[bool] = False
 
     @property
     def n_rows(self) -> int:

@@ -10,7 +10,7 @@ values like others. Categories become their numbers. What means nothing is refus
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -72,8 +72,6 @@ class Table:
     categorical: frozenset[int] = frozenset()  # features whose values are numbers of categories: 0, 1, 2 ...
     targets: Targets | None = None  # where there are several; then `target` and `n_classes` are of joint targets
 
-    rows_are_here: ClassVar[bool] = True  # otherwise targets and weights are on other machines
-
     @property
     def task(self) -> Task:
         """The kind of target."""
@@ -94,7 +92,7 @@ class Table:
         return self
 
     def compute_on_rows(self, ask: "Callable[[Table, Asked], Answer]", asked: "Asked") -> "Answer":
-        """Ask something of the targets and weights where these are; see `rows_are_here`."""
+        """Compute something of the targets and weights where these are: here, or on other machines."""
         return ask(self, asked)
 
     def __sizeof__(self) -> int:
