@@ -27,7 +27,7 @@ def surface_of(errors, leaves, spread=0.1, shares=None):
     shares = np.ones_like(errors) if shares is None else np.array(shares)
     return ErrorSurface(
         ("max_depth",), (list(range(1, len(errors) + 1)),), errors, np.full_like(errors, spread), np.array(leaves),
-        shares, "error",
+        shares, np.full_like(errors, 100.0), "error",
     )  # fmt: skip
 
 
@@ -67,6 +67,15 @@ def test_the_axes_stand_in_the_order_of_the_names(forest):
     two = forest.oob_.surface("n_estimators", "max_depth")
     assert np.array_equal(one.errors, two.errors.T)
     assert one.values == two.values[::-1]
+
+
+@pytest.mark.parametrize("level", [0.5, 0.95])
+def test_intervals_are_those_of_the_truncated_forest(forest, level):
+    numbers = weald.RandomForestRegressor(30, oob_score=True, random_state=0).fit(XR, YR)
+    for model, table in ((forest, (X, Y)), (numbers, (XR, YR))):
+        low, high = model.oob_.surface("max_depth", "n_estimators", values={"n_estimators": [20, 30]}).intervals(level)
+        expected = model.truncate(max_depth=2, n_estimators=20).out_of_bag(*table).error_interval(level)
+        assert (low[1, 0], high[1, 0]) == pytest.approx(expected)
 
 
 def test_other_metrics_are_those_of_truncated_forests(forest):

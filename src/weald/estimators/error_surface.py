@@ -16,14 +16,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from weald.data.arguments import Fraction, check_argument
 from weald.data.table import Reading, up_to_one
 from weald.data.task import Task
 from weald.data.types import Array, BoolArray, FloatArray, IntArray
 from weald.engines import progress
+from weald.engines.bagging import MAX_DRAWS
 from weald.engines.interface import Codes, Engine
 from weald.engines.threads import count_threads
 from weald.errors import DataError, ParameterError, shown
@@ -64,6 +67,8 @@ class ErrorSurface:
         Number of leaves of all trees for each setting.
     shares : array
         Fraction of the rows that could be scored: with few trees, some rows are in every bag.
+    n_rows : array
+        Number of these rows: copies where weights are whole, else Kish's effective number.
     metric : str
         What the errors are.
 
@@ -86,6 +91,7 @@ class ErrorSurface:
     standard_errors: FloatArray
     leaves: IntArray
     shares: FloatArray
+    n_rows: FloatArray
     metric: str
 
     @property
@@ -142,6 +148,17 @@ class ErrorSurface:
         }
         return columns | {name: array.ravel().tolist() for name, array in of_settings.items()}
 
+    def intervals(self, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
+        """Confidence intervals of the errors, as `error_interval` of out-of-bag estimates; NaN for another metric."""
+        check_argument("level", level, (Fraction(one=False),))
+        z = NormalDist().inv_cdf(0.5 + level / 2)
+        if self.metric == "error":
+            pairs = [metrics.wilson(e, n, z) for e, n in zip(self.errors.flat, self.n_rows.flat, strict=True)]
+            low, high = np.reshape(pairs, (*self.errors.shape, 2)).transpose(-1, *range(self.errors.ndim))
+            return low, high
+        half = z * self.standard_errors
+        return np.maximum(self.errors - half, 0.0), self.errors + half
+
     def __repr__(self) -> str:
         best = ", ".join(f"{name}={shown(value)}" for name, value in self.choose().items())
         return f"<{self.n_settings} settings: lowest error {self.errors.ravel()[self.place()]:.4g} at {best}>"
@@ -165,6 +182,14 @@ class RowsToScore:
     ) -> ErrorSurface:
         """Measure the error of the model on these rows for all combinations of values."""
         return measure_surface(self, parameters, values, metric, verbose)
+
+    @property
+    def size(self) -> int | None:
+        """Number of rows of which `min_samples_split` may be a fraction; None for new rows."""
+        if self.codes is None:
+            return None
+        table = self.reading.table
+        return table.size if self.model.growth_.bootstrap or table.size <= MAX_DRAWS else table.n_rows
 
     def outside(self, begin: int, end: int, n_threads: int) -> BoolArray:
         """Say which rows are new to which of some trees (trees x rows)."""
@@ -200,7 +225,7 @@ def measure_surface(
     n_trees = axes.get("n_estimators", [rows.model.forest_.n_trees])
     of_growth = {name: of for name, of in axes.items() if name != "n_estimators"}
     settings = [dict(zip(of_growth, some, strict=True)) for some in itertools.product(*of_growth.values())]
-    limits = [limits_for(rows.model, setting) for setting in settings]
+    limits = [limits_for(rows.model, setting, rows.size) for setting in settings]
     for number in axes.get("n_estimators", []):
         limits_for(rows.model, {"n_estimators": number})
     judged = _Pass(rows, limits, [int(n) for n in n_trees], metric).run(verbose)
@@ -213,8 +238,9 @@ def measure_surface(
         arrays = [array[..., 0] for array in arrays]
     error = "error" if rows.model.task is Task.CLASSIFICATION else "squared error"
     words = error if metric is None else metric if isinstance(metric, str) else getattr(metric, "__name__", "metric")
-    errors, spreads, leaves, shares = arrays
-    return ErrorSurface(tuple(axes), tuple(axes.values()), errors, spreads, leaves.astype(np.int64), shares, words)
+    errors, spreads, leaves, shares, n_rows = arrays
+    numbers = leaves.astype(np.int64), shares, n_rows
+    return ErrorSurface(tuple(axes), tuple(axes.values()), errors, spreads, *numbers, words)
 
 
 def _read_names(model: "TreeModel", parameters: Sequence[str], values: Mapping[str, Sequence[Any]]) -> list[str]:
@@ -288,9 +314,9 @@ class _Pass:
         self.weight = np.ones(self.table.n_rows) if given is None else given
 
     def run(self, verbose: int) -> tuple[FloatArray, ...]:
-        """Return errors, standard errors, numbers of leaves and shares of rows (settings x numbers of trees)."""
+        """Return the arrays of a surface, from errors to numbers of rows (settings x numbers of trees)."""
         shape = len(self.limits), len(self.n_trees)
-        results = tuple(np.full(shape, np.nan) for _ in range(4))
+        results = tuple(np.full(shape, np.nan) for _ in range(5))
         step = max(1, BLOCK_BYTES // (8 * self.forest.width * self.table.n_rows))
         blocks = [range(first, min(first + step, shape[0])) for first in range(0, shape[0], step)]
         last = max(self.n_trees)
@@ -353,16 +379,17 @@ class _Pass:
     ) -> tuple[list[float], ...]:
         """Judge the votes so far: error, standard error, number of leaves and share of rows of each setting."""
         known = counts > 0
-        shares = [float(known.mean())] * len(sums)
+        n = metrics.effective_rows(self.weight[known], whole=self.table.weights_whole)
+        of_rows = [float(known.mean())] * len(sums), [n] * len(sums)
         if not known.any():
-            return [math.nan] * len(sums), [math.nan] * len(sums), leaves.tolist(), shares
+            return [math.nan] * len(sums), [math.nan] * len(sums), leaves.tolist(), *of_rows
         whole = bool(known.all())
         truth = self.table.target if whole else self.table.target[known]
         weight = self.weight if whole else self.weight[known]
         divisor = (counts if whole else counts[known]).astype(np.float64)
-        judge = _Judge(self.rows.reading.classes, truth, weight, self.metric, whole_weights=self.table.weights_whole)
+        judge = _Judge(self.rows.reading.classes, truth, weight, self.metric, n)
         found = list(pool.map(lambda some: judge((some if whole else some[:, known]) / divisor), sums))
-        return [error for error, _ in found], [spread for _, spread in found], leaves.tolist(), shares
+        return [error for error, _ in found], [spread for _, spread in found], leaves.tolist(), *of_rows
 
 
 def _add_votes(sums: FloatArray, ends: IntArray, said: FloatArray, place: IntArray) -> None:
@@ -380,7 +407,7 @@ class _Judge:
     truth: Array
     weight: FloatArray
     metric: Metric | str | None
-    whole_weights: bool
+    n_rows: float
 
     def __call__(self, averages: FloatArray) -> tuple[float, float]:
         """Return the error and its standard error (averages: classes x rows)."""
@@ -388,14 +415,13 @@ class _Judge:
             raise DataError("The targets are so large that their sums overflow. Scale y down for a surface.")
         if self.metric is not None:
             return self._ask(averages), math.nan
-        n = metrics.effective_rows(self.weight, whole=self.whole_weights)
         if self.classes is not None:
             wrong = _winners(averages) != self.truth
             error = float(np.average(wrong, weights=up_to_one(self.weight)))
-            return error, math.sqrt(error * (1.0 - error) / n)
+            return error, math.sqrt(error * (1.0 - error) / self.n_rows)
         error = metrics.mean_squared_error(self.truth, averages[0], self.weight)
         spread = metrics.spread_of_squares(self.truth, averages[0], self.weight)
-        return error, spread / math.sqrt(n)
+        return error, spread / math.sqrt(self.n_rows)
 
     def _ask(self, averages: FloatArray) -> float:
         weights = None if (self.weight == 1).all() else self.weight

@@ -61,11 +61,14 @@ def truncate(model: Model, given: Mapping[str, Any]) -> Model:
     return made
 
 
-def limits_for(model: "TreeModel", wanted: Mapping[str, Any]) -> Limits:
-    """Turn stopping rules of a fitted model into plain numbers; refuse those that it cannot be truncated to."""
+def limits_for(model: "TreeModel", wanted: Mapping[str, Any], n_rows: int | None = None) -> Limits:
+    """Turn stopping rules of a fitted model into plain numbers; refuse those that it cannot be truncated to.
+
+    Fractions are of `n_rows`; None: of as many rows as the model remembers.
+    """
     for name, value in wanted.items():
         _check(model, name, value)
-    limits = _resolve(model, {name: value for name, value in wanted.items() if name != "n_estimators"})
+    limits = _resolve(model, {name: value for name, value in wanted.items() if name != "n_estimators"}, n_rows)
     before = limits_of(model)
     if limits != before:
         _require_truncatable(model, before, limits)
@@ -109,25 +112,27 @@ def _listed(known: Mapping[str, Any]) -> str:
     return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
-def _resolve(model: "TreeModel", wanted: Mapping[str, Any]) -> Limits:
+def _resolve(model: "TreeModel", wanted: Mapping[str, Any], n_rows: int | None) -> Limits:
     """Turn stopping rules into plain numbers, as a fit does."""
     found: dict[str, Any] = {}
     for name, value in wanted.items():
         if name == "max_depth":
             found[name] = params.limit_depth(value, forests_of(model)[0].n_features)
         elif name == "max_leaf_nodes":
-            found[name] = min(int(value), params.UNLIMITED)
+            found[name] = min(int(value or 0), params.UNLIMITED)
         elif name == "min_samples_split":
-            found[name] = max(2, _count(model, value))
+            found[name] = max(2, _count(model, value, n_rows))
         else:
             found[name] = float(value)
     return replace(limits_of(model), **found)
 
 
-def _count(model: "TreeModel", value: float) -> int:
+def _count(model: "TreeModel", value: float, n_rows: int | None) -> int:
     """Read a number of rows, or a fraction of the rows of the table."""
     if is_whole(value):
         return min(int(value), params.UNLIMITED)
+    if n_rows is not None:
+        return math.ceil(value * n_rows)
     growth = model.growth_
     drawn_from_all = not growth.bootstrap or getattr(model, "max_samples", 1) is None
     if growth.draws or not drawn_from_all:
@@ -145,7 +150,7 @@ def _require_truncatable(model: "TreeModel", before: Limits, limits: Limits) -> 
         "max_depth": limits.max_depth > before.max_depth,
         "min_samples_split": limits.min_samples_split < before.min_samples_split,
         "min_impurity_decrease": limits.min_impurity_decrease < before.min_impurity_decrease,
-        "max_leaf_nodes": bool(before.max_leaf_nodes) and limits.max_leaf_nodes > before.max_leaf_nodes,
+        "max_leaf_nodes": bool(before.max_leaf_nodes) and not 0 < limits.max_leaf_nodes <= before.max_leaf_nodes,
         "ccp_alpha": limits.ccp_alpha < before.ccp_alpha,
     }
     for name, is_looser in looser.items():
