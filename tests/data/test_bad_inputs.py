@@ -94,7 +94,10 @@ REFUSED_X = {
     "bytes": (np.full((N, 2), b"a"), "X"),
     "a word among numbers": (np.where(np.arange(N)[:, None] == 7, "a", X.astype(object)), "[Rr]ow 7 of column 0 of X"),
     "complex numbers": (X * 1j, "[Cc]omplex"),
-    "durations in months": (np.full((N, 2), np.timedelta64(1, "M")), r"holds timedelta64\[M\], whose length in days"),
+    "durations in months": (
+        np.full((N, 2), np.timedelta64(1, "M")),
+        r"contains timedelta64\[M\], whose length in days",
+    ),
     "masked complex numbers": (np.ma.array(X * 1j), "[Cc]omplex"),
     "masked words": (np.ma.array(np.full((N, 2), "a")), "X holds text"),
     "complex numbers among objects": (np.array([[1.0, np.complex128(1j)]] * N, dtype=object), "Row 0 of column 1 of X"),
@@ -106,7 +109,7 @@ REFUSED_X = {
         np.array([[np.timedelta64(1, "ns")], [1.0]] * (N // 2), dtype=object),
         "Row 0 of column 0 of X",
     ),
-    "beyond floats": (objects(N, 10**400), r"Row 0 of column 0 of X is 10* \.\.\., which float64 does not hold"),
+    "beyond floats": (objects(N, 10**400), r"Row 0 of column 0 of X is 10* \.\.\., which is too large for float64"),
     "beyond what Python writes": (objects(N, 10**5000), "Row 0 of column 0 of X is a value of type int"),
     "an Arrow table with two columns of one name": (pa.table([X[:, 0], X[:, 1]], names=["a", "a"]), "'a'"),
     "an Arrow table with codes beyond its labels": (
@@ -559,7 +562,7 @@ def test_a_stream_that_fails_or_has_been_read_is_refused(make):
     table = pa.table({"a": X[:, 0]})
     reader = pa.RecordBatchReader.from_batches(table.schema, table.to_batches())
     make().fit(reader, Y)
-    with pytest.raises(WealdError, match=r"no rows in it: 0 sample.*It can be read once only"):
+    with pytest.raises(WealdError, match=r"without rows: 0 sample.*can be read only once"):
         make().fit(reader, Y)
 
 

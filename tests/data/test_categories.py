@@ -460,7 +460,7 @@ def fit_kinds(**given):
 def test_unknown_categories_are_missing_values_and_counted_and_said_once():
     model = fit_kinds()
     new = pd.DataFrame({"kind": ["z", "a", "y", "z"], "x": [5.0, 1.0, 5.0, 5.0]})
-    with pytest.warns(UserWarning, match=r"Row 0 of column 'kind' of X is 'z', .* and so are 3 of its cells"):
+    with pytest.warns(UserWarning, match=r"Row 0 of column 'kind' of X is 'z', .* has 3 such cell"):
         found = model.predict(new)
     assert found.tolist() == model.predict(new.assign(kind=[None, "a", None, None])).tolist() == [2, 0, 2, 2]
     assert model.unknown_categories_ == {"kind": 3}
@@ -470,7 +470,9 @@ def test_unknown_categories_are_missing_values_and_counted_and_said_once():
 
 def test_unknown_categories_can_be_refused():
     model = fit_kinds(unknown_category="error")
-    with pytest.raises(weald.errors.DataError, match="Row 1 of column 'kind' of X is 'z', a category that no training"):
+    with pytest.raises(
+        weald.errors.DataError, match="Row 1 of column 'kind' of X is 'z', a category that does not occur"
+    ):
         model.predict(pd.DataFrame({"kind": ["a", "z"], "x": [1.0, 1.0]}))
     assert model.unknown_categories_ == {}
 
@@ -547,8 +549,8 @@ def test_numbers_of_an_array_are_categories_if_the_user_says_so():
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (["d"], r"categorical_features names 'd', which is no column of X. The columns of X are \['a', 'b'\]"),
-        ([2], r"categorical_features has 2, which is no feature of X. .* from 0 to 1"),
+        (["d"], r"categorical_features names 'd', which is not a column of X. The columns of X are \['a', 'b'\]"),
+        ([2], r"categorical_features has 2, which is not a feature of X. .* from 0 to 1"),
         ([-1], "categorical_features has -1"),
         ([True], "categorical_features is a mask of 1 values, but X has 2 features"),
         ([1.5], "categorical_features has 1.5"),

@@ -74,7 +74,7 @@ def test_a_map_of_a_file_that_was_cut_short_is_refused_before_it_is_read(paths, 
     for path in paths:
         os.truncate(path, 4096)
     for use in (lambda: model.predict(given), lambda: weald.DecisionTreeClassifier().fit(given, target)):
-        with pytest.raises(WealdError, match="X is mapped from a file that has been cut short"):
+        with pytest.raises(WealdError, match="X is mapped from a file that has been truncated"):
             use()
 
 
@@ -90,11 +90,11 @@ def test_maps_of_targets_and_weights_are_looked_at_too(tmp_path):
     y = np.load(tmp_path / "y.npy", mmap_mode="r")
     x = np.arange(5000.0)[:, None]
     os.truncate(tmp_path / "y.npy", 4096)
-    with pytest.raises(WealdError, match=r"^y is mapped from a file that has been cut short"):
+    with pytest.raises(WealdError, match=r"^y is mapped from a file that has been truncated"):
         weald.DecisionTreeClassifier().fit(x, y)
-    with pytest.raises(WealdError, match="sample_weight is mapped from a file that has been cut short"):
+    with pytest.raises(WealdError, match="sample_weight is mapped from a file that has been truncated"):
         weald.DecisionTreeClassifier().fit(x, x.ravel() % 2, sample_weight=y)
-    with pytest.raises(WealdError, match=r"^y is mapped from a file that has been cut short"):
+    with pytest.raises(WealdError, match=r"^y is mapped from a file that has been truncated"):
         weald.DecisionTreeRegressor().fit(x, pd.Series(y, copy=False))
 
 

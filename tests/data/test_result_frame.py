@@ -44,6 +44,6 @@ def test_a_library_that_is_not_installed_is_named(monkeypatch):
 @pytest.mark.parametrize("kind", ["pandas", "polars"])
 def test_half_characters_are_refused_by_name(kind):
     tree = weald.DecisionTreeClassifier().fit([[1.0], [2.0]], np.array(["\ud800", "b"], dtype=object))
-    with pytest.raises(weald.DataError, match=f"'.ud800' has half a character .* which {kind} cannot hold"):
+    with pytest.raises(weald.DataError, match=f"'.ud800' contains half a character .* which {kind} does not support"):
         tree.nodes(frame=kind)
     assert tree.nodes(frame="dict")["prediction"].tolist()[1:] == ["\ud800", "b"]

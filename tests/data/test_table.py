@@ -96,7 +96,7 @@ def test_whole_numbers_beyond_2_to_the_53_warn():
         (np.array([[b"a"]]), r"X holds text \(\|S1\), not numbers"),
         (np.array([[1.0, "a"], [1.0, 2.0]], dtype=object), "Row 0 of column 1 of X is 'a'"),
         (np.array([[1.0, {}]], dtype=object), "argument must be a string or a real number"),
-        (np.array([[3]], dtype="timedelta64[Y]"), r"Column 0 of X holds timedelta64\[Y\], whose length in days"),
+        (np.array([[3]], dtype="timedelta64[Y]"), r"Column 0 of X contains timedelta64\[Y\], whose length in days"),
         (np.zeros(3, dtype=[("a", float), ("b", int)]), "not numbers"),
         (np.empty((0, 3)), r"0 sample\(s\)"),
         (np.empty((3, 0)), r"0 feature\(s\)"),

@@ -124,7 +124,7 @@ def test_an_array_of_numbers_and_a_sparse_table_are_no_dates():
     model = weald.DecisionTreeRegressor().fit(dates, [0.0, 1.0])
     with pytest.raises(weald.errors.DataTypeError, match="Column 0 of X holds numbers, but held dates"):
         model.predict(np.array([[18262.0]]))
-    with pytest.raises(weald.errors.DataTypeError, match="X is sparse, which holds numbers, but the fit saw dates"):
+    with pytest.raises(weald.errors.DataTypeError, match="X is sparse, which holds numbers, but the fit had dates"):
         model.predict(sparse.csr_array(np.array([[18262.0]])))
 
 

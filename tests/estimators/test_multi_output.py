@@ -315,7 +315,7 @@ def test_trees_of_other_targets_do_not_go_on(name):
 
 
 def test_a_kernel_forest_takes_one_target():
-    with pytest.raises(DataError, match="y has 3 columns, but a kernel forest takes one target"):
+    with pytest.raises(DataError, match="y has 3 columns, but a kernel forest supports one target"):
         weald.KernelForestClassifier(3).fit(X, CLASSES)
 
 

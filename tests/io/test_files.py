@@ -126,7 +126,7 @@ def test_categories_and_names_are_kept(tmp_path):
     for one, other in zip(model.categories_, again.categories_, strict=True):
         assert (one is None) == (other is None)
         assert one is None or one.tolist() == other.tolist()
-    with pytest.warns(UserWarning, match="a category that no training row has"):
+    with pytest.warns(UserWarning, match="a category that does not occur in the training data"):
         again.predict(X.assign(color=pd.Categorical(["violet"] * len(X))))
 
 

@@ -1,9 +1,9 @@
-"""Reading any table, and what a fit remembers of it.
+"""Reading input data.
 
 table              any X, y and sample_weight -> a Table
 frames             data frames of any library
 schema             names, types and categories of columns
-targets            any y -> class numbers or numbers
+targets            any y -> class codes or numbers
 object_columns     columns of Python objects
 sparse_table       SciPy matrices
 mmap_checks        memory maps whose file became shorter

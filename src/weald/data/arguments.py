@@ -1,7 +1,7 @@
-"""Checks of arguments: what each may be, and one function that words every message.
+"""Checks of arguments: allowed values, and one function that writes all error messages.
 
 ArgumentConstraint    one thing that an argument may be: `WholeNumber`, `Fraction`, `RealNumber`, `OneOf`, `Satisfies`
-check_argument        an argument against the kinds that are allowed
+check_argument        an argument against the allowed kinds
 """
 
 import math
@@ -17,29 +17,29 @@ from weald.errors import ParameterError, shown
 
 
 class ArgumentConstraint(Protocol):
-    """One thing that a parameter may be."""
+    """A kind of value that a parameter may have."""
 
     def is_satisfied_by(self, value: object) -> bool:
         """Say whether a value is of this kind."""
 
     def describe(self) -> tuple[str, ...]:
-        """Describe the allowed values: one entry for each choice."""
+        """Describe values allowed values: one entry for each choice."""
 
 
 def is_whole(value: object) -> TypeGuard[int]:
-    """Whole numbers of Python and NumPy; True and False are not numbers here."""
+    """Return whether a value is a whole number of Python or NumPy; True and False are not."""
     return isinstance(value, Integral) and not isinstance(value, bool | np.bool_)
 
 
 def is_list(value: object) -> bool:
-    """Lists, arrays and the like: what has a length and an order, or is a set; text is not a list here."""
+    """Return whether a value is a list, array, set or the like; text is not."""
     if isinstance(value, Sequence | AbstractSet):
         return not isinstance(value, str | bytes)
     return hasattr(value, "__array__") and np.ndim(value) > 0  # a NumPy number is not a list
 
 
 def _is_finite(value: float) -> bool:
-    """Whether a number is finite as a double, which whole numbers of Python need not be."""
+    """Return whether a number is finite as a double; large whole numbers of Python may not be."""
     try:
         return math.isfinite(value)
     except OverflowError:
@@ -47,7 +47,7 @@ def _is_finite(value: float) -> bool:
 
 
 def is_real(value: object) -> TypeGuard[float]:
-    """Numbers with a fraction: what is read as a share where whole numbers are counts."""
+    """Return whether a value is a float or the like, which is a fraction where whole numbers are counts."""
     return isinstance(value, Real) and not isinstance(value, Integral | bool | np.bool_)
 
 
@@ -63,23 +63,23 @@ class WholeNumber:
         return is_whole(value) and self.low <= value and (self.high is None or value <= self.high)
 
     def describe(self) -> tuple[str, ...]:
-        """Describe the allowed values: one entry for each choice."""
+        """Describe values allowed values: one entry for each choice."""
         return (f"a whole number from {self.low}" + ("" if self.high is None else f" to {self.high}"),)
 
 
 @dataclass(frozen=True)
 class Fraction:
-    """A share of something: above 0, and at most 1 or below it."""
+    """A fraction: above 0, and at most 1 or below 1."""
 
     one: bool = True
 
     def is_satisfied_by(self, value: object) -> bool:
-        """Say whether a value is a share."""
+        """Return whether a value is such a fraction."""
         return is_real(value) and (0 < value <= 1 if self.one else 0 < value < 1)
 
     def describe(self) -> tuple[str, ...]:
-        """Describe the allowed values: one entry for each choice."""
-        return ("a share above 0 and up to 1 (as a float)" if self.one else "a share between 0 and 1 (as a float)",)
+        """Describe values allowed values: one entry for each choice."""
+        return (f"a fraction {'above 0 and up to' if self.one else 'between 0 and'} 1 (as a float)",)
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class RealNumber:
         return (is_whole(value) or is_real(value)) and _is_finite(value) and self.low <= value <= self.high
 
     def describe(self) -> tuple[str, ...]:
-        """Describe the allowed values: one entry for each choice."""
+        """Describe values allowed values: one entry for each choice."""
         return (f"a number from {self.low:g}" + ("" if math.isinf(self.high) else f" to {self.high:g}"),)
 
 
@@ -109,13 +109,13 @@ class OneOf:
         return isinstance(value, str) and value in self.names
 
     def describe(self) -> tuple[str, ...]:
-        """Describe the allowed values: one entry for each choice."""
+        """Describe values allowed values: one entry for each choice."""
         return tuple(f'"{name}"' for name in self.names)
 
 
 @dataclass(frozen=True)
 class Satisfies:
-    """Whatever passes a test."""
+    """Any value that passes a test."""
 
     test: Callable[[object], bool]
     described: tuple[str, ...]
@@ -125,12 +125,12 @@ class Satisfies:
         return self.test(value)
 
     def describe(self) -> tuple[str, ...]:
-        """Describe the allowed values: one entry for each choice."""
+        """Describe values allowed values: one entry for each choice."""
         return self.described
 
 
 def join_choices(words: Sequence[str]) -> str:
-    """Join words as a sentence does: a, b or c."""
+    """Join words as an enumeration: a, b or c."""
     return " or ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
 
 
@@ -139,7 +139,7 @@ FLAG = Satisfies(lambda value: isinstance(value, bool | np.bool_), ("True", "Fal
 
 
 def check_argument(name: str, value: object, kinds: tuple[ArgumentConstraint, ...]) -> None:
-    """Check an argument of a method, or a parameter, against what it may be."""
+    """Check an argument of a method, or a parameter, against its allowed values."""
     if not any(one.is_satisfied_by(value) for one in kinds):
         choices = join_choices([word for one in kinds for word in one.describe()])
         raise ParameterError(f"{name}={shown(value)} is not allowed. Give {choices}.")

@@ -1,4 +1,4 @@
-"""Which tables are Dask collections. Nothing of Dask is imported."""
+"""Recognizing Dask collections without importing Dask."""
 
 from weald.data.types import TableLike
 

@@ -1,13 +1,13 @@
-"""Any data frame -> columns of numbers or of labels. The only file that knows data frames.
+"""Reading data frames: any data frame -> columns of numbers or of labels. Only this module uses data frame libraries.
 
-    as_frame     see X as a frame if it is one: pandas, polars, pyarrow, and whatever narwhals reads
-    take_stream  a stream of Arrow as a frame
-    float_array  a frame of floats as it is, where the library can hand it over
-    pieces_of    where the cells lie in memory
-    FrameColumn  a column: what it is by its type, its numbers, its labels
+    as_frame     convert X to a narwhals frame if it is a data frame: pandas, polars, pyarrow and others
+    take_stream  read an Arrow stream as a frame
+    float_array  a frame of floats as one array, without a copy if possible
+    pieces_of    memory addresses of the cells
+    FrameColumn  a column: its kind, numbers and labels
 
-Columns are read one at a time, and labels by the library that holds them, which knows them by number already or can
-find them without making a Python object of each cell.
+Columns are read one at a time, and labels by the library of the frame, which has codes already or can find them without
+a Python object for each cell.
 """
 
 import contextlib
@@ -37,8 +37,8 @@ Series: TypeAlias = nw.Series[Any]
 
 
 def as_frame(X: TableLike, name: str = "X") -> Frame | None:
-    """See X as a data frame if it is one; `name` is what the user calls it."""
-    if type(X) is np.ndarray:  # what it is asked most, and on little data the asking counts
+    """Convert X to a frame if it is a data frame; `name` is its name in messages."""
+    if type(X) is np.ndarray:  # the most frequent case; a fast exit for small data
         return None
     if nw.dependencies.is_pandas_dataframe(X):
         _refuse_duplicates(list(X.columns), name)
@@ -54,9 +54,9 @@ def as_frame(X: TableLike, name: str = "X") -> Frame | None:
 
 
 def take_stream(X: TableLike) -> Frame | None:
-    """Read a stream of Arrow to its end if X is one: what queries return, and whatever else speaks Arrow in columns.
+    """Read an Arrow stream to its end if X is one: results of queries, and other objects with an Arrow interface.
 
-    Single columns speak it too, but know neither a schema nor how not to be an array.
+    Single columns have the interface too, but no schema, and cannot refuse to become arrays.
     """
     if not hasattr(X, "__arrow_c_stream__") or (hasattr(X, "__array__") and not hasattr(X, "schema")):
         return None
@@ -68,28 +68,28 @@ def take_stream(X: TableLike) -> Frame | None:
         )
     try:
         frame = nw.DataFrame.from_arrow(X, backend=backend)
-    except Exception as error:  # what a stream may raise is up to whoever writes it
+    except Exception as error:  # a stream may raise any exception
         raise DataError(f"{stream} that cannot be read: {error}. Give a data frame.") from error
     if not len(frame):
-        raise DataError(f"{stream} and there are no rows in it: 0 sample(s). It can be read once only.")
+        raise DataError(f"{stream} without rows: 0 sample(s). A stream can be read only once.")
     return frame
 
 
 def _refuse_duplicates(names: Sequence[object], where: str) -> None:
-    """Refuse names that say nothing: two columns of one name."""
+    """Refuse duplicate column names, which are ambiguous."""
     if len(set(names)) < len(names):
         twin = next(name for i, name in enumerate(names) if name in names[:i])
-        raise DataError(f"{where} has more than one column named {twin!r}. Give each column a name of its own.")
+        raise DataError(f"{where} has more than one column named {twin!r}. Give each column a unique name.")
 
 
 def float_array(frame: Frame) -> Array | None:
-    """Return a frame of floats as one array, which needs no copy in some libraries; None: it is no frame of floats."""
+    """Return a frame of floats as one array, in some libraries without a copy; None: it is not a frame of floats."""
     types = {column.dtype for column in frame.iter_columns()}
     return frame.to_numpy() if types in ({nw.Float64()}, {nw.Float32()}) else None
 
 
 def pieces_of(frame: Frame) -> Iterator[tuple[int, int]]:
-    """Find the memory of the cells, first and last byte, as far as a library tells it without a copy."""
+    """Return the addresses of the first and last byte of the cells, if a library provides them without a copy."""
     for column in frame.iter_columns():
         native = column.to_native()
         if column.implementation.is_pyarrow():
@@ -104,9 +104,9 @@ def pieces_of(frame: Frame) -> Iterator[tuple[int, int]]:
 
 
 def _cells_in_place(column: Series, native: Native) -> Array | None:
-    """See a column of pandas or polars as the array that it is, if it is one."""
+    """Return a column of pandas or polars as an array if its memory is one."""
     if column.implementation.is_polars():
-        with contextlib.suppress(Exception):  # whatever polars says: it would have to make a copy
+        with contextlib.suppress(Exception):  # polars raises an error if it would have to copy
             return np.asarray(native.to_physical().to_numpy(allow_copy=False))
         return None
     if isinstance(getattr(native, "dtype", None), np.dtype):
@@ -115,7 +115,7 @@ def _cells_in_place(column: Series, native: Native) -> Array | None:
 
 
 def columns_of(frame: Frame) -> list["FrameColumn"]:
-    """List the columns: not by name, since the names of a pandas frame may be numbers."""
+    """List the columns by position, since the names in a pandas frame may be numbers."""
     return [FrameColumn(column) for column in frame.iter_columns()]
 
 
@@ -123,13 +123,15 @@ def columns_of(frame: Frame) -> list["FrameColumn"]:
 
 
 class FrameColumn:
-    """A column of a data frame, read when it is asked for."""
+    """A column of a data frame, read on access."""
 
     def __init__(self, column: Series) -> None:
         native = column.to_native()
-        if column.implementation.is_pandas() and _is_dictionary(native.dtype):  # of Arrow, which pandas half knows
+        # An Arrow type that pandas only partly supports
+        if column.implementation.is_pandas() and _is_dictionary(native.dtype):
             column = nw.from_native(native.array.__arrow_array__(), series_only=True)
-        elif getattr(getattr(native, "dtype", None), "tz", None) is not None:  # narwhals does not know every time zone
+        # Narwhals does not support every time zone
+        elif getattr(getattr(native, "dtype", None), "tz", None) is not None:
             column = nw.from_native(native.dt.tz_convert("UTC"), series_only=True)
         self._column = column
 
@@ -137,10 +139,10 @@ class FrameColumn:
         return len(self._column)
 
     def kind(self) -> str:
-        """Say what the column is by its type."""
+        """Return the kind of the column, by its type."""
         column = self._column
         if column.dtype in (nw.Categorical, nw.Enum):
-            # A categorical of polars is marked as ordered in some versions, by the order in which labels came up.
+            # Some versions of polars mark categoricals as ordered by first occurrence.
             by_appearance = column.implementation.is_polars() and column.dtype == nw.Categorical
             return ORDERED if nw.is_ordered_categorical(column) and not by_appearance else CATEGORIES
         if column.dtype == nw.Boolean:
@@ -157,7 +159,7 @@ class FrameColumn:
         return bool(self._column.null_count() == len(self._column))
 
     def fits_float32(self) -> bool:
-        """Say whether single precision holds the column exactly; categories are numbered from 0."""
+        """Return whether float32 represents the column exactly; categories have codes from 0."""
         small = (nw.Float32, nw.Int8, nw.Int16, nw.UInt8, nw.UInt16, nw.Boolean, nw.Categorical, nw.Enum, nw.String)
         return self._column.dtype in small and len(self._column) < 2**24
 
@@ -166,18 +168,18 @@ class FrameColumn:
         column = self._column
         if column.dtype == nw.Object:
             return numbers_of_objects(column.to_numpy(), where)
-        if column.dtype in (nw.Int128, nw.UInt128):  # for which NumPy has no type
+        if column.dtype in (nw.Int128, nw.UInt128):  # NumPy has no such type
             extremes = (column.min() or 0, column.max() or 0)
             warn_of_rounding(np.clip(np.array(extremes, dtype=object), -(2**62), 2**62).astype(np.int64), where)
             return column.cast(nw.Float64).to_numpy()
         if column.dtype.is_numeric() or column.dtype == nw.Boolean:
             warn_of_rounding(column.to_numpy(), where)
             return column.cast(nw.Float64).to_numpy()
-        if str(getattr(column.to_native(), "dtype", "")).startswith("Sparse["):  # of pandas, whose zeros are not stored
+        if str(getattr(column.to_native(), "dtype", "")).startswith("Sparse["):  # pandas does not store zeros in these
             return numbers_of_objects(np.asarray(column.to_native()), where)
         if self._is_empty():
             return np.full(len(column), np.nan)
-        found = getattr(column.to_native(), "dtype", column.dtype)  # the user's own word for the type
+        found = getattr(column.to_native(), "dtype", column.dtype)  # the type as the user sees it
         message = f"{where[0].upper()}{where[1:]} holds {found}, not numbers."
         if column.dtype == nw.Time:
             raise DataTypeError(
@@ -190,12 +192,12 @@ class FrameColumn:
         return days_of_times(self._column.to_numpy(), where)
 
     def is_empty(self) -> bool:
-        """Say whether all values are missing."""
+        """Return whether all values are missing."""
         column = self._column
         return self._is_empty() or (column.dtype == nw.Object and all(map(is_null, column.to_numpy())))
 
     def labels(self, where: str) -> Labeled:
-        """Read the column as numbers of labels; null is -1. Those of an ordered column come in their order."""
+        """Read the column as codes of labels; null is -1. Labels of an ordered column keep their order."""
         column, native = self._column, self._column.to_native()
         try:
             if column.implementation.is_polars() and column.dtype in (nw.Categorical, nw.Enum, nw.String, nw.Boolean):
@@ -207,13 +209,13 @@ class FrameColumn:
             if hasattr(native, "factorize"):
                 numbers, labels = native.factorize()
                 return Labeled(np.asarray(numbers), list(labels))
-        except TypeError as error:  # what cannot be hashed
+        except TypeError as error:  # values that cannot be hashed
             raise DataTypeError(f"{where[0].upper()}{where[1:]} cannot be read as categories: {error}.") from error
         return labels_of_objects(column.to_numpy(), where)
 
 
 def _labels_of_polars(column: Series) -> Labeled:
-    """Read a polars column. Its labels are numbered, but not from 0, unless they are fixed by the type."""
+    """Read a polars column. Its codes do not start at 0 unless the type fixes the labels."""
     if column.dtype == nw.Boolean:
         return Labeled(column.cast(nw.Int64).fill_null(-1).to_numpy(), [False, True])
     coded = column.cast(nw.Categorical) if column.dtype == nw.String else column
@@ -226,12 +228,12 @@ def _labels_of_polars(column: Series) -> Labeled:
 
 
 def _labels_of_arrow(native: Native) -> Labeled:
-    """Read an arrow column by its dictionary."""
+    """Read an Arrow column by its dictionary."""
     coded = native if _is_dictionary(native.type) else native.dictionary_encode()
     numbers: list[Array] = [np.empty(0, dtype=np.int64)]
     labels: list[Label] = []
     known, first = None, 0
-    for chunk in coded.chunks:  # each may have a dictionary of its own
+    for chunk in coded.chunks:  # each chunk may have its own dictionary
         if known is None or not chunk.dictionary.equals(known):
             known, first = chunk.dictionary, len(labels)
             labels += known.to_pylist()
@@ -247,10 +249,10 @@ def _is_dictionary(arrow_type: object) -> bool:
 def split_frame(
     X: TableLike, target: str, weight: str | None, features: Sequence[str] | None
 ) -> tuple[Native, Native, Native]:
-    """Take a frame apart: features as a frame, target and weights as columns."""
+    """Split a frame: features as a frame, target and weights as columns."""
     frame = as_frame(X)
     if frame is None:
-        raise DataTypeError(f"A chunk is {type(X).__name__}, in which no column has the name {target!r}. Give frames.")
+        raise DataTypeError(f"A chunk is {type(X).__name__}, which has no column {target!r}. Give data frames.")
     apart = [target] if weight is None else [target, weight]
     wanted = [name for name in frame.columns if name not in apart] if features is None else list(features)
     missing = [name for name in [*wanted, *apart] if name not in frame.columns]
@@ -261,7 +263,7 @@ def split_frame(
 
 
 def kind_of_target(y: ColumnLike) -> str:
-    """Say what a target looks like: labels, whole numbers or numbers."""
+    """Return the kind of a target: labels, whole numbers or numbers."""
     column = nw.from_native(y, series_only=True, pass_through=True)
     if isinstance(column, nw.Series):
         whole, numeric = column.dtype.is_integer(), column.dtype.is_numeric()

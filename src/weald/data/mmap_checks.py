@@ -1,9 +1,9 @@
-"""Memory that is mapped from files: refused if the file has become shorter than the map.
+"""Memory maps: refused if the file has become shorter than the map.
 
-Whoever reads a page of a map behind the end of its file is ended by the system (SIGBUS), and no program can catch that
-in earnest. So the end is tried before the first cell is read, by asking the system to copy the last byte: it says no
-where a read would end the process. Who has mapped the file does not matter. A file that is cut short later, while it is
-read, is beyond what a library can see.
+Reading a page of a map beyond the end of its file ends the process (SIGBUS), and no program can handle that reliably.
+So the end is tested before the first cell is read: the system is asked to copy the last byte, which fails where a read
+would end the process. It does not matter which library mapped the file. A file that is truncated later, while it is
+read, cannot be detected.
 
     refuse_cut_short   an array
     refuse_cut_pieces  pieces of memory: (address of the first byte, of the last one)
@@ -22,22 +22,22 @@ from weald.errors import DataError
 
 
 def refuse_cut_short(array: object, name: str) -> None:
-    """Refuse an array that ends behind the end of its file."""
+    """Refuse an array that extends beyond the end of its file."""
     if isinstance(array, np.ndarray) and array.size and not _is_its_own(array):
         refuse_cut_pieces([piece_of(array)], name)
 
 
 def refuse_cut_pieces(pieces: Iterable[tuple[int, int]], name: str) -> None:
-    """Refuse pieces of memory of which one ends behind the end of its file."""
+    """Refuse pieces of memory if one of them extends beyond the end of its file."""
     if not all(_can_be_read(last) for last in {last for _, last in pieces}):
         raise DataError(
-            f"{name} is mapped from a file that has been cut short: its last cells are behind the end. Read what is "
-            "left of the file anew."
+            f"{name} is mapped from a file that has been truncated: its last cells are beyond the end. Load the file "
+            "again."
         )
 
 
 def piece_of(array: Array) -> tuple[int, int]:
-    """Find the first and the last byte of an array that has cells."""
+    """Return the addresses of the first and the last byte of an array with cells."""
     first = last = array.__array_interface__["data"][0]
     for n, stride in zip(array.shape, array.strides, strict=True):
         first, last = first + (n - 1) * min(stride, 0), last + (n - 1) * max(stride, 0)
@@ -45,14 +45,14 @@ def piece_of(array: Array) -> tuple[int, int]:
 
 
 def _is_its_own(array: Array) -> bool:
-    """Say whether NumPy itself took the memory: then no file is behind it."""
+    """Return whether NumPy allocated the memory: then it is not mapped from a file."""
     while isinstance(array.base, np.ndarray):
         array = array.base
     return array.flags.owndata
 
 
 def _can_be_read(address: int) -> bool:
-    """Let the system copy a byte into a pipe; where there can be no more pipes, nothing can be said against it."""
+    """Test a byte by letting the system copy it into a pipe; if no pipe can be opened, the byte counts as readable."""
     byte = (ctypes.c_char * 1).from_address(address)
     try:
         end, begin = os.pipe()

@@ -1,9 +1,9 @@
 """Columns of Python objects and of NumPy's numbers: as floats, or as labels.
 
 kind_of_objects      whether objects are labels or numbers
-numbers_of_objects   floats, or an error that names the first that is none
-labels_of_objects    numbers of labels; missing is -1
-merge_labels         equal labels become one
+numbers_of_objects   floats, or an error that names the first value that is not a number
+labels_of_objects    codes of labels; missing is -1
+merge_labels         give equal labels the same code
 is_null              None, NaN, or a data frame's own null
 """
 
@@ -24,14 +24,14 @@ ENCODE = 'Turn it into numbers, leave it out, or leave categorical_features at "
 
 
 def is_null(value: object) -> bool:
-    """Say whether an object stands for a missing value: None, NaN, or a data frame's own null."""
+    """Return whether an object is a missing value: None, NaN, or a data frame's null."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(value, float | Decimal | np.generic) and bool(value != value)  # NaN and NumPy's NaT
 
 
 def kind_of_objects(column: Array, labels: tuple[type, ...]) -> str:
-    """Say what objects are, missing ones among them or not: all labels, all dates, all durations, or else numbers."""
+    """Return the kind of objects, ignoring missing ones: all labels, all dates, all durations, or else numbers."""
     found = None
     for value in column:
         if is_null(value):
@@ -44,7 +44,7 @@ def kind_of_objects(column: Array, labels: tuple[type, ...]) -> str:
 
 
 def numbers_of_objects(column: Array, where: str) -> FloatArray:
-    """Turn Python objects into numbers, or name the first that is none."""
+    """Convert Python objects to numbers, or name the first that is not a number."""
     if not any(issubclass(kind, NOT_REAL) for kind in set(map(type, column))):
         try:
             return column.astype(np.float64)
@@ -56,7 +56,7 @@ def numbers_of_objects(column: Array, where: str) -> FloatArray:
             numbers[row] = np.nan if is_null(value) else _real(value)
         except OverflowError:
             raise DataError(
-                f"Row {row} of {where} is {shown(value)}, which float64 does not hold. Give numbers up to 1.8e308."
+                f"Row {row} of {where} is {shown(value)}, which is too large for float64. Give numbers up to 1.8e308."
             ) from None
         except (TypeError, ValueError) as error:
             msg = f"Row {row} of {where} is {shown(value)}, which is not a number. Turn it into a number first."
@@ -65,14 +65,14 @@ def numbers_of_objects(column: Array, where: str) -> FloatArray:
 
 
 def _real(value: Label) -> float:
-    """Turn an object into a float. NumPy would drop the imaginary part of a number, and the unit of a time."""
+    """Convert an object to a float. NumPy would drop the imaginary part of a number, and the unit of a time."""
     if isinstance(value, NOT_REAL):
         raise TypeError(f"it is a {type(value).__name__}")
     return float(value)
 
 
 def labels_of_objects(column: Array, where: str) -> Labeled:
-    """Number the labels of a column: those of numbers ascending, those of objects as they come."""
+    """Assign codes to the labels of a column: numbers in ascending order, objects in order of occurrence."""
     if column.dtype.kind in "iufb":
         labels, numbers = np.unique(column, return_inverse=True)
         if len(labels) and labels[-1] != labels[-1]:  # NaN comes last
@@ -83,44 +83,44 @@ def labels_of_objects(column: Array, where: str) -> Labeled:
     for row, value in enumerate(column):
         try:
             numbers[row] = -1 if is_null(value) else number_of.setdefault(value, len(number_of))
-        except TypeError as error:  # what cannot be hashed
-            raise DataTypeError(f"Row {row} of {where} is {shown(value)}, which is no label of a category.") from error
+        except TypeError as error:  # values that cannot be hashed
+            raise DataTypeError(f"Row {row} of {where} is {shown(value)}, which cannot be a category label.") from error
     return Labeled(numbers, list(number_of))
 
 
 def merge_labels(column: Labeled, where: str) -> Labeled:
-    """Give equal labels one number, and labels that are null that of missing values.
+    """Give equal labels the same code, and null labels the code of missing values.
 
-    A dictionary of Arrow may name a value twice, may hold null, and tells 0.0 from -0.0.
+    An Arrow dictionary may contain a value twice, may contain null, and distinguishes 0.0 from -0.0.
     """
     number_of: dict[Label, int] = {}
     try:
         places = [
             -1 if is_null(label) else number_of.setdefault(_plain(label), len(number_of)) for label in column.labels
         ]
-    except TypeError as error:  # what cannot be hashed
+    except TypeError as error:  # values that cannot be hashed
         raise DataTypeError(f"{where[0].upper()}{where[1:]} cannot be read as categories: {error}.") from error
     numbers = np.asarray(column.numbers)
     if len(numbers) and not -1 <= int(numbers.min()) <= int(numbers.max()) < len(places):
         raise DataError(
-            f"{where[0].upper()}{where[1:]} has codes that are not places in its {len(places)} categories. Build the "
-            "column anew from its labels."
+            f"{where[0].upper()}{where[1:]} has codes outside the range of its {len(places)} categories. Create the "
+            "column again from its labels."
         )
-    return Labeled(np.array([*places, -1])[numbers], list(number_of))  # -1: the last
+    return Labeled(np.array([*places, -1])[numbers], list(number_of))  # code -1 selects the last entry
 
 
 def _plain(label: Label) -> Label:
-    """Turn NumPy's numbers and text into Python's, and -0.0 into 0.0, so that equal labels look equal."""
+    """Convert NumPy's numbers and text to Python's, and -0.0 to 0.0, so that equal labels look equal."""
     plain = label.item() if isinstance(label, np.generic) else label
     return plain + 0.0 if isinstance(plain, float) else plain
 
 
 def warn_of_rounding(array: Array, where: str) -> None:
-    """Say it when whole numbers are too large to be told apart as float64."""
+    """Warn if whole numbers are too large to be distinct as float64."""
     if array.dtype.kind not in "iu" or array.dtype.itemsize < 8 or array.size == 0:
         return
     if array.max() > LARGEST_EXACT or array.min() < -LARGEST_EXACT:
         warn(
-            f"{where} holds whole numbers beyond 2**53. They are rounded to float64, so that neighbors may "
+            f"{where} contains whole numbers beyond 2**53. They are rounded to float64, so neighboring numbers may "
             "become equal. If they are identifiers, leave them out."
         )

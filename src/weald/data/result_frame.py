@@ -1,4 +1,4 @@
-"""Results as data frames, in the library that is asked for; `table.py` is the way in, by which they enter."""
+"""Results as data frames of the requested library; `frames.py` reads data frames."""
 
 from collections.abc import Mapping
 from importlib import import_module
@@ -12,9 +12,9 @@ FRAMES = ("pandas", "polars", "dict")
 
 
 def as_frame(columns: Mapping[str, object], frame: object) -> Native:
-    """Make a data frame of columns by name (arrays or lists); "dict" leaves them as they are.
+    """Make a data frame from columns by name (arrays or lists); "dict" returns them as they are.
 
-    No library of data frames is needed to use weald, so which one is wanted must be said.
+    weald does not depend on a data frame library, so the user chooses one.
     """
     if not isinstance(frame, str) or frame not in FRAMES:
         raise ParameterError(f"frame={shown(frame)} is not allowed. Give {', '.join(map(repr, FRAMES))}.")
@@ -24,15 +24,16 @@ def as_frame(columns: Mapping[str, object], frame: object) -> Native:
         library = import_module(frame)
     except ImportError as error:
         raise ParameterError(
-            f'frame="{frame}" needs {frame}, which is not installed. Install it, or give frame="dict", which needs '
-            "nothing and holds arrays and lists by name."
+            f'frame="{frame}" needs {frame}, which is not installed. Install it, or give frame="dict", which returns a '
+            "dict of arrays and lists."
         ) from error
-    if frame == "pandas":  # its columns hold one thing in each row
+    if frame == "pandas":  # a pandas column needs one object per row
         columns = {name: list(c) if isinstance(c, np.ndarray) and c.ndim == 2 else c for name, c in columns.items()}
     try:
         return library.DataFrame(columns)
     except UnicodeEncodeError as error:
         raise DataError(
-            f"The name or label {error.object!r} has half a character (a surrogate), which {frame} cannot hold. Give "
-            'frame="dict", which holds arrays and lists by name, or replace it in the table and fit again.'
+            f"The name or label {error.object!r} contains half a character (a surrogate), which {frame} does not "
+            "support. "
+            'Give frame="dict", which returns a dict of arrays and lists, or replace it in the table and fit again.'
         ) from error

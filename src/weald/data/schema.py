@@ -1,11 +1,11 @@
-"""What a fit remembers of its columns, so that predictions read theirs in the same way.
+"""The columns of a fit: names, types and categories, so that predictions read their columns in the same way.
 
-    Labeled      a column of labels as it comes: numbers, and the label of each number
-    Categories   the labels of a categorical feature, in the order of their numbers
-    Schema       the features of a fit: their names and categories, and the unknown categories met since
+    Labeled      a column of labels: codes, and the label of each code
+    Categories   the labels of a categorical feature, by code
+    Schema       the features of a fit: names and categories, and the unknown categories counted since then
 
-A category is known by its label. Its number is its place among the labels that the training rows have, sorted (text by
-code points), or its place in the declared order of an ordered column.
+A category is identified by its label. Its code is the position among the labels of the training rows, sorted (text by
+code points), or the position in the declared order of an ordered column.
 """
 
 import threading
@@ -20,15 +20,15 @@ from weald.data.types import Array, BoolArray, FloatArray, IntArray, Label
 from weald.errors import DataError, DataTypeError, ParameterError, warn
 
 FROM_DTYPE = "from_dtype"
-NUMBERS, CATEGORIES, ORDERED = "numbers", "categories", "ordered categories"  # what a column may be
-DATES, DURATIONS = "dates", "durations"  # which are read as numbers of days, see data/times.py
+NUMBERS, CATEGORIES, ORDERED = "numbers", "categories", "ordered categories"  # kinds of columns
+DATES, DURATIONS = "dates", "durations"  # read as numbers of days, see data/times.py
 TIMES = (DATES, DURATIONS)
 
-_COUNTING = threading.Lock()  # predictions may run side by side
+_COUNTING = threading.Lock()  # predictions may run in several threads
 
 
 class Rules(NamedTuple):
-    """What the user said of reading tables."""
+    """Parameters that control how tables are read."""
 
     categorical_features: str | Iterable[object] | None
     unknown_category: str
@@ -36,7 +36,7 @@ class Rules(NamedTuple):
 
 
 def rules_of(estimator: object) -> Rules:
-    """Find what the user said; a subclass may hide some of it."""
+    """Return the parameters for reading tables; a subclass may hide some of them."""
     return Rules(
         getattr(estimator, "categorical_features", FROM_DTYPE),
         getattr(estimator, "unknown_category", "missing"),
@@ -45,7 +45,7 @@ def rules_of(estimator: object) -> Rules:
 
 
 class Labeled(NamedTuple):
-    """A column of labels as it comes: -1 is a missing value."""
+    """A column of labels: codes, where -1 is a missing value."""
 
     numbers: IntArray
     labels: Sequence[Label]
@@ -56,7 +56,7 @@ class Labeled(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Categories:
-    """The labels of a categorical feature; ordered ones are cut like numbers."""
+    """The labels of a categorical feature; ordered ones are split like numbers."""
 
     labels: Array
     is_ordered: bool = False
@@ -66,31 +66,32 @@ class Categories:
         return {label: number for number, label in enumerate(self.labels.tolist())}
 
     def __getstate__(self) -> dict[str, object]:
-        """Keep the labels; the table of their numbers is made anew."""
+        """Pickle the labels; the table of codes is built again."""
         return {"labels": self.labels, "is_ordered": self.is_ordered}
 
     def look_up(self, column: Labeled, where: str) -> tuple[FloatArray, BoolArray]:
-        """Number a column's labels as the fit did: (numbers, which labels of the column are unknown)."""
+        """Return the codes of a column's labels in the fit, and which labels of the column are unknown."""
         given = list(column.labels)
         self._refuse_other_kinds(given, where)
-        found = np.array([self._number_of.get(label, np.nan) for label in given] + [np.nan])  # -1: the last
+        # Code -1 selects the last entry
+        found = np.array([self._number_of.get(label, np.nan) for label in given] + [np.nan])
         is_unknown = np.array([label not in self._number_of for label in given], dtype=bool)
         return found[column.numbers], is_unknown
 
     def _refuse_other_kinds(self, given: list[Label], where: str) -> None:
-        """Text instead of numbers, or numbers instead of text, is another column by the same name."""
+        """Refuse text instead of numbers, or numbers instead of text, which is another column with the same name."""
         known = {isinstance(label, str) for label in self._number_of}
         found = {isinstance(label, str) for label in given}
         if known and found and not known & found:
             was, now = ("text", "numbers") if True in known else ("numbers", "text")
             raise DataTypeError(
                 f"The categories of {where} were {was} when the model was fitted, but now they are {now}, such as "
-                f"{given[0]!r}. Give the labels that the model knows, such as {self.labels.tolist()[0]!r}."
+                f"{given[0]!r}. Give labels as in the fit, such as {self.labels.tolist()[0]!r}."
             )
 
 
 def learn_categories(column: Labeled, where: str) -> tuple[FloatArray, Categories]:
-    """Number the labels that a column has, in sorted order."""
+    """Assign codes to the labels of a column, in sorted order."""
     labels = list(column.labels)
     is_there = np.zeros(len(labels) + 1, dtype=bool)
     is_there[column.numbers] = True
@@ -108,7 +109,7 @@ def learn_categories(column: Labeled, where: str) -> tuple[FloatArray, Categorie
 
 
 def label_array(labels: Sequence[Label]) -> Array:
-    """Keep numbers as an array of numbers, all else as objects: an array of text forgets trailing zeros."""
+    """Store numbers as an array of numbers, everything else as objects: an array of text would lose trailing zeros."""
     if labels and all(isinstance(label, bool | int | float) for label in labels):
         return np.array(labels)
     array = np.empty(len(labels), dtype=object)
@@ -125,24 +126,24 @@ class Schema:
 
     names: tuple[str, ...] | None  # None: columns without names
     categories: tuple[Categories | None, ...]  # by feature; None: numbers
-    unknown: dict[int, int] = field(default_factory=dict)  # by feature: cells met since the fit
+    unknown: dict[int, int] = field(default_factory=dict)  # by feature: number of unknown cells since the fit
     times: dict[int, str] = field(default_factory=dict)  # features that are dates or durations, as numbers of days
 
     @property
     def categorical(self) -> frozenset[int]:
-        """Features that are cut by sets of categories."""
+        """Features that are split by sets of categories."""
         return frozenset(f for f, c in enumerate(self.categories) if c is not None and not c.is_ordered)
 
     def where(self, feature: int) -> str:
-        """Name a column in a message."""
+        """Return the name of a column for messages."""
         return f"column {self.name(feature)} of X"
 
     def name(self, feature: int) -> str:
-        """Name a column among others: its name in quotes, or its number."""
+        """Return the name of a column in quotes, or its number."""
         return str(feature) if self.names is None else repr(self.names[feature])
 
     def narrow(self, X: Array) -> "Schema":
-        """Forget categories that no row has, and number those that are left anew, in place."""
+        """Remove categories that no row has, and renumber the others, in place."""
         narrowed = list(self.categories)
         for f, categories in enumerate(self.categories):
             if categories is None or categories.is_ordered:
@@ -154,7 +155,7 @@ class Schema:
         return Schema(self.names, tuple(narrowed), times=self.times)
 
     def count_unknown(self, feature: int, column: Labeled, is_unknown: BoolArray, rule: str) -> None:
-        """Refuse unknown categories, or count them, and say so the first time."""
+        """Refuse unknown categories, or count them and warn the first time."""
         cells = np.append(is_unknown, False)[column.numbers]
         n_cells = int(np.count_nonzero(cells))
         if not n_cells:
@@ -163,28 +164,29 @@ class Schema:
         label, where = column.labels[column.numbers[row]], self.where(feature)
         if rule == "error":
             raise DataError(
-                f"Row {row} of {where} is {label!r}, a category that no training row has. Leave such rows out, or set "
-                'unknown_category="missing" to read it as a missing value.'
+                f"Row {row} of {where} is {label!r}, a category that does not occur in the training data. Leave such "
+                'rows out, or set unknown_category="missing" to read it as a missing value.'
             )
         with _COUNTING:
             is_first = not self.unknown
             self.unknown[feature] = self.unknown.get(feature, 0) + n_cells
         if is_first:
             warn(
-                f"Row {row} of {where} is {label!r}, a category that no training row has, and so are {n_cells} of its "
-                "cells. They are read as missing values and counted in unknown_categories_. This is said once."
+                f"Row {row} of {where} is {label!r}, a category that does not occur in the training data. The "
+                f"column has {n_cells} such cell(s). They are read as missing values and counted in "
+                "unknown_categories_. This warning is given once."
             )
 
 
 class TableReader(Protocol):
-    """An estimator as far as reading tables goes: what it learned of their columns."""
+    """What reading tables needs of an estimator: attributes on columns."""
 
     schema_: Schema
     n_features_in_: int
 
 
 def choose_features(given: Iterable[object], names: Sequence[str] | None, n_features: int) -> frozenset[int]:
-    """Read `categorical_features`: names, indices, or a mask, as the numbers of features."""
+    """Read `categorical_features`: names, indices or a mask, as feature numbers."""
     entries = list(given)
     if entries and all(isinstance(entry, bool | np.bool_) for entry in entries):
         if len(entries) != n_features:
@@ -199,20 +201,20 @@ def choose_features(given: Iterable[object], names: Sequence[str] | None, n_feat
         if isinstance(entry, str):
             if entry not in known:
                 found = f"The columns of X are {list(known)}." if known else "X has no column names: give indices."
-                raise ParameterError(f"categorical_features names {entry!r}, which is no column of X. {found}")
+                raise ParameterError(f"categorical_features names {entry!r}, which is not a column of X. {found}")
             chosen.add(known[entry])
         elif isinstance(entry, int | np.integer) and not isinstance(entry, bool) and 0 <= entry < n_features:
             chosen.add(int(entry))
         else:
             raise ParameterError(
-                f"categorical_features has {entry!r}, which is no feature of X. Give names of columns, numbers from 0 "
-                f"to {n_features - 1}, or a mask of {n_features} values."
+                f"categorical_features has {entry!r}, which is not a feature of X. Give names of columns, numbers from "
+                f"0 to {n_features - 1}, or a mask of {n_features} values."
             )
     return frozenset(chosen)
 
 
 def same_categories(one: Schema, other: Schema) -> bool:
-    """Say whether two fits number the categories of all features alike, and read the same ones as dates."""
+    """Return whether two fits have the same categories with the same codes, and the same dates."""
     if len(one.categories) != len(other.categories) or one.times != other.times:
         return False
     pairs = zip(one.categories, other.categories, strict=True)
@@ -222,5 +224,5 @@ def same_categories(one: Schema, other: Schema) -> bool:
 
 
 def counts_by_name(schema: Schema) -> dict[str | int, int]:
-    """Count the unknown categories met since the fit, by name of the column, or by its number."""
+    """Return the number of unknown cells since the fit, by column name or number."""
     return {f if schema.names is None else schema.names[f]: n for f, n in sorted(schema.unknown.items())}

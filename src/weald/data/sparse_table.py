@@ -1,4 +1,4 @@
-"""Sparse tables: any of SciPy's formats -> one, row by row, in float64, without a dense copy."""
+"""Sparse input: any of SciPy's formats -> CSR in float64, without a dense copy."""
 
 import numpy as np
 from scipy import sparse
@@ -12,7 +12,7 @@ MOST_COLUMNS = 2**31 - 1  # columns are numbered in 32 bits
 
 
 def read_sparse(estimator: TableReader, X: Native, *, reset: bool, allow_missing: bool) -> Native:
-    """Read a sparse X. What is not stored is 0, NaN is missing, entries of one place are added up."""
+    """Read a sparse X. Values that are not stored are 0, NaN is missing, duplicate entries are added up."""
     if X.ndim != 2:
         raise DataError(
             f"X is a sparse array of {X.ndim} dimension(s), but a table has 2: rows and columns. Reshape it."
@@ -24,8 +24,8 @@ def read_sparse(estimator: TableReader, X: Native, *, reset: bool, allow_missing
         )
     if X.shape[1] > MOST_COLUMNS:
         raise DataError(
-            f"X has {X.shape[1]} columns, but a sparse table may have {MOST_COLUMNS} at most. Leave out those that "
-            "nothing is stored in, and number the others anew."
+            f"X has {X.shape[1]} columns, but a sparse table may have {MOST_COLUMNS} at most. Drop the empty columns "
+            "and renumber the others."
         )
     try:
         checked = check_array(
@@ -37,20 +37,20 @@ def read_sparse(estimator: TableReader, X: Native, *, reset: bool, allow_missing
     except ValueError as error:
         raise DataError(str(error)) from error
     rows = sparse.csr_array(checked)
-    _check_structure(rows)  # formats made of Python lists are known only now
+    _check_structure(rows)  # formats built of Python lists can be checked only now
     if not rows.has_canonical_format:
-        rows = rows.copy()  # the user's own stays as it is
+        rows = rows.copy()  # do not change the user's matrix
         rows.sum_duplicates()
     if not allow_missing and (missing := np.isnan(rows.data)).any():
         row = int(np.searchsorted(rows.indptr, np.argmax(missing), side="right")) - 1
         raise DataError(
-            f'Row {row} of X has a missing value, and missing="error" allows none. Fill it in, or set missing="learn".'
+            f'Row {row} of X has a missing value, and missing="error" refuses them. Fill it in, or set missing="learn".'
         )
     return rows
 
 
 def _check_structure(X: Native) -> None:
-    """Refuse indices that point outside the table: SciPy and the core read memory by them, unchecked."""
+    """Refuse indices outside the table: SciPy and the core read memory at them without a check."""
     if X.format in {"csr", "csc", "bsr"}:
         block = X.blocksize if X.format == "bsr" else (1, 1)
         shape = (X.shape[0] // block[0], X.shape[1] // block[1])
@@ -73,6 +73,4 @@ def _require_within(name: str, index: IntArray, end: int) -> None:
 
 def _require(holds: bool, name: str, rule: str) -> None:
     if not holds:
-        raise DataError(
-            f"X is a malformed sparse matrix: {name} {rule}. Build it anew from its rows, columns and values."
-        )
+        raise DataError(f"X is a malformed sparse matrix: {name} {rule}. Build it again from rows, columns and values.")

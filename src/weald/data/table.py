@@ -1,11 +1,11 @@
-"""Any X, y and sample_weight -> a Table.
+"""Reading input data: any X, y and sample_weight -> a Table.
 
     read_table       X, y, weights of a fit      -> Reading: the table, its classes, which rows were kept
     read_features    X of a fit or a prediction  -> array of float32 or float64
 
-What is allowed: arrays of any number type, order and stride (float32 and float64 pass without a copy), lists, and data
+Arrays of any number type, order and stride are accepted (float32 and float64 without a copy), as are lists, and data
 frames of pandas, polars, pyarrow and others. NaN, masked entries and a frame's null are missing values; infinities are
-values like others. Categories become their numbers. What means nothing is refused by name.
+ordinary values. Categories become codes. Everything else is refused with an error that names it.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -59,18 +59,18 @@ Matrix = npt.NDArray[np.float32] | FloatArray  # or a sparse table, for which Sc
 
 @dataclass(frozen=True)
 class Table:
-    """A training table in plain numbers: all that an engine needs to know of the data."""
+    """A training table as plain numbers: all the data that an engine needs."""
 
     X: Matrix  # rows x features, any strides, or sparse row by row; NaN: missing
-    target: Array  # int32 class numbers, or float64
+    target: Array  # int32 class codes, or float64
     n_classes: int  # 0: regression
-    weight: FloatArray | None  # > 0; None: every row weighs 1
+    weight: FloatArray | None  # > 0; None: every row has weight 1
     weights_whole: bool
     size: int  # total weight when whole, else the number of rows
-    groups: npt.NDArray[np.int32] | None = None  # number of each row's group; groups are drawn whole
-    strata: npt.NDArray[np.int32] | None = None  # number of each row's stratum; each has draws of its own
-    categorical: frozenset[int] = frozenset()  # features whose values are numbers of categories: 0, 1, 2 ...
-    targets: Targets | None = None  # where there are several; then `target` and `n_classes` are of joint targets
+    groups: npt.NDArray[np.int32] | None = None  # group number of each row; groups are drawn as a whole
+    strata: npt.NDArray[np.int32] | None = None  # stratum number of each row; each stratum is drawn separately
+    categorical: frozenset[int] = frozenset()  # features whose values are category codes: 0, 1, 2 ...
+    targets: Targets | None = None  # with several targets; `target` and `n_classes` are then those of joint targets
 
     @property
     def task(self) -> Task:
@@ -88,21 +88,21 @@ class Table:
         return int(self.X.shape[1])
 
     def in_memory(self) -> "Table":
-        """Give the same with all values in memory: those of a table on the disk are read."""
+        """Return the same table with all values in memory; tables on disk are read."""
         return self
 
     def compute_on_rows(self, ask: "Callable[[Table, Asked], Answer]", asked: "Asked") -> "Answer":
-        """Compute something of the targets and weights where these are: here, or on other machines."""
+        """Compute something from the targets and weights where they are: here, or on other machines."""
         return ask(self, asked)
 
     def __sizeof__(self) -> int:
-        """Tell the bytes of the features: those who move tables ask for them."""
+        """Return the size of the features in bytes, for code that transfers tables."""
         return int(getattr(self.X, "nbytes", 0))
 
 
 @dataclass(frozen=True)
 class TrainingArguments:
-    """What the user gave `fit`."""
+    """The arguments of `fit`."""
 
     X: TableLike
     y: ColumnLike = None
@@ -113,7 +113,7 @@ class TrainingArguments:
 
 @dataclass(frozen=True)
 class Reading:
-    """A table, and what its reader must remember to speak the user's language."""
+    """A table, and how its codes relate to the user's labels and rows."""
 
     table: Table
     classes: Classes
@@ -123,7 +123,7 @@ class Reading:
 def read_table(
     estimator: TableReader, X: TableLike, y: ColumnLike, sample_weight: ColumnLike, *, classify: bool
 ) -> Reading:
-    """Read the arguments of a fit. Rows of zero weight say which classes there are, and are dropped."""
+    """Read the arguments of a fit. Rows of weight 0 are dropped, but their classes count."""
     features = read_features(estimator, X, reset=True)
     labels = read_target(y, n_rows=features.shape[0], classify=classify)
     weight = _read_weight(sample_weight, n_rows=features.shape[0])
@@ -150,10 +150,10 @@ def read_table(
 
 
 def require_one_target(reading: Reading, who: str) -> Reading:
-    """Refuse several targets where one is meant."""
+    """Refuse several targets if only one is supported."""
     if reading.table.targets is not None:
         raise DataError(
-            f"y has {reading.table.targets.n_targets} columns, but {who} takes one target. Fit one for each."
+            f"y has {reading.table.targets.n_targets} columns, but {who} supports one target. Fit one model for each."
         )
     return reading
 
@@ -162,13 +162,13 @@ def require_one_target(reading: Reading, who: str) -> Reading:
 
 
 def read_features(estimator: TableReader, X: TableLike, *, reset: bool) -> Matrix:
-    """Read X. With `reset` the estimator learns the names and categories of the features, else they must agree."""
+    """Read X. With `reset` the names and categories of the features are stored, else they must agree."""
     if sparse.issparse(X):
         return _read_stored(estimator, X, reset=reset)
     if is_dask_collection(X):
         raise DataError(
-            "X is a Dask collection. fit of forests, predict and predict_proba take those; for all else give a table "
-            "that is here: X.compute()."
+            "X is a Dask collection. Only fit of forests, predict and predict_proba support those; for everything "
+            "else give a table in memory: X.compute()."
         )
     frame = as_frame(X)
     frame = take_stream(X) if frame is None else frame
@@ -203,7 +203,7 @@ def read_columns(schema: Schema, values: Array, features: IntArray) -> Array:
 
 
 def _name_misplaced_column(estimator: TableReader, frame: Frame | None) -> str:
-    """Add to a message the first column that stands in another place than at the fit, and what to do."""
+    """Add to a message the first column whose position differs from the fit, and what to do."""
     known = getattr(getattr(estimator, "schema_", None), "names", None)
     if frame is None or known is None or sorted(map(str, frame.columns)) != sorted(known):
         return ""
@@ -211,13 +211,13 @@ def _name_misplaced_column(estimator: TableReader, frame: Frame | None) -> str:
     if place is None:
         return ""
     return (
-        f"Column {place} is {frame.columns[place]!r}, but was {known[place]!r}. Put the columns in their order: "
+        f"Column {place} is {frame.columns[place]!r}, but was {known[place]!r}. Reorder the columns: "
         "X[list(model.feature_names_in_)]."
     )
 
 
 def _refuse_other_number(estimator: TableReader, columns: "_Columns", *, by_name: bool) -> None:
-    """Refuse another number of features than the fit had. Where both have names, those are compared later."""
+    """Refuse a number of features that differs from the fit. Names, if any, are compared later."""
     n_columns, n_features = len(columns.each), estimator.n_features_in_
     if n_columns != n_features and not (by_name and estimator.schema_.names):
         raise DataError(
@@ -227,13 +227,13 @@ def _refuse_other_number(estimator: TableReader, columns: "_Columns", *, by_name
 
 @dataclass(frozen=True)
 class _Columns:
-    """The columns of X, and all of them as one array of floats, if they are that already."""
+    """The columns of X, and all of them as one array if X is an array of floats."""
 
     each: Sequence["FrameColumn | ArrayColumn"]
     floats: Array | None
 
     def kinds(self, rules: Rules, names: tuple[str, ...] | None) -> list[str]:
-        """Say what each column is to be: by its type, or because the user says so."""
+        """Return the kind of each column: by its type, or as the user specified."""
         if isinstance(rules.categorical_features, str):
             return [column.kind() for column in self.each]
         chosen = choose_features(
@@ -244,14 +244,14 @@ class _Columns:
         return [CATEGORIES if f in chosen else other for f, other in enumerate(others)]
 
     def checked_floats(self, rules: Rules, schema: Schema) -> Array:
-        """Take the array as it is."""
+        """Return the array as it is."""
         assert self.floats is not None  # noqa: S101  (for the type checker: the caller has asked)
         for f in range(self.floats.shape[1] if rules.missing == "error" else 0):
             _refuse_missing(self.floats[:, f], schema.where(f), rules)
         return self.floats
 
     def empty_matrix(self, *, by_label: bool = False) -> Matrix:
-        """Make room for all columns, in the smallest float type that holds them; `by_label`: labels as numbers, too."""
+        """Allocate an array for all columns, in the smallest float type that holds them; `by_label`: and codes."""
         shape = (len(self.each[0]) if self.each else 0, len(self.each))
         if not by_label and all(column.fits_float32() for column in self.each):
             return np.empty(shape, dtype=np.float32, order="F")
@@ -268,12 +268,12 @@ class ArrayColumn:
         return len(self._values)
 
     def kind(self) -> str:
-        """Say what the column is: text may be labels; numbers, and truth values among them, are not by themselves."""
+        """Return the kind of the column: text may be labels; numbers and booleans are not, unless the user says so."""
         kind = self._values.dtype.kind
         return kind_of_objects(self._values, (str,)) if kind == "O" else KIND_OF.get(kind, NUMBERS)
 
     def fits_float32(self) -> bool:
-        """Say whether single precision holds the column exactly; categories are numbered from 0."""
+        """Return whether float32 represents the column exactly; categories have codes from 0."""
         return np.can_cast(self._values.dtype, np.float32) and len(self) < 2**24
 
     def numbers(self, where: str) -> Array:
@@ -285,11 +285,11 @@ class ArrayColumn:
         return days_of_times(self._values, where)
 
     def is_empty(self) -> bool:
-        """Say whether all values are missing."""
+        """Return whether all values are missing."""
         return all(map(is_null, self._values))
 
     def labels(self, where: str) -> Labeled:
-        """Read the column as numbers of labels."""
+        """Read the column as codes of labels."""
         return labels_of_objects(self._values, where)
 
 
@@ -304,7 +304,7 @@ def _columns_of_array(array: Array) -> _Columns:
 
 
 def _learn(columns: _Columns, rules: Rules, names: tuple[str, ...] | None) -> tuple[Array, Schema]:
-    """Read the columns of a fit, and learn what they are."""
+    """Read the columns of a fit, and store their names and categories."""
     kinds = columns.kinds(rules, names)
     plain = Schema(names, (None,) * len(kinds))
     if columns.floats is not None and set(kinds) <= {NUMBERS}:
@@ -328,7 +328,7 @@ def _learn(columns: _Columns, rules: Rules, names: tuple[str, ...] | None) -> tu
 
 
 def _read(columns: _Columns, rules: Rules, schema: Schema) -> Array:
-    """Read the columns of a prediction as those of the fit were read."""
+    """Read the columns of a prediction as in the fit."""
     if columns.floats is not None and not any(schema.categories) and not schema.times:
         return columns.checked_floats(rules, schema)
     pairs = list(zip(columns.each, schema.categories, strict=True))
@@ -347,18 +347,18 @@ def _read(columns: _Columns, rules: Rules, schema: Schema) -> Array:
 
 
 def _labels_of(column: "FrameColumn | ArrayColumn", where: str) -> Labeled:
-    """Read a column as numbers of labels, all of which differ."""
+    """Read a column as codes of distinct labels."""
     return merge_labels(column.labels(where), where)
 
 
 def _numbers_again(column: "FrameColumn | ArrayColumn", where: str, time: str | None) -> Array:
-    """Read a column that was numbers, dates or durations at the fit; to read it as categories would not help now."""
+    """Read a column that was numbers, dates or durations in the fit. Do not advise to read it as categories."""
     found = column.kind()
     if found in TIMES or time is not None:
         if found != time and not column.is_empty():
             was = f"{time}, read as {UNITS[time]}," if time else "numbers"
             raise DataTypeError(
-                f"{where[0].upper()}{where[1:]} holds {_name_kind(found)}, but held {was} when the model was fitted. "
+                f"{where[0].upper()}{where[1:]} holds {_name_kind(found)}, but held {was} in the fit. "
                 f"Give {time or 'numbers'}."
             )
         return column.days(where) if found == time else np.full(len(column), np.nan)
@@ -368,7 +368,8 @@ def _numbers_again(column: "FrameColumn | ArrayColumn", where: str, time: str | 
         if column.kind() != NUMBERS:
             labeled = _labels_of(column, where)
             if labeled.labels and all(isinstance(label, int | float) for label in labeled.labels):
-                return np.array([*labeled.labels, np.nan], dtype=np.float64)[labeled.numbers]  # -1: the last
+                # Code -1 selects the last entry
+                return np.array([*labeled.labels, np.nan], dtype=np.float64)[labeled.numbers]
         advice = "It was numbers when the model was fitted: give numbers."
         raise DataTypeError(str(error).replace(ENCODE, advice)) from error
 
@@ -378,19 +379,19 @@ def _name_kind(kind: str) -> str:
 
 
 def _refuse_missing(column: Array, where: str, rules: Rules) -> None:
-    """Refuse missing values if the user wants it; numbers of labels are below 0 where they are missing."""
+    """Refuse missing values if `missing="error"`; codes of labels are negative where they are missing."""
     if rules.missing != "error":
         return
     missing = np.isnan(column) if column.dtype.kind == "f" else column < 0
     if missing.any():
         raise DataError(
-            f'Row {int(np.argmax(missing))} of {where} is missing, and missing="error" allows no missing values. Fill '
+            f'Row {int(np.argmax(missing))} of {where} is missing, and missing="error" refuses missing values. Fill '
             'them in, or set missing="learn".'
         )
 
 
 def _array_of(X: TableLike) -> Array:
-    """See X as an array of numbers or objects; check_array looks at the rest of its shape."""
+    """Convert X to an array of numbers or objects; check_array checks the rest of its shape."""
     if isinstance(X, np.ma.MaskedArray):
         X = _fill_masked(X)
     if isinstance(X, Mapping):
@@ -400,20 +401,21 @@ def _array_of(X: TableLike) -> Array:
     try:
         array = X if isinstance(X, np.matrix) else np.asarray(X)
         if array.dtype.kind in "UST" and not isinstance(X, np.ndarray):
-            array = np.array(X, dtype=object)  # rows of text and numbers: NumPy would make text of the numbers
+            array = np.array(X, dtype=object)  # rows of text and numbers: NumPy would convert the numbers to text
     except (ValueError, TypeError) as error:
         raise DataError(f"X cannot be read as a table of numbers: {error}") from error
     refuse_cut_short(array, "X")
     _refuse_no_table(array)
     if array.dtype.kind in "iu":
         warn_of_rounding(array, "X")
-    if any(stride % array.itemsize for stride in array.strides):  # a field of records; the core counts in items
+    # A field of a record array; the core counts strides in items
+    if any(stride % array.itemsize for stride in array.strides):
         array = array.copy()
     return array
 
 
 def _fill_masked(X: np.ma.MaskedArray[tuple[int, ...], np.dtype[np.generic]]) -> Array:
-    """Make missing values of masked entries."""
+    """Convert masked entries to missing values."""
     _refuse_no_table(X.data)
     if X.dtype.kind == "O":
         filled: Array = X.data.copy()
@@ -428,7 +430,7 @@ def _fill_masked(X: np.ma.MaskedArray[tuple[int, ...], np.dtype[np.generic]]) ->
 
 
 def _refuse_no_table(array: Array) -> None:
-    """Refuse what means nothing as a number, and what has no rows and columns."""
+    """Refuse what cannot be read as numbers, and what has no rows and columns."""
     kind = array.dtype.kind
     if kind == "c":
         raise DataError(
@@ -452,7 +454,7 @@ def _refuse_no_table(array: Array) -> None:
 
 
 def _read_stored(estimator: TableReader, X: Native, *, reset: bool) -> Matrix:
-    """Read a sparse X, whose columns are numbers, all of them."""
+    """Read a sparse X, all of whose columns are numbers."""
     for part in ("data", "indices", "indptr"):
         refuse_cut_short(getattr(X, part, None), "X")
     stored: Matrix = read_sparse(estimator, X, reset=reset, allow_missing=rules_of(estimator).missing != "error")
@@ -461,15 +463,16 @@ def _read_stored(estimator: TableReader, X: Native, *, reset: bool) -> Matrix:
         estimator.schema_ = Schema(None, (None,) * X.shape[1])
     elif any(estimator.schema_.categories) or estimator.schema_.times:
         saw = "categories" if any(estimator.schema_.categories) else "dates"
-        raise DataTypeError(f"X is sparse, which holds numbers, but the fit saw {saw}. Give a data frame.")
+        raise DataTypeError(f"X is sparse, which holds numbers, but the fit had {saw}. Give a data frame.")
     return stored
 
 
 def _refuse_categories(given: str | Iterable[object] | None, n_features: int) -> None:
-    """Refuse to overlook what the user says of the columns of a sparse table."""
+    """Refuse `categorical_features` for a sparse table, instead of ignoring it."""
     if given is not None and not isinstance(given, str) and choose_features(given, None, n_features):
         raise DataError(
-            "categorical_features names columns, but X is sparse, which holds numbers. Give a data frame or an array."
+            "categorical_features names columns, but X is sparse, so all columns are numbers. Give a data frame or "
+            "an array."
         )
 
 
@@ -510,10 +513,10 @@ def _see_array(sample_weight: ColumnLike) -> Array:
 
 
 def measure(weight: FloatArray | None, n_rows: int) -> tuple[bool, int]:
-    """Say whether all weights are whole, and how large the table is: the total weight if so, else the rows."""
+    """Return whether all weights are whole, and the size of the table: the total weight if so, else the rows."""
     if weight is None:
         return True, n_rows
-    # The first tests, of the largest and of a rounded sum, only make sure that the sum of integers cannot overflow.
+    # The first tests, of the largest and of a rounded sum, only ensure that the sum of integers cannot overflow.
     whole = bool(weight.max() <= LARGEST_EXACT and weight.sum() <= 2 * LARGEST_EXACT)
     whole = whole and bool((weight == np.floor(weight)).all())
     total = int(weight.astype(np.int64).sum()) if whole else 0
@@ -522,6 +525,6 @@ def measure(weight: FloatArray | None, n_rows: int) -> tuple[bool, int]:
 
 
 def up_to_one(weight: FloatArray) -> FloatArray:
-    """Multiply weights by a power of two, so that the largest is below 1: sums and squares do not overflow."""
+    """Scale weights by a power of two, so that the largest is below 1: sums and squares do not overflow."""
     scaled: FloatArray = np.ldexp(weight, -np.frexp(weight.max())[1])
     return scaled

@@ -1,10 +1,10 @@
-"""Any y -> numbers of classes, or numbers; of one target or of several.
+"""Reading targets: any y -> class codes, or numbers; one target or several.
 
 read_target     y of a fit           -> labels or numbers, checked: a column, or one for each of several targets
-number_target   labels or numbers    -> Target: what engines are given
-read_labels     one label for each row, of groups and strata too
+number_target   labels or numbers    -> Target: the input of engines
+read_labels     one label for each row; also for groups and strata
 name_of_target  the name of a column, if it has one
-labels_of       the labels of the classes that a fitted model knows
+labels_of       the class labels of a fitted model
 """
 
 import hashlib
@@ -24,25 +24,25 @@ from weald.data.types import Array, BoolArray, ColumnLike, FloatArray
 from weald.errors import DataError, DataTypeError, warn
 
 MAX_CLASSES = 65_536
-LOOKED_AT = 1000  # rows in which labels are looked for before all are sorted
+LOOKED_AT = 1000  # rows searched for labels before all rows are sorted
 LOOKS = 3
-PART_ROWS = 2**16  # that are looked at together
+PART_ROWS = 2**16  # processed together
 
-# The user's labels by class number: an array, or with several targets a list of arrays; None: regression. The number of
-# targets decides, so a union would have to be narrowed wherever it is known.
+# The user's labels by class code: an array, or with several targets a list of arrays; None: regression. The number of
+# targets decides, so a union type would have to be narrowed wherever the number is known.
 Classes: TypeAlias = Any
 
 
 @dataclass(frozen=True)
 class Targets:
-    """Several targets: what each joint target says of each of them.
+    """Several targets: the value of each target in each joint target.
 
-    Rows that agree in all targets have the same joint target. They are numbered in the order of the first target, then
-    of the second, and so on.
+    Rows that agree in all targets have the same joint target. Joint targets are ordered by the first target, then by
+    the second, and so on.
     """
 
-    values: Array  # joint targets x targets: int32 class numbers, or float64
-    n_classes: tuple[int, ...]  # of each target; empty: they are numbers
+    values: Array  # joint targets x targets: int32 class codes, or float64
+    n_classes: tuple[int, ...]  # of each target; empty: regression
 
     @property
     def n_targets(self) -> int:
@@ -55,11 +55,11 @@ class Targets:
         return Task.CLASSIFICATION if self.n_classes else Task.REGRESSION
 
     def n_classes_of(self, target: int) -> int:
-        """Count the classes of a target; 0: it is of numbers."""
+        """Return the number of classes of a target; 0: regression."""
         return self.n_classes[target] if self.task is Task.CLASSIFICATION else 0
 
     def add_to(self, values: int | None) -> int | None:
-        """Add the values of all targets to the fingerprint of a table, which has only numbers of joint targets."""
+        """Add the values of all targets to the fingerprint of a table, which covers only joint targets."""
         if values is None:
             return None
         digest = hashlib.sha256(np.ascontiguousarray(self.values, dtype="<f8").data).digest()
@@ -68,16 +68,16 @@ class Targets:
 
 @dataclass(frozen=True)
 class Target:
-    """What the rows are to predict."""
+    """The target of the rows."""
 
-    target: Array  # int32 class numbers, or float64; of several targets the number of the joint target
-    n_classes: int  # 0: regression; of several targets the number of joint targets
+    target: Array  # int32 class codes, or float64; with several targets, the number of the joint target
+    n_classes: int  # 0: regression; with several targets, the number of joint targets
     classes: Classes
     targets: Targets | None = None
 
 
 def read_target(y: ColumnLike, *, n_rows: int, classify: bool) -> Array:
-    """Read y as one label or number per row, or with several targets as one in each column."""
+    """Read y as one label or number per row, or with several targets as one per column."""
     columns = _split_columns(y)
     checked = []
     for name, given in columns.items():
@@ -100,7 +100,7 @@ def name_of_target(y: ColumnLike) -> str | None:
 
 
 def _split_columns(y: ColumnLike) -> dict[str, ColumnLike]:
-    """Take the columns of several targets apart; whatever else y may be is one column."""
+    """Split several targets into columns; any other y is one column."""
     frame = None if y is None else as_frame(y, "y")
     if frame is not None and len(frame.columns) > 1:
         return {f"column {column.name!r} of y": column.to_numpy() for column in frame.iter_columns()}
@@ -111,7 +111,7 @@ def _split_columns(y: ColumnLike) -> dict[str, ColumnLike]:
 
 
 def _array_of_targets(y: ColumnLike) -> Array | None:
-    """See arrays and lists of rows as an array; None: y is something else, or its rows differ in shape."""
+    """Convert arrays and lists of rows to an array; None: y is something else, or its rows differ in shape."""
     if isinstance(y, np.ndarray):
         return None if isinstance(y, np.ma.MaskedArray) else y
     if not (isinstance(y, list | tuple) and len(y) and isinstance(y[0], list | tuple | np.ndarray)):
@@ -123,14 +123,14 @@ def _array_of_targets(y: ColumnLike) -> Array | None:
 
 
 def _of_one_kind(column: Array) -> Array:
-    """Give objects the type that NumPy has for them, if it is one for all."""
+    """Convert objects to the NumPy type that they have in common, if any."""
     if column.dtype.kind != "O" or len({type(value) for value in column}) > 1:
         return column
     return np.array(column.tolist())
 
 
 def _side_by_side(columns: list[Array]) -> Array:
-    """Put columns into one array: of objects, unless they are of one type."""
+    """Join columns in one array: of objects, unless they have the same type."""
     types = {column.dtype for column in columns}
     together = np.empty((len(columns[0]), len(columns)), dtype=types.pop() if len(types) == 1 else object)
     for o, column in enumerate(columns):
@@ -139,9 +139,9 @@ def _side_by_side(columns: list[Array]) -> Array:
 
 
 def number_target(labels: Array, *, classify: bool, kept: BoolArray | None = None) -> Target:
-    """Replace class labels by their numbers, and several targets by the number of their joint target.
+    """Replace class labels by codes, and several targets by the number of their joint target.
 
-    Of the rows only those that are `kept` have a target, but all of them say which classes there are.
+    Only rows that are `kept` have a target in the result, but all rows define the classes.
     """
     if labels.ndim == 2:
         return _number_targets(labels, classify=classify, kept=kept)
@@ -192,7 +192,7 @@ def read_column(y: ColumnLike, name: str) -> Array:
 
 
 def check_numbers(column: Array, name: str) -> FloatArray:
-    """Make a column float64, all finite."""
+    """Convert a column to float64, all finite."""
     if column.dtype.kind in "USTMm":
         hint = " Turn it into numbers, or use a classifier if these are labels." if name.endswith("y") else ""
         raise DataTypeError(f"{name} holds {words_of(column.dtype)}, not numbers.{hint}")
@@ -215,7 +215,7 @@ def read_labels(labels: ColumnLike, name: str, n_rows: int) -> Array:
 
 
 def check_labels(column: Array, name: str, *, of_target: bool = False) -> Array:
-    """Refuse what cannot be a label."""
+    """Refuse values that cannot be labels."""
     if column.dtype.kind == "f":
         check_numbers(column, name)
     if column.dtype.kind == "f" and of_target:
@@ -226,7 +226,7 @@ def check_labels(column: Array, name: str, *, of_target: bool = False) -> Array:
                 f"Unknown label type: continuous. Row {row} of {name} is {column[row]}; a classifier needs class "
                 "labels. Use a regressor, or cut y into classes."
             )
-    if column.dtype.kind in "OTMm":  # what may have nulls of its own
+    if column.dtype.kind in "OTMm":  # types with their own nulls
         null = next((row for row, label in enumerate(column) if is_null(label)), None)
         if null is not None:
             raise DataError(f"Row {null} of {name} is {column[null]!r}. Leave rows without a label out, of X too.")
@@ -234,17 +234,17 @@ def check_labels(column: Array, name: str, *, of_target: bool = False) -> Array:
 
 
 def _number_classes(labels: Array) -> tuple[Array, npt.NDArray[np.int32]]:
-    """Replace class labels by their numbers in sorted order."""
+    """Replace class labels by codes in sorted order."""
     classes, numbers = number_labels(labels, "y")
     if len(classes) > MAX_CLASSES:
         raise DataError(
-            f"y has {len(classes)} classes; at most {MAX_CLASSES} are allowed. Is it meant for a regressor?"
+            f"y has {len(classes)} classes; at most {MAX_CLASSES} are allowed. If y contains numbers, use a regressor."
         )
     return classes, numbers
 
 
 def number_labels(labels: Array, name: str) -> tuple[Array, npt.NDArray[np.int32]]:
-    """Replace labels by their numbers in sorted order."""
+    """Replace labels by codes in sorted order."""
     try:
         distinct, numbers = _number_whole(labels, name) or _number_few(labels) or np.unique(labels, return_inverse=True)
     except TypeError as error:
@@ -253,14 +253,14 @@ def number_labels(labels: Array, name: str) -> tuple[Array, npt.NDArray[np.int32
             f"{name} mixes labels that cannot be sorted: {', '.join(kinds)}. Give labels of one kind."
         ) from error
     if distinct.dtype.kind == "f":
-        distinct = distinct + distinct.dtype.type(0)  # -0.0 becomes 0.0, whichever of them came first
+        distinct = distinct + distinct.dtype.type(0)  # -0.0 becomes 0.0, whichever occurs first
     return distinct, numbers.astype(np.int32, copy=False).reshape(len(labels))
 
 
 def _number_whole(labels: Array, name: str) -> tuple[Array, npt.NDArray[np.int32]] | None:
-    """Do the same where labels are whole numbers near one another; None: they are not.
+    """Do the same for labels that are whole numbers in a small range; None: they are not.
 
-    Nothing is sorted, and rows are looked at some at a time: little memory is needed beside the numbers.
+    Nothing is sorted, and rows are processed in parts: little memory is needed beside the codes.
     """
     if labels.dtype.kind not in "biu" or len(labels) == 0:
         return None
@@ -282,7 +282,7 @@ def _number_whole(labels: Array, name: str) -> tuple[Array, npt.NDArray[np.int32
 
 
 def _places(labels: Array, low: int, high: int, name: str) -> npt.NDArray[np.int64]:
-    """Count labels from the lowest. They are read once more, and another thread may have written to them."""
+    """Count labels from the lowest. They are read again, and another thread may have written to them."""
     places = labels.astype(np.int64) - low
     if len(places) and not 0 <= places.min() <= places.max() <= high - low:
         raise _changed(name)
@@ -294,9 +294,9 @@ def _changed(name: str) -> DataError:
 
 
 def _number_few(labels: Array) -> tuple[Array, npt.NDArray[np.intp]] | None:
-    """Do the same where a look at some rows finds all labels that there are; None: it has not, or has found too many.
+    """Do the same if the labels of some rows are all labels; None: they are not, or there are too many.
 
-    Then only these rows are sorted. A million rows of two classes take 15 milliseconds rather than 200.
+    Only these rows are sorted. A million rows of two classes take 15 milliseconds instead of 200.
     """
     if labels.dtype.kind not in "biufUS" or len(labels) < LOOKED_AT:
         return None
@@ -313,11 +313,11 @@ def _number_few(labels: Array) -> tuple[Array, npt.NDArray[np.intp]] | None:
 
 
 def labels_of(model: object) -> Classes:
-    """Find the user's labels. A tree of a forest predicts codes of classes, and keeps the labels beside them."""
+    """Return the user's labels. A tree of a forest predicts class codes, and stores the labels separately."""
     labels = getattr(model, "class_labels_", None)
     return getattr(model, "classes_", None) if labels is None else labels
 
 
 def words_of(dtype: np.dtype[np.generic]) -> str:
-    """Name what an array holds; NumPy's own names of text say little."""
+    """Name the type of an array; NumPy's names of text types are unclear."""
     return f"text ({dtype})" if dtype.kind in "UST" else str(dtype)

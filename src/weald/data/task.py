@@ -5,7 +5,7 @@ from typing import Self
 
 
 class Task(StrEnum):
-    """The kind of target. A new kind gets a member here; nothing else tells kinds apart."""
+    """The kind of target. A new kind gets a member here; code tells kinds apart only by this."""
 
     CLASSIFICATION = "classification"
     REGRESSION = "regression"

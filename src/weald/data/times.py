@@ -1,13 +1,13 @@
-"""Dates and durations -> numbers of days, and back into words.
+"""Dates and durations: conversion to numbers of days, and to text.
 
-kind_of_times    whether objects are dates or durations, all that are not missing
+kind_of_times    whether the objects that are not missing are dates or durations
 days_of_times    NumPy's datetime64 and timedelta64, or Python's objects, as days
-format_time      a number of days as a date, or as days
+format_time      a number of days as text
 
-A date is the days since 1970-01-01 00:00 UTC: whole days, plus the rest of the day divided by the length of a day, in
-doubles. A date with a time zone is that instant; one without is read as if it were UTC. So whole days are exact, and
-near today times are to a third of a microsecond: nanoseconds are lost. A duration is its length in days, formed in the
-same way.
+A date becomes the days since 1970-01-01 00:00 UTC: whole days, plus the rest of the day divided by the length of a day,
+in doubles. A date with a time zone is that instant; one without is read as UTC. So whole days are exact; times near the
+present are exact to a third of a microsecond, and nanoseconds are lost. A duration becomes its length in days, computed
+in the same way.
 """
 
 import datetime as dt
@@ -21,12 +21,12 @@ from weald.errors import DataTypeError
 
 UNITS = {DATES: "days since 1970-01-01 UTC", DURATIONS: "days"}
 KIND_OF = {"M": DATES, "m": DURATIONS}  # by NumPy's letter
-DATE_TYPES = (dt.date, np.datetime64)  # of which datetime and pandas.Timestamp are kinds
+DATE_TYPES = (dt.date, np.datetime64)  # datetime and pandas.Timestamp are subclasses
 DURATION_TYPES = (dt.timedelta, np.timedelta64)
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
-CALENDAR_UNITS = ("Y", "M")  # whose lengths differ; dates in them are the first of the year or month
+CALENDAR_UNITS = ("Y", "M")  # of varying length; dates in them are the first of the year or month
 PER_DAY = {"D": 1, "h": 24, "m": 1440, "s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
-FINER = ("ps", "fs", "as")  # which become nanoseconds; all other units become days
+FINER = ("ps", "fs", "as")  # converted to nanoseconds; all other units become days
 
 
 def kind_of_time(value: Label) -> str | None:
@@ -37,7 +37,7 @@ def kind_of_time(value: Label) -> str | None:
 
 
 def days_of_times(column: Array, where: str) -> FloatArray:
-    """Turn dates into days since 1970-01-01 UTC and durations into days; missing is NaN."""
+    """Convert dates to days since 1970-01-01 UTC and durations to days; missing is NaN."""
     if column.dtype.kind in KIND_OF:
         return _days_of_ticks(column, where)
     return np.array([_days_of(value, where) for value in column], dtype=np.float64)
@@ -48,8 +48,8 @@ def _days_of_ticks(column: Array, where: str) -> FloatArray:
     letter = column.dtype.kind
     if unit in CALENDAR_UNITS and letter == "m":
         raise DataTypeError(
-            f"{where[0].upper()}{where[1:]} holds {column.dtype}, whose length in days is not fixed. Give a duration "
-            "in days or less, or a number."
+            f"{where[0].upper()}{where[1:]} contains {column.dtype}, whose length in days varies. Give a duration in "
+            "days or smaller units, or a number."
         )
     unit = "ns" if unit in FINER else unit if unit in PER_DAY else "D"
     ticks = column.astype(f"{letter}8[{unit}]")
@@ -61,7 +61,7 @@ def _days_of_ticks(column: Array, where: str) -> FloatArray:
 
 
 def _days_of(value: Label, where: str) -> float:
-    """Turn one object into days."""
+    """Convert one object to days."""
     if isinstance(value, np.datetime64 | np.timedelta64):
         return float(_days_of_ticks(np.array([value]), where)[0])
     if isinstance(value, dt.datetime) and value == value:  # NaT differs from itself
@@ -71,17 +71,17 @@ def _days_of(value: Label, where: str) -> float:
         return _days_of_length(value)
     if isinstance(value, dt.date) and value == value:
         return float((value - EPOCH.date()).days)
-    return math.nan  # missing: the caller has looked at the kinds
+    return math.nan  # missing: the caller has checked the kinds
 
 
 def _days_of_length(length: dt.timedelta) -> float:
-    """Python's lengths know microseconds, pandas's nanoseconds, too."""
+    """Python's durations have microseconds, pandas's nanoseconds, too."""
     nanoseconds = 1000 * (length.seconds * 10**6 + length.microseconds) + getattr(length, "nanoseconds", 0)
     return float(length.days) + float(nanoseconds) / 86_400e9
 
 
 def format_time(days: float, kind: str) -> str:
-    """Write a number of days as a date (in UTC), or as days.
+    """Write a number of days as text: a date (in UTC), or days.
 
     Examples
     --------

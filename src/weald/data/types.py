@@ -17,5 +17,5 @@ PathLike: TypeAlias = str | os.PathLike[str]
 TableLike: TypeAlias = object  # array, list of rows, data frame, sparse matrix, Dask collection or CodeStore
 ColumnLike: TypeAlias = object  # array, list, series or one-column frame
 
-Label: TypeAlias = Any  # the user's own: text, a number, a date; can be hashed, and sorted among those of its column
-Native: TypeAlias = Any  # a table or column of a library that has no types, or that need not be installed
+Label: TypeAlias = Any  # the user's label: text, a number, a date; can be hashed, and sorted within its column
+Native: TypeAlias = Any  # a table or column of a library without types, or of an optional one
