@@ -3,6 +3,8 @@
 import re
 from importlib.metadata import version as installed
 
+from docutils import nodes
+
 project = "weald"
 author = "the weald authors"
 project_copyright = author
@@ -67,7 +69,16 @@ def skip_members(app, what, name, obj, skip, options):
     return None if isinstance(obj, property) and not name.endswith("_") else True
 
 
+def strip_code(app, doctree):
+    """Remove the empty last line of code blocks, which doctest needs and readers do not."""
+    for block in doctree.findall(nodes.literal_block):
+        text = block.astext().rstrip()
+        block[:] = [nodes.Text(text)]
+        block.rawsource = text
+
+
 def setup(app):
+    app.connect("doctree-read", strip_code)
     app.connect("autodoc-skip-member", skip_members)
     # After napoleon, which writes these lines.
     app.connect("autodoc-process-docstring", keep_trailing_underscores, priority=900)

@@ -29,7 +29,7 @@ def draw() -> Figure:
     for axes, (name, kind) in zip(figure.subplots(1, 2, sharey=True), kinds.items(), strict=True):
         models = [kind(max_depth=depth, random_state=0, n_jobs=1).fit(X, y) for depth in DEPTHS]
         axes.plot(DEPTHS, [model.score(X, y) for model in models], color=BARK, label="training rows")
-        axes.plot(DEPTHS, [model.score(X_new, y_new) for model in models], color=LEAF, label="new rows")
+        axes.plot(DEPTHS, [model.score(X_new, y_new) for model in models], color=LEAF, label="test rows")
         axes.set(xlabel="depth limit", ylim=(0.75, 1.01))
         axes.set_title(f"one {name}" if name == "tree" else "forest of 100 trees", fontsize=10, loc="left")
         axes.legend(loc="lower right")

@@ -64,7 +64,7 @@ def draw() -> Figure:
     for i, what in enumerate(("rows", "columns")):
         axes = figure.add_axes((0.065 + 0.5 * i, 0.12, 0.41, 0.74))
         draw_lines(axes, what)
-        axes.set_title(f"A fit, by {what}", loc="left", fontsize=10, color=INK, weight="bold", pad=16)
+        axes.set_title(f"Seconds of a fit by {what}", loc="left", fontsize=10, color=INK, weight="bold", pad=16)
     return figure
 
 

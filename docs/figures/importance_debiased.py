@@ -29,7 +29,7 @@ def draw() -> Figure:
         ax.set_xticks(VALUES, [str(k) for k in VALUES])
         ax.minorticks_off()
         low, high = ax.get_ylim()
-        ax.set(xlabel="distinct values of a feature that is noise", ylabel=unit, ylim=(low, high + 0.12 * (high - low)))
+        ax.set(xlabel="distinct values of a noise feature", ylabel=unit, ylim=(low, high + 0.12 * (high - low)))
         ax.set_title(kind, loc="left", fontsize=10, weight="bold")
         ax.grid(axis="y", color=GRAY, lw=0.8)
     return figure

@@ -42,7 +42,7 @@ def draw() -> Figure:
     ax.grid(axis="x", color=GRAY, lw=0.8)
     ax.set_axisbelow(True)
     ax.invert_yaxis()
-    ax.set_xlabel("increase of a tree's share of wrong classes, ± 2 standard errors")
+    ax.set_xlabel("increase of a tree's error rate, ± 2 standard errors")
     ax.xaxis.set_major_formatter(lambda x, _: f"{100 * x:.0f}%")
     ax.set_xticks(np.arange(0, 0.21, 0.05))
     return figure

@@ -19,12 +19,12 @@ def impurity(name: str, share: float) -> float:
 
 
 def draw_curves(axes: Axes) -> None:
-    """Draw impurity against the share of one class."""
+    """Draw impurity against the fraction of one class."""
     shares = np.arange(0, SIZE + 1, 5) / SIZE
     for name, color in LOOKS.items():
         label = "entropy / 2" if name == "entropy" else name
         axes.plot(shares, [impurity(name, share) for share in shares], color=color, lw=1.8, label=label)
-    axes.set(xlabel="share of one class", ylabel="impurity", xlim=(0, 1), ylim=(0, 0.56))
+    axes.set(xlabel="fraction of one class", ylabel="impurity", xlim=(0, 1), ylim=(0, 0.56))
     axes.legend(loc="lower center", fontsize=9)
 
 
@@ -43,8 +43,8 @@ def draw_cut(axes: Axes) -> None:
             axes.text(PARENT - 0.012, whole + 0.03, f"gain {whole - mean:.3f}", color=color, ha="right", fontsize=9)
         else:
             axes.text(PARENT + 0.012, whole - 0.028, "gain 0", color=color, va="center", fontsize=9)
-    axes.set(xlabel="share of the rarer class", xlim=(-0.01, 0.5), ylim=(0, 0.56))
-    axes.set_title(f"a node of {PARENT:.0%}, cut into {CHILDREN[0]:.0%} and {CHILDREN[1]:.0%}", fontsize=10)
+    axes.set(xlabel="fraction of the rarer class", xlim=(-0.01, 0.5), ylim=(0, 0.56))
+    axes.set_title(f"a node of {PARENT:.0%}, split into {CHILDREN[0]:.0%} and {CHILDREN[1]:.0%}", fontsize=10)
 
 
 def draw() -> Figure:

@@ -91,7 +91,7 @@ def draw() -> Figure:
     left, right = figure.subplots(1, 2, sharey=True)
     draw_way(left, "at random", found)
     draw_way(right, "if large", found)
-    left.set_ylabel("right on held-out rows, %")
+    left.set_ylabel("accuracy on test rows, %")
     left.legend(loc="lower left", fontsize=9)
     return figure
 

@@ -17,17 +17,17 @@ def draw() -> Figure:
     calibration = out.calibration(label=0)
     left.plot([0, 1], [0, 1], color=LINE, lw=1.2, zorder=0)
     left.scatter(calibration.said, calibration.found, s=10 + 1.2 * calibration.weight, color=LEAF, linewidths=0)
-    left.set(xlabel="share that the trees outside give to malignant", ylabel="how often it is", aspect="equal")
+    left.set(xlabel="predicted probability of malignant", ylabel="observed fraction of malignant", aspect="equal")
     chosen = out.threshold(label=0, by="cost", costs=(1, 10))
     order = np.argsort(chosen.values)
     right.plot(chosen.values[order], chosen.scores[order], color=FAINT, lw=1.4)
     right.plot(chosen.value, chosen.score, "o", color=BARK, ms=7)
     right.annotate(
-        f"from {chosen.value:.2f} on", (chosen.value, chosen.score), (-2, 22), textcoords="offset points", color=BARK
+        f"threshold {chosen.value:.2f}", (chosen.value, chosen.score), (-2, 22), textcoords="offset points", color=BARK
     )
     right.set(
-        xlabel="share from which on a tumour is called malignant",
-        ylabel="mean cost, a miss is 10",
+        xlabel="threshold on the probability of malignant",
+        ylabel="mean cost (missed tumor: 10)",
         xlim=(0, 1),
         ylim=(0, 2.05),
     )

@@ -1,4 +1,4 @@
-"""Every tree that pruning can leave: error on training rows, on new rows and by cross-validation, and the choice."""
+"""Every tree that pruning can leave: error on training rows, on test rows and by cross-validation, and the choice."""
 
 import numpy as np
 from drawing import BARK, FAINT, LEAF, PAPER, SKY, save
@@ -24,7 +24,7 @@ def draw() -> Figure:
     low, high = choice.errors - choice.standard_errors, choice.errors + choice.standard_errors
     axes.fill_between(leaves, low, high, color=SKY, alpha=0.15, lw=0)
     axes.plot(leaves, choice.errors, color=SKY, lw=1.6, label="10-fold cross-validation, ± one standard error")
-    axes.plot(leaves, new, color=LEAF, lw=1.8, label=f"{N_TEST:,} new rows")
+    axes.plot(leaves, new, color=LEAF, lw=1.8, label=f"{N_TEST:,} test rows")
     axes.plot(leaves, path["error"], color=FAINT, lw=1.4, label="training rows")
     for at, word, side in ((choice.best, "least", 1), (choice.chosen, "chosen", -1)):
         axes.plot(leaves[at], choice.errors[at], "o", color=BARK, ms=6, mec=PAPER)

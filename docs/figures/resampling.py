@@ -41,7 +41,7 @@ def draw() -> Figure:
         place = max(place, error)
         axes.text(N_TREES * 1.02, place, f"{name} {100 * error:.1f}%", color=color, va="center", fontsize=9)
         place += 0.0105
-    axes.set(xlim=(0, N_TREES), ylim=(0, 0.18), xlabel="trees", ylabel="share of wrong classes")
+    axes.set(xlim=(0, N_TREES), ylim=(0, 0.18), xlabel="trees", ylabel="error rate")
     axes.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f}%")
     return figure
 

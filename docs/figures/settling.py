@@ -1,4 +1,4 @@
-"""The out-of-bag error as trees are added, the error on rows kept aside, and where "auto" stops."""
+"""The out-of-bag error as trees are added, the error on test rows, and where "auto" stops."""
 
 import numpy as np
 from drawing import BARK, FAINT, INK, LEAF, save
@@ -31,9 +31,9 @@ def draw() -> Figure:
     axes.errorbar(auto, error, [[error - low], [high - error]], color=LEAF, capsize=3, lw=1.2, fmt="o", ms=4)
     axes.text(auto + 4, 0.245, f'"auto" stops: {auto} trees', color=INK, va="center")
     axes.text(auto + 4, 0.222, "with the 95% interval of the error", color=FAINT, va="center", fontsize=9)
-    axes.text(20, 0.135, "out of bag", color=LEAF, weight="bold")
-    axes.text(4, 0.012, "rows kept aside", color=BARK, weight="bold")
-    axes.set(xlim=(0, N_TREES), ylim=(0, 0.27), xlabel="trees", ylabel="share of wrong classes")
+    axes.text(20, 0.135, "out-of-bag rows", color=LEAF, weight="bold")
+    axes.text(4, 0.012, "test rows", color=BARK, weight="bold")
+    axes.set(xlim=(0, N_TREES), ylim=(0, 0.27), xlabel="trees", ylabel="error rate")
     axes.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f}%")
     return figure
 

@@ -68,7 +68,7 @@ def draw() -> Figure:
     panels[1, 0].set_ylabel("error")
     for axes in panels[1]:
         axes.set_xlabel("leaves")
-    panels[0, 0].text(150, 0.185, "new rows", color=LEAF, ha="right", fontsize=9)
+    panels[0, 0].text(150, 0.185, "test rows", color=LEAF, ha="right", fontsize=9)
     panels[0, 0].text(30, 0.055, "training rows", color=FAINT, ha="right", fontsize=9)
     return figure
 

@@ -24,14 +24,14 @@ def draw() -> Figure:
     left.plot(FEATURES, [f.correlation for f in found], color=BARK, lw=1.8, marker="o", ms=4)
     left.text(8, found[3].strength + 0.06, "strength", color=LEAF, weight="bold")
     left.text(1.05, found[0].correlation - 0.075, "correlation", color=BARK, weight="bold")
-    left.set(ylim=(0, 0.8), xlabel="features that a node looks at")
+    left.set(ylim=(0, 0.8), xlabel="features per node (max_features)")
     left.plot(
         FEATURES, [f.correlation / f.strength**2 for f in found], color=SKY, lw=1.2, marker="o", ms=3, ls=(0, (5, 2))
     )
     left.text(2.1, 0.38, "correlation / strength²", color=SKY, weight="bold")
     right.plot(FEATURES, [f.error for f in found], color=INK, lw=1.8, marker="o", ms=4)
-    right.text(1.1, 0.004, "error out of bag", color=INK, weight="bold")
-    right.set(ylim=(0, 0.062), xlabel="features that a node looks at")
+    right.text(1.1, 0.004, "out-of-bag error", color=INK, weight="bold")
+    right.set(ylim=(0, 0.062), xlabel="features per node (max_features)")
     right.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f}%")
     for axes in (left, right):
         axes.set_xscale("log", base=2)

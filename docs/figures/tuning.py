@@ -31,7 +31,7 @@ def draw() -> Figure:
         3.6, errors[0] * 0.96, "out of bag, with its 95% interval: one forest for each point", color=LEAF, weight="bold"
     )
     axes.text(3.6, errors[0] * 0.86, "5-fold cross-validation: five forests for each point", color=BARK, weight="bold")
-    axes.set(xlim=(0.8, 10.2), ylim=(0, None), xlabel="features that a node looks at", ylabel="mean squared error")
+    axes.set(xlim=(0.8, 10.2), ylim=(0, None), xlabel="features per node (max_features)", ylabel="mean squared error")
     axes.set_xticks(FEATURES)
     return figure
 
