@@ -41,6 +41,7 @@ struct Growth {
     std::vector<double> feature_weights;                         // empty: all alike
     double category_penalty = 0;  // what a category beyond two costs, in gains that labels without meaning have
     bool ties_by_column = false;  // where all features are looked at, the first of equal ones wins: nothing is drawn
+    std::uint32_t max_categories = 0;  // columns of more are cut in the order of their categories; 0: none are
 };
 
 template <class T>
@@ -71,6 +72,7 @@ inline constexpr std::tuple kGrowthFields{
     GrowthField{"feature_weights", &Growth::feature_weights},
     GrowthField{"category_penalty", &Growth::category_penalty},
     GrowthField{"ties_by_column", &Growth::ties_by_column},
+    GrowthField{"max_categories", &Growth::max_categories},
 };
 inline constexpr std::size_t kGrowthSize = std::tuple_size_v<decltype(kGrowthFields)>;
 

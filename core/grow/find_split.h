@@ -15,6 +15,7 @@
 #include "base/random.h"
 #include "base/threads.h"
 #include "coding/codes.h"
+#include "draw/cut_by_sets.h"
 #include "draw/feature_draw.h"
 #include "draw/tree_params.h"
 #include "grow/lane_split.h"
@@ -49,7 +50,7 @@ class SplitFinder {
           interactions_(codes.columns.size(), growth.interaction_groups, growth.max_interacting),
           n_set_words_(FeatureSet::n_words(codes.columns.size())),
           has_categories_(std::any_of(codes.columns.begin(), codes.columns.end(),
-                                      [](const Column& column) { return column.is_categorical; })) {}
+                                      [&](const Column& column) { return is_cut_by_sets(column, growth); })) {}
 
     // Before a tree or a part of one is grown from a node.
     void begin(Tree& tree, const Node& node) {

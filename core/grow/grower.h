@@ -102,7 +102,7 @@ class Grower {
         if (!part.gaps.empty()) {
             part = std::move(part).join();
         }
-        write_thresholds(part, codes_, finder_.values());
+        write_thresholds(part, codes_, growth_, finder_.values());
         model_.finish(part.tree, std::move(part.sums));
         writer_.recycle(std::move(part.beside));
         return std::move(part.tree);

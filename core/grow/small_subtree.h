@@ -15,6 +15,7 @@
 
 #include "coding/codes.h"
 #include "draw/bag.h"
+#include "draw/cut_by_sets.h"
 #include "draw/sibling_draws.h"
 #include "draw/tie_keys.h"
 #include "draw/tree_params.h"
@@ -98,7 +99,7 @@ class SmallSubtree {
                growth.interaction_groups.empty() && growth.max_interacting == 0 && growth.feature_weights.empty() &&
                growth.max_leaf_nodes == 0 && growth.min_impurity_decrease <= 0 && codes.filled.is_empty() &&
                std::all_of(codes.columns.begin(), codes.columns.end(),
-                           [](const Column& column) { return column.width <= 2 && !column.is_categorical; });
+                           [&](const Column& column) { return column.width <= 2 && !is_cut_by_sets(column, growth); });
     }
 
     Address address(std::uint64_t id) const { return {tree_->seed, id, tree_->number, kPurposeFeatures}; }

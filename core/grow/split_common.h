@@ -9,6 +9,7 @@
 #include "base/weights.h"
 #include "coding/codes.h"
 #include "draw/bag.h"
+#include "draw/cut_by_sets.h"
 #include "draw/feature_draw.h"
 #include "draw/tree_params.h"
 #include "rows/node_codes.h"
@@ -43,7 +44,7 @@ struct SplitParts {
     TreeInTraining<Payload>* tree = nullptr;
     int kept = 0;  // the buffer of the best feature so far: its codes will divide the rows
 
-    bool is_categorical(std::uint32_t feature) const { return codes.columns[feature].is_categorical; }
+    bool is_categorical(std::uint32_t feature) const { return is_cut_by_sets(codes.columns[feature], growth); }
     int sign_of(std::uint32_t feature) const { return growth.monotonic.empty() ? 0 : growth.monotonic[feature]; }
 
     void begin_draw(const Node& node) {

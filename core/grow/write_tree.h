@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "coding/codes.h"
+#include "draw/cut_by_sets.h"
 #include "draw/tree_params.h"
 #include "search/random_cut.h"
 #include "targets/target_model.h"
@@ -106,14 +107,14 @@ class TreeWriter {
 // Thresholds are looked up when the tree is grown: all at once, the processor can wait for many of them together.
 // `values` are by feature, where cuts are drawn.
 template <class Part>
-void write_thresholds(Part& part, const Codes& codes, std::span<const ValueIndex> values) {
+void write_thresholds(Part& part, const Codes& codes, const Growth& growth, std::span<const ValueIndex> values) {
     for (std::size_t i = 0; i < part.tree.n_nodes(); ++i) {
         if (part.tree.feature[i] < 0) {
             continue;
         }
         const auto feature = static_cast<std::size_t>(part.tree.feature[i]);
         const Column& column = codes.columns[feature];
-        if (column.is_categorical) {
+        if (is_cut_by_sets(column, growth)) {
             continue;
         }
         const auto [below, above] = part.beside[i];

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "coding/codes.h"
+#include "draw/cut_by_sets.h"
 #include "draw/tree_params.h"
 #include "rows/node_codes.h"
 #include "rows/tree_rows.h"
@@ -161,8 +162,8 @@ class CarriedBins<Model> {
     static bool are_possible(const Codes& codes, const Growth& growth) {
         return growth.max_features >= codes.columns.size() && !growth.random_cuts && growth.max_leaf_nodes == 0 &&
                growth.monotonic.empty() && growth.feature_weights.empty() && codes.filled.is_empty() &&
-               std::all_of(codes.columns.begin(), codes.columns.end(), [](const Column& column) {
-                   return column.width <= 2 && !column.is_categorical && column.lows.size() != 0;
+               std::all_of(codes.columns.begin(), codes.columns.end(), [&](const Column& column) {
+                   return column.width <= 2 && !is_cut_by_sets(column, growth) && column.lows.size() != 0;
                });
     }
 

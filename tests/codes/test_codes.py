@@ -47,6 +47,23 @@ def fingerprint(model, *data):
     return model.fit(*data).forest_.fingerprint()
 
 
+@pytest.mark.parametrize("max_bins", [None, 3])
+def test_a_store_does_as_the_table_with_columns_of_many_categories(tmp_path, max_bins):
+    """They are cut in order, by the rows of the whole table, and each category has a code."""
+    table = frame(n_rows=300)
+    table["name"] = [f"name {i:02}" for i in np.random.default_rng(1).integers(0, 40, 300)]
+    chosen = [*FEATURES, "name"]
+    for category_penalty in ("auto", 0):
+        model = weald.RandomForestClassifier(3, random_state=1, max_bins=max_bins, category_penalty=category_penalty)
+        expected = fingerprint(model, table[chosen], table["y"])
+        folder = tmp_path / str(category_penalty)
+        store = codes.from_chunks(
+            [(c[chosen], c["y"]) for c in cut(table, [80, 100])], folder=folder, max_bins=max_bins
+        )
+        assert fingerprint(clone(model), store) == expected
+    assert len(model.forest_.category_sets)
+
+
 @settings(max_examples=25)
 @given(
     st.lists(st.integers(0, 90), max_size=5),

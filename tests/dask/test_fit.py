@@ -105,6 +105,21 @@ def test_any_partitions_give_the_same_forest(client, local, ends):
     assert_same_forest(local, partitioned(frame(), ends))
 
 
+@pytest.mark.parametrize("category_penalty", ["auto", 0])
+def test_columns_of_many_categories_are_cut_alike(client, category_penalty):
+    """By default in order, by the rows of all partitions together."""
+    table = frame()
+    table["name"] = [f"name {i:03}" for i in np.random.default_rng(1).integers(0, 150, len(table))]
+    parted, chosen = partitioned(table, PARTITIONS["7, uneven, empty"]), [*COLUMNS, "name"]
+    kinds = (weald.RandomForestClassifier, on_cluster.RandomForestClassifier)
+    models = [kind(4, random_state=3, max_bins=50, category_penalty=category_penalty) for kind in kinds]
+    for model, rows in zip(models, (table, parted), strict=True):
+        model.fit(rows[chosen], rows["y"], rows["w"])
+    assert models[0].forest_.fingerprint() == models[1].forest_.fingerprint()
+    name = models[0].forest_.feature == 3
+    assert ((models[0].forest_.flags[name] & 2 != 0) == (category_penalty == 0)).all()
+
+
 def test_small_files_give_the_same_forest(client, local, tmp_path):
     """Dask reads several small files as one partition, and how many depends on the columns that are wanted."""
     pytest.importorskip("pyarrow")

@@ -95,8 +95,8 @@ def test_a_tree_of_categories_says_which_go_where():
 
 def test_pruning_keeps_the_sets_of_the_splits_that_stay(target):
     X = FRAMES["pandas text"](columns())
-    whole = make_forest(target).fit(X, TARGETS[target])
-    pruned = make_forest(target, ccp_alpha=0.02).fit(X, TARGETS[target])
+    whole = make_forest(target, category_penalty=2.5).fit(X, TARGETS[target])
+    pruned = make_forest(target, category_penalty=2.5, ccp_alpha=0.02).fit(X, TARGETS[target])
     assert 0 < len(pruned.forest_.category_start) - 1 < len(whole.forest_.category_start) - 1
     assert pruned.predict(X).shape == (N,)
     first = pruned.forest_.take([0])
@@ -225,6 +225,42 @@ def test_the_default_penalty_is_that_of_searched_cuts_for_one_target(target):
     assert make_forest(target).fit(X, two).growth_.category_penalty == 0
     extra = weald.ExtraTreesRegressor if target == "numbers" else weald.ExtraTreesClassifier
     assert extra(3).fit(X, y).growth_.category_penalty == 0
+
+
+@pytest.mark.parametrize("engine", ["native", "reference"])
+@pytest.mark.parametrize("kind", ["forest", "tree", "extra"])
+def test_columns_with_few_rows_per_category_are_cut_in_sorted_order(kind, engine, target):
+    """As an ordered categorical is, where there are fewer than 20 rows for each of more than 10 categories."""
+    names = np.array([f"name {i:02}" for i in RNG.permutation(np.arange(N) % 30)])
+    models = {
+        "forest": lambda: make_forest(target, engine=engine),
+        "tree": lambda: (weald.DecisionTreeRegressor if target == "numbers" else weald.DecisionTreeClassifier)(
+            engine=engine
+        ),
+        "extra": lambda: (weald.ExtraTreesRegressor if target == "numbers" else weald.ExtraTreesClassifier)(
+            4, engine=engine, random_state=0
+        ),
+    }
+    X, y = pd.DataFrame({"name": names, "x": SIZE}), TARGETS[target]
+    ordered = X.assign(name=pd.Categorical(names, categories=sorted(set(names)), ordered=True))
+    found, expected = models[kind]().fit(X, y), models[kind]().fit(ordered, y)
+    assert found.forest_.fingerprint() == expected.forest_.fingerprint()
+    assert 0 in found.forest_.feature
+    assert len(found.forest_.category_sets) == 0
+    X.loc[0, "name"], ordered.loc[0, "name"] = None, None
+    assert np.array_equal(found.predict(X), expected.predict(ordered))
+    sets = models[kind]().set_params(category_penalty=0).fit(X, y)
+    assert len(sets.forest_.category_sets) > 0
+
+
+@pytest.mark.parametrize("weight", [1, 3])
+def test_the_limit_of_categories_counts_copies(target, weight):
+    """A weight of 3 is the row three times, here, too."""
+    X, y = pd.DataFrame({"name": [f"name {i:02}" for i in np.arange(N) % 12], "x": SIZE}), TARGETS[target]
+    model = make_forest(target).fit(X, y, sample_weight=np.full(N, float(weight)))
+    copies = make_forest(target).fit(pd.concat([X] * weight), np.tile(y, weight))
+    assert model.growth_.max_categories == copies.growth_.max_categories == max(10, N * weight // 20)
+    assert model.forest_.fingerprint() == copies.forest_.fingerprint()
 
 
 def test_a_penalty_is_refused_where_it_means_nothing():

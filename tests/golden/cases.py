@@ -32,7 +32,10 @@ WAYS = {
     "weighed features": {"feature_weights": (1.0, 0.25, 3.0, 0.0, 1.0)},
 }
 # Where there are categories.
-CATEGORY_WAYS = {"penalized categories": {"category_penalty": 1.5}}
+CATEGORY_WAYS = {
+    "penalized categories": {"category_penalty": 1.5},
+    "many categories in order": {"category_penalty": 1.5, "max_categories": 10},
+}
 # Where there are no categories, whose order and places mean nothing.
 NUMBER_WAYS = {"random cuts": {"random_cuts": True, "bootstrap": False}}
 BOUND_WAYS = {

@@ -212,6 +212,7 @@ def draw_growth(dice, table, criterion):
         class_weights=tuple(shares),
         **_draw_constraints(dice, table),
         **dice.choice([{"random_cuts": True}, {"category_penalty": dice.choice((0.5, 1.5, 3.0))}, {}, {}]),
+        max_categories=usually(dice, 0, lambda d: d.randint(1, 6)),
     )
 
 

@@ -35,6 +35,7 @@ from weald.engines import constraints, criteria
 from weald.engines.bagging import BALANCED, MAX_DRAWS, plan_bags
 from weald.engines.class_weights import check_class_weights
 from weald.engines.constraints import FeatureNames
+from weald.engines.reference.definition import FREE_CATEGORIES
 from weald.errors import DataError, ParameterError, shown, warn
 from weald.forest.forest import Bags
 
@@ -42,6 +43,7 @@ UNLIMITED = 2**31 - 1  # larger than any depth, size or number of leaves
 MOST_FEATURES = 2**24  # the address of a draw has room for so many
 MAX_BINS = 65_535
 CATEGORY_PENALTY = 2.5  # "auto", by benchmarks/categories.py
+ROWS_OF_CATEGORY = 20  # with fewer rows for each category, "auto" cuts a column in the order of its categories
 CLUSTER = "dask"  # forests are grown on the cluster of the client in scope; all else is done here
 ENGINES = ("auto", "native", "reference", CLUSTER)
 
@@ -71,6 +73,7 @@ class Growth:
     feature_weights: tuple[float, ...] = ()  # how likely each feature is drawn; empty: all alike
     category_penalty: float = 0.0  # what a category beyond two costs, in gains that labels without meaning have
     ties_by_column: bool = False  # where all features are looked at, the first of equal ones wins: nothing is drawn
+    max_categories: int = 0  # columns of more categories are cut in the order of these, like numbers; 0: none are
 
     def bags(self, design: int = 0) -> Bags:
         """Say how bags are drawn from a table, of whose groups and strata `design` is the fingerprint."""
@@ -259,12 +262,20 @@ def resolve(given: Mapping[str, Any], table: Table, classes: Any, names: Sequenc
         feature_weights=feature_weights,
         category_penalty=_penalize(given, table),
         ties_by_column=_needs_no_draw(given) and max_features >= n_weighed,
+        max_categories=_limit_categories(given, table),
     )
 
 
 def _needs_no_draw(given: Mapping[str, Any]) -> bool:
     """Say whether a model is a single tree of best splits without a seed, in which only ties could be drawn."""
     return "n_estimators" not in given and given.get("splitter") == "best" and given.get("random_state") is None
+
+
+def _limit_categories(given: Mapping[str, Any], table: Table) -> int:
+    """Say how many categories a column may have that is cut by sets of them: each needs rows to be learned from."""
+    if given.get("category_penalty", 0) != "auto":
+        return 0
+    return min(max(FREE_CATEGORIES, table.size // ROWS_OF_CATEGORY), UNLIMITED)
 
 
 def _penalize(given: Mapping[str, Any], table: Table) -> float:

@@ -188,7 +188,8 @@ class ColumnParams(TypedDict, total=False):
             "auto",
             "Penalty for each category beyond two when a categorical feature is compared with others, in units of the "
             "gain that meaningless labels would have; columns of up to 10 categories are free. 0.0: no penalty. "
-            '"auto": 2.5, or 0.0 with several targets and where cuts are random.',
+            '"auto": 2.5, or 0.0 with several targets and where cuts are random; columns with more than 10 categories '
+            "and fewer than 20 rows per category are split in the order of the categories, like numbers.",
         ),
     ]
     missing: Annotated[

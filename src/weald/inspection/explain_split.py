@@ -233,7 +233,7 @@ def _describe_cut(tree: definition.Tree, split: definition.Split, names: Names, 
     """Put a cut into words."""
     labels = names.categories[split.feature]
     name, threshold, listed, others_left = names.features[split.feature], split.threshold, None, False
-    if tree.coded.columns[split.feature].is_categorical:
+    if tree.is_cut_by_sets(split.feature):
         sets = definition.categories_of(tree, split)
         threshold, listed, others_left = np.nan, tuple(sets.of_lighter), sets.others_left
     sides = (split.missing_left, has_missing, labels, listed, others_left)

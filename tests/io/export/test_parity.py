@@ -3,6 +3,7 @@
 import dataclasses
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import weald
@@ -64,3 +65,24 @@ def test_a_report_says_what_was_found():
 def test_a_wrong_answer_is_an_error(theirs, found):
     with pytest.raises(weald.ExportError, match=found):
         compare("prog 1.0", "predictions", np.array([[1.0], [2.0]]), np.array(theirs), 1e-12)
+
+
+def many_categories():
+    rng = np.random.default_rng(3)
+    names = np.array([f"name {i:02}" for i in rng.integers(0, 50, 150)])
+    return pd.DataFrame({"name": names, "x": rng.normal(size=150)}), names > "name 25"
+
+
+def test_many_categories_that_are_cut_in_order_are_exported(tmp_path):
+    X, y = many_categories()
+    model = weald.RandomForestClassifier(5, random_state=0).fit(X, y)
+    assert 0 in model.forest_.feature
+    assert not len(model.forest_.category_sets)
+    with_sets = weald.RandomForestClassifier(5, category_penalty=0, random_state=1).fit(X, y)
+    for forest in (model, weald.merge([model, with_sets])):
+        exports = {"to_c": "a.c", "to_onnx": "a.onnx", "to_treelite": "a.treelite", "to_json": "a.json"}
+        for export, name in exports.items():
+            assert getattr(forest, export)(tmp_path / name).parity.n_rows > 0
+        again = weald.from_json(tmp_path / "a.json")
+        assert np.array_equal(again.predict_proba(X), forest.predict_proba(X))
+    assert "labels of categories: rows hold their numbers" in model.to_sklearn().parity.lost

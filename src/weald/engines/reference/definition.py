@@ -617,6 +617,7 @@ class Growth:
     feature_weights: Sequence[float] = ()  # how likely each feature is drawn; empty: all alike
     category_penalty: float = 0.0  # what a category beyond two costs, in gains that labels without meaning have
     ties_by_column: bool = False  # where all features are looked at, the first of equal ones wins: nothing is drawn
+    max_categories: int = 0  # columns of more categories are cut in the order of these, like numbers; 0: none are
 
 
 FREE_CATEGORIES = 10  # columns of no more categories pay no penalty
@@ -694,6 +695,11 @@ class Tree:
         mean = node.total // node.weight
         terms = [term(side, mean) for side in sides]
         return reduce(operator.add, terms)
+
+    def is_cut_by_sets(self, feature: int) -> bool:
+        """Say whether a feature is cut by sets of categories; one of more of them is cut like numbers."""
+        column, most = self.coded.columns[feature], self.growth.max_categories
+        return column.is_categorical and (most == 0 or len(column.lows) <= most)
 
     def is_pure(self, ranks: Sequence[int]) -> bool:
         """Say whether all rows have the same target."""
@@ -790,16 +796,17 @@ def candidates(tree: Tree, node: "Node", feature: int) -> Iterator[Candidate]:
             by_code.setdefault(code, []).append(r)
     tallies = {code: tree.tally(by_code[code]) for code in sorted(by_code)}
     missing = tree.tally(missing_ranks) if missing_ranks else None
-    for order in tree.orders(node.tally, tallies) if column.is_categorical else [list(tallies)]:
+    by_sets = tree.is_cut_by_sets(feature)
+    for order in tree.orders(node.tally, tallies) if by_sets else [list(tallies)]:
         left = tree.tally([])
         for i, (code, following) in enumerate(pairwise(order)):
             left = left.plus(tallies[code])
-            threshold = 0.0 if column.is_categorical else place_threshold(column.highs[code], column.lows[following])
+            threshold = 0.0 if by_sets else place_threshold(column.highs[code], column.lows[following])
             yield Candidate(order, i + 1, threshold, False, left)
             if missing:
                 yield Candidate(order, i + 1, threshold, True, left.plus(missing))
         if order and missing:
-            threshold = 0.0 if column.is_categorical else math.inf
+            threshold = 0.0 if by_sets else math.inf
             yield Candidate(order, len(order), threshold, False, node.tally.minus(missing))
 
 
@@ -836,10 +843,11 @@ def random_candidate(tree: Tree, node: "Node", feature: int) -> Iterator[Candida
     order = sorted(set(present))
     place, side = (draw(tree.seed, node.node_id, tree.number, PURPOSE_CUTS, 2 * feature + i) for i in (0, 1))
     missing_left = low != high and below(side, 2) == 1
-    threshold = 0.0 if column.is_categorical else math.inf
+    by_sets = tree.is_cut_by_sets(feature)
+    threshold = 0.0 if by_sets else math.inf
     if low == high:
         n_left = 1
-    elif column.is_categorical:
+    elif by_sets:
         order, n_left = order_at_random(order, place), 1 + below(mix64(place), len(order) - 1)
     else:
         t = place_at_random(column.highs[low], column.lows[high], place)
@@ -917,7 +925,7 @@ def noise_of_labels(tree: Tree, node: "Node", feature: int) -> float:
     Few labels in the whole table can fit little noise, and are free.
     """
     column, tally = tree.coded.columns[feature], node.tally
-    if not tree.growth.category_penalty or not column.is_categorical or len(column.lows) <= FREE_CATEGORIES:
+    if not tree.growth.category_penalty or not tree.is_cut_by_sets(feature) or len(column.lows) <= FREE_CATEGORIES:
         return 0.0
     n_labels = len({column.codes[r] for r in node.ranks} - {None})
     if n_labels <= 2:
@@ -1165,8 +1173,8 @@ def write_node(tree: Tree, node: Node, flat: FlatTree) -> None:
     flat.threshold.append(split.threshold if split else 0.0)
     flat.right.append(0)
     flat.missing_left.append(split.missing_left if split else False)
-    is_categorical = split is not None and tree.coded.columns[split.feature].is_categorical
-    flat.categories.append(categories_of(tree, split) if split and is_categorical else None)
+    by_sets = split is not None and tree.is_cut_by_sets(split.feature)
+    flat.categories.append(categories_of(tree, split) if split and by_sets else None)
     flat.size.append(node.tally.size)
     flat.weight.append(float(node.tally.weight))
     flat.decrease.append(node.decrease if split else 0.0)

@@ -222,7 +222,10 @@ def _categories_of(forest: Forest, n_labels: int, steps: list[tuple[int, bool]])
     """Categories that pass all splits of a feature."""
     is_allowed = np.ones(n_labels, dtype=bool)
     for split, goes_left in steps:
-        is_left = np.full(n_labels, bool(forest.flags[split] & OTHERS_LEFT))
-        is_left[forest.category_set(split)] ^= True
+        if forest.flags[split] & CATEGORICAL:
+            is_left = np.full(n_labels, bool(forest.flags[split] & OTHERS_LEFT))
+            is_left[forest.category_set(split)] ^= True
+        else:  # many categories are cut in their order
+            is_left = np.arange(n_labels) <= forest.threshold[split]
         is_allowed &= is_left == goes_left
     return list(np.flatnonzero(is_allowed).astype(float))

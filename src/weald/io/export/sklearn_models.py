@@ -158,8 +158,8 @@ def _lost(model: "TreeModel", made: Native) -> list[str]:
         lost.append(f"parameters that scikit-learn lacks: {', '.join(lacking)}")
     if _criterion(model) != given["criterion"]:
         lost.append(f"the criterion {given['criterion']}: impurities are Gini's")
-    if any(c is not None and c.is_ordered for c in model.schema_.categories):
-        lost.append("labels of ordered categories: rows hold their numbers")
+    if any(c is not None and not _is_boolean(model, f) for f, c in enumerate(model.schema_.categories)):
+        lost.append("labels of categories: rows hold their numbers")
     return lost
 
 
