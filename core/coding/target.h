@@ -24,7 +24,7 @@ inline constexpr int kFixedPointTargetBits =
 
 inline constexpr int kFixedPointWeightBits = 54;  // of the sum of such weights
 inline constexpr int kDoubleBits = 53;
-inline constexpr int kFineBits = 20;  // the width of the targets is to be at least 2^20 units
+inline constexpr int kFineBits = 30;  // the width of the targets is to be at least 2^30 units
 
 // What overflows stays at the largest double.
 inline double within_doubles(double x) {

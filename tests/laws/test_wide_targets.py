@@ -1,6 +1,7 @@
 """One number that is very far off takes no digits of the others; where it must, the user is told."""
 
 import itertools
+import warnings
 
 import numpy as np
 import pytest
@@ -65,6 +66,7 @@ def test_engines_agree_about_outliers_among_many_rows_gaps_and_categories():
         both(model, x, y, weight)
 
 
+@pytest.mark.filterwarnings("ignore:y is rounded")
 @pytest.mark.parametrize("weight", ["none", "fractions"])
 @pytest.mark.parametrize("size", [1e6, 1e9, -1e12, 1e13])
 def test_an_outlier_takes_no_digits_of_the_others(size, weight):
@@ -76,6 +78,7 @@ def test_an_outlier_takes_no_digits_of_the_others(size, weight):
     assert tree.predict([[7.0]]) == size
 
 
+@pytest.mark.filterwarnings("ignore:y is rounded")
 @pytest.mark.parametrize("weight", ["none", "fractions"])
 def test_what_is_left_of_an_outlier_is_a_tree_without_it(weight):
     cut_off = np.where(np.arange(N) == 7, 99.0, X[:, 2])
@@ -108,6 +111,7 @@ def test_ordinary_targets_stay_narrow(engine):
         assert tree.forest_.target_center == center
 
 
+@pytest.mark.filterwarnings("ignore:y is rounded")
 @pytest.mark.parametrize("weight", ["whole", "fractions"])
 @pytest.mark.parametrize("engine", ENGINES)
 def test_the_order_of_rows_does_not_matter_to_outliers(engine, weight):
@@ -170,6 +174,19 @@ def test_the_user_is_warned_where_the_definition_is_coarse_and_nowhere_else():
         assert warned == is_too_coarse(y.tolist(), None if weight is None else weight.tolist(), n_draws)
         found.add(warned)
     assert found == {True, False}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("weight", ["none", "whole", "fractions"])
+@pytest.mark.parametrize("size", [10.0**power for power in range(0, 40, 3)])
+def test_units_are_a_billionth_of_the_width_or_a_warning_says_so(size, weight, engine):
+    y, given = with_outlier(size), WEIGHTS[weight]
+    lengths = definition.line_weights(np.ones(N) if given is None else given, weight != "fractions")
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        tree = weald.DecisionTreeRegressor(max_depth=1, engine=engine).fit(X, y, given)
+    assert said or 2.0**-tree.forest_.target_exponent <= 1e-9 * definition.spread_of(y.tolist(), lengths).width
+    assert bool(said) == (size >= (1e12 if weight == "fractions" else 1e27))
 
 
 @pytest.mark.parametrize("engine", ENGINES)

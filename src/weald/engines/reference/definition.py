@@ -315,7 +315,7 @@ class Target:
 FIXED_POINT_TARGET_BITS = 35  # with weights that are not whole: sums of weight * q * q stay below 2^127
 FIXED_POINT_WEIGHT_BITS = 54  # of the sum of such weights
 DOUBLE_BITS = 53
-FINE_BITS = 20  # the width of the targets is to be at least 2^20 units
+FINE_BITS = 30  # the width of the targets is to be at least 2^30 units: about 10^9
 
 
 def narrow_exponent(k: int, n_draws: int | None) -> int:
