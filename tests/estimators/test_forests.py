@@ -1,5 +1,6 @@
 """Forests: many trees as one model, and how they grow on."""
 
+import copy
 import pickle
 import warnings
 
@@ -233,10 +234,53 @@ def test_class_weights_that_matter_or_are_none_are_not_named(given):
         classifier(3, **given).fit(X, Y)
 
 
-def test_where_the_rows_of_bags_are_is_said(forest):
+DESIGNS = [
+    ({}, {}),
+    ({"max_samples": 0.5}, {"sample_weight": np.arange(150) % 3}),
+    ({}, {"sample_weight": np.linspace(0.1, 2, 150)}),
+    ({"bootstrap": "balanced"}, {}),
+    ({}, {"groups": np.arange(150) // 3}),
+    ({}, {"stratify": np.arange(150) % 4}),
+]
+
+
+@pytest.mark.parametrize(("given", "design"), DESIGNS)
+@pytest.mark.parametrize("engine", ["native", "reference"])
+def test_the_samples_of_trees_are_the_rows_of_their_bags(given, design, engine):
+    model = classifier(6, engine=engine, **given).fit(X, Y, **design)
+    bags = model.bags(X, Y, **design)
+    for trees, found in ((model, bags), (model[2:5], bags[2:5])):
+        rows = trees.estimators_samples_
+        assert all(np.array_equal(np.bincount(one, minlength=150), bag) for one, bag in zip(rows, found, strict=True))
+        assert {one.dtype for one in rows} == {np.dtype(np.int32)}
+    model.set_params(warm_start=True, n_estimators=8).fit(X, Y, **design)
+    assert [len(one) for one in model.estimators_samples_] == model.bags(X, Y, **design).sum(axis=1).tolist()
+
+
+def test_without_bootstrap_every_tree_has_all_rows():
+    for targets in (Y, np.column_stack([Y, Y > 0])):
+        rows = classifier(2, bootstrap=False).fit(X, targets).estimators_samples_
+        assert [one.tolist() for one in rows] == [list(range(150))] * 2
+
+
+@pytest.mark.parametrize("kind", [weald.RandomForestClassifier, weald.ExtraTreesClassifier])
+@pytest.mark.parametrize("seed", [None, 3])
+def test_the_first_tree_grows_again_from_its_rows(kind, seed):
+    model = kind(3, bootstrap=True, max_features=0.5, random_state=seed).fit(X, Y)
+    rows, tree = model.estimators_samples_[0], model[0]
+    again = clone(tree).fit(X[rows], Y[rows])
+    np.testing.assert_array_equal(again.tree_.value, tree.tree_.value)
+    np.testing.assert_array_equal(again.tree_.threshold, tree.tree_.threshold)
+
+
+@pytest.mark.parametrize("how", [lambda m: pickle.loads(pickle.dumps(m)), copy.copy, lambda m: m + m[:0:-1]])
+def test_where_the_rows_of_bags_are_is_said(how):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # trees that are there twice
+        model = how(classifier(3).fit(X, Y))
     with pytest.raises(AttributeError, match=r"forest.bags\(X, y\)"):
-        _ = forest.estimators_samples_
-    assert not hasattr(forest, "estimators_samples_")
+        _ = model.estimators_samples_
+    assert not hasattr(model, "estimators_samples_")
 
 
 def test_trees_are_a_sequence(forest):

@@ -20,7 +20,7 @@ def test_a_model_comes_back_as_it_was(name, tmp_path):
     assert again.forest_.fingerprint() == model.forest_.fingerprint()
     assert again.forest_.origins == model.forest_.origins
     assert str(again.get_params()) == str(model.get_params())
-    assert vars(again).keys() == vars(model).keys()
+    assert again.__getstate__().keys() == model.__getstate__().keys()
     assert again.to_json(check=False).model == export.model
 
 

@@ -211,10 +211,8 @@ class AcceleratedForest(Accelerated):
 
     @property
     def estimators_samples_(self) -> list[IntArray]:
-        """The rows of each bag, where scikit-learn drew them."""
-        if self._is_wealds:
-            raise AttributeError("The bags of these trees are weald's: see model.weald_.")
-        found: list[IntArray] = super().estimators_samples_
+        """The rows of each bag."""
+        found: list[IntArray] = self.weald_.estimators_samples_ if self._is_wealds else super().estimators_samples_
         return found
 
     @property

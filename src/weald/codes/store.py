@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial, reduce
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -310,6 +310,8 @@ class Values:
 @dataclass(frozen=True, kw_only=True)
 class StoredTable(Table):
     """The table of a fit to a store."""
+
+    is_in_memory: ClassVar[bool] = False
 
     def in_memory(self) -> Table:
         """Read all values."""

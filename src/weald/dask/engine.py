@@ -7,6 +7,7 @@ ClusterTable     a training table whose rows stay on the workers until they are 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -255,6 +256,8 @@ def _own(codes: Codes) -> ClusterCodes:
 
 class ClusterTable(Table):
     """A table in partitions. Targets, weights, groups and strata are brought here only when they are needed."""
+
+    is_in_memory: ClassVar[bool] = False
 
     def __init__(self, coding: Coding) -> None:
         labels = coding.labels

@@ -10,7 +10,7 @@ ordinary values. Categories become codes. Everything else is refused with an err
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -71,6 +71,8 @@ class Table:
     strata: npt.NDArray[np.int32] | None = None  # stratum number of each row; each stratum is drawn separately
     categorical: frozenset[int] = frozenset()  # features whose values are category codes: 0, 1, 2 ...
     targets: Targets | None = None  # with several targets; `target` and `n_classes` are then those of joint targets
+
+    is_in_memory: ClassVar[bool] = True  # otherwise there may be more rows than memory has room for
 
     @property
     def task(self) -> Task:

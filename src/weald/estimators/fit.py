@@ -83,6 +83,7 @@ LEARNED = frozenset(
         "_columns_",
         "_n_prototypes_",
         "_kept_",
+        "_training_bags",
     }
 )
 
@@ -228,6 +229,10 @@ def train(
             *(voting_of(learned), engine.threads(learned.n_jobs), learned.verbose),
         )
     )
+    if "bootstrap" in vars(learned) and plan.resampling == resampling.BAGGING and reading.table.is_in_memory:
+        learned.__dict__["_training_bags"] = out_of_bag.TrainingBags(
+            engine.local, engine.bag_source(codes), learned.growth_, (), 1, reading.kept
+        )
     if reading.table.targets is not None:
         learned.forests_ = growing.grow_targets(grower, plan, old)
         growing.require_votes(learned.forests_[0])

@@ -5,6 +5,7 @@ RandomForest    a model of many trees
 
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Self, SupportsIndex, overload
 
 import numpy as np
@@ -20,7 +21,7 @@ from weald.estimators.error_surface import rows_outside_bags
 from weald.estimators.fit import estimate_targets_out_of_bag, fit
 from weald.estimators.merging import merge, take_trees
 from weald.estimators.multi_output import OutOfBagOfTargets, forests_of, is_multi_output
-from weald.estimators.out_of_bag import OutOfBag, estimate_out_of_bag, require_bags
+from weald.estimators.out_of_bag import OutOfBag, TrainingBags, estimate_out_of_bag, require_bags
 from weald.estimators.prediction import find_leaves, mark_paths
 from weald.estimators.training_data import open_bags, read_training_data
 from weald.estimators.tree_base import SingleTree
@@ -172,12 +173,32 @@ class RandomForest(TreeModel):
 
     @property
     def estimators_samples_(self) -> list[IntArray]:
-        """Explain how to find the rows of each bag: a forest does not store its rows or their order."""
+        """Rows in the bag of each tree, ascending, each as often as it was drawn.
+
+        Available after a fit to a table in memory, until the forest is pickled, copied, saved or merged: these do not
+        store the order of the training rows. `bags(X, y)` works for every forest.
+
+        Examples
+        --------
+        >>> from weald import RandomForestRegressor
+        >>> forest = RandomForestRegressor(2, random_state=0).fit([[1.0], [2.0], [3.0]], [1.0, 2.0, 4.0])
+        >>> [len(rows) for rows in forest.estimators_samples_]
+        [3, 3]
+        """
         check_is_fitted(self)
-        raise AttributeError(
-            "A forest does not store its training rows, so it has no estimators_samples_. Give the training data "
-            "again: [numpy.repeat(numpy.arange(len(X)), bag) for bag in forest.bags(X, y)]."
-        )
+        bags: TrainingBags | None = vars(self).get("_training_bags")
+        if bags is None:
+            raise AttributeError(
+                "This forest does not know the order of its training rows, so it has no estimators_samples_. Give the "
+                "training data again: [numpy.repeat(numpy.arange(len(X)), bag) for bag in forest.bags(X, y)]."
+            )
+        of_trees = replace(bags, origins=forests_of(self)[0].origins)
+        return [of_trees.rows(tree) for tree in range(len(self))]
+
+    def __getstate__(self) -> dict[str, object]:
+        """Leave the order of the training rows out of pickles and copies."""
+        state: dict[str, object] = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_training_bags"}
 
     # --------------------------------------------------------------------------------------------- other forests
 

@@ -89,7 +89,10 @@ def take_trees(model: AnyForest, trees: Sequence[int]) -> AnyForest:
     forests = forests_of(model)
     if not trees:
         raise IndexError(f"The slice selects no trees. The forest has trees 0 to {forests[0].n_trees - 1}.")
-    return _with_forests(model, [forest.take(trees) for forest in forests])
+    taken = _with_forests(model, [forest.take(trees) for forest in forests])
+    if "_training_bags" in vars(model):
+        taken.__dict__["_training_bags"] = vars(model)["_training_bags"]  # the same training table
+    return taken
 
 
 def _with_forests(model: AnyForest, forests: Sequence[Forest]) -> AnyForest:

@@ -157,7 +157,7 @@ class OutOfBag:
         self._truth: Array | None = _spread(table.target, reading, 0)
         self._weight: FloatArray | None = _spread(weight, reading, 0)
         source = how.engine.bag_source(how.codes)
-        self._bags: _Bags | None = _Bags(
+        self._bags: TrainingBags | None = TrainingBags(
             how.engine.local, source, how.growth, how.forest.origins, how.n_threads, reading.kept
         )
         self.curve = Curve(np.arange(1, self.n_trees + 1), found.errors, found.shares)
@@ -414,7 +414,7 @@ class OutOfBag:
         truth, weight = self._known()
         return truth[self.mask], weight[self.mask]
 
-    def _drawn(self) -> "_Bags":
+    def _drawn(self) -> "TrainingBags":
         if self._bags is None:
             raise DataError(_FORGOTTEN)
         return self._bags
@@ -459,8 +459,8 @@ _FORGOTTEN = (
 
 
 @dataclass(frozen=True)
-class _Bags:
-    """Draws the bags again, one at a time."""
+class TrainingBags:
+    """Draws bags again, one at a time, without the training table: from its ranks and weights."""
 
     engine: Engine
     source: Codes
@@ -471,16 +471,28 @@ class _Bags:
 
     def outside(self, tree: int) -> BoolArray:
         """Mark the rows outside the bag of a tree; rows of weight 0 are not marked."""
+        outside: BoolArray = self._for_all_rows(self._counts(tree) == 0)
+        return outside
+
+    def rows(self, tree: int) -> IntArray:
+        """List the rows in the bag of a tree, each as often as it was drawn."""
+        counts = self._for_all_rows(self._counts(tree))
+        return np.repeat(np.arange(len(counts), dtype=np.int32 if len(counts) < 2**31 else np.int64), counts)
+
+    def _counts(self, tree: int) -> IntArray:
         ends = np.cumsum([origin.n_trees for origin in self.origins])
         of_run = int(np.searchsorted(ends, tree, side="right"))
         run = self.origins[of_run]
         number = run.first_tree + tree - int(ends[of_run]) + run.n_trees
         origin = replace(run, first_tree=number, n_trees=1)
-        outside: BoolArray = self.engine.bags(self.source, self.growth, [origin], self.n_threads)[0] == 0
+        counts: IntArray = self.engine.bags(self.source, self.growth, [origin], self.n_threads)[0]
+        return counts
+
+    def _for_all_rows(self, found: Array) -> Array:
         if self.kept is None:
-            return outside
-        spread = np.zeros(len(self.kept), dtype=bool)
-        spread[self.kept] = outside
+            return found
+        spread = np.zeros(len(self.kept), dtype=found.dtype)
+        spread[self.kept] = found
         return spread
 
 

@@ -355,6 +355,13 @@ ATTRIBUTES = (
     ),
     Attribute("estimators_", "list of DecisionTreeRegressor", "The trees, created on access.", Task.REGRESSION, True),
     Attribute("estimator_", "estimator", "A tree that is not fitted, with the parameters of the trees.", None, True),
+    Attribute(
+        "estimators_samples_",
+        "list of arrays",
+        "Rows in the bag of each tree. Not available in pickles, copies and files; see `bags`.",
+        None,
+        True,
+    ),
     Attribute("max_features_", "int", "Number of features that a node considers.", None, False),
     Attribute("feature_importances_", "array of shape (n_features,)", "Mean decrease in impurity; it sums to 1."),
     Attribute(

@@ -122,8 +122,11 @@ def _codes(labels: Any) -> Any:
 
 
 def _own_random_state(seed: int, number: int) -> int:
-    """Derive the random_state of a tree: below 2^31, as in scikit-learn."""
-    return int(np.random.SeedSequence([seed, number]).generate_state(1)[0]) >> 1
+    """Derive the random_state of a tree. A single tree draws as the first one of a forest, so that one has the seed.
+
+    Those of the others are below 2^31, as in scikit-learn.
+    """
+    return seed if number == 0 else int(np.random.SeedSequence([seed, number]).generate_state(1)[0]) >> 1
 
 
 def _after_making_all(name: str) -> Callable[..., Any]:
