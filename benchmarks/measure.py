@@ -12,12 +12,14 @@ markdown, publish         a table, and the page it is written to
 import argparse
 import contextlib
 import datetime as dt
+import functools
 import importlib
 import importlib.metadata
 import json
 import os
 import platform
 import re
+import shutil
 import statistics
 import subprocess
 import sys
@@ -41,21 +43,43 @@ LIBRARIES = {
     "weald": ("weald", "weald", {}),
     "weald max_bins=255": ("weald", "weald", {"max_bins": 255}),
 }
+# Libraries that only table.py and settings.py measure, where they are installed.
+OPTIONAL = {
+    "YDF": ("ydf", "peer_forests", {"peer": "ydf"}),
+    "ranger": ("ranger", "peer_forests", {"peer": "ranger"}),
+    "cuML": ("cuml", "peer_forests", {"peer": "cuml"}),
+}
+EVERY = {name: of for name, of in LIBRARIES.items() if of[0] != "weald"} | OPTIONAL
+EVERY |= LIBRARIES
+OUTSIDE = ("ranger", "cuML")  # their memory is in another process or on the GPU
 
 
 def version_of(package):
-    try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
+    """The version of an installed package; cuML's name has that of CUDA at its end, ranger is a package of R."""
+    if package == "ranger":
+        return version_of_ranger()
+    for name in (package, *(f"cuml-cu{cuda}" for cuda in (13, 12) if package == "cuml")):
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            return importlib.metadata.version(name)
+    return None
+
+
+@functools.cache
+def version_of_ranger():
+    rscript = shutil.which("Rscript")
+    if rscript is None:
         return None
+    command = [rscript, "-e", 'cat(as.character(packageVersion("ranger")))']
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stdout.strip() or None
 
 
-def installed(*, boosters=False):
+def installed(*, boosters=False, optional=False):
     """Names of the installed libraries; boosting libraries can grow forests, but take minutes for deep trees."""
     return [
         name
-        for name, (package, module, _) in LIBRARIES.items()
-        if version_of(package) and (boosters or module != "boosters")
+        for name, (package, module, _) in EVERY.items()
+        if version_of(package) and (boosters or module != "boosters") and (optional or name not in OPTIONAL)
     ]
 
 
@@ -80,7 +104,7 @@ def name_versions(found):
 
 def make_forest(library, task, **parameters):
     """An unfitted forest of a library for "classes" or "values"."""
-    _, module, more = LIBRARIES[library]
+    _, module, more = EVERY[library]
     name = "RandomForestClassifier" if task == "classes" else "RandomForestRegressor"
     return getattr(importlib.import_module(module), name)(**parameters, **more)
 
@@ -94,11 +118,12 @@ def check_that_it_was_its_own(library, forest):
 # ------------------------------------------------------------------------------------------------------------ measure
 
 
-def afresh(function, *arguments, source=None, python=None):
+def afresh(function, *arguments, source=None, python=None, limit=None):
     """Call a function of a benchmark in a new Python process, without warm caches, threads or freed memory.
 
     Arguments and results are sent as JSON, so tuples arrive as lists. `source` is a folder with another version of
-    weald, which is used instead of the installed one; `python` is the interpreter of another environment.
+    weald, which is used instead of the installed one; `python` is the interpreter of another environment. A process
+    that takes more than `limit` seconds is ended, and subprocess.TimeoutExpired raised.
     """
     script = Path(function.__code__.co_filename).stem
     call = json.dumps([script, function.__name__, arguments])
@@ -107,7 +132,7 @@ def afresh(function, *arguments, source=None, python=None):
         # Without `site`, an editable installation is not found; other packages are found in the folders of sys.path.
         command.insert(1, "-S")
         env["PYTHONPATH"] = os.pathsep.join([str(source), sysconfig.get_path("purelib")])
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env, timeout=limit)
     if done.returncode:
         raise RuntimeError(done.stderr.strip().rpartition("\n")[2] or f"exit status {done.returncode}")
     return json.loads(done.stdout.splitlines()[-1])
@@ -156,6 +181,8 @@ def time_fit(library, forest, X, y, watch=None):
     with watch or contextlib.nullcontext():
         seconds = clock(lambda: forest.fit(X, y))
     check_that_it_was_its_own(library, forest)
+    if hasattr(forest, "fit_seconds_"):  # without the transfer to another program
+        return forest.fit_seconds_
     return seconds if seconds >= 1 else clock_often(lambda: forest.fit(X, y))
 
 

@@ -66,6 +66,7 @@ def main():
     parser.add_argument("--cases", default=",".join(CASES), help="names with commas")
     parser.add_argument("--libraries", default=",".join(measure.installed(boosters=True)), help="names with commas")
     given = parser.parse_args()
+    given.limit = None
     given.rows = 200 if given.quick else None
     given.repeats = 1 if given.quick else given.repeats
     libraries = given.libraries.split(",")

@@ -1,14 +1,20 @@
 """Training time of weald and other libraries: the table of the README.
 
-    python benchmarks/table.py [--data NAMES] [--repeats 3] [--jobs N] [--write]        (make bench)
+    python benchmarks/table.py [--data NAMES] [--libraries NAMES] [--repeats 3] [--jobs N] [--limit 300] [--write]
 
 Every library grows the same forest (features per node, number of trees, pure leaves) on the same data with the same
 number of threads. Each measurement runs in its own process, libraries alternate, and the best of the repeats counts,
-because other load can only make times longer. Errors are means. `--write` puts the table into README.md.
+because other load can only make times longer. Errors are means. A process that takes more than `--limit` seconds is
+ended, and the library is skipped on that data. `--write` puts the table into README.md (make bench).
+
+Libraries that are not installed are left out. LightGBM, XGBoost and YDF come from the package index, ranger as
+`Rscript` finds it, and cuML needs a GPU; boosters.py and peer_forests.py have their parameters.
 """
 
 import json
+import math
 import statistics
+import subprocess
 from typing import NamedTuple
 
 import data
@@ -22,7 +28,7 @@ class Run(NamedTuple):
     """A fitted and tested forest."""
 
     seconds: float
-    megabytes: float  # peak, above the memory in use before
+    megabytes: float | None  # peak, above the memory in use before; None is unknown
     error: float
 
 
@@ -32,12 +38,18 @@ def run(library, name, n_train, n_jobs, seed, parameters):
     X, y, X_test, y_test = data.load(name, n_train)
     n_features = X.shape[1]
     max_features = max(1, int(n_features**0.5) if task == "classes" else n_features // 3)
+    if measure.EVERY[library][1] == "boosters":
+        max_features /= n_features  # they know fractions only
     forest = measure.make_forest(
         library, task, **{"max_features": max_features, "n_jobs": n_jobs, "random_state": seed} | parameters
     )
     watch = measure.MemoryWatch()
     seconds = measure.time_fit(library, forest, X, y, watch)
-    return Run(seconds, watch.megabytes, measure.error_of(task, y_test, forest.predict(X_test)))
+    megabytes = None if library in measure.OUTSIDE else watch.megabytes
+    return Run(seconds, megabytes, measure.error_of(task, y_test, forest.predict(X_test)))
+
+
+TOO_LONG = Run(math.inf, None, math.nan)
 
 
 def measure_in_turns(name, libraries, given):
@@ -50,8 +62,14 @@ def measure_in_turns(name, libraries, given):
     runs = {library: [] for library in libraries}
     for seed in range(given.repeats):
         for library in libraries:
+            if TOO_LONG in runs[library]:
+                continue
             try:
-                done = Run(*measure.afresh(run, library, name, n_train, given.jobs, seed, parameters))
+                done = Run(
+                    *measure.afresh(run, library, name, n_train, given.jobs, seed, parameters, limit=given.limit)
+                )
+            except subprocess.TimeoutExpired:
+                done = TOO_LONG
             except Exception as error:  # noqa: BLE001  (one library must not stop the others)
                 measure.say(f"{name}: {library} failed: {error}")
                 continue
@@ -64,7 +82,10 @@ def measure_in_turns(name, libraries, given):
 
 def best_run(runs):
     """The best time, the most memory and the mean error."""
-    return Run(min(r.seconds for r in runs), max(r.megabytes for r in runs), statistics.mean(r.error for r in runs))
+    if TOO_LONG in runs:
+        return TOO_LONG
+    megabytes = None if runs[0].megabytes is None else max(r.megabytes for r in runs)
+    return Run(min(r.seconds for r in runs), megabytes, statistics.mean(r.error for r in runs))
 
 
 # --------------------------------------------------------------------------------------------------------------- show
@@ -72,13 +93,15 @@ def best_run(runs):
 
 def times_as_fast(best, library, others):
     """Return the speed relative to the fastest of others, as text."""
-    known = [best[other].seconds for other in others if best.get(other)]
+    known = [best[other].seconds for other in others if best.get(other) and best[other] is not TOO_LONG]
     return f"{min(known) / best[library].seconds:.1f}×" if known and best.get(library) else ""
 
 
 def speed_cell(best, library):
     if not best.get(library):
         return "failed" if library in best else "–"
+    if best[library] is TOO_LONG:
+        return "too long"
     seconds = measure.digits(best[library].seconds, 3)
     return seconds if library == "scikit-learn" else f"{seconds} ({times_as_fast(best, library, ['scikit-learn'])})"
 
@@ -86,9 +109,11 @@ def speed_cell(best, library):
 def error_cell(best, library, task):
     if not best.get(library):
         return "failed" if library in best else "–"
+    if best[library] is TOO_LONG:
+        return "–"
     error, megabytes = best[library].error, best[library].megabytes
     shown = f"{100 * error:.2f} %" if task == "classes" else measure.digits(error, 4)
-    return f"{shown} · {megabytes:,.0f} MB"
+    return shown if megabytes is None else f"{shown} · {megabytes:,.0f} MB"
 
 
 TEXT = """\
@@ -96,13 +121,14 @@ Seconds to fit, {repeats}, {jobs} threads{parameters}; in brackets, how many tim
 
 {speed}
 
-Error on test data (share of wrong classes; regression: root of the mean squared error), and memory that the fit takes
-on top of the data.
+Error on test data (error rate; regression: root of the mean squared error), and memory that the fit takes in addition
+to the data.
 
 {errors}
 
-Measured on {machine}. scikit-learn-intelex and `max_bins=255` look at no more
-than 256 thresholds of a column; scikit-learn looks at all of them, weald by default at up to 65,535."""
+Measured with `benchmarks/table.py` on {machine}. scikit-learn-intelex and
+`max_bins=255` evaluate at most 256 thresholds of a column, LightGBM and XGBoost at most 255, cuML 128; the others
+evaluate all, weald by default up to 65,535."""
 
 
 def show_speed(found, libraries):
@@ -131,16 +157,21 @@ def show(found, libraries, given):
         parameters="".join(f", {name}={value}" for name, value in given.parameters.items()),
         speed=show_speed(found, libraries),
         errors=show_errors(found, libraries),
-        machine=measure.describe_machine(*(measure.LIBRARIES[library][0] for library in libraries)),
+        machine=measure.describe_machine(*(measure.EVERY[library][0] for library in libraries)),
     )
 
 
 def main():
     parser = measure.options(__doc__, README)
     parser.add_argument("--data", default=",".join(SHOWN), help=f"names with commas, of: {', '.join(data.DATA_SETS)}")
-    parser.add_argument("--libraries", default=",".join(measure.installed()), help="names with commas")
+    parser.add_argument(
+        "--libraries",
+        default=",".join(measure.installed(boosters=True, optional=True)),
+        help=f"names with commas, of: {', '.join(measure.EVERY)}",
+    )
     parser.add_argument("--trees", type=int, help="instead of each data set's own number")
     parser.add_argument("--parameters", type=json.loads, default={}, help='of the forests, as {"max_depth": 12}')
+    parser.add_argument("--limit", type=float, default=300, help="seconds a process may take")
     parser.add_argument("--rows", type=int, help="use no more for training")
     given = parser.parse_args()
     if given.quick:

@@ -1,5 +1,6 @@
 """The benchmarks run, on little data. What they measure there means nothing."""
 
+import importlib
 import os
 import re
 import subprocess
@@ -52,6 +53,26 @@ def test_the_table_goes_between_its_marks_and_nowhere_else(tmp_path, folder):
         == 1
     )
     assert len(re.findall(r"\*\*[\d.]+×\*\*", printed)) == 4
+
+
+def test_ydf_takes_part_where_it_is_installed(folder):
+    pytest.importorskip("ydf", reason="YDF is not installed")
+    quick = ["--quick", "--data", "small,friedman-small", "--libraries", "scikit-learn,YDF,weald"]
+    printed = run("table.py", *quick, folder=folder)
+    assert len(re.findall(r"^\| .*small \| 200 × 20 \| 3 \| [\d.]+ \| [\d.]+ \([\d.]+×\)", printed, re.MULTILINE)) == 2
+
+
+def test_a_library_that_takes_too_long_is_skipped(folder):
+    printed = run(
+        "table.py", "--quick", "--data", "small", "--libraries", "scikit-learn", "--limit", "0.01", folder=folder
+    )
+    assert "| 3 | too long |" in printed
+
+
+def test_the_optional_libraries_of_the_table_have_makers(monkeypatch):
+    monkeypatch.syspath_prepend(str(SCRIPTS))
+    measure, peer_forests = importlib.import_module("measure"), importlib.import_module("peer_forests")
+    assert {of[2]["peer"] for of in measure.OPTIONAL.values()} == set(peer_forests.PEERS)
 
 
 PAGE_BLOCKS = {
