@@ -16,7 +16,7 @@ def draw() -> Figure:
     left, right = figure.subplots(1, 2)
     calibration = out.calibration(label=0)
     left.plot([0, 1], [0, 1], color=LINE, lw=1.2, zorder=0)
-    left.scatter(calibration.said, calibration.found, s=10 + 1.2 * calibration.weight, color=LEAF, linewidths=0)
+    left.scatter(calibration.predicted, calibration.observed, s=10 + 1.2 * calibration.weight, color=LEAF, linewidths=0)
     left.set(xlabel="predicted probability of malignant", ylabel="observed fraction of malignant", aspect="equal")
     chosen = out.threshold(label=0, by="cost", costs=(1, 10))
     order = np.argsort(chosen.values)

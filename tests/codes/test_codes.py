@@ -188,7 +188,7 @@ def test_out_of_bag_estimates_are_those_of_the_table(tmp_path):
     theirs = model.fit(table[FEATURES], table["y"], table["share"]).oob_
     for found in (mine, again):
         assert found.error == theirs.error
-        np.testing.assert_array_equal(found.shares, theirs.shares)
+        np.testing.assert_array_equal(found.probabilities, theirs.probabilities)
 
 
 def assert_same_out_of_bag(mine, theirs):
@@ -228,7 +228,7 @@ def test_out_of_bag_estimates_of_values_that_are_kept_are_those_of_the_table(
     if weight == "whole":  # a store leaves out rows of zero weight
         counted = table["whole"].to_numpy() > 0
         assert mine.error == theirs.error
-        np.testing.assert_array_equal(mine.shares, theirs.shares[counted])
+        np.testing.assert_array_equal(mine.probabilities, theirs.probabilities[counted])
         return
     assert_same_out_of_bag(mine, theirs)
     assert_same_out_of_bag(again, theirs)
@@ -284,7 +284,7 @@ def test_out_of_bag_estimates_of_values_that_share_codes_come_with_a_warning(tmp
     assert len(warned) == 1
     theirs = model.oob_, model.fit(table[FEATURES], table["y"]).oob_
     assert theirs[0].error == pytest.approx(theirs[1].error, abs=0.02)
-    assert not np.array_equal(theirs[0].shares, theirs[1].shares)
+    assert not np.array_equal(theirs[0].probabilities, theirs[1].probabilities)
 
 
 def test_values_are_refused_where_they_need_too_much_memory(tmp_path, monkeypatch):

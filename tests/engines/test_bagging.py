@@ -134,7 +134,7 @@ def test_bags_of_groups_and_strata_can_be_drawn_again():
     model = forest(30, oob_score=True).fit(X, Y, **by_row)
     expected = model.oob_decision_function_
     again = model[:10] + model[10:]
-    np.testing.assert_array_equal(again.out_of_bag(X, Y, **by_row).shares, expected)
+    np.testing.assert_array_equal(again.out_of_bag(X, Y, **by_row).probabilities, expected)
     for other in ({}, {"groups": VISITS}, {"groups": VISITS // 2, "stratify": VISITS % 3}):
         with pytest.raises(DataError, match="groups or stratify differ"):
             again.out_of_bag(X, Y, **other)

@@ -88,7 +88,7 @@ def test_other_metrics_are_those_of_truncated_forests(forest):
         with pytest.raises(ParameterError, match="needs standard errors"):
             found.choose("one_standard_error")
     assert found.choose()["max_depth"] in {1, 3}
-    shares = forest.truncate(max_depth=1).out_of_bag(X, Y).shares
+    shares = forest.truncate(max_depth=1).out_of_bag(X, Y).probabilities
     assert forest.oob_.surface(values=values, metric="neg_log_loss").errors[0] == pytest.approx(log_loss(Y, shares))
 
 

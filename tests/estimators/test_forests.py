@@ -196,7 +196,7 @@ def test_bags_are_those_of_the_fit(targets):
     if targets.ndim == 1:
         outside = (bags == 0) & (weight > 0)
         sums = sum(tree.predict_proba(X) * out[:, np.newaxis] for tree, out in zip(model, outside, strict=True))
-        shares = model.out_of_bag(X, Y, weight).shares
+        shares = model.out_of_bag(X, Y, weight).probabilities
         np.testing.assert_array_equal(
             sums[weight > 0] / outside.sum(axis=0)[weight > 0, np.newaxis], shares[weight > 0]
         )

@@ -104,7 +104,7 @@ def test_forests_of_other_seeds_and_bags_are_estimated_together(engine):
         n_trees += outside.sum(axis=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of few trees, some rows are in every bag
-        found = merged.out_of_bag(X, Y).shares
+        found = merged.out_of_bag(X, Y).probabilities
     with np.errstate(invalid="ignore"):
         np.testing.assert_allclose(found, sums / n_trees[:, None], atol=1e-12)
 

@@ -25,8 +25,8 @@ def test_wilsons_interval_is_that_of_scipy(n_wrong):
 def test_shares_are_held_against_what_came_true():
     found = metrics.calibrate(SAID, HAPPENED, np.ones(400), 8)
     true, said = calibration_curve(HAPPENED, SAID, n_bins=8)
-    np.testing.assert_allclose(found.found, true)
-    np.testing.assert_allclose(found.said, said)
+    np.testing.assert_allclose(found.observed, true)
+    np.testing.assert_allclose(found.predicted, said)
     assert found.brier == pytest.approx(brier_score_loss(HAPPENED, SAID))
     assert found.weight.sum() == 400
 
@@ -38,7 +38,7 @@ def test_a_weight_is_the_row_so_many_times():
         metrics.calibrate(SAID, HAPPENED, WEIGHT, 5),
         metrics.calibrate(SAID[copies], HAPPENED[copies], ones, 5),
     )
-    np.testing.assert_allclose(weighted.found, copied.found)
+    np.testing.assert_allclose(weighted.observed, copied.observed)
     assert weighted.brier == pytest.approx(copied.brier)
     for by in metrics.RULES:
         weighted = metrics.choose_threshold(SAID, HAPPENED, WEIGHT, by, (1, 2))

@@ -174,8 +174,8 @@ def test_the_object_says_what_the_attributes_say():
     model = classifier().fit(X, Y)
     out = model.oob_
     assert (out.error, out.share) == (model.oob_error_, model.oob_fraction_)
-    np.testing.assert_array_equal(out.shares, model.oob_decision_function_)
-    np.testing.assert_array_equal(out.predictions, model.classes_[out.shares.argmax(axis=1)])
+    np.testing.assert_array_equal(out.probabilities, model.oob_decision_function_)
+    np.testing.assert_array_equal(out.predictions, model.classes_[out.probabilities.argmax(axis=1)])
     np.testing.assert_allclose(out.votes.sum(axis=1), out.counts)
     numbers = regressor().fit(XR, YR)
     np.testing.assert_array_equal(numbers.oob_.predictions, numbers.oob_prediction_)
@@ -260,7 +260,7 @@ def test_given_the_data_again_a_saved_forest_knows_it_all():
     with pytest.raises(DataError, match=r"forest.out_of_bag\(X, y\)"):
         loaded.oob_.rows(0)
     again = loaded.out_of_bag(X, Y)
-    np.testing.assert_array_equal(again.shares, model.oob_.shares)
+    np.testing.assert_array_equal(again.probabilities, model.oob_.probabilities)
     np.testing.assert_array_equal(again.confusion(), model.oob_.confusion())
     np.testing.assert_array_equal(again.curve.error, model.oob_.curve.error)
     np.testing.assert_array_equal(again.rows(3), model.oob_.rows(3))
@@ -276,13 +276,15 @@ def test_a_pickle_holds_no_training_data():
 def test_a_forest_of_several_runs_is_looked_at_as_one():
     model = classifier(n_estimators=10, oob_score=False, warm_start=True).fit(X, Y)
     model.set_params(n_estimators=25).fit(X, Y)
-    np.testing.assert_array_equal(model.out_of_bag(X, Y).shares, classifier().fit(X, Y).oob_.shares)
+    np.testing.assert_array_equal(model.out_of_bag(X, Y).probabilities, classifier().fit(X, Y).oob_.probabilities)
 
 
 def test_the_rows_may_stand_in_another_order():
     model = classifier(oob_score=False).fit(X, Y)
     order = np.random.default_rng(0).permutation(len(X))
-    np.testing.assert_array_equal(model.out_of_bag(X[order], Y[order]).shares, model.out_of_bag(X, Y).shares[order])
+    np.testing.assert_array_equal(
+        model.out_of_bag(X[order], Y[order]).probabilities, model.out_of_bag(X, Y).probabilities[order]
+    )
 
 
 def test_other_data_is_refused():
@@ -298,13 +300,13 @@ def test_other_data_is_refused():
 def test_any_metric_judges():
     model = classifier().fit(X, np.array(["a", "b", "c"])[Y])
     out, labels = model.oob_, np.array(["a", "b", "c"])[Y]
-    said = model.classes_[out.shares.argmax(axis=1)]
+    said = model.classes_[out.probabilities.argmax(axis=1)]
     assert out.score() == pytest.approx(accuracy_score(labels, said))
     assert out.score(f1_score_macro) == f1_score_macro(labels, said)
     assert out.score("balanced_accuracy") == pytest.approx(balanced_accuracy_score(labels, said))
-    assert out.score("neg_log_loss") == pytest.approx(-log_loss(labels, out.shares))
-    assert out.score("roc_auc_ovr") == pytest.approx(roc_auc_score(labels, out.shares, multi_class="ovr"))
-    assert out.score(log_loss, of="shares") == pytest.approx(log_loss(labels, out.shares))
+    assert out.score("neg_log_loss") == pytest.approx(-log_loss(labels, out.probabilities))
+    assert out.score("roc_auc_ovr") == pytest.approx(roc_auc_score(labels, out.probabilities, multi_class="ovr"))
+    assert out.score(log_loss, of="probabilities") == pytest.approx(log_loss(labels, out.probabilities))
     numbers = regressor().fit(XR, YR).oob_
     assert numbers.score("neg_mean_absolute_error") == pytest.approx(-mean_absolute_error(YR, numbers.predictions))
     assert numbers.score(mean_absolute_error) == pytest.approx(mean_absolute_error(YR, numbers.predictions))
@@ -317,7 +319,7 @@ def f1_score_macro(truth, said):
 def test_metrics_weigh_rows():
     weight = np.arange(len(X)) % 3 + 1.0
     out = classifier(max_samples=len(X)).fit(X, Y, sample_weight=weight).oob_
-    said = out.shares.argmax(axis=1)
+    said = out.probabilities.argmax(axis=1)
     assert out.score("accuracy") == pytest.approx(accuracy_score(Y, said, sample_weight=weight))
     assert out.score(accuracy_score) == pytest.approx(accuracy_score(Y, said, sample_weight=weight))
     np.testing.assert_array_equal(out.confusion(), confusion_matrix(Y, said, sample_weight=weight))
@@ -328,7 +330,7 @@ def test_confusion_calibration_and_threshold_are_of_the_rows_out_of_bag():
     with pytest.warns(UserWarning, match="rows are in the bag"):
         out = classifier(n_estimators=4).fit(X, two).oob_
     assert not out.mask.all()
-    said, truth = out.shares[out.mask], two[out.mask]
+    said, truth = out.probabilities[out.mask], two[out.mask]
     np.testing.assert_array_equal(
         out.confusion(), confusion_matrix(truth, np.array(["no", "yes"])[said.argmax(axis=1)])
     )
@@ -346,7 +348,7 @@ def test_confusion_calibration_and_threshold_are_of_the_rows_out_of_bag():
 
 def test_of_many_classes_the_winner_is_calibrated_and_a_threshold_needs_a_label():
     out = classifier().fit(X, Y).oob_
-    winner = out.shares.max(axis=1)
+    winner = out.probabilities.max(axis=1)
     right = out.predictions == Y
     assert out.calibration().brier == pytest.approx(np.mean((winner - right) ** 2))
     assert out.threshold(label=2).score > 0.8
@@ -358,7 +360,7 @@ def test_of_many_classes_the_winner_is_calibrated_and_a_threshold_needs_a_label(
 
 def test_margins_are_negative_where_the_forest_is_wrong():
     out = classifier().fit(X, Y).oob_
-    wrong = out.shares.argmax(axis=1) != Y
+    wrong = out.probabilities.argmax(axis=1) != Y
     assert (out.margins[wrong] <= 0).all()
     assert (out.margins[~wrong] >= 0).all()
 
@@ -414,4 +416,4 @@ def test_a_merged_forest_is_looked_at_tree_by_tree():
     np.testing.assert_array_equal(out.counts, sum(part.oob_.counts for part in parts))
     np.testing.assert_array_equal(out.rows(14), parts[0].oob_.rows(14))
     np.testing.assert_array_equal(out.rows(15), parts[1].oob_.rows(0))
-    np.testing.assert_array_equal(weald.merge(parts)[15:].out_of_bag(X, Y).shares, parts[1].oob_.shares)
+    np.testing.assert_array_equal(weald.merge(parts)[15:].out_of_bag(X, Y).probabilities, parts[1].oob_.probabilities)

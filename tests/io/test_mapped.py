@@ -150,7 +150,7 @@ WAYS = {
     "importances": lambda m, _: m.feature_importances_,
     "compile": lambda m, _: m.compile(),
     "save": lambda m, _: b"".join(files.write(m)),
-    "shares": lambda m, _: m.forest_.shares() if m.forest_.n_classes else None,
+    "shares": lambda m, _: m.forest_.probabilities() if m.forest_.n_classes else None,
 }
 WRONG = {
     "tree_start": [(1, -1), (1, 2**62), (0, 1)],

@@ -203,7 +203,7 @@ def test_trees_of_empty_bags_have_no_vote_out_of_bag(engine):
     assert np.array_equal(oob.counts, outside[has_vote].sum(axis=0))
     each = np.array([model[t : t + 1].predict_proba(X) for t in np.flatnonzero(has_vote)])
     means = (each * outside[has_vote][:, :, None]).sum(axis=0) / oob.counts[:, None]
-    np.testing.assert_allclose(oob.shares, means)
+    np.testing.assert_allclose(oob.probabilities, means)
 
 
 def silent_seed(engine):

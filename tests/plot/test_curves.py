@@ -8,7 +8,7 @@ from weald.plot import ImpurityDisplay
 
 def test_impurity_curves_are_the_formulas_scaled_to_one_half():
     display = ImpurityDisplay.from_criteria()
-    p = display.shares[1:-1]
+    p = display.probabilities[1:-1]
     entropy = -p * np.log2(p) - (1 - p) * np.log2(1 - p)
     expected = {"gini": 2 * p * (1 - p), "entropy": entropy / 2, "misclassification": np.minimum(p, 1 - p)}
     drawn = {line.get_label().split(" ")[0]: line.get_ydata()[1:-1] for line in display.ax_.lines}

@@ -66,7 +66,7 @@ def contributions(model: "TreeModel", one: arrow.Table) -> "tuple[FloatArray, Fl
     from weald.estimators.prediction import mark_paths
 
     forest = model.forest_
-    predicted = forest.shares() if forest.task is Task.CLASSIFICATION else forest.value[:, None]
+    predicted = forest.probabilities() if forest.task is Task.CLASSIFICATION else forest.value[:, None]
     if getattr(model, "voting", "soft") == "hard":
         predicted = np.eye(predicted.shape[1])[predicted.argmax(axis=1)]  # a tree has one vote
     if len(forest.tree_weight):

@@ -370,8 +370,8 @@ class _Pass:
         if tree.task is Task.REGRESSION:
             return tree.value[None, :]
         if not self.hard:
-            return np.ascontiguousarray(tree.shares().T)
-        winners = (tree.shares() if len(tree.value) else tree.class_weights()).argmax(axis=1)
+            return np.ascontiguousarray(tree.probabilities().T)
+        winners = (tree.probabilities() if len(tree.value) else tree.class_weights()).argmax(axis=1)
         return np.ascontiguousarray(np.eye(tree.n_classes)[winners].T)
 
     def _judge(

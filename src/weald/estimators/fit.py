@@ -291,7 +291,9 @@ def keep_out_of_bag(learned: "TreeModel", found: OutOfBag) -> None:
             "oob_fraction_": found.share,
             "oob_error_": found.error,
             "oob_score_": found.score(metric if callable(metric) else None),
-            OOB_PREDICTIONS[learned.task]: found.shares if learned.task is Task.CLASSIFICATION else found.predictions,
+            OOB_PREDICTIONS[learned.task]: found.probabilities
+            if learned.task is Task.CLASSIFICATION
+            else found.predictions,
         }
     )
 

@@ -186,8 +186,8 @@ def confusion(truth: IntArray, said: IntArray, n_classes: int, weight: FloatArra
 class Calibration:
     """Calibration curve: predicted probabilities and observed frequencies, one entry for each bin that has rows."""
 
-    said: FloatArray  # mean predicted probability
-    found: FloatArray  # observed frequency, by weight
+    predicted: FloatArray  # mean predicted probability
+    observed: FloatArray  # observed frequency, by weight
     weight: FloatArray  # weight of the rows
     brier: float  # mean squared difference between probability and outcome (0 or 1)
 

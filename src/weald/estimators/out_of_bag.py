@@ -177,9 +177,9 @@ class OutOfBag:
         return np.ma.masked_array(self.classes[self._winners()], mask=~self.mask)
 
     @property
-    def shares(self) -> FloatArray:
+    def probabilities(self) -> FloatArray:
         """Class probabilities, averaged over the trees that did not see the row; NaN for rows in every bag."""
-        self._require_classes("shares")
+        self._require_classes("probabilities")
         return self._averages
 
     @property
@@ -252,7 +252,7 @@ class OutOfBag:
             A function of (y_true, y_pred), from `sklearn.metrics` for example; it also gets `sample_weight` if there
             are weights and it accepts them. Or a scorer of scikit-learn: a name, for example "roc_auc", or what
             `sklearn.metrics.make_scorer` returns. None: accuracy, or R squared.
-        of : {"predictions", "shares"}, default="predictions"
+        of : {"predictions", "probabilities"}, default="predictions"
             Input of a metric function: labels or means, or class probabilities (with two classes, of the second).
 
         Returns
@@ -270,11 +270,11 @@ class OutOfBag:
         labels = truth if self.classes is None else self.classes[truth]
         if isinstance(metric, str) or metrics.is_scorer(metric):
             return metrics.call_scorer(metric, self.classes, self._averages[self.mask], labels, weights)
-        if of not in ("predictions", "shares"):
-            raise ParameterError(f'of={of!r} is not allowed. Give "predictions" or "shares".')
+        if of not in ("predictions", "probabilities"):
+            raise ParameterError(f'of={of!r} is not allowed. Give "predictions" or "probabilities".')
         said = (
-            metrics.scores_for_metrics(self.shares[self.mask])
-            if of == "shares"
+            metrics.scores_for_metrics(self.probabilities[self.mask])
+            if of == "probabilities"
             else np.asarray(self.predictions[self.mask])
         )
         return metrics.call_metric(metric, labels, said, weights)
@@ -433,7 +433,7 @@ class OutOfBag:
         labels = self._labels()
         if label is not None and label not in labels:
             raise ParameterError(f"label={label!r} is not a class of this forest. Its classes are {labels}.")
-        truth, shares = self._seen()[0], self.shares[self.mask]
+        truth, shares = self._seen()[0], self.probabilities[self.mask]
         if label is None and len(labels) != 2:
             winners = shares.argmax(axis=1)
             return shares[np.arange(len(shares)), winners], winners == truth

@@ -139,7 +139,7 @@ class Tree:
         """Class probabilities (nodes x targets x classes), or means (nodes x targets x 1)."""
         value = np.zeros((self.node_count, self.n_outputs, self.max_n_classes))
         for o, forest in enumerate(self._of_targets):
-            shares = forest.shares() if forest.task is Task.CLASSIFICATION else forest.value[:, np.newaxis]
+            shares = forest.probabilities() if forest.task is Task.CLASSIFICATION else forest.value[:, np.newaxis]
             value[:, o, : shares.shape[1]] = shares
         return value
 

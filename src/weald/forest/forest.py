@@ -274,7 +274,7 @@ class Forest:
 
     def with_values(self) -> Self:
         """Say as values what nodes of two classes say by their weights, to stand beside trees that are bound."""
-        return self if len(self.value) else dataclasses.replace(self, value=self.shares()[:, 1].copy())
+        return self if len(self.value) else dataclasses.replace(self, value=self.probabilities()[:, 1].copy())
 
     def in_units(self, exponent: int) -> Self:
         """Express decreases in units of 2^(-2 * exponent)."""
@@ -352,7 +352,7 @@ class Forest:
         at_leaf[leaf_of_entry, self.leaf_class] = self.leaf_weight
         return _sum_subtrees(self, at_leaf)
 
-    def shares(self) -> FloatArray:
+    def probabilities(self) -> FloatArray:
         """What every node says of the classes (nodes x classes): their shares, or those that it was bound to."""
         if len(self.value):
             return np.column_stack([1.0 - self.value, self.value])

@@ -494,7 +494,7 @@ def _read_oob(model: "TreeModel", reader: Reader, written: Json) -> None:
     vars(found).update(state, _truth=None, _weight=None, _bags=None)
     model.oob_ = found
     if forest.task is Task.CLASSIFICATION:
-        model.oob_decision_function_ = found.shares
+        model.oob_decision_function_ = found.probabilities
     else:
         model.oob_prediction_ = found.predictions
 

@@ -186,8 +186,8 @@ class Pen:
         return tint(color, 0.22), tint(color, 0.75)
 
     def _answer_color(self, i: int) -> str:
-        if self.sketch.shares is not None:
-            return self.colors[int(self.sketch.shares[i].argmax())]
+        if self.sketch.probabilities is not None:
+            return self.colors[int(self.sketch.probabilities[i].argmax())]
         return _hex(SCALE(0.25 + 0.65 * self._place(float(self.sketch.mean[i]))))  # type: ignore[index]
 
     def _place(self, value: float) -> float:
@@ -221,10 +221,10 @@ class Pen:
         self.ax.add_artist(FittedText(joint + BETWEEN / 2, y, second, "left"))
 
     def _draw_bar(self, i: int, x: float, y: float, width: float) -> None:
-        if self.sketch.shares is None:
+        if self.sketch.probabilities is None:
             self._draw_mean(i, x, y, width)
             return
-        for share, color in zip(self.sketch.shares[i], self.colors, strict=True):
+        for share, color in zip(self.sketch.probabilities[i], self.colors, strict=True):
             if share > 0:
                 self._patches[2].append(Rectangle((x, y), share * width, BAR, facecolor=color, linewidth=0))
                 x += share * width

@@ -17,7 +17,7 @@ from weald.plot.palette import FIRST, INK, SECOND, THIRD, calm
 
 Floats = npt.NDArray[np.float64]
 
-PARTS = 200  # of the axis of shares
+PARTS = 200  # of the axis of probabilities
 LOOKS = ((FIRST, "-"), (THIRD, "--"), (SECOND, "-."), (INK, ":"))
 
 
@@ -26,9 +26,9 @@ class ImpurityDisplay:
 
     Parameters
     ----------
-    shares : array of shape (n_shares,)
+    probabilities : array of shape (n_points,)
         Share of one class.
-    impurities : dict of str to array of shape (n_shares,)
+    impurities : dict of str to array of shape (n_points,)
         Impurities by criterion, in their own units.
 
     Attributes
@@ -46,8 +46,8 @@ class ImpurityDisplay:
     {'gini': 0.5, 'entropy': 1.0, 'misclassification': 0.5}
     """
 
-    def __init__(self, shares: Floats, impurities: dict[str, Floats]) -> None:
-        self.shares, self.impurities = shares, impurities
+    def __init__(self, probabilities: Floats, impurities: dict[str, Floats]) -> None:
+        self.probabilities, self.impurities = probabilities, impurities
 
     @classmethod
     def from_criteria(cls, names: Sequence[str] | None = None, *, ax: Axes | None = None) -> Self:
@@ -90,7 +90,7 @@ class ImpurityDisplay:
         for (name, curve), (color, dashes) in zip(self.impurities.items(), LOOKS, strict=False):
             scale = 0.5 / curve.max()
             label = name if np.isclose(scale, 1) else f"{name} × {scale:.3g}"
-            self.ax_.plot(self.shares, scale * curve, color=color, linestyle=dashes, linewidth=1.8, label=label)
+            self.ax_.plot(self.probabilities, scale * curve, color=color, linestyle=dashes, linewidth=1.8, label=label)
         self.ax_.set(xlabel="share of one class", ylabel="impurity", xlim=(0, 1), ylim=(0, 0.53))
         self.ax_.legend(frameon=False, fontsize=9, loc="lower center")
         return self

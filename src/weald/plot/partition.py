@@ -216,9 +216,9 @@ class PartitionDisplay:
             self.ax_.add_patch(area)
 
     def _color(self, node: int) -> ColorType:
-        if self.sketch.shares is not None:
+        if self.sketch.probabilities is not None:
             colors = class_colors(len(self.sketch.labels))
-            return tint(colors[int(self.sketch.shares[node].argmax())], STRENGTH)
+            return tint(colors[int(self.sketch.probabilities[node].argmax())], STRENGTH)
         assert self.sketch.mean is not None  # noqa: S101  (for the type checker)
         low, high = self._span()
         return SCALE(float((self.sketch.mean[node] - low) / ((high - low) or 1.0)))

@@ -143,11 +143,11 @@ def _calibration(predictions: Predictions, labels: list[str]) -> Markup:
         )
     found = metrics.calibrate(predicted, happened, predictions.weight, 10)
     scale = predictions.n_effective / predictions.weight.sum()
-    ends = [metrics.wilson(float(f), float(w * scale), 1.96) for f, w in zip(found.found, found.weight, strict=True)]
+    ends = [metrics.wilson(float(f), float(w * scale), 1.96) for f, w in zip(found.observed, found.weight, strict=True)]
     band = (np.array([low for low, _ in ends]), np.array([high for _, high in ends]))
     words = f"Calibration: how often is {of} true at each predicted probability? On the dashed line both are equal."
     picture = charts.lines(
-        [Series("", found.said, found.found, band, dots=True)],
+        [Series("", found.predicted, found.observed, band, dots=True)],
         x_words="predicted probability",
         y_words="how often it is true",
         alt=words,

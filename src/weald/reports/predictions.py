@@ -48,7 +48,7 @@ def out_of_bag(found: OutOfBag | None) -> Predictions | None:
     if truth is None or weight is None or not found.mask.any():
         return None
     seen = found.mask & (weight > 0)
-    predicted = found.predictions if found.classes is None else found.shares
+    predicted = found.predictions if found.classes is None else found.probabilities
     return Predictions(
         source="out of bag",
         truth=truth[seen],

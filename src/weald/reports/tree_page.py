@@ -232,8 +232,8 @@ def _line(sketch: Sketch, i: int, way: str) -> str:
 
 
 def _bar(sketch: Sketch, i: int) -> str:
-    if sketch.shares is not None:
-        shares = ((k, share) for k, share in enumerate(sketch.shares[i]) if share > 0)
+    if sketch.probabilities is not None:
+        shares = ((k, share) for k, share in enumerate(sketch.probabilities[i]) if share > 0)
         return f'<span class="bar">{"".join(_color(k, f"width:{100 * share:.4g}%;") for k, share in shares)}</span>'
     assert sketch.mean is not None and sketch.deviation is not None  # noqa: S101, PT018  (for the type checker)
     least, span = float(sketch.mean.min()), float(np.ptp(sketch.mean)) or 1.0

@@ -362,7 +362,7 @@ def test_the_training_data_given_again():
     order = RNG.permutation(90)
     again = model.out_of_bag(X[order], y[order])
     assert again.error == model.oob_error_
-    assert np.array_equal(again.shares, model.oob_.shares[order], equal_nan=True)
+    assert np.array_equal(again.probabilities, model.oob_.probabilities[order], equal_nan=True)
     found = weald.importance(model, X, y)
     assert list(found.names) == model.column_names_
     assert model.neighbors(X, y).proximity().shape == (90, 90)
@@ -577,7 +577,9 @@ def test_a_file_brings_back_the_same_model(words, samples, tmp_path):
     loaded = weald.load(tmp_path / "model.weald")
     assert prints(loaded) == prints(model)
     assert np.array_equal(loaded.predict_proba(samples), model.predict_proba(samples))
-    assert np.array_equal(loaded.out_of_bag(samples, y).shares, model.out_of_bag(samples, y).shares, equal_nan=True)
+    assert np.array_equal(
+        loaded.out_of_bag(samples, y).probabilities, model.out_of_bag(samples, y).probabilities, equal_nan=True
+    )
     pruned = loaded.prune_prototypes(samples, y, n=5)
     pruned.save(tmp_path / "pruned.weald")
     assert np.array_equal(weald.load(tmp_path / "pruned.weald").predict(samples), pruned.predict(samples))

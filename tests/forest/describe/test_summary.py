@@ -34,7 +34,7 @@ def test_errors_of_all_are_counted_from_the_rows(iris_tree):
         counts = np.bincount(IRIS.target[passed[:, node]], minlength=3)
         assert sketch.tally[i] == f"{counts.sum() - counts.max()}/{counts.sum()}"
         assert sketch.answer[i] == IRIS.target_names[counts.argmax()]
-        assert np.allclose(sketch.shares[i], counts / counts.sum())
+        assert np.allclose(sketch.probabilities[i], counts / counts.sum())
         assert sketch.error[i] == pytest.approx(1 - counts.max() / counts.sum())
 
 

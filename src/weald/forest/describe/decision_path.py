@@ -20,7 +20,7 @@ class PathStep:
     words: str  # the row's answer
     side: str  # "left" or "right"
     to: int  # the node that it led to
-    said: str  # what that node says, in words
+    prediction: str  # of that node, in words
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class RowExplanation:
     prediction: Label  # the label, or the mean
 
     def __str__(self) -> str:
-        lines = [f"{step.words}  →  {step.said}" for step in self.steps]
+        lines = [f"{step.words}  →  {step.prediction}" for step in self.steps]
         return "\n".join([f"at the root  →  {self.start}", *lines])
 
 

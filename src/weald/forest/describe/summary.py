@@ -36,7 +36,7 @@ class Sketch:
     otherwise: list[str]  # what sends them right
     answer: list[str]  # the class or mean that the node would say
     tally: list[str]  # errors of all, or how many
-    shares: FloatArray | None  # of the classes; None in regression
+    probabilities: FloatArray | None  # of the classes; None in regression
     mean: FloatArray | None  # of the target, with its standard deviation; None in classification
     deviation: FloatArray | None
     error: FloatArray | None  # share of the rows that are not of the node's class
@@ -63,7 +63,7 @@ class _NodePredictions(TypedDict):
 
     answer: list[str]
     tally: list[str]
-    shares: FloatArray | None
+    probabilities: FloatArray | None
     error: FloatArray | None
     mean: FloatArray | None
     deviation: FloatArray | None
@@ -201,7 +201,7 @@ def _predict_classes(forest: Forest, shown: IntArray, labels: list[str]) -> _Nod
     return {
         "answer": [labels[k] if w > 0 else "no vote" for k, w in zip(winner, total[:, 0], strict=True)],
         "tally": tally,
-        "shares": shares,
+        "probabilities": shares,
         "error": error,
         "mean": None,
         "deviation": None,
@@ -214,7 +214,7 @@ def _predict_means(forest: Forest, shown: IntArray) -> _NodePredictions:
     return {
         "answer": [format_number(m) for m in mean],
         "tally": [f"± {format_number(d)}, {int(n)} rows" for d, n in zip(deviation, forest.size[shown], strict=True)],
-        "shares": None,
+        "probabilities": None,
         "error": None,
         "mean": mean,
         "deviation": deviation,

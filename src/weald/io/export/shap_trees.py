@@ -55,7 +55,7 @@ def _values(model: "TreeModel", forest: Forest) -> FloatArray:
     """What every node says (nodes x classes, or nodes x 1), divided so that trees add up to the prediction."""
     if forest.task is Task.REGRESSION:
         return forest.value[:, np.newaxis] / forest.n_trees
-    says = forest.shares()
+    says = forest.probabilities()
     if votes_are_hard(model):
         says = np.eye(forest.n_classes)[says.argmax(axis=1)]
     weight = forest.tree_weight if len(forest.tree_weight) else np.ones(forest.n_trees)
