@@ -1,4 +1,4 @@
-"""The rows outside the bags say whether shares are right, and from which share on to call a tumour malignant."""
+"""The rows outside the bags say whether probabilities are right, and from which one on to call a tumour malignant."""
 
 import numpy as np
 from drawing import BARK, FAINT, GRAY, LEAF, LINE, save
