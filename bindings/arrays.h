@@ -1,4 +1,4 @@
-// Between NumPy's arrays and the core's views and vectors; between Python's signals and the core's work.
+// Conversions between NumPy arrays and the core's views and vectors, and between Python signals and the core's work.
 
 #pragma once
 
@@ -54,7 +54,7 @@ inline Matrix matrix_of(const Table2D& x) {
             is_double};
 }
 
-// The values of a table that are not zero, column by column or row by row.
+// The stored values of a sparse table, by column or by row.
 class SparseTable {
   public:
     SparseTable(const Vector<std::int64_t>& starts, const Vector<std::int32_t>& places, const Vector<double>& values,
@@ -86,7 +86,7 @@ class SparseTable {
 
 using AnyTable = std::variant<Table2D, SparseTable>;
 
-// Of rows that are to be walked: a sparse table is given row by row.
+// For prediction: a sparse table is passed row by row.
 inline Matrix matrix_of(const AnyTable& x) {
     if (const auto* dense = std::get_if<Table2D>(&x)) {
         return matrix_of(*dense);
@@ -100,7 +100,7 @@ inline Matrix matrix_of(const AnyTable& x) {
     return matrix;
 }
 
-// Hands a vector over to NumPy without a copy.
+// Passes a vector to NumPy without a copy.
 template <class T, class Memory>
 nb::capsule keep(std::vector<T, Memory>* vector) {
     return {vector, [](void* p) noexcept { delete static_cast<std::vector<T, Memory>*>(p); }};
@@ -120,7 +120,7 @@ NumpyMatrix<T> to_numpy(std::vector<T> values, std::size_t n_rows, std::size_t n
     return NumpyMatrix<T>(raw->data(), {n_rows, n_columns}, keep(raw));
 }
 
-// Work whose caller looks after Ctrl-C and calls `watch` (None, or a function of the share done).
+// Runs work with checks for Ctrl-C; `watch` is None, or a function of the fraction done.
 inline Work make_work(std::size_t n_threads, const nb::object& watch, std::size_t n_slots = 0) {
     return {n_threads,
             [watch = watch.ptr()](double share) {

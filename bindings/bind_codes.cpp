@@ -1,4 +1,4 @@
-// Tables whose columns were coded elsewhere, for example part by part.
+// Tables whose columns were coded elsewhere, for example in parts.
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -31,13 +31,12 @@ using namespace nb::literals;
 namespace {
 
 using AnyCodes = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using AnyFloats = AnyCodes;  // numbers of four or eight bytes
-// Codes of one, two or four bytes, in pieces one behind the other; the smallest value of each, and whether they are
-// categories.
+using AnyFloats = AnyCodes;  // integers of four or eight bytes
+// Codes of one, two or four bytes, as consecutive pieces; the smallest value of each, and whether they are categories.
 using CodedColumn = std::tuple<std::vector<AnyCodes>, AnyFloats, bool>;
 
-// Does task(i) for all i below n, several at a time where there are several threads. Needs no lock of Python's, and
-// does not look after signals: these are short steps.
+// Runs task(i) for all i below n, on several threads if there are several. Does not need the GIL and does not check for
+// signals: these are short steps.
 template <class Task>
 void do_each(std::size_t n, std::size_t n_threads, const Task& task) {
     if (n < 2 || n_threads < 2) {
@@ -69,7 +68,7 @@ Values values_of(const AnyFloats& given) {
     return copied.operator()<double>();
 }
 
-// Needs no lock of Python's.
+// Does not need the GIL.
 Column column_of(const CodedColumn& given, std::size_t n_rows, CodeRoom& room) {
     const auto& [pieces, lows, is_categorical] = given;
     require(!pieces.empty(), "a column has no codes");
@@ -105,7 +104,7 @@ Column column_of(const CodedColumn& given, std::size_t n_rows, CodeRoom& room) {
     return column;
 }
 
-// Numbers of groups or strata: one for each row, none beyond the rows; or there are none.
+// Indices of groups or strata: one per row, all below the number of rows; or empty.
 bool suit_rows(std::span<const std::int32_t> numbers, std::size_t n_rows) {
     const auto is_within = [&](std::int32_t k) { return k >= 0 && static_cast<std::size_t>(k) < n_rows; };
     return numbers.empty() || (numbers.size() == n_rows && std::all_of(numbers.begin(), numbers.end(), is_within));
@@ -217,7 +216,7 @@ NumpyVector<std::uint64_t> bind_hash_values(const Table2D& x, const Vector<std::
     return to_numpy(std::move(hashes));
 }
 
-// Whole numbers in as few bytes as they need.
+// Integers in as few bytes as they need.
 using Narrow = std::variant<std::vector<std::uint8_t>, std::vector<std::uint16_t>, std::vector<std::uint32_t>,
                             std::vector<std::uint64_t>>;
 
@@ -240,7 +239,7 @@ nb::object narrow_array(Narrow numbers) {
     return std::visit([](auto& of_some_width) { return nb::cast(to_numpy(std::move(of_some_width))); }, numbers);
 }
 
-// Columns are taken together, so that threads of Python's need not wait for one another at each of them.
+// Columns are passed together, so that Python threads do not wait for the GIL at each of them.
 void require_columns(const Matrix& x, const std::vector<std::size_t>& columns) {
     require(std::all_of(columns.begin(), columns.end(), [&](std::size_t f) { return f < x.n_columns; }),
             "there is no such column");
@@ -284,7 +283,7 @@ NumpyVector<double> bind_cut_quantiles(const Vector<double>& values, const Vecto
     return to_numpy(std::move(starts));
 }
 
-// Values in ascending order and what they weigh, from one to eight bytes each: of one part.
+// Values in ascending order and their weights, of one to eight bytes each, of one part.
 using WeighedPiece = std::pair<AnyFloats, AnyCodes>;
 
 template <class Float>
@@ -319,7 +318,7 @@ void append_weights(std::vector<std::uint64_t>& all, const AnyCodes& piece) {
 
 struct CutColumn {
     std::variant<std::vector<float>, std::vector<double>> starts;
-    bool is_few;  // distinct values: no more than there may be codes
+    bool is_few;  // distinct values: at most the maximum number of codes
 };
 
 template <class Float>

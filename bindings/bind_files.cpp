@@ -1,4 +1,4 @@
-// The arrays of a file become those of a forest.
+// Conversion of the arrays of a file to those of a forest.
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -20,7 +20,7 @@ namespace {
 
 using AnyArray = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
 
-// Of one axis, or of bytes in two: doubles that were cut short.
+// An array with one axis, or bytes with two: truncated doubles.
 EncodedColumn column_of(const std::string& name, const AnyArray& array) {
     const std::size_t width = array.dtype().bits / 8;
     const auto code = static_cast<nb::dlpack::dtype_code>(array.dtype().code);

@@ -1,4 +1,4 @@
-// The flow of the core: a table becomes codes, codes become trees, trees predict.
+// The flow of the core: coding a table, growing trees, prediction.
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -35,7 +35,7 @@ namespace {
 
 using CodedOrNot = std::variant<Table2D, SparseTable, ColumnBlocks*>;
 
-// Numbers of groups or strata, none of which is negative or beyond the rows; empty where there are none.
+// Indices of groups or strata, not negative and below the number of rows; or empty.
 std::span<const std::int32_t> numbers_by_row(const std::optional<Vector<std::int32_t>>& numbers, std::size_t n_rows) {
     if (!numbers) {
         return {};
@@ -49,7 +49,7 @@ std::span<const std::int32_t> numbers_by_row(const std::optional<Vector<std::int
     return of_row;
 }
 
-// Takes the columns away from blocks that are coded already.
+// Moves the columns out of blocks that have been coded.
 Codes bind_code_table(const CodedOrNot& x, const std::optional<Vector<std::int32_t>>& classes,
                       const std::optional<Vector<double>>& numbers, std::uint32_t n_classes,
                       const std::optional<Vector<double>>& weights, bool weights_whole, std::uint32_t max_bins,
@@ -174,7 +174,7 @@ nb::dict bind_grow(const Codes& codes, const Growth& growth, std::uint64_t seed,
     return arrays_of(std::move(grown));
 }
 
-// Returns the arrays of a tree, and which nodes of it are those of the piece: the first, and the one behind the last.
+// Returns the arrays of a tree, and the range of its nodes that belong to the piece: first, and one past the last.
 nb::tuple bind_grow_piece(const Codes& codes, const Growth& growth, std::uint64_t seed, std::uint32_t tree,
                           std::uint32_t number, std::uint32_t n_pieces) {
     if (number >= n_pieces) {
@@ -227,7 +227,7 @@ NumpyVector<std::uint32_t> bind_bag(const Codes& codes, const Growth& growth, st
 
 // ---- Bags
 
-// All that bags are drawn from, as arrays, so that it can travel.
+// Everything needed to draw bags, as arrays that can be sent to another process.
 nb::tuple bind_bag_arrays(const Codes& codes) {
     const Design& design = codes.design;
     return nb::make_tuple(to_numpy(codes.positions), codes.n_classes, to_numpy(codes.classes), to_numpy(codes.line),

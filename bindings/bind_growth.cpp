@@ -29,7 +29,7 @@ struct PythonType {
         } else if constexpr (std::is_floating_point_v<T>) {
             return "float";
         } else {
-            return "str";  // of an enum, too
+            return "str";  // also of an enum
         }
     }
 };

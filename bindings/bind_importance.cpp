@@ -1,4 +1,4 @@
-// What can be learned from a grown forest by mixing its features.
+// Permutation importance of a grown forest.
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>

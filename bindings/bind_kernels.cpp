@@ -1,4 +1,4 @@
-// Kernels: columns of likeness, and columns that become codes a block at a time.
+// Kernels: columns of similarities, and columns that are coded a block at a time.
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>

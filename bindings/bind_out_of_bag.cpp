@@ -1,4 +1,4 @@
-// Rows outside the bags: which they are, and what trees say of them.
+// Out-of-bag rows: which they are, and their predictions.
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -29,10 +29,10 @@ using namespace nb::literals;
 
 namespace {
 
-// An origin is (which growth, seed, tree).
+// An origin is (index of the run, seed, tree).
 using TreeOrigin = std::tuple<std::size_t, std::uint64_t, std::uint32_t>;
 
-// Integers of 128 bits as Python's: high and low halves.
+// Integers of 128 bits as Python integers, from high and low halves.
 nb::tuple halves_of(const std::vector<Int128>& wide) {
     std::vector<std::int64_t> high(wide.size());
     std::vector<std::uint64_t> low(wide.size());
@@ -68,7 +68,7 @@ NumpyVector<std::uint64_t> bind_draw_out_of_bag(const Codes& codes, const std::v
     return to_numpy(std::move(out));
 }
 
-// The trees of a forest in turns: those whose bags are drawn together, and who are packed together.
+// The trees of a forest in batches: trees whose bags are drawn together, and trees that are packed together.
 class Turns {
   public:
     using Given = std::variant<const Packed*, const Portions*>;
@@ -85,7 +85,7 @@ class Turns {
         return std::min(begin + kBagsAtOnce, is_whole() ? n_trees() : portions_->end_from(begin, work.n_threads()));
     }
 
-    // Calls walk(packed forest, trees) for those from begin to end - 1.
+    // Calls walk(packed forest, trees) for the trees begin to end - 1.
     template <class Walk>
     void take(std::size_t begin, std::size_t end, Work& work, Walk&& walk) {
         if (is_whole()) {
@@ -101,7 +101,7 @@ class Turns {
     PackedBuffer room_;
 };
 
-// The bits of rows of the table for some of them.
+// The bits of some rows of the table.
 std::vector<std::uint64_t> at_ranks(std::span<const std::uint64_t> of_rows, const Codes& codes,
                                     std::span<const std::uint32_t> ranks) {
     std::vector<std::uint64_t> found(ranks.size());
@@ -110,8 +110,8 @@ std::vector<std::uint64_t> at_ranks(std::span<const std::uint64_t> of_rows, cons
     return found;
 }
 
-// Goes on from sums and numbers of trees where there are some already: those of earlier trees. With `ranks`, x has only
-// the rows at these, and the curve only their part of it.
+// Continues from existing sums and tree counts of earlier trees. With `ranks`, x contains only the rows at these ranks,
+// and the curve only their part.
 nb::tuple bind_sum_votes_out_of_bag(const Turns::Given& given, const Codes& codes, const std::vector<Growth>& growths,
                                     const std::vector<TreeOrigin>& origins, const AnyTable& x, bool hard,
                                     const std::optional<Vector<double>>& sums,
@@ -135,7 +135,7 @@ nb::tuple bind_sum_votes_out_of_bag(const Turns::Given& given, const Codes& code
     }
     const std::vector<Drawn> trees = drawn_trees(growths, origins);
     const auto suits = [&](const Vector<std::uint64_t>& out) { return out.size() == matrix.n_rows; };
-    // Bags that were drawn already are those of so many trees at a time, whatever is packed together.
+    // Bags that were drawn before are those of this many trees at a time, independent of how trees are packed.
     if (!outside.empty() && (!turns.is_whole() || outside.size() != (trees.size() + kBagsAtOnce - 1) / kBagsAtOnce ||
                              !std::all_of(outside.begin(), outside.end(), suits))) {
         throw std::invalid_argument("these are not the bags of the trees");

@@ -1,4 +1,4 @@
-// Packed forests: made from arrays or found in memory, walked by rows.
+// Packed forests: created from arrays or found in memory, and prediction with them.
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -57,7 +57,7 @@ void bind_predict(const Packed& packed, const AnyTable& x, bool hard, double tot
     predict_rows(packed.forest(), matrix, Verdict{total, hard}, output, work);
 }
 
-// One row gives one result, a table one for each of its rows.
+// One row gives one result, a table one result per row.
 nb::object bind_call(const Packed& packed, const nb::ndarray<nb::ro, nb::device::cpu>& x, std::size_t threads) {
     if (x.ndim() != 1 && x.ndim() != 2) {
         throw std::invalid_argument("give a row, or a table of rows and columns");

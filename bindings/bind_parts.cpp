@@ -1,4 +1,4 @@
-// Parts of the core, bound one by one so that the tests can hold them against published values and the reference.
+// Parts of the core, bound separately so that tests can compare them with published values and with the reference.
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/array.h>
@@ -27,8 +27,8 @@ namespace weald {
 
 namespace {
 
-// The features that a node draws, in order; or, if it looks at all of them, in the order in which they win ties. Twice,
-// since a draw must leave nothing behind for the next one.
+// The features that a node draws, in order; or, if it considers all of them, the order in which they win ties. Twice,
+// because a draw must not affect the next one.
 std::vector<std::uint32_t> draw_features(std::uint64_t seed, std::uint64_t id, std::uint32_t tree,
                                          std::uint32_t n_features, const std::vector<double>& weights,
                                          bool looks_at_all) {
@@ -45,7 +45,7 @@ std::vector<std::uint32_t> draw_features(std::uint64_t seed, std::uint64_t id, s
     return drawn;
 }
 
-// Codes and their places, sorted.
+// Codes and their positions, sorted.
 std::vector<std::pair<std::uint16_t, std::uint16_t>> sort_codes(std::vector<std::uint16_t> codes) {
     const std::size_t n = codes.size();
     if (n > kMostSorted) {
@@ -61,7 +61,7 @@ std::vector<std::pair<std::uint16_t, std::uint16_t>> sort_codes(std::vector<std:
     return sorted;
 }
 
-// One column of a sparse table as codes; all are coded. And the hash of each row.
+// One column of a sparse table as codes (all columns are coded), and the hash of each row.
 std::pair<nb::object, nb::object> code_sparse(const SparseTable& x, std::size_t feature) {
     const Sparse by_column = x.view();
     const std::size_t n_rows = x.shape().n_rows;

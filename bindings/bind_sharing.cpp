@@ -1,4 +1,4 @@
-// Rows that share leaves.
+// Proximities: rows that share leaves.
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>

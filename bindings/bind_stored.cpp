@@ -1,4 +1,4 @@
-// Tables whose codes lie in a file that the caller has mapped.
+// Tables whose codes are in a file that the caller has mapped.
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -62,7 +62,7 @@ std::vector<Column> columns_of(const std::vector<MappedColumn>& given, std::size
     return columns;
 }
 
-// What is given of a table, but for its columns.
+// The parts of a table other than its columns.
 Table table_of(const std::optional<Vector<std::int32_t>>& classes, const std::optional<Vector<double>>& numbers,
                std::uint32_t n_classes, const std::optional<Vector<double>>& weights, bool weights_whole,
                std::size_t n_columns) {

@@ -1,4 +1,4 @@
-// The arrays of a forest by name: for Python, and from it.
+// The arrays of a forest by name: conversion to and from Python.
 
 #pragma once
 
@@ -19,7 +19,7 @@ inline nb::dict dict_of(ForestArrays arrays) {
     return found;
 }
 
-// Keeps the arrays of a forest alive while they are looked at.
+// Keeps the arrays of a forest alive while they are used.
 class KeptForest {
   public:
     KeptForest(std::uint32_t n_features, std::uint32_t n_classes, const nb::dict& arrays) {

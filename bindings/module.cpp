@@ -27,7 +27,7 @@ void bind_stored(nb::module_& module);
 }  // namespace weald
 
 NB_MODULE(WEALD_MODULE, module) {
-    nb::set_leak_warnings(false);  // a model that a user keeps until the interpreter ends is no leak
+    nb::set_leak_warnings(false);  // a model that a user keeps until the interpreter exits is not a leak
     module.attr("simd") = WEALD_SIMD;
     module.def("cpu_supports", &weald::cpu_supports, nb::arg("simd"),
                "Whether this processor can run the instruction set of that name.");

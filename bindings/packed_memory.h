@@ -1,8 +1,8 @@
-// Packed forests and the memory in which they stand.
+// Packed forests and their memory.
 //
 //   Packed       all of a forest
-//   Portions     some trees at a time, of a forest that is walked once
-//   RowsWanted   what a table must be like to walk them
+//   Portions     some trees at a time, for a forest that is walked once
+//   RowsWanted   requirements for a table
 
 #pragma once
 
@@ -24,11 +24,11 @@ namespace weald {
 
 using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-// The memory is its own, or somebody's.
+// The memory is its own, or owned by another object.
 class Packed {
   public:
     explicit Packed(PackedBuffer buffer) : own_(std::move(buffer)), forest_(own_->bytes()) {}
-    // Memory that does not begin where it should is copied.
+    // Memory that is not aligned as required is copied.
     explicit Packed(const Bytes& buffer)
         : own_(is_aligned(buffer) ? std::nullopt : std::optional(copy_of(buffer))),
           theirs_(own_ ? std::nullopt : std::optional(buffer)),
@@ -74,7 +74,7 @@ class Portions {
     PackedPortions packed_;
 };
 
-// What a table must be like that is to walk a forest.
+// Requirements for a table to be predicted by a forest.
 struct RowsWanted {
     std::uint32_t n_features;
     bool has_categories;
@@ -89,7 +89,7 @@ struct RowsWanted {
           has_categories(portions.forest().category_start.size() > 1),
           as_floats(portions.small_is_exact()) {}
 
-    // Refuses another table.
+    // Refuses any other table.
     void require(const Matrix& x) const {
         if (x.n_columns != n_features) {
             throw std::invalid_argument("the table has another number of features than the forest");

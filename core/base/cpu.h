@@ -1,7 +1,7 @@
-// What this processor (and its operating system) can run.
+// Instruction sets of this processor (and its operating system).
 //
-// The features asked for are those that CMakeLists.txt compiles with: a set that is "supported" here must never meet
-// an instruction that the processor does not know.
+// The features checked are those that CMakeLists.txt compiles with: code of a "supported" set must not contain an
+// instruction that the processor lacks.
 
 #pragma once
 

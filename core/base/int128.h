@@ -1,4 +1,4 @@
-// Whole numbers of 128 bits.
+// Integers of 128 bits.
 
 #pragma once
 

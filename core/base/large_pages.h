@@ -1,10 +1,10 @@
 // Large arrays on large pages, where the system has them.
 //
-//   LargePages    an allocator: begins where a line of the cache does, and leaves numbers as they are in memory
-//   LargeVector   a vector of it. What it grows by has no values yet: the caller writes all of them.
+//   LargePages    an allocator: aligned to cache lines, does not initialize numbers
+//   LargeVector   a vector with it. New entries are uninitialized: the caller writes all of them.
 //
-// The system brings new memory page by page, and a walk that goes here and there must look up the address of each. With
-// pages of two megabytes both are done a few times instead of thousands.
+// The system allocates new memory page by page, and random access needs an address translation for each page. With
+// pages of two megabytes both happen a few times instead of thousands of times.
 
 #pragma once
 
@@ -40,7 +40,7 @@ struct LargePages {
             throw std::bad_alloc();
         }
 #if defined(__linux__)
-        // A wish. Whole pages only: the last would take memory that is not needed.
+        // A hint. Only whole pages: a partial last page would use memory that is not needed.
         madvise(memory, n_bytes / kLargePage * kLargePage, MADV_HUGEPAGE);
 #endif
         return static_cast<T*>(memory);
@@ -62,7 +62,7 @@ struct LargePages {
 template <class T>
 using LargeVector = std::vector<T, LargePages<T>>;
 
-// What comes behind the first entries may stay empty: there, pages are taken one by one as they are written to.
+// Memory after the first entries may stay unused: there, pages are allocated one by one when they are written.
 template <class T>
 void keep_to_small_pages([[maybe_unused]] LargeVector<T>& array, [[maybe_unused]] std::size_t n_first) {
 #if defined(__linux__)

@@ -1,6 +1,6 @@
 // Random draws that have an address: (seed, id, tree, purpose, i) -> 64 bits.
 //
-//   mix64      the splitmix64 finaliser: spreads the bits of one word
+//   mix64      the splitmix64 finalizer: a hash of one word
 //   philox     Philox4x32-10 of Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011)
 //   draw       the 64 bits at an address
 //   below      64 random bits -> a number below n
@@ -45,9 +45,9 @@ inline constexpr PhiloxCounter philox(PhiloxCounter counter, PhiloxKey key) {
 
 struct Address {
     std::uint64_t seed;
-    std::uint64_t id;       // of the node or whatever else draws; the root's is 1
-    std::uint32_t tree;     // number of the tree
-    std::uint32_t purpose;  // below 256: what the draw is for
+    std::uint64_t id;       // of the node or another source of draws; the root's is 1
+    std::uint32_t tree;     // index of the tree
+    std::uint32_t purpose;  // below 256: what the draw is used for
 };
 
 // Draws 2j and 2j + 1 at an address: they share one run of philox.

@@ -1,4 +1,4 @@
-// Several draws of base/random.h at once, in vectors of the compiler's own.
+// Several draws of base/random.h at once, in the compiler's vector types.
 
 #pragma once
 
@@ -54,14 +54,14 @@ struct PhiloxLanes {
     Lanes word0, word1, word2, word3;
 };
 
-// Only the lower halves of the lanes that come back are of use.
+// Only the lower halves of the resulting lanes are used.
 inline PhiloxLanes run_philox(PhiloxLanes lanes, std::uint64_t seed) {
     auto key0 = static_cast<std::uint32_t>(seed);
     auto key1 = static_cast<std::uint32_t>(seed >> 32);
     for (int round = 0; round < 10; ++round) {
         const Lanes first = multiply(lanes.word0, 0xD2511F53u);
         const Lanes second = multiply(lanes.word2, 0xCD9E8D57u);
-        // Only lower halves matter from here on: multiply does not look at the upper ones.
+        // From here on only the lower halves matter: multiply ignores the upper ones.
         lanes.word0 = (second >> 32) ^ lanes.word1 ^ key0;
         lanes.word1 = second;
         lanes.word2 = (first >> 32) ^ lanes.word3 ^ key1;

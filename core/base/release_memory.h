@@ -1,7 +1,7 @@
-// Memory that is freed, back to the system.
+// Returns freed memory to the system.
 //
-// The allocator keeps freed memory for the next caller, and what a thread freed for that thread. So trees and the
-// large forest that they are joined to would both be in memory, although each tree is freed when it has been copied.
+// The allocator keeps freed memory for later use, by thread. So trees and the large forest that they are joined to
+// would both be in memory, although each tree is freed when it has been copied.
 
 #pragma once
 
@@ -19,9 +19,9 @@ namespace weald {
 
 class Freed {
   public:
-    // `n_bytes` of `n_trees` will be freed in all. To look for free pages takes the longer, the more of them
-    // there are, those that were handed back before too: much memory is handed back in a few large parts. Small
-    // fits keep their memory; the next fit reuses it.
+    // `n_bytes` of `n_trees` will be freed in all. The search for free pages takes longer the more of them there are,
+    // including those that were returned before, so memory is returned in a few large parts. Small fits keep their
+    // memory; the next fit reuses it.
     void expect(std::size_t n_bytes, std::size_t n_trees) {
         const bool is_kept = n_trees <= kFewTrees && n_bytes <= kHuge;
         much_ = is_kept ? std::numeric_limits<std::size_t>::max() : std::max(kMuch, n_bytes / kParts);

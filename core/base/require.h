@@ -1,4 +1,4 @@
-// A check of what a caller gives.
+// A check of an argument.
 
 #pragma once
 

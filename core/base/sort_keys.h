@@ -30,9 +30,8 @@ inline std::uint64_t key_of(std::uint64_t key) {
     return key;
 }
 
-// Sorts by key, items of equal keys in their order: digits of 11 bits, the lowest first. A digit that all keys share
-// costs nothing: doubles that came from floats or small integers have many of those.
-// Gives the one of both where they end.
+// Stable sort by key: radix sort with digits of 11 bits, the lowest first. A digit that all keys share is skipped:
+// doubles that were floats or small integers have many of those. Returns the array of the two that holds the result.
 template <class Item>
 std::span<Item> radix_sort(std::span<Item> items, std::span<Item> spare) {
     using Key = decltype(key_of(items[0]));

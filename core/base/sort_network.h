@@ -1,7 +1,8 @@
 // Sorting some tens or hundreds of keys without a branch.
 //
 // A bitonic network on vectors of keys: each step compares every key with a partner at a fixed distance, so a step is a
-// shuffle, a minimum, a maximum and a blend. The vectors are the compiler's own, as wide as the instruction set allows.
+// shuffle, a minimum, a maximum and a blend. The vectors are those of the compiler, as wide as the instruction set
+// allows.
 
 #pragma once
 
@@ -33,7 +34,7 @@ inline Keys partner(Keys keys) {
     return __builtin_shuffle(keys, from);
 }
 
-// Of each pair of partners the lower lane takes the lesser key.
+// The lower lane of each pair takes the smaller key.
 template <std::uint32_t Flip>
 inline Keys step(Keys keys) {
     constexpr Keys is_upper = lanes([](std::uint32_t lane) { return (lane ^ Flip) < lane ? ~0u : 0u; });
@@ -106,7 +107,7 @@ inline void sort_keys(std::uint32_t* keys) {
 
 }  // namespace network
 
-// As many as the registers hold: beyond it the network is slower than a histogram.
+// As many as fit into registers: beyond this, the network is slower than a histogram.
 inline constexpr std::size_t kMostSorted = vectors::kLanes == 16 ? 256 : vectors::kLanes == 8 ? 64 : 32;
 
 // Sorts `room` keys: 16, 32, 64 ... kMostSorted.
@@ -119,8 +120,8 @@ inline void sort_room(std::uint32_t* keys, std::size_t room) {
     }
 }
 
-// Keys code << 16 | label << CountBits | count of n <= kMostSorted rows, sorted; `labels` are label << 16 | count.
-// There must be room for kMostSorted of all three.
+// Sorted keys code << 16 | label << CountBits | count of n <= kMostSorted rows; `labels` are label << 16 | count. All
+// three arrays must have room for kMostSorted entries.
 template <unsigned CountBits>
 inline void sort_labeled(const std::uint16_t* codes, const std::uint32_t* labels, std::uint32_t n,
                          std::uint32_t* keys) {
@@ -136,8 +137,8 @@ inline void sort_labeled(const std::uint16_t* codes, const std::uint32_t* labels
     sort_room<16>(keys, room);
 }
 
-// Keys code << 16 | number of n <= kMostSorted codes, sorted. There must be room for kMostSorted of both, and what is
-// behind the n is overwritten.
+// Sorted keys code << 16 | index of n <= kMostSorted codes. Both arrays must have room for kMostSorted entries, and
+// those after the first n are overwritten.
 inline void sort_few(const std::uint16_t* codes, std::size_t n, std::uint32_t* keys) {
     const std::size_t room = std::max<std::size_t>(16, std::bit_ceil(n));
     for (std::uint32_t i = 0; i < room; i += 16) {
@@ -151,7 +152,7 @@ inline void sort_few(const std::uint16_t* codes, std::size_t n, std::uint32_t* k
 
 // Sorts up to kMostSorted keys code << 32 | row by their codes of two bytes. Equal codes stay in order.
 inline void sort_few_by_code(std::uint64_t* keys, std::uint32_t n) {
-    // Keys of 32 bits: the code, and the place in the list instead of the row.
+    // Keys of 32 bits: the code, and the position in the list instead of the row.
     alignas(64) std::array<std::uint32_t, kMostSorted> places;
     alignas(64) std::array<std::uint16_t, kMostSorted> codes{};
     std::array<std::uint64_t, kMostSorted> list;

@@ -1,4 +1,4 @@
-// Floats as whole numbers in the same order, for sorting and searching.
+// Floats as integers in the same order, for sorting and searching.
 
 #pragma once
 
@@ -11,7 +11,7 @@ namespace weald {
 template <class Float>
 using Bits = std::conditional_t<sizeof(Float) == 8, std::uint64_t, std::uint32_t>;
 
-// Bits that compare as the values do; both zeros are one.
+// Bits that compare like the values; both zeros are equal.
 template <class Float>
 Bits<Float> sortable(Float x) {
     constexpr Bits<Float> sign = Bits<Float>{1} << (8 * sizeof(Float) - 1);
@@ -19,7 +19,7 @@ Bits<Float> sortable(Float x) {
     return bits & sign ? ~bits : bits | sign;
 }
 
-// The value of such bits.
+// The value of these bits.
 template <class Float>
 Float unsortable(Bits<Float> key) {
     constexpr Bits<Float> sign = Bits<Float>{1} << (8 * sizeof(Float) - 1);

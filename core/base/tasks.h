@@ -1,7 +1,7 @@
-// Tasks that make tasks: a tree is one, and so is each of its subtrees where there are more threads than trees.
+// A task queue: tasks are trees, and also subtrees if there are more threads than trees. Tasks can add tasks.
 //
-// The threads of a call are at work from the beginning. Where it shares slots with other calls, helpers come while
-// there are tasks and free slots. They rest for a moment when there is nothing to do, and leave when nothing comes.
+// The threads of a call run from the beginning. If it shares slots with other calls, helper threads start while there
+// are tasks and free slots. A helper without a task waits for a moment, and stops if none arrives.
 
 #pragma once
 
@@ -23,7 +23,7 @@ class Tasks {
   public:
     using Task = std::function<void(std::size_t thread)>;
 
-    // The newest is taken first: a subtree comes before the next tree, while its rows are in some cache.
+    // The newest task is taken first: a subtree comes before the next tree, while its rows are still in a cache.
     void push(Task task) {
         const std::scoped_lock lock(mutex_);
         waiting_.push_back(std::move(task));
@@ -38,7 +38,7 @@ class Tasks {
         std::function<void(std::size_t thread)> clear_up;
     };
 
-    // Runs tasks on all threads until there are none left; `share` says how much is done.
+    // Runs tasks on all threads until there are none left; `share` returns the fraction done.
     void run(Work& work, const std::function<double()>& share, const Help& help) {
         work_ = &work;
         work.run(
@@ -54,7 +54,7 @@ class Tasks {
                 ThreadSlot slot;
                 try {
                     help.prepare(thread);
-                } catch (const std::bad_alloc&) {  // others have memory, and go on
+                } catch (const std::bad_alloc&) {  // others have memory, and continue
                     return;
                 }
                 while (const Task task = next_of_helper(slot)) {
@@ -77,7 +77,7 @@ class Tasks {
         }
     }
 
-    // Nothing when all tasks are done; waits while those at work may still make some.
+    // Returns nothing when all tasks are done; waits while running tasks may still create new ones.
     Task next(ThreadSlot& slot) {
         std::unique_lock lock(mutex_);
         while (waiting_.empty() && n_open_ != 0) {
@@ -89,7 +89,7 @@ class Tasks {
         return take_newest();
     }
 
-    // Nothing, too, when there was no task for a while, or no slot.
+    // Also returns nothing if there was no task for a while, or no slot.
     Task next_of_helper(ThreadSlot& slot) {
         std::unique_lock lock(mutex_);
         slot.leave_if_crowded(work_->n_slots());
@@ -107,7 +107,7 @@ class Tasks {
         return take_newest();
     }
 
-    // The next two are called by those who hold the lock.
+    // The next two are called while holding the lock.
     Task take_newest() {
         if (waiting_.empty()) {
             return {};
@@ -134,9 +134,9 @@ class Tasks {
     std::condition_variable at_work_;
     std::condition_variable resting_;
     std::deque<Task> waiting_;
-    std::size_t n_open_ = 0;     // tasks that wait or are at work
+    std::size_t n_open_ = 0;     // waiting or running tasks
     std::size_t n_resting_ = 0;  // helpers
-    Work* work_ = nullptr;       // while tasks are run
+    Work* work_ = nullptr;       // while tasks are running
 };
 
 }  // namespace weald

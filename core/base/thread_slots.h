@@ -1,7 +1,7 @@
-// Threads of a process that several calls share: how many are at work, and whether there is room for one more.
+// Thread slots that several calls in a process share: how many are taken, and whether one is free.
 //
-// A worker of a cluster grows trees by one call for each of its threads. Towards the end some have nothing to do, and
-// those that are still at work may take their places. Only the time depends on it, never what is grown.
+// A worker of a cluster grows trees by one call for each of its threads. Towards the end some calls have finished, and
+// the others may use their slots. This affects only the time, not the result.
 
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace weald {
 
-// The place of one thread among all that are at work in this process.
+// The slot of one thread among all running threads of this process.
 class ThreadSlot {
   public:
     ThreadSlot() = default;
@@ -25,7 +25,7 @@ class ThreadSlot {
         }
     }
 
-    // Says whether it is taken now: it is, or it was free, since fewer than `n_slots` are.
+    // Returns whether it is taken: it already was, or it was free, because fewer than `n_slots` are taken.
     bool take_if_free(std::size_t n_slots) {
         std::size_t n = n_taken.load();
         while (!taken_ && n < n_slots) {
@@ -34,7 +34,7 @@ class ThreadSlot {
         return taken_;
     }
 
-    // Where more than `n_slots` are taken, since a call that begins takes one in any case: threads that help leave.
+    // If more than `n_slots` are taken, because a call that begins always takes one, helper threads stop.
     void leave_if_crowded(std::size_t n_slots) {
         std::size_t n = n_taken.load();
         while (taken_ && n > n_slots) {

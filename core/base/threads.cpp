@@ -14,26 +14,26 @@ namespace weald {
 
 namespace {
 
-constexpr auto kNap = std::chrono::milliseconds(50);  // how long the caller sleeps between two looks at signals
-constexpr std::size_t kOwnRoom = 4096;  // bytes; more than what a thread keeps of the exceptions it throws
+constexpr auto kNap = std::chrono::milliseconds(50);  // how long the caller sleeps between two checks for signals
+constexpr std::size_t kOwnRoom = 4096;                // bytes; more than a thread stores for the exceptions it throws
 
-// Makes a thread able to throw. What C++ keeps for each thread of its exceptions is allocated with the first of them;
-// where that is the one that tells that memory is short, there is none to be had, and glibc ends the process. So it is
-// allocated beforehand, if there is room.
+// Makes a thread able to throw. The C++ runtime allocates a thread's exception state with its first exception; if that
+// exception reports that memory is exhausted, the allocation fails, and glibc terminates the process. So it is
+// allocated beforehand, if there is memory.
 bool prepare_to_throw() {
-    void* volatile room = std::malloc(kOwnRoom);  // volatile: or the compiler would leave both calls out
+    void* volatile room = std::malloc(kOwnRoom);  // volatile: otherwise the compiler would remove both calls
     std::free(room);
     return room != nullptr && std::uncaught_exceptions() >= 0;
 }
 
-// The threads at one piece of work, and what went wrong there.
+// The threads of one piece of work, and its first error.
 class Crew {
   public:
     Crew(std::size_t n_threads, std::size_t n_helpers, std::atomic<Work::State>& state)
         : n_threads_(n_threads), helpers_(n_helpers), state_(state) {}
 
-    // Starts work(thread) on all threads. If the system has fewer, those that started do the work. Returns whether any
-    // did.
+    // Starts work(thread) on all threads. If the system starts fewer, those that started do the work. Returns whether
+    // any did.
     template <class Labour>
     bool start(const Labour& work) {
         threads_.reserve(n_threads_);
@@ -56,8 +56,8 @@ class Crew {
         labour([&] { work(0); }, nullptr);
     }
 
-    // Starts work(helper) on one more thread, called by one that is at work; in vain if no more are to be had. A helper
-    // who has left keeps memory until it is joined, so its successor waits for its very end.
+    // Starts work(helper) on another thread; called by a running thread. Has no effect if the system has no more
+    // threads. A finished helper keeps memory until it is joined, so its successor waits until it has ended.
     template <class Labour>
     void start_helper(const Labour& work) {
         const auto place = take_place();
@@ -75,7 +75,7 @@ class Crew {
         }
     }
 
-    // Waits until all have left. Calls `poll` now and then; what it throws stops the work.
+    // Waits until all threads have ended. Calls `poll` at intervals; an exception that it throws stops the work.
     template <class Poll>
     void wait(const Poll& poll) {
         std::unique_lock lock(mutex_);
@@ -116,11 +116,11 @@ class Crew {
     template <class What>
     void labour(const What& what, Helper* helper) {
         try {
-            if (prepare_to_throw()) {  // a thread that is not able to leaves the work to the others
+            if (prepare_to_throw()) {  // a thread that cannot throw leaves the work to the others
                 what();
             }
         } catch (const Stopped&) {
-            // The thread that stopped the work has left the reason.
+            // The thread that stopped the work has stored the reason.
         } catch (...) {
             fail(std::current_exception());
         }
@@ -135,7 +135,7 @@ class Crew {
         state_.store(Work::State::kStopped);
     }
 
-    // The place of a helper who is not there; the end: there is none.
+    // The index of a helper that is not running; one past the end: there is none.
     std::vector<Helper>::iterator take_place() {
         const std::scoped_lock lock(mutex_);
         const auto is_free = [](const Helper& helper) { return !helper.is_there; };
@@ -215,7 +215,7 @@ void Work::run(std::size_t n_tasks, const std::function<void(std::size_t, std::s
     start_helper_ = {};
     crew.rethrow();
     if (done.load() < n_tasks && !is_stopped()) {
-        throw std::bad_alloc();  // no thread was able to begin
+        throw std::bad_alloc();  // no thread was able to start
     }
 }
 

@@ -1,4 +1,4 @@
-// Whole numbers of 256 bits: sums of products of numbers of 128 bits.
+// Integers of 256 bits: sums of products of integers of 128 bits.
 
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace weald {
 
-// All operations wrap, so numbers below 0 may stand for themselves on the way to a result that is not.
+// All operations wrap, so intermediate results may be negative.
 class UInt256 {
   public:
     UInt256(std::uint64_t x = 0) : low_(x) {}
@@ -33,14 +33,14 @@ class UInt256 {
     friend UInt256 operator+(UInt256 a, const UInt256& b) { return a += b; }
     friend UInt256 operator-(UInt256 a, const UInt256& b) { return a -= b; }
 
-    // The nearest double, of two that are as near the even one.
+    // The nearest double; ties to even.
     explicit operator double() const {
         if (high_ == 0) {
             return static_cast<double>(low_);
         }
         const int above = width(high_);
         const int rest = 128 - above;
-        // The first 128 digits. The last of them says whether any follow, which decides what is half-way.
+        // The first 128 digits. The last of them is set if any digits follow, which decides ties.
         UInt128 first = rest == 0 ? high_ : high_ << rest | low_ >> above;
         first |= (rest == 0 ? low_ : low_ << rest) != 0 ? 1u : 0u;
         return std::ldexp(static_cast<double>(first), above);

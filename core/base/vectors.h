@@ -1,7 +1,7 @@
-// Vectors of the compiler's own, as wide as the instruction set allows.
+// The compiler's vector types, as wide as the instruction set allows.
 //
-//   Keys, Floats, Codes   as many lanes of each: of 32, 32 and 16 bits
-//   running_sums          sums of the lanes up to each
+//   Keys, Floats, Codes   vectors with the same number of lanes: of 32, 32 and 16 bits
+//   running_sums          prefix sums of the lanes
 
 #pragma once
 
@@ -64,7 +64,7 @@ constexpr Keys lanes(OfLane of_lane) {
 
 inline constexpr Keys kNumbers = lanes([](std::uint32_t lane) { return lane; });
 
-// Sums of the lanes up to each.
+// Prefix sums of the lanes.
 template <std::uint32_t Distance, class Vector>
 inline Vector running_sums(Vector vector) {
     if constexpr (Distance == kLanes) {
@@ -81,7 +81,7 @@ inline Vector last_everywhere(Vector vector) {
     return __builtin_shuffle(vector, from);
 }
 
-// The greatest of all lanes.
+// The maximum of all lanes.
 template <std::uint32_t Flip>
 inline float greatest(Floats floats) {
     if constexpr (Flip == 0) {

@@ -1,6 +1,6 @@
-// Views of what the caller owns: nothing here copies or frees.
+// Views of memory that the caller owns: nothing here copies or frees.
 //
-//   Sparse   the values of a table that are not zero
+//   Sparse   the stored values of a sparse table
 //   Matrix   a table of float or double with any strides, or a sparse one
 //   Table    a training table: values, target, weights
 
@@ -16,7 +16,7 @@
 
 namespace weald {
 
-// Column by column, or row by row: those of column (row) i are starts[i] ... starts[i + 1] - 1.
+// By column, or by row: those of column (row) i are starts[i] ... starts[i + 1] - 1.
 struct Sparse {
     std::span<const std::int64_t> starts;
     std::span<const std::int32_t> places;  // the rows (columns)
@@ -32,7 +32,7 @@ struct Matrix {
     std::ptrdiff_t row_stride;     // in bytes
     std::ptrdiff_t column_stride;  // in bytes
     bool is_double;                // else float
-    Sparse by_row = {};            // of a sparse table, which has no data and no strides; it holds double
+    Sparse by_row = {};            // of a sparse table, which has no data and no strides; it contains doubles
 
     template <class Float>
     Float at(std::size_t row, std::size_t column) const {
@@ -44,7 +44,7 @@ struct Matrix {
         return value;
     }
 
-    // Calls with_type.operator()<float>() or <double>(), after what the matrix holds.
+    // Calls with_type.operator()<float>() or <double>(), depending on the type of the matrix.
     template <class WithType>
     decltype(auto) dispatch(WithType&& with_type) const {
         return is_double ? with_type.template operator()<double>() : with_type.template operator()<float>();
@@ -58,10 +58,10 @@ struct Table {
     std::uint32_t n_classes;                // 0: regression
     std::span<const double> weights;        // empty: all one
     bool weights_whole;
-    std::span<const std::int32_t> strata;  // numbers of the rows' strata; empty: there is but one
-    std::span<const std::int32_t> groups;  // numbers of the rows' groups; empty: each row for itself
+    std::span<const std::int32_t> strata;  // strata of the rows; empty: there is only one
+    std::span<const std::int32_t> groups;  // groups of the rows; empty: each row is its own group
     Sparse by_column = {};                 // of a sparse table, of whose x only the shape is known
-    std::vector<bool> categorical = {};  // by feature: its values are numbers of categories; empty: none is categorical
+    std::vector<bool> categorical = {};    // by feature: its values are codes of categories; empty: none is categorical
 
     Task task() const { return task_of(n_classes); }
 };

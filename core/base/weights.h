@@ -22,7 +22,7 @@ inline int frexp_exponent(double x) {
     return exponent;
 }
 
-// A double that is not below 0, with an exponent of any size: products of weights may be beyond the doubles.
+// A double that is not negative, with an exponent of any size: products of weights may exceed the range of doubles.
 struct WideDouble {
     int exponent = -(1 << 28);  // that of 0 is below all others
     double mantissa = 0;        // from 1/2 to 1, or 0
@@ -41,7 +41,7 @@ struct WideDouble {
     friend auto operator<=>(const WideDouble&, const WideDouble&) = default;
 };
 
-// Nothing that has a weight is without weight.
+// A positive weight never becomes 0.
 inline std::uint64_t whole_weight(double x) {
     return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::rint(x)));
 }
@@ -52,8 +52,8 @@ inline double positive_power(const WideDouble& x, int exponent) {
                       std::numeric_limits<double>::max());
 }
 
-// Weights that are not whole become integers whose total stays near 2^53. The shift is the exponent of what stands for
-// a weight of 1.
+// Fractional weights become integers whose total is near 2^53. The shift is the exponent of the integer for a weight of
+// 1.
 inline int fixed_point_shift(std::span<const double> weights) {
     const double largest = *std::max_element(weights.begin(), weights.end());
     return 53 - frexp_exponent(largest) - static_cast<int>(std::bit_width(weights.size()));
@@ -97,7 +97,7 @@ inline std::vector<std::uint64_t> class_scales(std::span<const WideDouble> weigh
     return scales;
 }
 
-// What the user calls a weight of 1, where classes have weights.
+// The user's unit of weight, with class weights.
 inline double class_weight_scale(std::span<const WideDouble> weights) {
     return weights.empty() ? 1.0 : positive_power(*std::max_element(weights.begin(), weights.end()), -20);
 }
@@ -110,7 +110,7 @@ inline std::vector<std::uint64_t> feature_scales(std::span<const double> weights
     return class_scales(std::vector<WideDouble>(weights.begin(), weights.end()));
 }
 
-// Weights of classes against their frequency; a class that is absent weighs nothing.
+// Weights inversely proportional to class frequencies; the weight of an absent class is 0.
 inline std::vector<WideDouble> balanced_weights(std::span<const std::uint64_t> of_class) {
     std::uint64_t total = 0;
     for (const std::uint64_t n : of_class) {

@@ -26,7 +26,7 @@ BinaryFeatures::BinaryFeatures(const std::vector<Column>& columns, std::size_t n
         return;
     }
     words_.resize(n_rows);
-    constexpr std::size_t kTile = 4096;  // rows whose words stay in the first cache while all columns are read
+    constexpr std::size_t kTile = 4096;  // rows whose words stay in the L1 cache while all columns are read
     work.run((n_rows + kTile - 1) / kTile, [&](std::size_t tile, std::size_t) {
         const std::size_t end = std::min(n_rows, (tile + 1) * kTile);
         for (std::uint32_t bit = 0; bit < features_.size(); ++bit) {

@@ -1,4 +1,4 @@
-// Features of two codes and no missing value: a bit each, so that one word has all of a row.
+// Features with two codes and no missing value, as bits: one word has all of a row.
 
 #pragma once
 

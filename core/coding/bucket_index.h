@@ -1,4 +1,4 @@
-// Which code a value has, by the smallest value of each code.
+// The code of a value, by the smallest value of each code.
 
 #pragma once
 
@@ -16,14 +16,14 @@
 
 namespace weald {
 
-// Where to look: the range of bits from the first start to the last is divided into buckets, and each knows the starts
-// before it. So a search goes over the few starts of one bucket.
+// An index for the search: the range of bits from the first start to the last is divided into buckets, and each stores
+// the number of starts before it. A search only considers the few starts of one bucket.
 template <class Float>
 class BucketIndex {
   public:
-    static constexpr std::size_t kAtOnce = 16;  // searches side by side: while one waits for memory, the others go on
+    static constexpr std::size_t kAtOnce = 16;  // interleaved searches: while one waits for memory, the others continue
 
-    // `starts` are ascending; none: all values have code 0.
+    // `starts` are ascending; if empty, all values have code 0.
     explicit BucketIndex(std::vector<Float> starts) : starts_(std::move(starts)) {
         if (starts_.empty()) {
             starts_.push_back(-std::numeric_limits<Float>::infinity());
@@ -38,11 +38,11 @@ class BucketIndex {
         }
         first_step_ = std::bit_floor(*std::max_element(before_.begin(), before_.end()));
         std::inclusive_scan(before_.begin(), before_.end(), before_.begin());
-        // NaN is at most nothing: a search that looks beyond the last start does not go on.
+        // NaN compares false: a search beyond the last start stops.
         starts_.resize(starts_.size() + 2 * first_step_, std::numeric_limits<Float>::quiet_NaN());
     }
 
-    // Where the largest start stands that is not above the value, else 0. Starts of later buckets are above it.
+    // The index of the largest start that is not above the value, else 0. Starts of later buckets are above it.
     void search(const std::array<Float, kAtOnce>& values, std::array<std::uint32_t, kAtOnce>& found) const {
         for (std::size_t i = 0; i < kAtOnce; ++i) {
             found[i] = before_[bucket_of(values[i])];
@@ -66,7 +66,7 @@ class BucketIndex {
     }
 
     std::vector<Float> starts_;
-    std::vector<std::uint32_t> before_;  // by bucket; and all
+    std::vector<std::uint32_t> before_;  // by bucket; last: the total
     Bits<Float> lowest_ = 0;
     Bits<Float> last_ = 0;  // bucket
     int shift_ = 0;

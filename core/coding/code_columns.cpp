@@ -15,7 +15,7 @@ namespace weald {
 
 namespace {
 
-// Bytes of a code; the largest number means missing.
+// Bytes of a code; the largest integer means missing.
 std::size_t width_of(std::size_t n_codes) {
     return n_codes <= 0xFF ? 1 : n_codes <= 0xFFFF ? 2 : 4;
 }
@@ -29,8 +29,8 @@ std::size_t count_distinct(const std::vector<Item>& sorted) {
     return n;
 }
 
-// The smallest key of each code, where all weigh the same: a code ends where it has its share of what was left at its
-// start, and with the last of equal keys.
+// The smallest key of each code, with equal weights: a code ends when it has its fraction of the weight left at its
+// start, and includes all equal keys.
 template <class Item>
 auto cut_evenly(const std::vector<Item>& sorted, std::uint32_t max_bins) {
     std::vector<std::remove_cvref_t<decltype(key_of(sorted[0]))>> starts;
@@ -88,7 +88,7 @@ std::vector<Key> cut_by_weight(const std::vector<Keyed<Key>>& sorted, const Colu
     return starts;
 }
 
-// Codes one column after the other; what it needs to sort them is kept from one to the next.
+// Codes one column after the other; memory for sorting is reused.
 template <class Float>
 class ColumnCoder {
   public:
@@ -113,7 +113,7 @@ class ColumnCoder {
   private:
     using Key = Bits<Float>;
 
-    // Calls write(codes) with codes of the width that so many need.
+    // Calls write(codes) with codes of the width that this many need.
     template <class Write>
     Column make_column(std::size_t n_rows, std::size_t n_codes, Write&& write) {
         Column column;
@@ -134,7 +134,7 @@ class ColumnCoder {
         return column;
     }
 
-    // A column of two values needs no sorting. Nothing: it has fewer or more.
+    // A column with two values needs no sorting. Nothing: it has fewer or more.
     std::optional<Column> code_two_values(std::span<const Float> values) {
         const auto is_present = [](Float value) { return value == value; };
         const auto first = std::find_if(values.begin(), values.end(), is_present);
@@ -156,8 +156,8 @@ class ColumnCoder {
         return column;
     }
 
-    // Quantile codes are cut from a sample: only that is sorted, and the code of each value is looked up. Nothing: the
-    // sample has few values, and so may the column.
+    // Quantile codes are computed from a sample: only the sample is sorted, and the code of each value is looked up.
+    // Nothing: the sample has few distinct values, so the column may have few, too.
     std::optional<Column> code_by_sample(std::span<const Float> values, std::uint32_t max_bins) {
         keys_.resize(values.size());
         std::size_t n = 0;
@@ -177,7 +177,7 @@ class ColumnCoder {
         std::vector<Float> highs = lows;
         Column column = make_column(values.size(), lows.size(),
                                     [&](auto* codes) { look_up(values, BucketIndex<Float>(lows), codes, highs); });
-        // A code starts with a value of the sample, but the first has all that are below it.
+        // A code starts at a value of the sample, but the first includes all values below it.
         for (const Float value : values) {
             lows[0] = value < lows[0] ? value : lows[0];
         }
@@ -248,8 +248,9 @@ class ColumnCoder {
         return column;
     }
 
-    // Values that take about as much memory as the codes can be looked up when the trees are grown. Where each code has
-    // one, that takes less time than to keep them; else the table is read once more, which is little beside many trees.
+    // If the values of codes would take about as much memory as the codes, they can be looked up when the trees are
+    // grown. If each code has one value, this takes less time than storing them; otherwise the table is read once more,
+    // which is fast compared with many trees.
     bool may_leave_out(std::size_t n_rows, bool is_categorical) const {
         constexpr std::size_t kManyTrees = 16;
         return !is_categorical && lows_.size() > n_rows / 4 && coding_.n_trees >= (highs_.empty() ? 1 : kManyTrees);
@@ -266,7 +267,7 @@ class ColumnCoder {
         }
     }
 
-    // A code has the values from its start to the next; the first has all that are below it, too.
+    // A code contains the values from its start to the next; the first also contains all below it.
     template <class Code>
     void number_ranges(const std::vector<Key>& starts, Code* codes) {
         std::size_t i = 0;
@@ -285,9 +286,9 @@ class ColumnCoder {
 
     const ColumnCoding& coding_;
     CodeRoom& room_;
-    std::vector<Keyed<Key>> items_;  // the values that are present
+    std::vector<Keyed<Key>> items_;  // values that are present
     std::vector<Keyed<Key>> spare_items_;
-    std::vector<Key> keys_;  // those of the sample
+    std::vector<Key> keys_;  // values of the sample
     std::vector<Key> spare_keys_;
     std::vector<Float> lows_;  // by code
     std::vector<Float> highs_;
@@ -295,8 +296,8 @@ class ColumnCoder {
 
 }  // namespace
 
-// Columns are read a few at a time, because neighbors share cache lines in a table that is stored row by row: as many
-// as do if they are short, else fewer. Where threads are many, fewer too: all shall have some.
+// Columns are read a few at a time, because adjacent columns share cache lines in a table that is stored row by row: as
+// many as share one if they are short, else fewer. With many threads also fewer, so that every thread has work.
 std::size_t count_read_at_once(const Matrix& x, std::size_t n_threads) {
     constexpr std::size_t kShortColumns = std::size_t{1} << 20;  // bytes
     constexpr std::size_t kLeast = 4;

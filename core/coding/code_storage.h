@@ -1,10 +1,10 @@
-// Room for the codes of columns.
+// Memory for the codes of columns.
 //
-//   CodeBytes   the codes of one column; it may share a piece of memory with others, which lives as long as they do
-//   CodeRoom    hands out pieces of memory, one behind the other
+//   CodeBytes   the codes of one column, possibly in a block of memory shared with other columns
+//   CodeRoom    allocates consecutive pieces of memory
 //
-// A node of a wide table reads a few codes of each of many columns. If every column had memory of its own, on small
-// pages, to find these pages would take longer than to read the codes.
+// A node of a wide table reads a few codes of each of many columns. If every column had its own memory, on small pages,
+// address translation would take longer than reading the codes.
 
 #pragma once
 
@@ -21,11 +21,11 @@ using CodeBytes = std::shared_ptr<std::byte[]>;
 
 class CodeRoom {
   public:
-    // For columns of at most `column_bytes`, and no more than `n_columns` of them.
+    // For columns of at most `column_bytes`, and at most `n_columns` of them.
     CodeRoom(std::size_t column_bytes, std::size_t n_columns)
         : piece_bytes_(std::max(column_bytes, std::min(whole_lines(column_bytes) * n_columns, kPiece))) {}
 
-    // Bytes without values yet. Threads may ask at the same time.
+    // Uninitialized bytes. Thread-safe.
     CodeBytes take(std::size_t n_bytes) {
         const std::scoped_lock lock(mutex_);
         if (!piece_ || n_taken_ + n_bytes > piece_->size()) {

@@ -75,7 +75,7 @@ RowHashes hash_raw_rows(const Table& table, const RowHashes& targets, Work& work
     return hashes;
 }
 
-// The same from what the values of each row contribute.
+// The same, from the contributions of the values of each row.
 RowHashes hash_sums(RowHashes sums, const RowHashes& targets) {
     for (std::size_t r = 0; r < sums.size(); ++r) {
         sums[r] = mix64(sums[r] + mix64(targets[r]));
@@ -83,7 +83,7 @@ RowHashes hash_sums(RowHashes sums, const RowHashes& targets) {
     return sums;
 }
 
-// Whole weights count as copies of rows.
+// Integer weights count as copies of rows.
 template <class CopiesOf>
 std::uint64_t sum_hashes(const RowHashes& hashes, const CopiesOf& copies_of, Work& work) {
     std::atomic<std::uint64_t> total{0};
@@ -97,7 +97,7 @@ std::uint64_t sum_hashes(const RowHashes& hashes, const CopiesOf& copies_of, Wor
     return total;
 }
 
-// Hashes are spread evenly: the first bits of the highest are found by counting, and few rows share them.
+// Hashes are uniformly distributed: the first bits of the highest are found by counting, and few rows share them.
 template <class CopiesOf>
 std::uint64_t highest_of_sample(const RowHashes& hashes, const CopiesOf& copies_of) {
     constexpr int kShift = 64 - 12;
@@ -124,7 +124,7 @@ std::uint64_t highest_of_sample(const RowHashes& hashes, const CopiesOf& copies_
     return near[i].first;
 }
 
-// One flag a row; empty: all rows.
+// One flag per row; empty: all rows.
 template <class CopiesOf>
 std::vector<std::uint8_t> sample_rows(const RowHashes& hashes, const CopiesOf& copies_of) {
     std::uint64_t n_copies = 0;
@@ -181,8 +181,8 @@ void reorder_columns(std::vector<Column>& columns, const std::vector<std::uint32
     });
 }
 
-// Codes of a table that no cache holds are kept row by row, too, unless some have four bytes. Where a column is short
-// enough for the cache next to the processor, rows far apart in it are near all the same.
+// Codes of a table that does not fit into a cache are also stored row by row, unless some have four bytes. If a column
+// is short enough for the cache close to the core, all of its rows are close to one another anyway.
 constexpr std::size_t kHeldByCache = std::size_t{2} << 20;
 constexpr std::size_t kShortColumn = std::size_t{64} << 10;  // bytes
 
@@ -224,7 +224,7 @@ void add_codes_by_row(Codes& codes, Work& work) {
     if (width == 4 || column_bytes <= kShortColumn || column_bytes * columns.size() <= kHeldByCache) {
         return;
     }
-    constexpr std::size_t kTile = 256;  // rows whose codes stay in the first cache while all columns are written
+    constexpr std::size_t kTile = 256;  // rows whose codes stay in the L1 cache while all columns are written
     const std::size_t n_rows = codes.n_rows;
     codes.row_bytes = (columns.size() * width + 15) / 16 * 16;
     codes.rows.resize(n_rows * codes.row_bytes);

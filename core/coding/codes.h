@@ -1,9 +1,9 @@
 // A table as small integers, its rows in rank order.
 //
 //   Codes          all columns, the target and the weights, by rank
-//   ColumnBlocks   columns that are coded a few at a time
+//   ColumnBlocks   columns that are coded in blocks
 //   code_table     sort each column, replace values by codes, hash the rows' codes, rank the rows
-//   map_codes      the same of columns that are coded and ranked already, and lie where the caller has them
+//   map_codes      the same for columns that are already coded and ranked, in memory of the caller
 
 #pragma once
 
@@ -29,47 +29,47 @@ struct Codes {
     std::uint32_t n_rows = 0;
     std::uint32_t n_classes = 0;  // 0: regression
     std::vector<Column> columns;
-    BinaryFeatures binary;                 // the columns of two codes, once more as bits
-    LargeVector<std::byte> rows;           // codes of the others rank by rank, where that pays; empty: it does not
-    std::size_t row_bytes = 0;             // of a rank in `rows`: its codes, and some more to make it a multiple of 16
+    BinaryFeatures binary;                 // the columns with two codes, also as bits
+    LargeVector<std::byte> rows;           // codes of the others, row by row, if worthwhile; else empty
+    std::size_t row_bytes = 0;             // bytes of one rank in `rows`: its codes, padded to a multiple of 16
     std::vector<std::int32_t> classes;     // by rank
     std::vector<double> numbers;           // by rank
     std::vector<double> weights;           // by rank; empty: all one
     std::vector<std::uint64_t> line;       // by rank: length on the line from which bags are drawn; empty: all one
     std::uint64_t line_length = 0;         // sum of the line
-    bool whole = true;                     // all weights are whole
+    bool whole = true;                     // all weights are integers
     std::vector<std::uint32_t> positions;  // by rank: the row of the table
     std::uint64_t fingerprint = 0;         // of the training data, as codes
-    std::optional<std::uint64_t> values;   // fingerprint of its values; nothing: unknown
+    std::optional<std::uint64_t> values;   // fingerprint of the values; nothing: unknown
     Design design;                         // strata and groups
     Filled filled;                         // by rank, of a sparse table: which features are not zero
-    std::optional<Matrix> source;          // the caller's table, where values of codes were left out
+    std::optional<Matrix> source;          // the caller's table, if values of codes were left out
     std::shared_ptr<const void> owner;     // of the source: keeps it alive as long as it may be read
 
     Task task() const { return task_of(n_classes); }
 
-    // Bytes of a code that any feature fits which is not kept as bits.
+    // Bytes of a code that any feature fits into, except those stored as bits.
     std::size_t width() const;
 
-    // Without a bag, weights count as copies of rows, or else in fixed point.
+    // Without bootstrap, weights count as copies of rows, or are in fixed point.
     bool weights_are_copies() const;
 
-    // Lays another line to draw bags from: lengths by row of the table.
+    // Sets another line to draw bags from: lengths by row of the table.
     void weigh(std::span<const std::uint64_t> lengths);
 
-    // All that bags are drawn from; no trees grow from it.
+    // Everything needed to draw bags; no trees can be grown from it.
     Codes without_columns() const;
 };
 
-constexpr std::uint64_t kSampleSize = std::uint64_t{1} << 18;  // copies of rows from which quantile codes are cut
+constexpr std::uint64_t kSampleSize = std::uint64_t{1} << 18;  // copies of rows from which quantiles are computed
 
-// Columns that are coded already, by row.
+// Columns that have been coded, by row.
 struct CodedColumns {
     std::vector<Column> columns;
-    RowHashes sums;  // what the values of each row contribute to its hash; empty: unknown
+    RowHashes sums;  // the contribution of the values of each row to its hash; empty: unknown
 };
 
-// Columns that are coded a few at a time, so that the values of all need never be held. For tables of at most
+// Columns that are coded a few at a time, so that not all values need to be in memory. For tables of at most
 // kSampleSize copies of rows: the sample of larger ones depends on all columns.
 class ColumnBlocks {
   public:
@@ -87,14 +87,14 @@ class ColumnBlocks {
     std::uint32_t max_bins_;
 };
 
-// max_bins 0 keeps every distinct value. `coded`: the table's columns, where they are coded already; then x is only a
-// shape, and the fingerprint of the values is left to the caller if their sums are unknown.
-// `n_trees`: trees grown from these codes in one call, their cuts the best; 0 if unknown. Where it is known, values may
-// be left out, and the table must stay as it is until the trees are grown.
+// max_bins 0 keeps every distinct value. `coded`: the table's columns, if they have been coded; then x is only a shape,
+// and the caller computes the fingerprint of the values if their sums are unknown. `n_trees`: trees grown from these
+// codes in one call with the best splits; 0 if unknown. If it is known, values may be left out, and the table must not
+// change until the trees are grown.
 Codes code_table(const Table& table, std::uint32_t max_bins, Work& work, CodedColumns coded = {},
                  std::size_t n_trees = 0);
 
-// Columns by rank; of the table, target and weights by row, and no target is -0.0. There are no strata and no groups.
+// Columns by rank; target and weights by row of the table, and no target is -0.0. There are no strata and no groups.
 Codes map_codes(const Table& table, std::vector<Column> columns, Ranking ranking, Work& work);
 
 }  // namespace weald

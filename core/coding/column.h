@@ -11,8 +11,8 @@
 
 namespace weald {
 
-// Values by code. Those of a table of floats are kept as floats: they become the same doubles. Or none is kept, because
-// they take more memory than the codes and can be looked up in the table.
+// Values by code. Those of a table of floats are stored as floats, which convert to the same doubles. Or none are
+// stored, because they take more memory than the codes and can be looked up in the table.
 class Values {
   public:
     Values() = default;
@@ -30,7 +30,7 @@ class Values {
     double operator[](std::size_t code) const {
         return doubles_.empty() ? static_cast<double>(floats_[code]) : doubles_[code];
     }
-    // The value will be wanted soon.
+    // Prefetches the value.
     void prefetch(std::size_t code) const {
         doubles_.empty() ? __builtin_prefetch(floats_.data() + code) : __builtin_prefetch(doubles_.data() + code);
     }
@@ -42,9 +42,9 @@ class Values {
 };
 
 struct Column {
-    std::uint8_t width = 1;             // bytes of a code: 1, 2 or 4; the largest number of that width means missing
+    std::uint8_t width = 1;             // bytes of a code: 1, 2 or 4; the largest integer of that width means missing
     CodeBytes codes;                    // by rank
-    const std::byte* mapped = nullptr;  // the same where the caller has them; then there are no `codes`
+    const std::byte* mapped = nullptr;  // the same, in the caller's memory; then `codes` is empty
     Values lows;                        // by code
     Values highs;                       // empty: each code has one value
     bool is_categorical = false;

@@ -20,7 +20,7 @@ std::uint64_t hash_value(Float x, std::uint64_t salt) {
 
 }  // namespace
 
-// Values are copied to where they lie side by side first: then many are hashed at once.
+// Values are copied to contiguous memory first, so that many are hashed at once.
 void add_values(const Matrix& x, std::size_t first, std::size_t begin, std::size_t end, std::span<std::uint64_t> sums) {
     std::vector<std::uint64_t> salts(x.n_columns);
     for (std::size_t f = 0; f < x.n_columns; ++f) {

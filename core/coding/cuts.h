@@ -1,7 +1,7 @@
-// Codes by cuts that were made elsewhere: for tables in parts, none of which has all values.
+// Coding with bins that were computed elsewhere: for tables in parts, none of which has all values.
 //
-//   hash_values     rows to hashes of their values: those of the lowest are the sample by which columns are cut, and
-//                   the sum of all is the fingerprint of the values
+//   hash_values     rows to hashes of their values: those with the lowest are the sample for binning, and the sum of
+//                   all is the fingerprint of the values
 //   add_values      the same for tables whose columns come a few at a time
 //   cut_quantiles   distinct values, and what they weigh in all parts -> the smallest value of each code
 //   code_values     the values of a column in one part -> codes
@@ -20,14 +20,14 @@
 
 namespace weald {
 
-// All missing values are alike, and so are -0.0 and 0.0.
+// All missing values have the same hash, and so have -0.0 and 0.0.
 inline std::uint64_t value_bits(double x) {
     constexpr std::uint64_t kNanBits = 0x7FF8000000000000u;
     return std::isnan(x) ? kNanBits : std::bit_cast<std::uint64_t>(x + 0.0);
 }
 
-// Adds what the values of the rows begin ... end - 1 contribute to the hashes of these rows. The first column of x is
-// the feature `first` of the table.
+// Adds the contributions of rows begin ... end - 1 to the hashes of these rows. The first column of x is the feature
+// `first` of the table.
 void add_values(const Matrix& x, std::size_t first, std::size_t begin, std::size_t end, std::span<std::uint64_t> sums);
 
 // Hashes the rows begin ... end - 1 by their values and the bits of their targets.

@@ -1,5 +1,4 @@
-// How the rows of a table belong together: in strata, which have draws of their own, and in groups, which are drawn
-// whole.
+// Strata, which have their own draws, and groups, which are drawn as a whole.
 
 #pragma once
 
@@ -12,13 +11,13 @@
 namespace weald {
 
 struct Design {
-    std::vector<std::uint32_t> strata;  // by rank; empty: there is but one
-    std::vector<std::uint32_t> groups;  // by rank: the group's own rank; empty: each row for itself
+    std::vector<std::uint32_t> strata;  // by rank; empty: there is only one
+    std::vector<std::uint32_t> groups;  // by rank: the rank of the group; empty: each row is its own group
     std::uint32_t n_groups = 0;
     std::uint64_t fingerprint = 0;  // 0: neither strata nor groups
 };
 
-// What a row adds to the fingerprint of the data, for each unit of its weight.
+// The contribution of a row to the fingerprint of the data, per unit of weight.
 struct RowPrint {
     std::uint64_t print;
     std::uint64_t weight;

@@ -1,4 +1,4 @@
-// The distinct values of a column, and what they weigh: of some rows of a part, or of all parts.
+// The distinct values of a column and their weights, in some rows of a part, or in all parts.
 
 #pragma once
 
@@ -17,7 +17,7 @@ struct WeighedValues {
     std::vector<std::uint64_t> weights;
 };
 
-// Adds up what equal values of some rows of a column weigh. `rows` empty: all; `lengths`, by row: empty: all one.
+// Adds up the weights of equal values in some rows of a column. `rows` empty: all; `lengths`, by row: empty: all one.
 template <class Float>
 WeighedValues<Float> weigh_values(const Matrix& x, std::size_t column, std::span<const std::uint32_t> rows,
                                   std::span<const std::uint64_t> lengths);

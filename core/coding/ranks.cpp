@@ -56,13 +56,13 @@ namespace {
 
 using Item = Keyed<std::uint32_t>;  // the upper half of a row's hash, and the row
 
-// Rows whose hashes begin with the same bits: gives them sorted by (hash, target, position).
+// Rows whose hashes have the same first bits, sorted by (hash, target, position).
 template <class Target>
 std::span<Item> rank_part(std::span<Item> items, std::vector<Item>& spare, const RowHashes& hashes,
                           const Target& target) {
     spare.resize(items.size());
     const std::span<Item> sorted = radix_sort(items, std::span<Item>(spare));
-    // Equal upper halves of hashes are rare, but for copies of rows.
+    // Equal upper halves of hashes are rare, except for copies of rows.
     const auto before = [&](const Item& a, const Item& b) {
         return hashes[a.row] != hashes[b.row] ? hashes[a.row] < hashes[b.row] : target[a.row] < target[b.row];
     };
@@ -83,14 +83,14 @@ std::span<Item> rank_part(std::span<Item> items, std::vector<Item>& spare, const
 constexpr int kPartBits = 6;
 constexpr std::size_t kParts = std::size_t{1} << kPartBits;
 
-// Rows by the first bits of their hashes; those of a part in their order.
+// Rows by the first bits of their hashes; rows of a part keep their order.
 struct Parts {
     LargeVector<Item> items;
     std::array<std::size_t, kParts + 1> starts{};
 };
 
 Parts part_rows(const RowHashes& hashes, Work& work) {
-    constexpr std::size_t kBlock = std::size_t{1} << 16;  // rows: each block counts those of its parts
+    constexpr std::size_t kBlock = std::size_t{1} << 16;  // rows: each block counts the rows of each part
     const std::size_t n_rows = hashes.size();
     const auto part_of = [&](std::size_t r) { return hashes[r] >> (64 - kPartBits); };
     std::vector<std::array<std::size_t, kParts>> places((n_rows + kBlock - 1) / kBlock);
@@ -118,7 +118,8 @@ Parts part_rows(const RowHashes& hashes, Work& work) {
     return parts;
 }
 
-// Positions sorted by (hash, target, position). Hashes are spread evenly, so their first bits make parts for threads.
+// Positions sorted by (hash, target, position). Hashes are uniformly distributed, so their first bits define parts for
+// threads.
 template <class Target>
 std::vector<std::uint32_t> rank_any(const RowHashes& hashes, const Target& target, Work& work) {
     Parts parts = part_rows(hashes, work);

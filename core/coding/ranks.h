@@ -1,8 +1,8 @@
-// The order of rows that does not depend on where they lie in the table: by (hash of the codes, target, position).
+// An order of rows that is independent of the order in the table: by (hash of the codes, target, position).
 //
-//   for_blocks   rows, some at a time, on all threads
+//   for_blocks   blocks of rows, on all threads
 //   hash_rows    columns -> a hash for each row
-//   print_row    hash, target -> what the row adds to the fingerprint of the training data
+//   print_row    hash, target -> the contribution of the row to the fingerprint of the training data
 //   rank_rows    hashes, targets -> the row at each rank
 //   rank_table   both, and the fingerprint of the training data
 
@@ -26,7 +26,7 @@ namespace weald {
 
 inline constexpr std::size_t kRowBlock = 4096;  // rows of a task that goes through the table row by row
 
-// Calls use(block, begin, end) for blocks of rows. One block is not worth a thread.
+// Calls use(block, begin, end) for blocks of rows. A single block runs without threads.
 template <class Use>
 void for_blocks(std::size_t n_rows, std::size_t block_rows, Work& work, const Use& use) {
     const auto run = [&](std::size_t block, std::size_t) {
@@ -40,16 +40,16 @@ void for_blocks(std::size_t n_rows, std::size_t block_rows, Work& work, const Us
     }
 }
 
-using RowHashes = LargeVector<std::uint64_t>;  // a number for each row
+using RowHashes = LargeVector<std::uint64_t>;  // one integer per row
 
-// How a target enters hashes.
+// The contribution of a target to hashes.
 inline std::uint64_t target_bits(const Table& table, std::size_t row) {
     return table.task() == Task::classification ? static_cast<std::uint64_t>(table.classes[row])
                                                 : value_bits(table.numbers[row]);
 }
 
-// What a row of weight 1 adds to the fingerprint of the training data. mix64 leaves 0 as it is, and a row whose hash
-// and target are 0 is to count, too.
+// The contribution of a row of weight 1 to the fingerprint of the training data. mix64(0) is 0, and a row whose hash
+// and target are 0 must count, too.
 constexpr std::uint64_t kPrintSalt = 0x9E3779B97F4A7C15;
 inline std::uint64_t print_row(std::uint64_t hash, std::uint64_t target) {
     return mix64(hash + mix64(target) + kPrintSalt);
@@ -66,7 +66,7 @@ struct Ranking {
     std::optional<std::uint64_t> values;   // fingerprint of its values, where the caller knows it
 };
 
-// Of a table whose columns are coded, by row. No target is -0.0.
+// For a table whose columns have been coded, by row. No target is -0.0.
 Ranking rank_table(const Table& table, const std::vector<Column>& columns, Work& work);
 
 }  // namespace weald

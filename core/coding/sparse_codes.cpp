@@ -18,12 +18,12 @@ struct Entry {
     std::uint32_t row;
 };
 
-// A column taken apart.
+// The stored values of a column.
 struct SparseParts {
     std::vector<Entry> entries;          // values other than zero, ascending
     std::vector<std::uint32_t> missing;  // rows
     std::size_t n_zero = 0;
-    std::uint64_t zero_weight = 0;  // of the sampled rows that are zero
+    std::uint64_t zero_weight = 0;  // number of sampled rows that are zero
 };
 
 // A distinct value and the weight of its sampled rows.
@@ -238,7 +238,7 @@ std::uint32_t code_at(const Column& column, std::uint32_t rank) {
                                : read_code<std::uint32_t>(column, rank);
 }
 
-// The code of rows that a column does not list; 0 where it lists all of them.
+// The code of rows that a column does not list; 0 if it lists all of them.
 std::uint32_t code_of_zero(const Column& column, std::span<const Filled::Cell> cells, std::size_t n_rows) {
     std::uint32_t rank = 0;
     for (const Filled::Cell& cell : cells) {

@@ -1,4 +1,4 @@
-// Codes of a sparse table, column by column: what is zero is never looked at, only counted.
+// Codes of a sparse table, column by column: zeros are only counted, never read.
 
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace weald {
 
-// The cells of a sparse table that are not zero, row by row and column by column. All others of a column have one code.
+// The stored cells of a sparse table, by row and by column. All others of a column have the same code.
 struct Filled {
     struct Cell {
         std::uint32_t rank;
@@ -36,20 +36,20 @@ struct Filled {
     }
 };
 
-// How columns are cut into codes.
+// How columns are binned.
 struct SparseCoding {
     std::size_t n_rows;
-    const std::vector<std::uint8_t>& sampled;  // rows that quantiles are cut from; empty: all
+    const std::vector<std::uint8_t>& sampled;  // rows from which quantiles are computed; empty: all
     const std::vector<std::uint64_t>& line;    // weights of the rows; empty: all one
     std::uint32_t max_bins;
 };
 
 std::vector<Column> code_sparse_columns(const Sparse& by_column, const SparseCoding& coding, Work& work);
 
-// The hash that chooses the sample, row by row.
+// The hash that determines the sample, row by row.
 LargeVector<std::uint64_t> hash_sparse_rows(const Sparse& by_column, std::span<const std::uint64_t> targets);
 
-// Of columns whose codes are by rank.
+// For columns whose codes are by rank.
 Filled list_filled(const Sparse& by_column, const std::vector<Column>& columns,
                    const std::vector<std::uint32_t>& positions, Work& work);
 

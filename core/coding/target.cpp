@@ -8,15 +8,15 @@ namespace weald {
 
 namespace {
 
-constexpr double kNone = std::numeric_limits<double>::infinity();  // the width of numbers that are all equal
+constexpr double kNone = std::numeric_limits<double>::infinity();  // the width of values that are all equal
 
-using NumberOnLine = std::pair<double, std::uint64_t>;  // a number and its length
+using NumberOnLine = std::pair<double, std::uint64_t>;  // a value and its length
 
 std::uint64_t length_of(std::span<const std::uint64_t> lengths, std::size_t i) {
     return lengths.empty() ? 1 : lengths[i];
 }
 
-// The smallest of sorted numbers up to which all have so many quarters of the length.
+// The smallest of sorted values up to which at least this many quarters of the length lie.
 double quantile(const std::vector<NumberOnLine>& sorted, std::uint64_t total, std::uint64_t quarters) {
     std::uint64_t seen = 0;
     for (const auto& [value, length] : sorted) {
@@ -34,7 +34,7 @@ std::uint64_t sort_and_add_up(std::vector<NumberOnLine>& numbers) {
                            [](std::uint64_t sum, const NumberOnLine& number) { return sum + number.second; });
 }
 
-// The same of numbers that weigh the same, which are moved about.
+// The same for values of equal weight, which are reordered.
 double quantile(std::vector<double>& numbers, std::uint64_t quarters) {
     const auto place = static_cast<std::ptrdiff_t>((quarters * numbers.size() + 3) / 4) - 1;
     std::nth_element(numbers.begin(), numbers.begin() + place, numbers.end());
@@ -80,7 +80,7 @@ bool quartiles_are_apart(std::span<const double> y, std::span<const std::uint64_
     constexpr std::size_t kBuckets = 4096;
     const auto [low, high] = std::minmax_element(y.begin(), y.end());
     const double first = *low / 2;
-    const double step = (*high / 2 - first) / kBuckets;  // half of what a bucket spans: the whole might overflow
+    const double step = (*high / 2 - first) / kBuckets;  // half of the range of a bucket: the whole might overflow
     if (!std::isfinite(1 / step)) {
         return false;
     }
@@ -99,7 +99,7 @@ bool quartiles_are_apart(std::span<const double> y, std::span<const std::uint64_
         return bucket;
     };
     const std::size_t apart = bucket_of(3) - bucket_of(1);
-    // A bucket at either end need not be full, and rounding may move a number to the next one.
+    // The first and last bucket need not be full, and rounding may move a value to the next bucket.
     return apart > 4 && static_cast<double>(apart - 4) * 2 * step >= least;
 }
 

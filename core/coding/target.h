@@ -1,8 +1,8 @@
 // Targets as integers: y = center + q / 2^exponent.
 //
-//   TargetUnit    narrow: sums of q have 64 bits, or 128 with weights in fixed point; or wide, where one target is so
-//                 far off that it would take the digits of all others
-//   spread_of     how targets lie when a few of them, however far off, do not count
+//   TargetUnit    narrow: sums of q have 64 bits, or 128 with weights in fixed point; or wide, if outliers would leave
+//                 too few digits for the others
+//   spread_of     the width of the targets, robust to outliers
 
 #pragma once
 
@@ -26,7 +26,7 @@ inline constexpr int kFixedPointWeightBits = 54;  // of the sum of such weights
 inline constexpr int kDoubleBits = 53;
 inline constexpr int kFineBits = 30;  // the width of the targets is to be at least 2^30 units
 
-// What overflows stays at the largest double.
+// On overflow the result is the largest double.
 inline double within_doubles(double x) {
     constexpr double kMost = std::numeric_limits<double>::max();
     return std::clamp(x, -kMost, kMost);
@@ -36,7 +36,7 @@ inline double ldexp_within(double x, int exponent) {
     return within_doubles(std::ldexp(x, exponent));
 }
 
-// 2^exponent, to multiply by as ldexp_within does: where it is a double itself, both round the same number once.
+// 2^exponent, to multiply with as ldexp_within does: if it is a double, both round the same number once.
 class PowerOfTwo {
   public:
     explicit PowerOfTwo(int exponent)
@@ -52,16 +52,16 @@ class PowerOfTwo {
 
 struct TargetSpread {
     double median = 0;
-    double width = 0;  // between the quartiles; where these are equal, the median distance of all others from them
+    double width = 0;  // between the quartiles; if these are equal, the median distance of all other values from them
 };
 
-// Of numbers that weigh `lengths`; none: they weigh the same.
+// For values with weights `lengths`; empty: equal weights.
 TargetSpread spread_of(std::span<const double> y, std::span<const std::uint64_t> lengths);
 
-// A quick look: true means that the quartiles are that far apart, false that they might be.
+// A quick check: true means that the quartiles are that far apart, false that they may not be.
 bool quartiles_are_apart(std::span<const double> y, std::span<const std::uint64_t> lengths, double least);
 
-// What makes whole numbers of targets.
+// The conversion of targets to integers.
 class TargetUnit {
   public:
     // `copies`: sums of n_draws targets must fit 64 bits; otherwise weights are in fixed point and sums have 128.
@@ -82,7 +82,7 @@ class TargetUnit {
         is_constant_ = false;
     }
 
-    // Becomes wide where that is needed and possible; says whether it is.
+    // Becomes wide if necessary and possible; returns whether it is.
     bool widen(std::span<const double> y, std::span<const std::uint64_t> lengths) {
         if (is_constant_ || quartiles_are_apart(y, lengths, ldexp_within(1.0, kFineBits - finest_))) {
             return false;
@@ -100,8 +100,8 @@ class TargetUnit {
         return true;
     }
 
-    // q = rint((y - center) * 2^exponent). 2^exponent may be beyond the doubles, its halves are not. What a half makes
-    // too small to be exact is 0 in the end.
+    // q = rint((y - center) * 2^exponent). 2^exponent may overflow, its square root does not. What a half makes too
+    // small to be exact is 0 in the end.
     std::int64_t whole(double y) const { return static_cast<std::int64_t>(rounded(y)); }
     Int128 wide_whole(double y) const { return static_cast<Int128>(rounded(y)); }
 

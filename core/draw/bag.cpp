@@ -80,7 +80,7 @@ BagDrawer::BagDrawer(const Codes& codes, const Growth& growth)
 }
 
 void BagDrawer::add_stratum(std::uint64_t n_draws, std::vector<std::uint32_t> units) {
-    if (codes_.line.empty() || !codes_.design.groups.empty()) {  // groups are drawn alike, whatever they weigh
+    if (codes_.line.empty() || !codes_.design.groups.empty()) {  // groups are drawn with equal probability
         const Line line(units.empty() ? n_units_ : static_cast<std::uint32_t>(units.size()));
         strata_.push_back({n_draws, std::move(units), line});
     } else if (units.empty()) {
@@ -131,7 +131,7 @@ std::vector<std::uint32_t> BagDrawer::draw(std::uint64_t seed, std::uint32_t tre
     return counts;
 }
 
-// A row counts as often as its group was drawn, and as often again as it has copies.
+// A row counts as often as its group was drawn, times its number of copies.
 std::vector<std::uint32_t> BagDrawer::spread(const std::vector<std::uint32_t>& of_groups) const {
     std::vector<std::uint32_t> counts(codes_.n_rows);
     for (std::size_t r = 0; r < counts.size(); ++r) {

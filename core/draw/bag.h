@@ -1,7 +1,7 @@
-// Bags: how often each row counts in a tree. Recomputed from the seed whenever they are wanted, never stored.
+// Bags: how often each row counts in a tree. Recomputed from the seed when needed, never stored.
 //
-//   Line        what draws fall on: weights laid out one after the other
-//   BagDrawer   draws rows, or whole groups of them, with replacement, from each stratum as often as it is told
+//   Line        a line of consecutive weights on which draws are positions
+//   BagDrawer   draws rows or groups of rows with replacement, from each stratum a given number
 
 #pragma once
 
@@ -30,7 +30,7 @@ class Line {
     std::uint32_t n_;
     std::uint64_t length_;
     std::vector<std::uint64_t> ends_;   // empty: all lengths are one
-    std::vector<std::uint32_t> index_;  // index_[i]: the unit at place i * step_
+    std::vector<std::uint32_t> index_;  // index_[i]: the unit at position i * step_
     std::uint64_t step_ = 1;
 };
 
@@ -38,7 +38,7 @@ class BagDrawer {
   public:
     BagDrawer(const Codes& codes, const Growth& growth);
 
-    // How often each rank counts in a tree; without bootstrap, as often as it has copies.
+    // How often each rank counts in a tree; without bootstrap, its number of copies.
     std::vector<std::uint32_t> sizes(std::uint64_t seed, std::uint32_t tree) const;
 
   private:

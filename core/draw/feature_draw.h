@@ -1,8 +1,8 @@
-// Which features a node may look at, and in which order.
+// The features that a node considers, and their order.
 //
 //   FeatureSet     a set of features
-//   Interactions   which features may meet on a path
-//   ScaleLine      scales one after the other, and which of them covers a point
+//   Interactions   which features may be used together on a path
+//   ScaleLine      consecutive weights, and which of them covers a point
 //   FeatureDraw    the order in which a node draws them
 
 #pragma once
@@ -22,7 +22,7 @@
 
 namespace weald {
 
-// A set of features. Those that cannot cut a node cannot cut its children either, so the set is handed down.
+// A set of features. Features that cannot cut a node cannot cut its children either, so the set is passed to children.
 class FeatureSet {
   public:
     static std::size_t n_words(std::size_t n_features) { return (n_features + 63) / 64; }
@@ -41,7 +41,8 @@ class FeatureSet {
     std::uint64_t* words_;
 };
 
-// Groups of features that may meet on a path, and how many at most. What may not join a path may not join a longer one.
+// Groups of features that may be used together on a path, and the maximum number. A feature that may not join a path
+// may not join a longer one.
 class Interactions {
   public:
     Interactions(std::size_t n_features, std::span<const std::vector<std::uint32_t>> groups, std::uint32_t most)
@@ -81,7 +82,7 @@ class Interactions {
             constant[i] |= ~kept[i];
         }
     }
-    // A group counts if all of the path is inside.
+    // A group counts if it contains all features of the path.
     void add_group(const std::uint64_t* group, const std::uint64_t* path) {
         for (std::size_t i = 0; i < n_words_; ++i) {
             if ((path[i] & ~group[i]) != 0) {
@@ -99,8 +100,8 @@ class Interactions {
     std::vector<std::uint64_t> allowed_;
 };
 
-// Scales one after the other on a line. To find the one that covers a point takes as many steps as their number has
-// bits: sums_[i] adds up the scales before i, as many as its lowest bit says (a Fenwick tree).
+// A line of consecutive weights. Finding the one that covers a point takes as many steps as their number has bits:
+// sums_[i] adds up the weights before i, as many as its lowest bit states (a Fenwick tree).
 class ScaleLine {
   public:
     void append(std::uint64_t scale) {
@@ -111,7 +112,7 @@ class ScaleLine {
         }
         sums_.push_back(sum);
     }
-    // Differences below zero wrap around, and back again.
+    // Negative differences wrap around.
     void add(std::uint32_t place, std::uint64_t difference) {
         for (std::size_t i = place + 1; i < sums_.size(); i += lowest_bit(i)) {
             sums_[i] += difference;
@@ -134,11 +135,11 @@ class ScaleLine {
     std::vector<std::uint64_t> sums_ = {0};
 };
 
-// Shuffles the features step by step and, when it ends, back again. Where all are wanted it does not shuffle: then the
-// order decides nothing but ties, and features come by column while keys say which of them wins one (draw/tie_keys.h).
+// Shuffles the features step by step and undoes the swaps at the end. If all are considered it does not shuffle: the
+// order only decides ties, and features come by column while keys decide ties (draw/tie_keys.h).
 class FeatureDraw {
   public:
-    // `scales` say how likely each feature is drawn, and those of 0 never are. None: all alike.
+    // `scales` are the feature weights; features of weight 0 are never drawn. Empty: equal weights.
     explicit FeatureDraw(std::uint32_t n_features, std::vector<std::uint64_t> scales = {}, bool ties_by_column = false)
         : scales_(std::move(scales)), ties_by_column_(ties_by_column), swapped_(n_features) {
         for (std::uint32_t f = 0; f < n_features; ++f) {
@@ -152,7 +153,8 @@ class FeatureDraw {
         scale_ = std::accumulate(scales_.begin(), scales_.end(), std::uint64_t{0});
     }
 
-    // `first_wins`: whatever can cut the node ties. So features come by their keys, and the first that can is the best.
+    // `first_wins`: all features that can cut the node tie. So features come by their keys, and the first that can is
+    // the best.
     void begin(const Address& address, std::uint32_t max_features, bool first_wins = false) {
         address_ = address;
         keys_.begin(address);
@@ -164,7 +166,7 @@ class FeatureDraw {
         has_rivals_ = false;
         if (has_keys_ && first_wins) {
             order_ = Order::by_key;
-            has_keys_ = false;  // there is no need to ask for them
+            has_keys_ = false;  // no need to compute them
             begin_by_key();
         }
     }
@@ -199,7 +201,7 @@ class FeatureDraw {
     bool wins_tie(std::uint32_t feature, std::uint32_t earlier) {
         return has_keys_ && keys_.of(feature) < keys_.of(earlier);
     }
-    // Nothing can be better than what a feature offers. Only those that win a tie against it are still drawn.
+    // Nothing can be better than this feature's cut. Only features that win a tie against it are still drawn.
     void keep_rivals_of(std::uint32_t feature) {
         if (!has_keys_) {
             n_wanted_ = n_drawn_;
@@ -212,7 +214,7 @@ class FeatureDraw {
 
   private:
     enum class Order { shuffled, by_column, by_key };
-    static constexpr std::uint32_t kMostSought = 8;  // features that are sought one by one; then the others are sorted
+    static constexpr std::uint32_t kMostSought = 8;  // features that are found one by one; then the others are sorted
 
     void pass_losers() {
         while (has_rivals_ && n_drawn_ != n_wanted_ && keys_.of(features_[n_drawn_]) >= key_to_beat_) {
@@ -239,7 +241,7 @@ class FeatureDraw {
         for (std::size_t place = 0; place < features_.size(); ++place) {
             key_of_place_[place] = keys_.of(features_[place]);
         }
-        // Behind the last there are copies of the first, which comes before them.
+        // After the last there are copies of the first, which comes before them.
         std::fill(key_of_place_.begin() + static_cast<std::ptrdiff_t>(features_.size()), key_of_place_.end(),
                   key_of_place_.empty() ? 0 : key_of_place_[0]);
         past_ = 0;
@@ -252,7 +254,7 @@ class FeatureDraw {
         past_ = key_of_place_[place] + 1;
         return features_[place];
     }
-    // Keys before `past_` wrap around, and are greater than all others.
+    // Keys before `past_` wrap around, and are larger than all others.
     std::uint32_t least_place() const {
         Lanes least = ~Lanes{};
         Lanes at{};
@@ -278,7 +280,7 @@ class FeatureDraw {
 
     // ---- By weight
 
-    // The place on the line of the scales that are left; the one that is drawn goes, and the first of them moves there.
+    // The position on the line of the remaining weights; the drawn one is removed, and the first of them moves there.
     std::uint32_t pick(std::uint32_t v, std::uint64_t bits) {
         const std::uint32_t other = line_.find(below(bits, scale_left_));
         const std::uint64_t first = scales_[features_[v]];
@@ -297,7 +299,7 @@ class FeatureDraw {
 
     std::vector<std::uint64_t> scales_;  // by feature
     bool ties_by_column_;
-    ScaleLine line_;  // by place in the order, those that are left
+    ScaleLine line_;  // by position in the order, the remaining ones
     std::uint64_t scale_ = 0;
     std::uint64_t scale_left_ = 0;
     std::vector<std::uint32_t> features_;
@@ -312,7 +314,7 @@ class FeatureDraw {
     bool has_rivals_ = false;  // nothing else is drawn
     std::uint64_t key_to_beat_ = 0;
     std::vector<std::uint64_t> key_of_place_;
-    std::uint64_t past_ = 0;  // the last key but for 1
+    std::uint64_t past_ = 0;  // the last key but one
     std::vector<std::uint32_t> sorted_;
 };
 

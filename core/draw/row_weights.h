@@ -1,4 +1,4 @@
-// What the rows of a bag weigh in the statistics.
+// Weights of the rows of a bag in the statistics.
 
 #pragma once
 
@@ -16,7 +16,7 @@ inline bool in_fixed_point(const Codes& codes, const Growth& growth) {
     return !growth.bootstrap && !codes.weights_are_copies();
 }
 
-// Whether weights of the statistics are on another scale than the user's.
+// Whether the weights of the statistics have another scale than the user's.
 inline bool has_weight_scale(const Codes& codes, const Growth& growth) {
     return growth.class_weight != ClassWeight::none || in_fixed_point(codes, growth);
 }
@@ -25,7 +25,7 @@ inline std::uint64_t line_weight(const Codes& codes, std::size_t rank) {
     return codes.line.empty() ? 1 : codes.line[rank];
 }
 
-// Weights of the classes, or nothing where classes weigh the same.
+// Weights of the classes, or nothing if they are equal.
 inline std::vector<WideDouble> class_weights(const Codes& codes, const Growth& growth,
                                              const std::vector<std::uint32_t>& sizes) {
     switch (growth.class_weight) {
@@ -44,12 +44,13 @@ inline std::vector<WideDouble> class_weights(const Codes& codes, const Growth& g
     return balanced_weights(of_class);
 }
 
-// Whether rows of a class leave the bag: its weight is 0. `of_class` are the weights of classes; empty: all the same.
+// Whether rows of a class are removed from the bag because its weight is 0. `of_class` are the class weights; empty:
+// equal.
 inline bool is_left_out(const std::vector<WideDouble>& of_class, std::int32_t k) {
     return !of_class.empty() && of_class[static_cast<std::size_t>(k)].mantissa == 0;
 }
 
-// Weights in fixed point, those of the classes included, and what the user calls a weight of 1.
+// Weights in fixed point, including class weights, and the user's unit of weight.
 struct FixedWeights {
     std::vector<std::uint64_t> of_rows;
     double scale = 1;

@@ -1,7 +1,7 @@
 // The first features that two nodes draw, which are siblings: one run of philox serves both.
 //
-//   SiblingDraws   where the first steps of both shuffles go
-//   FewDraw        the features that a node draws, from its first steps on
+//   SiblingDraws   the first swaps of both shuffles
+//   FewDraw        the first features that a node draws
 
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace weald {
 
-// Step v of a shuffle swaps v with one of the places behind it: this one.
+// Step v of a shuffle swaps v with this later position.
 inline constexpr std::uint32_t kFirstSteps = kPhiloxBlock;
 using FirstSteps = std::array<std::uint32_t, kFirstSteps>;
 
@@ -28,7 +28,7 @@ class SiblingDraws {
         }
     }
 
-    // Of both nodes, one after the other. Steps beyond the last feature mean nothing.
+    // Of both nodes, one after the other. Steps beyond the last feature are unused.
     using Steps = std::array<FirstSteps, 2>;
     Steps draw(const Address& address, const std::array<std::uint64_t, 2>& ids) const {
         PhiloxLanes lanes{};
@@ -51,7 +51,7 @@ class SiblingDraws {
   private:
     static constexpr std::uint32_t kPairs = kPhiloxBlock / 2;  // of draws, for each node
 
-    // floor(bits * n / 2^64), as base/random.h has it; the bits are in two words.
+    // floor(bits * n / 2^64), as in base/random.h; the bits are in two words.
     static Lanes below(const Lanes& low, const Lanes& high, const Lanes& n) {
         return (multiply(high, n) + (multiply(low, n) >> 32)) >> 32;
     }
@@ -61,7 +61,7 @@ class SiblingDraws {
     Lanes n_odd_{};
 };
 
-// Features are few enough for a byte. `first` are the first steps of the node's shuffle; where all features are wanted
+// Features are few enough for a byte. `first` are the first steps of the node's shuffle; if all features are considered
 // they come by column.
 class FewDraw {
   public:

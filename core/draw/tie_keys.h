@@ -1,7 +1,7 @@
-// Which of two features wins a tie where a node looks at all of them: the one of the lesser key.
+// Which of two features wins a tie if a node considers all of them: the one with the smaller key.
 //
-// One draw of the node gives every feature a key, so that no column wins more ties than another. It is made when the
-// first key is asked for: most nodes of many rows have no ties.
+// One draw of the node gives every feature a key, so that no column wins more ties than another. It is computed on
+// first use: most nodes of many rows have no ties.
 
 #pragma once
 
@@ -19,12 +19,12 @@ class TieKeys {
         address_ = address;
         is_drawn_ = false;
     }
-    // No two features have the same: mix64 is a bijection.
+    // Keys are distinct: mix64 is a bijection.
     std::uint64_t of(std::uint32_t feature) { return mix64(word() + feature); }
     // Of features feature, feature + 1 ...
     Lanes of_block(std::uint32_t feature) { return mix64_lanes(kPlaces + (word() + feature)); }
 
-    // The feature of the least key, from a set of up to 64 of them that is not empty.
+    // The feature with the smallest key, from a non-empty set of up to 64 features.
     std::uint32_t least_of(std::uint64_t features) {
         auto first = static_cast<std::uint32_t>(std::countr_zero(features));
         if (std::has_single_bit(features)) {
@@ -44,7 +44,7 @@ class TieKeys {
 
     static constexpr Lanes kPlaces = {0, 1, 2, 3, 4, 5, 6, 7};
 
-    // What the lane of the least word has in `at`.
+    // The value in `at` at the lane of the smallest word.
     static std::uint32_t at_least(const Lanes& words, const Lanes& at) {
         std::uint32_t lane = 0;
         for (std::uint32_t i = 1; i < kPhiloxBlock; ++i) {

@@ -29,10 +29,10 @@ struct Growth {
     double min_impurity_decrease = 0;
     std::uint32_t max_leaf_nodes = 0;  // 0: no limit
     bool bootstrap = true;
-    std::uint64_t n_draws = 0;  // the most that a bag can hold
+    std::uint64_t n_draws = 0;  // the maximum number of draws in a bag
     ClassWeight class_weight = ClassWeight::none;
-    std::vector<double> class_weights;  // where they are given
-    Strata strata = Strata::none;       // what has draws of its own
+    std::vector<double> class_weights;  // if they are given
+    Strata strata = Strata::none;       // the strata with their own draws
     std::vector<std::uint64_t> draws;   // from each stratum; empty: n_draws from all rows
     bool random_cuts = false;           // each feature offers one cut at a random place
     std::vector<int> monotonic;         // by feature: 1 rising, -1 falling, 0 free; empty: all are free
@@ -82,7 +82,7 @@ void for_each_growth_field(Visit&& visit) {
     std::apply([&](const auto&... field) { (visit(field), ...); }, kGrowthFields);
 }
 
-// Whether Growth has at least n members: an aggregate takes no more values than it has members.
+// Whether Growth has at least n members: an aggregate takes no more initializers than it has members.
 struct AnyValue {
     template <class T>
     operator T() const;

@@ -58,7 +58,7 @@ void Decoder::read_links(const Tree& tree) {
         end[i] = end[second];
     }
     require(static_cast<std::size_t>(end[0]) == right.size(), "The leaf marks do not make trees.");
-    std::vector<std::int32_t>& depth = end;  // of a node whose end is not needed any more
+    std::vector<std::int32_t>& depth = end;  // of a node whose end is no longer needed
     depth[0] = 0;
     std::int32_t* split = splits_.data() + tree.first_split;
     std::int32_t* leaf = leaves_.data() + tree.first_leaf;
@@ -149,7 +149,7 @@ void Decoder::read_weights() {
     });
 }
 
-// Sizes of leaves of classes are their weights, unless something else is said.
+// Sizes of classification leaves are their weights, unless given.
 void Decoder::read_sizes(const LargeVector<std::int64_t>& of_leaves) {
     constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
     const EncodedColumn given = take_numbers_if(columns_, "leaf.size", n_leaves(), kMost + 1);
@@ -211,7 +211,7 @@ void Decoder::read_splits() {
     });
 }
 
-// Where no value was missing, the heavier side is for the missing ones; left on a tie.
+// If no value was missing, missing values go to the heavier side; left on a tie.
 LargeVector<std::uint8_t> Decoder::read_flags() {
     const EncodedColumn given = take_numbers_if(columns_, "split.flags", n_splits(), 8);
     LargeVector<std::uint8_t> flags(head_.n_nodes);
@@ -227,7 +227,7 @@ LargeVector<std::uint8_t> Decoder::read_flags() {
     return flags;
 }
 
-// What a set holds ascends.
+// The contents of a set are ascending.
 void Decoder::read_sets(std::size_t n_sets) {
     made_.category_start.push_back(0);
     const EncodedColumn lengths = take_numbers_if(columns_, "set.length", n_sets, 1ull << 32);

@@ -1,8 +1,9 @@
-// A forest from the small arrays of a file: what was left out there, since it follows from the rest, is computed again.
+// Reconstructs a forest from the small arrays of a file: values that can be computed from the others are not stored.
 //
-//   decode      checks every number before it is used, and makes the arrays that Python keeps
+//   decode      checks every number before it is used, and returns the arrays of the forest
 //
-// docs/model-files.md lists the arrays and what is guessed from them. src/weald/io/derived_values.py makes the same guesses
+// docs/model-files.md lists the arrays and the guesses computed from them. src/weald/io/derived_values.py makes the
+// same guesses
 // when a file is written: + - * / of doubles, whole numbers modulo 2^64, ldexp and rint, so they are the same
 // everywhere.
 
@@ -14,7 +15,7 @@
 
 namespace weald {
 
-// Throws std::invalid_argument where the arrays do not make a forest.
+// Throws std::invalid_argument if the arrays are not a valid forest.
 Decoded decode(const EncodedHead& head, EncodedColumns columns, Work& work);
 
 }  // namespace weald

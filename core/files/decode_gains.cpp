@@ -1,4 +1,4 @@
-// What nodes say: decreases of impurity, means and impurities.
+// Values of nodes: decreases of impurity, means and impurities.
 
 #include <algorithm>
 #include <cmath>

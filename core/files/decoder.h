@@ -1,7 +1,7 @@
-// What a forest is made of when it is read from a file, step by step.
+// The steps of reading a forest from a file.
 //
-//   EncodedHead   what is known before the arrays are looked at
-//   Decoded       the arrays that Python keeps
+//   EncodedHead   what is known before the arrays are read
+//   Decoded       the arrays of the forest
 //   Decoder       the steps: files/decode.cpp has those of nodes, leaves and splits,
 //                 files/decode_gains.cpp those of decreases and values
 
@@ -23,7 +23,7 @@ namespace weald {
 
 enum class Rule { none, gini, entropy, misclassification, squared_error };
 
-// What is known before the arrays are looked at.
+// What is known before the arrays are read.
 struct EncodedHead {
     std::uint32_t n_features = 0;
     std::uint32_t n_classes = 0;  // 0: regression
@@ -31,7 +31,7 @@ struct EncodedHead {
     std::size_t n_nodes = 0;
     double center = 0;
     int exponent = 0;
-    Rule rule = Rule::none;  // by which decreases are foretold
+    Rule rule = Rule::none;  // the rule for guesses of decreases
     bool is_bound = false;
     std::size_t most_depth = 0;
 
@@ -42,7 +42,7 @@ struct Decoded : ForestArrays {
     LargeVector<double> tree_weight;
 };
 
-// Whole numbers are added and multiplied modulo 2^64, whatever stands in a file.
+// Integers are added and multiplied modulo 2^64, whatever the file contains.
 inline std::int64_t plus(std::int64_t a, std::int64_t b) {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
 }
@@ -58,7 +58,7 @@ constexpr std::size_t kWorthThreads = 1 << 16;  // nodes
 struct Tree {
     std::size_t begin;  // its nodes
     std::size_t end;
-    std::size_t first_split;  // among the splits of all trees
+    std::size_t first_split;  // its index among the splits of all trees
     std::size_t first_leaf;
 
     std::ptrdiff_t first() const { return static_cast<std::ptrdiff_t>(begin); }
@@ -112,7 +112,7 @@ class Decoder {
         const std::size_t first_split = (begin - t) / 2;  // each tree before has one more leaf than splits
         return {begin, static_cast<std::size_t>(made_.tree_start[t + 1]), first_split, first_split + t};
     }
-    // Visit all trees, many at a time where they are large.
+    // Visits all trees, in parallel if they are large.
     template <class Visit>
     void each_tree(Visit visit) const {
         if (head_.n_nodes >= kWorthThreads) {
@@ -123,7 +123,7 @@ class Decoder {
             visit(tree_at(t));
         }
     }
-    // Visit the splits or the leaves of a tree, first to last.
+    // Visits the splits or the leaves of a tree in order.
     template <class Visit>
     void each_split(const Tree& tree, Visit visit) const {
         for (std::size_t split = tree.first_split; split < tree.first_split + tree.n_splits(); ++split) {
@@ -136,7 +136,7 @@ class Decoder {
             visit(tree.begin + static_cast<std::size_t>(leaves_[leaf]), leaf);
         }
     }
-    // Add up whole numbers of leaves, for each node of a tree over the leaves below it.
+    // Adds up integers of leaves, for each node of a tree over the leaves below it.
     template <class OfLeaf>
     std::vector<std::int64_t> add_up(const Tree& tree, OfLeaf of_leaf) const {
         std::vector<std::int64_t> sums(tree.n_nodes());
@@ -162,7 +162,7 @@ class Decoder {
     EncodedColumns columns_;
     Work& work_;
     Decoded made_;
-    LargeVector<std::int32_t> splits_;  // numbers of nodes inside their trees
+    LargeVector<std::int32_t> splits_;  // indices of nodes inside their trees
     LargeVector<std::int32_t> leaves_;
 };
 

@@ -1,10 +1,10 @@
-// The small arrays of a file, none of which is believed: whatever is taken from them has been checked.
+// The small arrays of a file, which are untrusted: all values are checked when they are read.
 //
 //   EncodedColumn    an array
-//   EncodedColumns   all of them by name, each to be taken once
-//   take_numbers     whole numbers below a limit
-//   Doubles          doubles as they are, or as places in lists of distinct ones
-//   Residual         doubles as what they differ from guesses
+//   EncodedColumns   all of them by name, each is read once
+//   take_numbers     integers below a limit
+//   Doubles          doubles, or indices into lists of distinct doubles
+//   Residual         doubles as differences from guesses
 //
 // src/weald/io/streams.py writes them. Numbers are little-endian, as those of the machines that weald runs on.
 
@@ -32,9 +32,9 @@ namespace weald {
     refuse("The array '" + name + "' " + why + ".");
 }
 
-// It need not begin where its numbers would have to in memory.
+// May be unaligned.
 struct EncodedColumn {
-    enum class Kind { none, whole, with_sign, floating, cut };  // cut: doubles without their first bytes
+    enum class Kind { none, whole, with_sign, floating, cut };  // truncated: doubles without their first bytes
 
     Kind kind = Kind::none;
     std::size_t width = 0;  // bytes of a number
@@ -63,7 +63,7 @@ struct EncodedColumn {
                 return load<std::uint64_t>(i);
         }
     }
-    std::uint64_t largest() const;  // of the whole numbers; 0 where there are none
+    std::uint64_t largest() const;  // of the integers; 0 if there are none
     double value(std::size_t i) const {
         if (kind == Kind::floating) {
             return width == sizeof(float) ? static_cast<double>(load<float>(i)) : load<double>(i);
@@ -78,7 +78,7 @@ class EncodedColumns {
   public:
     void add(const std::string& name, const EncodedColumn& column) { all_[name] = column; }
     bool has(const std::string& name) const { return all_.contains(name); }
-    EncodedColumn take(const std::string& name);  // of kind none where there is none
+    EncodedColumn take(const std::string& name);  // of kind none if there is none
     EncodedColumn need(const std::string& name);
     void require_empty() const;
 
@@ -87,10 +87,10 @@ class EncodedColumns {
 };
 
 EncodedColumn take_numbers(EncodedColumns& columns, const std::string& name, std::size_t length, std::uint64_t below);
-// What may be left out: then it is of kind none.
+// An optional array: if absent, it is of kind none.
 EncodedColumn take_numbers_if(EncodedColumns& columns, const std::string& name, std::size_t length,
                               std::uint64_t below);
-// Whole numbers up to 2^53, or doubles.
+// Integers up to 2^53, or doubles.
 EncodedColumn take_weights(EncodedColumns& columns, const std::string& name, std::size_t length);
 
 inline double weight_at(const EncodedColumn& weights, std::size_t i) {
@@ -99,7 +99,7 @@ inline double weight_at(const EncodedColumn& weights, std::size_t i) {
     return w;
 }
 
-// Each group has a list of its own.
+// Each group has its own list.
 class Doubles {
   public:
     Doubles(EncodedColumns& columns, const std::string& name, std::size_t length, std::size_t n_groups);
@@ -118,7 +118,7 @@ class Doubles {
     std::vector<std::uint64_t> first_;  // of each list among all values
 };
 
-// Differences are in units of the last place; what differs by more stands by itself.
+// Differences are in units of the last place; larger ones are stored separately.
 class Residual {
   public:
     Residual(EncodedColumns& columns, const std::string& name, std::size_t length);
@@ -136,7 +136,7 @@ class Residual {
     }
 
   private:
-    // A guess of NaN is 0: its bits differ from machine to machine.
+    // A guess of NaN is 0: the bits of NaN differ from machine to machine.
     static double tidy(double guess) { return guess == guess ? guess : 0.0; }
     std::int64_t difference_at(std::size_t i) const {
         return near_.width == 1 ? near_.load<std::int8_t>(i) : near_.load<std::int16_t>(i);

@@ -1,7 +1,7 @@
-// The best split of a node: features are drawn and searched until enough of them could cut it.
+// The best split of a node: features are drawn and searched until enough of them can cut it.
 //
-// Several at once where that is quicker (grow/lane_split.h), one by one otherwise. Where cuts are drawn,
-// grow/random_split.h does all of it.
+// Several at once if that is faster (grow/lane_split.h), otherwise one by one. For random cuts, grow/random_split.h
+// does all of it.
 
 #pragma once
 
@@ -34,7 +34,7 @@
 
 namespace weald {
 
-inline constexpr std::size_t kFreeCategories = 10;  // columns of no more categories pay no penalty
+inline constexpr std::size_t kFreeCategories = 10;  // columns with at most this many categories have no penalty
 
 template <TargetModel Model>
 class SplitFinder {
@@ -66,11 +66,11 @@ class SplitFinder {
     std::span<const ValueIndex> values() const { return random_.values(); }
     bool is_categorical(std::uint32_t feature) const { return parts_.is_categorical(feature); }
     int sign_of(std::uint32_t feature) const { return parts_.sign_of(feature); }
-    // The buffer that holds the codes of the split found last.
+    // The buffer with the codes of the split found last.
     int kept() const { return parts_.kept; }
 
-    // What is known of features is handed down: those that are constant and, where it matters, behind them the path.
-    // What may not join the path is treated as constant.
+    // What is known about features is passed to children: the constant ones and, if needed, behind them the path.
+    // Features that may not join the path are treated as constant.
     std::size_t n_known_words() const { return interactions_.are_free() ? n_set_words_ : 2 * n_set_words_; }
     std::vector<std::uint64_t> known_at_root() {
         std::vector<std::uint64_t> known(n_known_words());
@@ -80,13 +80,13 @@ class SplitFinder {
         return known;
     }
 
-    // The model has looked at the node. Whether it is not to be divided, whatever its features.
+    // The model has read the node. Whether the node is a leaf, whatever its features.
     bool is_leaf(const Node& node) const {
         return parts_.model.is_pure() || parts_.model.size() < parts_.growth.min_samples_split ||
                node.depth == parts_.growth.max_depth;
     }
 
-    // The model has looked at the node, which may have bins that were handed down. Nothing: it is a leaf.
+    // The model has read the node, which may have inherited bins. Nothing: it is a leaf.
     std::optional<Split> find(const Node& node, FeatureSet constant, const Bins& bins = {}) {
         if (is_leaf(node)) {
             return {};
@@ -104,7 +104,7 @@ class SplitFinder {
         }
         if (!filled_.are_all() || bins.are_there() ||
             (binary_.is_counted() && parts_.codes.binary.has(split->feature))) {
-            parts_.gather(split->feature, node, parts_.kept);  // all rows, where the search saw some or none
+            parts_.gather(split->feature, node, parts_.kept);  // all rows, if the search read some or none
         }
         place(node, *split);
         join_path(split->feature, constant);
@@ -160,13 +160,12 @@ class SplitFinder {
         return best_split_one_by_one(node, constant);
     }
 
-    // Whether there is a quicker way for some features: as bits, or by what is filled.
+    // Whether there is a faster method for some features: as bits, or by stored cells.
     bool are_counted_apart() const {
         return kCountsBits<Model> && !(filled_.are_all() && parts_.codes.binary.is_empty());
     }
 
-    // Looks at the edges of all bins that were handed down. Returns the best score: what comes below it need not be
-    // found.
+    // Scores the edges of all inherited bins. Returns the best score: cuts below it need not be found.
     double survey(const Node& node, FeatureSet constant) {
         double best = kNoScore;
         if constexpr (kCarriesBins<Model>) {
@@ -182,12 +181,12 @@ class SplitFinder {
         return best;
     }
 
-    // Looks at max_features features that can cut the node, in the order of the draw.
+    // Evaluates max_features features that can cut the node, in the order of the draw.
     std::optional<Split> best_split_one_by_one(const Node& node, FeatureSet constant) {
         const double perfect = parts_.model.perfect(parts_.tree->payloads(node), node.n_rows());
         const double at_edges = survey(node, constant);
         std::optional<Split> best;
-        Candidate standing;  // its cut, as it is compared with those of other features
+        Candidate standing;  // its cut, with the score that is compared with other features
         std::uint32_t n_looked_at = 0;
         parts_.begin_draw(node);
         while (n_looked_at < parts_.growth.max_features && !parts_.draw.is_empty()) {
@@ -201,7 +200,7 @@ class SplitFinder {
             const RuledCuts found = search(feature, node, constant, spare, to_beat);
             const FeatureCuts& cuts = found.cuts;
             if (!cuts.is_admissible) {
-                // Three categories may come in another order in a child, and some cut be admissible there.
+                // Three categories may have another order in a child, and some cut may be admissible there.
                 const bool stays =
                     !is_categorical(feature) || parts_.tree->limits.admit_all() || parts_.categories.n_categories() < 3;
                 if (found.is_constant && stays) {
@@ -213,7 +212,7 @@ class SplitFinder {
             Candidate offered = cuts.best;
             offered.score -= noise;
             if (noise > 0 && offered.score <= parts_.model.undivided()) {
-                continue;  // no admissible cut here; it may have one in a child
+                continue;  // no admissible cut here; there may be one in a child
             }
             ++n_looked_at;
             const auto wins_tie = [&] { return parts_.draw.wins_tie(feature, best->feature); };
@@ -221,9 +220,9 @@ class SplitFinder {
                 best = parts_.split_of(feature, found);
                 best->order = parts_.categories.best_order();
                 standing = offered;
-                parts_.kept = spare;  // the winner's codes will divide the rows
+                parts_.kept = spare;  // the winner's codes are used to partition the rows
             }
-            // What comes later can only tie, and would lose: two rows can be divided in one way.
+            // Later features can only tie, and would lose: two rows can be divided in one way.
             if (node.n_rows() == 2) {
                 break;
             }
@@ -240,7 +239,7 @@ class SplitFinder {
                parts_.codes.columns[feature].lows.size() > kFreeCategories;
     }
 
-    // What a cut by the categories that were searched last may gain by chance, as far as it is not to count.
+    // The expected gain by chance of a cut by the categories that were searched last, as far as it is subtracted.
     double noise_of_labels(const Node& node) const {
         if (parts_.categories.n_categories() <= 2) {
             return 0;
@@ -251,8 +250,8 @@ class SplitFinder {
         return parts_.growth.category_penalty * labels * to_gain / static_cast<double>(parts_.model.size() - 1);
     }
 
-    // The same for two rows. They can be divided in one way, by the first feature that tells them apart: what comes
-    // later can only tie, and would lose.
+    // The same for two rows. They can be divided in one way, by the first feature that distinguishes them: later
+    // features can only tie, and would lose.
     std::optional<Split> best_split_of_two(const Node& node, FeatureSet constant) {
         std::optional<Split> split;
         parts_.begin_draw(node);
@@ -287,7 +286,7 @@ class SplitFinder {
         return cut ? std::optional(Split{.feature = feature, .cut = *cut, .has_missing = has_missing}) : std::nullopt;
     }
 
-    // Of a feature of two codes. The first of them that is drawn counts for all.
+    // For binary features. The first of them that is drawn counts for all.
     FeatureCuts search_binary(std::uint32_t feature, const Node& node, FeatureSet constant) {
         if (!binary_.is_counted()) {
             binary_.count(parts_.model, parts_.codes.binary, parts_.node_codes.reader().words(node.begin),
@@ -339,7 +338,7 @@ class SplitFinder {
         });
     }
 
-    // Finds the codes beside the cut, and where missing values go, from the winner's codes.
+    // Finds the codes on both sides of the cut, and the side of missing values, from the winner's codes.
     void place(const Node& node, Split& split) {
         split.missing_left = split.has_missing ? split.cut.missing_left() : split.cut.left_is_heavier;
         if (is_categorical(split.feature)) {
@@ -353,7 +352,7 @@ class SplitFinder {
             using Code = std::remove_cvref_t<decltype(*codes)>;
             const auto cut = static_cast<Code>(split.cut.last_left());
             Code below = 0;
-            Code above = kMissing<Code>;  // which is never the least
+            Code above = kMissing<Code>;  // which is never the smallest
             for (std::uint32_t i = 0; i < node.n_rows(); ++i) {
                 const auto goes_left = static_cast<Code>(-(codes[i] <= cut));  // all bits, or none
                 const auto low = static_cast<Code>(codes[i] & goes_left);
@@ -377,7 +376,7 @@ class SplitFinder {
     Interactions interactions_;
     std::size_t n_set_words_;  // of a set of features
     bool has_categories_;
-    std::vector<std::uint64_t> sorted_;  // rows of a node by a feature that must rise or fall
+    std::vector<std::uint64_t> sorted_;  // rows of a node by a feature with a monotonic constraint
 };
 
 }  // namespace weald

@@ -28,7 +28,7 @@ struct Order {
     std::uint32_t first_tree;
     std::uint32_t n_trees;
     Work& work;
-    Piece* piece = nullptr;  // of a single tree, where no more is wanted
+    Piece* piece = nullptr;  // of a single tree, if no more is needed
 };
 
 // A tree that several threads grow together.
@@ -37,14 +37,14 @@ struct SharedTree {
     typename Grower<Model>::Tree tree;
     Model model;  // with the weights of this tree
     typename Grower<Model>::Part root;
-    std::atomic<std::size_t> n_open{1};  // parts that are not grown
+    std::atomic<std::size_t> n_open{1};  // number of parts that are not grown yet
 
     explicit SharedTree(const Model& like) : model(like) {}
 };
 
 // Grows all trees. Each thread keeps one grower, and its memory, for all its trees; `fill` gives a grower's tree its
-// rows, and returns what the user calls a weight of 1. Where threads would be done at different times, or others may
-// help, the last trees are grown together.
+// rows, and returns the user's unit of weight. If threads would finish at different times, or other threads may help,
+// the last trees are grown together.
 template <TargetModel Model, class Fill>
 class ForestTrainer {
   public:
@@ -75,11 +75,11 @@ class ForestTrainer {
                             growers_[helper].reset();
                             trees_of_[helper] = {};
                         }});
-        growers_.clear();  // a large forest may have their memory
+        growers_.clear();  // a large forest may use their memory
         trees_of_.clear();
         GrownTrees grown{.forest = joiner_.finish(order_.work), .weight_scale = std::move(weight_scale_)};
         look_up_thresholds(grown.forest, order_.codes, order_.work);
-        constexpr std::size_t kRowBytes = 64;  // that a grower holds, about
+        constexpr std::size_t kRowBytes = 64;  // that a grower holds, approximately
         Freed freed;
         freed.expect(0, order_.n_trees);
         freed.add(order_.work.n_threads() * order_.codes.n_rows * kRowBytes);
@@ -91,9 +91,9 @@ class ForestTrainer {
 
     static constexpr std::size_t kManyThreads = 4;
 
-    // The last trees that are grown together: those that do not go evenly into threads, and as many as there are
-    // threads; or all, where other threads may come to help. Of many threads the last is done long after the first even
-    // with as many trees each; two or three wait for one another less than it costs to grow trees together.
+    // The number of last trees that are grown together: the remainder of trees by threads, plus one per thread; or all,
+    // if other threads may help. With many threads, the last one finishes long after the first even with the same
+    // number of trees each; two or three threads wait for less time than growing trees together costs.
     std::size_t count_together() const {
         const std::size_t n_threads = order_.work.n_threads();
         const bool has_helpers = order_.work.n_helpers() != 0;
@@ -136,7 +136,7 @@ class ForestTrainer {
         }
     }
 
-    // The next tree of this grower may have the room of one that is done with.
+    // The next tree of this grower may use the memory of a finished one.
     void finish(std::size_t i, TheGrower& grower, TreeArrays tree) {
         grower.recycle(joiner_.add(i, std::move(tree)));
         ++n_done_;

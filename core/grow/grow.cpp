@@ -16,7 +16,7 @@ namespace weald {
 
 namespace {
 
-// `fill` gives a tree its rows and their payloads, for the sizes that its bag gives them.
+// `fill` gives a tree its rows and their payloads, for the sizes of its bag.
 template <TargetModel Model, class Fill>
 GrownTrees grow_all(const Order& order, const Model& model, const Fill& fill) {
     return ForestTrainer<Model, Fill>(order, model, fill).grow();

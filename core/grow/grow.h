@@ -15,13 +15,13 @@
 
 namespace weald {
 
-// Names of the criteria and whether they are for classes.
+// Names of the criteria and whether they are for classification.
 std::vector<std::pair<std::string, bool>> criteria();
 
 GrownTrees grow_trees(const Codes& codes, const Growth& growth, std::uint64_t seed, std::uint32_t first_tree,
                       std::uint32_t n_trees, Work& work);
 
-// One tree, in which leaves stand for what belongs to other pieces. It has to be grown depth first, by one thread.
+// One tree in which nodes of other pieces are leaves. It must be grown depth-first, by one thread.
 GrownTrees grow_piece(const Codes& codes, const Growth& growth, std::uint64_t seed, std::uint32_t tree, Piece& piece,
                       Work& work);
 

@@ -73,7 +73,7 @@ GrownTargets grow_numbers(const Order& order, const Targets& targets, const Term
     const std::size_t n_joint = codes.n_classes;
     std::vector<Numbers> numbers;
     std::vector<double> centers;
-    std::optional<int> unit;  // of the widest range; constant targets have none
+    std::optional<int> unit;  // of the target with the widest range; constant targets have none
     std::vector<double> of_target(n_joint);
     for (std::size_t o = 0; o < targets.n_targets; ++o) {
         for (std::size_t joint = 0; joint < n_joint; ++joint) {

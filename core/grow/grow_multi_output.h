@@ -1,4 +1,4 @@
-// Growing trees of several targets.
+// Growing multi-output trees.
 
 #pragma once
 

@@ -1,4 +1,4 @@
-// Growing one tree, or a part of one: which node comes next, and what becomes of it.
+// Growing one tree or a part of one: the order of nodes, and what becomes of each.
 
 #pragma once
 
@@ -24,7 +24,7 @@
 
 namespace weald {
 
-inline constexpr std::uint32_t kLeastGiven = 8192;  // rows of a subtree that another thread may grow
+inline constexpr std::uint32_t kLeastGiven = 8192;  // minimum rows of a subtree that another thread may grow
 
 template <TargetModel Model>
 class Grower {
@@ -33,7 +33,7 @@ class Grower {
     using Tree = TreeInTraining<Payload>;
     using Part = TreePart<typename Model::Sums>;
     using Bins = typename CarriedBins<Model>::Bins;
-    // A right subtree that another thread is to grow.
+    // A right subtree for another thread to grow.
     struct Offer {
         Node node;
         std::vector<std::uint64_t> constant;
@@ -53,7 +53,7 @@ class Grower {
     Model& model() { return model_; }
     std::vector<std::uint64_t> known_at_root() { return finder_.known_at_root(); }
 
-    // Begins with a tree whose rows are there.
+    // Starts with a tree whose rows are set.
     void begin(Tree& tree) {
         const auto n = static_cast<std::uint32_t>(tree.rows.ids.size());
         tree.rows.end();
@@ -64,7 +64,7 @@ class Grower {
             static_cast<std::int64_t>(std::ceil(growth_.min_weight_fraction_leaf * tree.root_weight));
     }
 
-    // The whole tree; or a piece of it, and leaves for what is elsewhere.
+    // The whole tree; or a piece of it, with leaves for nodes of other pieces.
     TreeArrays grow(Tree& tree, Piece* piece = nullptr) {
         begin(tree);
         piece_ = piece;
@@ -79,7 +79,7 @@ class Grower {
         return finish(std::move(part));
     }
 
-    // Grows the subtree of a node. Where large ones are left over, `give_away` is offered them.
+    // Grows the subtree of a node. Large right subtrees are offered to `give_away`.
     void grow_part(Tree& tree, Offer offer, const GiveAway& give_away) {
         const auto& [node, constant, given, bins] = offer;
         Part& part = *given;
@@ -95,7 +95,7 @@ class Grower {
         writer_.end(part, model_);
     }
 
-    // Takes the room of a tree that is done with.
+    // Takes the memory of a finished tree.
     void recycle(TreeArrays room) { spare_ = std::move(room); }
 
     TreeArrays finish(Part part) {
@@ -111,13 +111,13 @@ class Grower {
   private:
     // ---- Order of growth
 
-    // Left children first: nodes are written down in pre-order as they come.
+    // Left children first: nodes are written in pre-order.
     void grow_depth_first(const Node& root, const std::vector<std::uint64_t>& constant_at_root, Bins bins_of_root,
                           Part& part, const GiveAway& give_away) {
         struct Waiting {
             Node node;
             std::int64_t parent;         // of a right child, to be linked; -1: none
-            const Part* part = nullptr;  // it was given away
+            const Part* part = nullptr;  // it is grown by another thread
             Bins bins = {};
         };
         std::vector<Waiting> waiting;
@@ -149,14 +149,14 @@ class Grower {
                 finder_.carried().recycle(std::move(bins));
                 continue;
             }
-            // What is known to be constant is kept by depth: a node's own level is handed to its children as a copy.
+            // What is known about constant features is stored by depth: a node's level is copied for its children.
             const std::size_t level = static_cast<std::size_t>(node.depth) * n_words_;
             if (constant_.size() < level + 2 * n_words_) {
                 constant_.resize(level + 2 * n_words_);
             }
             std::uint64_t* constant = constant_.data() + level + n_words_;
             std::copy_n(constant_.data() + level, n_words_, constant);
-            if (!give_away || node.n_rows() < 2 * kLeastGiven) {  // rows in a block can not be given away
+            if (!give_away || node.n_rows() < 2 * kLeastGiven) {  // rows in a block cannot be passed to other threads
                 finder_.node_codes().reader().enter(node.begin, tree_->ids(node), FeatureSet(constant));
             }
             finder_.carried().prepare(bins, model_, *tree_, node, finder_.node_codes(), FeatureSet(constant));
@@ -190,7 +190,7 @@ class Grower {
         }
     }
 
-    // Whether a node that comes next belongs to other pieces of the tree, with all that is below it.
+    // Whether the next node belongs to other pieces of the tree, with its whole subtree.
     bool is_elsewhere(const Node& node) {
         if (!piece_) {
             return false;
@@ -200,7 +200,7 @@ class Grower {
         return !piece_->has_rows_of(node, n_rows);
     }
 
-    // Grows the whole subtree of a node, if it has few rows and there is a quick way.
+    // Grows the whole subtree of a node, if it has few rows and there is a fast method.
     bool grow_small(const Node& node) {
         if constexpr (kHasSmallSubtrees<Model>) {
             if (node.n_rows() <= SmallRows::kMost) {
@@ -220,7 +220,7 @@ class Grower {
         Node node;
         std::optional<Split> split;
         std::vector<std::uint64_t> constant;
-        std::uint32_t left = 0;  // 0: not divided
+        std::uint32_t left = 0;  // 0: not split
         std::uint32_t right = 0;
     };
 
@@ -231,7 +231,7 @@ class Grower {
         return made;
     }
 
-    // The node of the greatest decrease is divided first; of equal ones, the one made earlier.
+    // The node with the largest decrease is split first; of equal ones, the one created earlier.
     void grow_best_first(const Node& root) {
         std::vector<Made> made;
         const auto later = [&](std::uint32_t a, std::uint32_t b) {
@@ -311,7 +311,7 @@ class Grower {
         write_node(node, {});
     }
 
-    // The model has looked at it.
+    // The model has read the node.
     void write_node(const Node& node, const std::optional<Split>& split) {
         writer_.write(model_, tree_->payloads(node), node.n_rows(), split);
         if (split && finder_.is_categorical(split->feature)) {
@@ -326,15 +326,15 @@ class Grower {
     const Growth& growth_;
     SplitFinder<Model> finder_;
     Model& model_;         // the finder's
-    std::size_t n_words_;  // of what is known of features
+    std::size_t n_words_;  // of what is known about features
     TreeWriter<Model> writer_;
     std::conditional_t<kHasSmallSubtrees<Model>, SmallSubtree, NoSmallSubtree> small_;
     Tree* tree_ = nullptr;
     Piece* piece_ = nullptr;  // of the tree that is wanted; null: all of it
     PartitionScratch<Payload> partition_scratch_;
     std::vector<std::uint64_t> constant_;  // features that cannot cut, level by level
-    TreeArrays spare_;                     // empty: room for the next tree
-    std::size_t n_nodes_before_ = 0;       // of the tree grown before: a guess at this one's
+    TreeArrays spare_;                     // empty: memory for the next tree
+    std::size_t n_nodes_before_ = 0;       // of the previous tree: an estimate for this one
 };
 
 }  // namespace weald

@@ -23,14 +23,14 @@ namespace weald {
 // Whether a model can search several features at once.
 template <class Model>
 inline constexpr bool kHasLanes = requires(const Model& model) { model.searches_lanes(1u); };
-// Many rows at that: by bins, or by counts where codes have one byte.
+// Also for many rows: by bins, or by counts if codes have one byte.
 template <class Model>
 inline constexpr bool kHasLaneBins = requires(const Model& model) { model.searches_lane_bins(); };
 template <class Model>
 inline constexpr bool kCountsLanes = requires(const Model& model) { model.counts_lanes(1u); };
 
 struct LaneSplit {
-    bool is_found = false;  // otherwise features are to be searched one by one
+    bool is_found = false;  // otherwise features must be searched one by one
     std::optional<Split> split;
 };
 
@@ -40,7 +40,7 @@ class LaneSplitFinder {
     explicit LaneSplitFinder(SplitParts<Model>& parts)
         : parts_(parts), are_narrow_(have_bytes(parts.codes, 2)), are_bytes_(have_bytes(parts.codes, 1)) {}
 
-    // The features have no categories and none must rise or fall. `has_bins`: some were handed down to the node.
+    // No feature is categorical or has a monotonic constraint. `has_bins`: the node has inherited bins.
     LaneSplit find(const Node& node, FeatureSet constant, bool has_bins) {
         if (!are_narrow_) {
             return {};
@@ -85,7 +85,7 @@ class LaneSplitFinder {
                            [&](const Column& column) { return column.width <= most; });
     }
 
-    // Looks at max_features features that can cut the node, in the order of the draw.
+    // Evaluates max_features features that can cut the node, in the order of the draw.
     template <class Search>
     LaneSplit find_by(const Node& node, FeatureSet constant, const Search& search_lanes) {
         std::optional<Split> best;

@@ -1,4 +1,4 @@
-// Dividing the rows of a node, each side in the order it was in.
+// Partitioning the rows of a node; both sides keep their order.
 
 #pragma once
 
@@ -35,7 +35,7 @@ struct LeftCodes {
     bool has(Code code) const { return (code <= last) | (missing_too & (code == kMissing<Code>)); }
 };
 
-// The rows of a node while they are divided: what goes left stands first, what goes right elsewhere.
+// The rows of a node during partitioning: left rows come first, right rows are stored elsewhere.
 template <class Payload>
 struct DividedRows {
     std::uint32_t* ids;
@@ -75,14 +75,14 @@ inline std::uint32_t bits_left(const std::uint32_t* codes, const LeftCodes<std::
     return left.missing_too ? bits | _mm512_cmpeq_epi32_mask(all, _mm512_set1_epi32(-1)) : bits;
 }
 
-// Writes those of 16 numbers whose bits are set one behind the other, and something behind them.
+// Writes those of 16 integers whose bits are set consecutively; the memory behind them is overwritten.
 inline void pack(const __m512i& numbers, std::uint32_t bits, std::uint32_t* to) {
     _mm512_storeu_si512(to, _mm512_maskz_compress_epi32(static_cast<__mmask16>(bits), numbers));
 }
 
 }  // namespace sixteen
 
-// Sixteen rows at once. What goes left is written to where rows have been read already.
+// Sixteen rows at once. Left rows are written to memory that has been read.
 template <class Code>
 std::uint32_t divide_sixteens(const Code* codes, const LeftCodes<Code>& left, std::uint32_t n,
                               DividedRows<std::uint32_t>& rows) {
@@ -104,7 +104,7 @@ std::uint32_t divide_sixteens(const Code* codes, const LeftCodes<Code>& left, st
 
 #endif
 
-// Returns how many rows went left; they stand first.
+// Returns the number of rows that went left; they come first.
 template <class Code, class Payload>
 std::uint32_t partition_rows(const Code* codes, const Candidate& cut, std::uint32_t* ids, Payload* payloads,
                              std::uint32_t n, PartitionScratch<Payload>& scratch) {

@@ -1,4 +1,4 @@
-// The best split of a node where cuts are drawn: one of each feature.
+// The best split of a node with random cuts: one cut of each feature.
 
 #pragma once
 
@@ -35,17 +35,16 @@ class RandomSplitFinder {
         }
     }
 
-    // By feature, where cuts are drawn.
+    // By feature, for random cuts.
     std::span<const ValueIndex> values() const { return values_; }
 
-    // Several features are looked at together: while the processor waits for the memory of one, it gets on with the
-    // others.
+    // Several features are evaluated together: while one waits for memory, the others continue.
     std::optional<Split> find(const Node& node, FeatureSet constant) {
         const double perfect = parts_.model.perfect(parts_.tree->payloads(node), node.n_rows());
         std::optional<Split> best;
         std::uint32_t n_looked_at = 0;
         parts_.begin_draw(node);
-        bool is_perfect = false;  // what comes later can only tie
+        bool is_perfect = false;  // later features can only tie
         while (n_looked_at < parts_.growth.max_features && !parts_.draw.is_empty()) {
             const std::span<const Look> looks = take_looks(node, constant, parts_.growth.max_features - n_looked_at);
             std::array<std::uint32_t, kPhiloxBlock> pairs{};

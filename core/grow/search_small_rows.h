@@ -1,11 +1,11 @@
 // The best cut of a node of a small subtree, many features at once.
 //
-// As in search/lanes.h: sorted keys are code << 16 | place << 8 | count, near gains follow, and the few cuts that could
-// be the best are scored exactly. Two features that divide the rows in the same way have the same score, which need not
-// be computed again.
+// As in search/lanes.h: sorted keys are code << 16 | position << 8 | count, approximate gains follow, and the few cuts
+// that could be the best are scored exactly. Two features that divide the rows in the same way have the same score,
+// which is computed once.
 //
 //   SmallCut       a cut
-//   SmallScratch   memory that the search uses again and again
+//   SmallScratch   memory that the search reuses
 //   SmallSearch    finds the best one
 
 #pragma once
@@ -31,15 +31,15 @@ namespace weald {
 
 struct SmallCut {
     double score = kNoScore;
-    std::uint32_t parts = 0;   // the rows of the side that has the first row
-    std::uint32_t number = 0;  // of the feature, in the order of the draw
+    std::uint32_t parts = 0;   // the rows of the side that contains the first row
+    std::uint32_t number = 0;  // position of the feature in the order of the draw
     std::uint32_t feature = 0;
     std::uint32_t rows_left = 0;
     SmallRows::Cell left;
     Beside beside;
 };
 
-// By place in the order of each lane.
+// By position in the order of each lane.
 struct SmallScratch {
     alignas(64) std::array<lanes::Keys, SmallRows::kMost> keys;
     alignas(64) std::array<lanes::Floats, SmallRows::kMost> gains;
@@ -55,10 +55,10 @@ class SmallSearch {
     struct Of {
         std::uint32_t rows;     // the node
         std::int64_t weight;    // of all of them
-        double sum_of_squares;  // about their mean, which near sums are measured from
+        double sum_of_squares;  // about their mean, from which approximate sums are measured
     };
 
-    // `keys` decide between features of equal score; null: the one drawn earlier wins.
+    // `keys` decide ties between features; null: the one drawn earlier wins.
     SmallSearch(const SmallRows& rows, const Scorer& scorer, const Of& node, SmallScratch& scratch, TieKeys* keys)
         : rows_(rows),
           scorer_(scorer),
@@ -67,12 +67,12 @@ class SmallSearch {
           node_(node.rows),
           n_(static_cast<std::uint32_t>(std::popcount(node.rows))),
           weight_(static_cast<float>(node.weight)),
-          // Each of up to 32 additions of float may be off by 2^-24 of what is added up; the less weight a side has,
-          // the more that counts.
+          // Each of up to 32 float additions has an error of up to 2^-24 of the sum; it matters more if one side has
+          // little weight.
           slack_(
               static_cast<float>(node.sum_of_squares * std::sqrt(static_cast<double>(node.weight)) * 2 * kNearness)) {}
 
-    // Looks at some features, which were drawn after those before. Returns which lanes can cut the node.
+    // Evaluates some features, which were drawn after those before. Returns the lanes that can cut the node.
     std::uint32_t look_at(const LaneFeatures& features) {
         rows_.fill_keys(node_, features, scratch_.keys.data());
         const std::uint32_t admissible = search<3, 4, 6, 8, 12, 16, 24, 32>(features);
@@ -87,7 +87,7 @@ class SmallSearch {
     static constexpr std::size_t kLanes = lanes::kLanes;
     static constexpr float kNone = -std::numeric_limits<float>::infinity();
 
-    // By a network for at least as many rows as there are.
+    // By a network for at least this many rows.
     template <std::size_t N, std::size_t... More>
     std::uint32_t search(const LaneFeatures& features) {
         if constexpr (sizeof...(More) != 0) {
@@ -125,7 +125,8 @@ class SmallSearch {
         return admissible;
     }
 
-    // Near gains of the cuts after each place, and the greatest of each lane. Behind the last row nothing is left.
+    // Approximate gains of the cuts after each position, and the maximum of each lane. After the last row there is no
+    // cut.
     template <std::size_t N>
     Floats gain_all() {
         const float weight = weight_;
@@ -154,7 +155,7 @@ class SmallSearch {
     void offer_near(const LaneFeatures& features, float floor) {
         constexpr std::size_t kPlacesOfWord = 64 / kLanes;
         for (std::size_t begin = 0; begin + 1 < N; begin += kPlacesOfWord) {
-            std::uint64_t near = 0;  // a bit for each lane of each place
+            std::uint64_t near = 0;  // a bit for each lane of each position
             for (std::size_t i = begin; i < std::min(begin + kPlacesOfWord, N - 1); ++i) {
                 const std::uint64_t bits = vectors::bits_of(scratch_.gains[i] >= floor) & features.all();
                 near |= bits << (kLanes * (i - begin));
@@ -166,7 +167,7 @@ class SmallSearch {
         }
     }
 
-    // Places of a lane come in their order; lanes do not.
+    // Positions of a lane come in order; lanes do not.
     void offer(const LaneFeatures& features, std::size_t place, std::uint32_t lane) {
         const std::uint32_t number = n_before_ + lane;
         const std::uint32_t rows_left = scratch_.rows_left[place][lane];
@@ -194,7 +195,7 @@ class SmallSearch {
         best_.beside = {scratch_.keys[place][lane] >> 16, scratch_.keys[place + 1][lane] >> 16};
     }
 
-    // Another feature than the best one: of the lesser key, or drawn earlier.
+    // Compared with the best of another feature: the smaller key, or the one drawn earlier.
     bool wins_tie(std::uint32_t feature, std::uint32_t number) const {
         return keys_ ? keys_->of(feature) < keys_->of(best_.feature) : number < best_.number;
     }

@@ -20,7 +20,7 @@ struct FewNodes {
     std::uint32_t n = 0;
     std::array<std::int32_t, kMost> feature;
     std::array<Beside, kMost> beside;
-    std::array<std::int32_t, kMost> right;  // counted from the first of these nodes; 0 in leaves
+    std::array<std::int32_t, kMost> right;  // relative to the first of these nodes; 0 in leaves
     std::array<std::uint8_t, kMost> flags;
     std::array<std::uint32_t, kMost> size;
     std::array<double, kMost> decrease;
@@ -42,7 +42,7 @@ struct FewNodes {
         bool missing_left;
         double decrease;
     };
-    // Returns the node's number. Its left child comes next.
+    // Returns the index of the node. Its left child is the next one.
     std::uint32_t write_split(const Cell& total, const Divided& by) {
         const std::uint32_t number = write(total);
         feature[number] = static_cast<std::int32_t>(by.feature);
@@ -53,7 +53,7 @@ struct FewNodes {
         return number;
     }
 
-    // The next node will be the right child of an earlier one.
+    // The next node is the right child of an earlier one.
     void link(std::uint32_t parent) { right[parent] = static_cast<std::int32_t>(n); }
 
   private:

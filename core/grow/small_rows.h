@@ -1,9 +1,9 @@
-// The rows of a small subtree whose targets are numbers.
+// The rows of a small subtree in regression.
 //
-// All that is known of them is copied once, codes row by row. A row keeps its place, and a node is a set of places, a
-// bit each: to divide a node is to divide its bits.
+// Their codes and targets are copied once, row by row. A row keeps its position, and a node is a set of positions, a
+// bit each: splitting a node divides its bits.
 //
-//   LaneFeatures   which features are looked at together, one in each lane of a vector
+//   LaneFeatures   the features that are evaluated together, one in each lane of a vector
 //   SmallRows      the rows
 
 #pragma once
@@ -42,15 +42,15 @@ class SmallRows {
     using Labels = CountedNumbers;
     using Cell = Labels::Cell;
 
-    // Without wide vectors, sorting more of them takes longer than what is saved.
+    // Without wide vectors, sorting more rows takes longer than what is saved.
     static constexpr std::uint32_t kMost = lanes::kLanes == 8 ? 32 : 16;
     static_assert(kMost <= CodeReader::kMostByRow);
     static constexpr std::uint32_t kMostFeatures = FewDraw::kMostFeatures;
-    static constexpr double kScale = 0x1p-20;  // of near sums: their squares, weighed, neither overflow nor vanish
+    static constexpr double kScale = 0x1p-20;  // approximate sums: no over- or underflow of squares
 
     explicit SmallRows(std::uint32_t n_features) : n_features_(n_features) {}
 
-    // Takes in the targets of some rows. Says whether counts fit a key.
+    // Loads the targets of some rows. Returns whether counts fit a key.
     bool take_targets(const Labels& labels, std::span<const Labels::Payload> payloads) {
         std::int64_t most = 0;
         for (std::uint32_t i = 0; i < payloads.size(); ++i) {
@@ -63,7 +63,8 @@ class SmallRows {
         }
         return most <= 0xFF;
     }
-    // The same of codes; `begin` is where the rows begin among the tree's. Says whether all that matter are there.
+    // The same for codes; `begin` is the position of the rows among the tree's. Returns whether no relevant code is
+    // missing.
     bool take_codes(const CodeReader& reader, std::uint32_t begin, std::span<const std::uint32_t> ids,
                     const FeatureSet& constant) {
         return reader.copy_by_row(begin, ids, constant, codes_.data(), kMostFeatures);
@@ -75,7 +76,7 @@ class SmallRows {
     std::uint32_t code(std::uint32_t place, std::uint32_t feature) const {
         return codes_[place * kMostFeatures + feature];
     }
-    // Features that tell two rows apart, a bit each. Of features that were not taken in it may say anything.
+    // Features that distinguish two rows, a bit each. Bits of features that were not loaded are arbitrary.
     std::uint64_t differences(std::uint32_t place, std::uint32_t other) const {
         const std::uint16_t* codes = codes_.data() + place * kMostFeatures;
         const std::uint16_t* others = codes_.data() + other * kMostFeatures;
@@ -86,7 +87,7 @@ class SmallRows {
             const auto equal = [&](std::uint32_t from) {
                 return __m256i(vectors::load<Half>(codes + from) == vectors::load<Half>(others + from));
             };
-            // Packing takes turns between the lower and the upper halves of both.
+            // The pack instruction interleaves the lower and upper halves of both.
             const __m256i packed = _mm256_packs_epi16(equal(begin), equal(begin + 16));
             const __m256i in_order = _mm256_permute4x64_epi64(packed, 0xD8);
             bits |= std::uint64_t{~static_cast<std::uint32_t>(_mm256_movemask_epi8(in_order))} << begin;
@@ -118,8 +119,8 @@ class SmallRows {
         return squares;
     }
 
-    // Measures targets from the mean of a node, whose whole part is given: near sums are from there. Returns the sum of
-    // squares, which is 0 only where all targets are the same.
+    // Centers targets at the mean of a node, whose integer part is given: approximate sums use these. Returns the sum
+    // of squares, which is 0 only if all targets are equal.
     double center(std::uint32_t rows, const Cell& total, std::int64_t mean) {
         const auto above = static_cast<double>(total.sum - mean * total.weight);
         const double rest = above / static_cast<double>(total.weight);
@@ -138,11 +139,11 @@ class SmallRows {
     }
     const float* near_sums() const { return near_sums_.data(); }
 
-    // Keys of a node's rows by the feature of each lane: code << 16 | place << 8 | count. Lanes without a feature have
-    // the first, whatever it says.
+    // Keys of a node's rows by the feature of each lane: code << 16 | position << 8 | count. Lanes without a feature
+    // have the first feature, which is ignored.
     void fill_keys(std::uint32_t rows, const LaneFeatures& features, lanes::Keys* to) const {
 #if defined(__AVX512BW__)
-        // A code of each feature to the upper half of its lane: one instruction, whatever the features.
+        // Moves a code of each feature to the upper half of its lane: one instruction, whatever the features.
         const __m128i bytes = _mm_cvtsi64_si128(static_cast<long long>(features.bytes));
         const __m512i from = _mm512_maskz_slli_epi32(0xFF, _mm512_maskz_cvtepu8_epi32(0xFF, bytes), 16);
         typedef std::uint32_t Wide __attribute__((vector_size(64)));
@@ -179,18 +180,18 @@ class SmallRows {
     static constexpr std::size_t kAtOnce = 8;  // rows, in one vector
     static constexpr Words kPlaces = {0, 1, 2, 3, 4, 5, 6, 7};
 
-    // Which of the places from `begin` on are in a set: all bits, or none.
+    // Which of the positions from `begin` on are in a set: all bits, or none.
     static Words are_in(std::uint32_t rows, std::size_t begin) {
         return (rows >> (kPlaces + static_cast<std::int64_t>(begin)) & 1) != 0;
     }
 
     std::uint32_t n_features_;
-    alignas(64) std::array<std::uint16_t, kMost * kMostFeatures> codes_;  // a row's one after the other
+    alignas(64) std::array<std::uint16_t, kMost * kMostFeatures> codes_;  // of a row, consecutive
     alignas(64) std::array<std::int64_t, kMost> numbers_{};               // the targets
     alignas(64) std::array<std::int64_t, kMost> sums_{};                  // the same times counts
     alignas(64) std::array<double, kMost> counts_{};
-    alignas(64) std::array<std::uint32_t, kMost> low_{};  // of keys: place << 8 | count
-    alignas(64) std::array<float, kMost> near_sums_{};    // about a node's mean, scaled
+    alignas(64) std::array<std::uint32_t, kMost> low_{};  // of keys: position << 8 | count
+    alignas(64) std::array<float, kMost> near_sums_{};    // about the node's mean, scaled
 };
 
 }  // namespace weald

@@ -1,8 +1,7 @@
-// A subtree of few rows whose targets are numbers, grown at once.
+// A regression subtree of few rows, grown at once.
 //
-// Most nodes of a tree are this small, and what they cost is what is done once for a node: so little is left of it here
-// as can be. grow/small_rows.h holds the rows, grow/search_small_rows.h finds cuts, grow/small_nodes.h keeps what is
-// grown.
+// Most nodes of a tree are this small, and most of their time is constant overhead per node, which is minimized here.
+// grow/small_rows.h stores the rows, grow/search_small_rows.h finds cuts, grow/small_nodes.h stores the nodes.
 
 #pragma once
 
@@ -29,7 +28,7 @@
 
 namespace weald {
 
-// Whether there is a quick way for the small subtrees of a model.
+// Whether a model has the fast method for small subtrees.
 template <class Model>
 inline constexpr bool kHasSmallSubtrees = std::is_same_v<Model, NumberModel<CountedNumbers, SquaredError>>;
 
@@ -106,7 +105,7 @@ class SmallSubtree {
 
     // ---- From node to node
 
-    // Goes left until there is a leaf; right children wait.
+    // Continues with left children until a leaf; right children wait.
     void grow_from(Waiting node) {
         while (true) {
             const Scorer scorer(node.total, tree_->limits);
@@ -160,7 +159,7 @@ class SmallSubtree {
         }
         const double squares = rows_.center(node.rows, node.total, scorer.mean());
         if (squares == 0) {
-            return {};  // all targets are the same
+            return {};  // all targets are equal
         }
         const SmallSearch::Of of{node.rows, node.total.weight, squares};
         SmallSearch search(rows_, scorer, of, scratch_, ties_by_key_ ? &keys_ : nullptr);
@@ -193,7 +192,7 @@ class SmallSubtree {
         return features;
     }
 
-    // Two rows can be divided in one way, by the first feature that tells them apart.
+    // Two rows can be divided in one way, by the first feature that distinguishes them.
     std::optional<SmallCut> cut_two(const Waiting& node, const Scorer& scorer, FewDraw& draw) {
         const auto first = static_cast<std::uint32_t>(std::countr_zero(node.rows));
         const auto second = static_cast<std::uint32_t>(std::bit_width(node.rows)) - 1;
@@ -230,7 +229,7 @@ class SmallSubtree {
 
     const Growth& growth_;
     std::uint32_t n_features_;
-    bool takes_all_;  // all features are wanted: none is drawn
+    bool takes_all_;  // all features are considered: none is drawn
     bool ties_by_key_;
     std::uint64_t all_features_;  // a bit each
     SiblingDraws draws_;

@@ -1,4 +1,4 @@
-// What all ways to find the split of a node have in common.
+// Common parts of all methods to find the split of a node.
 
 #pragma once
 
@@ -42,13 +42,13 @@ struct SplitParts {
     CategorySearch<Model> categories;
     FeatureDraw draw;
     TreeInTraining<Payload>* tree = nullptr;
-    int kept = 0;  // the buffer of the best feature so far: its codes will divide the rows
+    int kept = 0;  // the buffer of the best feature so far: its codes are used to partition the rows
 
     bool is_categorical(std::uint32_t feature) const { return is_cut_by_sets(codes.columns[feature], growth); }
     int sign_of(std::uint32_t feature) const { return growth.monotonic.empty() ? 0 : growth.monotonic[feature]; }
 
     void begin_draw(const Node& node) {
-        // Two rows can be divided in one way: the first feature that tells them apart is the best.
+        // Two rows can be divided in one way: the first feature that distinguishes them is the best.
         draw.begin({tree->seed, node.id, tree->number, kPurposeFeatures}, growth.max_features, node.n_rows() == 2);
     }
     void gather(std::uint32_t feature, const Node& node, int buffer) {

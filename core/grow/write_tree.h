@@ -1,4 +1,4 @@
-// Writing nodes down, in pre-order.
+// Writing nodes in pre-order.
 
 #pragma once
 
@@ -27,7 +27,7 @@ class TreeWriter {
     using Payload = typename Model::Payload;
     using Part = TreePart<typename Model::Sums>;
 
-    // Where there is room for some nodes, all that is kept of nodes shall have it.
+    // When memory is reserved for nodes, it is reserved in all arrays.
     void begin(Part& part, Model& model) {
         tree_ = std::move(part.tree);
         const std::size_t n = tree_.feature.capacity();
@@ -40,7 +40,7 @@ class TreeWriter {
         part.sums = model.take_sums();
     }
 
-    // The next tree may have the room of what was kept of this one.
+    // The next tree may use the memory of this one's sums.
     void recycle(std::vector<Beside> beside) {
         beside.clear();
         beside_ = std::move(beside);
@@ -48,12 +48,12 @@ class TreeWriter {
 
     std::size_t n_nodes() const { return tree_.n_nodes(); }
 
-    // The next node will be the right child of an earlier one.
+    // The next node is the right child of an earlier one.
     void link(std::int64_t parent) {
         tree_.right[static_cast<std::size_t>(parent)] = static_cast<std::int32_t>(tree_.n_nodes());
     }
 
-    // The model has looked at the node; without a split it is a leaf.
+    // The model has read the node; without a split it is a leaf.
     void write(Model& model, const Payload* payloads, std::uint32_t n_rows, const std::optional<Split>& split) {
         tree_.feature.push_back(split ? static_cast<std::int32_t>(split->feature) : -1);
         tree_.threshold.push_back(split ? split->threshold : 0.0);
@@ -85,13 +85,13 @@ class TreeWriter {
         append(tree_.decrease, nodes.decrease.data(), n);
         model.write_nodes(tree_, {nodes.totals.data(), n}, {nodes.squares.data(), n});
     }
-    // Of the node just written: the categories that go to its lighter child.
+    // For the node just written: the categories that go to its lighter child.
     void write_set(const Split& split, std::span<const std::uint32_t> set) {
         tree_.flags.back() |= kCategorical | (split.cut.left_is_heavier ? kOthersLeft : 0);
         tree_.set_length.push_back(static_cast<std::uint32_t>(set.size()));
         tree_.category_sets.insert(tree_.category_sets.end(), set.begin(), set.end());
     }
-    // Of the node just written: its value, kept within the bounds.
+    // For the node just written: its value, limited to the bounds.
     void write_value(Model& model, const ValueBounds& bounds) { model.write_value(tree_, bounds); }
 
   private:
@@ -104,8 +104,8 @@ class TreeWriter {
     std::vector<Beside> beside_;  // by node
 };
 
-// Thresholds are looked up when the tree is grown: all at once, the processor can wait for many of them together.
-// `values` are by feature, where cuts are drawn.
+// Thresholds are looked up when the tree is grown, all at once, so that the memory accesses overlap. `values` are by
+// feature, for random cuts.
 template <class Part>
 void write_thresholds(Part& part, const Codes& codes, const Growth& growth, std::span<const ValueIndex> values) {
     for (std::size_t i = 0; i < part.tree.n_nodes(); ++i) {

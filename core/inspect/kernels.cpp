@@ -17,7 +17,7 @@ constexpr std::size_t kLanes = 8;
 constexpr std::size_t kLanes = 4;
 #endif
 
-// Two registers: each hides the latency of the other.
+// Two registers, so that their latencies overlap.
 typedef double Doubles __attribute__((vector_size(kLanes * sizeof(double))));
 typedef std::int64_t Longs __attribute__((vector_size(kLanes * sizeof(std::int64_t))));
 
@@ -28,7 +28,7 @@ constexpr std::size_t kPanelsAtOnce = 8;  // of a task
 
 // exp(x) for x <= 0; 0 below -700. x = k ln 2 + r, and exp(r) is its series up to r^13, from its last term inward.
 Doubles exp_of(Doubles x) {
-    constexpr double kMagic = 0x1.8p52;  // adding it rounds to a whole number, whose bits stand at the end
+    constexpr double kMagic = 0x1.8p52;  // adding it rounds to an integer, whose bits are at the end
     constexpr double kInverse[] = {1.0 / 6227020800.0,
                                    1.0 / 479001600.0,
                                    1.0 / 39916800.0,
@@ -85,7 +85,7 @@ Doubles shape_of(Doubles sum, const KernelRule& rule) {
 
 struct Panel {
     std::size_t length = 0;
-    std::size_t n = 0;  // lanes that are in use
+    std::size_t n = 0;  // number of lanes in use
     std::size_t rows[kLanes];
     std::vector<Doubles> places;
 };
@@ -158,7 +158,7 @@ Doubles smaller(const Doubles& a, const Doubles& b) {
     return a < b ? a : b;
 }
 
-// costs[j + 1]: of the cheapest path to the place j of the samples and the place i of the prototype, line by line.
+// costs[j + 1]: of the cheapest path to position j of the samples and position i of the prototype, row by row.
 Doubles warp(const Panel& panel, const double* prototype, std::size_t m, double share, std::vector<Doubles>& before,
              std::vector<Doubles>& costs) {
     const std::size_t n = panel.length;
@@ -196,7 +196,7 @@ void warp_all(const Panel& panel, const Samples& prototypes, const KernelRule& r
     }
 }
 
-// Samples side by side must be of one length.
+// Samples in one vector must have the same length.
 std::vector<std::uint32_t> sort_by_length(const Samples& samples) {
     std::vector<std::uint32_t> rows(samples.size());
     for (std::uint32_t i = 0; i < rows.size(); ++i) {

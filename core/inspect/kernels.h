@@ -1,10 +1,10 @@
-// Kernels: how alike samples are to prototypes, many pairs at once.
+// Kernels: the similarity of samples and prototypes, many pairs at once.
 //
-//   KernelRule      which kernel, as plain numbers
+//   KernelRule      the kernel and its parameters, as numbers
 //   Samples         vectors or curves, one after the other
-//   fill_kernel     a column for each prototype, a value in it for each sample
+//   fill_kernel     a column for each prototype with a value for each sample
 //
-// The lanes of a vector hold different samples, and the sum of a pair runs over the places of its samples from the
+// The lanes of a vector hold different samples, and the sum of a pair runs over the elements of its samples from the
 // first to the last. So every instruction set gives the same bits, and so does the definition in NumPy.
 
 #pragma once
@@ -17,14 +17,14 @@
 
 namespace weald {
 
-// What is added up over the places of two samples x and y.
+// The terms that are added up over the elements of two samples x and y.
 enum class Pairing : std::uint8_t {
     product,   // x y
     distance,  // (x - y)^2
     warping,   // (x - y)^2 along the cheapest path that goes through both curves
 };
 
-// What becomes of that sum s.
+// The function of that sum s.
 enum class Shape : std::uint8_t {
     plain,     // s
     gaussian,  // exp(-gamma s)
@@ -38,7 +38,7 @@ struct KernelRule {
     double gamma;
     double shift;
     std::uint32_t degree;
-    double band;  // warping: how far paths stray from the diagonal, as a share of the longer curve
+    double band;  // warping: how far paths stray from the diagonal, as a fraction of the longer curve
 };
 
 // Sample i is values[starts[i]] ... values[starts[i + 1] - 1]. Only warping compares samples of different lengths.

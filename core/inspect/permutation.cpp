@@ -13,7 +13,7 @@ namespace weald {
 
 namespace {
 
-constexpr std::size_t kBlock = 16;       // rows whose walks are taken together
+constexpr std::size_t kBlock = 16;       // rows that are walked together
 constexpr std::size_t kMostGroups = 64;  // groups that are permuted together: the bits of a word
 constexpr std::uint8_t kNoSlot = 64;
 
@@ -23,7 +23,7 @@ struct Loss {
     double increase;
 };
 
-// The table in rank order, once row by row and once column by column: a walk reads a row, permuting reads a column.
+// The table in rank order, by row and by column: a walk reads a row, permuting reads a column.
 template <class Float>
 class RankedTable {
   public:
@@ -50,7 +50,7 @@ class RankedTable {
     std::vector<Float> columns_;
 };
 
-// One tree, its new rows, and some groups.
+// One tree, its out-of-bag rows, and some groups.
 template <class Float, bool HasCategories>
 class TreePermuter {
   public:
@@ -90,7 +90,7 @@ class TreePermuter {
     struct Walk {
         const Float* row;
         std::uint32_t at;
-        std::uint32_t place;  // of the row among the tree's new rows
+        std::uint32_t place;  // of the row among the tree's out-of-bag rows
         std::uint32_t slot;
         double answer;
     };
@@ -169,8 +169,8 @@ class TreePermuter {
         return error * error;
     }
 
-    // Walks rows to their leaves, side by side. Where the permuted value of a group would lead elsewhere for the first
-    // time, a walk begins.
+    // Walks rows to their leaves, several at a time. When the permuted value of a group first leads to another node, a
+    // separate walk begins.
     void walk_rows(std::size_t begin, std::size_t end, double* before) {
         std::array<std::uint32_t, kBlock> at{};
         std::array<std::uint64_t, kBlock> left{};  // bits of the slots whose walks have left the row's path
@@ -224,14 +224,14 @@ class TreePermuter {
     const NamedTree& tree_;
     const RankedTable<Float>& table_;
     const Mixing& mixing_;
-    std::size_t number_;  // of the tree among those that are looked at
+    std::size_t number_;  // of the tree among the selected ones
     double* sums_;        // by group
     std::vector<Loss>* losses_;
 
-    std::vector<std::uint32_t> ranks_;      // of the rows that are new to the tree
+    std::vector<std::uint32_t> ranks_;      // the tree's out-of-bag rows
     std::vector<std::uint32_t> slots_;      // the groups that are permuted now
     std::vector<std::uint8_t> slot_of_;     // by feature
-    std::vector<std::size_t> permuted_of_;  // by feature: where its permuted column begins
+    std::vector<std::size_t> permuted_of_;  // by feature: start of its permuted column
     std::vector<Float> permuted_;
     std::vector<Walk> walks_;
 };
@@ -281,7 +281,7 @@ std::vector<std::uint32_t> shuffle_rows(std::span<const std::int32_t> cells, std
 std::vector<double> mix_features(const Predictor& predictor, const Matrix& x, std::span<const NamedTree> trees,
                                  const Mixing& mixing, ByRow by_row, Work& work) {
     std::vector<double> sums(trees.size() * mixing.n_groups());
-    // What rows lose is added up in tree order, so it is kept until the trees before are done.
+    // The increase of each row's loss is added up in tree order, so it is stored until the trees before are done.
     const std::size_t at_once = by_row.sums.empty() ? trees.size() : 2 * work.n_threads();
     x.dispatch([&]<class Float>() {
         const RankedTable<Float> table(x, mixing.order, work);

@@ -11,8 +11,8 @@ namespace weald {
 namespace {
 
 constexpr std::size_t kLineBytes = 64;  // the sums of one member: one for each lane
-constexpr std::size_t kTile = 4096;     // members whose sums are held
-constexpr std::size_t kStretch = 64;    // members whose marks are the bits of a word
+constexpr std::size_t kTile = 4096;     // number of members whose sums are stored
+constexpr std::size_t kStretch = 64;    // members whose flags are the bits of a word
 
 struct Entry {
     double sum;
@@ -22,7 +22,7 @@ struct Entry {
     bool beats(const Entry& other) const { return sum != other.sum ? sum > other.sum : member < other.member; }
 };
 
-// Asked rows in an order in which those that share leaves stand together.
+// Queried rows, ordered so that those that share leaves are adjacent.
 std::vector<std::uint32_t> order_rows(const Sharing& sharing) {
     std::vector<std::uint32_t> order(sharing.n_rows);
     std::iota(order.begin(), order.end(), 0u);
@@ -36,7 +36,7 @@ std::vector<std::uint32_t> order_rows(const Sharing& sharing) {
     return order;
 }
 
-// The sums of some asked rows, one to a lane. Sum: std::uint16_t where all shares are 1 and trees are few, or double.
+// The sums of some queried rows, one per lane. Sum: std::uint16_t if all weights are 1 and trees are few, or double.
 template <class Sum>
 class RowLanes {
   public:
@@ -77,7 +77,7 @@ class RowLanes {
         std::int64_t end;
     };
 
-    // The leaves that any of the rows is in, in tree order.
+    // The leaves that contain any of the rows, in tree order.
     void find_leaves(std::span<const std::uint32_t> rows) {
         leaves_.clear();
         for (std::size_t tree = 0; tree < sharing_.n_trees(); ++tree) {
@@ -128,7 +128,7 @@ class RowLanes {
     std::vector<std::uint64_t> met_;  // bits of the members of the tile that share a leaf
 };
 
-// Sums as they are, or divided by the number of trees that count for both rows.
+// Sums unchanged, or divided by the number of trees that count for both rows.
 class Scale {
   public:
     explicit Scale(const Sharing& sharing) : counting_(sharing.counting), n_words_(sharing.n_words()) {}
@@ -149,7 +149,7 @@ class Scale {
     std::size_t n_words_;
 };
 
-// What the rows of a block have in common with members: all of it, or the k largest entries.
+// The proximities of the rows of a block: all of them, or the k largest entries.
 class Collector {
   public:
     Collector(std::size_t n_lanes, std::size_t k) : found_(n_lanes), k_(k) {}
@@ -171,7 +171,7 @@ class Collector {
         }
     }
 
-    // Below or at this, an entry that comes now is not kept: members ascend, and of equal sums the first is kept.
+    // A new entry at or below this is not kept: members ascend, and of equal sums the first is kept.
     double floor(std::size_t lane) const { return k_ != 0 && found_[lane].size() == k_ ? found_[lane].front().sum : 0; }
 
     std::vector<Entry> take(std::size_t lane) {
@@ -187,7 +187,7 @@ class Collector {
     std::size_t k_;
 };
 
-// Calls use(rows, lanes) for blocks of asked rows.
+// Calls use(rows, lanes) for blocks of queried rows.
 template <class Sum, class Use>
 void for_blocks(const Sharing& sharing, Work& work, Use&& use) {
     constexpr std::size_t kLanes = RowLanes<Sum>::kLanes;
@@ -222,7 +222,7 @@ SharedRows join(std::vector<std::vector<Entry>>& of_rows) {
             joined.member.push_back(entry.member);
             joined.sum.push_back(entry.sum);
         }
-        std::vector<Entry>().swap(found);  // so that little is held twice
+        std::vector<Entry>().swap(found);  // so that little memory is used twice
     }
     return joined;
 }
@@ -236,7 +236,7 @@ SharedRows add_shares(const Sharing& sharing, std::size_t k, Work& work) {
         for_blocks<Sum>(sharing, work, [&](std::span<const std::uint32_t> rows, RowLanes<Sum>& lanes) {
             Collector collector(rows.size(), k);
             std::array<double, RowLanes<Sum>::kLanes> floor{};
-            typename RowLanes<Sum>::Line least{};  // the same where sums are not divided
+            typename RowLanes<Sum>::Line least{};  // the same if sums are not divided
             lanes.add_up(rows, work, [&](std::size_t member, const typename RowLanes<Sum>::Line& sums) {
                 bool any = false;
                 for (std::size_t lane = 0; lane < RowLanes<Sum>::kLanes; ++lane) {

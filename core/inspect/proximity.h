@@ -1,13 +1,13 @@
-// Rows that share leaves: how much does each row have in common with others?
+// Proximities: rows that share leaves.
 //
-// Each asked row is in one leaf of each tree. A leaf has members, each with a share. What a row and a member have in
-// common is the sum of the member's shares over the leaves that the row is in, in tree order.
+// Each queried row is in one leaf of each tree. A leaf has members, each with a weight. The proximity of a row and a
+// member is the sum of the member's weights over the leaves of the row, in tree order.
 //
-//   add_shares     for each asked row: its members and the sums, or only the largest ones
-//   square_shares  for each asked row: the sum of squares over members of its kind
+//   add_shares     for each queried row: its members and the sums, or only the largest ones
+//   square_shares  for each queried row: the sum of squares over members of its class
 //
-// Asked rows are taken together that share many leaves, one to a lane: the members of a leaf are read once for all of
-// them. Members are taken some at a time, so that their sums stay in a cache.
+// Queried rows that share many leaves are processed together, one per lane: the members of a leaf are read once for all
+// of them. Members are processed in tiles, so that their sums stay in a cache.
 
 #pragma once
 
@@ -20,9 +20,9 @@
 namespace weald {
 
 struct Sharing {
-    std::size_t n_rows;                        // that are asked
+    std::size_t n_rows;                        // number of queried rows
     std::size_t n_members;                     // rows that may be members of leaves
-    std::span<const std::int32_t> leaves;      // asked rows x trees: node of the tree; -1: the tree does not count
+    std::span<const std::int32_t> leaves;      // queried rows x trees: node of the tree; -1: the tree does not count
     std::span<const std::int64_t> tree_start;  // by tree: its first node
     std::span<const std::int64_t> start;       // by node of all trees, and the end: its first member
     std::span<const std::uint32_t> member;     // ascending inside a leaf

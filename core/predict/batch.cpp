@@ -14,13 +14,13 @@ namespace weald {
 
 namespace {
 
-constexpr std::size_t kTreeLanes = 128;                      // trees that one row walks together, at most
+constexpr std::size_t kTreeLanes = 128;                      // maximum number of trees that one row walks together
 constexpr std::size_t kTreeBytes = std::size_t{256} << 10;   // trees that are walked together
 constexpr std::size_t kSharedBytes = std::size_t{24} << 20;  // keys and sums of all threads, which share a cache
-constexpr std::size_t kBlockBytes = std::size_t{6} << 20;    // of a block, at most
-constexpr std::size_t kLeastBytes = std::size_t{2} << 20;    // that a block may have, however many threads there are
+constexpr std::size_t kBlockBytes = std::size_t{6} << 20;    // maximum size of a block
+constexpr std::size_t kLeastBytes = std::size_t{2} << 20;    // minimum number of blocks, however many threads there are
 constexpr std::size_t kLeastRows = 512;                      // of a block
-constexpr std::size_t kLeastShare = 8;                       // no block is less than this part of a thread's rows
+constexpr std::size_t kLeastShare = 8;                       // no block is smaller than this part of a thread's rows
 constexpr std::size_t kFewRows = 4;                          // that are walked one by one
 constexpr std::size_t kLinesOfRow = 4;                       // of a large tree that a row asks for, at least
 
@@ -28,13 +28,13 @@ constexpr std::size_t kLinesOfRow = 4;                       // of a large tree 
 template <class Node>
 struct TreeWalks {
     std::array<const Node*, kTreeLanes> trees;
-    std::array<std::uint64_t, kTreeLanes> numbers;  // of what the leaves say
-    std::array<std::uint32_t, kTreeLanes> lanes;    // which trees are still on their way,
-    std::array<std::uint32_t, kTreeLanes> slots;    // and where they are
+    std::array<std::uint64_t, kTreeLanes> numbers;  // sums over leaves
+    std::array<std::uint32_t, kTreeLanes> lanes;    // trees in which the row has not reached a leaf,
+    std::array<std::uint32_t, kTreeLanes> slots;    // and its node in each
 };
 
-// Walks one row down n trees. All go one step, then all the next: what a walk meets next is on its way from memory
-// while the others step. Those that have arrived drop out without a branch.
+// Walks one row down n trees. It takes one step in all trees, then the next: the next node is loaded while the other
+// trees step. Trees in which it has reached a leaf are removed without a branch.
 template <With kWith, class Node>
 void walk_trees(TreeWalks<Node>& walks, std::size_t n, const typename Node::Key* row, const Ways& ways) {
     while (n > 0) {
@@ -99,7 +99,7 @@ class Batch {
         }
     }
 
-    // What a thread needs for its blocks, one after the other: memory that is new has to be brought by the system.
+    // Memory of a thread for its blocks, reused: the system would have to provide new pages.
     class Room {
       public:
         void make(std::size_t n_keys, std::size_t n_sums, std::size_t n_groups) {
@@ -161,7 +161,7 @@ class Batch {
         return last;
     }
 
-    // Asks for trees in one go, unless the rows are too few to need most of them.
+    // Prefetches trees from start to end, unless there are too few rows to use most of them.
     void fetch(std::size_t first, std::size_t last, std::size_t n_rows) const {
         const auto bytes = std::as_bytes(forest_.trees<Node>(first, last));
         if (bytes.size() / (last - first) > kLinesOfRow * kLine * n_rows) {
@@ -215,8 +215,8 @@ class Batch {
     const Work& work_;
 };
 
-// Where blocks of rows begin and end. Each is half of what would be left for its thread, or what fits the cache, so
-// that no thread has long to wait for the last; but not so few rows that trees are brought for little.
+// The bounds of the blocks of rows. Each is half of the remaining rows of its thread, or what fits into the cache, so
+// that no thread waits long for the last; but blocks are not so small that loading trees is not worthwhile.
 std::vector<std::size_t> cut_rows(std::size_t n_rows, std::size_t row_bytes, std::size_t n_threads) {
     const std::size_t bytes = std::clamp(kSharedBytes / n_threads, kLeastBytes, kBlockBytes);
     const std::size_t most = std::max(kLanes, bytes / row_bytes);

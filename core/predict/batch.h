@@ -1,9 +1,9 @@
 // Prediction of many rows by a packed forest, and of one.
 //
-// Rows become keys, in groups of eight whose keys of one feature stand side by side. A group walks a tree in step:
-// eight nodes are on their way at any time, and no branch has to be foretold. Several trees that fit the cache together
-// are walked by one group after the other; a tree is brought there by asking for it from its first line to its last,
-// before the walks ask for lines here and there. Sums over trees run in tree order for each row, whatever the threads.
+// Rows are converted to keys, in groups of eight whose keys of one feature are adjacent. A group walks a tree in step:
+// eight nodes are loaded at the same time, and no branch has to be predicted. Several trees that fit into the cache are
+// walked by one group after the other; a tree is prefetched from its first line to its last, before the walks access it
+// at random. Sums over trees run in tree order for each row, for any number of threads.
 
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace weald {
 
-// Where predictions go: rows x width numbers with any strides, in bytes.
+// The destination of predictions: rows x width numbers with any strides, in bytes.
 struct Output {
     std::byte* data;
     std::ptrdiff_t row_stride;
@@ -25,10 +25,10 @@ struct Output {
     bool is_double;  // else float
 };
 
-// Whether all values are floats, and so small nodes are exact for them.
+// Whether all values are floats, so that small nodes are exact for them.
 bool fits_float(const Matrix& x);
 
-// What the trees say of each row, added up in tree order and divided.
+// The predictions of the trees for each row, added up in tree order and divided.
 void predict_rows(const PackedForest& forest, const Matrix& x, const Verdict& verdict, const Output& output,
                   Work& work);
 

@@ -13,10 +13,10 @@ namespace weald {
 
 namespace {
 
-constexpr std::size_t kMostRows = 2048;  // rows of a task: enough to pay for bringing a tree into the cache
-constexpr std::size_t kMostValues = std::size_t{1} << 21;  // of a task's rows that are written out
+constexpr std::size_t kMostRows = 2048;  // rows of a task: enough to make up for loading a tree into the cache
+constexpr std::size_t kMostValues = std::size_t{1} << 21;  // of a task's rows that are converted to dense form
 
-// The rows of a task as pointers to contiguous values; they are copied only where the table's strides demand it.
+// The rows of a task as pointers to contiguous values; they are copied only if the table's strides require it.
 template <class Float>
 class RowBlock {
   public:
@@ -70,7 +70,7 @@ struct Blocks {
 
     Blocks(const Matrix& x, std::size_t n_threads)
         : n_rows(x.n_rows), rows_per_block(std::clamp<std::size_t>(x.n_rows / (4 * n_threads), 64, kMostRows)) {
-        if (!x.by_row.is_empty()) {  // which are written out
+        if (!x.by_row.is_empty()) {  // which are converted to dense form
             rows_per_block = std::min(rows_per_block, kMostValues / x.n_columns + 1);
         }
     }
@@ -79,7 +79,7 @@ struct Blocks {
     std::size_t end(std::size_t block) const { return std::min(n_rows, (block + 1) * rows_per_block); }
 };
 
-// Runs use(block) for all blocks of rows, on threads where there is enough to do.
+// Runs use(block) for all blocks of rows, on threads if there is enough work.
 template <class Use>
 void for_blocks(const Matrix& x, std::size_t n_trees, Work& work, Use&& use) {
     const Blocks blocks(x, work.n_threads());
@@ -96,7 +96,7 @@ std::uint32_t most_common_class(const ForestView& forest, std::size_t leaf) {
     const auto begin = forest.leaf_weight.begin() + forest.leaf_start[leaf];
     const auto end = forest.leaf_weight.begin() + forest.leaf_start[leaf + 1];
     if (begin == end) {
-        return 0;  // of an empty bag: whatever it says, it says it before and after a change
+        return 0;  // of an empty bag: any value, the same before and after permuting
     }
     const auto most = std::max_element(begin, end);  // ties: the first class
     return static_cast<std::uint32_t>(forest.leaf_class[static_cast<std::size_t>(most - forest.leaf_weight.begin())]);
@@ -137,7 +137,7 @@ Predictor::Predictor(const ForestView& forest) : n_features_(forest.n_features),
     }
 }
 
-// A set of low categories becomes a word inside the node.
+// A set of small category codes becomes a word inside the node.
 void Predictor::add_set(const ForestView& forest, std::size_t i, Node& node) {
     has_categories_ = true;
     const auto number = static_cast<std::size_t>(forest.threshold[i]);
@@ -162,7 +162,7 @@ bool Predictor::goes_left(const Node& node, double category) const {
     if ((node.feature & kInWord) != 0) {
         return (node.left_bits >> category_key<std::uint64_t>(category, kOthers) & 1) != 0;
     }
-    constexpr std::uint64_t kNone = std::uint64_t{1} << 32;  // no set has it
+    constexpr std::uint64_t kNone = std::uint64_t{1} << 32;  // no set contains it
     return sets_.view().goes_left(static_cast<std::size_t>(node.set), category_key(category, kNone));
 }
 
@@ -179,7 +179,7 @@ void Predictor::find_leaves(const Matrix& x, std::span<std::int32_t> leaves, Wor
                         [rows = block.rows()](std::size_t row, std::uint32_t column) { return rows[row][column]; },
                         [&](std::size_t row, std::uint32_t leaf) { found[row] = leaf; });
                 };
-                // Forests without categories are walked without asking for them.
+                // Forests without categories are walked without checks for them.
                 has_categories_ ? walk_with.template operator()<true>() : walk_with.template operator()<false>();
                 for (std::size_t i = 0; i < found.size(); ++i) {
                     leaves[(begin + i) * n_trees() + t] = static_cast<std::int32_t>(found[i]);

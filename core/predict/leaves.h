@@ -1,10 +1,10 @@
-// Walking rows to their leaves where the number of the leaf matters: `apply`, proximities, permutation importance.
+// Walking rows to their leaves when the index of the leaf is needed: `apply`, proximities, permutation importance.
 //
-//   Predictor   a forest made ready for walking; made once and kept
+//   Predictor   a forest prepared for walking; created once and kept
 //
-// There are two ways to walk. Predictions and out-of-bag votes walk a packed forest (predict/walk.h): its nodes stand
-// in another order and leaves with the same prediction are one, which is quicker, but a leaf no longer tells its
-// number. This one keeps the numbers of nodes. It also takes values as they are, so that permuted ones need no keys.
+// There are two ways to walk. Predictions and out-of-bag votes walk a packed forest (predict/walk.h): its nodes are in
+// another order, and leaves with the same prediction are merged, which is faster, but the index of the leaf is lost.
+// This one keeps the indices of nodes. It also uses raw values, so that permuted values need no keys.
 
 #pragma once
 
@@ -25,7 +25,7 @@ namespace weald {
 
 class Predictor {
   public:
-    // Throws std::invalid_argument where the arrays do not make a forest.
+    // Throws std::invalid_argument if the arrays are not a valid forest.
     explicit Predictor(const ForestView& forest);
 
     std::size_t n_trees() const { return roots_.size(); }
@@ -34,16 +34,16 @@ class Predictor {
     std::uint32_t n_features() const { return n_features_; }
     std::uint32_t n_classes() const { return n_classes_; }
 
-    // Node numbers inside their trees, rows x trees.
+    // Node indices inside their trees, rows x trees.
     void find_leaves(const Matrix& x, std::span<std::int32_t> leaves, Work& work) const;
 
     // ---- One step at a time
 
     struct Node {
         union {
-            double threshold;         // in a leaf of a regression tree: what it says
+            double threshold;         // in a leaf of a regression tree: its mean
             std::uint64_t left_bits;  // the categories that go left
-            std::uint64_t set;        // number of the set
+            std::uint64_t set;        // index of the set
         };
         std::uint32_t feature;     // kLeaf in a leaf
         std::uint32_t right : 31;  // in a leaf of a classification tree: its most common class
@@ -60,19 +60,18 @@ class Predictor {
 
     bool has_categories() const { return has_categories_; }
 
-    // Where a row goes from the node with this number; x is its value of the node's feature.
+    // The next node of a row at this node; x is its value of the node's feature.
     template <bool HasCategories>
     std::uint32_t child(const Node& node, std::uint32_t number, double x) const {
         const bool by_set = HasCategories && (node.feature & (kInWord | kInSets)) != 0 && x == x;
         const bool left = by_set ? goes_left(node, x) : (x <= node.threshold) | ((x != x) & node.missing_left);
-        // A choice without a branch: which way a row goes cannot be foretold.
+        // A branchless selection: the direction of a row is unpredictable.
         const std::uint32_t right = node.right;
         return right + ((number + 1 - right) & (0u - static_cast<std::uint32_t>(left)));
     }
 
-    // Walks n rows down a tree, several side by side, so that the processor waits for several nodes at once; where one
-    // has reached its leaf, the next takes its place. Row i begins at the node start(i), has value(i, column), and
-    // arrive(i, node) gets its leaf.
+    // Walks n rows down a tree, several at a time, so that memory accesses overlap; when one has reached its leaf, the
+    // next takes its place. Row i begins at the node start(i), has value(i, column), and arrive(i, node) gets its leaf.
     template <bool HasCategories, class Start, class Value, class Arrive>
     void walk(std::span<const Node> nodes, std::size_t n, const Start& start, const Value& value,
               const Arrive& arrive) const {
@@ -103,19 +102,19 @@ class Predictor {
         }
     }
 
-    // What a tree that stands alone predicts in a leaf: its mean, or the number of its most common class.
+    // The prediction of a single tree in a leaf: its mean, or the index of its most common class.
     double answer(const Node& leaf) const {
         return task() == Task::regression ? leaf.threshold : static_cast<double>(leaf.right);
     }
 
   private:
-    static constexpr std::size_t kInFlight = 16;  // rows that walk side by side
+    static constexpr std::size_t kInFlight = 16;  // rows that are walked at a time
     static constexpr std::uint32_t kLeaf = 0xFFFFFFFFu;
     // Bits of `feature` at a categorical split: where its set is.
     static constexpr std::uint32_t kInWord = 1u << 31;
     static constexpr std::uint32_t kInSets = 1u << 30;
     static constexpr std::uint32_t kFeature = kInSets - 1;
-    static constexpr std::uint32_t kOthers = 63;  // bit of the word that stands for this category and all above it
+    static constexpr std::uint32_t kOthers = 63;  // bit of the word for this category and all above it
 
     void add_set(const ForestView& forest, std::size_t i, Node& node);
     bool goes_left(const Node& node, double category) const;

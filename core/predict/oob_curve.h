@@ -1,9 +1,9 @@
-// The out-of-bag error after each tree: how a forest learns as it grows.
+// The out-of-bag error after each tree.
 //
-//   Truth        what some rows truly are, and how much they count
+//   Truth        the targets of some rows, and their weights
 //   ErrorCurve   the errors after each tree, summed as integers: neither threads nor the order of rows can matter
 //
-// A row that the trees call by a wrong class has the error 1. The error of a number is rint(d * d), with d the
+// A misclassified row has the error 1. The error of a number is rint(d * d), with d the
 // difference times 2^shift, which leaves d below 2^30.
 
 #pragma once
@@ -28,8 +28,8 @@ struct Truth {
     std::vector<std::uint64_t> line;    // by row: length on the line; empty: all one
     int shift = 0;
 
-    // Of the rows at these ranks; none: of all rows, as the table has them. What trees say was made smaller by 2^room,
-    // so that sums of huge numbers stay finite.
+    // For the rows at these ranks; empty: for all rows of the table. Votes were scaled by 2^-room, so that sums of very
+    // large numbers stay finite.
     Truth(const Codes& codes, int room, std::span<const std::uint32_t> ranks = {}) {
         const auto put_in_place = [&](const auto& by_rank, auto& by_row) {
             by_row.resize(by_rank.empty() || ranks.empty() ? by_rank.size() : ranks.size());
@@ -56,7 +56,7 @@ struct Truth {
 
     std::uint64_t weight(std::size_t row) const { return line.empty() ? 1 : line[row]; }
 
-    // The error of a row of which n trees have said what adds up to sums.
+    // The error of a row for which n trees have votes with these sums.
     std::uint64_t error(std::size_t row, std::span<const double> sums, std::uint32_t n) const {
         if (n == 0) {
             return 0;
@@ -78,10 +78,10 @@ struct Truth {
 
 class ErrorCurve {
   public:
-    // Rows are counted from the first of those that the truth is known of.
+    // Rows are counted from the first row with a known truth.
     ErrorCurve(const Truth& truth, std::size_t n_trees) : truth_(&truth), errors_(n_trees), seen_(n_trees) {}
 
-    // Some rows on their way through some trees. Rows are told of after each tree that speaks of them.
+    // Some rows on their way through some trees. Each row is reported after each tree that votes for it.
     class Part {
       public:
         Part(const Truth& truth, std::size_t first_row, std::span<const double> sums,
@@ -110,7 +110,7 @@ class ErrorCurve {
         const Truth* truth_;
         std::size_t first_row_;
         std::size_t width_;
-        std::vector<std::uint64_t> error_;  // of each row, as it stands
+        std::vector<std::uint64_t> error_;  // current error of each row
         Int128 total_ = 0;
         std::uint64_t seen_ = 0;
         std::vector<Int128> totals_;
@@ -128,7 +128,7 @@ class ErrorCurve {
         }
     }
 
-    // The mean error by weight after each tree; NaN where no row has been out of bag.
+    // The weighted mean error after each tree; NaN if no row has been out-of-bag.
     std::vector<double> errors() const {
         std::vector<double> means(errors_.size());
         std::transform(errors_.begin(), errors_.end(), seen_.begin(), means.begin(), [&](Int128 e, std::uint64_t w) {
@@ -137,7 +137,7 @@ class ErrorCurve {
         });
         return means;
     }
-    // The share of the rows, by weight, that have been out of bag after each tree.
+    // The fraction of the rows, by weight, that have been out-of-bag after each tree.
     std::vector<double> shares(std::uint64_t line_length) const {
         std::vector<double> found(seen_.size());
         std::transform(seen_.begin(), seen_.end(), found.begin(),
@@ -145,7 +145,7 @@ class ErrorCurve {
         return found;
     }
 
-    // What both are made of: sums of errors, and of the weights of the rows that have them.
+    // Both are computed from sums of errors, and of the weights of the rows that have them.
     const std::vector<Int128>& totals() const { return errors_; }
     const std::vector<std::uint64_t>& seen() const { return seen_; }
 

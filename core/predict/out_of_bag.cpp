@@ -10,9 +10,9 @@ namespace weald {
 
 namespace {
 
-constexpr std::size_t kTaskBytes = std::size_t{4} << 20;  // keys and sums of a task's rows, at most
+constexpr std::size_t kTaskBytes = std::size_t{4} << 20;  // maximum bytes of keys and sums of a task's rows
 constexpr std::size_t kLeastTaskRows = 64;                // of a task
-constexpr std::size_t kShortRow = 512;                    // bytes of keys: a walk asks for most lines of it
+constexpr std::size_t kShortRow = 512;                    // bytes of keys: a walk reads most cache lines of them
 
 template <class Node>
 class OutOfBagWalk {
@@ -35,7 +35,7 @@ class OutOfBagWalk {
         return std::clamp(n_rows / (4 * n_threads), kLeastTaskRows, std::max(kLeastTaskRows, kTaskBytes / row_bytes));
     }
 
-    // `room` is for the keys of blocks, one after the other: memory that is new has to be brought by the system.
+    // `room` is memory for the keys of blocks, reused: the system would have to provide new pages.
     void add(std::size_t begin, std::size_t end, std::vector<Key>& room) const {
         const std::size_t n_keys = reader_.n_keys();
         room.resize(std::max(room.size(), (end - begin) * n_keys));
@@ -85,7 +85,7 @@ class OutOfBagWalk {
         votes_.curve.add(part, trees_.begin);
     }
 
-    // Which rows of a block are out of a tree's bag; the last fills up its group.
+    // The out-of-bag rows of a tree in a block; the last one fills up its group.
     std::size_t find_places(std::size_t begin, std::size_t n_rows, std::size_t bit,
                             std::vector<std::uint32_t>& places) const {
         std::size_t n = 0;

@@ -1,7 +1,7 @@
-// What trees say of the rows outside their bags.
+// Out-of-bag votes.
 //
-// Rows become keys, as for prediction, and each tree is walked by those that its bag lacks, eight in step. Sums over
-// trees run in tree order for each row, whatever the number of threads.
+// Rows are converted to keys, as for prediction, and each tree is walked by its out-of-bag rows, eight in step. Sums
+// over trees run in tree order for each row, for any number of threads.
 
 #pragma once
 
@@ -17,23 +17,23 @@
 
 namespace weald {
 
-// For 64 trees at most: bit t of out[row] says whether the row is out of tree t's bag.
+// For at most 64 trees: bit t of out[row] is set if the row is out of tree t's bag.
 using OutOfBag = std::span<const std::uint64_t>;
 
 struct OutOfBagVotes {
     std::vector<double> sums;            // rows x width
-    std::vector<std::uint32_t> n_trees;  // by row: how many trees spoke of it
+    std::vector<std::uint32_t> n_trees;  // by row: how many trees voted for it
     ErrorCurve curve;
 };
 
 struct TreeRange {
     std::size_t begin;
     std::size_t end;
-    std::size_t first_packed = 0;  // number of the first tree of the packed forest
+    std::size_t first_packed = 0;  // index of the first tree of the packed forest
 };
 
-// Adds what the trees, 64 at most, say of rows that are out of bag to their sums; hard: one vote for the most common
-// class of the leaf. Counts the trees that spoke of each row, and puts the error after each tree on the curve.
+// Adds the votes of at most 64 trees for out-of-bag rows to their sums; hard: one vote for the most common class of the
+// leaf. Counts the trees that voted for each row, and adds the error after each tree to the curve.
 void add_votes_out_of_bag(const PackedForest& forest, const Matrix& x, bool hard, TreeRange trees, OutOfBag out,
                           OutOfBagVotes& votes, Work& work);
 

@@ -57,15 +57,14 @@ struct Parts {
     }
 };
 
-// What a buffer is for. The owner may read all of it, so gaps hold zeros; walks, which are done with it soon,
-// do not come there.
+// The purpose of a buffer. Owners may read all of it, so gaps contain zeros; for a single use, gaps are never read.
 enum class Purpose { kKept, kWalked };
 
 // ---- Where nodes go
 
 class TreeLayout {
   public:
-    // `numbers` of the tree's leaves: what they say; none where targets are numbers. `sizes` is room.
+    // `numbers`: indices of the leaves' predictions; empty in regression. `sizes` is working memory.
     TreeLayout(const ForestView& forest, std::size_t tree, std::span<const std::uint32_t> numbers,
                std::vector<std::uint32_t>& sizes)
         : feature_(forest.feature.subspan(begin(forest, tree), n_nodes(forest, tree))),
@@ -151,8 +150,8 @@ class TreeLayout {
         return next;
     }
 
-    // Two leaves that say what others have said before, side by side, stand where those stand: most leaves of a
-    // classification tree are of one class, so there are few such pairs. Where they are new, they take the next slots.
+    // A pair of leaves with the same predictions as an earlier pair uses its slots: most leaves of a classification
+    // tree have one class, so there are few different pairs. A new pair takes the next slots.
     bool share_leaves(const std::array<std::uint32_t, 2>& children, std::uint64_t next) {
         const auto [left, right] = children;
         if (!of_classes_ || feature_[left] >= 0 || feature_[right] >= 0) {
@@ -170,7 +169,7 @@ class TreeLayout {
     bool of_classes_;
     std::vector<std::uint32_t>& sizes_;
     std::vector<std::uint32_t> says_;                         // by node, of leaves
-    std::unordered_map<std::uint64_t, std::uint32_t> pairs_;  // where two leaves that say this and that stand
+    std::unordered_map<std::uint64_t, std::uint32_t> pairs_;  // slots of a pair of leaves with these predictions
     std::vector<std::uint32_t> slots_;
     std::uint32_t n_slots_ = 0;
 };
@@ -215,7 +214,7 @@ Kind kind_of(const ForestView& forest, std::size_t node) {
 
 struct Columns {
     std::vector<std::uint32_t> features;                     // by column
-    std::array<std::size_t, kKinds> lengths{};               // columns of each kind
+    std::array<std::size_t, kKinds> lengths{};               // number of columns of each kind
     std::array<std::vector<std::uint32_t>, kKinds> numbers;  // by kind and feature: the column's
 
     template <class Node>
@@ -225,7 +224,7 @@ struct Columns {
         if (!has_sets(forest)) {
             std::vector<std::uint32_t> looked(std::size_t{forest.n_features} + 1, kNoColumn);
             for (const std::int32_t feature : forest.feature) {
-                looked[static_cast<std::size_t>(std::max(feature, -1) + 1)] = 0;  // the first: leaves look at none
+                looked[static_cast<std::size_t>(std::max(feature, -1) + 1)] = 0;  // the first one: leaves use none
             }
             columns.numbers[kNumbers].assign(looked.begin() + 1, looked.end());
         } else {
@@ -248,7 +247,7 @@ struct Columns {
     }
 };
 
-// Numbers the sets of all nodes that do not have them inside.
+// Numbers the sets of all nodes that do not contain them.
 template <class Node>
 CategorySets sets_of(const ForestView& forest, std::vector<std::uint32_t>& numbers) {
     CategorySets sets;
@@ -265,8 +264,8 @@ CategorySets sets_of(const ForestView& forest, std::vector<std::uint32_t>& numbe
 struct Writer {
     const ForestView& forest;
     const Columns& columns;
-    std::span<const std::uint32_t> leaf_numbers;  // by leaf; empty: each says its own number
-    double* leaf_values;                          // which stands here
+    std::span<const std::uint32_t> leaf_numbers;  // by leaf; empty: each has its own prediction
+    double* leaf_values;                          // the prediction at this index
     std::span<const std::uint32_t> set_numbers;   // by set of the forest
 
     template <class Node>
@@ -311,11 +310,11 @@ struct Writer {
     }
 };
 
-// Whether small or large nodes can hold a forest: it must not be too large for them.
+// Whether small or large nodes can represent a forest: it must not be too large for them.
 bool can_pack(const ForestView& forest, bool large) {
     const std::uint64_t most_slots = large ? LargeNode::kMostSlots : SmallNode::kMostSlots;
     for (std::size_t t = 0; t < forest.n_trees(); ++t) {
-        // Clusters leave a quarter of their slots free at the most.
+        // At most a quarter of the slots of clusters are free.
         if (static_cast<std::uint64_t>(forest.tree_start[t + 1] - forest.tree_start[t]) * 3 / 2 + 16 > most_slots) {
             return false;
         }
@@ -336,7 +335,7 @@ void copy_to(std::span<std::byte> buffer, std::size_t at, std::span<const T> val
     }
 }
 
-// On all threads: memory that is new has to be brought by the system.
+// On all threads: the system has to provide new memory pages.
 void clear(std::span<std::byte> bytes, Work& work) {
     const auto clear_part = [&](std::size_t i, std::size_t) {
         const std::span<std::byte> part = bytes.subspan(i * kClearedAtOnce);
@@ -437,13 +436,13 @@ void check_tree(const PackedForest& forest, std::size_t t) {
                     "a leaf is not in order");
             continue;
         }
-        const bool is_empty = node.link == 0 && node.pair() == 0 && node.cut == 0;  // no walk comes here
+        const bool is_empty = node.link == 0 && node.pair() == 0 && node.cut == 0;  // no walk reads this slot
         require(is_empty || (node.column() >= kOwnColumns && node.column() - kOwnColumns < head.n_columns),
                 "a feature is out of range");
         require(is_empty || node.column() - kOwnColumns < head.n_numbers + head.n_in_word || node.cut < head.n_sets,
                 "a set is out of range");
         require(is_empty || 2 * std::size_t{node.pair()} + 1 < nodes.size(), "a child is out of range");
-        if (!is_empty) {  // children must be there, and lie ahead or both be leaves
+        if (!is_empty) {  // children must be present, and be later slots or both be leaves
             const Node* children = nodes.data() + 2 * std::size_t{node.pair()};
             require(node.pair() > slot / 2 || (children[0].link & children[1].link & kIsLeaf) != 0,
                     "a walk never ends");
@@ -519,7 +518,7 @@ void check_packed(std::span<const std::byte> buffer) {
     const bool large = head.node_bytes == sizeof(LargeNode);
     require(large || head.node_bytes == sizeof(SmallNode), "nodes are of no known size");
     constexpr std::uint64_t kMost = std::uint64_t{1} << 40;  // so that sums of lengths cannot overflow
-    constexpr std::uint32_t kMostClasses = 1u << 16;         // those of a fit: predictions take memory for each
+    constexpr std::uint32_t kMostClasses = 1u << 16;         // limits of a fit: predictions allocate memory for each
     require(head.n_trees > 0 && head.n_trees < kMost && head.n_slots < kMost && head.n_values < kMost &&
                 head.n_mixed < kMost && head.n_sets < kMost && head.n_words < kMost && head.n_listed < kMost &&
                 head.n_features > 0 && head.n_classes <= kMostClasses && head.n_columns / kKinds <= head.n_features &&

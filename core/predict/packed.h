@@ -1,4 +1,4 @@
-// A forest packed for prediction: all of it in one buffer, its nodes small and where a walk finds them.
+// A forest packed for prediction: one buffer with small nodes, ordered for cache locality.
 //
 //   key_of           a number as an unsigned integer of the same order
 //   SmallNode        8 bytes: thresholds rounded down to float, exact for rows that hold floats
@@ -6,16 +6,16 @@
 //   PackedForest     a view of the buffer; it owns nothing
 //   pack_forest      makes the buffer
 //   PackedPortions   some trees at a time, one after the other in the same memory
-//   check_packed     makes sure that a buffer from elsewhere leads nowhere it should not
+//   check_packed     checks an untrusted buffer
 //
-// Siblings stand side by side, so a node keeps the place of the pair and the walk adds 1 for the right child. A node,
-// its children and the larger of its grandchildren share a line of the cache. A leaf leads back to itself: rows may be
-// moved on together until the last has arrived. It looks at a column that no table has, in which all keys are 0 (of a
-// leaf that is a left child) or the largest (of a right one), so its cut is free to number what it says.
+// Siblings are adjacent, so a node stores the position of the pair and the walk adds 1 for the right child. A node, its
+// children and the larger of its grandchildren share a cache line. A leaf points to itself: rows are moved on together
+// until the last has arrived. It uses an extra column in which all keys are 0 (for a leaf that is a left child) or the
+// maximum (for a right one), so its cut can store the index of its prediction.
 //
-// Columns are of three kinds, one behind the other: numbers; categories whose sets are words inside the nodes, and
-// those whose sets are elsewhere. The column of a node tells how to go on, and a feature may have columns of several
-// kinds.
+// There are three kinds of columns, in this order: numeric ones; categories whose sets are words inside the nodes; and
+// categories whose sets are stored separately. The column of a node determines how to continue, and a feature may have
+// columns of several kinds.
 
 #pragma once
 
@@ -36,7 +36,7 @@
 
 namespace weald {
 
-// Missing values have the largest key. -0.0 has that of 0.0.
+// Missing values have the largest key. -0.0 has the same key as 0.0.
 template <class Float>
 inline auto key_of(Float x) {
     using Key = std::conditional_t<sizeof(Float) == 4, std::uint32_t, std::uint64_t>;
@@ -49,7 +49,7 @@ inline auto key_of(Float x) {
 constexpr std::uint32_t kMissingGoLeft = 1;  // bits of `link`
 constexpr std::uint32_t kIsLeaf = 2;
 constexpr std::uint32_t kLinkBits = 2;
-constexpr std::uint32_t kOwnColumns = 2;  // before those of the table: the one of zeros, and that of largest keys
+constexpr std::uint32_t kOwnColumns = 2;  // columns before those of the table: one of zeros, and one of largest keys
 
 struct SmallNode {
     using Float = float;
@@ -59,10 +59,10 @@ struct SmallNode {
     static constexpr std::uint64_t kMostColumns = (1u << kColumnBits) - kOwnColumns;
     static constexpr std::uint64_t kMostSlots = std::uint64_t{2} << (32 - kColumnBits - kLinkBits);
     static constexpr Key kOthersInWord = 31;
-    static constexpr Key kOthersInSets = 0xFFFFFFFE;  // no set may have it
+    static constexpr Key kOthersInSets = 0xFFFFFFFE;  // no set may contain it
 
-    Key cut;  // rows whose key is not above it go left; or a bit for each category that does, or the number of a set;
-              // in a leaf: the number of what it says
+    Key cut;  // keys not above it go left; or bits of categories that go left, or the index of a set;
+              // in a leaf: the index of its prediction
     std::uint32_t link;
 
     std::uint32_t pair() const { return link >> (kColumnBits + kLinkBits); }
@@ -101,16 +101,16 @@ struct Verdict {
 };
 
 struct PackedHead {
-    static constexpr std::uint64_t kMark = 0x324B50444C414557;  // "WEALDPK2"; another layout needs another one
+    static constexpr std::uint64_t kMark = 0x324B50444C414557;  // "WEALDPK2"; another layout needs another magic number
 
     std::uint64_t mark = kMark;
     std::uint64_t n_bytes = 0;  // of the buffer
     std::uint32_t node_bytes = 0;
     std::uint32_t n_features = 0;
     std::uint32_t n_classes = 0;  // 0: regression
-    std::uint32_t n_columns = 0;  // that the trees ask for
-    std::uint32_t n_numbers = 0;  // of them: of numbers
-    std::uint32_t n_in_word = 0;  // of categories whose sets are inside the nodes
+    std::uint32_t n_columns = 0;  // columns that the trees use
+    std::uint32_t n_numbers = 0;  // number of numeric columns
+    std::uint32_t n_in_word = 0;  // number of categorical columns with sets inside the nodes
     std::uint64_t n_trees = 0;
     std::uint64_t n_slots = 0;
     std::uint64_t n_values = 0;
@@ -148,8 +148,8 @@ class PackedForest {
     std::span<const Node> trees(std::size_t begin, std::size_t end) const {
         return {static_cast<const Node*>(nodes_) + roots_[begin], roots_[end] - roots_[begin]};
     }
-    std::span<const double> values() const { return values_; }           // means by leaf, or shares of the mixed leaves
-    std::span<const std::uint32_t> classes() const { return classes_; }  // of the shares
+    std::span<const double> values() const { return values_; }           // means by leaf, or probabilities of leaves
+    std::span<const std::uint32_t> classes() const { return classes_; }  // of the probabilities
     std::span<const MixedLeaf> mixed() const { return mixed_; }
 
   private:
@@ -164,14 +164,13 @@ class PackedForest {
     CategorySetsView sets_;
 };
 
-// A buffer that begins where a line of the cache does. It has no values yet: the code that makes it writes those that
-// are read.
+// A buffer that is aligned to a cache line, uninitialized: the caller writes all that is read.
 class PackedBuffer {
   public:
     explicit PackedBuffer(std::size_t n_bytes = 0) : bytes_(n_bytes) {}
     std::span<std::byte> bytes() { return bytes_; }
     std::span<const std::byte> bytes() const { return bytes_; }
-    // Takes the same memory for something else. What comes next may be a little longer.
+    // Reuses the memory for another forest, which may be a little larger.
     void use_again(std::size_t n_bytes) {
         bytes_.clear();
         if (n_bytes > bytes_.capacity()) {
@@ -185,24 +184,23 @@ class PackedBuffer {
     LargeVector<std::byte> bytes_;
 };
 
-// None where the forest is too large for such nodes. `weights` of the trees' votes; empty: all 1. Throws
-// std::invalid_argument where the arrays do not make a forest.
+// None if the forest is too large for such nodes. `weights` of the trees' votes; empty: all 1. Throws
+// std::invalid_argument if the arrays are not a valid forest.
 std::optional<PackedBuffer> pack_forest(const ForestView& forest, std::span<const double> weights, bool large,
                                         const Verdict& verdict, Work& work);
 
-// For a forest that is walked once: memory that is new has to be brought by the system, which takes longer than to
-// pack. So some trees are packed at a time, in the same memory. Nodes are small where that is exact and they can be.
+// For a forest that is walked once: new memory pages take longer than packing. So some trees are packed at a time, in
+// the same memory. Nodes are small if that is exact and possible.
 class PackedPortions {
   public:
-    // Throws std::invalid_argument where the arrays do not make a forest. They must stay.
+    // Throws std::invalid_argument if the arrays are not a valid forest. They must not be freed.
     PackedPortions(const ForestView& forest, bool small_is_exact, std::size_t n_nodes);
 
     const ForestView& forest() const { return forest_; }
     bool small_is_exact() const { return small_is_exact_; }
-    // The end of the portion that begins with a tree: it has `n_nodes` at the most, unless a tree for each thread has
-    // more.
+    // The end of the portion that begins with a tree: it has at most `n_nodes`, unless one tree per thread has more.
     std::size_t end_from(std::size_t begin, std::size_t n_threads) const;
-    // The forest stands in `room`, instead of what was there. Its gaps hold anything: no walk comes there.
+    // Packs the portion into `room`, replacing its contents. Gaps are not initialized: they are never read.
     PackedForest pack_some(std::size_t begin, std::size_t end, PackedBuffer& room, Work& work) const;
 
   private:
@@ -211,7 +209,7 @@ class PackedPortions {
     std::size_t n_nodes_;
 };
 
-// Throws std::invalid_argument where a walk could leave the buffer or never end.
+// Throws std::invalid_argument if a walk could leave the buffer or never end.
 void check_packed(std::span<const std::byte> buffer);
 
 }  // namespace weald

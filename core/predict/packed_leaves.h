@@ -1,4 +1,4 @@
-// What the leaves of a packed forest say: each thing once, however many leaves say it.
+// The predictions of the leaves of a packed forest: each distinct prediction is stored once.
 
 #pragma once
 
@@ -25,17 +25,17 @@ struct MixedLeaf {
 };
 
 struct Leaves {
-    std::vector<std::uint32_t> numbers;  // by leaf: what it says; below n_classes: that class alone
+    std::vector<std::uint32_t> numbers;  // by leaf: index of its prediction; below n_classes: that class only
     std::vector<double> values;
     std::vector<std::uint32_t> classes;
     std::vector<MixedLeaf> mixed;
 };
 
-// Of a forest of classes. Where targets are numbers, each leaf says its own.
+// For classification. In regression, each leaf has its own prediction.
 class LeafTable {
   public:
     explicit LeafTable(const ForestView& forest) : forest_(forest) {
-        leaves_.numbers.reserve((forest.feature.size() + forest.n_trees()) / 2);  // a leaf more than splits, by tree
+        leaves_.numbers.reserve((forest.feature.size() + forest.n_trees()) / 2);  // one leaf more than splits, by tree
         for (std::size_t i = 0; i < forest.feature.size(); ++i) {
             if (forest.feature[i] < 0) {
                 leaves_.numbers.push_back(number_of(i, leaves_.numbers.size()));
@@ -61,7 +61,7 @@ class LeafTable {
         if (end - begin == 1) {
             return static_cast<std::uint32_t>(forest_.leaf_class[begin]);
         }
-        double total = 0;  // of whole numbers, at most 2^53: exact
+        double total = 0;  // of integers, at most 2^53: exact
         double most = -1;
         std::uint32_t winner = 0;
         for (std::size_t j = begin; j < end; ++j) {
@@ -86,7 +86,7 @@ class LeafTable {
         return keep({{0, 1.0 - second}, {1, second}}, second > 0.5);
     }
 
-    // Many leaves say the same.
+    // Many leaves have the same prediction.
     std::uint32_t keep(std::vector<Share> shares, std::uint32_t winner) {
         const auto [at, is_new] = known_.try_emplace({winner, std::move(shares)}, 0);
         if (is_new) {

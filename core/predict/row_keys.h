@@ -1,6 +1,6 @@
 // Rows as keys, for a packed forest.
 //
-//   KeyReader   reads the keys of a row: of those columns that the forest asks for
+//   KeyReader   reads the keys of a row, for the columns that the forest uses
 
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace weald {
 
-// A table as keys of those columns that a forest asks for. A row that is given in float has keys of double, too.
+// A table as keys of the columns that a forest uses. A row that is given in float also has keys of double.
 template <class Node>
 class KeyReader {
   public:
@@ -34,14 +34,14 @@ class KeyReader {
     }
     std::size_t n_keys() const { return kOwnColumns + features_.size(); }
 
-    // Prepares keys of rows that are going to be read.
+    // Prepares keys of rows that are read next.
     void clear(std::span<Key> keys) const {
         if (!x_.by_row.is_empty()) {
             std::fill(keys.begin(), keys.end(), key_of(Float{0}));
         }
     }
 
-    // Writes the keys of a row, `stride` apart; says whether one is missing.
+    // Writes the keys of a row, `stride` apart; returns whether one is missing.
     bool read(std::size_t row, Key* keys, std::size_t stride) const {
         keys[0] = 0;
         keys[stride] = static_cast<Key>(~0ull);
@@ -77,7 +77,7 @@ class KeyReader {
         return largest == static_cast<Key>(~0ull);
     }
 
-    // Of a sparse table, which holds numbers only. What it leaves out has been cleared.
+    // For a sparse table, which is numeric. Cells that are not stored have been cleared.
     bool read_sparse(std::size_t row, Key* keys, std::size_t stride) const {
         Key largest = 0;
         const auto end = static_cast<std::size_t>(x_.by_row.starts[row + 1]);

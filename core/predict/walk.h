@@ -1,13 +1,13 @@
 // Walks down a tree of a packed forest, several rows in step, and the predictions of the leaves.
 //
-//   With         what a step must think of
+//   With         the kinds of values that a step handles
 //   step         from a node to the next
-//   walk_group   rows whose keys stand side by side to their leaves
-//   walk_rows    the same, rows whose keys stand here and there
+//   walk_group   rows whose keys are adjacent, to their leaves
+//   walk_rows    the same for rows whose keys are not adjacent
 //   LeafReader   predictions of leaves
 //
-// All predictions and out-of-bag votes walk here. Packed leaves have no numbers, so predict/leaves.h has another walk,
-// by raw values, for callers that need to know the leaf; it says more.
+// All predictions and out-of-bag votes use this walk. Packed leaves have no indices, so predict/leaves.h has another
+// walk, by raw values, for callers that need the index of the leaf; see there.
 
 #pragma once
 
@@ -22,15 +22,15 @@
 namespace weald {
 
 constexpr std::size_t kLanes = 8;         // rows that walk in step
-constexpr std::size_t kFewSteps = 16384;  // rows x trees below which threads are not worth starting
-constexpr std::size_t kLine = 64;         // bytes that the cache fetches at once
+constexpr std::size_t kFewSteps = 16384;  // rows x trees below which threads are not worthwhile
+constexpr std::size_t kLine = 64;         // bytes that are loaded into the cache at once
 
-// What a step must think of. Most rows need but the first.
+// The kinds of values that a step handles. Most rows need only the first.
 enum class With { kNumbers, kMissing, kCategories };
 
-// How to go on from a node, by its column.
+// How to continue from a node, by its column.
 struct Ways {
-    std::uint32_t first_in_word;  // the first column of categories
+    std::uint32_t first_in_word;  // the first categorical column
     std::uint32_t first_in_sets;  // the first one whose sets are not inside the nodes
     CategorySetsView sets;
 
@@ -46,13 +46,13 @@ inline bool goes_right_by_category(const Node& node, typename Node::Key key, con
                                               : !ways.sets.goes_left(node.cut, key);
 }
 
-// The slot of the next node: twice the pair, and 1 more where the row goes right.
+// The slot of the next node: twice the pair, plus 1 if the row goes right.
 template <With kWith, class Node>
 inline std::uint64_t step(const Node& node, typename Node::Key key, const Ways& ways) {
     bool right = node.cut < key;
     if constexpr (kWith != With::kNumbers) {
         const bool is_missing = key == static_cast<typename Node::Key>(~0ull);
-        if constexpr (kWith == With::kCategories) {  // a word may be as large as the key of what is missing
+        if constexpr (kWith == With::kCategories) {  // a word may be as large as the key of a missing value
             if (node.column() >= ways.first_in_word) {
                 right = is_missing || goes_right_by_category(node, key, ways);
             }
@@ -67,9 +67,9 @@ using Slots = std::array<std::uint64_t, kLanes>;
 #if defined(__x86_64__) && defined(__BMI2__) && defined(__GNUC__)
 constexpr bool kHasQuickStep = true;
 
-// The step of a lane whose row holds numbers only, in as few instructions as there can be: the sum with carry doubles
-// the pair and adds the comparison. Left to itself the compiler needs half as many again. `keys` are those of a group,
-// or, of rows that stand apart, the places where each begins.
+// The step of a lane whose row is numeric and complete, in the fewest instructions: add with carry doubles the pair and
+// adds the comparison. The compiler would use half as many again. `keys` are those of a group or, for rows that are not
+// adjacent, the positions where each begins.
 template <std::size_t kLane, bool kLooks, bool kApart>
 inline void quick_step(const SmallNode* nodes, const void* keys, std::uint64_t& at, std::uint32_t& arrived) {
     static_assert(kLanes == 8 && SmallNode::kColumnMask == 0xFFC && kLinkBits == 2);
@@ -113,8 +113,7 @@ inline Slots walk_quickly(const SmallNode* nodes, const void* keys, std::index_s
 constexpr bool kHasQuickStep = false;
 #endif
 
-// Walks eight rows to their leaves in a tree; key_of_lane(lane, column) is a key of theirs, and `keys` where the quick
-// step finds it.
+// Walks eight rows to their leaves in a tree; key_of_lane(lane, column) returns a key, and `keys` is for the fast step.
 template <With kWith, bool kApart, class Node, class KeyOfLane>
 inline Slots walk_lanes(const Node* nodes, const void* keys, const Ways& ways, KeyOfLane&& key_of_lane) {
     if constexpr (kHasQuickStep && kWith == With::kNumbers && std::is_same_v<Node, SmallNode>) {
@@ -134,21 +133,21 @@ inline Slots walk_lanes(const Node* nodes, const void* keys, const Ways& ways, K
     return at;
 }
 
-// Rows whose keys stand side by side, column by column.
+// Rows whose keys are stored side by side, column by column.
 template <With kWith, class Node>
 Slots walk_group(const Node* nodes, const typename Node::Key* group, const Ways& ways) {
     return walk_lanes<kWith, false>(
         nodes, group, ways, [&](std::size_t lane, std::size_t column) { return group[column * kLanes + lane]; });
 }
 
-// Rows whose keys stand here and there.
+// Rows whose keys are not adjacent.
 template <With kWith, class Node>
 Slots walk_rows(const Node* nodes, const std::array<const typename Node::Key*, kLanes>& rows, const Ways& ways) {
     return walk_lanes<kWith, true>(nodes, rows.data(), ways,
                                    [&](std::size_t lane, std::size_t column) { return rows[lane][column]; });
 }
 
-// Calls use.operator()<kWith>() with all that a step must think of.
+// Calls use.operator()<kWith>() with the kinds of values that a step handles.
 template <class Use>
 void with_needs(const PackedForest& forest, bool has_missing, Use&& use) {
     if (forest.head().has_categories()) {
@@ -170,18 +169,18 @@ class LeafReader {
           classes_(forest.classes().data()),
           mixed_(forest.mixed().data()) {}
 
-    // Prefetches the prediction of the leaf of that number.
+    // Prefetches the prediction of the leaf with this index.
     void fetch(std::uint64_t number) const {
         if (task_ == Task::regression) {
             __builtin_prefetch(values_ + number);
         }
     }
 
-    // Whether the leaf of that number says anything.
+    // Whether the leaf with this index has a vote.
     bool has_vote(std::uint64_t number) const {
         return task_ == Task::regression || number < n_classes_ || mixed_[number - n_classes_].has_vote();
     }
-    // Adds the prediction of the leaf of that number, times the weight of its tree, to the sums of a row.
+    // Adds the prediction of the leaf with this index, times the weight of its tree, to the sums of a row.
     void add(std::uint64_t number, double weight, double* sums) const {
         if (task_ == Task::regression) {
             sums[0] += weight * values_[number];

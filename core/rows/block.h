@@ -1,8 +1,8 @@
-// Where a node's codes are read from: the table, or a copy of the node's rows that fits a cache.
+// The source of a node's codes: the table, or a copy of the node's rows that fits into a cache.
 //
-// Deep in a tree the rows of a node lie far apart in the table, and each code read is a cache line lost. So when a node
-// has become small enough, its rows are copied, column by column, and its whole subtree is grown from the copy. This
-// happens twice on the way down: for the last cache, and for the one before it.
+// Deep in a tree the rows of a node are far apart in the table, and each read of a code loads a cache line. So when a
+// node is small enough, its rows are copied, column by column, and its subtree is grown from the copy. This happens
+// twice on a path: for the last-level cache, and for the one before it.
 
 #pragma once
 
@@ -24,7 +24,7 @@
 
 namespace weald {
 
-// As many rows as columns.
+// A square of rows and columns.
 template <class Code>
 struct CodeTile {
     static constexpr std::size_t kBytes = 16;
@@ -38,8 +38,7 @@ struct CodeTile {
 
     Rows rows;
 
-    // Again and again the rows of the lower and of the upper half are woven into one another: then rows have become
-    // columns.
+    // The rows of the lower and the upper half are interleaved repeatedly, which transposes the square.
     void transpose() {
         for (std::size_t round = 1; round < kSide; round *= 2) {
             Rows woven;
@@ -86,8 +85,8 @@ class CodeReader {
         filled_.begin_tree();
     }
 
-    // Copies the codes of a node's rows, which begin at `begin` among the tree's rows. Codes of one or two bytes come
-    // as two.
+    // Copies the codes of a node's rows, which begin at `begin` among the tree's rows. Codes of one or two bytes are
+    // copied as two.
     template <class Code>
     void read(std::uint32_t feature, std::uint32_t begin, std::span<const std::uint32_t> ids, Code* to) const {
         const auto n = static_cast<std::uint32_t>(ids.size());
@@ -104,7 +103,7 @@ class CodeReader {
     }
 
     // Copies all codes of a few rows as two bytes each, one row after the other, `length` apart. Those of features that
-    // are `constant` may become anything. Says whether all are there: where one is missing it stops.
+    // are `constant` are arbitrary. Returns whether none is missing; otherwise the copy is incomplete.
     bool copy_by_row(std::uint32_t begin, std::span<const std::uint32_t> ids, const FeatureSet& constant,
                      std::uint16_t* to, std::size_t length) const {
         const Block* block = block_of(begin);
@@ -135,7 +134,7 @@ class CodeReader {
         return block ? block->words.data() : codes_.binary.words();
     }
 
-    // The codes of a feature for the ids of a node, where they are kept as Code; or nothing.
+    // The codes of a feature for the ids of a node, if they are stored as Code; or nothing.
     template <class Code>
     const Code* column(std::uint32_t feature, std::uint32_t begin) const {
         const Block* block = block_of(begin);
@@ -146,11 +145,11 @@ class CodeReader {
         return block ? block->column<Code>(places_of_[feature]) : codes_.columns[feature].as<Code>();
     }
 
-    // Copies the rows of a node if that will pay, and numbers them from 0: `ids` refer to the copy from then on.
+    // Copies the rows of a node if that is worthwhile, and numbers them from 0: from then on, `ids` refer to the copy.
     // Features of the set `constant` are not needed any more.
     void enter(std::uint32_t begin, std::span<std::uint32_t> ids, const FeatureSet& constant) {
         if (!codes_.filled.is_empty()) {
-            filled_.enter(begin, ids);  // ids stay what they are
+            filled_.enter(begin, ids);  // ids are unchanged
             return;
         }
         for (std::size_t level = 0; level < blocks_.size(); ++level) {
@@ -160,7 +159,7 @@ class CodeReader {
         }
     }
 
-    // In a sparse table, before the codes of a node are read.
+    // For a sparse table, before the codes of a node are read.
     void find_places(std::uint32_t begin, std::span<const std::uint32_t> ids) {
         filled_.leave(begin, ids.size());
         places_.resize(codes_.n_rows);
@@ -169,14 +168,15 @@ class CodeReader {
         }
     }
 
-    // How many cells a feature offers to for_filled.
+    // How many cells of a feature for_filled visits.
     std::size_t n_offered(std::uint32_t feature) const { return filled_.cells_of(feature).size(); }
 
-    // Calls use(place in the node, code) for the cells of a feature that are not zero; the places have been found.
+    // Calls use(position in the node, code) for the cells of a feature that are not zero; the positions have been
+    // found.
     template <class Use>
     void for_filled(std::uint32_t feature, std::uint32_t begin, std::span<const std::uint32_t> ids, Use&& use) const {
         for (const Filled::Cell& cell : filled_.cells_of(feature)) {
-            // A row of a very large count stands in the node more than once, its places side by side.
+            // A row with a very large count occurs more than once in the node, at adjacent positions.
             for (std::uint32_t place = places_[cell.rank] - begin; place < ids.size() && ids[place] == cell.rank;
                  --place) {
                 use(place, cell.code);
@@ -188,11 +188,11 @@ class CodeReader {
     struct Block {
         std::uint32_t end = 0;  // nodes that begin before this row of the tree are inside
         std::size_t column_bytes = 0;
-        std::vector<std::byte> codes;  // room for the widest; narrower codes use the first part of their column's room
+        std::vector<std::byte> codes;  // for the widest codes; narrower ones use the first part
 
         std::vector<std::uint64_t> words;  // of the binary features
 
-        // By place among the features that are not binary.
+        // By index among the features that are not binary.
         template <class Code>
         Code* column(std::uint32_t place) {
             return reinterpret_cast<Code*>(codes.data() + place * column_bytes);
@@ -203,8 +203,7 @@ class CodeReader {
         }
     };
 
-    static constexpr std::array<std::size_t, 2> kBytes{4u << 20,
-                                                       512u << 10};  // of codes, for the last cache and the one before
+    static constexpr std::array<std::size_t, 2> kBytes{4u << 20, 512u << 10};  // bytes of codes, for two caches
     static constexpr std::size_t kLeastRows = 64;
 
     const Block* block_of(std::uint32_t begin) const {
@@ -224,7 +223,7 @@ class CodeReader {
             return false;
         }
         if (level == 1) {
-            return max_features_ * std::bit_width(n_rows) >= n_features;  // reads to come against copies to make
+            return max_features_ * std::bit_width(n_rows) >= n_features;  // future reads compared with copies
         }
         // A few levels of the tree are grown from the larger copy; a table that is not much larger needs none.
         return n_rows * row_bytes > kBytes[1] && codes_.n_rows * row_bytes >= 4 * kBytes[0] &&
@@ -268,8 +267,8 @@ class CodeReader {
         }
     }
 
-    // From the copy of the table that is stored row by row: one or two cache lines a row, whatever the number of
-    // features. As many rows as there are codes in a vector are turned into columns together.
+    // From the row-by-row copy of the table: one or two cache lines per row, whatever the number of features. As many
+    // rows as there are codes in a vector are transposed together.
     template <class Code>
     void copy_from_rows(Block& block, std::span<const std::uint32_t> ids) const {
         using Tile = CodeTile<Code>;
@@ -326,7 +325,7 @@ class CodeReader {
         return false;
     }
 
-    // All zero but for the cells that are filled, where these are few.
+    // All zero except for the stored cells, if these are few.
     template <class Code>
     bool read_filled(std::uint32_t feature, std::uint32_t begin, std::span<const std::uint32_t> ids, Code* to) const {
         if (codes_.filled.is_empty() || n_offered(feature) > 2 * ids.size()) {
@@ -356,12 +355,12 @@ class CodeReader {
 
     const Codes& codes_;
     std::size_t max_features_;
-    std::size_t width_;  // of the codes in blocks, at most
+    std::size_t width_;  // maximum bytes of codes in blocks
     std::array<Block, 2> blocks_;
     FilledBlocks filled_;
     std::vector<std::uint32_t> others_;     // features that are not binary
-    std::vector<std::uint32_t> places_of_;  // by feature: its place among them
-    std::vector<std::uint32_t> places_;     // by rank, of a sparse table: where among the tree's rows it was found last
+    std::vector<std::uint32_t> places_of_;  // by feature: its index among them
+    std::vector<std::uint32_t> places_;     // by rank, of a sparse table: its last known position among the tree's rows
 };
 
 }  // namespace weald

@@ -1,11 +1,10 @@
-// The categories of a node in the order of what they say of the target: then a cut of that order is a set of
-// categories.
+// The categories of a node, ordered by the target: a cut of this order is a set of categories.
 //
-// With two classes, or numbers, no other set of categories scores better than the best cut of the order. With more
-// classes there is one order for the share of each class, and all are searched.
+// With two classes, and in regression, no set of categories scores better than the best cut of the order. With more
+// classes there is one order for the fraction of each class, and all are searched.
 //
-// A node's codes are first replaced by slots, numbers 0, 1, 2 ... in order of appearance: from then on all costs depend
-// on the rows of the node alone, however many categories there are.
+// A node's codes are first replaced by slots, numbers 0, 1, 2 ... in order of appearance, so that all costs depend only
+// on the rows of the node and not on the number of categories.
 
 #pragma once
 
@@ -21,7 +20,7 @@ namespace weald {
 
 class CategoryOrder {
   public:
-    // Replaces codes by slots; missing stays missing.
+    // Replaces codes by slots; missing is unchanged.
     template <class Code>
     void number_slots(Code* codes, std::uint32_t n) {
         code_of_slot_.clear();
@@ -46,8 +45,8 @@ class CategoryOrder {
 
     std::uint32_t n_slots() const { return static_cast<std::uint32_t>(code_of_slot_.size()); }
 
-    // Replaces slots by places in the order of shares, of which share_of(slot) is one. `code_at` becomes the code at
-    // each place.
+    // Replaces slots by positions in the order of fractions, of which share_of(slot) is one. `code_at` becomes the code
+    // at each position.
     template <class Code, class ShareOf>
     void put_in_order(const ShareOf& share_of, const Code* slots, std::uint32_t n, Code* places,
                       std::vector<std::uint32_t>& code_at) {
@@ -58,7 +57,7 @@ class CategoryOrder {
         place_entries(slots, n, places, code_at);
     }
 
-    // Replaces slots by places in an order that the bits of a draw decide.
+    // Replaces slots by positions in a random order given by the bits of a draw.
     template <class Code>
     void put_at_random(std::uint64_t bits, Code* slots, std::uint32_t n, std::vector<std::uint32_t>& code_at) {
         keys_.resize(n_slots());

@@ -1,7 +1,7 @@
-// The filled cells of a sparse table that a node has to look at.
+// The stored cells of a sparse table that a node reads.
 //
-// Down a tree, fewer and fewer of a column's filled cells lie in rows of the node. So now and then the cells of a
-// node's rows are copied, column by column, and its subtree looks at the copy.
+// Deeper in a tree, fewer of a column's stored cells belong to rows of the node. So at some nodes the cells of their
+// rows are copied, column by column, and the subtree reads the copy.
 
 #pragma once
 
@@ -19,14 +19,14 @@ class FilledBlocks {
 
     void begin_tree() { n_blocks_ = 0; }
 
-    // Forgets the copies that a node, whose rows begin at `begin` among the tree's rows, is not part of.
+    // Drops the copies that do not contain a node, whose rows begin at `begin` among the tree's rows.
     void leave(std::uint32_t begin, std::size_t n_rows) {
         while (n_blocks_ > 0 && (begin < blocks_[n_blocks_ - 1].begin || begin + n_rows > blocks_[n_blocks_ - 1].end)) {
             --n_blocks_;
         }
     }
 
-    // Copies the cells of a node's rows if that will pay.
+    // Copies the cells of a node's rows if that is worthwhile.
     void enter(std::uint32_t begin, std::span<const std::uint32_t> ids) {
         leave(begin, ids.size());
         if (!is_worth_copying(ids.size())) {
@@ -41,7 +41,7 @@ class FilledBlocks {
         copy_cells(block, ids);
     }
 
-    // Those in rows of the node are among them.
+    // They include those in rows of the node.
     std::span<const Filled::Cell> cells_of(std::uint32_t feature) const {
         if (n_blocks_ == 0) {
             return filled_.cells_of(feature);
@@ -58,7 +58,7 @@ class FilledBlocks {
         std::vector<Filled::Cell> cells;
     };
 
-    // Cells that need not be looked at, in one node for every four rows, against cells and columns to be written.
+    // Cells that need not be read, in one node for every four rows, compared with cells and columns to be written.
     bool is_worth_copying(std::size_t n_rows) const {
         const std::size_t n_features = filled_.zero_codes.size();
         const std::size_t n_table = filled_.row_starts.size() - 1;
@@ -90,7 +90,7 @@ class FilledBlocks {
         });
     }
 
-    // A row of a very large count stands in the node more than once, its places side by side.
+    // A row with a very large count occurs more than once in the node, at adjacent positions.
     template <class Use>
     static void for_ranks(std::span<const std::uint32_t> ids, Use&& use) {
         for (std::size_t i = 0; i < ids.size(); ++i) {

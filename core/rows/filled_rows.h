@@ -1,4 +1,4 @@
-// A sparse table: nodes look at what is filled, and count what is zero.
+// Nodes of a sparse table: stored cells are read, zeros are counted.
 
 #pragma once
 
@@ -24,7 +24,7 @@ class FilledRows {
 
     bool are_all() const { return codes_.filled.is_empty(); }
 
-    // Before the features of a node are looked at. Those that are zero in all its rows cannot cut it.
+    // Before the features of a node are evaluated. Those that are zero in all its rows cannot cut it.
     void begin_node(TreeInTraining<Payload>& tree, const Node& node, CodeReader& reader, FeatureSet constant) {
         if (are_all()) {
             return;
@@ -40,7 +40,7 @@ class FilledRows {
         }
         const std::size_t mean = codes_.filled.features.size() / codes_.n_rows + 1;
         if (ids.size() * mean > codes_.columns.size()) {
-            return;  // most features are not zero somewhere
+            return;  // most features are not zero in some row
         }
         const std::size_t n_words = FeatureSet::n_words(codes_.columns.size());
         seen_.assign(n_words, 0);
@@ -53,15 +53,15 @@ class FilledRows {
         constant.add_all_but(seen, n_words);
     }
 
-    // The rows of a large node that are zero differ in nothing but their classes. So only the others are gathered, and
-    // rows that stand for all the zero ones of a class. Returns their number; 0: that does not pay.
+    // The rows of a large node that are zero differ only in their classes. So only the others are gathered, and one row
+    // represents all the zero ones of a class. Returns their number; 0: it is not worthwhile.
     std::uint32_t gather(TreeInTraining<Payload>& tree, const Node& node, std::uint32_t feature, NodeCodes& node_codes,
                          int buffer)
         requires kCountsClasses
     {
         const Filled& filled = codes_.filled;
         constexpr std::uint32_t kMostCount = Model::Labels::kMaxCount;
-        // Searches of few rows of many classes have taken in all of the node's rows before.
+        // Searches of few rows of many classes have read all of the node's rows before.
         constexpr bool kTakesRowsBefore = !std::is_same_v<typename Model::Labels, TwoClasses>;
         if (filled.is_empty() || (kTakesRowsBefore && node.n_rows() <= kMostSorted) ||
             node_codes.reader().n_offered(feature) + codes_.n_classes > node.n_rows() / 2) {
@@ -90,15 +90,15 @@ class FilledRows {
         payloads_.resize(n + kMostSorted);  // keys are made in whole vectors
         return n;
     }
-    // Of the rows gathered.
+    // For the rows gathered.
     const Payload* payloads() const { return payloads_.data(); }
 
   private:
     const Codes& codes_;
     std::vector<std::uint64_t> seen_;         // features that are not zero in all rows of a node
     std::vector<std::uint32_t> counts_;       // by class, of a node
-    std::vector<std::uint32_t> zero_counts_;  // of those rows that a feature does not fill
-    std::vector<Payload> payloads_;           // of the rows that stand for the node
+    std::vector<std::uint32_t> zero_counts_;  // of the rows in which a feature is zero
+    std::vector<Payload> payloads_;           // of the rows that represent the node
 };
 
 }  // namespace weald

@@ -10,7 +10,7 @@
 
 namespace weald {
 
-// What is known of a node's codes of a feature. No code is present when low > high.
+// What is known about a node's codes of a feature. No code is present if low > high.
 struct CodeRange {
     std::uint32_t low = std::numeric_limits<std::uint32_t>::max();
     std::uint32_t high = 0;
@@ -20,7 +20,7 @@ struct CodeRange {
 template <class Code>
 inline constexpr Code kMissing = std::numeric_limits<Code>::max();
 
-// Copies the codes of the rows `ids`, widening them; missing stays the largest number of the type.
+// Copies the codes of the rows `ids`, widening them; missing becomes the largest integer of the type.
 template <class From, class To>
 void gather_codes(const From* column, const std::uint32_t* ids, std::uint32_t n, To* codes) {
     for (std::uint32_t i = 0; i < n; ++i) {

@@ -32,13 +32,13 @@ typedef float Floats __attribute__((vector_size(kLanes * sizeof(float))));
 
 }  // namespace lanes
 
-// Where the codes of the features of each lane are: those of a node's row stand at its id.
+// Where the codes of the features of each lane are; those of a row are at its id.
 template <class Code>
 struct LaneColumns {
     std::array<const Code*, lanes::kLanes> columns;
     std::span<const std::uint32_t> ids;
 
-    // The codes of a row, where keys have them. Codes of one byte become two.
+    // The codes of a row, at the position of codes in keys. Codes of one byte become two.
     lanes::Keys key(std::size_t row) const {
         const lanes::Keys codes = widened(ids[row], std::make_index_sequence<lanes::kLanes>());
         if constexpr (sizeof(Code) == 1) {
@@ -49,7 +49,7 @@ struct LaneColumns {
     }
 
   private:
-    // The compiler would need twice as many instructions for it.
+    // The compiler would use twice as many instructions for this.
     template <std::size_t... I>
     lanes::Keys widened(std::uint32_t id, std::index_sequence<I...>) const {
 #if defined(__AVX2__)

@@ -1,7 +1,7 @@
-// The codes of the features at hand, gathered for the rows of a node.
+// The codes of the current features, gathered for the rows of a node.
 //
-// There are several buffers: the best feature so far keeps its own while others are looked at, for its codes will
-// divide the rows.
+// There are several buffers: the best feature so far keeps its own while others are evaluated, because its codes are
+// used to partition the rows.
 
 #pragma once
 
@@ -22,7 +22,7 @@
 
 namespace weald {
 
-inline constexpr std::size_t kMostTogether = 1 << 14;  // rows of a node whose features are looked at several at a time
+inline constexpr std::size_t kMostTogether = 1 << 14;  // maximum rows for features evaluated together
 
 class NodeCodes {
   public:
@@ -62,12 +62,13 @@ class NodeCodes {
     std::vector<std::vector<std::uint32_t>> buffers_;
 };
 
-// Room for codes of several features that are searched at once, where they are not at hand as two bytes.
+// Memory for codes of several features that are searched at once, if they are not available as two bytes.
 class LaneRoom {
   public:
     LaneRoom() { std::iota(places_.begin(), places_.end(), 0u); }
 
-    // Where the codes of some features stand, if all of them are kept as Code. Lanes without a feature have the first.
+    // The locations of the codes of some features, if all of them are stored as Code. Lanes without a feature have the
+    // first.
     template <class Code>
     static std::optional<LaneColumns<Code>> columns(const CodeReader& reader, std::span<const std::uint32_t> features,
                                                     std::uint32_t begin, std::span<const std::uint32_t> ids) {
@@ -81,7 +82,7 @@ class LaneRoom {
         return columns;
     }
 
-    // Calls use(columns) with where the codes of few rows stand, which are copied if need be.
+    // Calls use(columns) with the locations of the codes of few rows, which are copied if necessary.
     template <class Use>
     auto use_columns(const CodeReader& reader, std::span<const std::uint32_t> features, std::uint32_t begin,
                      std::span<const std::uint32_t> ids, Use&& use) {

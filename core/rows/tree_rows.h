@@ -1,7 +1,7 @@
-// What a tree grows from.
+// The training rows of a tree.
 //
-//   TreeRows      the rows of its bag, which every split puts in another order
-//   TreeInTraining   these, and what else the threads share that grow it
+//   TreeRows      the rows of its bag, which every split reorders
+//   TreeInTraining   these, and other state shared by the threads that grow it
 
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace weald {
 
-// The rows of a tree, ascending by rank to begin with.
+// The rows of a tree, initially ascending by rank.
 template <class Payload>
 struct TreeRows {
     std::vector<std::uint32_t> ids;

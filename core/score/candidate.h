@@ -1,7 +1,7 @@
 // Cuts, and which of two is better.
 //
 //   Candidate     a cut of a node by one feature
-//   FeatureCuts   the best admissible cut of a feature, fed with candidates in any order
+//   FeatureCuts   the best admissible cut of a feature, from candidates in any order
 
 #pragma once
 
@@ -13,14 +13,14 @@
 
 namespace weald {
 
-// Codes up to `last_left` go left. `order` is the candidate's place among those of its feature: on a tie the earlier
+// Codes up to `last_left` go left. `order` is the candidate's index among those of its feature: on a tie the earlier
 // wins.
 struct Candidate {
     double score = kNoScore;
     double tie_score = 0;
     std::uint64_t unevenness = 0;
     std::uint64_t order = 0;
-    bool left_is_heavier = false;  // or both weigh the same
+    bool left_is_heavier = false;  // or both have the same weight
 
     static constexpr std::uint64_t kPresentAgainstMissing = std::numeric_limits<std::uint64_t>::max();
     static std::uint64_t order_of(std::uint32_t last_left, bool missing_left) {
@@ -39,7 +39,7 @@ struct Candidate {
             return unevenness < other.unevenness;
         return order < other.order;
     }
-    // The same feature, its categories in another order.
+    // The same feature, with its categories in another order.
     bool beats_earlier_order(const Candidate& other) const {
         if (score != other.score)
             return score > other.score;
@@ -47,7 +47,7 @@ struct Candidate {
             return tie_score > other.tie_score;
         return unevenness < other.unevenness;
     }
-    // Another feature, drawn earlier. It stays on a tie, unless wins_tie() says otherwise.
+    // Another feature, drawn earlier. It wins ties, unless wins_tie() returns otherwise.
     template <class WinsTie>
     bool beats_earlier_feature(const Candidate& other, const WinsTie& wins_tie) const {
         if (score != other.score)
@@ -59,7 +59,7 @@ struct Candidate {
 };
 
 struct FeatureCuts {
-    bool is_admissible = false;  // some cut of the feature is; it may be too poor to be offered
+    bool is_admissible = false;  // some cut of the feature is; its score may be too low to be offered
     bool has_missing = false;    // the node has missing values of the feature
     Candidate best;
 

@@ -1,12 +1,12 @@
-// The criteria: how good is a cut?
+// Split criteria.
 //
 // A cut scores term(left) + term(right); larger is better. A criterion is one struct: its name, and its term. To add
 // one, write the struct, put it into ClassCriteria or NumberCriteria below, and write the same formula once more in the
 // reference engine (docs/add-a-criterion.md).
 //
 // Sums are exact integers and are rounded to double once, here. IEEE arithmetic in the order written, no contraction:
-// all engines must get the same bits. A term must be convex in the class weights (for numbers: in sum and weight), as
-// those of all sensible impurities are: the search bounds the cuts inside a bin by that.
+// all engines must get the same bits. A term must be convex in the class weights (in regression: in sum and weight), as
+// for all common impurities: the search uses this to bound the cuts inside a bin.
 
 #pragma once
 
@@ -27,9 +27,9 @@ namespace weald {
 // Below this weight the sum of squared class weights is exact in a double.
 inline constexpr double kExactInDouble = 67108864.0;  // 2^26
 
-// Class weights of a set of rows, classes ascending, those that are absent may be left out. They are std::uint64_t, or
-// double where all of them are whole and their sum is below 2^26. With float a term is only near, to tell which cuts
-// are worth the exact one. Weights is a span of any number of classes, or an array of two.
+// Class weights of a set of rows, classes ascending; absent classes may be left out. They are std::uint64_t, or double
+// if all of them are integers and their sum is below 2^26. With float a term is only approximate, to find which cuts
+// need the exact one. Weights is a span of any number of classes, or an array of two.
 template <class Weights>
 struct ClassWeights {
     using Number = std::remove_const_t<typename Weights::value_type>;
@@ -39,8 +39,7 @@ struct ClassWeights {
     Number total;
 };
 
-// The sum of f over the classes, in their order. An array is written out, so that loops around it can become vector
-// code.
+// The sum of f over the classes, in their order. An array is unrolled, so that loops around it can be vectorized.
 template <class Sum, class Number, class F>
 Sum sum_of(std::span<const Number> weights, F f) {
     Sum sum = 0;
@@ -120,7 +119,7 @@ Float x_log2_x(Float x) {
     return x == 0 ? Float{0} : product;
 }
 
-// The same of whole numbers. Those of small ones are looked up.
+// The same for integers. Small ones are looked up.
 inline constexpr std::size_t kKnownLogs = 4096;
 inline const double* known_x_log2_x() {
     static const std::array<double, kKnownLogs> known = [] {
@@ -145,7 +144,7 @@ struct Gini {
     static typename Side::Real term(const Side& side) {
         return square_sum(side) / static_cast<typename Side::Real>(side.total);
     }
-    // The terms of both sides together, nearly: a division takes as long as all the rest.
+    // The approximate sum of the terms of both sides: a division takes as long as all the rest.
     static float near_terms(const std::array<float, 2>& left, const std::array<float, 2>& right) {
         const float left_total = left[0] + left[1];
         const float right_total = right[0] + right[1];
@@ -169,7 +168,7 @@ struct Entropy {
 
 struct Misclassification {
     static constexpr const char* name = "misclassification";
-    // Its plateaus would otherwise peel trees row by row.
+    // Otherwise its plateaus would split off rows one by one.
     using TieBreaker = Gini;
     static double magnitude(double weight) { return weight; }
 
@@ -189,8 +188,8 @@ struct SquaredError {
     }
 };
 
-// Some searches of regression are quicker because they rely on the formula of squared error. Every other criterion
-// takes the general search.
+// Some searches of regression are faster because they rely on the formula of squared error. Every other criterion uses
+// the general search.
 template <class Criterion>
 inline constexpr bool kIsSquaredError = std::is_same_v<Criterion, SquaredError>;
 

@@ -1,14 +1,14 @@
-// What a row carries through the tree beside its id, and how it is summed.
+// The payload of a row next to its id, and its sums.
 //
 //   TwoClasses       counts of two classes, packed into one 64-bit word
 //   CountedClasses   a class and a count
 //   WeightedClasses  a class and a weight in fixed point
 //   CountedNumbers   a target as an integer and a count, packed into one 64-bit word
 //   WeightedNumbers  a target as an integer and a weight in fixed point; sums have 128 bits
-//   WideNumbers      the same where a target is so far off that 64 bits do not hold the digits of the others
+//   WideNumbers      the same if outliers leave too few digits for the other targets in 64 bits
 //
-// A Payload is what travels with a row; a Cell is a sum over rows. For the search by bins, a Bin is a Cell with what is
-// needed to bound the cuts inside the bin, and an Inside is that for one node. A Carried is a bin of many nodes
+// A Payload is stored next to a row's id; a Cell is a sum over rows. For the search by bins, a Bin is a Cell with
+// additional sums to bound the cuts inside the bin, and an Inside is these for one node. A Carried is an inherited bin
 // (search/inherited_bins.h). A Cells is an array of cells, laid out for vector code.
 
 #pragma once
@@ -38,7 +38,7 @@ class PlainCells {
         const Cell* cells;
         Cell get(std::size_t i) const { return cells[i]; }
     };
-    // Some neighboring cells, with another added to each.
+    // Some adjacent cells, with another added to each.
     template <std::size_t N>
     struct Group {
         std::array<Cell, N> cells;
@@ -55,11 +55,11 @@ class PlainCells {
     std::vector<Cell> cells_;
 };
 
-// How the targets of a node lie about their mean.
+// The distribution of the targets of a node about their mean.
 template <class Number>
 struct SpreadOf {
     Number mean = 0;
-    double reach = std::numeric_limits<double>::infinity();  // no target is farther from it
+    double reach = std::numeric_limits<double>::infinity();  // the largest distance from it
 };
 using Spread = SpreadOf<std::int64_t>;
 
@@ -164,7 +164,7 @@ struct CountedNumbers {
     };
     struct Bin {
         Cell cell;
-        std::int64_t above = 0;  // sum of what exceeds the node's mean
+        std::int64_t above = 0;  // sum of the deviations above the node's mean
     };
 
     unsigned count_bits = 0;  // a count is at most the number of draws, so both fit, whatever that number is
@@ -183,13 +183,13 @@ struct CountedNumbers {
         const std::int64_t q = number(payload);
         bin.cell += Cell{q * n, n};
         const std::int64_t over = q - mean;
-        bin.above += (over & ~(over >> 63)) * n;  // a branch would be guessed wrong for every other row
+        bin.above += (over & ~(over >> 63)) * n;  // a branch would be unpredictable
     }
     static Cell cell_of(const Bin& bin) { return bin.cell; }
     static bool is_empty(const Cell& cell) { return cell.weight == 0; }
 
-    // A bin that is handed down knows no mean but squares, whose root bounds what exceeds any mean. They are of the
-    // targets in units of 2^unit(), rounded down, so that the sum over all draws fits 62 bits.
+    // An inherited bin has no mean but squares, whose root bounds the sum above any mean. They are of the targets in
+    // units of 2^unit(), rounded down, so that the sum over all draws fits 62 bits.
     typedef std::int64_t Carried __attribute__((vector_size(32)));  // sum, weight, squares, and nothing
     unsigned unit() const { return 61 - count_bits - (62 - count_bits) / 2; }
     Carried carried(Payload payload) const {
@@ -201,17 +201,17 @@ struct CountedNumbers {
     static Cell cell_of(const Carried& bin) { return {bin[0], bin[1]}; }
     struct Inside {
         Cell cell;
-        std::int64_t above;  // at most this exceeds the node's mean
-        float squares;       // at most this is the sum of squares about it
+        std::int64_t above;  // upper bound of the sum above the node's mean
+        float squares;       // upper bound of the sum of squares about it
     };
     static Inside inside_of(const Bin& bin, const Spread& spread) {
         const auto inside = static_cast<double>(bin.cell.sum - spread.mean * bin.cell.weight);
         const double distances = 2 * static_cast<double>(bin.above) - inside;
         return {bin.cell, bin.above, static_cast<float>(distances * spread.reach)};
     }
-    // What exceeds the mean is half of (sum + sum of distances) about it, and by Cauchy and Schwarz the sum of
-    // distances is at most the root of weight times sum of squares. A number in whole units stands for targets up to
-    // half a unit from the middle of its unit.
+    // The sum above the mean is half of (sum + sum of absolute deviations) about it, and by the Cauchy-Schwarz
+    // inequality the sum of absolute deviations is at most the root of weight times sum of squares. An integer number
+    // of units stands for targets up to half a unit from the middle of its unit.
     Inside inside_of(const Carried& bin, const Spread& spread) const {
         const auto one = static_cast<double>(std::int64_t{1} << unit());
         const auto weight = static_cast<double>(bin[1]);

@@ -1,10 +1,10 @@
-// Monotonic constraints: which way a feature must act, and what the leaves below a node may say.
+// Monotonic constraints: the direction of a feature, and the bounds of the predictions below a node.
 //
-//   ValueBounds    the range that leaves below a node keep to
-//   Direction  the way that one feature must act in one node
-//   RuledCuts  what a search finds that knows of such rules, or that draws its cuts
+//   ValueBounds    the range of predictions below a node
+//   Direction      the direction of one feature in one node
+//   RuledCuts      the result of a search with constraints or random cuts
 //
-// The value of a side is the share of the second of two classes, or the mean in units of the target's integers.
+// The value of a side is the fraction of the second of two classes, or the mean in units of the target's integers.
 
 #pragma once
 
@@ -21,7 +21,7 @@ struct ValueBounds {
     double upper = std::numeric_limits<double>::infinity();
 
     double keep(double value) const { return std::min(std::max(value, lower), upper); }
-    // The bounds of the left and the right child: their values meet half-way.
+    // The bounds of the left and the right child: they meet at the midpoint of their values.
     std::pair<ValueBounds, ValueBounds> divided(int sign, double middle) const {
         const ValueBounds below{lower, middle};
         const ValueBounds above{middle, upper};
@@ -38,7 +38,7 @@ struct SideValues {
 };
 
 struct Direction {
-    int sign = 0;  // 1 rising, -1 falling, 0 free
+    int sign = 0;  // 1 increasing, -1 decreasing, 0 unconstrained
     ValueBounds bounds;
 
     bool admits(const SideValues& values) const {
@@ -51,7 +51,7 @@ struct Direction {
 struct RuledCuts {
     FeatureCuts cuts;
     double middle = 0;        // between the values of the best cut's sides
-    double threshold = 0;     // of a cut that was drawn
+    double threshold = 0;     // of a random cut
     bool is_constant = true;  // the feature cannot cut the nodes below either
 };
 

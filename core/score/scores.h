@@ -1,11 +1,12 @@
-// Scores of the cuts of one node: a criterion applied to what a node holds and what goes left.
+// Scores of the cuts of one node: a criterion applied to the sums of the node and of its left side.
 //
-//   Limits            what both sides of a cut must have
+//   Limits            the minimum size and weight of both sides of a cut
 //   TwoClassScorer    cells of two class counts
 //   NumberScorer      cells of sums of targets
 //
-// `score` is the contract's. `near_score` and `bound` are quick and near it: what reaches `floor_below` a score may be
-// as good. So they tell which cuts are worth the exact score, and which bins are worth a look inside.
+// `score` is that of the contract. `near_score` and `bound` are fast approximations: a value of at least `floor_below`
+// a score may be as good as the score. So they determine which cuts need the exact score, and which bins must be
+// searched.
 
 #pragma once
 
@@ -29,7 +30,7 @@ struct Limits {
 };
 
 inline constexpr double kNoScore = -std::numeric_limits<double>::infinity();
-inline constexpr double kNearness = 0x1p-18;  // what a few roundings of float can do, eight times over
+inline constexpr double kNearness = 0x1p-18;  // the error of a few float roundings, times eight
 
 template <class Criterion>
 class TwoClassScorer {
@@ -40,7 +41,7 @@ class TwoClassScorer {
     using Near = float;
 
     TwoClassScorer() = default;
-    // `scales` weigh the counts of the two classes.
+    // `scales` are the weights of the two classes.
     TwoClassScorer(Cell total, const std::array<std::uint64_t, 2>& scales, const Limits& limits)
         : total_(total), scales_(scales), limits_(limits) {
         const auto weight = static_cast<double>(weight_of(total));
@@ -52,8 +53,7 @@ class TwoClassScorer {
     }
 
     const Limits& limits() const { return limits_; }
-    // No cut can score more than this: both sides are pure. (Only where sums are exact can nothing exceed it by
-    // rounding.)
+    // No cut can score more than this: both sides are pure. (Only if sums are exact can nothing exceed it by rounding.)
     double perfect() const {
         const auto weight0 = static_cast<double>(weight_of_class(total_, 0));
         const auto weight1 = static_cast<double>(weight_of_class(total_, 1));
@@ -61,16 +61,16 @@ class TwoClassScorer {
                          : std::numeric_limits<double>::infinity();
     }
     double undivided() const { return term_of<Criterion>(total_); }
-    // What the node would score if all of it were of one class.
+    // The score of the node if all of it were of one class.
     double pure() const {
         const std::array<std::uint64_t, 2> one{weight_of(total_), 0};
         return Criterion::term(ClassWeights<std::array<std::uint64_t, 2>>{one, one[0]});
     }
     std::int64_t mean() const { return 0; }
     static Spread spread() { return {}; }
-    // What a near score or a bound must reach to be as good as a score.
+    // The minimum of an approximate score or a bound that can be as good as a score.
     float floor_below(double score) const {
-        // The slack is far greater than what is lost by rounding here.
+        // The tolerance is far larger than the rounding errors here.
         return static_cast<float>(score - std::abs(score) * kNearness - slack_);
     }
 
@@ -90,18 +90,18 @@ class TwoClassScorer {
             return term_of<TieBreaker>(left) + term_of<TieBreaker>(total_ - left);
         }
     }
-    // Weight of the left side less that of the right.
+    // Weight of the left side minus that of the right.
     std::int64_t balance(Cell left) const {
         return static_cast<std::int64_t>(weight_of(left) - weight_of(total_ - left));
     }
 
-    // Of a cut that leaves rows on both sides.
+    // For a cut that leaves rows on both sides.
     float near_score(Cell left) const {
-        const Cell right = total_ - left;  // in integers, here and in bounds: a few rows of very many must not vanish
+        const Cell right = total_ - left;  // exact integers, here and in bounds: a few rows of many must not be lost
         return term<Criterion>(near_weight(left, 0), near_weight(left, 1)) +
                term<Criterion>(near_weight(right, 0), near_weight(right, 1));
     }
-    // The same, of counts of 16 bits.
+    // The same for counts of 16 bits.
     float near_score_of_counts(std::uint32_t left) const {
         const std::uint32_t left0 = left & 0xFFFFu;
         const std::uint32_t left1 = left >> 16;
@@ -116,7 +116,7 @@ class TwoClassScorer {
                    term<Criterion>(right_weights[0], right_weights[1]);
         }
     }
-    // The most that a cut inside a bin can score. A score is convex in the counts, so it is greatest at a corner of the
+    // The maximum score of a cut inside a bin. A score is convex in the counts, so its maximum is at a corner of the
     // box between the counts before and after the bin; two of the corners are the bin's own edges, which are scored
     // anyway.
     float bound(Cell before, const Bin& bin) const {
@@ -124,7 +124,7 @@ class TwoClassScorer {
         const float other = corner(before + (bin & 0xFFFFFFFF00000000u));
         return one > other ? one : other;
     }
-    // Whether a bin can hold a cut that its edges are not.
+    // Whether a bin can contain a cut that is not one of its edges.
     static bool has_inside(const Bin& bin) { return size_of(bin) > 1; }
 
   private:
@@ -173,7 +173,7 @@ class NumberScorer {
     using Inside = typename Labels::Inside;
     using Number = typename Labels::Number;
     using Sum = typename Labels::Sum;
-    using Near = typename Labels::Near;  // float, where squares of sums fit it
+    using Near = typename Labels::Near;  // float, if squares of sums fit it
 
     NumberScorer() = default;
     NumberScorer(const Cell& total, const Limits& limits) : total_(total), limits_(limits) {
@@ -190,7 +190,7 @@ class NumberScorer {
     }
     Number mean() const { return mean_; }
     const SpreadOf<Number>& spread() const { return spread_; }
-    // Bounds are the better for it.
+    // This improves the bounds.
     void set_reach(double distance) { spread_.reach = distance; }
     Near floor_below(double score) const { return static_cast<Near>(score - std::abs(score) * kNearness); }
 
@@ -204,10 +204,10 @@ class NumberScorer {
     std::int64_t balance(const Cell& left) const { return 2 * left.weight - total_.weight; }
 
     Near near_score(const Cell& left) const { return score_as<Near>(left); }
-    // A score is convex in (sum about the mean, weight), so inside a bin it is greatest at a corner of the box that the
-    // bin spans: all that lies above the mean or all that lies below it, and the least or the greatest weight.
-    // That allows for few rows that are far off. So squared error has another bound: the term of a whole is at most the
-    // terms of its parts together, down to single rows, whose terms are squares.
+    // A score is convex in (sum about the mean, weight), so inside a bin its maximum is at a corner of the box of the
+    // bin: all that lies above the mean or all that lies below it, and the smallest or the largest weight. This allows
+    // for few rows with large deviations. So squared error has another bound: the term of a set is at most the sum of
+    // the terms of its parts, down to single rows, whose terms are squares.
     Near bound(const Cell& before, const Inside& bin) const {
         const Sum a = before.sum - static_cast<Sum>(mean_) * before.weight;
         const Sum inside = bin.cell.sum - static_cast<Sum>(mean_) * bin.cell.weight;
@@ -230,7 +230,7 @@ class NumberScorer {
     static bool has_inside(const Inside& bin) { return bin.cell.weight > 1; }
 
   private:
-    // Of a side with this sum about the node's mean and this weight, and the rest.
+    // For a side with this sum about the node's mean and this weight, and the rest.
     template <class Float>
     Float score_as(Sum about_mean, std::int64_t weight) const {
         return Criterion::term(to<Float>(about_mean), to<Float>(weight)) +
@@ -240,7 +240,7 @@ class NumberScorer {
     Float score_as(const Cell& left) const {
         return score_as<Float>(left.sum - static_cast<Sum>(mean_) * left.weight, left.weight);
     }
-    // By way of double: the compiler has vector code for both steps, but not for one from 64 bits to float.
+    // Via double: the compiler can vectorize both steps, but not the conversion from 64 bits to float.
     template <class Float, class Integer>
     static Float to(Integer x) {
         return static_cast<Float>(static_cast<double>(x));

@@ -1,11 +1,12 @@
-// Scores of the bins of a feature, many classes, all bins at once: near scores of their edges, and bounds of the cuts
+// Scores of the bins of a feature, many classes, all bins at once: approximate scores of their edges, and bounds of the
+// cuts
 // inside (docs/how-it-works/bounds.md).
 //
-//   BinCounts   what lies left of each edge
-//   BinScores   of a criterion that has a bound in one step a class and bin
+//   BinCounts   counts left of each edge
+//   BinScores   of a criterion with a bound that takes one step per class and bin
 //
-// Edge b lies before bin b, and the last one behind the last bin. Where an edge leaves a side empty, its score means
-// nothing. What reaches floor_below a score may be as good.
+// Edge b lies before bin b, and the last one behind the last bin. If an edge leaves a side empty, its score is
+// undefined. A value of at least floor_below a score may be as good as the score.
 
 #pragma once
 
@@ -32,7 +33,7 @@ struct BinCounts {
     const std::uint32_t* of(std::size_t slot) const { return counts + slot * stride; }
     std::size_t n_slots() const { return totals.weights.size(); }
 
-    // Counts are below 2^26, and there are instructions for numbers with a sign.
+    // Counts are below 2^26, and there are instructions for signed integers.
     template <class Real>
     static Real to_real(std::uint32_t count) {
         return static_cast<Real>(static_cast<std::int32_t>(count));
@@ -67,7 +68,7 @@ class BinScores<Gini> {
     }
     double edge(std::size_t e) const { return scores_[e]; }
     double bound(std::size_t b) const { return std::min(bounds_[b], simple_bounds_[b]); }
-    // Far more than the roundings of a sum over all classes.
+    // Far more than the rounding errors of a sum over all classes.
     double floor_below(double score) const { return score - weight_ * 0x1p-34; }
 
   private:
@@ -164,8 +165,8 @@ class BinScores<Entropy> {
     using OfBins = std::array<float, BinCounts::kMostBins>;
     using OfEdges = std::array<float, BinCounts::kMostBins + 1>;
 
-    // A share and its logarithm are right to 2^-20 together, and a sum over K classes of a side of weight w, which is
-    // no more than w log2(K), is rounded K times.
+    // A fraction and its logarithm have a joint error of 2^-20, and a sum over K classes of a side of weight w, which
+    // is at most w log2(K), is rounded K times.
     static double slack_of(const BinCounts& bins) {
         const auto n_slots = static_cast<double>(bins.n_slots());
         return static_cast<double>(bins.totals.weight) * (0x1p-18 + n_slots * log2_of(n_slots) * 0x1p-22);
@@ -212,16 +213,16 @@ class BinScores<Entropy> {
         }
     }
 
-    static constexpr float kSteep = 1000;  // more than any logarithm: what joins an empty side need not lose anything
+    static constexpr float kSteep = 1000;  // more than any logarithm: empty sides lose nothing
 
     double slack_;
     alignas(64) OfEdges lefts_;   // terms of what lies left of each edge
     alignas(64) OfEdges rights_;  // and right of it
-    alignas(64) OfBins insides_;  // the most that a cut inside adds to the terms of what lies around the bin
+    alignas(64) OfBins insides_;  // upper bound of what a cut inside adds to the terms of what lies around the bin
     alignas(64) OfEdges left_factors_;
     alignas(64) OfEdges right_factors_;
-    alignas(64) OfBins left_growth_;    // logarithm of how much larger the left side is behind the bin than before it
-    alignas(64) OfBins right_growth_;   // of how much larger the right side is before the bin than behind it
+    alignas(64) OfBins left_growth_;    // logarithm of the growth of the left side over the bin
+    alignas(64) OfBins right_growth_;   // logarithm of the growth of the right side over the bin
     alignas(64) OfEdges left_slopes_;   // of a class, left of each edge
     alignas(64) OfEdges right_slopes_;  // right of it
 };

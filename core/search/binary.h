@@ -1,7 +1,7 @@
 // The cuts of a node by its binary features, all counted at once.
 //
-// A feature of two codes has one cut, and all that it needs is how many rows of each class have the second code. Words
-// hold a bit for each feature, so one pass over the rows counts for all of them, and tells which are constant.
+// A feature with two codes has one cut, which depends only on the number of rows of each class with the second code.
+// Words have a bit for each feature, so one pass over the rows counts for all of them, and finds which are constant.
 
 #pragma once
 
@@ -65,7 +65,7 @@ class BinarySearch {
         is_counted_ = true;
     }
 
-    // Of a feature that is not constant.
+    // For a feature that is not constant.
     template <SearchedModel Model>
     FeatureCuts cut(Model& model, std::uint32_t bit) const {
         FeatureCuts found;
@@ -80,9 +80,9 @@ class BinarySearch {
     }
 
   private:
-    // Counts of one byte for all bits of a word: a word is laid out as eight bytes, again and again, of each of which
-    // one bit is looked at. So counts stand in another order than bits. Vectors are no wider than the processor's: the
-    // compiler would take wider ones apart lane by lane.
+    // Counts of one byte for all bits of a word: each byte of the word is replicated eight times, and one bit of each
+    // copy is tested. So the order of counts differs from that of bits. Vectors are no wider than the processor's: the
+    // compiler would split wider ones lane by lane.
     using Count = std::uint8_t;
     static constexpr Count kMostPending = 0xFF;
     static constexpr std::size_t kBytes = sizeof(vectors::Keys);
@@ -111,7 +111,7 @@ class BinarySearch {
         }(std::make_index_sequence<kVectors>());
     }
 
-    // Moves counts of one byte to where there is more room.
+    // Adds counts of one byte to wider ones.
     void settle() {
         for (std::size_t slot = 0; slot < ones_.size(); ++slot) {
             std::array<Count, BinaryFeatures::kMost> counts;

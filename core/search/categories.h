@@ -1,4 +1,4 @@
-// The best cut by categories: their codes become places in an order, which is cut like numbers.
+// The best cut by categories: their codes become positions in an order, which is cut like numbers.
 
 #pragma once
 
@@ -24,7 +24,7 @@ class CategorySearch {
   public:
     using Payload = typename Model::Payload;
 
-    // Searches every order of the categories. The codes, which stand in `buffer`, are left as the best cut needs them.
+    // Searches every order of the categories. The codes in `buffer` are left in the order of the best cut.
     template <class Code>
     FeatureCuts run(Model& model, Code* codes, const Payload* payloads, std::uint32_t n, int buffer, double to_beat) {
         const std::uint32_t n_orders = model.n_orders();
@@ -56,11 +56,11 @@ class CategorySearch {
         }
         return found;
     }
-    // Of the search before: the order of its best cut, and the number of categories.
+    // For the previous search: the order of its best cut, and the number of categories.
     std::uint32_t best_order() const { return best_order_; }
     std::uint32_t n_categories() const { return order_.n_slots(); }
 
-    // Replaces codes by their places in one order; the model has looked at the node.
+    // Replaces codes by their positions in one order; the model has read the node.
     template <class Code>
     void put_in_order(const Model& model, Code* codes, const Payload* payloads, std::uint32_t n, int buffer,
                       std::uint32_t order) {
@@ -68,7 +68,7 @@ class CategorySearch {
         put_slots_in_order(model, order, codes, payloads, n, codes, code_at_of(buffer));
     }
 
-    // Replaces codes by their places in a random order; returns the last place that goes left.
+    // Replaces codes by their positions in a random order; returns the last position that goes left.
     template <class Code>
     std::uint32_t cut_at_random(Code* codes, std::uint32_t n, int buffer, std::uint64_t bits) {
         order_.number_slots(codes, n);
@@ -76,7 +76,7 @@ class CategorySearch {
         return order_.n_slots() < 2 ? 0 : static_cast<std::uint32_t>(below(mix64(bits), order_.n_slots() - 1));
     }
 
-    // Writes down the categories that the lighter child saw: all others go to the heavier one.
+    // Stores the categories in the lighter child: all others go to the heavier one.
     void keep_set(Split& split, const Column& column, int buffer) {
         const std::vector<std::uint32_t>& code_at = code_at_of(buffer);
         const Values& category = column.lows;
@@ -116,9 +116,9 @@ class CategorySearch {
 
     CategoryOrder order_;
     std::vector<typename Model::Share> tallies_;                        // by slot
-    std::array<std::vector<std::uint32_t>, kPhiloxBlock + 1> code_at_;  // for each buffer the code at each place
+    std::array<std::vector<std::uint32_t>, kPhiloxBlock + 1> code_at_;  // for each buffer the code at each position
     std::uint32_t best_order_ = 0;
-    std::vector<std::uint32_t> slots_;  // where several orders are searched
+    std::vector<std::uint32_t> slots_;  // if several orders are searched
     std::vector<std::uint32_t> sets_;   // categories of the splits found
 };
 

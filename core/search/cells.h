@@ -1,12 +1,12 @@
-// The best cut of a node by one feature, where what goes left is one small cell (two class counts, or a sum and a
+// The best cut of a node by one feature, if the left side is one small cell (two class counts, or a sum and a
 // weight).
 //
-// Three ways to bring the rows into the order of their codes, one way to score:
+// Three methods to order the rows by code, one method to score:
 //   few rows          sort them
 //   few codes         a histogram with a bin for each code
-//   many of both      a coarse histogram; its edges are cuts and are scored. Inside a bin no cut can score more than a
-//                     bound, and only bins whose bound reaches the best cut so far are looked into. So the best cut is
-//                     found among all cuts at little more than the price of the histogram.
+//   many of both      a coarse histogram; its edges are cuts and are scored. No cut inside a bin can score more than a
+//                     bound, and only bins whose bound reaches the best cut so far are searched. So the best of all
+//                     cuts is found in little more than the time of the histogram.
 
 #pragma once
 
@@ -27,29 +27,29 @@
 namespace weald {
 
 inline constexpr std::uint32_t kCoarseBins = 256;    // bins of a coarse histogram
-inline constexpr std::uint32_t kFineBins = 1 << 16;  // most bins of a histogram with a bin for each code
+inline constexpr std::uint32_t kFineBins = 1 << 16;  // maximum number of bins of a histogram with a bin for each code
 inline constexpr std::uint32_t kGroup = 16;          // candidates are scored in groups of this many
 
-// More rows, more bins: some rows a bin are sorted more quickly than bins are made.
+// More bins for more rows: sorting a few rows per bin is faster than making more bins.
 inline std::uint32_t n_coarse_bins(std::uint32_t n_rows) {
     return std::clamp(std::bit_floor(n_rows / 4), kCoarseBins / 4, kCoarseBins);
 }
 
-// Memory that the search uses again and again. Bins are empty between two searches.
+// Memory that the search reuses. Bins are empty between two searches.
 template <class Labels, class Near>
 struct CellScratch {
     std::vector<typename Labels::Bin> bins;
     typename Labels::Cells lefts;       // of the candidates
     std::vector<std::uint32_t> cuts;    // of the candidates: last code that goes left
-    std::vector<Near> scores;           // of the candidates, nearly
+    std::vector<Near> scores;           // approximate scores of the candidates
     std::vector<std::uint64_t> sorted;  // code << 32 | row
     std::vector<std::uint64_t> spare;
-    std::vector<std::uint32_t> occupied;  // numbers of bins that are not empty
-    typename Labels::Cells befores;       // of bins that might be looked into: what lies before them
+    std::vector<std::uint32_t> occupied;  // indices of bins that are not empty
+    typename Labels::Cells befores;       // of bins that may be searched: what lies before them
     std::vector<typename Labels::Inside> insides;
     std::vector<std::uint32_t> numbers;
 
-    // Makes room for a node of n rows. A histogram has no more cuts than bins; only codes of four bytes have more
+    // Reserves memory for a node of n rows. A histogram has no more cuts than bins; only codes of four bytes have more
     // inside a bin.
     void reserve(std::size_t n, bool codes_are_wide) {
         const std::size_t n_cuts = codes_are_wide ? n : std::min<std::size_t>(n, kFineBins);
@@ -74,7 +74,7 @@ struct CellScratch {
     }
 };
 
-// What the edges of a feature's bins offer, and the most that a cut inside one of them can score.
+// The scores of the edges of a feature's bins, and the maximum score of a cut inside one of them.
 struct Survey {
     FeatureCuts edges;
     double most = std::numeric_limits<double>::infinity();
@@ -94,8 +94,7 @@ class CellSearch {
         std::uint32_t n;
     };
 
-    // `to_beat` is the best score of features drawn earlier: what is below it need not be found, only whether it
-    // exists.
+    // `to_beat` is the best score of features drawn earlier: cuts below it need not be found, only whether one exists.
     CellSearch(const Labels& labels, const Scorer& scorer, CellScratch<Labels, typename Scorer::Near>& scratch,
                const Rows& rows, double to_beat)
         : labels_(labels), scorer_(scorer), scratch_(scratch), rows_(rows), to_beat_(to_beat) {}
@@ -114,8 +113,8 @@ class CellSearch {
         return finish(total);
     }
 
-    // The same from bins that were handed down (search/inherited_bins.h), the last of them for missing values. First
-    // only their edges are cut, and what lies inside is bounded.
+    // The same for inherited bins (search/inherited_bins.h), the last of them for missing values. First only their
+    // edges are scored, and the cuts inside are bounded.
     template <class Carried>
     Survey survey(const Cell& total, std::span<const Carried> bins, int shift) {
         const std::uint32_t n_occupied = begin_with(bins, shift);
@@ -130,7 +129,7 @@ class CellSearch {
         return {found_, found_.is_admissible || n == 0 ? static_cast<double>(most) : Survey{}.most};
     }
 
-    // Then, where that is worth it, bins are looked into.
+    // Then bins are searched if that is worthwhile.
     template <class Carried>
     FeatureCuts run_with(const Cell& total, std::span<const Carried> bins, int shift) {
         const std::uint32_t n_occupied = begin_with(bins, shift);
@@ -144,7 +143,7 @@ class CellSearch {
     }
 
   private:
-    // Where a node has kept so little of a feature's bins, they are made afresh.
+    // If a node has few of a feature's bins left, they are computed again.
     static bool are_few(std::size_t n_occupied, std::size_t n_bins) { return 8 * n_occupied < n_bins; }
 
     template <class Carried>
@@ -258,7 +257,7 @@ class CellSearch {
         std::fill_n(bins, n_bins, Bin{});
     }
 
-    // Cuts after each bin that is not empty, and how many these are.
+    // Cuts after each non-empty bin, and their number.
     template <class SomeBin>
     std::uint32_t add_up(const SomeBin* bins, std::uint32_t n_bins, int shift) {
         Cell left{};
@@ -276,7 +275,7 @@ class CellSearch {
 
     using Marks = std::array<std::uint64_t, kCoarseBins / 64>;
 
-    // Bounds the cuts inside of bins that have some, and returns how many these are.
+    // Bounds the cuts inside of bins that have some, and returns their number.
     template <class SomeBin>
     std::uint32_t bound_insides(const SomeBin* bins, std::uint32_t n_occupied) {
         std::uint32_t n = 0;
@@ -314,7 +313,7 @@ class CellSearch {
     void refine(const SomeBin* bins, int shift, std::uint32_t n_occupied) {
         const std::uint32_t n = bound_insides(bins, n_occupied);
         const Near* bounds = scratch_.scores.data();
-        // Without an admissible cut so far, one must be looked for everywhere: the feature counts if there is one.
+        // Without an admissible cut so far, all bins must be searched: the feature counts if there is one.
         const Near floor = found_.is_admissible ? scorer_.floor_below(std::max(found_.best.score, to_beat_))
                                                 : -std::numeric_limits<Near>::infinity();
         Marks marks{};
@@ -370,7 +369,7 @@ class CellSearch {
         sort_few_by_code(scratch_.sorted.data(), n);
     }
 
-    // Cuts after each code of a bin but the last.
+    // Cuts after each code of a bin except the last.
     void cut_inside(const std::uint64_t* keys, std::uint32_t n, Cell left) {
         std::uint32_t n_cuts = 0;
         for (std::uint32_t i = 0; i + 1 < n; ++i) {
@@ -432,11 +431,10 @@ class CellSearch {
         }
     }
 
-    // Scores all candidates nearly, and returns the greatest score.
+    // Computes approximate scores of all candidates, and returns the maximum.
     template <bool AdmitAll>
     Near near_scores(std::uint32_t n_cuts, const Cell& missing) {
-        const Scorer scorer =
-            scorer_;  // a copy of our own, which the scores cannot overwrite: so the loop becomes vectors
+        const Scorer scorer = scorer_;  // a local copy, which the scores cannot alias, so that the loop is vectorized
         const typename Labels::Cells::View lefts = scratch_.lefts.view();
         Near* scores = scratch_.scores.data();
         constexpr Near none = -std::numeric_limits<Near>::infinity();

@@ -1,7 +1,7 @@
 // The best cut of a node of many rows and more than two classes by one feature.
 //
-// Rows are counted by bin and class. Where codes are few, each has a bin. Otherwise neighbors share one; edges of bins
-// are scored, and only bins whose bound reaches the best cut so far are looked into, as in search/cells.h.
+// Rows are counted by bin and class. If codes are few, each has a bin. Otherwise adjacent codes share one; edges of
+// bins are scored, and only bins whose bound reaches the best cut so far are searched, as in search/cells.h.
 
 #pragma once
 
@@ -22,7 +22,7 @@
 
 namespace weald {
 
-// Memory that the search uses again and again.
+// Memory that the search reuses.
 struct ClassBinScratch {
     std::vector<std::uint32_t> counts;  // by slot and bin, later left of the bins' edges; zero between searches
     std::vector<std::uint64_t> sorted;  // code << 32 | label
@@ -48,8 +48,7 @@ class ClassBinSearch {
         std::uint32_t n;
     };
 
-    // `to_beat` is the best score of features drawn earlier: what is below it need not be found, only whether it
-    // exists.
+    // `to_beat` is the best score of features drawn earlier: cuts below it need not be found, only whether one exists.
     ClassBinSearch(const ClassTotals& totals, const Limits& limits, ClassBinScratch& scratch, const Rows& rows,
                    double to_beat)
         : totals_(totals),
@@ -60,7 +59,7 @@ class ClassBinSearch {
         least_ = static_cast<std::uint32_t>(std::max<std::int64_t>({limits.min_size, limits.min_weight, 1}));
     }
 
-    // Bins of very many classes would cost more than rows do.
+    // With very many classes, bins would cost more than rows.
     static bool is_for(std::size_t n_slots, std::uint32_t n_rows) {
         return most_bins(n_slots, n_rows) >= kMostBins / 8;
     }
@@ -95,12 +94,12 @@ class ClassBinSearch {
 
     std::uint32_t* counts_of(std::size_t slot) { return scratch_.counts.data() + slot * stride_; }
 
-    // The bin of a row; missing rows have one of their own, behind the last.
+    // The bin of a row; missing rows have their own one, behind the last.
     std::uint32_t bin_of(std::uint32_t code) const {
         return code == kMissing<std::uint16_t> ? n_bins_ : (code - low_) >> shift_;
     }
 
-    // Counts of bin b stand at edge b + 1.
+    // Counts of bin b are at edge b + 1.
     void fill() {
         stride_ = (n_bins_ + 2 + vectors::kLanes - 1) / vectors::kLanes * vectors::kLanes;
         if (scratch_.counts.size() < totals_.weights.size() * stride_) {
@@ -112,7 +111,7 @@ class ClassBinSearch {
         }
     }
 
-    // What lies left of each edge: counts, and their sum.
+    // The counts left of each edge, and their sum.
     void add_up() {
         std::fill_n(weights_.begin(), stride_, 0u);
         for (std::size_t slot = 0; slot < totals_.weights.size(); ++slot) {
@@ -127,7 +126,7 @@ class ClassBinSearch {
         }
     }
 
-    // Brings the missing rows to the left of all edges.
+    // Moves the missing rows to the left of all edges.
     void move_missing() {
         for (std::size_t slot = 0; slot < totals_.weights.size(); ++slot) {
             std::uint32_t* counts = counts_of(slot);
@@ -149,7 +148,7 @@ class ClassBinSearch {
     }
 
     std::uint32_t weight_in(std::uint32_t b) const { return weights_[b + 1] - weights_[b]; }
-    // Whether there is a cut behind a bin. An empty one has the edge of the bin before, which is the earlier candidate.
+    // Whether there is a cut after a bin. An empty one has the edge of the bin before, which is the earlier candidate.
     bool is_cut(std::uint32_t b) const {
         return (weights_[b + 1] >= least_) & (weight_ - weights_[b + 1] >= least_) & (weight_in(b) != 0);
     }
@@ -163,7 +162,7 @@ class ClassBinSearch {
         const double floor = scores.floor_below(std::max({top, found_.best.score, to_beat_}));
         for (std::uint32_t b = 0; b < n_bins_ && top != kNoScore && top >= floor; ++b) {
             if (is_cut(b) && scores.edge(b + 1) >= floor) {
-                // Behind the last bin there are only the missing rows.
+                // After the last bin there are only the missing rows.
                 const std::uint64_t order =
                     b + 1 == n_bins_ ? Candidate::kPresentAgainstMissing : order_of(low_ + ((b + 1) << shift_) - 1);
                 offer(sweep_to(b + 1), order);
@@ -190,7 +189,7 @@ class ClassBinSearch {
     // ---- Inside of bins
 
     void refine(const BinScores<Criterion>& scores) {
-        // Without an admissible cut so far, one must be looked for everywhere: the feature counts if there is one.
+        // Without an admissible cut so far, all bins must be searched: the feature counts if there is one.
         const double best = std::max(found_.best.score, to_beat_);
         const double floor = found_.is_admissible ? scores.floor_below(best) : kNoScore;
         std::array<bool, kMostBins + 1> is_open;
@@ -235,7 +234,7 @@ class ClassBinSearch {
         sort_few_by_code(scratch_.sorted.data(), n);
     }
 
-    // Cuts after each code of a bin but the last.
+    // Cuts after each code of a bin except the last.
     void cut_inside(std::uint32_t b, const std::uint64_t* keys, std::uint32_t n) {
         Sweep<Criterion> sweep = sweep_to(b);
         for (std::uint32_t i = 0; i + 1 < n; ++i) {

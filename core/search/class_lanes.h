@@ -1,7 +1,7 @@
 // The cuts of a node of two classes by several features at once. Each lane of a vector is a feature.
 //
-// What goes left is known at some places along each feature: 16 bits for the count of each class. All places of all
-// lanes are scored nearly, and the few cuts that could be the best exactly.
+// The counts on the left are known at some positions along each feature, with 16 bits for each class. All positions of
+// all lanes get approximate scores, and the few cuts that could be the best exact ones.
 
 #pragma once
 
@@ -22,12 +22,12 @@ namespace weald {
 
 inline constexpr std::size_t kMostPlaces = 256;  // along a feature
 
-// Memory that the search uses again and again.
+// Memory that the search reuses.
 struct ClassLaneScratch {
     alignas(64) std::array<lanes::Keys, lanes::kMostRows> keys;                  // by place
     alignas(64) std::array<std::uint32_t, kMostPlaces * lanes::kLanes> bins{};   // empty between two searches
     alignas(64) std::array<std::uint64_t, kMostPlaces * lanes::kLanes> cells{};  // the same for very many rows
-    alignas(64) std::array<lanes::Keys, kMostPlaces> lefts;  // up to each place: counts of both classes
+    alignas(64) std::array<lanes::Keys, kMostPlaces> lefts;  // up to each position: counts of both classes
     alignas(64) std::array<std::array<lanes::Floats, kMostPlaces>, 2> scores;  // missing right, left
 };
 
@@ -39,15 +39,15 @@ class ClassLanes {
     using Floats = lanes::Floats;
     static constexpr std::int64_t kMostDraws = 0xFFFF;  // of a node
 
-    // Counts weigh one each.
+    // Counts have weight one each.
     ClassLanes(const Scorer& scorer, Cell total, ClassLaneScratch& scratch, const DrawnLanes& lanes)
         : scorer_(scorer), total_(counts_of(total)), scratch_(scratch), lanes_(lanes) {
         const std::int64_t least = std::max(scorer.limits().min_size, scorer.limits().min_weight);
         least_ = static_cast<std::uint32_t>(std::clamp<std::int64_t>(least, 1, kMostDraws + 1));
     }
 
-    // The scratch's `lefts` are filled in. changes(place) tells in which lanes another code follows, code(place, lane)
-    // which code goes left last; `missing` are the counts of missing rows.
+    // The scratch's `lefts` are filled in. changes(position) returns the lanes in which another code follows,
+    // code(position, lane) the last code that goes left; `missing` are the counts of missing rows.
     template <class Changes, class CodeAt>
     LaneCuts run(std::uint32_t n_places, const Keys& missing, double to_beat, const Changes& changes,
                  const CodeAt& code) {
@@ -83,10 +83,10 @@ class ClassLanes {
         return Keys{I...};
     }(std::make_index_sequence<lanes::kLanes>());
 
-    // Near scores of the cuts after each place, with `added` on the left, and the greatest of each lane.
+    // Approximate scores of the cuts after each position, with `added` on the left, and the maximum of each lane.
     template <class Changes>
     Floats score_all(std::size_t side, std::uint32_t n_places, const Keys& added, const Changes& changes) {
-        const Scorer scorer = scorer_;  // a copy of our own, which the scores cannot overwrite
+        const Scorer scorer = scorer_;  // a local copy, which the scores cannot alias
         Floats tops = Floats{} + kNone;
         for (std::uint32_t i = 0; i < n_places; ++i) {
             const Keys left = scratch_.lefts[i] + added;
@@ -94,7 +94,7 @@ class ClassLanes {
             alignas(Keys) std::array<std::uint32_t, lanes::kLanes> counts;
             vectors::store(left, counts.data());
             alignas(Floats) std::array<float, lanes::kLanes> group;
-            // Left a loop, it becomes vector code wherever it is inlined; written out, only sometimes.
+            // As a loop, it is vectorized wherever it is inlined; unrolled, only sometimes.
 #pragma GCC unroll 1
             for (std::size_t lane = 0; lane < lanes::kLanes; ++lane) {
                 group[lane] = scorer.near_score_of_counts(counts[lane]);

@@ -1,6 +1,6 @@
-// The best cut of a node by a feature that must rise or fall: rows in the order of their codes, every cut in turn.
+// The best cut of a node by a feature with a monotonic constraint: rows are sorted by code, and every cut is scored.
 //
-// Cuts that put present values against missing ones put no value before another, and are free.
+// Cuts of present against missing values are not constrained.
 
 #pragma once
 
@@ -20,7 +20,7 @@ class ConstrainedSearch {
   public:
     using Payload = typename Model::Payload;
 
-    // `sorted` is memory to be used again and again.
+    // `sorted` is reused memory.
     ConstrainedSearch(Model& model, const Direction& direction, const Code* codes, const Payload* payloads,
                       std::uint32_t n, std::vector<std::uint64_t>& sorted)
         : model_(model), direction_(direction), codes_(codes), payloads_(payloads), n_(n), sorted_(sorted) {}
@@ -38,7 +38,7 @@ class ConstrainedSearch {
     }
 
   private:
-    // Keys are code << 32 | row; rows whose value is missing are left out.
+    // Keys are code << 32 | row; rows with missing values are left out.
     void sort_rows() {
         sorted_.clear();
         for (std::uint32_t i = 0; i < n_; ++i) {

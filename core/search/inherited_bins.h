@@ -1,10 +1,10 @@
-// Bins that are handed down. Where every node looks at all features, the bins of a node are those of its parent less
-// those of its sibling: only the rows of the smaller child are read and added up.
+// Histogram subtraction. If every node considers all features, the bins of a node are those of its parent minus those
+// of its sibling: only the rows of the smaller child are read and added up.
 //
-// All sums are integers, so a difference is what adding up would have given. A feature is cut into the same bins in all
-// nodes. Inside a node they are coarse, and the search looks into them as into others (search/cells.h).
+// All sums are integers, so differences are exact. A feature has the same bins in all nodes. They are coarse, and the
+// search looks inside them as in other histograms (search/cells.h).
 //
-//   CarriedBins   how features are cut into bins, and the bins of one node after the other
+//   CarriedBins   the bins of features, and the sums of one node after the other
 
 #pragma once
 
@@ -30,7 +30,7 @@ namespace weald {
 template <class Model>
 inline constexpr bool kCarriesBins = requires { typename Model::Labels::Carried; };
 
-// Other models have no bins: their nodes come without, and all that would be done with them is nothing.
+// Other models have no bins: their nodes have none, and all operations are empty.
 template <SearchedModel Model>
 class CarriedBins {
   public:
@@ -68,7 +68,7 @@ class CarriedBins<Model> {
     // Of one feature; the last is for missing values.
     struct OfFeature {
         std::span<const Sum> sums;
-        int shift;  // bits of a code that its bin does not tell
+        int shift;  // bits of a code that its bin does not determine
     };
 
     CarriedBins(const Codes& codes, const Growth& growth) : max_depth_(growth.max_depth) {
@@ -90,7 +90,7 @@ class CarriedBins<Model> {
     // Before a part of a tree is grown, with the bins of its root.
     void begin(const Bins& bins) { n_held_ = bins.are_there() ? 1 : 0; }
 
-    // Gives a node bins that has none, if that will pay.
+    // Computes the bins of a node that has none, if that is worthwhile.
     void prepare(Bins& bins, const Model& model, Tree& tree, const Node& node, NodeCodes& codes, FeatureSet constant) {
         if (bins.are_there()) {
             coarsen(bins, level_for(node));
@@ -99,7 +99,7 @@ class CarriedBins<Model> {
         }
     }
 
-    // The bins of both children, those of whom it will pay. What the parent has is used up.
+    // The bins of both children, if worthwhile. Those of the parent are reused.
     std::pair<Bins, Bins> divide(Bins parent, const Model& model, Tree& tree, const std::pair<Node, Node>& children,
                                  NodeCodes& codes, FeatureSet constant) {
         const auto& [left, right] = children;
@@ -131,7 +131,7 @@ class CarriedBins<Model> {
     }
 
   private:
-    // Where the bins of a feature stand.
+    // The location of the bins of a feature.
     struct Place {
         std::size_t begin;
         std::size_t length;
@@ -153,12 +153,12 @@ class CarriedBins<Model> {
     };
 
     static constexpr std::size_t kLevels = 4;           // each has half as many bins as the one before
-    static constexpr std::uint32_t kRowsOfBin = 8;      // more, and there are more bins
-    static constexpr std::uint32_t kLeastRows = 256;    // of a node whose bins are worth it
-    static constexpr std::size_t kLittle = 4u << 20;    // bytes that may be held whatever the table takes
+    static constexpr std::uint32_t kRowsOfBin = 8;      // with more there are more bins
+    static constexpr std::uint32_t kLeastRows = 256;    // minimum size of a node whose bins are worthwhile
+    static constexpr std::size_t kLittle = 4u << 20;    // bytes that are allowed whatever the size of the table
     static constexpr std::uint32_t kRowsAtOnce = 2048;  // added up for one feature after the other
 
-    // All features, codes of one or two bytes, cuts by order alone.
+    // All features considered, codes of one or two bytes, cuts by order only.
     static bool are_possible(const Codes& codes, const Growth& growth) {
         return growth.max_features >= codes.columns.size() && !growth.random_cuts && growth.max_leaf_nodes == 0 &&
                growth.monotonic.empty() && growth.feature_weights.empty() && codes.filled.is_empty() &&
@@ -189,7 +189,7 @@ class CarriedBins<Model> {
         for (std::size_t feature = 0; feature < to.places.size(); ++feature) {
             const Place& fine = from.places[feature];
             const Place& coarse = to.places[feature];
-            // In place: what is written was read before.
+            // In place: each bin is read before it is overwritten.
             const Sum missing = bins.sums[fine.begin + fine.length - 1];
             const int shift = coarse.shift - fine.shift;
             for (std::size_t b = 0; b + 1 < coarse.length; ++b) {
@@ -242,9 +242,9 @@ class CarriedBins<Model> {
     }
 
     std::int32_t max_depth_;
-    std::vector<Level> levels_;  // empty: bins are not handed down
-    std::size_t n_most_ = 0;     // nodes that may hold bins at a time
-    std::size_t n_held_ = 0;     // that do
+    std::vector<Level> levels_;  // empty: bins are not inherited
+    std::size_t n_most_ = 0;     // maximum number of nodes with bins at a time
+    std::size_t n_held_ = 0;     // number of nodes that have them
     std::vector<Bins> spare_;
     std::vector<Sum> rows_ = std::vector<Sum>(kRowsAtOnce);  // what each row adds
     std::array<std::uint16_t, kRowsAtOnce> codes_{};

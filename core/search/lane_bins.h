@@ -1,9 +1,9 @@
-// The best cut of a node of many rows by several features at once, where targets are numbers. Each lane of a vector is
+// The best cut of a node of many rows by several features at once, in regression. Each lane of a vector is
 // a feature.
 //
-// A row is one word, sum << 16 | count, and is added to one bin of each feature. Along the bins, what goes left is
-// summed in all lanes at once, and cuts are scored nearly. Where a bin holds several codes, no cut inside can gain more
-// than a bound, and only bins whose bound reaches the best cut are looked into. The few cuts that could be the best are
+// A row is one word, sum << 16 | count, and is added to one bin of each feature. Along the bins, the left side is
+// summed in all lanes at once, and cuts get approximate scores. If a bin has several codes, no cut inside can gain more
+// than a bound, and only bins whose bound reaches the best cut are searched. The few cuts that could be the best are
 // scored exactly.
 
 #pragma once
@@ -29,25 +29,25 @@
 
 namespace weald {
 
-// Rows from which on bins are quicker than sorting.
+// Minimum number of rows for which bins are faster than sorting.
 inline constexpr std::uint32_t kLeastInLaneBins = kMostSorted == 256 ? 129 : 65;
 
-// A node of many rows whose targets are numbers, made ready for sums in words of 64 bits.
+// A regression node of many rows, prepared for sums in words of 64 bits.
 //
-// Targets are measured from the node's mean and scaled, so that the sum of any rows has 46 bits and a sign. Its upper
-// 32 bits are what near gains are made of: they are off by kError at most. Most of it comes from cutting off the lower
-// bits and from a mean that is whole; each row adds at most half of a lowest bit.
+// Targets are centered at the node's mean and scaled, so that the sum of any rows has 46 bits and a sign. Approximate
+// gains are computed from its upper 32 bits, with an error of at most kError. Most of it comes from truncating the
+// lower bits and from rounding the mean to an integer; each row adds at most half of a lowest bit.
 class ManyNumbers {
   public:
     static constexpr std::int64_t kMostDraws = 0x7FFF;
     static constexpr int kCountBits = 16;
     static constexpr float kError = 3;
 
-    // Takes in the rows of a node, of which no target is farther than `reach` from the mean. Says whether they are fit
-    // for this.
+    // Loads the rows of a node, in which no target is farther than `reach` from the mean. Returns whether they are
+    // suitable.
     bool look_at(const CountedNumbers& labels, const CountedNumbers::Payload* payloads, std::uint32_t n,
                  const CountedNumbers::Cell& total, std::int64_t mean, double reach, double undivided) {
-        constexpr double kLeastReach = 0x1p30;  // else it would count that the mean is whole
+        constexpr double kLeastReach = 0x1p30;  // otherwise the rounding of the mean would matter
         if (total.weight > kMostDraws || reach < kLeastReach) {
             return false;
         }
@@ -55,7 +55,7 @@ class ManyNumbers {
         const double scale =
             std::ldexp(1.0, 45 - std::ilogb(reach) - std::bit_width(static_cast<std::uint64_t>(total.weight)));
         for (std::uint32_t i = 0; i < n; ++i) {
-            constexpr double kWhole = 0x1.8p52;  // added to it, a number is rounded, and stands in the lower bits
+            constexpr double kWhole = 0x1.8p52;  // adding it rounds a number to the lower bits
             const std::int64_t count = labels.count(payloads[i]);
             const auto sum = static_cast<double>((labels.number(payloads[i]) - mean) * count);
             words_[i] = std::bit_cast<std::int64_t>(sum * scale + kWhole) << kCountBits | count;
@@ -73,14 +73,14 @@ class ManyNumbers {
     float reach() const { return reach_; }
 
     float gain_of(double score) const { return static_cast<float>((score - undivided_) * unit_); }
-    // An empty side gains next to nothing.
+    // An empty side has almost no gain.
     template <class Floats>
     Floats gain(const Floats& sum, const Floats& left) const {
         const Floats sides = left * (weight_ - left);
         return sum * sum * weight_ / (sides > 1 ? sides : Floats{} + 1);
     }
-    // How far a near gain can be below what it must reach to be as good as the greatest. With an error e of A, gains
-    // differ by (2 |A| e + e * e) * W / (L * R), which is at most 2.9 e * root of the gain + 2 e * e.
+    // How far the approximate gain of a cut can be below the maximum if its exact gain is as good. With an error e of
+    // A, gains differ by (2 |A| e + e * e) * W / (L * R), which is at most 2.9 e * root of the gain + 2 e * e.
     static float slack(float top) {
         const float gain = std::max(top, 0.0f);
         return gain * static_cast<float>(kNearness) + kError * (6 * std::sqrt(gain) + 24 * kError);
@@ -94,12 +94,12 @@ class ManyNumbers {
     double unit_ = 0;  // of gains, in scores
 };
 
-// Memory that the search uses again and again. Bins are empty between two searches.
+// Memory that the search reuses. Bins are empty between two searches.
 struct LaneBinScratch {
     static constexpr std::size_t kRoom = 2 * kCoarseBins * lanes::kLanes;
     alignas(64) std::array<std::int64_t, kRoom> bins{};            // by bin, sign and lane; or by bin and lane
     alignas(64) std::array<lanes::Floats, kCoarseBins + 1> gains;  // of the cut before each bin
-    std::vector<std::uint32_t> keys;                               // of rows in bins that are looked into
+    std::vector<std::uint32_t> keys;                               // of rows in bins that are searched
     struct Near {
         float gain;
         std::uint32_t lane;
@@ -156,12 +156,12 @@ class LaneBinSearch {
     using Keys = lanes::Keys;
     using Floats = lanes::Floats;
     static constexpr std::size_t kLanes = lanes::kLanes;
-    static constexpr std::size_t kMostNear = 64;  // cuts, each of which takes a look at all rows
+    static constexpr std::size_t kMostNear = 64;  // cuts, each of which needs a pass over all rows
     static constexpr float kNone = -std::numeric_limits<float>::infinity();
     typedef std::int64_t Half __attribute__((vector_size(sizeof(Keys))));
     typedef std::int32_t Ints __attribute__((vector_size(sizeof(Keys))));
 
-    // One word for each lane.
+    // One word per lane.
     struct Words {
         Half low{};
         Half high{};
@@ -208,7 +208,7 @@ class LaneBinSearch {
         return true;
     }
 
-    // Where bins have insides, what lies above the mean and what lies below it are summed apart.
+    // If bins have insides, the sums above and below the mean are separate.
     template <bool HasInsides>
     void fill() {
         const std::int64_t* words = node_.words();
@@ -229,7 +229,7 @@ class LaneBinSearch {
         }
     }
 
-    // Near gains of the cuts after each bin that is not empty.
+    // Approximate gains of the cuts after each non-empty bin.
     template <bool HasInsides>
     void gain_edges() {
         Words left;
@@ -296,10 +296,10 @@ class LaneBinSearch {
         return any != 0;
     }
 
-    // The most that a cut inside a bin can gain. The gain is convex in what goes left, so it is greatest at a corner:
-    // all that lies above the mean or all that lies below it, and the least or the greatest weight. That allows for few
-    // rows that are far off. So there is another bound: the term of a whole is at most the terms of its parts together,
-    // down to single rows.
+    // The maximum gain of a cut inside a bin. The gain is convex in what goes left, so its maximum is at a corner: all
+    // that lies above the mean or all that lies below it, and the smallest or the largest weight. This allows for few
+    // rows with large deviations. So there is another bound: the term of a set is at most the sum of the terms of its
+    // parts, down to single rows.
     Floats bound(const Words& before, const Words& above, const Words& below, const Words& after,
                  const Floats& gains_before, const Floats& gains_after) const {
         const Floats weight_before = before.counts();
@@ -375,7 +375,7 @@ class LaneBinSearch {
 
     // ---- Exact scores
 
-    // Those inside that are no longer near enough give way.
+    // Those inside that are no longer good enough are removed.
     void add_edges() {
         const float floor = top_ - ManyNumbers::slack(top_);
         std::erase_if(scratch_.near, [&](const LaneBinScratch::Near& cut) { return cut.gain < floor; });
@@ -429,7 +429,7 @@ class LaneBinSearch {
     std::array<int, kLanes> shifts_{};
     bool has_insides_ = false;  // some bin may have several codes
     std::uint32_t n_bins_ = 0;  // of the lane with the most
-    float top_ = 0;             // the greatest near gain so far
+    float top_ = 0;             // the largest approximate gain so far
     LaneCuts found_;
 };
 

@@ -1,7 +1,7 @@
 // The best cut of a node of few rows and two classes by several features at once. Each lane of a vector is a feature.
 //
-// Keys are code << 16 | class << 15 | count, one vector for each row. A network sorts all lanes at once; then counts of
-// what goes left are summed from place to place.
+// Keys are code << 16 | class << 15 | count, one vector for each row. A network sorts all lanes at once; then the
+// counts of the left side are summed from position to position.
 
 #pragma once
 
@@ -26,7 +26,7 @@ class FewClassLanes {
     struct Rows {
         const Payload* payloads;
         std::uint32_t n;
-        DrawnLanes lanes;  // the others' codes may be anything
+        DrawnLanes lanes;  // codes of the others are arbitrary
     };
 
     FewClassLanes(const Scorer& scorer, ClassLaneScratch& scratch, const Rows& rows)
@@ -58,7 +58,7 @@ class FewClassLanes {
   private:
     using Keys = lanes::Keys;
 
-    // By a network for at least as many rows as there are.
+    // By a network for at least this many rows.
     template <std::size_t N, std::size_t... More>
     void sort() {
         if constexpr (sizeof...(More) != 0) {
@@ -78,7 +78,7 @@ class FewClassLanes {
 
     const Scorer& scorer_;
     ClassLaneScratch& scratch_;
-    Keys* keys_;  // sorted, by place
+    Keys* keys_;  // sorted, by position
     Rows rows_;
 };
 

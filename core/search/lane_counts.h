@@ -1,6 +1,6 @@
-// The best cut of a node of many rows and two classes by several features at once, where codes have one byte.
+// The best cut of a node of many rows and two classes by several features at once, for codes of one byte.
 //
-// Every code has a bin. A row is one word, and is added to one bin of each feature, straight from the table: its codes
+// Every code has a bin. A row is one word, and is added to one bin of each feature, directly from the table: its codes
 // are not gathered first.
 
 #pragma once
@@ -19,11 +19,10 @@
 
 namespace weald {
 
-// Rows from which on counting is quicker than sorting.
+// Minimum number of rows for which counting is faster than sorting.
 inline constexpr std::uint32_t kLeastCounted = std::min<std::uint32_t>(64, kMostSorted) + 1;
 
-// Adds what word_of(row) says to a bin of each of N features. The bins of a feature are Step apart, those of features
-// Stride.
+// Adds word_of(row) to a bin of each of N features. The bins of a feature are Step apart, those of features Stride.
 template <std::size_t N, std::size_t Step, std::size_t Stride, class WordOf, class Word>
 void add_to_bins(const LaneColumns<std::uint8_t>& codes, const WordOf& word_of, Word* bins) {
     const auto columns = codes.columns;
@@ -46,7 +45,7 @@ void fill_bins(std::size_t n_lanes, const LaneColumns<std::uint8_t>& codes, cons
     add_to_bins<N, Step, Stride>(codes, word_of, bins);
 }
 
-// Where counts have two bytes.
+// For counts of two bytes.
 template <class Scorer>
 class LaneCountSearch {
   public:
@@ -86,8 +85,8 @@ class LaneCountSearch {
     DrawnLanes lanes_;
 };
 
-// Where they have more. The features are counted together, then searched one after the other: search(bins, to_beat)
-// finds the cuts of one, whose last bin is for missing values.
+// For wider counts. The features are counted together, then searched one after the other: search(bins, to_beat) finds
+// the cuts of one, whose last bin is for missing values.
 template <class Search>
 LaneCuts search_wide_counts(const LaneColumns<std::uint8_t>& codes, const TwoClasses::Payload* payloads,
                             const DrawnLanes& lanes, ClassLaneScratch& scratch, double to_beat, const Search& search) {

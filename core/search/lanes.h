@@ -1,9 +1,9 @@
-// The best cut of a node of few rows by several features at once, where targets are numbers. Each lane of a vector is a
+// The best cut of a node of few rows by several features at once, in regression. Each lane of a vector is a
 // feature.
 //
-// Keys are code << 16 | row << 8 | count, one vector for each row. A network of lesser and greater keys sorts all lanes
-// at once; then what goes left is summed from place to place. Cuts are scored nearly; the few that could be the best
-// are scored exactly.
+// Keys are code << 16 | row << 8 | count, one vector for each row. A network of minima and maxima sorts all lanes at
+// once; then the left side is summed from position to position. Cuts get approximate scores; the few that could be the
+// best are scored exactly.
 
 #pragma once
 
@@ -106,7 +106,7 @@ inline void merge_sixteen(Keys* keys) {
     std::copy_n(v.begin(), 16, keys);
 }
 
-// Sorts each lane of the first vectors: of all n, or of the greatest N.
+// Sorts each lane of the first vectors: of all n, or of the largest N.
 template <std::size_t N, std::size_t... More>
 inline void sort_run(Keys* keys, std::uint32_t n) {
     if constexpr (sizeof...(More) != 0) {
@@ -117,9 +117,9 @@ inline void sort_run(Keys* keys, std::uint32_t n) {
     sort<N>(keys);
 }
 
-// Sorts each lane of n vectors, for which there must be room up to the next multiple of 16: in runs, which
-// are merged. A bitonic network in which the lesser key always goes to the lower place; what lies behind n would be the
-// largest, so it need not be there.
+// Sorts each lane of n vectors, with memory for up to the next multiple of 16: in runs, which are merged. A bitonic
+// network in which the smaller key always goes to the lower position; entries behind n would be the largest, so they
+// are not needed.
 inline void sort_many(Keys* keys, std::uint32_t n_rows) {
     const std::uint32_t n = (n_rows + 15) / 16 * 16;
     std::fill(keys + n_rows, keys + n, ~Keys{});
@@ -146,7 +146,7 @@ inline void sort_many(Keys* keys, std::uint32_t n_rows) {
     }
 }
 
-// The number of each lane's row, of a table of N.
+// The index of each lane's row, of a table of N.
 template <std::size_t N>
 inline Floats fetch(const float* table, const Keys& rows) {
     if constexpr (N > kMostAtOnce) {
@@ -179,14 +179,14 @@ struct DrawnLanes {
     }
 };
 
-// What was found: which lanes can cut the node, and the best cut of all of them.
+// The result: which lanes can cut the node, and the best cut of all of them.
 struct LaneCuts {
-    bool is_done = true;           // otherwise these rows are not fit for the search
+    bool is_done = true;           // otherwise these rows are not suitable for the search
     std::uint32_t admissible = 0;  // bit by bit
     std::size_t lane = 0;          // of the best
     FeatureCuts best;
 
-    // Takes the cuts of a lane. Lanes come in the order of their draw. Says whether they are the best now.
+    // Takes the cuts of a lane. Lanes come in the order of their draw. Returns whether they are the best now.
     bool offer(const FeatureCuts& cuts, std::size_t of_lane, const DrawnLanes& drawn) {
         const bool is_best = cuts.best.score != kNoScore &&
                              cuts.best.beats_earlier_feature(best.best, [&] { return drawn.wins_tie(of_lane, lane); });
@@ -198,7 +198,7 @@ struct LaneCuts {
     }
 };
 
-// Memory that the search uses again and again.
+// Memory that the search reuses.
 struct LaneScratch {
     alignas(64) std::array<lanes::Keys, lanes::kMostRows> keys;
     alignas(64) std::array<std::array<lanes::Floats, lanes::kMostRows>, 2> gains;  // missing right, left
@@ -214,7 +214,7 @@ class LaneSearch {
     struct Rows {
         const Labels::Payload* payloads;
         std::uint32_t n;
-        DrawnLanes lanes;  // the others' codes may be anything
+        DrawnLanes lanes;  // codes of the others are arbitrary
     };
 
     LaneSearch(const Labels& labels, const FewNumbers& node, const Scorer& scorer, LaneScratch& scratch,
@@ -264,7 +264,7 @@ class LaneSearch {
         return labels_.cell(rows_.payloads[key(place, lane) >> 8 & 0xFF]);
     }
 
-    // By a network for at least as many rows as there are.
+    // By a network for at least this many rows.
     template <std::size_t N, std::size_t... More>
     Floats sort_and_gain() {
         if constexpr (sizeof...(More) != 0) {
@@ -295,8 +295,8 @@ class LaneSearch {
         }
     }
 
-    // Near gains of the cuts after each place where the code changes, and the greatest of each lane. `left` and `sum`
-    // go left anyway.
+    // Approximate gains of the cuts after each position where the code changes, and the maximum of each lane. `left`
+    // and `sum` go left in any case.
     template <std::size_t N>
     Floats gain_all(std::size_t side, Floats left, Floats sum) {
         const auto least =
@@ -327,7 +327,7 @@ class LaneSearch {
         return gain_all<N>(1, left, sum);
     }
 
-    // Whether a cut has the sides of the best so far: then it has its score, too, and all it can win is a tie.
+    // Whether a cut has the same sides as the best so far: then it has the same score, and can only win a tie.
     bool is_known(const Cell& left) const { return left == best_left_ || left == best_right_; }
 
     // Scores the cuts of a lane that could be the best exactly. Lanes come in the order of their draw.
@@ -375,13 +375,13 @@ class LaneSearch {
     const Labels& labels_;
     const FewNumbers& node_;
     const Scorer& scorer_;
-    Keys* keys_;  // sorted, by place
+    Keys* keys_;  // sorted, by position
     std::array<std::array<Floats, lanes::kMostRows>, 2>& gains_;
     Rows rows_;
     LaneCuts found_;
     Cell best_left_{};  // the sides of the best cut
     Cell best_right_{};
-    Cell left_of_lane_{};  // of the best cut of the lane at hand
+    Cell left_of_lane_{};  // of the best cut of the current lane
     Keys has_missing_{};
 };
 

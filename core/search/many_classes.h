@@ -1,9 +1,9 @@
 // The best cut of a node by one feature, with many classes: in the order of their codes, rows move from the right side
-// to the left, one by one, and each place between two codes is a cut.
+// to the left, one by one, and each position between two codes is a cut.
 //
-// Two ways to bring them into order:
+// Two methods to sort them:
 //   few codes and classes   a table of counts by (code, class); all rows of a code and class move at once
-//   otherwise               sort them: in a network where they are few, else byte by byte
+//   otherwise               a sorting network if they are few, else a radix sort
 
 #pragma once
 

@@ -1,8 +1,8 @@
-// One cut of a node by a feature, at a random place between the smallest and the largest value of the node, or anywhere
-// in a random order of its categories.
+// One random cut of a node by a feature: between the smallest and the largest value of the node, or at a random
+// position in a random order of its categories.
 //
-// The place is drawn at the address of the node and the feature, so it depends on nothing else. A second draw gives
-// missing values a side. Where all present values are alike, they are cut off from the missing ones.
+// The draw has the address of the node and the feature, so it depends on nothing else. A second draw gives the side of
+// missing values. If all present values are equal, the cut separates them from the missing ones.
 
 #pragma once
 
@@ -21,7 +21,7 @@
 
 namespace weald {
 
-// A threshold anywhere between a < b, so that a goes left and b goes right. Infinities count as the largest number.
+// A random threshold between a < b, so that a goes left and b goes right. Infinities count as the largest double.
 inline double place_at_random(double a, double b, std::uint64_t bits) {
     constexpr double largest = std::numeric_limits<double>::max();
     const double a_half = std::max(a, -largest) / 2;
@@ -31,7 +31,7 @@ inline double place_at_random(double a, double b, std::uint64_t bits) {
     return a <= t && t < b ? t : a;
 }
 
-// Finds codes by values. Every 64th smallest value stands apart: these few stay in the cache, and mostly they are
+// Finds codes by values. Every 64th smallest value is stored separately: these few stay in the cache, and are usually
 // enough.
 class ValueIndex {
   public:
@@ -44,7 +44,7 @@ class ValueIndex {
         }
     }
 
-    // The values at both ends of a range will be wanted soon.
+    // Prefetches the values at both ends of a range.
     void prefetch(const CodeRange& range) const {
         highs_.prefetch(range.low);
         lows_.prefetch(range.high);
@@ -74,7 +74,7 @@ class ValueIndex {
         }
         return code;
     }
-    // A threshold at t, or at the end of the code that t falls into.
+    // A threshold at t, or at the end of the code that contains t.
     double threshold(double t) const {
         return &highs_ == &lows_ ? t : std::max(t, highs_[last_up_to(t, block_of(t, 0, n_ - 1))]);
     }
@@ -86,7 +86,7 @@ class ValueIndex {
     std::vector<double> starts_;
 };
 
-// Which of a node's codes are the last to go left of t.
+// The last of a node's codes to go left of t.
 template <class Code>
 std::uint32_t last_left_of(const ValueIndex& values, double t, const CodeRange& range, const Code* codes,
                            std::uint32_t n) {
@@ -103,7 +103,7 @@ std::uint32_t last_left_of(const ValueIndex& values, double t, const CodeRange& 
     return is_inside ? values.last_up_to(t, block) : begin - 1;  // the lowest code is left of t: before the block
 }
 
-// A feature whose cut is to be drawn: its codes have been gathered, and not all of them are alike.
+// A feature with a random cut: its codes have been gathered, and not all of them are equal.
 struct Look {
     std::uint32_t feature;
     int buffer;
@@ -114,7 +114,7 @@ struct Look {
     }
 };
 
-// The cut after the code `last_left`, which is the only one where all present values are alike. `side` is the draw for
+// The cut after the code `last_left`, which is the only one if all present values are equal. `side` is the draw for
 // missing values.
 template <class Code, SearchedModel Model>
 RuledCuts judge_drawn(Model& model, const Direction& direction, const CodeRange& range, const Code* codes,

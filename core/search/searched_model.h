@@ -17,11 +17,11 @@ namespace weald {
 template <class Model>
 using LeftOf = std::remove_cvref_t<decltype(std::declval<Model&>().nothing())>;
 
-// Payload                   what travels with a row
+// Payload                   stored next to a row's id
 // Share                     sum over the rows of a category, by which categories are put in order
 //
 // search                    the best cut of the node by one feature, if it beats a score; codes have 2 or 4 bytes
-// nothing, move             the left side of a cut: empty, and with a row more (or not)
+// nothing, move             the left side of a cut: empty, and with one more row (or not)
 // judge                     the cut with this left side, if it is admissible
 // values                    predictions of both sides of a cut, for monotonic constraints
 // n_orders                  orders in which the categories of the node are cut like numbers

@@ -1,7 +1,7 @@
 // The best cut of a node of few rows and more than two classes by one feature.
 //
-// A key holds all that the search needs of a row, so sorted keys need no look back at their rows. A tally follows them
-// to the left; then every place between two codes is scored, many at a time.
+// A key contains all data of a row that the search needs, so rows are not read after sorting. A tally sums them from
+// the left; then every position between two codes is scored, many at a time.
 
 #pragma once
 
@@ -24,15 +24,14 @@ namespace weald {
 template <class Criterion>
 class FewOfManySearch {
   public:
-    // There must be room for kMostSorted codes and labels behind the first ones.
+    // There must be memory for kMostSorted codes and labels behind the first ones.
     struct Rows {
         const std::uint16_t* codes;
         const std::uint32_t* labels;  // slot << 16 | count
         std::uint32_t n;
     };
 
-    // `to_beat` is the best score of features drawn earlier: what is below it need not be found, only whether it
-    // exists.
+    // `to_beat` is the best score of features drawn earlier: cuts below it need not be found, only whether one exists.
     FewOfManySearch(const ClassTotals& totals, const Limits& limits, double to_beat)
         : tally_(totals), to_beat_(to_beat), weight_(static_cast<std::uint32_t>(totals.weight)) {
         least_ = static_cast<std::uint32_t>(std::max<std::int64_t>({limits.min_size, limits.min_weight, 1}));
@@ -63,7 +62,7 @@ class FewOfManySearch {
 
     std::uint32_t code(std::uint32_t i) const { return few::code_of(keys_[i]); }
 
-    // Cuts after each of the first n_cuts keys, where the code changes. Missing rows may go left, too.
+    // Cuts after each of the first n_cuts keys where the code changes. Missing rows may go left, too.
     void cut(std::uint32_t n_cuts, std::span<const std::uint32_t> missing_left) {
         tally_.begin(keys_.data(), missing_left);
         for (std::uint32_t i = 0; i < n_cuts; ++i) {
@@ -89,7 +88,7 @@ class FewOfManySearch {
         }
     }
 
-    // Scores all cuts nearly, and returns the greatest score.
+    // Computes approximate scores of all cuts, and returns the maximum.
     float near_scores(std::uint32_t n_cuts) {
         constexpr float none = -std::numeric_limits<float>::infinity();
         Floats tops = Floats{} + none;

@@ -1,7 +1,7 @@
-// The best cut of a node of few rows by one feature, where targets are numbers.
+// The best cut of a node of few rows by one feature, in regression.
 //
-// Keys are code << 16 | row << 8 | count. Sorted, they are scored nearly and many at a time; the few cuts that could be
-// the best are scored exactly.
+// Keys are code << 16 | row << 8 | count. After sorting, cuts get approximate scores, many at a time; the few that
+// could be the best are scored exactly.
 
 #pragma once
 
@@ -28,15 +28,14 @@ class FewNumbersSearch {
     using Cell = Labels::Cell;
     using Payload = Labels::Payload;
 
-    // There must be room for kMostSorted codes and payloads behind the first ones.
+    // There must be memory for kMostSorted codes and payloads behind the first ones.
     struct Rows {
         const std::uint16_t* codes;
         const Payload* payloads;
         std::uint32_t n;
     };
 
-    // `to_beat` is the best score of features drawn earlier: what is below it need not be found, only whether it
-    // exists.
+    // `to_beat` is the best score of features drawn earlier: cuts below it need not be found, only whether one exists.
     FewNumbersSearch(const Labels& labels, const FewNumbers& node, const Scorer& scorer, const Rows& rows,
                      double to_beat)
         : labels_(labels), node_(node), scorer_(scorer), rows_(rows), to_beat_(to_beat) {}
@@ -88,7 +87,7 @@ class FewNumbersSearch {
         sort_room<16>(keys_.data(), room);
     }
 
-    // Weights and sums of the rows up to each place.
+    // Weights and sums of the rows up to each position.
     void sum_up(std::uint32_t n) {
         for (std::uint32_t i = 0; i < n; ++i) {
             sums_[i] = node_.sums()[row(i)];
@@ -106,7 +105,7 @@ class FewNumbersSearch {
         }
     }
 
-    // Cuts after each of the first n_cuts keys, where the code changes, with the missing rows on the left or not.
+    // Cuts after each of the first n_cuts keys where the code changes, with the missing rows on the left or not.
     void cut(std::uint32_t n_cuts, const Cell& missing, float missing_sum, bool missing_left) {
         const auto missing_weight = static_cast<float>(missing.weight);
         const float least =

@@ -1,8 +1,8 @@
-// A node of few rows whose targets are numbers, made ready for quick scores.
+// A regression node of few rows, prepared for approximate scores.
 //
-// About the node's mean, what a cut gains over the undivided node is A * A * W / (L * R): A is the sum of the left
-// side, L and R are the weights of the sides, W is the node's. In float, with A scaled so that nothing overflows, a
-// gain is near the exact one: it tells which cuts are worth the exact score.
+// With targets centered at the node's mean, the gain of a cut is A * A * W / (L * R): A is the sum of the left side, L
+// and R are the weights of the sides, W is the node's. In float, with A scaled so that nothing overflows, this is an
+// approximate gain, which determines the cuts that need the exact score.
 
 #pragma once
 
@@ -24,8 +24,8 @@ class FewNumbers {
     static constexpr std::int64_t kMostDraws = 0x7FFF;
     static constexpr std::int64_t kMostCount = 0xFF;  // of a row
 
-    // Takes in the rows of a node; `whole` is the mean rounded down, `undivided` the score of no cut. Says whether they
-    // are fit for this. Targets may be large and differ by little: whole numbers are subtracted first.
+    // Loads the rows of a node; `whole` is the mean rounded down, `undivided` the score without a cut. Returns whether
+    // they are suitable. Targets may be large and differ by little: integers are subtracted first.
     bool look_at(const CountedNumbers& labels, const CountedNumbers::Payload* payloads, std::uint32_t n,
                  const CountedNumbers::Cell& total, std::int64_t whole, double undivided) {
         if (n > kMostSorted || total.weight > kMostDraws) {
@@ -67,14 +67,14 @@ class FewNumbers {
         return sum * sum * weight_ / (left * (weight_ - left));
     }
     float gain_of(double score) const { return static_cast<float>((score - undivided_) * unit_); }
-    // What a near gain must reach to be as good as one that is near or exact. Sums along some hundred rows lose a few
-    // bits of A, and the less weight one side has, the more they count.
+    // The minimum of an approximate gain that can be as good as a given one. Sums over some hundred rows lose a few
+    // bits of A, and the less weight one side has, the more this matters.
     float floor_below(float gain) const {
         return gain - std::abs(gain) * static_cast<float>(kNearness) - static_cast<float>(slack_);
     }
 
   private:
-    // The power of two that brings x >= 1 to a number from 1/2 to 1: the exponent, negated.
+    // The power of two that scales x >= 1 to a number from 1/2 to 1: the negated exponent.
     static double scale_of(double x) {
         const std::uint64_t exponent = std::bit_cast<std::uint64_t>(x) >> 52;  // 1023 more than that of the first digit
         return std::bit_cast<double>((2 * 1023 - 1 - exponent) << 52);

@@ -1,8 +1,8 @@
 // The best cut of a node of few rows and two classes by one feature.
 //
-// A key holds all that the search needs of a row: code << 16 | class << 15 | count. So sorted keys need no look back at
-// their rows: counts of what goes left are sums along the keys, many at a time, and every place between two codes is
-// scored, many at a time.
+// A key contains all data of a row that the search needs: code << 16 | class << 15 | count. So rows are not read after
+// sorting: counts of the left side are prefix sums over the keys, many at a time, and every position between two codes
+// is scored, many at a time.
 
 #pragma once
 
@@ -26,15 +26,14 @@ class FewRowsSearch {
     using Payload = TwoClasses::Payload;
     static constexpr std::int64_t kMostDraws = 0x7FFF;  // of a node: so counts fit a key, and sums of them 16 bits
 
-    // There must be room for kMostSorted codes and payloads behind the first ones.
+    // There must be memory for kMostSorted codes and payloads behind the first ones.
     struct Rows {
         const std::uint16_t* codes;
         const Payload* payloads;
         std::uint32_t n;
     };
 
-    // `to_beat` is the best score of features drawn earlier: what is below it need not be found, only whether it
-    // exists.
+    // `to_beat` is the best score of features drawn earlier: cuts below it need not be found, only whether one exists.
     FewRowsSearch(const Scorer& scorer, double to_beat) : scorer_(scorer), to_beat_(to_beat) {}
 
     FeatureCuts run(const Rows& rows, Cell total) {
@@ -70,7 +69,7 @@ class FewRowsSearch {
     static Cell cell_of(std::uint32_t counts) { return (counts & 0xFFFFu) | Cell{counts >> 16} << 32; }
     std::uint32_t code(std::uint32_t i) const { return keys_[i] >> 16; }
 
-    // Counts of both classes, 16 bits each, of the rows up to each place.
+    // Counts of both classes, 16 bits each, of the rows up to each position.
     void sum_up(std::uint32_t n) {
         Keys before{};
         for (std::uint32_t i = 0; i < n; i += kLanes) {
@@ -82,7 +81,7 @@ class FewRowsSearch {
         }
     }
 
-    // Cuts after each of the first n_cuts keys, where the code changes, with `added` on the left.
+    // Cuts after each of the first n_cuts keys where the code changes, with `added` on the left.
     void cut(std::uint32_t n_cuts, std::uint32_t added, bool missing_left) {
         const float top =
             scorer_.limits().admit_all() ? near_scores<true>(n_cuts, added) : near_scores<false>(n_cuts, added);
@@ -101,10 +100,10 @@ class FewRowsSearch {
         }
     }
 
-    // Scores all cuts nearly, and returns the greatest score.
+    // Computes approximate scores of all cuts, and returns the maximum.
     template <bool AdmitAll>
     float near_scores(std::uint32_t n_cuts, std::uint32_t added) {
-        const Scorer scorer = scorer_;  // a copy of our own, which the scores cannot overwrite
+        const Scorer scorer = scorer_;  // a local copy, which the scores cannot alias
         constexpr float none = -std::numeric_limits<float>::infinity();
         Floats tops = Floats{} + none;
         for (std::uint32_t i = 0; i < n_cuts; i += kLanes) {

@@ -1,8 +1,8 @@
 // A sweep: rows of many classes move from the right side to the left. Class weights of both sides, and the score after
 // each move.
 //
-// Every criterion works with the plain Sweep, which forms its score from all classes at every cut. Where a score can be
-// kept up to date in fewer steps, a specialization does so.
+// Every criterion works with the plain Sweep, which computes its score from all classes at every cut. Specializations
+// update the score in fewer steps.
 
 #pragma once
 
@@ -18,9 +18,9 @@ namespace weald {
 
 using ManyWeights = ClassWeights<std::span<const std::uint64_t>>;
 
-// Class weights of a node, only the classes that it has.
+// Class weights of a node, only of its classes.
 struct ClassTotals {
-    std::vector<std::uint32_t> slot_of_class;  // valid for the classes that the node has
+    std::vector<std::uint32_t> slot_of_class;  // valid for the classes of the node
     std::vector<std::uint32_t> classes;        // by slot, ascending
     std::vector<std::uint64_t> weights;        // by slot
     std::uint64_t weight = 0;
@@ -33,7 +33,7 @@ struct SideTerms {
     double right;
 };
 
-// Memory that sweeps use again and again.
+// Memory that sweeps reuse.
 struct SweepScratch {
     std::vector<SideTerms> terms;
     std::vector<std::uint64_t> left;
@@ -81,7 +81,7 @@ class Sweep : public SweepSides {
     double slack() const { return 0; }
 };
 
-// (c + w)^2 = c^2 + w (2 c + w): one step a row, in integers and therefore exact.
+// (c + w)^2 = c^2 + w (2 c + w): one step per row, in integers and therefore exact.
 template <>
 class Sweep<Gini> : public SweepSides {
   public:
@@ -110,7 +110,7 @@ class Sweep<Gini> : public SweepSides {
     UInt128 right_squares_ = 0;
 };
 
-// The sums of F are kept up to date in floating point: near enough to tell which cuts need the exact score.
+// The sums of F are updated in floating point: accurate enough to find which cuts need the exact score.
 template <>
 class Sweep<Entropy> : public SweepSides {
   public:

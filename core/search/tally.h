@@ -1,12 +1,12 @@
-// A tally: sums that follow the sorted rows of a small node to the left, kept at each place, so that all cuts can be
-// scored nearly, many at a time. For criteria whose sums take one step a row.
+// A tally: sums over the sorted rows of a small node from the left, stored at each position, so that all cuts can get
+// approximate scores, many at a time. For criteria whose sums take one step per row.
 //
-//   begin         what goes left anyway: the rows of some keys
-//   move, keep    a key's row goes left; the sums at this place
-//   near          near scores after some places, in a measure of the tally's own
-//   measure       a score in that measure
-//   floor_below   what a near score must reach to be as good
-//   score         the contract's, after a place; places rise from call to call
+//   begin         rows that go left in any case: those of some keys
+//   move, keep    a key's row goes left; the sums at this position
+//   near          approximate scores after some positions, in a unit of the tally
+//   measure       a score in that unit
+//   floor_below   the minimum of an approximate score that can be as good
+//   score         the score of the contract, after a position; positions increase from call to call
 //
 // Keys are code << 16 | slot of the class << 8 | count.
 
@@ -103,7 +103,7 @@ class Tally<Gini> {
     }
 
   private:
-    // What goes left, as counts: their sum, the sum of L * L and the sum of T * L.
+    // The counts on the left: their sum, the sum of L * L and the sum of T * L.
     struct Sums {
         std::uint32_t weight = 0;
         std::uint32_t squares = 0;
@@ -126,8 +126,8 @@ class Tally<Gini> {
     alignas(64) std::array<std::uint32_t, kMostSorted> products_;
 };
 
-// The sum of F over the classes of both sides changes by one class at a time. What is kept is the gain, the score less
-// that of the undivided node: it is small, and little of it is lost in single precision.
+// The sum of F over the classes of both sides changes by one class at a time. The gain is stored, the score minus that
+// of the undivided node: it is small, so its error in single precision is small.
 template <>
 class Tally<Entropy> {
   public:
@@ -213,7 +213,7 @@ class Tally<Entropy> {
     std::span<const std::uint32_t> left_first_;
     std::uint32_t n_counted_ = 0;  // keys that are counted in left_
     std::uint32_t left_weight_ = 0;
-    double sum_ = 0;  // of F over the classes of both sides, less what the node has of it; and F(weight)
+    double sum_ = 0;  // of F over the classes of both sides, minus that of the node; and F(weight)
     std::array<Slot, few::kMostSlots> slots_;
     Counts left_;
     Counts right_;

@@ -1,4 +1,4 @@
-// What the models have in common.
+// Common parts of the target models.
 
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace weald {
 
-// A cut with `left` on its left side, if that is admissible.
+// A cut with `left` on its left side, if it is admissible.
 template <class Scorer, class Cell>
 std::optional<Candidate> judge_cell(const Scorer& scorer, const Cell& left, std::uint64_t order) {
     if (!scorer.is_admissible(left)) {
@@ -30,7 +30,7 @@ inline void reserve_leaves(TreeArrays& tree, std::size_t n_nodes) {
     tree.leaf_weight.reserve(n_leaves);
 }
 
-// Of classes nothing is kept.
+// Nothing is stored for classification.
 struct NoSums {
     void append(const NoSums&, std::size_t, std::size_t) {}
     void reserve(std::size_t) {}

@@ -1,4 +1,4 @@
-// Any number of classes, counted or weighted. targets/target_model.h says what a model is.
+// Any number of classes, counted or weighted. targets/target_model.h defines a model.
 
 #pragma once
 
@@ -52,11 +52,12 @@ class ManyClassModel {
         totals_.weights.clear();
         totals_.weight = 0;
         totals_.size = 0;
-        std::uint64_t seen = 0;  // classes, of which those 64 apart share a bit
+        std::uint64_t seen = 0;  // classes; those 64 apart share a bit
         for (std::uint32_t i = 0; i < n; ++i) {
             const std::uint32_t k = labels_.class_of(payloads[i]);
             seen |= std::uint64_t{1} << (k % 64);
-            // Neighbors are added up apart: often they are of one class, and one would wait for the other.
+            // Adjacent rows are added to separate sums: often they have the same class, and one addition would wait for
+            // the other.
             of_class_[2 * k + i % 2] += labels_.weight(payloads[i]);
             totals_.size += labels_.size(payloads[i]);
         }
@@ -105,7 +106,7 @@ class ManyClassModel {
     }
     static double in_user_units(double decrease) { return decrease; }
 
-    // Categories are put in the order of each class's share; where the node has two, of the second's.
+    // Categories are ordered by the fraction of each class; if the node has two classes, by that of the second.
     struct Share {
         std::uint64_t of_class = 0;
         std::uint64_t weight = 0;
@@ -134,7 +135,7 @@ class ManyClassModel {
                 }
             }
             if constexpr (kHasBinScores<Criterion>) {
-                if (quick_ == Quick::many_by_bins && payloads == payloads_) {  // not some rows that stand for all
+                if (quick_ == Quick::many_by_bins && payloads == payloads_) {  // not rows that represent others
                     return ClassBinSearch<Criterion>(totals_, limits_, bins_, {codes, slotted_.data(), n}, to_beat)
                         .run(range_of(codes, n));
                 }
@@ -144,7 +145,7 @@ class ManyClassModel {
             .run();
     }
 
-    // What goes left, row by row: for searches that look at few cuts.
+    // The left side, row by row: for searches that evaluate few cuts.
     struct Left {
         std::vector<std::uint64_t> weights;  // by slot
         std::uint64_t weight;
@@ -181,7 +182,7 @@ class ManyClassModel {
         return Candidate{Criterion::term(sides[0]) + Criterion::term(sides[1]), tie_score,
                          static_cast<std::uint64_t>(std::abs(balance)), order, balance >= 0};
     }
-    // Of counted rows.
+    // For counted rows.
     std::size_t n_slots() const { return totals_.classes.size(); }
     std::uint32_t slot_of(const Payload& payload) const
         requires kCounted
@@ -189,7 +190,7 @@ class ManyClassModel {
         return totals_.slot_of_class[labels_.class_of(payload)];
     }
     static std::uint32_t count_of(const Payload& payload) { return Labels::size(payload); }
-    // The cut of a feature of two codes: ones(slot) rows have the second.
+    // The cut of a binary feature: ones(slot) rows have the second code.
     template <class Ones>
     std::optional<Candidate> judge_ones(const Ones& ones, std::uint64_t order) {
         left_.weights = totals_.weights;
@@ -203,7 +204,7 @@ class ManyClassModel {
         }
         return judge(left_, order);
     }
-    // Of two classes; a node that can be cut has both.
+    // For two classes; a node that can be split has both.
     SideValues values(const Left& left) const {
         const std::uint64_t right = totals_.weights[1] - left.weights[1];
         return {static_cast<double>(left.weights[1]) / static_cast<double>(left.weight),
@@ -220,7 +221,7 @@ class ManyClassModel {
         }
         tree.leaf_length.push_back(static_cast<std::uint32_t>(totals_.classes.size()));
     }
-    // Of two classes; 0 for an empty bag.
+    // For two classes; 0 for an empty bag.
     void write_value(TreeArrays& tree, const ValueBounds& bounds) const {
         if (totals_.classes.empty()) {
             tree.value.push_back(0);
@@ -236,8 +237,8 @@ class ManyClassModel {
   private:
     using TwoScorer = TwoClassScorer<Criterion>;
 
-    // A node of few rows may have only two of the classes, or a criterion that goes by tallies; one of many rows, a
-    // criterion that scores bins: there are quick searches for these.
+    // A node of few rows may have only two of the classes, or a criterion with tallies; one of many rows, a criterion
+    // that scores bins: there are fast searches for these.
     enum class Quick { no, few_of_two, few_of_many, many_by_bins };
 
     void choose_search(const Payload* payloads, std::uint32_t n) {
@@ -273,7 +274,7 @@ class ManyClassModel {
         return false;
     }
 
-    // Gives the rows their slots, and returns the greatest count of a row.
+    // Assigns slots to the rows, and returns the largest count of a row.
     std::uint32_t slot_rows(const Payload* payloads, std::uint32_t n) {
         slotted_.resize(std::max(slotted_.size(), n + kMostSorted));
         std::uint32_t most = 0;

@@ -1,7 +1,7 @@
-// Several targets: a row has a class, or a number, for each of them, and a cut scores the mean of what it scores by
-// each.
+// Multi-output: a row has a class, or a number, for each target, and the score of a cut is the mean of its scores for
+// the targets.
 //
-//   Targets        what each joint target says of each target; `Codes::classes` are the joint targets of rows
+//   Targets        the targets of each joint target; `Codes::classes` are the joint targets of rows
 //   TargetsModel   a model of targets/target_model.h, for all criteria; it sorts the rows and scores every cut
 
 #pragma once
@@ -38,15 +38,15 @@ struct Targets {
     Task task() const { return n_classes.empty() ? Task::regression : Task::classification; }
 };
 
-// Terms of a side: by its classes' weights, or of a sum about the node's mean.
+// Terms of a side: by its class weights, or of a sum about the node's mean.
 using ClassSide = ClassWeights<std::span<const std::uint64_t>>;
 struct Terms {
     double (*of_classes)(const ClassSide& side) = nullptr;
-    double (*of_tie)(const ClassSide& side) = nullptr;  // null: ties are not broken by a criterion
+    double (*of_tie)(const ClassSide& side) = nullptr;  // null: the criterion has no tie breaker
     double (*of_numbers)(double about_mean, double weight) = nullptr;
 };
 
-// One target of numbers: q by joint target, and what they mean.
+// A regression target: q by joint target, and its unit.
 struct Numbers {
     std::vector<std::int64_t> q;
     double center = 0;
@@ -61,7 +61,7 @@ class TargetsModel {
         std::uint64_t weight;
     };
 
-    // What is known of a set of rows.
+    // Sums over a set of rows.
     struct Tally {
         std::int64_t size = 0;
         std::uint64_t weight = 0;
@@ -69,7 +69,7 @@ class TargetsModel {
         std::vector<Int128> sums;            // by target
     };
 
-    // By (node, target), of numbers.
+    // By (node, target), in regression.
     struct Sums {
         std::size_t n_targets = 0;
         std::vector<double> values;
@@ -83,7 +83,7 @@ class TargetsModel {
         void reserve(std::size_t) {}
     };
 
-    // Of classes.
+    // For classification.
     TargetsModel(const Targets& targets, const Terms& terms)
         : task_(Task::classification), n_targets_(targets.n_targets), terms_(terms) {
         for (const std::uint32_t n : targets.n_classes) {
@@ -99,7 +99,7 @@ class TargetsModel {
         shifts_.assign(n_targets_, 0);
         sums_.n_targets = 0;
     }
-    // Of numbers: for each target those of all joint targets, as integers.
+    // For regression: for each target those of all joint targets, as integers.
     TargetsModel(std::vector<Numbers> numbers, int unit, const Terms& terms)
         : task_(Task::regression),
           n_targets_(static_cast<std::uint32_t>(numbers.size())),
@@ -308,7 +308,7 @@ class TargetsModel {
         return both;
     }
 
-    // The mean over targets of the sum of the sides' terms, each in the unit of the target of the widest range.
+    // The mean over targets of the sum of the sides' terms, each in the unit of the target with the widest range.
     double score(double (*of_classes_of)(const ClassSide&), std::initializer_list<const Tally*> sides) const {
         double total = 0;
         for (std::uint32_t o = 0; o < n_targets_; ++o) {
@@ -372,7 +372,7 @@ class TargetsModel {
 
     struct OneOrder {
         std::uint32_t target;
-        std::uint32_t slot;  // of the class whose share it is
+        std::uint32_t slot;  // the class whose fraction is used
     };
 
     Task task_;
@@ -382,12 +382,12 @@ class TargetsModel {
     std::vector<std::uint32_t> slots_;        // by joint target, then by target: the place of its class
     std::vector<Numbers> numbers_;            // by target, of regression
     std::vector<int> shifts_;                 // by target: from its own unit of scores to the common one
-    int unit_ = 0;                            // exponent of the target of the widest range
+    int unit_ = 0;                            // exponent of the target with the widest range
     Terms terms_;
     Tally node_;
     std::vector<Int128> means_;  // of the node, rounded down
     bool is_pure_ = false;
-    std::uint32_t n_present_ = 0;  // classes of all targets that the node has
+    std::uint32_t n_present_ = 0;  // classes of all targets in the node
     std::vector<OneOrder> orders_;
     Limits limits_;
     Tally right_;

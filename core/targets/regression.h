@@ -1,4 +1,4 @@
-// Numbers, counted or weighted. targets/target_model.h says what a model is.
+// Regression targets, counted or weighted. targets/target_model.h defines a model.
 
 #pragma once
 
@@ -83,7 +83,7 @@ class NumberModel {
     std::uint64_t weight() const { return static_cast<std::uint64_t>(total_.weight); }
     static bool weights_are_sizes() { return kCounted; }
     double undivided() const { return scorer_.undivided(); }
-    // The best score of all ways to divide a few rows, whatever the feature.
+    // The best score of all partitions of a few rows, whatever the feature.
     double perfect(const Payload* payloads, std::uint32_t n) const {
         constexpr std::uint32_t kFewRows = 5;
         if (n > kFewRows) {
@@ -108,7 +108,7 @@ class NumberModel {
     }
     double in_user_units(double decrease) const { return user_square_.times(decrease); }
 
-    // Categories are put in the order of their means.
+    // Categories are ordered by their means.
     using Share = Cell;
     static std::uint32_t n_orders() { return 1; }
     void add_to_share(Share& share, const Payload& payload, std::uint32_t) const { share += labels_.cell(payload); }
@@ -138,7 +138,7 @@ class NumberModel {
         return LaneSearch<Scorer>(labels_, few_, scorer_, lane_scratch_, {payloads, n, lanes}).run(codes, to_beat);
     }
 
-    // The same where rows are many: codes are by lane.
+    // The same for many rows: codes are by lane.
     bool searches_lane_bins() const
         requires kHasQuickSearches
     {
@@ -152,7 +152,7 @@ class NumberModel {
             .run(to_beat);
     }
 
-    // The same from bins that were handed down: first at their edges, then inside, for which codes must be gathered.
+    // The same for inherited bins: first at their edges, then inside, for which codes must be gathered.
     template <class Carried>
     Survey survey(std::span<const Carried> bins, int shift, const Payload* payloads, std::uint32_t n)
         requires kCounted
@@ -168,10 +168,10 @@ class NumberModel {
         return CellSearch<Labels, Scorer, std::uint16_t>(labels_, scorer_, scratch_, {codes, payloads, n}, to_beat)
             .run_with(total_, bins, shift);
     }
-    // What a bound must reach to be as good as a score.
+    // The minimum of a bound that can be as good as a score.
     double floor_below(double score) const { return static_cast<double>(scorer_.floor_below(score)); }
 
-    // What goes left, row by row: for searches that look at few cuts.
+    // The left side, row by row: for searches that evaluate few cuts.
     Cell nothing() const { return {}; }
     void move(Cell& left, const Payload& payload, bool goes_left) const {
         left += goes_left ? labels_.cell(payload) : Cell{};
@@ -187,7 +187,7 @@ class NumberModel {
         sums_.squares.push_back(is_leaf ? sum_squares(payloads, n) : Squares(0));
     }
 
-    // The same of several nodes, of which all is known.
+    // The same for several nodes, of which all is known.
     void write_nodes(TreeArrays& tree, std::span<const Cell> totals, std::span<const Squares> squares) {
         for (const Cell& total : totals) {
             tree.value.push_back(in_user_values(value_of(total)));
@@ -205,7 +205,7 @@ class NumberModel {
         sums_.reserve(n_nodes);
     }
     Sums take_sums() { return std::exchange(sums_, {}); }
-    // The next tree may have the room of the sums.
+    // The next tree may use the memory of the sums.
     void finish(TreeArrays& tree, Sums sums) {
         tree.impurity.resize(tree.n_nodes());
         for (std::size_t i = tree.n_nodes(); i-- > 0;) {
@@ -222,7 +222,7 @@ class NumberModel {
   private:
     using Scorer = NumberScorer<Labels, Criterion>;
 
-    // The greatest distance of a target from the node's mean.
+    // The largest distance of a target from the node's mean.
     double farthest(const Payload* payloads, std::uint32_t n) const {
         Number low = scorer_.mean();
         Number high = low;
@@ -250,8 +250,8 @@ class NumberModel {
         }
         return squares;
     }
-    // The squares about the mean. Terms may exceed 128 bits on the way (wide: 256); modulo 2^128 the result, which does
-    // not, is right.
+    // The sum of squares about the mean. Terms may exceed 128 bits on the way (wide: 256); modulo 2^128 the result,
+    // which does not, is right.
     static auto centered(const Cell& total, const Squares& squares, Int128 mean) {
         if constexpr (kIsWide) {
             const UInt256 product = UInt256::product(mean, total.sum);
@@ -277,11 +277,11 @@ class NumberModel {
     Scorer scorer_;
     bool is_pure_ = false;
     FewNumbers few_;
-    bool are_few_ = false;  // the rows of the node at hand are fit for the quick search of few
+    bool are_few_ = false;  // the rows of the current node are suitable for the fast search of few rows
     CellScratch<Labels, typename Scorer::Near> scratch_;
     LaneScratch lane_scratch_;
     ManyNumbers many_;
-    bool are_many_ = false;  // the same of many
+    bool are_many_ = false;  // the same for many rows
     LaneBinScratch lane_bin_scratch_;
     Sums sums_;
 };

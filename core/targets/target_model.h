@@ -1,7 +1,7 @@
-// What a target model must offer: all that depends on what a tree predicts.
+// The interface of a target model: all that depends on the kind of target.
 //
-// A model looks at one node after the other, searches its cuts, and writes it down. Quick searches of several features
-// at once, or from bins that were handed down, are for models that have their members (grow/lane_split.h,
+// A model reads one node after the other, searches its cuts, and writes it. Fast searches of several features at once,
+// or of inherited bins, are used for models with the required members (grow/lane_split.h,
 // search/inherited_bins.h, search/binary.h).
 
 #pragma once
@@ -17,19 +17,19 @@
 
 namespace weald {
 
-// Sums                     what is kept of each node until the tree is grown
+// Sums                     values of each node that are kept until the tree is grown
 //
-// weigh_like               takes over the weights of a tree from another model
-// look_at                  takes in the rows of a node; the members up to in_user_units are of that node
+// weigh_like               copies the weights of a tree from another model
+// look_at                  reads the rows of a node; the members up to in_user_units refer to that node
 // begin_search             before its features are searched
 // is_pure, size, weight    all targets are equal; number of draws; weight
 // weights_are_sizes        whether weights need not be written, since they are the sizes
 // undivided                the score without a cut
 // perfect                  a score that no cut exceeds
-// mixed                    what the node would gain if its sides were pure
+// mixed                    the gain of the node if its sides were pure
 // in_user_units            a decrease in units of the user's targets
 //
-// reserve                  room for the entries of some nodes
+// reserve                  memory for the entries of some nodes
 // write_node               the node's entries in the tree
 // write_value              its value, kept within bounds
 // take_sums, finish        the sums of the nodes that were written; the entries that follow from them

@@ -1,9 +1,9 @@
-// The target models of one target: what a tree predicts, and all that depends on it. targets/target_model.h says what
-// a model must offer; targets/multi_output.h has the model of several targets.
+// The target models of a single target. targets/target_model.h defines their interface; targets/multi_output.h has the
+// model of several targets.
 //
 //   TwoClassModel     two classes, counted
 //   ManyClassModel    any number of classes, counted or weighted
-//   NumberModel       numbers, counted, weighted or wide
+//   NumberModel       regression, counted, weighted or wide
 
 #pragma once
 

@@ -1,4 +1,4 @@
-// Two classes, counted. targets/target_model.h says what a model is.
+// Two classes, counted. targets/target_model.h defines a model.
 
 #pragma once
 
@@ -53,7 +53,7 @@ class TwoClassModel {
     double mixed(const Payload*, std::uint32_t) const { return scorer_.pure() - scorer_.undivided(); }
     static double in_user_units(double decrease) { return decrease; }
 
-    // Categories are put in the order of the second class's share.
+    // Categories are ordered by the fraction of the second class.
     using Share = Cell;
     static std::uint32_t n_orders() { return 1; }
     static void add_to_share(Share& share, Payload payload, std::uint32_t) { share += Labels::cell(payload); }
@@ -83,7 +83,7 @@ class TwoClassModel {
                           const DrawnLanes& lanes, double to_beat) {
         return FewClassLanes<Scorer>(scorer_, lane_scratch_, {payloads, n, lanes}).run(codes, total_, to_beat);
     }
-    // The same where rows are more, and codes have one byte.
+    // The same for more rows and codes of one byte.
     bool counts_lanes(std::uint32_t n) const { return n >= (weights_are_sizes() ? kLeastCounted : kMostSorted + 1); }
     LaneCuts count_lanes(const LaneColumns<std::uint8_t>& codes, const Payload* payloads, const DrawnLanes& lanes,
                          double to_beat) {
@@ -100,7 +100,7 @@ class TwoClassModel {
                                   });
     }
 
-    // The same from bins that were handed down: first at their edges, then inside, for which codes must be gathered.
+    // The same for inherited bins: first at their edges, then inside, for which codes must be gathered.
     Survey survey(std::span<const typename Labels::Carried> bins, int shift, const Payload* payloads, std::uint32_t n) {
         return CellSearch<Labels, Scorer, std::uint16_t>(Labels{}, scorer_, scratch_, {nullptr, payloads, n}, kNoScore)
             .survey(total_, bins, shift);
@@ -110,10 +110,10 @@ class TwoClassModel {
         return CellSearch<Labels, Scorer, std::uint16_t>(Labels{}, scorer_, scratch_, {codes, payloads, n}, to_beat)
             .run_with(total_, bins, shift);
     }
-    // What a bound must reach to be as good as a score.
+    // The minimum of a bound that can be as good as a score.
     double floor_below(double score) const { return static_cast<double>(scorer_.floor_below(score)); }
 
-    // What goes left, row by row: for searches that look at few cuts.
+    // The left side, row by row: for searches that evaluate few cuts.
     Cell nothing() const { return {}; }
     void move(Cell& left, const Payload& payload, bool goes_left) const {
         left += goes_left ? Labels::cell(payload) : Cell{};
@@ -124,7 +124,7 @@ class TwoClassModel {
     static std::size_t n_slots() { return 2; }
     static std::uint32_t slot_of(Payload payload) { return payload >> 16; }
     static std::uint32_t count_of(Payload payload) { return payload & Labels::kMaxCount; }
-    // The cut of a feature of two codes: ones(slot) rows have the second.
+    // The cut of a binary feature: ones(slot) rows have the second code.
     template <class Ones>
     std::optional<Candidate> judge_ones(const Ones& ones, std::uint64_t order) const {
         return judge(total_ - (Cell{ones(0)} | Cell{ones(1)} << 32), order);

@@ -1,12 +1,12 @@
 // Which way a category goes at a split.
 //
-//   category_key       the number of a category
-//   CategorySet        where a set is, and how
-//   CategorySetsView   sets that another object keeps
-//   CategorySets       sets that are being put together
+//   category_key       the key of a category
+//   CategorySet        the location and form of a set
+//   CategorySetsView   sets that are owned by another object
+//   CategorySets       sets that are being built
 //
-// A set that does not fit one word is kept bit by bit, from the first word that has one of its categories to the last,
-// unless it is so thin that the list of its categories is much shorter.
+// A set that does not fit into one word is stored as bits, from the first word that has one of its categories to the
+// last, unless the list of its categories is much shorter.
 
 #pragma once
 
@@ -18,7 +18,7 @@
 
 namespace weald {
 
-// What is no category below `others` has that number. Missing values have the largest key.
+// Values below `others` that are not categories have that number. Missing values have the largest key.
 template <class Key, class Float>
 inline Key category_key(Float x, Key others) {
     if (x != x) {
@@ -38,7 +38,7 @@ struct CategorySet {
     std::uint32_t length;      // words, or categories
     std::uint32_t first_word;  // categories before it are not in the set
     std::uint32_t is_list;
-    std::uint32_t others_left;  // 1: what is not in the set goes left, and what is in it right
+    std::uint32_t others_left;  // 1: categories not in the set go left, those in it right
 };
 
 struct CategorySetsView {
@@ -65,7 +65,7 @@ struct CategorySetsView {
 
 class CategorySets {
   public:
-    // `categories` ascend, and there are some. Returns the number of the set.
+    // `categories` are ascending and not empty. Returns the index of the set.
     std::uint32_t add(std::span<const std::uint32_t> categories, bool others_left) {
         const std::uint32_t first_word = categories.front() / CategorySet::kWordBits;
         const std::uint32_t n_words = categories.back() / CategorySet::kWordBits - first_word + 1;

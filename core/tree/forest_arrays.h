@@ -1,4 +1,4 @@
-// The arrays of a forest, as Python keeps them: the trees one behind the other.
+// The arrays of a forest, as in Python: the trees one after the other.
 //
 //   ForestArrays        all of them
 //   for_walked_arrays   calls use(name, array) for those that a walk needs
@@ -12,7 +12,7 @@
 
 namespace weald {
 
-// Starts are one more than what they start; the last one is the end.
+// There is one start more than parts; the last one is the end.
 struct ForestArrays {
     LargeVector<std::int64_t> tree_start;
     LargeVector<std::int32_t> feature;

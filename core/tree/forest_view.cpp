@@ -38,7 +38,7 @@ void check_sets(const ForestView& forest) {
     }
 }
 
-// All nodes are looked at before any is found wrong: without branches, many at once.
+// All nodes are checked before any is reported: without branches, many at once.
 void check_tree(const ForestView& forest, std::size_t begin, std::int32_t n_nodes) {
     bool features_fit = true, children_fit = true;
     std::int32_t n_leaves = 0;
@@ -73,7 +73,7 @@ SomeTrees::SomeTrees(const ForestView& forest, std::size_t begin, std::size_t en
     if (!forest.value.empty()) {
         view_.value = forest.value.subspan(first, n);
     }
-    if (forest.task() == Task::classification) {  // a tree has one leaf more than it has splits
+    if (forest.task() == Task::classification) {  // a tree has one leaf more than splits
         view_.leaf_start = forest.leaf_start.subspan((first + begin) / 2, (n + end - begin) / 2 + 1);
     }
 }
@@ -92,7 +92,7 @@ void check_forest(const ForestView& forest) {
     for (std::size_t t = 0; t + 1 < forest.tree_start.size(); ++t) {
         const std::int64_t begin = forest.tree_start[t];
         const std::int64_t end = forest.tree_start[t + 1];
-        // Before a node is read: starts in the middle may lie beyond the arrays, whatever the last one is.
+        // Before a node is read: intermediate starts may lie beyond the arrays, whatever the last one is.
         require(
             begin < end && end <= forest.tree_start.back() && end - begin < std::numeric_limits<std::int32_t>::max(),
             "a tree has no nodes, or too many");
@@ -109,7 +109,7 @@ void check_forest(const ForestView& forest) {
     for (std::size_t t = 0; t + 1 < forest.tree_start.size(); ++t) {
         const auto begin = static_cast<std::size_t>(forest.tree_start[t]);
         const std::size_t n_nodes = static_cast<std::size_t>(forest.tree_start[t + 1]) - begin;
-        const std::size_t first = (begin + t) / 2;  // each tree before has one more leaf than splits
+        const std::size_t first = (begin + t) / 2;  // each tree before has one leaf more than splits
         for (std::size_t i = first; i < first + n_nodes / 2 + 1; ++i) {
             const bool is_empty = n_nodes == 1 && forest.leaf_start[i] == forest.leaf_start[i + 1];  // as its bag
             require(is_empty || forest.leaf_start[i] < forest.leaf_start[i + 1], "a leaf has no classes");

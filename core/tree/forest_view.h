@@ -11,7 +11,7 @@
 
 namespace weald {
 
-// Those that a walk needs (tree/forest_arrays.h tells their names).
+// The arrays that a walk needs (tree/forest_arrays.h has their names).
 struct ForestView {
     std::uint32_t n_features = 0;
     std::uint32_t n_classes = 0;  // 0: regression
@@ -32,8 +32,7 @@ struct ForestView {
     std::size_t width() const { return task() == Task::regression ? 1 : n_classes; }
 };
 
-// Some trees of a forest. Their leaves and sets keep their numbers: those of classes and categories in the whole
-// forest.
+// Some trees of a forest. Leaves and sets keep their indices in the whole forest.
 class SomeTrees {
   public:
     SomeTrees(const ForestView& forest, std::size_t begin, std::size_t end);
@@ -47,7 +46,7 @@ class SomeTrees {
     ForestView view_;
 };
 
-// Throws std::invalid_argument where the arrays do not make a forest.
+// Throws std::invalid_argument if the arrays are not a valid forest.
 void check_forest(const ForestView& forest);
 
 }  // namespace weald

@@ -14,15 +14,15 @@ void put(const std::vector<T>& from, LargeVector<T>& to, std::size_t start) {
     }
 }
 
-// Lengths become ends, which are the next ones' starts; `end` is that of all before.
+// Lengths become ends, which are the next starts; `end` is that of all before.
 void put_ends(const std::vector<std::uint32_t>& lengths, LargeVector<std::int64_t>& to, std::size_t start,
               std::size_t end) {
     std::transform(lengths.begin(), lengths.end(), to.begin() + static_cast<std::ptrdiff_t>(start + 1),
                    [&](std::uint32_t length) { return static_cast<std::int64_t>(end += length); });
 }
 
-// Room for so many entries, of which the first ones will surely be needed. What may stay empty is not to be on large
-// pages: one of them would be taken as a whole.
+// Memory for a number of entries, of which the first ones will certainly be needed. The rest is not on large pages,
+// which would be allocated as a whole.
 template <class T>
 void widen(LargeVector<T>& array, std::size_t n, std::size_t n_sure) {
     if (n > array.size()) {
@@ -71,7 +71,7 @@ TreeArrays TreeJoiner::add(std::size_t number, TreeArrays tree) {
     std::vector<Placed> placed;
     {
         const std::scoped_lock lock(order_);
-        is_large_ = is_large_ || (next_ == 0 && bytes_of(tree) > kLarge / waiting_.size());  // trees are alike
+        is_large_ = is_large_ || (next_ == 0 && bytes_of(tree) > kLarge / waiting_.size());  // trees are similar
         waiting_[number] = std::move(tree);
         is_waiting_[number] = true;
         for (; !is_large_ && next_ < waiting_.size() && is_waiting_[next_]; ++next_) {
@@ -86,7 +86,7 @@ TreeArrays TreeJoiner::add(std::size_t number, TreeArrays tree) {
             clear(of_tree.tree);
         }
     }
-    // One is enough: the others were held up, and their room is not needed.
+    // One is enough: the others were delayed, and their memory is not needed.
     return placed.empty() ? TreeArrays{} : std::move(placed.front().tree);
 }
 
@@ -138,7 +138,7 @@ ForestArrays TreeJoiner::finish(Work& work) {
     return std::move(joined_);
 }
 
-// Where a tree will stand. The caller holds `order_`.
+// The position of a tree. The caller holds `order_`.
 TreeJoiner::Placed TreeJoiner::place(TreeArrays tree) {
     const Counts start = placed_;
     placed_.nodes += tree.n_nodes();
@@ -152,9 +152,9 @@ TreeJoiner::Placed TreeJoiner::place(TreeArrays tree) {
     return {std::move(tree), start};
 }
 
-// Trees are alike: those that are here say how much room all of them will need, and a quarter more takes no memory
-// before something is written there; to move all trees when the last ones come would take it twice. Of very many trees,
-// few may be grown before the user stops it.
+// Trees are similar: those that are finished predict the memory that all of them will need, and a quarter more takes no
+// memory until it is written to; moving all trees when the last ones come would take it twice. Of very many trees, few
+// may be grown before the user stops it.
 void TreeJoiner::make_room(std::size_t n_here) {
     constexpr std::size_t kMuch = std::size_t{1} << 24;  // entries
     const auto foresee = [&](std::size_t n) {
@@ -167,7 +167,7 @@ void TreeJoiner::make_room(std::size_t n_here) {
             const std::size_t n = foresee(placed_.*kind);
             const std::size_t n_sure = n_here == waiting_.size() ? n : n - n / 4;
             (widen(arrays, n + more, n_sure), ...);
-            room_.*kind = n;  // last: where memory is short, other threads must not believe that it is there
+            room_.*kind = n;  // last: if memory is short, other threads must not assume that it is available
         }
     };
     widen_all(&Counts::nodes, 0, joined_.feature, joined_.threshold, joined_.right, joined_.flags, joined_.size,

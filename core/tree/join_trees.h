@@ -1,11 +1,11 @@
-// The trees of a forest, one behind the other.
+// The trees of a forest, joined in order.
 //
-//   GrownTrees    the arrays of the forest, and what makes numbers of its targets
+//   GrownTrees    the arrays of the forest, and the unit of its targets
 //   TreeJoiner    takes trees as they are grown, in any order
 //
-// A tree of a small forest is copied as soon as those before it are there, while it is in some cache; the next one
-// grows in the memory it had. So few pages must be brought that are given back at once. Those of a large forest take
-// less memory than their part of it does: they wait until all are grown, and what growing took is free again.
+// A tree of a small forest is copied as soon as those before it are finished, while it is in a cache; the next one
+// grows in its memory, so few new pages are allocated. Trees of a large forest take less memory than their part of it:
+// they wait until all are grown, and the memory of growing is free again.
 
 #pragma once
 
@@ -25,21 +25,21 @@ struct GrownTrees {
     ForestArrays forest;
     double target_center = 0;
     int target_exponent = 0;
-    std::vector<double> weight_scale;  // by tree: what the user calls a weight of 1; empty: the same
+    std::vector<double> weight_scale;  // by tree: the user's unit of weight; empty: the same
 };
 
 class TreeJoiner {
   public:
     explicit TreeJoiner(std::size_t n_trees);
 
-    // Takes a tree from any thread. Returns the room of one that was copied meanwhile, if there is one.
+    // Takes a tree from any thread. Returns the memory of one that was copied meanwhile, if there is one.
     TreeArrays add(std::size_t number, TreeArrays tree);
 
-    // When all trees are there.
+    // When all trees have been passed.
     ForestArrays finish(Work& work);
 
   private:
-    // How many entries there are of each kind.
+    // The number of entries of each kind.
     struct Counts {
         std::size_t nodes = 0;
         std::size_t values = 0;
@@ -63,10 +63,10 @@ class TreeJoiner {
     std::vector<TreeArrays> waiting_;  // by number
     std::vector<bool> is_waiting_;
     bool is_large_ = false;
-    std::size_t next_ = 0;  // tree to be placed
+    std::size_t next_ = 0;  // next tree to be placed
     Counts placed_;         // all trees before `next_`
     Counts room_;
-    std::shared_mutex moving_;  // the arrays move while one thread holds it alone
+    std::shared_mutex moving_;  // the arrays move while one thread holds it exclusively
     ForestArrays joined_;
 };
 

@@ -1,4 +1,4 @@
-// A node of a tree that grows, and how it is to be divided.
+// A node of a growing tree, and its split.
 
 #pragma once
 
@@ -31,16 +31,16 @@ struct Node {
 struct Split {
     std::uint32_t feature = 0;
     Candidate cut;
-    std::uint32_t below = 0;  // the node's codes beside the cut
+    std::uint32_t below = 0;  // the node's codes on both sides of the cut
     std::uint32_t above = 0;
     double decrease = 0;
     bool has_missing = false;  // the node has missing values of the feature
     bool missing_left = false;
-    // Of a categorical feature: which order of the categories is cut, and where their set stands among the grower's.
+    // For a categorical feature: which order of the categories is cut, and the index of their set in the grower.
     std::uint32_t order = 0;
     std::size_t set_begin = 0;
     std::size_t set_end = 0;
-    double threshold = 0;  // of a cut that was drawn
+    double threshold = 0;  // of a random cut
     double middle = 0;     // between the values of the sides, under a monotonic constraint
 };
 

@@ -1,9 +1,9 @@
-// A piece of a tree, where several grow one tree and none of them has memory that others see.
+// A piece of a tree: several processes without shared memory grow one tree.
 //
 // A split puts the rows of its left child before those of its right child. So nodes in pre-order begin at rows in
-// ascending order, and those that begin at some stretch of the tree's rows follow one another: they are a piece. To
-// find them, only nodes that have rows of the stretch must be divided. All others are left as leaves; they belong to
-// other pieces. Few nodes have rows of several pieces, but one of them is the root.
+// ascending order, and those that begin in one range of the tree's rows are consecutive: they are a piece. To find
+// them, only nodes with rows of this range must be split. All others are left as leaves; they belong to other pieces.
+// Few nodes have rows of several pieces, but one of them is the root.
 
 #pragma once
 

@@ -27,13 +27,13 @@ void for_codes(const Column& column, std::size_t n_rows, const Use& use) {
                         : walk.template operator()<std::uint32_t>();
 }
 
-// The values of one column after the other; what it needs for that is kept from one to the next.
+// The values of one column after the other; its memory is reused.
 template <class Float>
 class ValueFinder {
   public:
     explicit ValueFinder(const Codes& codes) : codes_(codes) {}
 
-    // `values` are those of the column by row of the table; they are needed where a code has more than one.
+    // `values` are those of the column by row of the table; they are needed if a code has more than one.
     void begin(std::size_t feature, std::span<const Float> values) {
         const Column& column = codes_.columns[feature];
         feature_ = feature;
@@ -66,11 +66,11 @@ class ValueFinder {
     const Codes& codes_;
     std::size_t feature_ = 0;
     bool has_ranges_ = false;
-    std::vector<std::uint32_t> rows_;  // by code: where its value stands in the table
+    std::vector<std::uint32_t> rows_;  // by code: row of the table with its value
     std::vector<Range> ranges_;        // by code
 };
 
-// Which nodes of a part of the forest wait for a threshold, feature by feature.
+// The nodes of a part of the forest that wait for a threshold, feature by feature.
 class WaitingNodes {
   public:
     WaitingNodes(const ForestArrays& forest, const Codes& codes, std::size_t begin, std::size_t end, Work& work) {
@@ -113,7 +113,7 @@ class WaitingNodes {
     std::vector<std::uint32_t> nodes_;
 };
 
-// Nodes of one feature stand far apart: those that come next are brought while others are written.
+// Nodes of one feature are far apart: the next ones are prefetched while others are written.
 template <class Float>
 void write_nodes(const ValueFinder<Float>& values, std::span<const std::uint32_t> nodes, double* thresholds) {
     constexpr std::size_t kAhead = 16;
@@ -149,7 +149,7 @@ std::pair<Values, Values> look_up_values(const Codes& codes, std::size_t feature
 }
 
 void look_up_thresholds(ForestArrays& forest, const Codes& codes, Work& work) {
-    constexpr std::size_t kPart = std::size_t{1} << 26;  // nodes whose numbers are held at once
+    constexpr std::size_t kPart = std::size_t{1} << 26;  // nodes whose indices are stored at once
     if (!codes.source) {
         return;
     }

@@ -1,7 +1,7 @@
-// The thresholds of cuts: half-way between the values of two codes.
+// The thresholds of cuts: midpoints between the values of two codes.
 //
 //   place_threshold      between two values
-//   put_off, beside_of   the two codes in place of a threshold, where their values were left out
+//   put_off, beside_of   the two codes in place of a threshold, if their values were left out
 //   look_up_values       the values of a feature's codes, looked up in the table
 //   look_up_thresholds   writes the thresholds that were put off, when the forest is grown
 
@@ -21,7 +21,7 @@ namespace weald {
 
 inline constexpr std::uint32_t kNothingAbove = 0xFFFFFFFFu;  // present values against missing ones
 
-// Half-way between a < b, so that a goes left and b goes right.
+// Midpoint of a < b, so that a goes left and b goes right.
 inline double place_threshold(double a, double b) {
     const double t = a / 2 + b / 2;
     return a <= t && t < b ? t : a;

@@ -21,15 +21,15 @@ struct TreeArrays {
     std::vector<double> weight;  // empty: the sizes
     std::vector<double> decrease;
 
-    // Classification, by leaf: how many classes it has; by (leaf, class): the class and its weight.
+    // Classification, by leaf: its number of classes; by (leaf, class): the class and its weight.
     std::vector<std::uint32_t> leaf_length;
     std::vector<std::int32_t> leaf_class;
     std::vector<double> leaf_weight;
     // Regression, by node.
     std::vector<double> value;
     std::vector<double> impurity;
-    // By categorical split: how many categories its set has; by (split, category): the category. `threshold` is the
-    // number of the set.
+    // By categorical split: the number of categories of its set; by (split, category): the category. `threshold` is the
+    // index of the set.
     std::vector<std::uint32_t> set_length;
     std::vector<std::uint32_t> category_sets;
 
@@ -53,7 +53,7 @@ struct TreeCursor {
     std::size_t set = 0;
     std::size_t category = 0;
 
-    // Appends the next n nodes; `right` is left as it is.
+    // Appends the next n nodes; `right` is unchanged.
     void copy(std::size_t n, TreeArrays& to) {
         append(to.feature, tree.feature, node, n);
         append(to.threshold, tree.threshold, node, n);

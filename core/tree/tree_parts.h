@@ -17,12 +17,12 @@ struct Beside {
     std::uint32_t above = 0;
 };
 
-// Nodes in pre-order, but for the subtrees that were given away. `Sums` is what the model keeps of each node.
+// Nodes in pre-order, except the subtrees of other threads. `Sums` is what the model stores for each node.
 template <class Sums>
 struct TreePart {
     struct Gap {
         std::size_t place;        // the subtree comes before this node of the part
-        std::size_t parent;       // whose right child it is
+        std::size_t parent;       // its parent, which is a node of the part
         const TreePart* subtree;  // owned by `given_away`
     };
 
@@ -32,7 +32,7 @@ struct TreePart {
     std::vector<Gap> gaps;
     std::vector<std::unique_ptr<TreePart>> given_away;
 
-    // Puts the subtrees into their gaps. A part may be as deep as a tree: no recursion.
+    // Inserts the subtrees. A part may be as deep as a tree, so there is no recursion.
     TreePart join() && {
         TreePart whole;
         whole.reserve(n_nodes());
@@ -84,7 +84,7 @@ struct TreePart {
         const TreePart& from;
         TreeCursor cursor;
         std::size_t next_gap = 0;
-        std::vector<std::size_t> starts;  // by node of the part: its number in the whole
+        std::vector<std::size_t> starts;  // by node of the part: its index in the whole
 
         void copy(std::size_t end, TreePart& whole) {
             const std::size_t begin = cursor.node;
@@ -96,7 +96,7 @@ struct TreePart {
             TreeCursor::append(whole.beside, from.beside, begin, end - begin);
             whole.sums.append(from.sums, begin, end - begin);
         }
-        // Nodes have moved: so have their right children, but for those that were given away and are linked already.
+        // Nodes have moved, and so have their right children, except those of other threads, which are linked already.
         void link(TreeArrays& whole) const {
             for (std::size_t i = 0; i < starts.size(); ++i) {
                 if (const std::int32_t right = from.tree.right[i]; right != 0) {
