@@ -1,4 +1,4 @@
-"""Scripts in processes of their own: what they do to a process must not be done to the tests.
+"""Scripts in separate processes, so that their effects on the process do not affect the tests.
 
 The processes are forked from one that has imported weald, which takes longer than most of the scripts.
 """
@@ -24,7 +24,7 @@ class Done(NamedTuple):
 
 
 def run(source, *words, timeout=240):
-    """Run a script; sys.argv has the words. The returncode is None where it takes too long."""
+    """Run a script; sys.argv has the words. The returncode is None if it takes too long."""
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder, name) for name in ("stdout", "stderr")]
         for path in paths:
@@ -39,7 +39,7 @@ def run(source, *words, timeout=240):
 
 
 def run_to_the_end(source, timeout=240):
-    """Run a script, which must come to its last line without an error."""
+    """Run a script, which must reach its last line without an error."""
     done = run(source + "\nprint('all well')\n", timeout=timeout)
     assert done.returncode == 0, (done.returncode, done.stderr[-3000:])
     assert done.stdout.endswith("all well\n"), done.stdout

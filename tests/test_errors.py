@@ -1,4 +1,4 @@
-"""Errors are drawn as a tree, and one name catches them all."""
+"""Errors form a tree, and one name catches them all."""
 
 import inspect
 import re

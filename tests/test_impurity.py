@@ -1,4 +1,4 @@
-"""Impurities by the textbook's formulas, held against the exact ones that trees are grown by."""
+"""Impurities by the textbook formulas, compared with the exact ones of trees."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Training tables as a fit has them, for tests of the steps of a fit."""
+"""Training tables as in a fit, for tests of the steps of a fit."""
 
 from weald.data.table import TrainingArguments
 from weald.engines.native import NativeEngine
@@ -12,7 +12,7 @@ def read(model, X, y, weight=None):
 
 
 def code(model, reading):
-    """Turn it into codes."""
+    """Convert it to codes."""
     return features_of(model).code(NativeEngine(), reading)
 
 

@@ -1,4 +1,4 @@
-"""What users write. It is never run: mypy must find nothing wrong with it, in strict mode."""
+"""Typical user code. It is never run: mypy must accept it in strict mode."""
 
 import numpy as np
 import numpy.typing as npt

@@ -39,8 +39,8 @@ struct Growth {
     std::vector<std::vector<std::uint32_t>> interaction_groups;  // features that may meet on a path; empty: all may
     std::uint32_t max_interacting = 0;                           // most that may meet on a path; 0: no limit
     std::vector<double> feature_weights;                         // empty: all alike
-    double category_penalty = 0;  // what a category beyond two costs, in gains that labels without meaning have
-    bool ties_by_column = false;  // where all features are looked at, the first of equal ones wins: nothing is drawn
+    double category_penalty = 0;       // what a category beyond two costs, in gains that labels without meaning have
+    bool ties_by_column = false;       // with all features considered, the first of equal ones wins: nothing is drawn
     std::uint32_t max_categories = 0;  // columns of more are cut in the order of their categories; 0: none are
 };
 

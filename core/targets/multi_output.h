@@ -232,7 +232,7 @@ class TargetsModel {
     static SideValues values(const Tally&) { return {}; }
     static void write_value(TreeArrays&, const ValueBounds&) {}
 
-    // ---- What nodes say: entries of leaves have the classes of all targets, one after the other
+    // ---- Values of nodes: entries of leaves have the classes of all targets, one after the other
 
     void write_node(TreeArrays& tree, const Payload* payloads, std::uint32_t n, bool is_leaf) {
         if (!of_classes()) {

@@ -1,4 +1,4 @@
-"""A script of scikit-learn's trees and forests runs with weald's, and meets no surprise."""
+"""Scripts that use scikit-learn's trees and forests run with weald's, without surprises."""
 
 import pickle
 import warnings

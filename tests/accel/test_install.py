@@ -1,4 +1,4 @@
-"""Installing replaces scikit-learn's names for this process, and can be undone; scripts run under it."""
+"""install() replaces scikit-learn's names in this process, and can be undone; scripts run under it."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Labels, names and options with escape codes: no command lets them reach the terminal."""
+"""Labels, names and options with escape codes: no command prints them to the terminal."""
 
 import os
 import pty

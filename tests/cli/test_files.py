@@ -1,4 +1,4 @@
-"""Files that cannot be used get a clear message, exit code 2, and leave nothing half-written."""
+"""Unusable files give a clear message and exit code 2, and leave no incomplete output."""
 
 import gzip
 import json

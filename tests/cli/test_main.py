@@ -1,4 +1,4 @@
-"""`weald` as a program: quick to start, at home in pipes and terminals, stopped by Ctrl-C."""
+"""The program `weald`: fast start, pipes and terminals, Ctrl-C."""
 
 import json
 import os
@@ -38,7 +38,7 @@ def start(*arguments, **given):
 
 
 def write_large(file):
-    """A table from which it takes a while to grow many trees."""
+    """A table on which many trees take a while to grow."""
     lines = [",".join([*(f"c{j}" for j in range(10)), "y"])]
     lines += [",".join([*(str(i * (j + 7919) % 1009) for j in range(10)), str(i % 97)]) for i in range(4000)]
     file.write_text("\n".join(lines))
@@ -136,7 +136,7 @@ needs_terminal = pytest.mark.skipif(
 
 
 class Terminal:
-    """A terminal of its own, in which commands are typed and whose screen is read."""
+    """A pseudo-terminal in which commands are typed and whose screen is read."""
 
     def __init__(self, folder):
         self.socket = str(folder / "socket")

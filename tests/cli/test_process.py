@@ -1,4 +1,4 @@
-"""The process of `weald`: Ctrl-C at any time, streams that are closed, full or without Unicode, and its end."""
+"""The process of `weald`: Ctrl-C at any time, streams that are closed, full or without Unicode, and its exit."""
 
 import json
 import os
@@ -26,7 +26,7 @@ def folder(tmp_path_factory):
 
 
 def shell(folder, command, **variables):
-    """Run a line of a shell script in which `weald` is this installation's."""
+    """Run a line of a shell script in which `weald` is the command of this installation."""
     line = f'weald() {{ "{WEALD}" "$@"; }}; {command}'
     environment = {**os.environ, **variables}
     return subprocess.run(
@@ -107,7 +107,7 @@ def test_a_terminal_without_unicode_gets_ascii(folder):
 
 
 def run_with(body):
-    """Run `weald` with a body of its own for the command: (exit code, stdout, stderr, seconds)."""
+    """Run `weald` with another body of the command: (exit code, stdout, stderr, seconds)."""
     script = "import os, signal, sys, time\nfrom weald.cli import main\n\ndef body(arguments):\n"
     script += textwrap.indent(textwrap.dedent(body), "    ") + "\nmain._run = body\nmain.main()\n"
     began = time.monotonic()
@@ -199,7 +199,7 @@ def test_ctrl_c_is_heard_while_packages_are_imported(folder):
 
 
 def test_a_wide_file_with_a_line_that_is_too_long_ends_the_process(folder):
-    """Arrow's threads would keep it from ending: tasks that wait for a thread hold what its end waits for."""
+    """Arrow's threads would prevent its exit: tasks that wait for a thread hold what the exit waits for."""
     names = [f"g{i}" for i in range(20_000)]
     values = ",".join(["0.12345"] * len(names))
     lines = [",".join(names), *[values] * 4, values + "1" * 400_000, *[values] * 4]

@@ -1,4 +1,4 @@
-"""`weald train`, `cv` and `tune`: what they find out, state and judge."""
+"""`weald train`, `cv` and `tune`: inferred types and tasks, output and scores."""
 
 import json
 import re
@@ -274,7 +274,7 @@ def test_integers_are_categories_on_request(tmp_path, capsys, missing):
 
 
 def test_times_are_those_of_the_work_and_not_of_imports(folder):
-    """Modules that are there when a clock starts are all that there are when it stops."""
+    """All modules are imported before the clock starts."""
     code = """
 import sys, time
 from pathlib import Path

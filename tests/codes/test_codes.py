@@ -1,4 +1,4 @@
-"""A code store gives the forest that its rows give in memory, whatever becomes of the process that makes it."""
+"""A code store gives the same forest as its rows in memory, even if the process that makes it is killed."""
 
 import json
 from itertools import pairwise
@@ -478,7 +478,7 @@ MAKER = """
 
 
 def make_and_kill(*folders_and_moments):
-    """Make a store in each folder, one after the other, by processes that are killed; 0: not killed."""
+    """Make a store in each folder, one after the other, in processes that are killed; 0: not killed."""
     done = scripts.run(MAKER, *map(str, folders_and_moments))
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)

@@ -1,4 +1,4 @@
-"""A table in parts gives the codes that it gives in one piece."""
+"""A partitioned table gives the same codes as the whole table."""
 
 from itertools import pairwise
 

@@ -1,4 +1,4 @@
-"""Pages of mapped files are let go of when they are many, and nothing changes by it."""
+"""Mapped pages are released when there are many, without an effect on results."""
 
 import mmap
 import re
@@ -23,7 +23,7 @@ def map_file(path, n_bytes):
 
 
 def kilobytes_of(mapped, name):
-    """What the system says of one map: its entry in smaps."""
+    """The entry of a mapping in smaps."""
     text = Path("/proc/self/smaps").read_text()
     entry = text[text.index(name) :]
     return int(re.search(r"Rss:\s+(\d+) kB", entry)[1])

@@ -1,4 +1,4 @@
-"""Things of many arrays travel as one."""
+"""Objects of many arrays are sent as one buffer."""
 
 import pickle
 from dataclasses import dataclass, field

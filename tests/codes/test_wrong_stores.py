@@ -1,4 +1,4 @@
-"""No code store can end the process: what contradicts itself is refused by name."""
+"""No code store can crash the process: inconsistent ones are refused by name."""
 
 import json
 

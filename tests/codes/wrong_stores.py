@@ -1,4 +1,4 @@
-"""Code stores that are wrong in one place or more, but signed anew: a fit must refuse them, or do no harm.
+"""Invalid code stores with valid digests: a fit must refuse them, or do no harm.
 
 whole_stores   stores of several kinds, as bytes
 try_to_fit     open one, fit every kind of tree to it, and use what needs its rows
@@ -69,7 +69,7 @@ def models(store):
 
 
 def try_to_fit(wrong: bytes, folder: Path) -> str:
-    """Open a store and fit to it; say whether it was "refused" or "used"."""
+    """Open a store and fit to it; return "refused" or "used"."""
     (folder / code_store.FILE).write_bytes(wrong)
     try:
         store = weald.codes.load(folder)

@@ -84,7 +84,7 @@ def test_quantile_codes_have_about_equal_weight():
 
 @engines
 def test_rows_that_collide_keep_their_order(engine):
-    """Equal rows of equal targets are ranked by position."""
+    """Rows with equal codes and equal targets are ranked by position."""
     n = 1000
     table = Table(np.ones((n, 2)), np.zeros(n, dtype=np.int32), 1, None, True, n)
     assert positions_of(engine.code(table, 0, 2, None)).tolist() == list(range(n))

@@ -1,4 +1,4 @@
-"""core/score/criteria.h against the definition and the machine's own library: the logarithm of entropy."""
+"""core/score/criteria.h against the definition and the math library: the logarithm of entropy."""
 
 import math
 import random

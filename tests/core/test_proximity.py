@@ -1,4 +1,4 @@
-"""What rows have in common with the members of their leaves, whoever adds it up."""
+"""Sums over the members of shared leaves, computed by the core and by the test."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ RNG = np.random.default_rng(3)
 
 
 def make_sharing(n_rows, n_members, n_leaves, n_trees, *, weighed=False):
-    """Put rows and members into leaves at random; some rows are in no leaf of some trees."""
+    """Assign rows and members to leaves at random; some rows are in no leaf of some trees."""
     members = RNG.integers(0, n_leaves, (n_members, n_trees))
     nodes = members + np.arange(n_trees) * n_leaves
     numbers = np.repeat(np.arange(n_members), n_trees)
@@ -28,7 +28,7 @@ def make_sharing(n_rows, n_members, n_leaves, n_trees, *, weighed=False):
 
 
 def count_for_both(sharing):
-    """Let rows be members, and count only trees that count for both."""
+    """Use the rows as members, and count only trees that count for both."""
     leaves = sharing.leaves[: sharing.n_members]
     at = leaves >= 0
     nodes = (leaves + sharing.tree_start[:-1])[at]

@@ -1,4 +1,4 @@
-"""core/base/random.h against published values and the contract's words, on every instruction set."""
+"""core/base/random.h against published values and the contract, on every instruction set."""
 
 import pytest
 

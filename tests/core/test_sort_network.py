@@ -1,4 +1,4 @@
-"""core/base/sort_network.h: codes come out sorted, equal ones in the order of their places."""
+"""core/base/sort_network.h: codes are sorted, equal ones in the order of their positions."""
 
 import random
 

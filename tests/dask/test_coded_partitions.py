@@ -1,4 +1,4 @@
-"""Codes that travel arrive as they were, and errors of parts add up to those of the whole."""
+"""Codes arrive unchanged, and errors of parts add up to those of the whole."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""A forest grown on a cluster is the forest that one machine grows. A real cluster, with processes that really die."""
+"""A forest grown on a cluster is the forest of one machine. The cluster is real, and processes are killed."""
 
 import contextlib
 import os
@@ -61,7 +61,7 @@ def client():
 
 
 def partitioned(table, ends):
-    """Cut a frame at these rows; some partitions may be empty."""
+    """Partition a frame at these rows; some partitions may be empty."""
     pieces = [table.iloc[begin:end] for begin, end in zip([0, *ends], [*ends, len(table)], strict=True)]
     return dd.from_delayed([delayed(piece) for piece in pieces], meta=table.iloc[:0])
 
@@ -84,7 +84,7 @@ PARTITIONS = {"1": [], "3": [700, 900], "7, uneven, empty": [0, 10, 10, 500, 199
 
 @pytest.fixture(scope="module")
 def local():
-    """The forest that one machine grows."""
+    """The forest grown on one machine."""
     table = frame()
     model = weald.RandomForestClassifier(n_estimators=12, random_state=3, oob_score=True)
     return model.fit(table[COLUMNS], table["y"], table["w"])
@@ -121,7 +121,7 @@ def test_columns_of_many_categories_are_cut_alike(client, category_penalty):
 
 
 def test_small_files_give_the_same_forest(client, local, tmp_path):
-    """Dask reads several small files as one partition, and how many depends on the columns that are wanted."""
+    """Dask reads several small files as one partition; how many depends on the columns that are read."""
     pytest.importorskip("pyarrow")
     for i in range(12):
         frame().iloc[i * 170 : (i + 1) * 170].to_parquet(tmp_path / f"{i:02}.parquet")
@@ -131,7 +131,7 @@ def test_small_files_give_the_same_forest(client, local, tmp_path):
 
 
 def share_all(monkeypatch):
-    """Let threads share tables, and workers the columns that are cut, however small and few."""
+    """Let threads share tables, and workers share the binning of columns, however small and few."""
     monkeypatch.setattr(work_split, "CELLS_PER_THREAD", 1)
     monkeypatch.setattr(work_split, "COLUMNS_PER_THREAD", 1)
     monkeypatch.setattr(coding, "COLUMNS_TO_CUT", 1)
@@ -434,7 +434,7 @@ CUT = {
 @pytest.mark.parametrize(("kind", "target", "kwargs"), CUT.values(), ids=CUT)
 @pytest.mark.parametrize("ends", PARTITIONS.values(), ids=PARTITIONS)
 def test_where_codes_stand_for_several_values_trees_say_the_same_of_rows_outside(client, kind, target, kwargs, ends):
-    """Their values may lie on both sides of a cut, if a node has not seen the code."""
+    """Their values may lie on both sides of a threshold, if a node has not seen the code."""
     table = frame()
     kwargs = {"n_estimators": 6, "random_state": 1, "max_bins": 8, "oob_score": True, **kwargs}
     local, there, sent = (getattr(weald, kind)(**kwargs) for _ in range(3))
@@ -584,7 +584,7 @@ def test_a_worker_that_dies_costs_nothing_but_time(how, is_sent):
 
 
 def test_a_worker_that_dies_while_a_forest_settles_costs_nothing_but_time(monkeypatch):
-    """Trees that were sent to be heard cannot be worked out again: they must stay."""
+    """Trees that were sent cannot be computed again: they must stay."""
     table, looks = frame(3000), []
     how = {"n_estimators": "auto", "max_estimators": 96, "random_state": 0, "max_bins": 8}
     expected = weald.RandomForestClassifier(**how).fit(table[COLUMNS], table["y"])
@@ -621,12 +621,12 @@ def test_a_worker_that_is_paused_is_sent_nothing(monkeypatch):
 
 
 def scatter_in_time(scatter):
-    """Let nobody wait for a worker that takes nothing."""
+    """Disable waiting for a worker that accepts no tasks."""
     return lambda *args, **kwargs: scatter(*args, **kwargs | {"timeout": 2})
 
 
 def fit_until_the_first_trees(do, **how):
-    """Fit for long, and do something when the first trees have come."""
+    """Start a long fit, and do something when the first trees have arrived."""
     parted = partitioned(frame(10_000), [2000, 4500, 7500])
     with progress.listening(lambda _: do()):
         on_cluster.RandomForestClassifier(n_estimators=400, random_state=0, **how).fit(parted[COLUMNS], parted["y"])
@@ -637,7 +637,7 @@ def interrupt():
 
 
 def wait_until(is_so, seconds=60):
-    """Wait for what comes soon: the client tells the scheduler, and that the workers, when they come to it."""
+    """Wait for an asynchronous change: the client informs the scheduler, and the scheduler the workers."""
     deadline = time.monotonic() + seconds
     while not is_so() and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -649,7 +649,7 @@ def wait_until_free(client):
 
 
 def tasks_of_fits(dask_scheduler):
-    """Name what a fit has left there."""
+    """Name what a fit has left on the cluster."""
     kinds = ("grow_trees", "grow_piece", "join_pieces", "code_part", "read_parts")
     return [str(key) for key in dask_scheduler.tasks if any(kind in str(key) for kind in kinds)]
 
@@ -701,7 +701,7 @@ def test_what_is_said_of_tasks_is_said_of_all_of_them(client, monkeypatch):
 
 @contextlib.contextmanager
 def scheduler_by_itself(folder):
-    """Start a scheduler and a worker in processes of their own: those of a local cluster live in this one."""
+    """Start a scheduler and a worker in separate processes: those of a local cluster run in this one."""
     file = ["--scheduler-file", str(folder / "scheduler.json"), "--no-dashboard"]
     run = [sys.executable, "-m"]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
@@ -782,7 +782,7 @@ def count_trees(dask_scheduler):
 
 @pytest.mark.parametrize("n_trees", [64, 65])  # the last of 65 is grown in pieces
 def test_trees_leave_the_workers_when_they_are_here(client, monkeypatch, n_trees):
-    """Otherwise a worker would hold all trees that it has grown until the fit ends."""
+    """Otherwise a worker would keep all trees that it has grown until the fit ends."""
     monkeypatch.setattr(work_split, "ROWS_PER_PIECE", 100)
     monkeypatch.setattr(work_split, "ROWS_PER_TASK", (1000, 1000))
     held = []

@@ -1,4 +1,4 @@
-"""Parts of a forest, in whatever order they come, make the forest."""
+"""Parts of a forest, in any order of arrival, are joined to the forest."""
 
 import numpy as np
 import pytest

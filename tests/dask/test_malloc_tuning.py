@@ -1,4 +1,4 @@
-"""The allocator keeps memory while a task runs or a table is open, and not longer."""
+"""The allocator keeps memory while a task runs or a table is open, and no longer."""
 
 import os
 import platform

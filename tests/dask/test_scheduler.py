@@ -1,4 +1,4 @@
-"""Tasks are taken in the order in which they were dealt out, and what tells of the error comes before more trees."""
+"""Tasks run in the order of submission, and tasks for the error run before more trees."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def start(n_workers):
 
 
 def fit(n_trees, **how):
-    """Fit a forest on the cluster of the client in scope: what was told of it as it grew."""
+    """Fit a forest on the cluster of the client in scope; return the progress messages."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(N_ROWS, 6))
     y = (X[:, 0] + rng.normal(size=N_ROWS) > 0).astype(int)
@@ -46,7 +46,7 @@ def test_the_error_so_far_is_known_before_all_trees_have_grown():
 
 
 def test_all_workers_have_as_much_to_do():
-    """When the first trees are due the codes are in one place: without a wish all of them would grow there."""
+    """When the first trees are due, the codes are in one place: without a preference all trees would be grown there."""
     with start(2) as local, distributed.Client(local) as client:
         with distributed.get_task_stream(client) as noted:
             fit(64)

@@ -1,4 +1,4 @@
-"""Whoever is quick gets more to do, and all are done at about the same time."""
+"""Faster workers get more tasks, and all finish at about the same time."""
 
 import contextvars
 import heapq
@@ -11,7 +11,7 @@ from weald.dask.task_queue import TaskQueue
 
 
 class Task:
-    """A task that is done when it is said to be."""
+    """A task that is done when the test says so."""
 
     status = "pending"
 
@@ -28,7 +28,7 @@ class Task:
 
 
 class Clock:
-    """Workers of one thread that take different times, and do what is handed in, one after the other."""
+    """Workers of one thread with different speeds that run submitted tasks one after the other."""
 
     now = 0.0
 

@@ -1,4 +1,4 @@
-"""A tree that was grown in pieces is the tree that one thread grows."""
+"""A tree that was grown in pieces is the tree of a single thread."""
 
 import numpy as np
 import pytest

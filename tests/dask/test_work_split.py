@@ -1,4 +1,4 @@
-"""Trees are dealt out so that everybody has as much to do, and room for it."""
+"""Trees are assigned so that all workers have the same amount of work and enough memory."""
 
 import os
 import subprocess
@@ -90,7 +90,7 @@ def test_trees_of_short_tables_are_not_a_task_each():
 
 
 def lag(n_trees, n_workers):
-    """Let whoever is free take the next task: how many trees the last has grown while others had nothing to do."""
+    """Let idle workers take the next task: how many trees the last has grown while others were idle."""
     done = [0] * n_workers
     for trees in split_trees(range(n_trees), 1_000_000, 4 * n_workers):
         done[done.index(min(done))] += len(trees)

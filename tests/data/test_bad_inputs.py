@@ -1,11 +1,11 @@
-"""What breaks other libraries, tried on all four estimators: an error that names the argument or column, or an answer.
+"""Inputs that break other libraries, on all four estimators: an error that names the argument or column, or a result.
 
-    REFUSED      what a fit refuses, and a word that the error must have
-    ACCEPTED     what looks bad but means something
-    SCRIPTS      what has crashed or hung other libraries runs in a process of its own
+    REFUSED      what a fit refuses, and a word that the error must contain
+    ACCEPTED     what looks invalid but has a meaning
+    SCRIPTS      what has crashed or hung other libraries, run in a separate process
 
-The reading of tables and parameters has its own tests, test_table.py and test_params.py; here the whole way is gone.
-Files that were cut short are in test_mapped.py, tables beyond 32 bits in test_beyond_32_bits.py, other libraries in the
+Reading tables and parameters has its own tests, test_table.py and test_params.py; here estimators are fitted.
+Truncated files are in test_mapped.py, tables beyond 32 bits in test_beyond_32_bits.py, other libraries in the
 same process in test_symbols.py, and files of models in tests/io/.
 """
 
@@ -53,7 +53,7 @@ def replaced(array, row, value):
 
 
 def objects(n_rows, value):
-    """Make a column of one object."""
+    """Make a column from one object."""
     column = np.empty((n_rows, 1), dtype=object)
     column[:] = [[value]] * n_rows
     return column
@@ -65,7 +65,7 @@ def frame(**columns):
 
 @pytest.fixture(params=ESTIMATORS)
 def make(request):
-    """Make an estimator, small where it is a forest."""
+    """Make an estimator, with few trees if it is a forest."""
     model = ESTIMATORS[request.param]
 
     def make_model(**given):
@@ -524,7 +524,7 @@ def test_a_fit_may_be_asked_for_within_a_fit():
 
 
 class Stream:
-    """Something that speaks Arrow and nothing else, as queries of DuckDB do."""
+    """An object that only speaks Arrow, as queries of DuckDB do."""
 
     def __init__(self, table):
         self.table = table
@@ -761,7 +761,7 @@ except ImportError as error:
 
 @pytest.mark.skipif(SUBINTERPRETERS is None, reason="this Python has no subinterpreters")
 def test_a_subinterpreter_is_refused_when_weald_is_imported():
-    """There the libraries below would wait for ever."""
+    """There the libraries below would wait forever."""
     source = f"""
 import sys, {SUBINTERPRETERS} as interpreters
 new = interpreters.create()

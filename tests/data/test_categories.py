@@ -1,4 +1,4 @@
-"""Categories from the frame to the prediction: columns of labels are read, split by sets, and matched by label."""
+"""Categories from the frame to the prediction: text columns are read, split by sets, and matched by label."""
 
 import copy
 import dataclasses
@@ -107,7 +107,7 @@ def test_pruning_keeps_the_sets_of_the_splits_that_stay(target):
 
 
 def best_subset_score(values, y, n_classes):
-    """The best score of all ways to send categories left, and missing values left or right, by trying them all."""
+    """The best score over all subsets of the categories, with missing values left or right, by exhaustive search."""
     kinds = [*dict.fromkeys(values)]
 
     def term(side):
@@ -148,7 +148,7 @@ def test_no_subset_of_categories_beats_the_one_that_is_found(n_classes, seed, wi
 
 
 def impurity_mass(criterion, y):
-    """What is left to explain, times the rows: by NumPy alone."""
+    """The remaining impurity, times the number of rows, computed with NumPy only."""
     shares = np.unique(y, return_counts=True)[1] / len(y)
     by_name = {
         "gini": lambda: 1 - (shares**2).sum(),
@@ -162,7 +162,7 @@ def impurity_mass(criterion, y):
 @pytest.mark.parametrize("criterion", ["gini", "entropy", "misclassification", "squared_error"])
 @pytest.mark.parametrize("n_labels", [2, 10, 11, 30])
 def test_a_penalty_takes_from_a_gain_what_labels_without_meaning_explain(criterion, n_labels):
-    """Labels without meaning explain (labels - 1) / (rows - 1) of what there is; two are as good as a number.
+    """Random labels explain (labels - 1) / (rows - 1) of the impurity; two are as good as a number.
 
     Up to ten of them are free.
     """
@@ -173,7 +173,7 @@ def test_a_penalty_takes_from_a_gain_what_labels_without_meaning_explain(criteri
     kind = weald.DecisionTreeRegressor if criterion == "squared_error" else weald.DecisionTreeClassifier
 
     def gain(feature):
-        """Of the root, where that feature alone is there, times the rows."""
+        """Of the root, with only that feature, times the number of rows."""
         tree = kind(
             criterion=criterion, max_depth=1, categorical_features=[0] if feature == 0 else None, category_penalty=0
         )
@@ -199,7 +199,7 @@ def test_without_a_penalty_the_best_gain_wins(target):
 @pytest.mark.parametrize("engine", ["native", "reference"])
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
 def test_a_cut_that_gains_no_more_than_labels_by_chance_is_none(engine, n_classes):
-    """A label for each row explains all of the table and nothing of the world: such a tree is a leaf."""
+    """Unique labels explain all training rows and generalize to none: such a tree is a leaf."""
     X = pd.DataFrame({"name": [f"row {i}" for i in range(40)]})
     y = np.arange(40) % (n_classes or 7) if n_classes else np.arange(40.0) % 7
     kind = weald.DecisionTreeClassifier if n_classes else weald.DecisionTreeRegressor
@@ -395,13 +395,13 @@ def test_missing_labels_of_every_kind_are_learned(name):
 
 
 def arrow_twins(n):
-    """A dictionary that names a value twice."""
+    """A dictionary with a duplicate value."""
     codes = pa.array(np.tile([0, 1, 2, 1], n // 4))
     return pa.DictionaryArray.from_arrays(codes, pa.array(["a", "b", "a"]))
 
 
 def in_chunks(column):
-    """Make two chunks of a column, each with a dictionary of its own."""
+    """Make two chunks of a column, each with its own dictionary."""
     other = pa.DictionaryArray.from_arrays(pa.array([1, 0]), pa.array(["a", None]))
     return pa.chunked_array([column, other, column])
 

@@ -1,4 +1,4 @@
-"""Tables that are mapped from a file which was cut short: refused before they are read, whoever has mapped them."""
+"""Tables mapped from a truncated file are refused before they are read, whatever object has mapped them."""
 
 import mmap
 import os
@@ -67,7 +67,7 @@ def paths(tmp_path):
 
 @pytest.mark.parametrize("name", MAPPED)
 def test_a_map_of_a_file_that_was_cut_short_is_refused_before_it_is_read(paths, name):
-    """To read it would end the process. A file that is cut short while it is read is beyond what can be seen."""
+    """Reading it would crash the process. Truncation during a read cannot be detected."""
     given = MAPPED[name](*paths)
     target = np.arange(given.shape[0]) % 2
     model = weald.RandomForestClassifier(2, random_state=0).fit(given, target)

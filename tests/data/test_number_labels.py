@@ -1,4 +1,4 @@
-"""Labels become numbers in sorted order, however they are found."""
+"""Labels become numbers in sorted order, whatever method finds them."""
 
 import numpy as np
 import pyarrow as pa
@@ -47,7 +47,7 @@ def test_equal_classes_of_an_arrow_dictionary_are_one():
 
 
 class Changing(np.ndarray):
-    """Labels that another thread changes after they were looked at: in the first pass, or in the second."""
+    """Labels that another thread changes after they were read: in the first pass, or in the second."""
 
     def __getitem__(self, key):
         part = np.array(np.ndarray.__getitem__(self, key))

@@ -1,4 +1,4 @@
-"""Dates and durations become numbers of days, in every kind of table, and are told from numbers ever after."""
+"""Dates and durations become numbers of days, in every kind of table, and are later distinguished from numbers."""
 
 import datetime as dt
 

@@ -1,4 +1,4 @@
-"""How many draws a bag has from where, and what the user hears when that cannot be."""
+"""The number of draws of each stratum, and the errors for invalid numbers."""
 
 import numpy as np
 import pytest
@@ -92,7 +92,7 @@ def test_a_regressor_has_no_classes_to_draw_from(given):
 
 
 def test_out_of_bag_with_groups_is_honest():
-    """Rows of a group are near copies with a label of their own: who has seen one knows the others."""
+    """Rows of a group are near copies with the same label: a tree that has seen one knows the others."""
     rng = np.random.default_rng(0)
     x = np.repeat(rng.normal(size=(60, 3)), 5, axis=0) + 0.001 * rng.normal(size=(300, 3))
     y, group = np.repeat(rng.integers(0, 2, 60), 5), np.repeat(np.arange(60), 5)
@@ -114,7 +114,7 @@ BALANCED = [
 
 @pytest.mark.parametrize("given", BALANCED, ids=str)
 def test_out_of_bag_scores_of_rare_classes_agree_with_those_of_fresh_rows(given):
-    """Three rows in a hundred are rare; what is fitted to them is far too good."""
+    """Three rows in a hundred are rare; models overfit them."""
     scores = []
     for seed in range(3):
         words = {"n_features": 20, "n_informative": 6, "weights": [0.98], "class_sep": 0.8, "random_state": seed}

@@ -1,7 +1,7 @@
-"""Sparse tables of more than 2**31 filled cells: what they hold is one piece of memory, mapped over and over.
+"""Sparse tables of more than 2**31 filled cells: their content is one piece of memory, mapped repeatedly.
 
-So a table of 32 GiB takes a few megabytes. A fit copies the cells, which no test can afford; there the steps are tried
-that look at all of them.
+So a table of 32 GiB takes a few megabytes. A fit copies the cells, which is too expensive for a test, so only the steps
+that read all of them are tested.
 """
 
 import ctypes
@@ -28,7 +28,7 @@ N_COPIES = 2**12 + 1  # so the last row begins where 32 bits with a sign end
 
 
 def repeat(pattern, last):
-    """Lay copies of a pattern side by side, and at the end another of the same length; nothing is copied."""
+    """Concatenate copies of a pattern, and at the end another one of the same length; nothing is copied."""
     libc = ctypes.CDLL(None, use_errno=True)
     libc.mmap.restype = ctypes.c_void_p
     libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
@@ -73,7 +73,7 @@ def test_tables_of_more_than_2_to_the_31_cells_are_predicted():
 
 
 def test_codes_of_more_than_2_to_the_31_cells_are_those_of_few():
-    """What a fit reads of the last column begins where 32 bits with a sign end."""
+    """The last column begins where signed 32-bit integers end."""
     core = _core.load(_core.simd)
     one, other = values(0), values(1)
     places = np.arange(N_PLACES, dtype=np.int32)

@@ -1,4 +1,4 @@
-"""Class weights that leave no row are refused, and ratios that integers of 20 bits do not hold are named."""
+"""Class weights that leave no row are refused, and ratios that do not fit 20-bit integers are named."""
 
 import warnings
 

@@ -144,7 +144,7 @@ def test_the_same_forest_is_compiled_to_the_same_bytes():
 
 
 def test_a_short_buffer_cannot_claim_many_classes():
-    """Predictions take memory for every class."""
+    """Predictions allocate memory for every class."""
     buffer = fitted()[0].compile().buffer().copy()
     at = np.flatnonzero(buffer.view(np.uint32) == 3)[0]  # the number of classes
     buffer.view(np.uint32)[at] = 2**31 - 1
@@ -153,7 +153,7 @@ def test_a_short_buffer_cannot_claim_many_classes():
 
 
 def change(buffer, dice):
-    """Change some numbers of a buffer, mostly of its head, or cut it short."""
+    """Change some numbers of a buffer, mostly of its header, or truncate it."""
     buffer = buffer.copy()
     for _ in range(dice.integers(1, 4)):
         numbers = buffer.view(dice.choice(["u4", "u8"]))

@@ -1,4 +1,4 @@
-"""Constraints on single features: words become plain numbers, and models obey them."""
+"""Constraints on single features: they are converted to numbers, and models satisfy them."""
 
 import numpy as np
 import pandas as pd
@@ -159,12 +159,12 @@ def make_model(kind, **given):
 
 
 def says(model, X):
-    """What is monotonic: numbers, or the share of the second class."""
+    """The constrained prediction: a number, or the probability of the second class."""
     return model.predict_proba(X)[:, 1] if hasattr(model, "predict_proba") else model.predict(X)
 
 
 def sweep(model, X, feature, values):
-    """Let one feature take each of the values, all else as in the rows of X: (rows x values)."""
+    """Set one feature to each of the values, all else as in the rows of X: (rows x values)."""
     said = []
     for value in values:
         moved = X.copy()
@@ -185,7 +185,7 @@ def make_rows(rng, n, missing):
 @given(data=st.data())
 @settings(max_examples=15)
 def test_what_must_rise_never_falls(kind, missing, data):
-    """Every feature is swept over all thresholds of the model and their neighbors, exactly: no tolerance."""
+    """Every feature is varied over all thresholds of the model and adjacent doubles, exactly: no tolerance."""
     seed = data.draw(st.integers(0, 2**32 - 1))
     rng = np.random.default_rng(seed)
     X, y = make_rows(rng, int(rng.integers(4, 120)), missing)
@@ -207,7 +207,7 @@ def test_what_must_rise_never_falls(kind, missing, data):
 
 
 def test_without_the_constraint_it_does_fall():
-    """The test above can fail: the same data breaks the order when nothing forbids it."""
+    """The test above can fail: without the constraint, the same data violates the order."""
     X, y = make_rows(np.random.default_rng(0), 100, 0.0)
     model = weald.RandomForestRegressor(n_estimators=8, random_state=0).fit(X, y)
     assert (np.diff(sweep(model, X, 0, np.linspace(-2, 2, 30)), axis=1) < 0).any()
@@ -223,7 +223,7 @@ def test_hard_votes_keep_the_order_too():
 
 @pytest.mark.parametrize("kind", ["Classifier", "Regressor"])
 def test_a_single_tree_is_that_of_scikit_learn(kind):
-    """On values that are all different, both libraries find the same constrained tree."""
+    """On distinct values, both libraries find the same constrained tree."""
     import sklearn.tree
 
     rng = np.random.default_rng(5)
@@ -315,7 +315,7 @@ def test_a_warm_start_keeps_to_the_constraints_of_its_trees():
 
 
 def features_on_paths(forest):
-    """For each leaf the set of features that cut the nodes above it."""
+    """For each leaf the set of features that split the nodes above it."""
     paths, found = {}, []
     for tree in range(forest.n_trees):
         begin, end = forest.tree_start[tree : tree + 2]
@@ -358,7 +358,7 @@ def test_interactions_need_more_words_than_one():
 
 
 def first_cuts(weights, n_trees=3000):
-    """How often each feature cuts the root, when each node looks at one feature."""
+    """How often each feature splits the root, when each node considers one feature."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(20, 4)), rng.normal(size=20)
     model = weald.RandomForestRegressor(

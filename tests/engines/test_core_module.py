@@ -1,4 +1,4 @@
-"""The choice among the compiled modules."""
+"""The choice of the compiled module."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Derived forms of a forest: made once, freed with it, no part of its pickle."""
+"""Derived forms of a forest: created once, freed with it, not part of its pickle."""
 
 import gc
 import pickle

@@ -1,4 +1,4 @@
-"""Draws by address on arrays, and classes drawn by their shares."""
+"""Draws by address on arrays, and classes drawn by their probabilities."""
 
 import numpy as np
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""A process that has used weald may fork, and the child may use it: nothing hangs, and the forests are the same."""
+"""A process that has used weald can fork, and the child can use it: no hangs, and the same forests."""
 
 import os
 import textwrap

@@ -110,7 +110,7 @@ def test_a_prediction_is_interrupted_and_the_next_one_is_right(ask):
 
 
 def test_an_error_of_the_watcher_stops_the_fit():
-    """What is called now and then may raise anything; the fit passes it on."""
+    """A callback may raise any exception; the fit passes it on."""
 
     class EnoughError(Exception):
         pass

@@ -1,8 +1,8 @@
-"""An allocation that fails anywhere within a fit ends in MemoryError, and the next fit is as good as ever.
+"""A failed allocation anywhere in a fit raises MemoryError, and the next fit works as usual.
 
-A small library stands between Python and malloc. From a given allocation on there is no more memory for threads than
-what they gave back. Sizes do not matter to it, so it also refuses the few bytes that C++ needs to tell what happened.
-Or one large array is refused and nothing else: then other threads get on with their trees until they are told.
+A small library replaces malloc. From a given allocation on, threads get no more memory than they have freed. It
+ignores sizes, so it also refuses the few bytes that C++ needs for an exception. Or it refuses one large array and
+nothing else: then other threads continue with their trees until they are stopped.
 """
 
 import os

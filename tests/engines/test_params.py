@@ -1,4 +1,4 @@
-"""Parameters become plain numbers, or an error says what they may be."""
+"""Parameters are converted to numbers, or an error lists the valid values."""
 
 import dataclasses
 

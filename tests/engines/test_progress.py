@@ -1,4 +1,4 @@
-"""Progress is shown where it can be read."""
+"""Progress is shown in terminals and logs."""
 
 import io
 

@@ -13,7 +13,7 @@ from weald.forest.forest import Forest, Origin
 
 @dataclass(frozen=True)
 class MeanCodes:
-    """All that this engine needs to know of a table."""
+    """All that this engine needs of a table."""
 
     mean: float
     n_features: int

@@ -1,4 +1,4 @@
-"""n_jobs becomes a number of threads, and workers of joblib do not take more than their share."""
+"""n_jobs becomes a number of threads, and joblib workers use only their part of the cores."""
 
 import os
 import resource
@@ -146,7 +146,7 @@ assert told[0] == told[1] == told[2]
 
 
 def take_all_room_for_stacks():
-    """Let no thread be started: its stack would be larger than all that can be addressed."""
+    """Prevent threads from starting: their stack would be larger than the address space."""
     resource.setrlimit(resource.RLIMIT_STACK, (2**47, resource.getrlimit(resource.RLIMIT_STACK)[1]))
 
 

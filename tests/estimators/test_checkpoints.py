@@ -1,4 +1,4 @@
-"""A fit that is killed goes on from its checkpoint, and ends with the same forest."""
+"""A fit that is killed continues from its checkpoint, and ends with the same forest."""
 
 import json
 
@@ -65,7 +65,7 @@ FIT = """
 
 
 def fit_and_kill(*orders):
-    """Fit in processes of their own, one after the other: (folder, moment of death or 0, seed)."""
+    """Fit in separate processes, one after the other: (folder, time of the kill or 0, seed)."""
     arguments = json.dumps([[str(folder), moment, seed] for folder, moment, seed in orders])
     done = scripts.run(FIT, arguments)
     assert done.returncode == 0, done.stderr

@@ -1,4 +1,4 @@
-"""How much to prune: every error against the pruned tree itself on the same rows."""
+"""Choosing alpha: every error against the pruned tree itself on the same rows."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Predictions into given arrays, in single precision, and piece by piece."""
+"""Predictions into given arrays, in single precision, and in chunks."""
 
 import io
 import warnings

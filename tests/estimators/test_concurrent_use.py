@@ -1,4 +1,4 @@
-"""Several threads of one program use weald at once: nobody waits for a fit, and nobody gets another's results."""
+"""Several threads of one program use weald at once: none waits for a fit, and none gets another's results."""
 
 import contextlib
 import pickle
@@ -23,7 +23,7 @@ Y = X[:, 0] + RNG.normal(size=len(X))
 
 
 class Ticker(threading.Thread):
-    """Counts how often it gets its turn."""
+    """Counts how often it runs."""
 
     def __init__(self):
         super().__init__(daemon=True)
@@ -36,7 +36,7 @@ class Ticker(threading.Thread):
             self.ticks += 1
 
     def during(self, work):
-        """Say how many ticks there were while the work was done, and how long it took."""
+        """Return the number of ticks during the work, and its duration."""
         ticks, began = self.ticks, time.perf_counter()
         work()
         return self.ticks - ticks, time.perf_counter() - began

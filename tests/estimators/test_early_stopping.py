@@ -1,4 +1,4 @@
-"""A forest that says "auto" stops where the rule says, and is the forest of that many trees."""
+"""A forest with "auto" stops according to the rule, and is the forest of that many trees."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ XR, YR = load_diabetes(return_X_y=True)
 
 
 def first_that_settles(errors, n_rows, classify, max_trees):
-    """Apply the rule as the docs tell it."""
+    """Apply the rule as documented."""
     for n in range(64, max_trees + 1, 32):
         third, last = np.mean(errors[n // 2 : 3 * n // 4]), np.mean(errors[3 * n // 4 : n])
         band = 0.01 * errors[n - 1]

@@ -1,4 +1,4 @@
-"""Extra-trees: the forests and trees of weald with another way to cut and other defaults."""
+"""Extra-trees: weald's forests and trees with random thresholds and other defaults."""
 
 import inspect
 
@@ -21,7 +21,7 @@ PAIRS = [
 
 @pytest.mark.parametrize("name", PAIRS)
 def test_parameters_of_scikit_learn_are_parameters_of_weald(name):
-    """An estimator of scikit-learn can be made again from its parameters, and fits."""
+    """scikit-learn can clone an estimator from its parameters, and it fits."""
     theirs = getattr(sklearn.ensemble, name, None) or getattr(sklearn.tree, name)
     given = theirs().get_params()
     model = getattr(weald, name)(**given)
@@ -59,7 +59,7 @@ def test_a_word_that_is_no_parameter_is_refused():
 
 
 def test_they_are_as_good_as_those_of_scikit_learn():
-    """Mean over seeds, within what seeds do."""
+    """Mean over seeds, within the variation of seeds."""
     for name, load in (("ExtraTreesClassifier", load_iris), ("ExtraTreesRegressor", load_diabetes)):
         X, y = load(return_X_y=True)
         order = np.random.default_rng(0).permutation(len(X))
@@ -109,7 +109,7 @@ def test_out_of_bag_needs_bags():
 
 
 def test_a_random_set_of_categories_depends_on_nothing_but_the_draw():
-    """Every set of the categories that leaves some on each side comes up, and the sizes of sets about equally often."""
+    """Every set of the categories with some on each side occurs, and all sizes about equally often."""
     n_categories, n_trees = 5, 2000
     X = pd.DataFrame({"kind": list("abcde") * 4})
     y = np.arange(20) % 2

@@ -1,4 +1,4 @@
-"""A fit says what it found odd in the columns."""
+"""A fit warns of suspicious columns."""
 
 import warnings
 

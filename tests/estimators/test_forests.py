@@ -1,4 +1,4 @@
-"""Forests: many trees as one model, and how they grow on."""
+"""Forests: many trees as one model, and adding trees."""
 
 import copy
 import pickle

@@ -1,4 +1,4 @@
-"""Forests from forests: merged, sliced, grown on; out of bag they say what they would have said at once."""
+"""Merged, sliced and extended forests have the out-of-bag estimates of a single fit."""
 
 import dataclasses
 import operator
@@ -31,7 +31,7 @@ def fit(kind, n_trees=30, seed=0, **given):
 
 
 def answers(model, kind):
-    """Return what a forest says of its rows, out of bag too."""
+    """Return the predictions of a forest for its rows, also out-of-bag."""
     _, x, y = KINDS[kind]
     out = model.out_of_bag(x, y)
     return [model.predict_votes(x), model.predict(x), out.predictions, out.counts, out.score(), out.error, out.share]
@@ -156,7 +156,7 @@ def test_trees_of_other_seeds_numbers_or_tables_are_no_copies():
 
 
 def test_forests_without_a_seed_after_the_same_global_seed_are_copies():
-    """As in processes that were forked: they go on from the same state."""
+    """As in forked processes: they continue from the same state."""
     state, forests = np.random.get_state(), []  # noqa: NPY002
     for _ in range(2):
         np.random.set_state(state)  # noqa: NPY002

@@ -1,4 +1,4 @@
-"""Judgments agree with scikit-learn's, and with counting by hand."""
+"""Metrics agree with scikit-learn's, and with counting by hand."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Several targets: shapes and names are scikit-learn's, and what is said of each target is right."""
+"""Multi-output: shapes and names are scikit-learn's, and the predictions of each target are right."""
 
 import pickle
 
@@ -60,7 +60,7 @@ def test_shapes_are_those_of_scikit_learn(name):
 
 @pytest.mark.parametrize("name", ["DecisionTreeClassifier", "DecisionTreeRegressor"])
 def test_trees_say_what_those_of_scikit_learn_say(name):
-    """Cuts are at the same places where no two of them tie; scikit-learn reads X as float32."""
+    """Splits are at the same thresholds if no two tie; scikit-learn reads X as float32."""
     exact = X.astype(np.float32).astype(np.float64)
     y = (CLASSES[:, :2] if "Classifier" in name else NUMBERS).astype(float)
     given = {"min_samples_leaf": 9, "max_depth": 4}

@@ -1,4 +1,4 @@
-"""Out-of-bag estimates come from the trees whose bags lack a row."""
+"""Out-of-bag estimates come from the trees whose bags do not contain a row."""
 
 import pickle
 
@@ -221,7 +221,7 @@ def test_the_curve_of_huge_numbers_is_that_of_small_ones():
 @pytest.mark.parametrize("unit", [2.0**1021, 2.0**-1074])
 @pytest.mark.parametrize("targets", [1, 2])
 def test_the_unit_of_weights_does_not_matter(targets, unit):
-    """Sums and squares of such weights are beyond all doubles."""
+    """Sums and squares of such weights overflow."""
     weight = np.where(np.arange(60) % 3, 1.0, 3.0)
     for make, x, target in ((classifier, X[:60], Y[:60]), (regressor, XR, YR)):
         y = target if targets == 1 else np.column_stack([target, target])

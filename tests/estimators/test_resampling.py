@@ -1,4 +1,4 @@
-"""Boosting and arcing: written out once more, plainly, and the same in both engines."""
+"""Boosting and arcing: a plain second implementation, and the same in both engines."""
 
 import numpy as np
 import pytest

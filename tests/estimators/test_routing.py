@@ -1,4 +1,4 @@
-"""scikit-learn's plumbing: tags, metadata routing, output containers."""
+"""scikit-learn's infrastructure: tags, metadata routing, output containers."""
 
 import numpy as np
 import pandas as pd

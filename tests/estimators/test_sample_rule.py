@@ -1,4 +1,4 @@
-"""The stochastic classifier: a class drawn by the shares of the leaf."""
+"""The stochastic classifier: a class drawn by the probabilities of the leaf."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Data that a forest was not grown from is refused wherever training data is given again."""
+"""Other data than the training data is refused wherever training data is passed again."""
 
 import copy
 import json

@@ -1,4 +1,4 @@
-"""Single trees: scikit-learn's names for weald's nodes, and what a tree says."""
+"""Single trees: scikit-learn's names for weald's nodes, and their predictions."""
 
 import pickle
 
@@ -226,7 +226,7 @@ def test_a_split_by_categories_has_no_threshold():
 
 
 class Counting(weald.DecisionTreeClassifier):
-    """Sets attributes of its own before a fit, as samplers of other libraries do."""
+    """Sets its own attributes before a fit, as samplers of other libraries do."""
 
     def fit(self, X, y):
         self.n_seen_ = len(X)

@@ -1,4 +1,4 @@
-"""Smaller forests: the same predictions with fewer nodes, or fewer trees at a price that is said."""
+"""Smaller forests: the same predictions with fewer nodes, or fewer trees with a reported loss."""
 
 import dataclasses
 import hashlib
@@ -19,7 +19,7 @@ from weald.forest.forest import CATEGORICAL
 
 
 def spoken(forest, node, root):
-    """All that the leaves below a node say, as exact fractions."""
+    """The predictions of all leaves below a node, as exact fractions."""
     if forest.feature[node] >= 0:
         return spoken(forest, node + 1, root) | spoken(forest, root + forest.right[node], root)
     if len(forest.value):
@@ -47,7 +47,7 @@ def test_a_compact_forest_says_the_same_and_no_split_is_for_nothing(criterion, d
 
 
 def test_splits_for_nothing_are_found():
-    """Rounded targets of many copies: extremely random cuts divide nodes whose sides say the same."""
+    """Rounded targets with many copies: random splits divide nodes whose sides predict the same."""
     rng = np.random.default_rng(0)
     X = rng.integers(0, 4, (300, 3)).astype(float)
     y = (X[:, 0] > 1).astype(int)
@@ -71,7 +71,7 @@ def test_a_branch_that_says_one_thing_becomes_a_leaf():
 
 
 def branch(forest, node, root):
-    """A branch written out: its questions and answers, independent of where it stands and of how many rows it saw."""
+    """A branch as text: its conditions and predictions, independent of its position and its sizes."""
     if forest.feature[node] < 0:
         return repr(sorted(spoken(forest, node, root)))
     cut = forest.category_set(node).tolist() if forest.flags[node] & CATEGORICAL else forest.threshold[node].hex()
@@ -110,7 +110,7 @@ def branch_twice(forest, feature, threshold):
 @given(data=st.data())
 @settings(max_examples=15)
 def test_of_equal_branches_side_by_side_one_is_left(criterion, data):
-    """However they are nested, and though they hold splits: what is left is the branch, with the rows of both."""
+    """Whatever the nesting, and although they contain splits: the branch remains, with the rows of both."""
     case = data.draw(cases(criterion, max_rows=30, weights=("none", "whole")))  # the sums of all copies are exact
     forest = REFERENCE.grow(REFERENCE.code(case.table, case.max_bins), case.growth, case.seed, 0, case.n_trees)
     plain = compact_forest(forest)

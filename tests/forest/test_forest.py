@@ -1,4 +1,4 @@
-"""A forest never changes: it has its arrays and nothing else, and nobody can write to them."""
+"""A forest is immutable: it has its arrays and nothing else, and they are read-only."""
 
 import copy
 import dataclasses
@@ -21,7 +21,7 @@ def fitted(kind=weald.RandomForestClassifier, **given):
 
 
 def use_in_many_ways(model, X, y):
-    """Let every part that derives something from a forest do so."""
+    """Make every module that derives something from a forest do so."""
     model.predict(X[:1])
     model.predict(X)
     model.apply(X)
@@ -59,7 +59,7 @@ def test_no_use_of_a_forest_writes_to_it():
 
 
 def forests(tmp_path):
-    """Forests by where they come from."""
+    """Forests by their origin."""
     model, _, _ = fitted(n_estimators=3)
     reference, _, _ = fitted(n_estimators=2, max_depth=2, engine="reference")
     means, _, _ = fitted(weald.RandomForestRegressor, n_estimators=3)

@@ -1,4 +1,4 @@
-"""Importances are the decreases of impurity, by feature, as shares."""
+"""Importances are the normalized decreases of impurity by feature."""
 
 import numpy as np
 import pytest

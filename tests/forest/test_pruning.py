@@ -1,4 +1,4 @@
-"""Cost-complexity pruning: the smallest subtree of least cost, its theorem, and scikit-learn's path."""
+"""Cost-complexity pruning: the smallest subtree of minimal cost, its theorem, and scikit-learn's path."""
 
 import itertools
 from fractions import Fraction
@@ -41,7 +41,7 @@ def all_subtrees(forest, node=0):
 
 
 def smallest_of_least_cost(forest, alpha):
-    """Search all subtrees for the smallest of least cost, in exact fractions. A split lowers the cost by its decrease.
+    """Search all subtrees for the smallest of minimal cost, in exact fractions. A split lowers it by its decrease.
 
     T_alpha is unique: it is part of every subtree of least cost.
     """
@@ -54,7 +54,7 @@ def smallest_of_least_cost(forest, alpha):
 
 
 def splits_of(model, pruned):
-    """Find which splits of a tree are left in a pruned one: the nodes of a path have the same questions."""
+    """Find which splits of a tree are left in a pruned one: the nodes of a path have the same conditions."""
     found, waiting = set(), [(0, 0)]
     while waiting:
         old, new = waiting.pop()
@@ -99,7 +99,7 @@ def random_trees(draw):
 
 
 class Shape:
-    """What `smallest_of_least_cost` needs to know of a forest."""
+    """The values of a forest that `smallest_of_least_cost` needs."""
 
     def __init__(self, feature, right, decrease):
         self.feature, self.right, self.decrease = feature, right, decrease

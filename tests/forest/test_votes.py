@@ -1,4 +1,4 @@
-"""What trees say is averaged, also where the sum of it is too large for a double."""
+"""Predictions of trees are averaged, also if their sum overflows."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def test_where_no_tree_says_anything_there_is_no_mean():
 @pytest.mark.parametrize("engine", ["native", "reference"])
 @pytest.mark.parametrize("largest", [1e308, LARGEST])
 def test_means_of_huge_numbers_are_those_of_small_ones(engine, largest):
-    """Halving numbers ten times changes nothing but the exponent."""
+    """Dividing values by two ten times changes only the exponent."""
     y = np.where(ALTERNATING, largest, -largest)
     model = weald.RandomForestRegressor(30, random_state=1, oob_score=True, engine=engine)
     small = model.fit(X, np.ldexp(y, -10))
@@ -56,7 +56,7 @@ def test_the_mean_of_the_largest_number_is_itself():
 
 
 def test_huge_numbers_change_nothing_for_the_rows_beside_them():
-    """The smallest of numbers would be lost on the scale that huge ones need."""
+    """The smallest values would be lost on the scale that very large ones need."""
     y = np.where(X[:, 0] < 6, LARGEST, 5e-324)
     model = weald.RandomForestRegressor(20, random_state=0).fit(X, y)
     sums = {0: np.array([np.inf, 20 * 5e-324, 1.0]), 5: np.array([20 * 1e300, 0.0, 1 / 32])}

@@ -1,4 +1,4 @@
-"""Weights of nodes are the user's: sums of sample weight times class weight, as in scikit-learn."""
+"""Node weights are in the user's units: sums of sample weight times class weight, as in scikit-learn."""
 
 import io
 import pickle
@@ -21,7 +21,7 @@ CLASS_WEIGHTS = [None, {0: 0.5, 1: 2.0, 2: 1.0}, "balanced"]
 
 
 def weights_of(model):
-    """Ask a tree, or all trees."""
+    """Get the arrays of a tree, or of all trees."""
     trees = [model] if hasattr(model, "tree_") else list(model)
     return np.concatenate([one.tree_.weighted_n_node_samples for one in trees])
 

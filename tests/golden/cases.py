@@ -1,6 +1,6 @@
-"""The forests whose fingerprints are kept, grown from tables that are the same on every machine.
+"""The forests whose fingerprints are stored, grown from tables that are the same on every machine.
 
-A change of any fingerprint is a change of the contract: forests that users have grown would not come out again.
+A change of any fingerprint is a change of the contract: users could not reproduce their forests.
 """
 
 import json
@@ -46,7 +46,7 @@ TABLES = ("plain", "missing", "whole weights", "fractional weights", "two classe
 
 
 def bell(dice: random.Random) -> float:
-    """Draw from a bell curve by sums alone: logarithms and cosines differ from machine to machine."""
+    """Draw approximately normal numbers by sums alone: logarithms and cosines differ from machine to machine."""
     return dice.random() + dice.random() + dice.random() + dice.random() - 2.0
 
 

@@ -1,4 +1,4 @@
-"""The forests of today are those of yesterday, on every engine and instruction set.
+"""Forests have the stored fingerprints, on every engine and instruction set.
 
 If one of these fails, the contract has changed: see tests/golden/write.py.
 """

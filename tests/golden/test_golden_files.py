@@ -1,4 +1,4 @@
-"""Model files of every format there ever was are read, and predict the same bits."""
+"""Model files of every format version are read, and predict the same bits."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Write the golden fingerprints anew, from the definition: `python -m tests.golden.write`.
+"""Write the golden fingerprints again, from the definition: `python -m tests.golden.write`.
 
 Do it only when the contract changes, and say so in CHANGELOG.md. New cases are added without a change to old ones.
 """

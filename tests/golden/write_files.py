@@ -1,4 +1,4 @@
-"""Write golden model files of the present format: `python -m tests.golden.write_files`.
+"""Write golden model files of the current format: `python -m tests.golden.write_files`.
 
 A golden file is kept for ever: every later weald must load it and predict the same bits. Files that are there are left
 as they are; only new ones are added.
@@ -47,7 +47,7 @@ def rows_for(model) -> np.ndarray:
 
 
 def told_by(model) -> dict:
-    """What must stay as it is."""
+    """The values that must not change."""
     votes, *others = [sum_votes(one, one.forest_, rows_for(one)) for one in each_target(model)]
     fingerprints = [one.forest_.fingerprint() for one in each_target(model)]
     return {

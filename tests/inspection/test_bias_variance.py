@@ -1,4 +1,4 @@
-"""Bias and variance add up to the error, and are what counting by hand gives."""
+"""Bias and variance add up to the error, and agree with counting by hand."""
 
 import numpy as np
 import pytest

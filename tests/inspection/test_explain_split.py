@@ -1,4 +1,4 @@
-"""Why a node is cut as it is: the winner is the split of the tree, and gains are those of the rows."""
+"""Explanations of splits: the winner is the split of the tree, and gains are those of the rows."""
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,7 @@ def single(criterion, **given):
 
 
 def assert_winners_are_the_splits(tree, X, y, weight=None):
-    """Explain every node; the first of its cuts must be its split, with its gain and its sides."""
+    """Explain every node; its first candidate must be its split, with its gain and its sides."""
     nodes = tree.nodes(frame="dict")
     for node in range(tree.tree_.node_count):
         told = tree.explain_split(node, X, y, weight)

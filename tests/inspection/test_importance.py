@@ -1,4 +1,4 @@
-"""Every kind of importance is what it says, held against an independent computation."""
+"""Every kind of importance, compared with an independent computation."""
 
 import itertools
 
@@ -239,7 +239,7 @@ def test_the_p_value_of_mdi_counts_forests_from_mixed_targets():
 
 @pytest.mark.parametrize("class_weight", [None, "balanced"])
 def test_on_the_rows_of_the_bag_debiased_mdi_is_mdi(class_weight):
-    """The identity behind it: over training rows, the worth of a cut is the decrease of the Gini impurity."""
+    """The identity behind it: over training rows, the value of a split is the decrease of the Gini impurity."""
     model = weald.RandomForestClassifier(3, random_state=1, class_weight=class_weight).fit(X, CLASSES)
     check_identity(model, CLASSES, CLASSES, None if class_weight is None else N / (3 * np.bincount(CLASSES))[CLASSES])
 
@@ -262,7 +262,7 @@ def check_identity(model, y, target, weight):
 
 
 def test_debiased_mdi_is_the_worth_of_cuts_to_new_rows(fitted):
-    """Row by row and node by node, as the paper defines it (targets less the mean of the root)."""
+    """Row by row and node by node, as in the paper (targets minus the mean of the root)."""
     model, y = fitted
     is_new = is_new_to(model, y)
     targets = np.eye(3)[y] if hasattr(model, "classes_") else y[:, None]
@@ -412,7 +412,7 @@ def test_errors_of_the_path_are_out_of_bag_errors_of_forests_grown_anew(fitted):
 
 
 def test_the_honest_error_sees_through_chosen_noise():
-    """Among 300 features of pure noise, the best of them look good to the rows that chose them."""
+    """Among 300 noise features, the best of them look good on the rows that selected them."""
     rng = np.random.default_rng(2)
     x, y = rng.normal(size=(60, 300)), np.arange(60) % 2
     forest = weald.RandomForestClassifier(100, random_state=0)

@@ -1,4 +1,4 @@
-"""Permutation importance is what its definition says, whoever computes it."""
+"""Permutation importance agrees with its definition on every engine."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Stability is how much models differ that were fitted to different samples."""
+"""Stability is the disagreement of models that were fitted to different samples."""
 
 from itertools import combinations
 

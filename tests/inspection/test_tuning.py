@@ -1,4 +1,4 @@
-"""tune finds what trying everything finds, and says how it got there."""
+"""tune finds what exhaustive search finds, and reports its path."""
 
 import itertools
 

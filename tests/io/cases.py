@@ -1,4 +1,4 @@
-"""Models of every kind that a file must hold: what each test of files runs over."""
+"""Models of every kind that a file must represent, for all tests of files."""
 
 from functools import cache
 from typing import Any
@@ -103,7 +103,7 @@ def models() -> dict[str, tuple[Any, Any]]:
 
 @cache
 def of_targets() -> dict[str, tuple[Any, Any]]:
-    """The same, of several targets."""
+    """The same, for multi-output models."""
     X, classes, signal = table()
     labels = np.array(["low", "middle", "high"])[classes]
     named = np.column_stack([labels, (classes > 0).astype(str)]).astype(object)

@@ -1,7 +1,7 @@
-"""Files that are wrong in one place or more, but signed anew, so that a reader must find out by itself.
+"""Invalid files with valid digests, so that a reader must find the errors itself.
 
-Mutator      draws wrong files from a whole one
-try_to_use   loads one, and uses what was loaded in every way: nothing but FormatError may come out of it
+Mutator      draws invalid files, starting from a valid one
+try_to_use   loads one, and uses the model in every way: only FormatError may be raised
 main         many of them: `python -m tests.io.mutate --cases 100000 --seed 1`, under the sanitizers by `make fuzz`
 """
 
@@ -55,7 +55,7 @@ ODD_BITS = {
 
 
 class Mutator:
-    """Draws wrong files from a whole one."""
+    """Draws invalid files, starting from a valid one."""
 
     def __init__(self, whole: bytes) -> None:
         contents = container.read(whole)
@@ -87,7 +87,7 @@ class Mutator:
         return sign(texts, arrays)
 
     def draw_arrays(self, seed: int):
-        """Draw wrong arrays alone, as they are before they are compressed."""
+        """Draw invalid arrays, as they are before compression."""
         dice, arrays = random.Random(seed), dict(self.plain)
         for _ in range(dice.choice([1, 1, 1, 2, 3])):
             if arrays:
@@ -137,7 +137,7 @@ def unsign_trees(notes, arrays) -> None:
 
 
 def change_array(dice, name, arrays) -> None:
-    """Change an array, what it is called, or its type, shape or length."""
+    """Change an array: its name, type, shape or length."""
     array = arrays[name]
     way = dice.random()
     if way < 0.6:
@@ -176,7 +176,7 @@ def change_bytes(dice, array, dtype):
 
 
 def change_json(dice, notes) -> None:
-    """Change one place of a tree of JSON."""
+    """Change one value of a JSON tree."""
     places = list(walk(notes))
     parent, key = dice.choice(places)
     way = dice.random()
@@ -196,7 +196,7 @@ def change_json(dice, notes) -> None:
 
 
 def walk(tree):
-    """All places of a tree: (list or dict, key)."""
+    """All positions of a tree: (list or dict, key)."""
     keys = list(tree) if isinstance(tree, dict) else range(len(tree)) if isinstance(tree, list) else ()
     for key in keys:
         yield tree, key
@@ -207,7 +207,7 @@ def walk(tree):
 
 
 def try_to_use(wrong: bytes, *, in_every_way: bool = True) -> str:
-    """Load a file and use what was loaded; say whether it was "refused" or "used"."""
+    """Load a file and use the model; return "refused" or "used"."""
     try:
         model = files.read(wrong, max_bytes=MOST_BYTES)
     except FormatError:
@@ -226,7 +226,7 @@ def try_to_use(wrong: bytes, *, in_every_way: bool = True) -> str:
 
 
 def try_arrays(head, arrays, *, walk: bool) -> str:
-    """Make a forest of arrays, and let rows walk down its trees; say whether they were "refused" or "used"."""
+    """Make a forest of arrays, and predict with it; return "refused" or "used"."""
     try:
         forest = packing.unpack(head, arrays)
     except FormatError:
@@ -237,7 +237,7 @@ def try_arrays(head, arrays, *, walk: bool) -> str:
 
 
 def walk_rows(forest, X, voting) -> None:
-    """Let rows walk down all trees, packed and as they are."""
+    """Predict with all trees, packed and unpacked."""
     assert len(NativeEngine().sum_votes(forest, X, voting)) == len(X)
     assert NativeEngine().leaves(forest, X).shape == (len(X), forest.n_trees)
 
@@ -252,7 +252,7 @@ def rows_for(n_features: int, categorical: tuple[int, ...]):
 
 
 def use(model, X) -> None:
-    """Do with a model what Python does with one."""
+    """Use a model as Python does."""
     model.forest_.depth()
     model.forest_.fingerprint()
     try:
@@ -265,12 +265,12 @@ def use(model, X) -> None:
 
 
 def unsigned():
-    """Take every forest's fingerprint for right: a wrong file could state its own."""
+    """Accept any fingerprint: an invalid file could state its own."""
     return mock.patch.object(Forest, "fingerprint", return_value=UNSIGNED)
 
 
 def wholes(*, many: bool) -> dict[str, bytes]:
-    """Files that are not wrong yet: the golden ones, which are small, or those of models of every kind."""
+    """Valid files to start from: the golden ones, which are small, or those of models of every kind."""
     if not many:
         return {file.stem: file.read_bytes() for file in sorted(GOLDEN.glob("*/*.weald"))}
     from tests.io.cases import models

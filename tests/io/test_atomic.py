@@ -1,4 +1,4 @@
-"""Files are whole or not there; links, modes and devices stay as they are."""
+"""Files are complete or absent; links, modes and devices are preserved."""
 
 import os
 import threading

@@ -1,4 +1,4 @@
-"""The container is a legal safetensors file, and nothing else passes for one."""
+"""The container is a valid safetensors file, and nothing else is accepted as one."""
 
 import numpy as np
 import pytest
@@ -45,7 +45,7 @@ def test_arrays_are_aligned():
 
 
 def signed(header: bytes, data: bytes = b"") -> bytes:
-    """Give a header its digest, so that the reader looks further."""
+    """Add the digest to a header, so that the reader continues."""
     head = bytearray(len(header).to_bytes(8, "little") + header)
     head[container.DIGEST] = b"0" * 64
     head[container.DIGEST] = container._digest([head]).encode()

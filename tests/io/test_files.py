@@ -23,7 +23,7 @@ NAMES = list(models())
 
 
 def same(one, other):
-    """Compare what two models have learned."""
+    """Compare the fitted state of two models."""
     assert type(one) is type(other)
     assert repr(one.get_params()) == repr(other.get_params())
     assert one.forest_.fingerprint() == other.forest_.fingerprint()
@@ -422,7 +422,7 @@ def test_a_model_whose_parts_contradict_one_another_is_not_written(name, value, 
 
 
 def made_of(model):
-    """Other models that a model makes of itself."""
+    """Other models derived from a model."""
     yield model.compact()
     if hasattr(model, "thin"):
         yield model.thin(n_trees=1)

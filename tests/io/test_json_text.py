@@ -1,4 +1,4 @@
-"""A model comes back from JSON as it was, and a text that is not what it should be is refused."""
+"""A model is restored from JSON unchanged, and invalid texts are refused."""
 
 import json
 import random
@@ -49,7 +49,7 @@ SMALL = json.loads(fitted("one leaf").to_json().model)
 
 
 def change(path, value):
-    """Change one place of a text."""
+    """Change one value of a text."""
     changed = json.loads(json.dumps(SMALL))
     at = changed
     for step in path[:-1]:

@@ -1,4 +1,4 @@
-"""A mapped file is used as it stands: nothing is read before it is needed, and processes share it."""
+"""A mapped file is used in place: nothing is read before it is needed, and processes share it."""
 
 import dataclasses
 import json
@@ -42,7 +42,7 @@ def test_what_is_walked_is_the_file_itself(file):
 
 
 def test_nothing_but_the_header_is_read_when_a_file_is_mapped(file, tmp_path):
-    """Arrays may hold anything until they are used."""
+    """Arrays may contain anything until they are used."""
     wrong = bytearray(file.read_bytes())
     begin = 8 + int.from_bytes(wrong[:8], "little")
     wrong[begin:] = bytes(len(wrong) - begin)
@@ -54,7 +54,7 @@ def test_nothing_but_the_header_is_read_when_a_file_is_mapped(file, tmp_path):
 
 @pytest.mark.sanitize
 def test_a_packed_forest_that_is_damaged_is_refused_or_walked_without_harm(file):
-    """Any byte of it; the digest of the arrays is not looked at when a file is mapped."""
+    """Any byte of it; the digest of the arrays is not checked when a file is mapped."""
     arrays = container.read(file.read_bytes()).arrays
     X = np.random.default_rng(1).normal(size=(9, 4)).astype(np.float32)
     whole_forest, dice, refused = weald.load(file).forest_, np.random.default_rng(0), 0
@@ -92,7 +92,7 @@ def test_categories_and_weights_are_mapped_too(name, tmp_path):
 
 
 def predict_and_wait(path, ready, done, told):
-    """In a process of its own: map, predict, wait until all have, and say what the map takes."""
+    """In a separate process: map, predict, wait until all have, and report the memory of the mapping."""
     X = table()[0]
     model = weald.load(path, mmap=True)
     model.set_params(n_jobs=1).predict(X)
@@ -108,7 +108,7 @@ KINDS = ("Rss", "Pss", "Private_Dirty")  # in kilobytes
 
 @pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="needs Linux")
 def test_processes_share_one_copy(file):
-    """All of them together hold as much memory of the file as one of them sees."""
+    """All of them together use as much memory for the file as a single one."""
     context = scripts.SERVER  # what is forked from here may wait for locks that other threads have
     ready, done, told = context.Barrier(N_PROCESSES), context.Barrier(N_PROCESSES), context.Queue()
     how = {"target": predict_and_wait, "args": (file, ready, done, told), "daemon": True}  # none is waited for at exit
@@ -168,7 +168,7 @@ WRONG = {
 
 
 def change_mapped(path, to, arrays) -> None:
-    """Sign a file anew whose arrays have changed, and leave out what is packed."""
+    """Recompute the digests of a file whose arrays have changed, without the packed form."""
     mutator = Mutator(path.read_bytes())
     kept = {name: array for name, array in mutator.arrays.items() if not name.startswith("packed.")}
     to.write_bytes(sign({**mutator.texts, "weald.notes": mutator.written}, {**kept, **arrays}))

@@ -1,4 +1,4 @@
-"""Models of several targets are kept in files like all others, and what their targets share is kept once."""
+"""Multi-output models are stored in files like all others, and shared arrays are stored once."""
 
 import json
 import pickle

@@ -1,4 +1,4 @@
-"""A tree whose bag was empty is a root without classes, size and weight, and nothing else may look like it."""
+"""A tree with an empty bag is a root without classes, size and weight, and nothing else may look like it."""
 
 import dataclasses
 
@@ -20,7 +20,7 @@ def forest_with_empty_bags(**given):
 
 
 def without_classes(forest, leaf):
-    """Take the classes of a leaf away."""
+    """Remove the classes of a leaf."""
     begin, end = forest.leaf_start[leaf : leaf + 2]
     start = forest.leaf_start - np.where(np.arange(len(forest.leaf_start)) > leaf, end - begin, 0)
     fields = {name: np.delete(getattr(forest, name), slice(begin, end)) for name in ENTRIES}

@@ -26,7 +26,7 @@ def small(n_trees=2, **options) -> bytes:
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_every_byte_counts(options):
-    """Whatever byte is changed, the file is refused."""
+    """A change of any byte is refused."""
     whole = small(**options)
     for place in range(len(whole)):
         changed = bytearray(whole)
@@ -111,7 +111,7 @@ def taken_apart():
 
 
 def refuse_cheaply(texts, notes, arrays, match) -> None:
-    """Refused, before more than a few megabytes are taken."""
+    """Refused, before more than a few megabytes are allocated."""
     whole = sign({**texts, "weald.notes": json.dumps(notes)}, arrays)
     tracemalloc.start()
     try:
@@ -159,7 +159,7 @@ def bags_of(notes):
     ids=str,
 )
 def test_bags_that_claim_other_draws_than_their_trees_have_are_refused(wrong):
-    """Who asks for out-of-bag results would wait for all of them."""
+    """Access to out-of-bag results would take very long."""
     texts, notes, arrays = taken_apart()
     assert bags_of(notes)["n_draws"] == 9
     bags_of(notes).update(wrong)

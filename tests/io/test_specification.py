@@ -1,4 +1,4 @@
-"""docs/model-files.md says enough: a reader written from the page alone, without weald, finds the same forest."""
+"""docs/model-files.md is sufficient: a reader written from the page alone, without weald, reconstructs the forest."""
 
 import hashlib
 import json
@@ -78,7 +78,7 @@ def doubles(name, arrays, groups, n_groups):
 
 
 class Reader:
-    """Predicts from the small arrays of a forest whose splits are by numbers."""
+    """Predicts from the small arrays of a forest with numeric splits."""
 
     def __init__(self, content: bytes) -> None:
         texts, self.notes, self.arrays = parse(content)

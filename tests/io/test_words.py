@@ -1,4 +1,4 @@
-"""A reader understands every word of a header, or says which version of weald does."""
+"""A reader understands every word of a header, or names the version of weald that does."""
 
 import json
 from pathlib import Path

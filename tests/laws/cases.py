@@ -116,7 +116,7 @@ def take_rows(table, rows):
 
 
 def drop_twins(table):
-    """Keep one of all rows that are alike."""
+    """Keep one of all equal rows."""
     seen = np.where(np.isnan(table.X), 0.123, table.X) + 0.0
     return take_rows(table, np.unique(seen, axis=0, return_index=True)[1])
 
@@ -125,7 +125,7 @@ def drop_twins(table):
 
 
 def make_growth(table, criterion, **given):
-    """Say how to grow: by default unlimited trees from bags, half of the features at each node."""
+    """Growth parameters: by default unlimited trees from bags, half of the features at each node."""
     bootstrap = given.get("bootstrap", True)
     defaults = {
         "max_features": max(1, table.n_features // 2),
@@ -158,7 +158,7 @@ class Case:
         return f"Case({self.words}, {self.growth}, max_bins={self.max_bins}, seed={self.seed})"
 
     def on(self, table):
-        """Grow from another table of the same size in the same way."""
+        """Grow from another table of the same size with the same parameters."""
         return replace(self, table=table)
 
 
@@ -172,7 +172,7 @@ def usually(dice, value, *exceptions):
 
 @st.composite
 def cases(draw, criterion, *, weights=WEIGHTS, max_rows=60, max_bins=None):
-    """Draw a case: its number of rows, and dice for the rest, which cover the choices evenly."""
+    """Draw a case: its number of rows, and random choices for the rest, which cover the options evenly."""
     n_rows = draw(st.one_of(st.integers(1, 12), st.integers(max_rows // 2, max_rows), st.just(max_rows)))
     dice = random.Random(draw(st.integers(0, 2**32 - 1)))
     words = {
@@ -274,7 +274,7 @@ def positions_of(coded):
 
 
 def probe_rows(table, forest, seed=0, n_rows=40):
-    """Make rows that go everywhere: values of the table, thresholds and their neighbors, categories, odd values."""
+    """Make rows for all branches: values of the table, thresholds and adjacent doubles, categories, unusual values."""
     rng = np.random.default_rng(seed)
     columns = []
     for f in range(table.n_features):
@@ -289,7 +289,7 @@ def probe_rows(table, forest, seed=0, n_rows=40):
 
 
 def outcome(engine, case, n_threads=1, n_at_once=0):
-    """Do all that an engine can do; return the results by name. It may be told how many trees are grown at once."""
+    """Do all that an engine can do; return the results by name. The number of trees may be announced."""
     coded = engine.code(case.table, case.max_bins, n_threads, None, n_at_once)
     forest = engine.grow(coded, case.growth, case.seed, 0, case.n_trees, n_threads, None)
     rows = probe_rows(case.table, forest)
@@ -311,7 +311,7 @@ def outcome(engine, case, n_threads=1, n_at_once=0):
 
 
 def assert_same(found, expected):
-    """Hold two outcomes against each other, bit for bit."""
+    """Compare two outcomes bit for bit."""
     assert list(found) == list(expected)
     for name, array in expected.items():
         other = found[name]

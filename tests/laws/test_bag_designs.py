@@ -56,7 +56,7 @@ each_design = pytest.mark.parametrize(
 
 
 def make_case(criterion, design, weights="none", seed=0):
-    """Make a small table with groups and strata, and the way to grow from it. Groups need whole weights."""
+    """Make a small table with groups and strata, and growth parameters. Groups need integer weights."""
     bootstrap, max_samples, groups, strata = DESIGNS[design]
     weights = "whole" if groups and weights == "fractional" else weights
     rng = np.random.default_rng(seed)

@@ -1,6 +1,6 @@
-"""Columns of two values are counted all at once; the cuts are those of the definition.
+"""Binary columns are counted all at once; the cuts are those of the definition.
 
-Common and rare values, so that most columns are constant in most nodes; more of them than a word has bits; beside
+Common and rare values, so that most columns are constant in most nodes; more of them than a word has bits; with
 columns of other kinds, and with missing values in some.
 """
 
@@ -24,7 +24,7 @@ FAMILIES = [(c, k) for c in CRITERIA for k in ((2, 3, 12) if is_of_classes(c) el
 
 
 def table_of_bits(n_rows, n_binary, n_classes, *, missing=0, weight=None, seed=0):
-    """Two columns of numbers, and binary ones of which the first `missing` have missing values."""
+    """Two numeric columns, and binary ones of which the first `missing` have missing values."""
     rng = np.random.default_rng(seed)
     plain = make_table(n_rows, ("many", "few"), n_classes, seed=seed)
     bits = (rng.random((n_rows, n_binary)) < rng.choice([0.02, 0.1, 0.5, 0.95], n_binary)).astype(float)

@@ -1,7 +1,7 @@
-"""Where every node looks at all features, bins are handed down from parents to children: the forest is the same.
+"""Histogram subtraction, used if every node considers all features: the forest is the same.
 
-Nodes here have hundreds to thousands of rows, so that bins are made, subtracted, merged, and made afresh where a path
-has left little of a feature.
+Nodes here have hundreds to thousands of rows, so that histograms are computed, subtracted, merged, and computed again
+if a path has left few bins of a feature.
 """
 
 import numpy as np
@@ -53,7 +53,7 @@ def test_few_codes_are_cut_as_well(criterion, max_bins):
 
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_copies_and_limits_do_not_matter(criterion):
-    """Rows that count often, and sides so large that few cuts are admissible."""
+    """Rows with large counts, and minimum leaf sizes so large that few cuts are admissible."""
     n_classes = 2 if is_of_classes(criterion) else 0
     table = make_table(1500, ("many", "rounded", "many"), n_classes, weights="whole", missing=0.1, seed=23)
     growth = make_growth(table, criterion, max_features=3, max_depth=4, min_samples_leaf=table.size // 7)
@@ -61,7 +61,7 @@ def test_copies_and_limits_do_not_matter(criterion):
 
 
 def test_targets_far_off_hide_no_cut():
-    """A few targets are a million times as far from the mean as the others: what squares say of bins is little."""
+    """A few targets are a million times as far from the mean as the others: bounds from squares are loose."""
     rng = np.random.default_rng(24)
     X = np.column_stack([rng.normal(size=2000), rng.integers(0, 900, 2000)])
     y = np.sin(3 * X[:, 0]) + 1e-3 * rng.normal(size=2000)

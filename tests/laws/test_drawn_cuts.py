@@ -1,4 +1,4 @@
-"""What must hold where cuts are drawn, and where features are drawn by weight."""
+"""Laws of random cuts and of feature weights."""
 
 from dataclasses import replace
 
@@ -33,7 +33,7 @@ some_data = given(data=st.data())
 @each
 @some_data
 def test_doubling_a_column_leaves_the_shape_and_doubles_the_cuts(criterion, engine, data):
-    """Cuts are drawn by value, so not every increasing map leaves the shape, but a power of two does."""
+    """Random cuts depend on values, so not every increasing map preserves the structure, but a power of two does."""
     case = data.draw(cases(criterion))
     case = replace(case.on(replace(case.table, categorical=frozenset())), growth=replace(case.growth, random_cuts=True))
     X = np.where(np.abs(case.table.X) < 2.0**900, case.table.X, 1.0)
@@ -63,7 +63,7 @@ def test_rows_reach_the_leaves_that_they_were_counted_in(criterion, engine, data
 
 
 def test_cuts_are_uniform_between_the_extremes():
-    """Values in between do not matter: 4000 cuts of 0 ... 10 fall as evenly as uniform numbers do."""
+    """Values in between do not matter: 4000 cuts of 0 ... 10 are uniformly distributed."""
     X = np.array([[0.0], [0.5], [9.0], [9.5], [10.0]])
     model = weald.ExtraTreesRegressor(4000, max_depth=1, random_state=3).fit(X, X[:, 0])
     cuts = np.sort(model.forest_.threshold[model.forest_.feature == 0])
@@ -81,7 +81,7 @@ def test_missing_values_go_left_as_often_as_right():
 
 @both
 def test_a_cut_depends_on_node_and_feature_alone(engine):
-    """Other features beside it do not move it."""
+    """Other features do not change it."""
     rng = np.random.default_rng(2)
     x, y = rng.normal(size=40), rng.normal(size=40)
     tables = (x[:, np.newaxis], np.column_stack([x, np.zeros((40, 3))]))

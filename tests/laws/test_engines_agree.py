@@ -1,4 +1,4 @@
-"""Every engine, on every instruction set and any number of threads, gives what the definition gives, bit for bit."""
+"""Every engine, on every instruction set and any number of threads, gives the result of the definition, bit for bit."""
 
 import itertools
 
@@ -55,7 +55,7 @@ def patterns(n_values, n_rows):
 @pytest.mark.parametrize(("n_values", "n_rows"), [(2, 7), (3, 4)])
 @pytest.mark.parametrize("columns", [[[1]], [[1], [-1]], [[1], [0.5], [0.25]]])
 def test_ties_of_every_small_pattern_are_broken_alike(criterion, columns, n_values, n_rows):
-    """All targets of a few rows, by a column, its mirror image, and columns that tell fewer rows apart."""
+    """All targets of a few rows, with a column, its mirror image, and columns that distinguish fewer rows."""
     X = np.floor(np.arange(n_rows) * np.array(columns, dtype=np.float64)).T.copy()
     for target in patterns(n_values, n_rows):
         of_classes = is_of_classes(criterion)

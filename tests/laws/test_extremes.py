@@ -1,4 +1,4 @@
-"""Tables at the edge of what a table can be: all engines grow the same forest from them, and it says finite things."""
+"""Extreme tables: all engines grow the same forest from them, and its results are finite."""
 
 import pickle
 
@@ -94,7 +94,7 @@ def models(criterion, engine):
 
 
 def hold(criterion, x, y, weight=None):
-    """Fit every model with both engines; what they say is the same, and finite."""
+    """Fit every model with both engines; results are the same, and finite."""
     for native, reference in zip(models(criterion, "native"), models(criterion, "reference"), strict=True):
         native.fit(x, y, sample_weight=weight)
         reference.fit(x, y, sample_weight=weight)
@@ -216,7 +216,7 @@ def test_weights_of_features_may_be_the_largest():
 
 
 def test_many_classes_of_whole_weights_up_to_2_to_the_53_are_balanced():
-    """The weight of a class times the number of classes is beyond 64 bits."""
+    """The weight of a class times the number of classes exceeds 64 bits."""
     n = 2500
     weight = np.where(np.arange(n) == 0, 2.0**53 - n, 1.0)
     fitted = [

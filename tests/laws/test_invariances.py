@@ -1,4 +1,4 @@
-"""What must not change a forest: the order of rows, copies for weights, the scale of a column, the layout of X."""
+"""Changes that must not change a forest: order of rows, copies for weights, scale of a column, layout of X."""
 
 import pickle
 from dataclasses import replace
@@ -144,7 +144,7 @@ def test_weights_of_one_are_no_weights(make_forest):
 
 
 def stretch(column, rng):
-    """Map a column's values to others in the same order: any strictly increasing map."""
+    """Map a column's values by a strictly increasing function."""
     present = ~np.isnan(column)
     values, codes = np.unique(column[present], return_inverse=True)
     images = np.sort(rng.choice(10**6, len(values), replace=False)) * np.exp2(rng.integers(-40, 40)) - 1.0

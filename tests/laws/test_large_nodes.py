@@ -1,7 +1,7 @@
-"""The search for the best cut goes other ways in large nodes than in small ones; all of them find the same cut.
+"""Large nodes are searched by other methods than small ones; all of them find the same cut.
 
 Nodes here have hundreds to thousands of rows: sorted rows, a bin for each code, coarse bins with bounds that are
-refined, tables of code and class. Depth is limited, since the definition takes its time.
+refined, tables of code and class. Depth is limited, because the definition is slow.
 """
 
 import numpy as np
@@ -69,7 +69,7 @@ def test_cuts_by_coarse_codes_are_those_of_the_definition(criterion, n_classes, 
 @pytest.mark.parametrize("target", ["learnable", "noise", "rounded", "extreme", "balanced"])
 @pytest.mark.parametrize("max_bins", [0, 255])
 def test_cuts_by_bins_of_several_features_at_once_are_those_of_the_definition(max_bins, target):
-    """More columns than a vector has lanes. Some are there twice or mirrored, and tie; one has few codes."""
+    """More columns than a vector has lanes. Some are duplicated or mirrored, and tie; one has few codes."""
     table = make_table(700, ("many", "rounded", "few", "many", "wide"), 0, target=target, seed=21)
     table = change(table, X=np.column_stack([table.X, -table.X[:, :3], table.X[:, :2]]))
     growth = make_growth(table, "squared_error", max_features=9, max_depth=3)
@@ -81,7 +81,7 @@ def test_cuts_by_bins_of_several_features_at_once_are_those_of_the_definition(ma
 @pytest.mark.parametrize("missing", [0.0, 0.15])
 @pytest.mark.parametrize("criterion", [criterion for criterion in CRITERIA if is_of_classes(criterion)])
 def test_cuts_by_counts_of_several_features_at_once_are_those_of_the_definition(criterion, missing, min_samples_leaf):
-    """Codes of one byte, with and without a copy of the rows; some columns are constant, or missing but for one row."""
+    """Codes of one byte, with and without a copy of the rows; some columns are constant, or nearly all missing."""
     for n_rows, n_noise in ((90, 0), (700, 0), (700, 90)):
         table = make_table(n_rows, ("many", "rounded", "few", "neighbors"), 2, missing=missing, seed=n_rows)
         rng = np.random.default_rng(n_rows)
@@ -94,7 +94,7 @@ def test_cuts_by_counts_of_several_features_at_once_are_those_of_the_definition(
 
 @pytest.mark.parametrize("heavy", [65_435, 65_436, 65_437, 70_000, 2**24 + 1])
 def test_counts_of_nodes_beyond_two_bytes_are_those_of_the_definition(heavy):
-    """A node's draws on both sides of what 16 bits hold."""
+    """Numbers of draws of a node on both sides of the 16-bit limit."""
     table = make_table(100, ("many", "few", "rounded"), 2, target="noise", seed=23)
     weight = np.where(np.arange(100) == 3, heavy, 1.0)
     table = change(table, weight=weight, weights_whole=True)
@@ -104,7 +104,7 @@ def test_counts_of_nodes_beyond_two_bytes_are_those_of_the_definition(heavy):
 
 @pytest.mark.parametrize("far", [1e3, 1e9, 1e15])
 def test_bins_of_several_features_at_once_see_little_beside_much(far):
-    """One row is so far off that all the others are nearly alike."""
+    """One outlier, compared with which all other targets are nearly equal."""
     table = make_table(600, ("many", "rounded", "many"), 0, seed=22)
     target = table.target.copy()
     target[17] = far
@@ -117,7 +117,7 @@ def test_bins_of_several_features_at_once_see_little_beside_much(far):
 @pytest.mark.parametrize("missing", [0.0, 0.1])
 @pytest.mark.parametrize(("criterion", "n_classes"), FAMILIES)
 def test_cuts_of_few_rows_among_many_codes_are_those_of_the_definition(criterion, n_classes, missing, share):
-    """Bags that are small against the table; sides so large that few cuts, or none, are admissible."""
+    """Bags much smaller than the table; minimum leaf sizes so large that few cuts, or none, are admissible."""
     table = make_table(4000, ("many", "wide", "neighbors"), n_classes, target="noise", missing=missing, seed=16)
     n_draws = 500
     growth = make_growth(
@@ -144,7 +144,7 @@ def test_cuts_that_all_gain_nothing_are_decided_as_the_definition_says(criterion
 @pytest.mark.parametrize("n_classes", [3, 7, 40])
 @pytest.mark.parametrize("criterion", [criterion for criterion in CRITERIA if is_of_classes(criterion)])
 def test_cuts_that_nearly_tie_are_decided_as_the_definition_says(criterion, n_classes, bootstrap):
-    """Classes that read the same from both ends: each cut has a twin, and in a bag one that is nearly as good."""
+    """Classes that are symmetric: each cut has a mirror image, which in a bag is nearly as good."""
     for n_rows in (300, 1100):
         rng = np.random.default_rng(n_rows)
         half = rng.integers(0, n_classes, n_rows // 2) * rng.integers(0, 2, n_rows // 2)
@@ -186,7 +186,7 @@ def test_counts_beyond_two_bytes_are_those_of_the_definition(criterion, n_classe
 @pytest.mark.sanitize
 @pytest.mark.parametrize(("criterion", "n_classes"), FAMILIES)
 def test_weights_too_large_to_be_counted_are_those_of_the_definition(criterion, n_classes):
-    """Whole weights that add up to 2^31 or more are no copies any more, but weights in fixed point."""
+    """Integer weights with a sum of 2^31 or more are not copies, but weights in fixed point."""
     table = make_table(80, ("many", "few"), n_classes, seed=11)
     table = change(table, weight=2.0**30 + np.arange(80), weights_whole=True)
     growth = make_growth(table, criterion, bootstrap=False, n_draws=2**31 - 1)
@@ -207,7 +207,7 @@ def test_large_forests_depend_neither_on_threads_nor_on_the_instruction_set(crit
 @pytest.mark.parametrize(("n_rows", "max_bins"), [(33_000, 0), (66_000, 255)])  # columns of more than 64 KiB
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
 def test_trees_grown_from_copies_of_rows_are_those_grown_from_the_table(n_classes, n_rows, max_bins):
-    """A table large enough to be kept row by row; trees that are grown best-first read it where it is."""
+    """A table large enough to be stored row by row; trees that are grown best-first read it directly."""
     criterion = "gini" if n_classes else "squared_error"
     table = make_table(n_rows, ("many",) * 33 + ("few",), n_classes, missing=0.01, seed=24)
     growths = [make_growth(table, criterion, max_leaf_nodes=most, min_samples_leaf=20) for most in (0, 2**31 - 1)]
@@ -222,7 +222,7 @@ def test_trees_grown_from_copies_of_rows_are_those_grown_from_the_table(n_classe
 @pytest.mark.parametrize("weights", ["none", "whole", "fractional"])
 @pytest.mark.parametrize("n_classes", [0, 3])
 def test_codes_cut_from_a_sample_are_those_of_the_definition(n_classes, weights):
-    """Above 2^18 copies, quantile codes are cut from a sample of the rows."""
+    """Above 2^18 copies, quantiles are computed from a sample of the rows."""
     n_rows = 150_000 if weights == "whole" else 270_000
     table = make_table(n_rows, ("many", "rounded"), n_classes, weights=weights, missing=0.01, seed=13)
     expected = REFERENCE.code(table, 1000, 1, None)
@@ -257,7 +257,7 @@ def test_very_large_forests_depend_neither_on_threads_nor_on_the_instruction_set
 @pytest.mark.sanitize
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
 def test_a_few_rows_beside_very_many_are_seen(n_classes):
-    """Beyond 2^24 copies single precision cannot tell one more from none."""
+    """Beyond 2^24 copies, single precision cannot distinguish n from n + 1."""
     criterion = "gini" if n_classes else "squared_error"
     target = np.array([0, 1, 1, 2 % (n_classes or 3)], dtype=np.int32 if n_classes else float)
     weight = np.array([2.0**26, 2.0**26, 1.0, 3.0])
@@ -268,7 +268,7 @@ def test_a_few_rows_beside_very_many_are_seen(n_classes):
 @pytest.mark.parametrize("heavy", [2**24 + 2**20, 2**26, 2**28, 2**30])
 @pytest.mark.parametrize("n_classes", [0, 2])
 def test_bounds_hold_beside_a_very_heavy_row(n_classes, heavy):
-    """The best cut lies inside the last bin, and next to nothing lies behind it."""
+    """The best cut lies inside the last bin, with almost nothing behind it."""
     rng = np.random.default_rng(heavy)
     for _ in range(3):
         X = np.column_stack([np.zeros(3000), np.arange(3000.0)])

@@ -1,4 +1,4 @@
-"""A packed forest says what the plain walk says, bit for bit, whatever the rows, their type and order, the threads."""
+"""A packed forest predicts what the plain walk predicts, bit for bit, for all rows, types, orders and threads."""
 
 import dataclasses
 from unittest import mock
@@ -32,7 +32,7 @@ def predict(packed, X, *, hard=False, total=1.0, n_threads=1, dtype=np.float64, 
 
 
 def walk(engine, forest, X, *, hard=False):
-    """What the plain walk says: leaf by leaf, one tree after the other."""
+    """The predictions of the plain walk: leaf by leaf, one tree after the other."""
     shares = forest.value[:, None] if not forest.n_classes else leaf_probabilities(forest, hard=hard)
     sums = np.zeros((len(X), max(1, forest.n_classes)))
     leaves = engine.leaves(forest, np.asarray(X, dtype=np.float64)) + forest.tree_start[:-1]
@@ -44,7 +44,7 @@ def walk(engine, forest, X, *, hard=False):
 
 
 def leaf_probabilities(forest, *, hard):
-    """Shares of the classes by node; those of leaves count."""
+    """Class fractions by node; only those of leaves matter."""
     shares = np.zeros((forest.n_nodes, forest.n_classes))
     for i, leaf in enumerate(np.flatnonzero(forest.feature < 0)):
         here = slice(forest.leaf_start[i], forest.leaf_start[i + 1])
@@ -55,7 +55,7 @@ def leaf_probabilities(forest, *, hard):
 
 
 def rows_near_thresholds(forest, rng, n_rows, dtype):
-    """Rows whose values stand on thresholds, one step beside them, far away, or are missing."""
+    """Rows with values on thresholds, adjacent to them, far away, or missing."""
     inf = dtype(np.inf)
     X = np.empty((n_rows, forest.n_features), dtype=dtype)
     with np.errstate(all="ignore"):  # of what float32 does not hold
@@ -254,12 +254,12 @@ def test_a_tree_that_is_none_is_not_packed(name, size):
 
 
 def in_portions(n_nodes):
-    """Let trees be packed some at a time: those that have so many nodes, or one for each thread."""
+    """Pack trees in portions: at most this many nodes, or one tree for each thread."""
     return mock.patch.multiple(native, NODES_AT_ONCE=n_nodes, CELLS_PER_NODE=1 << 40)
 
 
 def look_outside(engine, case, voting, n_threads=1, n_before=0):
-    """Grow a forest and let it speak of the rows outside its bags, before anybody has packed it; some trees first."""
+    """Grow a forest and compute its out-of-bag votes, before it is packed; some trees first."""
     coded = engine.code(case.table, case.max_bins, 1, None)
 
     def look(first, n_trees, start):
@@ -302,7 +302,7 @@ def test_more_trees_than_bags_are_drawn_at_once(n_nodes):
 
 
 def assert_alike_in_core(table, growth, forest, n_nodes):
-    """Hold what portions of either size of nodes say against what the packed forest says."""
+    """Compare the results of portions with either size of nodes with those of the packed forest."""
     coded, rows, n_trees = NATIVE.code(table, 0, 1, None), table.X.astype(np.float32), forest.n_trees
     drawn, trees = [NATIVE.core.Growth(**vars(growth))], [(0, *tree) for tree in forest.origins[0].trees()]
 

@@ -1,4 +1,4 @@
-"""Laws of saved models: what can be fitted can be saved, and what was saved is the same model when it is loaded.
+"""Laws of saved models: every model that can be fitted can be saved, and is the same when it is loaded.
 
 Parameters have odd but legal values and types, labels are of every kind, and tables have categories and missing values.
 A fit may refuse a combination by a WealdError, and a file what it cannot hold by a FormatError, before it is written.
@@ -172,7 +172,7 @@ def test_every_parameter_has_odd_values():
 
 @st.composite
 def classes_of(draw, y):
-    """Draw a dict by class of y: keys are labels as they are, of NumPy or of Python."""
+    """Draw a dict by class of y: keys are labels, of NumPy or Python types."""
     labels = np.unique(y)
     labels = labels.tolist() if draw(st.booleans()) and labels.dtype.kind not in "mM" else list(labels)
     weights = {label: draw(st.sampled_from(WEIGHTS)) for label in labels}
@@ -219,7 +219,7 @@ def forests(model):
 
 
 def learned(model, X):
-    """All that a model says, in a form that can be compared."""
+    """All results of a model, in a form that can be compared."""
     found = {"forests": forests(model), "params": written(model.get_params(), model.seed_), "growth": model.growth_}
     for name in ("predict", "predict_proba", "apply"):
         if hasattr(model, name):
@@ -230,7 +230,7 @@ def learned(model, X):
 
 
 def written(params, seed):
-    """What a file keeps of parameters: the seed of a generator, and that there is a function."""
+    """What a file stores of parameters: the seed of a generator, and that there is a function."""
     if hasattr(params["random_state"], "bytes"):
         params["random_state"] = seed
     if callable(params.get("oob_score")):
@@ -255,7 +255,7 @@ def has_functions(model):
 
 
 def is_too_odd(model):
-    """Whether a file cannot hold something of a model."""
+    """Whether a file cannot represent something of a model."""
     classes = getattr(model, "classes_", None)
     each = [] if classes is None else classes if isinstance(classes, list) else [classes]
     odd = any(c.dtype.kind == "S" or c.dtype in (np.float16, np.longdouble) for c in each)

@@ -1,4 +1,4 @@
-"""Laws of trees with several targets: engines agree, and a target that is given twice is that target."""
+"""Laws of multi-output trees: engines agree, and a duplicated target is equivalent to a single one."""
 
 from dataclasses import replace
 
@@ -58,7 +58,7 @@ def test_the_native_engine_does_what_the_definition_says_of_several_targets(crit
 @pytest.mark.parametrize("criterion", CRITERIA)
 @given(data=st.data())
 def test_a_target_that_is_given_twice_is_that_target(criterion, data):
-    """The mean of two equal scores is that score, so all trees are as they would be with the target alone."""
+    """The mean of two equal scores is that score, so all trees are those of the single target."""
     case = data.draw(cases(criterion))
     growth = replace(case.growth, monotonic=(), class_weight="none", class_weights=(), category_penalty=0.0)
     if is_of_classes(criterion):

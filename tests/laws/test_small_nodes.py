@@ -37,7 +37,7 @@ def test_cuts_of_small_nodes_are_those_of_the_definition(criterion, n_rows, miss
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 @pytest.mark.parametrize("criterion", OF_CLASSES)
 def test_cuts_of_small_nodes_of_two_classes_are_those_of_the_definition(criterion, missing, max_bins):
-    """Codes of two bytes and of one; columns that are there twice or mirrored tie."""
+    """Codes of two bytes and of one; duplicated or mirrored columns tie."""
     for n_rows in SIZES:
         table = make_table(n_rows, ("many", "few", "rounded"), 2, missing=missing, seed=n_rows)
         table = change(table, X=np.column_stack([table.X, -table.X, table.X, table.X[:, :1]]))
@@ -59,7 +59,7 @@ def test_cuts_of_small_nodes_of_many_classes_are_those_of_the_definition(criteri
 @pytest.mark.parametrize("n_classes", [2, 3, 7, 40])
 @pytest.mark.parametrize("criterion", OF_CLASSES)
 def test_cuts_that_tie_in_small_nodes_are_decided_as_the_definition_says(criterion, n_classes):
-    """Classes that read the same from both ends, or in another order: scores tie, or differ in the last bits."""
+    """Classes that are symmetric, or in another order: scores tie, or differ in the last bits."""
     for n_rows in (6, 17, 63, 120, 256):
         rng = np.random.default_rng(n_rows)
         half = rng.integers(0, n_classes, (n_rows + 1) // 2)
@@ -77,7 +77,7 @@ def test_cuts_that_tie_in_small_nodes_are_decided_as_the_definition_says(criteri
 @pytest.mark.parametrize("n_classes", [2, 5])
 @pytest.mark.parametrize("criterion", OF_CLASSES)
 def test_rows_that_count_often_in_small_nodes_are_those_of_the_definition(criterion, n_classes, heavy):
-    """Counts of a row and of a node on both sides of what the quick search can hold."""
+    """Counts of a row and of a node on both sides of the limits of the fast search."""
     table = make_table(30, ("many", "few"), n_classes, seed=heavy)
     weight = np.ones(30)
     weight[7] = heavy

@@ -1,7 +1,7 @@
-"""Subtrees of few rows with numbers are grown at once; they are those of the definition.
+"""Small regression subtrees are grown at once; they are those of the definition.
 
-Rows lie on both sides of how many such a subtree may have, columns on both sides of what fits a vector, and of how many
-there may be. Columns that are there twice, or mirrored, tie; those that are constant are drawn in vain.
+Numbers of rows lie on both sides of the limit of such a subtree, numbers of columns on both sides of the lanes of a
+vector and of their limit. Duplicated or mirrored columns tie; constant ones do not count when drawn.
 """
 
 import numpy as np
@@ -53,7 +53,7 @@ def test_rows_that_count_often_in_small_subtrees_are_those_of_the_definition(cri
 
 @pytest.mark.parametrize("criterion", OF_NUMBERS)
 def test_targets_far_apart_in_small_subtrees_are_those_of_the_definition(criterion):
-    """Differences of one beside numbers of sixty bits: what is near is far off, what is exact is not."""
+    """Differences of one between integers of sixty bits: approximate sums are imprecise, exact ones are not."""
     rng = np.random.default_rng(0)
     for scale in (1e-12, 1.0, 1e290):
         target = np.concatenate([rng.integers(0, 3, 10), 2.0**48 + rng.integers(0, 3, 10), [-(2.0**52)]]) * scale

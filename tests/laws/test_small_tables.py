@@ -1,8 +1,8 @@
-"""Small tables of all sorts, drawn at random: on every instruction set, forests are those of the definition.
+"""Random small tables: on every instruction set, forests are those of the definition.
 
 Most nodes of such trees have so few rows that whole subtrees are grown at once. There are more columns than fit a
 vector, or than such subtrees may have; some are copies or mirror images of others, so that cuts tie. Targets differ by
-little beside what is far off, and some rows count more often than a byte can say.
+little next to outliers, and some rows have counts above 255.
 """
 
 import random

@@ -1,4 +1,4 @@
-"""A sparse table gives what the same table gives when it is written out, bit for bit."""
+"""A sparse table gives the same results as the dense table, bit for bit."""
 
 import warnings
 
@@ -139,7 +139,7 @@ def test_a_row_of_a_very_large_weight_is_many_rows():
 
 
 def test_large_nodes_of_few_filled_cells_are_searched_alike():
-    """Where most rows are zero, they are searched as one row for each class."""
+    """If most rows are zero, they are searched as one row per class."""
     rng = np.random.default_rng(0)
     filled = rng.random((3000, 40)) < np.where(np.arange(40) < 20, 0.02, 0.002)
     X = np.where(filled, rng.integers(-3, 4, (3000, 40)), 0).astype(float)
@@ -156,7 +156,7 @@ def test_large_nodes_of_few_filled_cells_are_searched_alike():
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
 @pytest.mark.parametrize("n_rows", [40, 200, 256, 300])
 def test_nodes_that_are_sorted_whole_are_searched_whole(n_rows, n_classes):
-    """Searches of few rows have taken in all of a node's rows before: none may be left out, however few are filled."""
+    """Searches of few rows have read all of a node's rows before: none may be left out, however few are stored."""
     rng = np.random.default_rng(n_rows + n_classes)
     X = np.where(rng.random((n_rows, 30)) < 0.04, rng.integers(1, 5, (n_rows, 30)), 0).astype(float)
     y = (X.sum(axis=1) + rng.integers(0, n_classes, n_rows)).astype(np.int32) % n_classes
@@ -173,7 +173,7 @@ def test_nodes_that_are_sorted_whole_are_searched_whole(n_rows, n_classes):
 @pytest.mark.parametrize("n_classes", [0, 2, 4])
 @pytest.mark.parametrize("given", [{}, {"max_features": 3}, {"n_jobs": 3}, {"max_leaf_nodes": 60}], ids=str)
 def test_wide_tables_are_searched_alike_from_copies_of_their_cells(n_classes, given):
-    """Down a tree the filled cells of a node's rows are copied, and then some of these once more."""
+    """Deeper in a tree, the stored cells of a node's rows are copied, and some of these once more."""
     rng = np.random.default_rng(n_classes)
     X = np.where(rng.random((1500, 200)) < 0.05, rng.integers(-3, 4, (1500, 200)), 0).astype(float)
     X[rng.random(X.shape) < 0.002] = np.nan

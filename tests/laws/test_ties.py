@@ -1,6 +1,6 @@
-"""Ties between features prefer no column: not where all features are looked at, either.
+"""Ties between features favor no column, also if all features are considered.
 
-A column that is there several times ties at every node, so it shows who wins. On noise the importances of columns are
+A duplicated column ties at every node, so it shows which one wins. On noise the importances of columns are
 exchangeable. A single tree without a seed is the exception: it draws nothing, and the first column wins.
 """
 
@@ -46,12 +46,12 @@ every = pytest.mark.parametrize("kind", ESTIMATORS, ids=lambda kind: kind.__name
 
 
 def looking_at_all(case, **changes):
-    """Let every node look at all features."""
+    """Let every node consider all features."""
     return replace(case, growth=replace(case.growth, max_features=case.table.n_features, **changes))
 
 
 def with_twins(table, n_times=3):
-    """Give columns several times, every other time mirrored."""
+    """Duplicate columns, every other one mirrored."""
     signs = [1 if turn % 2 == 0 else -1 for turn in range(n_times)]
     return change(table, X=np.column_stack([sign * table.X for sign in signs]))
 
@@ -84,7 +84,7 @@ def test_engines_agree_on_ties_of_all_features_with_several_targets(criterion, d
 @pytest.mark.parametrize("n_rows", [2, 3, 7, 20, 70, 300])
 @each
 def test_engines_agree_on_columns_that_are_there_several_times(criterion, n_rows, missing, ties_by_column):
-    """Few rows and many, so that each way to search is taken; more columns than a vector has lanes."""
+    """Few rows and many, so that each search method is used; more columns than a vector has lanes."""
     for n_classes, max_bins in itertools.product((2, 5) if is_of_classes(criterion) else (0,), (0, 255)):
         table = make_table(n_rows, ("many", "few", "binary", "binary"), n_classes, missing=missing, seed=n_rows)
         table = with_twins(table)
@@ -138,7 +138,7 @@ def noise(kind, n_tables, n_rows, n_columns):
 @pytest.mark.parametrize("max_features", [1, 2, 4])
 @every
 def test_columns_of_noise_are_exchangeable(kind, max_features):
-    """Each has the same importance on average, wherever it stands."""
+    """Each has the same importance on average, at any position."""
     means, errors = mean_importances(kind, max_features, noise(kind, 200, 25, 4))
     assert np.all(np.abs(means - 1 / 4) < 4 * errors)
 
@@ -231,7 +231,7 @@ def test_a_tree_that_draws_has_a_seed(kind, how):
 
 @pytest.mark.parametrize("kind", TREES)
 def test_features_of_weight_0_are_not_counted(kind):
-    """Two of six features have a weight, and two are looked at: that is all."""
+    """Two of six features have a weight, and two are considered: these are all."""
     X, y = table_with_ties(kind)
     how = {"max_features": 2, "feature_weights": [1, 1, 0, 0, 0, 0]}
     assert kind(**how).fit(X, y).growth_.ties_by_column

@@ -1,4 +1,4 @@
-"""Where threads would be done at different times, several of them grow one tree: the forest is the same."""
+"""If threads would finish at different times, several of them grow one tree: the forest is the same."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -48,7 +48,7 @@ def test_categories_do_not_change_that(table):
 
 
 def coded_table(table, model, y):
-    """Code a table as a worker of a cluster has it, for calls that share it."""
+    """Code a table as on a worker of a cluster, for calls that share it."""
     reading = training_tables.read(model, table[0], y, None)
     coded = training_tables.code(model, reading)
     return coded, params.resolve(params.gather(model), reading.table, reading.classes, None)

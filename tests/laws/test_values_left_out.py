@@ -1,4 +1,4 @@
-"""Who is told that trees are grown at once need not keep the values of codes: they are looked up in the table."""
+"""If the number of trees is known, the values of codes need not be stored: they are looked up in the table."""
 
 from dataclasses import replace
 
@@ -18,7 +18,7 @@ MANY = 16  # trees for which a table is read again
 
 
 def in_other_shapes(table):
-    """Give the table as doubles, as floats where they hold its values, and with rows and columns that lie apart."""
+    """Pass the table as doubles, as floats if they are exact, and with strides between rows and columns."""
     yield table
     with np.errstate(over="ignore"):
         floats = table.X.astype(np.float32)

@@ -1,4 +1,4 @@
-"""What is learned from a grown forest does not depend on who grew it, nor on how its table was stored."""
+"""Results of inspecting a forest do not depend on the engine, nor on how its table was stored."""
 
 import pickle
 import warnings
@@ -81,7 +81,7 @@ def test_a_sparse_table_says_the_same(kind, what):
 @pytest.mark.parametrize("way", ["saved", "pickled", "merged", "grown on", "sliced"])
 @each
 def test_it_survives(kind, what, way, tmp_path):
-    """Whatever became of the forest in between, the training data brings all back."""
+    """Whatever was done with the forest in between, the training data restores all results."""
     whole, y = fit(kind), TARGETS[kind]
     changed = {
         "saved": lambda: save_and_load(whole, tmp_path / "forest.weald"),

@@ -1,4 +1,4 @@
-"""One number that is very far off takes no digits of the others; where it must, the user is told."""
+"""An outlier in the targets does not reduce the precision of the others; if it must, the user is warned."""
 
 import itertools
 import warnings
@@ -70,7 +70,7 @@ def test_engines_agree_about_outliers_among_many_rows_gaps_and_categories():
 @pytest.mark.parametrize("weight", ["none", "fractions"])
 @pytest.mark.parametrize("size", [1e6, 1e9, -1e12, 1e13])
 def test_an_outlier_takes_no_digits_of_the_others(size, weight):
-    """A tree of single rows knows each of them; the sides of the outlier's own cut apart, it grows as without it."""
+    """A tree of single rows fits each of them; apart from the outlier's own split, it is the tree without it."""
     y = with_outlier(size)
     tree = weald.DecisionTreeRegressor().fit(np.arange(float(N))[:, None], y, WEIGHTS[weight])
     others = np.arange(N) != 7
@@ -133,7 +133,7 @@ def test_a_weight_of_two_is_the_row_twice_among_outliers(engine):
 
 @pytest.mark.filterwarnings("ignore:y is rounded")
 def test_engines_agree_where_it_is_close():
-    """Around the size from which one number is an outlier, with many kinds of targets."""
+    """Around the size at which a value is an outlier, with many kinds of targets."""
     rng = np.random.default_rng(3)
     seen = set()
     for _ in range(150):
@@ -150,7 +150,7 @@ def test_engines_agree_where_it_is_close():
 
 
 def is_too_coarse(y, weight, n_draws):
-    """Whether the definition rounds noticeably, by the definition itself."""
+    """Whether the definition rounds noticeably, according to the definition itself."""
     lengths = definition.line_weights([1.0] * len(y) if weight is None else weight, weight is None)
     target, spread = definition.fix_target(y, n_draws, lengths), definition.spread_of(y, lengths)
     center = min(y) / 2 + max(y) / 2

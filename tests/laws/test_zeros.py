@@ -1,4 +1,4 @@
-"""What counts for nothing, and what must not: rows that hash to 0, weights of 0, and classes that they leave empty.
+"""Zeros: rows that hash to 0, weights of 0, and classes without rows.
 
 The finaliser of splitmix64 leaves 0 as it is. In a table of one column, a row of the lowest code and the first class
 has the hash 0 and the target 0.
@@ -164,7 +164,7 @@ def test_without_bags_a_class_weight_of_zero_is_a_weight_of_zero_of_the_rows(cri
 
 
 def with_empty_bags(engine="auto", **given):
-    """Fit a forest some of whose bags have only rows of a class of weight 0."""
+    """Fit a forest some of whose bags have only rows of a class with weight 0."""
     X, y = table_of_rows()
     given = {"n_estimators": 12, "max_samples": 1, "random_state": 0, "class_weight": {"b": 0}, **given}
     return weald.RandomForestClassifier(engine=engine, **given).fit(X, y)

@@ -1,4 +1,4 @@
-"""A plugin of pytest that records what became of each test, and whether the test used weald.
+"""A pytest plugin that records the outcome of each test, and whether the test used weald.
 
 `pytest -p tests.peers.record --record FILE` writes one line of JSON for each test.
 """
@@ -17,7 +17,7 @@ _made: list[str] = []  # classes of which models were made since the test began
 
 
 def _watch() -> None:
-    """Note when a model is made, or asked for its parameters: `clone` and `fit` of made ones do so."""
+    """Record when a model is made, or asked for its parameters, which includes `clone` and `fit`."""
     plain_get_params = TreeModel.get_params
 
     def make(cls: type[TreeModel], *args: Any, **given: Any) -> TreeModel:
@@ -77,7 +77,7 @@ class Recorder:
         path.write_text("", encoding="utf-8")
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Write what became of a test: of its setup and teardown only what is not "passed"."""
+        """Write the outcome of a test: of its setup and teardown only if not "passed"."""
         if report.when != "call" and report.passed:
             return
         self._write(report.nodeid, report.outcome, report, uses=(USES_WEALD, True) in report.user_properties)

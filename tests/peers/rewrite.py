@@ -1,4 +1,4 @@
-"""A peer's own tests, with weald's classes in the place of scikit-learn's.
+"""A peer's own tests, with weald's classes in place of scikit-learn's.
 
     find_tests     an installed package     ->  its test files
     replace        the text of a test file  ->  the same with weald's classes, line by line
@@ -80,7 +80,7 @@ def _absolute(found: re.Match[str], above: list[str]) -> str:
 
 
 def choose_tests(text: str) -> set[str]:
-    r"""Name the tests that come upon one of the classes, by themselves or by what they use of the module.
+    r"""Name the tests that use one of the classes, directly or through other names of the module.
 
     Examples
     --------
@@ -128,7 +128,7 @@ def _names_a_class(text: str) -> bool:
 
 
 def replace(text: str) -> str:
-    """Let weald's classes follow every import of scikit-learn's, on the same line, and stand where modules are asked.
+    """Import weald's classes after every import of scikit-learn's, on the same line, and replace attributes of modules.
 
     Examples
     --------

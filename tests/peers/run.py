@@ -68,7 +68,7 @@ PEERS = {
 
 
 def run(peer: Peer, folder: Path, n_jobs: int, *, short: bool = False, only: Sequence[str] = ()) -> list[Outcome]:
-    """Run the tests of a package in a folder, and say what became of each."""
+    """Run the tests of a package in a folder, and return the outcome of each."""
     if peer.own:
         (folder / (PREFIX + peer.package)).mkdir()
         shutil.copy(HERE / peer.own, folder / (PREFIX + peer.package) / f"test_{peer.own}")
@@ -104,7 +104,7 @@ def read_record(path: Path, package: str) -> list[Outcome]:
 
 
 def report(peer: Peer, judgment: Judgment) -> None:
-    """Print what a run found."""
+    """Print the results of a run."""
     counts = judgment.counts()
     others = sum(not o.uses_weald and o.outcome == "passed" for o in judgment.outcomes)
     print(f"{peer.distribution} {version(peer.distribution)}: {counts.total()} tests use weald ({others} others pass)")

@@ -1,4 +1,4 @@
-"""shap ships no tests: its API with weald's models."""
+"""shap includes no tests: this script tests its API with weald's models."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""scikit-learn's own tests pass with weald's classes, or the list says why not."""
+"""scikit-learn's own tests pass with weald's classes, or the list explains why not."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Pictures are drawn without a screen, and put away after each test."""
+"""Figures are drawn without a display, and closed after each test."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Confusion is counted from what is said and what is true."""
+"""The confusion matrix counts predicted and true classes."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ NAMES = np.array(["setosa", "versicolor", "virginica"])
 
 
 def drawn(display):
-    """Read the numbers from the picture: by row, then by column."""
+    """Read the numbers from the figure: by row, then by column."""
     texts = sorted(display.ax_.texts, key=lambda text: (text.get_position()[1], text.get_position()[0]))
     words = [text.get_text() for text in texts]
     return np.array([0 if word == "·" else int(word) for word in words]).reshape(3, 3)

@@ -1,4 +1,4 @@
-"""Curves show the numbers that they are made of."""
+"""Curves show the numbers that they are computed from."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The out-of-bag curve is the one that the forest keeps."""
+"""The out-of-bag curve is the one stored by the forest."""
 
 import numpy as np
 import pytest

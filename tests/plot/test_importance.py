@@ -1,4 +1,4 @@
-"""Importances are drawn as they were found, the greatest at the top."""
+"""Importances are plotted as computed, the largest at the top."""
 
 from types import SimpleNamespace
 
@@ -13,7 +13,7 @@ IRIS = load_iris(as_frame=True)
 
 
 def bars(display):
-    """Read names and lengths of the bars from the picture, from top to bottom."""
+    """Read names and lengths of the bars from the figure, from top to bottom."""
     names = [label.get_text() for label in display.ax_.get_yticklabels()][::-1]
     return names, [bar.get_width() for bar in display.ax_.patches][::-1]
 

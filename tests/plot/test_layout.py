@@ -1,4 +1,4 @@
-"""Nodes stand beside each other without touching, parents in the middle above their children."""
+"""Nodes do not overlap, and parents are centered above their children."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ GAP = 1.5
 
 @st.composite
 def trees(draw):
-    """Grow a tree of up to 60 cuts, each of a leaf drawn at random; nodes are numbered in the order of growth."""
+    """Grow a tree of up to 60 splits, each of a random leaf; nodes are numbered in the order of growth."""
     left, right, depth = [-1], [-1], [0]
     for _ in range(draw(st.integers(0, 60))):
         leaves = [i for i, child in enumerate(left) if child < 0]

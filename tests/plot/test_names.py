@@ -1,4 +1,4 @@
-"""What weald.plot offers, and what it says where matplotlib is missing."""
+"""The names in weald.plot, and its errors without matplotlib."""
 
 import inspect
 import subprocess

@@ -1,4 +1,4 @@
-"""Names with control characters: every picture is drawn, and its SVG is well-formed XML."""
+"""Names with control characters: every plot is drawn, and its SVG is well-formed XML."""
 
 import io
 import re

@@ -1,4 +1,4 @@
-"""Colors of classes can be told apart, with few colors or none."""
+"""Colors of classes can be distinguished, with impaired color vision and in grayscale."""
 
 import itertools
 
@@ -35,7 +35,7 @@ def linear(color):
 
 
 def lab(light):
-    """CIELAB of linear light; distances of about 2 can just be seen."""
+    """CIELAB of linear light; differences of about 2 are just visible."""
     matrix = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
     xyz = matrix @ np.clip(light, 0, 1) / [0.9505, 1, 1.089]
     f = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)

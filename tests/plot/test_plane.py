@@ -1,4 +1,4 @@
-"""Partitions and boundaries show what models say, everywhere in the plane."""
+"""Partitions and boundaries show the predictions of models, everywhere in the plane."""
 
 import matplotlib.pyplot as plt
 import numpy as np

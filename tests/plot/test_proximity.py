@@ -1,4 +1,4 @@
-"""Rows that share leaves stand close."""
+"""Rows that share leaves are close in the map."""
 
 import numpy as np
 import pytest

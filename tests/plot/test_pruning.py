@@ -1,4 +1,4 @@
-"""The curve of pruning is made of trees that can be had."""
+"""The pruning curve consists of trees that `prune` returns."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The picture of a tree shows what the tree is, and nothing overlaps."""
+"""The plot of a tree shows the tree, and nothing overlaps."""
 
 import io
 

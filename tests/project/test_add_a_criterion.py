@@ -1,4 +1,4 @@
-"""docs/add-a-criterion.md is followed literally: its code goes into a copy of the sources, which is built and used."""
+"""docs/add-a-criterion.md is followed literally: its code is added to a copy of the sources, which is built."""
 
 import os
 import re
@@ -94,7 +94,7 @@ compare(weald.RandomForestRegressor, X[:100], both[:100], criterion=for_numbers)
 
 
 def insert_before(file: Path, mark: str, text: str) -> None:
-    """Put text before the one line of a file that begins with a mark."""
+    """Insert text before the one line of a file that begins with a mark."""
     lines = file.read_text().splitlines(keepends=True)
     (at,) = [i for i, line in enumerate(lines) if line.startswith(mark)]
     file.write_text("".join([*lines[:at], text, *lines[at:]]))
@@ -107,7 +107,7 @@ def replace_line(file: Path, mark: str, text: str) -> None:
 
 
 def follow_recipe(copy: Path) -> list[str]:
-    """Do what the page says to a copy of the sources; return the names of the new criteria."""
+    """Apply the page to a copy of the sources; return the names of the new criteria."""
     class_struct, include, class_list, number_struct, number_list = blocks(RECIPE, "cpp")
     class_function, class_entry, number_function, number_entry, use = blocks(RECIPE, "python")
     core, reference = copy / "core/score/criteria.h", copy / "src/weald/engines/reference/definition.py"
@@ -139,7 +139,7 @@ def copy(tmp_path_factory):
 
 
 def build(copy: Path) -> None:
-    """Build the instruction set that every machine runs; with few optimizations, which change no bit, it takes less."""
+    """Build the baseline instruction set; with few optimizations, which change no bit, it is faster to compile."""
     settings = copy / "CMakeLists.txt"
     settings.write_text(settings.read_text().replace("INTERFACE -O3)", "INTERFACE -O1)"))
     build = copy / "build"

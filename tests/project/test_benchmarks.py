@@ -1,4 +1,4 @@
-"""The benchmarks run, on little data. What they measure there means nothing."""
+"""The benchmarks run, on small data. Their measurements there are meaningless."""
 
 import importlib
 import os

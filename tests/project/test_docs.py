@@ -1,4 +1,4 @@
-"""The docs say what is true: their code runs, their pictures can be drawn, their lists are current."""
+"""The docs are correct: their code runs, their figures can be drawn, their lists are current."""
 
 import doctest
 import importlib
@@ -67,7 +67,7 @@ def test_the_start_page_needs_nothing_that_pip_did_not_install():
 
 
 def links(page: Path) -> list[str]:
-    """Return the files that a page links to, without those of the web."""
+    """Return the files that a page links to, without web addresses."""
     found = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text())
     return [link for link in found if "://" not in link]
 

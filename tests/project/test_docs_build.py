@@ -1,4 +1,4 @@
-"""The documentation is built without a warning, and can be searched where there is no network."""
+"""The documentation builds without a warning, and search works offline."""
 
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""Every example draws its picture, and the gallery shows it."""
+"""Every example draws its figure, and the gallery shows it."""
 
 import importlib.util
 import re

@@ -1,4 +1,4 @@
-"""What has broken other libraries, and the test that tries it here: a list that can be gone through line by line."""
+"""Faults that broke other libraries, and the test that checks each of them here."""
 
 import ast
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What `weald` offers is what it says it offers."""
+"""The public names of `weald` are those that it declares."""
 
 import ast
 import inspect

@@ -1,4 +1,4 @@
-"""How scripts in processes of their own end is told as it was."""
+"""The exit of scripts in separate processes is reported correctly."""
 
 from tests.scripts import run
 

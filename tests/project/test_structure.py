@@ -1,4 +1,4 @@
-"""Figures that keep the code easy to follow: classes above an estimator, arguments of a function, untyped values."""
+"""Limits that keep the code easy to follow: classes above an estimator, arguments of a function, untyped values."""
 
 import ast
 import inspect
@@ -168,7 +168,7 @@ TASKS_BEGIN = {"data/task.py", "engines/reference/definition.py"}
 
 
 def asks_for_classes(part):
-    """Say whether an expression asks whether there are classes at all: `n_classes == 0`, `not n_classes`."""
+    """Return whether an expression tests if there are classes at all: `n_classes == 0`, `not n_classes`."""
     if isinstance(part, ast.Compare):
         sides = [part.left, *part.comparators]
         is_zero = any(isinstance(side, ast.Constant) and side.value == 0 for side in sides)
@@ -184,7 +184,7 @@ def asks_for_classes(part):
 
 
 def is_count(part):
-    """Whether this is a number of classes; several of them are a tuple that a `task` of their own looks at."""
+    """Whether this is a number of classes; several of them are a tuple that another `task` handles."""
     return getattr(part, "id", getattr(part, "attr", "")) in {"n_classes", "n_classes_"}
 
 

@@ -1,4 +1,4 @@
-"""The types of the compiled core in the tree are those of the core that was built."""
+"""The type stub in the repository is that of the compiled core."""
 
 from bindings import stub
 

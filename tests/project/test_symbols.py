@@ -1,4 +1,4 @@
-"""The compiled modules share a process with others: they show nothing, bring nothing along and start nothing."""
+"""The compiled modules share a process with others: they export no symbols, bundle no libraries, start no threads."""
 
 import importlib
 import shutil
@@ -23,7 +23,7 @@ def ask(*command):
 @elf
 @each
 def test_nothing_is_shown_but_the_door_for_python(name):
-    """Two libraries that show the same name would take each other's."""
+    """Two libraries that export the same symbol would use each other's."""
     shown = [line.split()[-1] for line in ask("nm", "-D", "--defined-only", FILES[name]).splitlines()]
     assert shown == [f"PyInit__core_{name}"]
 
@@ -31,7 +31,7 @@ def test_nothing_is_shown_but_the_door_for_python(name):
 @elf
 @each
 def test_the_libraries_of_the_system_are_shared(name):
-    """A second libstdc++ inside the module would have exceptions and locks of its own; OpenMP hangs after a fork."""
+    """A second libstdc++ inside the module would have its own exceptions and locks; OpenMP hangs after a fork."""
     needed = {
         line.split("[")[1].split(".")[0] for line in ask("readelf", "-d", FILES[name]).splitlines() if "NEEDED" in line
     }
@@ -65,7 +65,7 @@ print(model.forest_.fingerprint())
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="counts threads by /proc")
 def test_the_order_in_which_libraries_are_loaded_does_not_matter():
-    """Locks that a library makes when it is loaded have met those of another."""
+    """Locks that a library creates at load time have conflicted with those of others."""
     modules = [f"weald._core_{name}" for name in FILES]
     orders = (["pyarrow", "polars", *modules], [*modules, "polars", "pyarrow"])
     said = [ask(sys.executable, "-W", "ignore", "-c", SIDE_BY_SIDE, *order) for order in orders]

@@ -1,4 +1,4 @@
-"""A reader can follow a call from top to bottom: few files, no calls back into a file that is waiting already."""
+"""A reader can follow a call from top to bottom: few files, no calls back into a file that is waiting."""
 
 import pytest
 

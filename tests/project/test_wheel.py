@@ -1,4 +1,4 @@
-"""The wheel works where there is no compiler and no source tree."""
+"""The wheel works without a compiler and a source tree."""
 
 import os
 import subprocess
@@ -30,7 +30,7 @@ print(weald.__version__, _core.simd, weald.__file__)
 
 
 def run(*command: object, **options: object) -> str:
-    """Run a command, show what it said when it fails, and return what it printed."""
+    """Run a command, show its output when it fails, and return what it printed."""
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False, **options)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

@@ -1,4 +1,4 @@
-"""Traces how a call walks through the files of weald: `python -m tests.project.trace_calls`.
+"""Traces which files of weald a call passes: `python -m tests.project.trace_calls`.
 
 A hop is a call from one file into another. A call-back is a hop into a file that is already waiting further up the
 stack. Functions that call nothing of weald's are leaf helpers: a reader need not follow them, so neither they nor their
@@ -42,7 +42,7 @@ class Call:
 
 
 class Walk(NamedTuple):
-    """The way of one call."""
+    """The trace of one call."""
 
     files: list[str]  # between the file that the user called and the engine
     hops: list[str]
@@ -102,7 +102,7 @@ def classes_above(kind: type) -> list[str]:
 
 
 def _edges(call: Call, waiting: tuple[str, ...]) -> Iterator[tuple[Call, Call, tuple[str, ...]]]:
-    """Yield each hop: who calls whom, and the files that wait further up."""
+    """Yield each hop: caller, callee, and the files that wait further up."""
     for called in call.calls:
         if called.file == call.file:
             yield from _edges(called, waiting)
@@ -123,12 +123,12 @@ def _returns(call: Call, waiting: tuple[str, ...]) -> Iterator[tuple[Call, Call,
 
 
 def _is_engine(call: Call) -> bool:
-    """Whether the walk ends here: reading a table is a part of it, since all engines of one process share it."""
+    """Whether the trace ends here: reading a table is included, since all engines of one process share it."""
     return call.file in ENGINES and call.name != "LocalEngine.read"
 
 
 def cases() -> dict[str, Callable[[], object]]:
-    """What is traced: each a plain call of a user."""
+    """The traced calls: each a plain call of a user."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 5))
     y = (X[:, 0] + rng.normal(size=300) > 0).astype(int)

@@ -1,4 +1,4 @@
-"""Write anew what the examples in docs and docstrings print: `python -m tests.project.write_outputs`.
+"""Update the output of the examples in docs and docstrings: `python -m tests.project.write_outputs`.
 
 Do it when the contract changes, and read the diff: an output may also be wrong.
 """
@@ -20,7 +20,7 @@ Change = tuple[int, list[str], list[str]]  # line of the file, what stands there
 
 
 class Recorder(doctest.DocTestRunner):
-    """Runs examples, and notes where the output is another."""
+    """Runs examples, and records where the output differs."""
 
     def __init__(self, flags: int, first_line: int, indent: str) -> None:
         super().__init__(optionflags=flags)
@@ -30,7 +30,7 @@ class Recorder(doctest.DocTestRunner):
     def report_failure(
         self, out: Callable[[str], object], test: doctest.DocTest, example: doctest.Example, got: str
     ) -> None:
-        """Note an output that differs."""
+        """Record an output that differs."""
         line = self.first_line + example.lineno + example.source.count("\n")
         new = [(self.indent + text).rstrip() for text in got.splitlines()]
         self.changes.append((line, example.want.splitlines(), new))
@@ -75,7 +75,7 @@ def changes_of_module(name: str) -> Iterator[Change]:
 
 
 def write_readme() -> int:
-    """Run the example of the README, and write what it prints."""
+    """Run the example of the README, and write its output."""
     text = README.read_text()
     (example,) = re.findall(r"^```python\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
     printed = io.StringIO()

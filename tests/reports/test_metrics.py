@@ -1,4 +1,4 @@
-"""Numbers of a report are those of scikit-learn, and their intervals hold the truth as often as they say."""
+"""Metrics of a report are those of scikit-learn, and their intervals have the stated coverage."""
 
 import numpy as np
 import pytest

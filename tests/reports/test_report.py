@@ -1,4 +1,4 @@
-"""The page on a model: complete, safe whatever is in the table, and alive in a browser."""
+"""The report: complete, safe for any content of the table, and interactive in a browser."""
 
 import re
 from html.parser import HTMLParser
@@ -25,7 +25,7 @@ ALL = ["data", "quality", "trees", "importance", "dependence", "mistakes", "brow
 
 
 class Page(HTMLParser):
-    """Reads a page and checks that everything opened is closed again."""
+    """Reads a page and checks that all tags are closed."""
 
     def __init__(self, page):
         super().__init__()
@@ -318,7 +318,7 @@ def test_the_page_can_be_printed(iris, tmp_path):
 
 
 def contrast(one, other):
-    """How well one color stands out from another (WCAG)."""
+    """The contrast of two colors (WCAG)."""
 
     def light(color):
         parts = (

@@ -1,4 +1,4 @@
-"""The page of a tree: well-formed, safe whatever names are in it, and it folds."""
+"""The HTML page of a tree: well-formed, safe for any names, and interactive."""
 
 import os
 import shutil
@@ -23,7 +23,7 @@ HOSTILE = [
 
 
 class Page(HTMLParser):
-    """Reads a page and checks that everything opened is closed again."""
+    """Reads a page and checks that all tags are closed."""
 
     def __init__(self, page):
         super().__init__()

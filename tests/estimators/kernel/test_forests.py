@@ -22,7 +22,7 @@ def prints(model):
 
 
 def overlap(a, b):
-    """Letters that two words share, by counts."""
+    """The number of letters that two words share, with multiplicity."""
     return sum(min(a.count(letter), b.count(letter)) for letter in set(a))
 
 
@@ -72,7 +72,7 @@ def test_products_with_unit_vectors_are_the_features_themselves():
 
 
 def test_gamma_and_odd_powers_choose_no_cut():
-    """They are increasing maps of a distance or a product: the order of a column stays, so the cuts do."""
+    """They are increasing functions of a distance or product: the order of a column is the same, so the splits are."""
     shapes = [
         (model.forest_.feature, model.forest_.right, model.forest_.size)
         for words in ({"gamma": 0.1}, {"gamma": 1.0}, {"gamma": "scale"})
@@ -195,7 +195,7 @@ def test_curves_of_unequal_lengths(distance, engine):
 
 
 def test_curves_with_times_are_compared_at_the_same_times():
-    """A curve that is seen at other times is the same curve."""
+    """A curve that is sampled at other times is the same curve."""
     rng = np.random.default_rng(0)
     slopes = rng.uniform(-1, 1, 40)
     even = [(np.linspace(0, 1, 9), slope * np.linspace(0, 1, 9)) for slope in slopes]
@@ -592,7 +592,7 @@ def test_a_function_is_not_written_to_a_file(tmp_path):
 
 
 def is_refused(model, file, monkeypatch):
-    """Make sure that a model is neither saved nor, where it was saved without a check, loaded."""
+    """Check that a model is neither saved nor, if it was saved without a check, loaded."""
     with pytest.raises(weald.WealdError, match="cannot be saved"):
         model.save(file)
     assert not file.exists()

@@ -1,4 +1,4 @@
-"""Splits in words."""
+"""Conditions of splits as text."""
 
 import numpy as np
 import pytest

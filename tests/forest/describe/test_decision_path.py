@@ -1,4 +1,4 @@
-"""The path of a row in words."""
+"""The decision path of a row as text."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Text stays text, whatever is in it."""
+"""Text is never interpreted as markup."""
 
 from xml.etree import ElementTree as ET
 

@@ -1,4 +1,4 @@
-"""What is inside a tree: every number against the rows that reach the node."""
+"""Tables of nodes: every number against the rows that reach the node."""
 
 import numpy as np
 import pytest

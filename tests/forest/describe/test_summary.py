@@ -1,4 +1,4 @@
-"""What is said of a tree's nodes agrees with its arrays."""
+"""Summaries of a tree's nodes agree with its arrays."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Models that are hard to carry over: each has something that another program may get wrong.
+"""Models that are hard to export: each has something that another program may get wrong.
 
 MODELS    name -> function that fits one
 fitted    the same, fitted once in a process
@@ -107,5 +107,5 @@ def fitted(name):
 
 
 def has_sets(name):
-    """Say whether a model cuts categories into sets."""
+    """Return whether a model splits by sets of categories."""
     return len(fitted(name).forest_.category_sets) > 0

@@ -1,4 +1,4 @@
-"""What cannot leave as it is says how it can, and that way works."""
+"""Errors for models that cannot be exported name an alternative, and it works."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The ONNX model passes the checker, and onnxruntime predicts the same bits, whatever the threads and the batch."""
+"""The ONNX model passes the checker, and onnxruntime predicts the same bits for all thread counts and batch sizes."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""Rows at the edges of leaves are where they should be, and reports say what was found."""
+"""Test rows lie at the edges of leaves, and reports state the result."""
 
 import dataclasses
 

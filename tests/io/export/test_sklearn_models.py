@@ -1,4 +1,4 @@
-"""scikit-learn's own trees predict what weald predicts, and tools that read them find what they look for."""
+"""scikit-learn's own trees predict what weald predicts, and tools that read them work."""
 
 import pickle
 import warnings

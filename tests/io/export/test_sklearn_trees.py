@@ -1,4 +1,4 @@
-"""What scikit-learn grew predicts here what it predicts there, for every input that scikit-learn takes."""
+"""Models of scikit-learn predict the same in weald, for every input that scikit-learn accepts."""
 
 import numpy as np
 import pandas as pd
