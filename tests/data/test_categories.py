@@ -265,9 +265,9 @@ def test_the_limit_of_categories_counts_copies(target, weight):
 
 def test_a_penalty_is_refused_where_it_means_nothing():
     X = pd.DataFrame(columns())
-    with pytest.raises(weald.ParameterError, match="category_penalty=1 is for cuts that were searched for"):
+    with pytest.raises(weald.ParameterError, match="category_penalty=1 is for best splits"):
         weald.ExtraTreesRegressor(3, category_penalty=1.0).fit(X, SIGNAL)
-    with pytest.raises(weald.ParameterError, match="category_penalty=1 is for one target, but y has 2"):
+    with pytest.raises(weald.ParameterError, match="category_penalty=1 supports one target, but y has 2"):
         weald.RandomForestRegressor(3, category_penalty=1.0).fit(X, np.column_stack([SIGNAL, SIZE]))
 
 

@@ -55,14 +55,24 @@ def test_with_groups_the_most_that_a_bag_can_hold_is_the_largest_group_every_tim
 
 
 REFUSED = {
-    "groups without bags": ({"bootstrap": False}, {"groups": VISITS}, ParameterError, "groups says how bags are drawn"),
-    "strata without bags": ({"bootstrap": False}, {"stratify": Y}, ParameterError, "stratify says how bags are drawn"),
-    "two strata": ({"bootstrap": "balanced"}, {"stratify": Y}, ParameterError, '"balanced" and stratify each say'),
+    "groups without bags": (
+        {"bootstrap": False},
+        {"groups": VISITS},
+        ParameterError,
+        "groups controls how bags are drawn",
+    ),
+    "strata without bags": (
+        {"bootstrap": False},
+        {"stratify": Y},
+        ParameterError,
+        "stratify controls how bags are drawn",
+    ),
+    "two strata": ({"bootstrap": "balanced"}, {"stratify": Y}, ParameterError, '"balanced" and stratify each define'),
     "two by class": (
         {"bootstrap": "balanced", "max_samples": {0: 3}},
         {},
         ParameterError,
-        "and max_samples by class each say",
+        "and max_samples by class each define",
     ),
     "a class that is not there": ({"max_samples": {7: 3}}, {}, ParameterError, r"names the class 7, .* \[0, 1, 2\]"),
     "no draws": ({"max_samples": {0: 0}}, {}, ParameterError, "max_samples={0: 0} is not allowed.*a dict of class"),

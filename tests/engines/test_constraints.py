@@ -39,11 +39,11 @@ def test_monotonic_constraints_are_numbers_by_feature(given, expected):
 @pytest.mark.parametrize(
     ("given", "features", "n_classes", "words"),
     [
-        ([1, 0], FOUR, 0, r"shape \(2,\), but X has 4 features"),
+        ([1, 0], FOUR, 0, r"shape 2 but the input data X has 4 features"),
         ([[1, 0, 0, 0]], FOUR, 0, r"shape \(1, 4\)"),
-        ([1, 0, 2, 0], FOUR, 0, "entry 2"),
-        ([1, 0, 0.5, 0], FOUR, 0, "entry 0.5"),
-        ({"a": "up"}, FOUR, 0, "entry 'up'"),
+        ([1, 0, 2, 0], FOUR, 0, r"entries \[2\]"),
+        ([1, 0, 0.5, 0], FOUR, 0, r"entries \[0.5\]"),
+        ({"a": "up"}, FOUR, 0, r"entries \['up'\]"),
         ({"z": 1}, FOUR, 0, "'z', which X does not have: its features are 'a', 'b', 'c', 'd'"),
         ({"a": 1}, UNNAMED, 0, "X has no names"),
         ({7: 1}, FOUR, 0, "Give a number from 0 to 3, or a name"),
@@ -58,7 +58,7 @@ def test_bad_monotonic_constraints_are_refused(given, features, n_classes, words
 def test_categories_have_no_order_to_keep():
     homes = pd.DataFrame({"area": [30.0, 50.0, 70.0, 90.0], "town": ["a", "b", "a", "b"]})
     price = [1.0, 2.0, 3.0, 4.0]
-    with pytest.raises(ParameterError, match="binds the feature 'town', whose categories have no order"):
+    with pytest.raises(ParameterError, match="constrains the feature 'town', whose categories have no order"):
         weald.RandomForestRegressor(monotonic_cst={"town": 1}).fit(homes, price)
     given = {"monotonic_cst": {"area": 1}, "interaction_cst": [{"area"}, {"town"}]}
     assert len(weald.RandomForestRegressor(5, **given).fit(homes, price).predict(homes)) == 4

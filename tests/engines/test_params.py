@@ -42,7 +42,7 @@ def grown(n_rows=100, n_features=12, size=None, classes=("a", "b"), base=FOREST,
 
 def test_more_features_than_draws_have_addresses_for_are_refused():
     wide = Table(np.broadcast_to(0.0, (2, 2**24 + 1)), np.arange(2, dtype=np.int32), 2, None, True, 2)
-    with pytest.raises(DataError, match=r"16,777,217 features\. weald takes up to 16,777,216"):
+    with pytest.raises(DataError, match=r"16,777,217 features\. weald supports up to 16,777,216"):
         resolve(FOREST, wide, np.array(["a", "b"]))
 
 
@@ -80,8 +80,8 @@ def test_max_features_beyond_the_table_says_what_to_do():
     with pytest.warns(UserWarning, match="max_features=40") as said:
         assert grown(max_features=40).max_features == 12
     assert str(said[0].message) == (
-        "max_features=40 is more than the 12 features of X: all are looked at. "
-        'Give a number up to 12, a share between 0 and 1, "sqrt" or "log2".'
+        "max_features=40 is more than the 12 features of X. "
+        'Give a number up to 12, a fraction between 0 and 1, "sqrt" or "log2".'
     )
 
 
@@ -160,8 +160,8 @@ def test_class_weight(given, expected):
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"z": 1}, "class_weight names the class 'z', which y does not have, and does not name 'a'"),
-        ({"b": 1, "A": 0}, "class_weight names the class 'A', which y does not have, and does not name 'a'"),
+        ({"z": 1}, "class_weight names the class 'z', which is not in y, and omits the class 'a'"),
+        ({"b": 1, "A": 0}, "class_weight names the class 'A', which is not in y, and omits the class 'a'"),
         ({"a": 1, "b": 1, "z": -1}, r"class_weight\['z'\]=-1"),
         ({"a": -1}, r"class_weight\['a'\]=-1"),
         ({"a": float("nan")}, r"class_weight\['a'\]=nan"),

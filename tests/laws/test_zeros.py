@@ -338,9 +338,9 @@ def test_such_a_class_keeps_its_column_with_several_targets(engine):
 def test_class_weights_that_leave_no_row_are_refused(engine):
     X, y = table_of_rows()
     model = weald.RandomForestClassifier(3, class_weight={"a": 0, "c": 0}, random_state=0, engine=engine)
-    with pytest.raises(ParameterError, match="class_weight is 0 for every class that rows have"):
+    with pytest.raises(ParameterError, match="class_weight is 0 for every class in y"):
         model.fit(X, y, y != "b")
-    with pytest.raises(ParameterError, match="class_weight is 0 for every class that rows have"):
+    with pytest.raises(ParameterError, match="class_weight is 0 for every class in y"):
         model.set_params(class_weight={"a": 0, "b": 0, "c": 0}).fit(X, y)
     model.set_params(class_weight={"a": 0, "c": 0}).fit(X, y)
     assert set(model.predict(X)) == {"b"}

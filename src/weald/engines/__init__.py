@@ -1,10 +1,10 @@
-"""Engines grow forests and predict. All of them give the same bits.
+"""Engines grow forests and predict. All engines give bit-identical results.
 
-interface      what every engine can do
-choose         which engine a name stands for
+interface      the interface of all engines
+choose         choosing an engine by name
 reference/     the definition in plain Python
 native         the compiled core
-derived_forms  packed forms of a forest, kept until it is freed
+derived_forms  packed forms of a forest, cached until the forest is freed
 table_source   tables that are coded before a fit
 params         parameters as plain numbers
 bagging        how bags are drawn

@@ -1,9 +1,9 @@
-"""How bags are drawn: which rows belong together, and how many draws each stratum has.
+"""How bags are drawn: groups, and the number of draws from each stratum.
 
     read_design    groups and stratify of a fit  -> numbers of groups and strata in the table
     plan_bags      bootstrap, max_samples        -> Bags: draws from each stratum
 
-A draw picks a row by its weight or, with groups, a whole group; then all that is said of rows here is said of groups.
+A draw picks a row by its weight or, with groups, a whole group; "row" below then means group.
 """
 
 import math
@@ -30,14 +30,14 @@ Classes = Array
 
 
 def read_design(reading: Reading, groups: ColumnLike = None, stratify: ColumnLike = None) -> Reading:
-    """Add groups and strata to a table: one label for each row that the user gave."""
+    """Add groups and strata to a table: one label for each row given by the user."""
     table = reading.table
     if groups is not None:
         table = replace(table, groups=_number_rows(groups, "groups", reading))
         if not table.weights_whole:
             raise DataError(
-                "groups are drawn whole, each row as often as its weight says, but sample_weight has fractions. Give "
-                "whole weights, or leave sample_weight out."
+                "groups are drawn as a whole, each row as often as its weight says, but sample_weight has fractions. "
+                "Give whole weights, or leave sample_weight out."
             )
     if stratify is not None:
         table = replace(table, strata=_number_rows(stratify, "stratify", reading))
@@ -45,7 +45,7 @@ def read_design(reading: Reading, groups: ColumnLike = None, stratify: ColumnLik
 
 
 def _number_rows(labels: ColumnLike, name: str, reading: Reading) -> Numbers:
-    """Number the labels of the rows that are in the table, in sorted order."""
+    """Replace the labels of the rows in the table by numbers, in sorted order."""
     n_rows = reading.table.n_rows if reading.kept is None else len(reading.kept)
     column = read_labels(labels, name, n_rows)
     return number_labels(column if reading.kept is None else column[reading.kept], name)[1]
@@ -55,7 +55,7 @@ def _number_rows(labels: ColumnLike, name: str, reading: Reading) -> Numbers:
 
 
 def plan_bags(bootstrap: Any, max_samples: Any, table: Table, classes: Classes | None) -> Bags:
-    """Say how many draws each stratum has."""
+    """Return the number of draws from each stratum."""
     if not bootstrap:
         _refuse_design(table)
         return Bags(False, min(table.size, MAX_DRAWS))
@@ -80,19 +80,19 @@ def _refuse_design(table: Table) -> None:
     for name, given in (("groups", table.groups), ("stratify", table.strata)):
         if given is not None:
             raise ParameterError(
-                f"{name} says how bags are drawn, but bootstrap=False draws none. Set bootstrap=True, or leave {name} "
-                "out."
+                f"{name} controls how bags are drawn, but bootstrap=False draws none. Set bootstrap=True, or leave "
+                f"{name} out."
             )
 
 
 def _find_strata(bootstrap: Any, max_samples: Any, table: Table) -> Numbers | None:
-    """Find what is drawn from in parts: the classes, strata that were given, or nothing."""
+    """Return what is sampled separately: the classes, given strata, or nothing."""
     by_class = {'bootstrap="balanced"': bootstrap == BALANCED, "max_samples by class": isinstance(max_samples, Mapping)}
     wanted = [words for words, is_wanted in by_class.items() if is_wanted]
     if table.strata is not None:
         wanted.append("stratify")
     if len(wanted) > 1:
-        raise ParameterError(f"{' and '.join(wanted)} each say how many rows a bag draws from where. Give one of them.")
+        raise ParameterError(f"{' and '.join(wanted)} each define the strata of a bag. Give only one of them.")
     if not any(by_class.values()):
         return table.strata
     if table.task is Task.REGRESSION:
@@ -102,7 +102,7 @@ def _find_strata(bootstrap: Any, max_samples: Any, table: Table) -> Numbers | No
 
 
 def _sizes_of_strata(table: Table, strata: Numbers | None) -> list[int]:
-    """Count what can be drawn in each stratum: rows, copies where weights are whole, or groups."""
+    """Return the number of rows to draw from in each stratum; copies if weights are whole, or groups."""
     if strata is None and table.groups is None:
         return [table.size]
     strata = np.zeros(table.n_rows, dtype=np.int32) if strata is None else strata
@@ -115,14 +115,14 @@ def _sizes_of_strata(table: Table, strata: Numbers | None) -> list[int]:
     astray = np.flatnonzero(strata[first][table.groups] != strata)
     if len(astray):
         raise DataError(
-            f"groups are drawn whole, but the group of row {astray[0]} is in more than one stratum or class. Put each "
-            "group into one stratum."
+            f"Groups are drawn as a whole, but the group of row {astray[0]} is in more than one stratum or class. Put "
+            "each group into one stratum."
         )
     return [int(size) for size in np.bincount(strata[first], minlength=table.n_classes if table.strata is None else 0)]
 
 
 def _share_out(n_draws: int, sizes: Sequence[int]) -> list[int]:
-    """Give each stratum its share of the draws, rounded, and at least one."""
+    """Distribute the draws over the strata in proportion, rounded, at least one each."""
     total = sum(sizes)
     return [max(1, (2 * n_draws * size + total) // (2 * total)) for size in sizes]
 
@@ -130,7 +130,7 @@ def _share_out(n_draws: int, sizes: Sequence[int]) -> list[int]:
 def _draws_by_class(
     max_samples: Mapping[object, object], sizes: Sequence[int], table: Table, classes: Classes | None
 ) -> list[int]:
-    """Read one number or share for each class; classes that are not named have as many draws as rows."""
+    """Read one number or fraction for each class; for other classes, the number of draws is the number of rows."""
     labels = [] if classes is None else classes.tolist()
     unknown = [label for label in max_samples if label not in labels]
     if unknown:
@@ -144,7 +144,7 @@ def _draws_by_class(
 
 
 def count_draws(max_samples: Any, size: int, table: Table) -> int:
-    """Say how many draws are made from so many rows, copies or groups."""
+    """Return the number of draws from a number of rows, copies or groups."""
     if max_samples is not None:
         return int(max_samples) if isinstance(max_samples, Integral) else max(1, math.floor(max_samples * size))
     if table.groups is None and table.size > 10 * table.n_rows:
@@ -157,7 +157,7 @@ def count_draws(max_samples: Any, size: int, table: Table) -> int:
 
 
 def _most(n_draws: int, table: Table) -> int:
-    """Say how much a bag can hold: the draws, or with groups all of them of the largest."""
+    """Return the maximum size of a bag: the draws, or with groups the draws times the largest group."""
     most = n_draws
     if table.groups is not None:
         most *= int(np.bincount(table.groups, weights=table.weight).max())

@@ -1,4 +1,4 @@
-"""Which engine grows or predicts: by the name that the user gave, and by what X is."""
+"""Choosing the engine: by the name given by the user, and by the type of X."""
 
 from collections.abc import Callable
 
@@ -12,18 +12,19 @@ from weald.errors import ParameterError
 
 
 def _open_native() -> Engine:
-    from weald.engines.native import NativeEngine  # the compiled core loads only when it is used
+    # Imported here so that the compiled core is loaded only if it is used
+    from weald.engines.native import NativeEngine
 
     return NativeEngine()
 
 
 def _open_cluster() -> Engine:
-    from weald.dask.engine import ClusterEngine  # Dask loads only when it is used
+    from weald.dask.engine import ClusterEngine  # imported here so that Dask is loaded only if it is used
 
     return ClusterEngine()
 
 
-# "auto" is native and never anything else.
+# "auto" always means native.
 ENGINES_BY_NAME: dict[str, Callable[[], Engine]] = {
     "auto": _open_native,
     "native": _open_native,
@@ -35,9 +36,9 @@ ENGINES_BY_NAME: dict[str, Callable[[], Engine]] = {
 def open_engine(name: str, X: TableLike = None) -> Engine:
     """Return the engine for a fit to X; without X, the one that predicts in this process.
 
-    Dask collections are trained on their cluster, code stores by their own engine, whatever the name.
+    Dask collections are fitted on their cluster, and code stores by their own engine, regardless of the name.
     """
-    if X is None:  # predictions ask for each row: no look at what X could be
+    if X is None:  # fast path: predictions call this for each row
         return _open(name, name).local
     if isinstance(X, TableSource):
         return X.open_engine(name)
@@ -45,7 +46,7 @@ def open_engine(name: str, X: TableLike = None) -> Engine:
 
 
 def _open(name: str, chosen: str) -> Engine:
-    """Make an engine, and refuse a name that the user cannot have meant."""
+    """Create an engine; refuse an unknown name."""
     if name not in ENGINES_BY_NAME:
         raise ParameterError(f"engine={name!r} is not one of {', '.join(map(repr, ENGINES))}.")
     return ENGINES_BY_NAME[chosen]()

@@ -1,8 +1,8 @@
-"""What class weights do to a table: whether any row is left, and whether integers tell the weights apart.
+"""Checks of class weights: some row must have weight, and integers must be able to represent the ratios.
 
-    check_class_weights    weights of a fit  -> an error where no row has weight, a warning where a ratio is too large
+    check_class_weights    an error if no row has weight, a warning if a ratio is too large
 
-In the statistics of trees the largest class weight is 2^20, and others are rounded to whole numbers.
+In the statistics of trees the largest class weight is 2^20, and the others are rounded to whole numbers.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ WEIGHTS = {"none": "", "given": "class_weight", "table": 'class_weight="balanced
 
 
 def check_class_weights(kind: str, given: tuple[float, ...], table: Table, classes: Classes, *, rounded: bool) -> None:
-    """Refuse weights that leave no row, and warn of weights that are rounded up; `rounded`: to integers of 20 bits."""
+    """Refuse weights that leave no rows; warn about weights that are rounded up; `rounded`: to integers of 20 bits."""
     if kind == "none" or (kind != "given" and table.size <= 2**BITS):
         return
     present = _classes_present(table, has_zeros=0.0 in given)
@@ -27,7 +27,7 @@ def check_class_weights(kind: str, given: tuple[float, ...], table: Table, class
     order = order[mantissa[order] > 0]
     if not len(order):
         raise ParameterError(
-            "class_weight is 0 for every class that rows have, so nothing is left to learn from. Give one of them a "
+            "class_weight is 0 for every class in y, so no rows are left. Give at least one of these classes a "
             "positive weight."
         )
     least, most = int(order[0]), int(order[-1])
@@ -42,7 +42,7 @@ def check_class_weights(kind: str, given: tuple[float, ...], table: Table, class
 
 
 def _classes_present(table: Table, *, has_zeros: bool) -> IntArray:
-    """List the classes that rows have: one row for each, or for each joint target, one column for each target."""
+    """List the classes that occur in the rows: a row for each class or joint target, a column for each target."""
     if table.targets is not None:
         return table.targets.values.astype(np.int64)
     if has_zeros:
@@ -53,7 +53,7 @@ def _classes_present(table: Table, *, has_zeros: bool) -> IntArray:
 def _multiply(
     kind: str, given: tuple[float, ...], table: Table, classes: Classes, present: IntArray
 ) -> tuple[IntArray, FloatArray]:
-    """Multiply the weights of all targets, as exponents and mantissas: products may be beyond the doubles."""
+    """Multiply the weights of all targets, as exponents and mantissas: products may overflow doubles."""
     exponent, mantissa = np.zeros(len(present), dtype=np.int64), np.ones(len(present))
     begin = 0
     for o, of_target in enumerate(classes if isinstance(classes, list) else [classes]):
@@ -66,7 +66,7 @@ def _multiply(
 
 
 def _balance(table: Table, target: int, n_classes: int) -> FloatArray:
-    """Weigh the classes of a target against their weight in the table; those that no row has weigh nothing."""
+    """Return the balanced weights of the classes of a target; those without rows have weight 0."""
     numbers: npt.NDArray[np.int64] = table.target.astype(np.int64)
     if table.targets is not None:
         numbers = table.targets.values[numbers, target].astype(np.int64)
@@ -76,7 +76,7 @@ def _balance(table: Table, target: int, n_classes: int) -> FloatArray:
 
 
 def _name(joint: int, classes: Classes, present: IntArray) -> str:
-    """Name a class, or with several targets the classes that stand together."""
+    """Name a class, or with several targets the combination of classes."""
     if not isinstance(classes, list):
         return shown(classes.tolist()[present[joint, 0]])
     labels = (of_target.tolist()[k] for of_target, k in zip(classes, present[joint], strict=True))

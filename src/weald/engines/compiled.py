@@ -1,7 +1,7 @@
-"""A forest as one object of the compiled core: for services that predict a row at a time.
+"""A forest as one object of the compiled core, for services that predict one row at a time.
 
-compile_forest    forest -> a predictor: one buffer with no Python in it
-open_compiled     the same, found in a file or in shared memory, without a copy
+compile_forest    forest -> a predictor: one buffer without Python objects
+open_compiled     a predictor from a file or shared memory, without a copy
 """
 
 import math
@@ -20,10 +20,12 @@ DTYPES = ("float64", "float32")
 
 
 def compile_forest(forest: Forest, voting: str, dtype: str) -> Any:
-    """Pack a forest so that predictions need nothing else."""
+    """Pack a forest into a buffer that contains everything predictions need."""
     check_argument("dtype", dtype, (OneOf(DTYPES),))
     if forest.task is Task.REGRESSION and math.isinf(float(np.abs(forest.value).max()) * forest.n_trees):
-        raise DataError("compile() adds up what trees say, and these numbers are too large for it. Use predict().")
+        raise DataError(
+            "compile() sums the predictions of trees, and these numbers are too large for it. Use predict()."
+        )
     packed = NativeEngine().compile(forest, voting, large=dtype == "float64")
     if packed is None:
         msg = 'This forest has too many features or nodes for nodes of float32. Use compile(dtype="float64").'
@@ -32,18 +34,18 @@ def compile_forest(forest: Forest, voting: str, dtype: str) -> Any:
 
 
 def open_compiled(source: Any) -> Any:
-    """Find a compiled forest in a file or in memory. Nothing is copied: processes that open one file share it.
+    """Open a compiled forest in a file or in memory. Nothing is copied: processes that open the same file share it.
 
     Parameters
     ----------
     source : path, or object with a buffer
-        A file that holds `compiled.buffer()`, which is mapped into memory; or the bytes themselves, in shared memory
-        for example. All of it is checked before use.
+        A file with the bytes of `compiled.buffer()`, which is mapped into memory; or the bytes themselves, for example
+        in shared memory. All of it is checked before use.
 
     Returns
     -------
     predictor
-        As `estimator.compile()` made it.
+        The same as `estimator.compile()` returned.
 
     Examples
     --------
@@ -63,4 +65,4 @@ def open_compiled(source: Any) -> Any:
         return NativeEngine().core.Packed(np.asarray(buffer))
     except ValueError as error:
         where = f"{source}" if is_path else "This buffer"
-        raise DataError(f"{where} is not a compiled forest: {error}. Write compiled.buffer() to it anew.") from error
+        raise DataError(f"{where} is not a compiled forest: {error}. Write compiled.buffer() again.") from error

@@ -1,8 +1,8 @@
-"""What the user says of single features -> plain numbers: which way they act, which may meet, how likely is each.
+"""Parameters of single features as plain numbers: monotonic constraints, interaction constraints, feature weights.
 
-FeatureNames           how the user may call them: by number or by name
-bind_features      monotonic_cst    ->  1 rising, -1 falling, 0 free
-group_features     interaction_cst  ->  groups, or how many may meet
+FeatureNames           features by number or by name
+bind_features      monotonic_cst    ->  1 increasing, -1 decreasing, 0 unconstrained
+group_features     interaction_cst  ->  groups, or the maximum number of interacting features
 weigh_features     feature_weights  ->  numbers
 """
 
@@ -21,18 +21,18 @@ Groups = tuple[tuple[int, ...], ...]
 
 @dataclass(frozen=True)
 class FeatureNames:
-    """The features of a table, by number and, where it has names, by name."""
+    """The features of a table, by number and, if it has names, by name."""
 
     n: int
     names: Sequence[str] | None = None
     categorical: frozenset[int] = frozenset()
 
     def name(self, number: int) -> str:
-        """Call a feature as the user does."""
+        """Return the name of a feature for messages."""
         return str(number) if self.names is None else repr(self.names[number])
 
     def number(self, feature: Any, parameter: str) -> int:
-        """Find a feature that the user called by number or by name."""
+        """Find a feature by its number or name."""
         if isinstance(feature, str):
             return self._number_of_name(feature, parameter)
         is_number = type(feature) is not bool and isinstance(feature, Integral)
@@ -54,7 +54,7 @@ class FeatureNames:
         return names.index(name)
 
     def spread(self, given: Any, parameter: str, otherwise: float) -> list[Any]:
-        """Write down one entry for each feature: as given, or by name with `otherwise` for those not named."""
+        """Return one entry for each feature: as given, or by name with `otherwise` for the others."""
         if isinstance(given, Mapping):
             entries: list[Any] = [otherwise] * self.n
             for feature, entry in given.items():
@@ -79,13 +79,13 @@ def _shape(shape: tuple[int, ...]) -> int | tuple[int, ...]:
 
 
 def _some(names: Sequence[str]) -> str:
-    """List names, but not very many."""
+    """List names, but only the first ones."""
     shown = ", ".join(map(repr, names[:20]))
-    return f"its features are {shown}" + (" and others" if len(names) > 20 else "")
+    return f"its features are {shown}" + (" and more" if len(names) > 20 else "")
 
 
 def bind_features(monotonic_cst: Any, features: FeatureNames, n_classes: int) -> tuple[int, ...]:
-    """Say which way each feature must act: 1 rising, -1 falling, 0 free. Nothing where all are free."""
+    """Return the direction of each feature: 1 increasing, -1 decreasing, 0 unconstrained. Empty if there are none."""
     if monotonic_cst is None:
         return ()
     signs = features.spread(monotonic_cst, "monotonic_cst", 0)
@@ -98,8 +98,8 @@ def bind_features(monotonic_cst: Any, features: FeatureNames, n_classes: int) ->
     for number in features.categorical:
         if signs[number]:
             raise ParameterError(
-                f"monotonic_cst binds the feature {features.name(number)}, whose categories have no order. Make it 0, "
-                "or give the categories an order."
+                f"monotonic_cst constrains the feature {features.name(number)}, whose categories have no order. Set "
+                "it to 0, or use ordered categories."
             )
     if n_classes > 2:
         raise ParameterError(
@@ -111,9 +111,9 @@ def bind_features(monotonic_cst: Any, features: FeatureNames, n_classes: int) ->
 
 
 def group_features(interaction_cst: Any, features: FeatureNames) -> tuple[Groups, int]:
-    """Say which features may meet on a path: groups (none: all may meet), and how many at most (0: no limit).
+    """Return which features may interact on a path: groups (none: all), and the maximum number (0: no limit).
 
-    Features in no group form one of their own, as in scikit-learn.
+    Features in no group form one more group, as in scikit-learn.
     """
     if interaction_cst is None:
         return (), 0
@@ -133,7 +133,7 @@ def group_features(interaction_cst: Any, features: FeatureNames) -> tuple[Groups
 
 
 def weigh_features(feature_weights: Any, features: FeatureNames) -> tuple[float, ...]:
-    """Say how likely each feature is drawn. Nothing where all are drawn alike."""
+    """Return the weights with which features are drawn. Empty if all are equal."""
     if feature_weights is None:
         return ()
     weights = features.spread(feature_weights, "feature_weights", 1.0)

@@ -1,6 +1,6 @@
-"""The criteria by which cuts are scored: their names and tasks.
+"""Names and tasks of the split criteria.
 
-The list is the core's own; a criterion that is added there (one struct) and in the reference engine (one function) is
+The list is that of the core. A criterion that is added there (one struct) and in the reference engine (one function) is
 allowed, named in messages and tested without a change here.
 """
 
@@ -18,7 +18,7 @@ ALIASES = {"log_loss": "entropy"}  # scikit-learn's other name for the same impu
 @cache
 def tasks() -> dict[str, Task]:
     """Map each criterion to its task, in the core's order."""
-    from weald import _core  # the compiled core loads only when it is wanted
+    from weald import _core  # imported here so that the compiled core is loaded only if it is used
 
     return {name: Task.CLASSIFICATION if of_classes else Task.REGRESSION for name, of_classes in _core.criteria()}
 
@@ -46,8 +46,8 @@ def canonical(name: str) -> str:
 def class_impurities(criterion: str, class_weights: FloatArray) -> FloatArray:
     """Compute the impurity of nodes (rows) from the weights of their classes (columns).
 
-    A criterion's term is weight x (constant - impurity), so the impurity is what the term lacks to that of a pure node
-    of the same weight: 1 - sum p^2 for Gini, the entropy in bits, the share of errors.
+    A criterion's term is weight x (constant - impurity), so the impurity is the difference to the term of a pure node
+    of the same weight: 1 - sum p^2 for Gini, the entropy in bits, the misclassification rate.
     """
     term = definition.CRITERIA[criterion]
     impurities = np.zeros(len(class_weights))
@@ -59,6 +59,6 @@ def class_impurities(criterion: str, class_weights: FloatArray) -> FloatArray:
         pure = term(definition.Tally(0, weight, [weight]), 0)
         return max(0.0, (pure - node) / weight)
 
-    mixed = np.flatnonzero((class_weights > 0).sum(axis=1) > 1)  # half of a full tree or more is pure
+    mixed = np.flatnonzero((class_weights > 0).sum(axis=1) > 1)  # at least half of the nodes of a full tree are pure
     impurities[mixed] = [impurity(weights) for weights in class_weights[mixed].tolist()]
     return impurities

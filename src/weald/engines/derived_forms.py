@@ -1,7 +1,7 @@
-"""What engines derive from a forest and keep for the next call: the one owner of such caches.
+"""Caches of what engines derive from a forest.
 
-A forest has nothing but its arrays. Its derived forms are stored here under its identity until it is freed. They are no
-part of its pickle, its copies or its fingerprint.
+A forest has only its arrays. Its derived forms are stored here under its identity until it is freed. They are not part
+of its pickle, its copies or its fingerprint.
 
 DerivedForms   the forms of one forest
 forms_of       the forms of a forest, empty at first
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 class DerivedForms:
     """The derived forms of one forest.
 
-    Threads may derive the same form at the same time: `setdefault` keeps the first, and both use that one. There is no
-    lock, so a process that is forked meanwhile does not wait for a thread that it does not have.
+    Threads may derive the same form at the same time: `setdefault` keeps the first, and both use it. There is no lock,
+    so a forked process cannot wait for a thread that it does not have.
     """
 
     __slots__ = ("mapped", "packed", "predictors", "trees", "was_walked", "watch")
 
     def __init__(self) -> None:
         self.packed: dict[tuple[str, str], Packed | None] = {}  # by size of nodes and instruction set; None: too large
-        self.mapped: dict[str, IntArray] = {}  # by size of nodes: packed forms that stand in a mapped file, unchecked
+        self.mapped: dict[str, IntArray] = {}  # by size of nodes: packed forms in a mapped file, unchecked
         self.predictors: dict[str, Predictor] = {}  # by instruction set
-        self.trees: list[Forest] = []  # the trees one by one, without weights of votes; empty: not derived yet
+        self.trees: list[Forest] = []  # single trees, without weights of votes; empty: not derived yet
         self.was_walked = False  # some trees at a time, without being packed as a whole
         self.watch: weakref.ref[Forest] | None = None  # drops this entry when the forest is freed
 
@@ -39,12 +39,12 @@ _BY_ID: dict[int, DerivedForms] = {}
 
 
 def forms_of(forest: Forest) -> DerivedForms:
-    """Find the derived forms of a forest."""
+    """Return the derived forms of a forest."""
     return _BY_ID.get(id(forest)) or _start(forest)
 
 
 def _start(forest: Forest) -> DerivedForms:
-    """Store empty forms. Python calls `drop` before the memory of the forest, and with it the identity, is reused."""
+    """Store empty forms. Python calls `drop` before the memory of the forest, and so its identity, is reused."""
     key, forms, drop = id(forest), DerivedForms(), _BY_ID.pop
     forms.watch = weakref.ref(forest, lambda _: drop(key, None))
     return _BY_ID.setdefault(key, forms)

@@ -1,6 +1,6 @@
-"""Draws by address, many at once: `draw` of `reference/definition.py`, on arrays.
+"""Random draws by address, many at once: `draw` of `reference/definition.py`, on arrays.
 
-Rows of a prediction are many, so their draws are made together. The bits are those of the definition.
+Predictions have many rows, so their draws are computed together. The bits are those of the definition.
 """
 
 import numpy as np
@@ -47,7 +47,7 @@ def _tail(tree: int, purpose: int, i: int) -> tuple[int, int]:
 
 
 def draw_classes(shares: FloatArray, seed: int, repeat: int) -> IntArray:
-    """Draw a class for each row by its shares. The address of a row is its place; of a draw, its repeat."""
+    """Draw a class for each row by the class probabilities. The address is the position of the row and the repeat."""
     bits = draw_many(seed, np.arange(len(shares)), 0, PURPOSE_CLASSES, repeat)
     place = (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53  # in [0, 1)
     ends = np.cumsum(shares, axis=1)

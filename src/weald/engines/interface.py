@@ -1,11 +1,11 @@
-"""The interface that all engines share: one set of functions, several engines, the same forest.
+"""The interface of all engines: one set of functions, several engines, the same forest.
 
-Engine                what every engine can do
+Engine                the interface
 Codes                 a training table in the form of one engine
-LocalEngine           the steps of a fit that engines of this process share
+LocalEngine           the steps of a fit that are the same for engines of this process
 OutOfBagVotes         sums of out-of-bag votes
 PermutationTask       which features to permute among which rows
-LeafMembership        which rows are in which leaves
+LeafMembership        the rows in each leaf
 sum_weighted_votes    votes of trees with different weights
 
 An engine for other hardware implements `Engine`, most easily as a subclass of `LocalEngine`; `choose.py` gives it a
@@ -34,12 +34,12 @@ from weald.engines.reference import kernels
 from weald.engines.threads import count_threads
 from weald.forest.forest import Forest, Origin
 
-# Some columns of a table (rows x columns), and where they stand.
+# Some columns of a table (rows x columns), and their positions.
 Block = tuple[FloatArray, range]
 
-STEPS = 20  # times at most that a listener is told
+STEPS = 20  # maximum number of calls of a listener
 
-# Called now and then with the share of the work that is done; it may raise to stop the work.
+# Called from time to time with the fraction of the work done; it may raise an exception to stop the work.
 Watch = Callable[[float], None]
 
 
@@ -49,33 +49,33 @@ class PermutationTask:
 
     trees: range  # of the forest
     names: Sequence[tuple[int, int]]  # seed and number of each of them
-    is_new: BoolArray  # trees x rows: has the tree not seen the row?
+    is_new: BoolArray  # trees x rows: whether the row is new to the tree
     order: IntArray  # rows in rank order
-    target: FloatArray  # by row: a number, or the number of a class
+    target: FloatArray  # by row: a number, or a class code
     weight: FloatArray  # by row
     group_of: IntArray  # by feature: its group; -1: it is not permuted
-    group_id: IntArray  # by group: enters the address of its draws
-    repeat: int = 0  # enters it, too
-    cells: IntArray | None = None  # trees x groups x rows: values are permuted inside cells
-    sums: FloatArray | None = None  # rows x groups: what a row loses in these trees is added to it
+    group_id: IntArray  # by group: part of the address of its draws
+    repeat: int = 0  # part of the address, too
+    cells: IntArray | None = None  # trees x groups x rows: values are permuted within cells
+    sums: FloatArray | None = None  # rows x groups: the loss increase of each row in these trees is added to it
     squares: FloatArray | None = None  # the same for squares
 
 
 @dataclass(frozen=True)
 class LeafMembership:
-    """Which rows are in which leaves, and who the members of leaves are."""
+    """The leaves of rows, and the member rows of leaves."""
 
-    leaves: IntArray  # asked rows x trees: node of the tree; -1: the tree does not count
+    leaves: IntArray  # query rows x trees: node of the tree; -1: the tree does not count
     tree_start: IntArray  # by tree, and the end: its first node
-    n_members: int  # rows that may be members of leaves
+    n_members: int  # number of rows that may be members of leaves
     start: IntArray  # by node of all trees, and the end: its first member
     member: IntArray  # ascending inside a leaf
-    share: FloatArray | None = None  # by member of a leaf; None: 1
+    share: FloatArray | None = None  # weight by member of a leaf; None: 1
     counting: BoolArray | None = None  # rows x trees: sums are divided by the trees that count for both
 
 
 class Codes(Protocol):
-    """A training table as codes and ranks, in the form of the engine that made it. Only that engine looks inside."""
+    """A training table as codes and ranks, in the form of the engine that made it. Only that engine reads it."""
 
     @property
     def fingerprint(self) -> int:
@@ -91,13 +91,13 @@ class Codes(Protocol):
 
 
 class Model(TableReader, Protocol):
-    """What engines know of the estimator that they read a table for."""
+    """What engines need of the estimator that they read a table for."""
 
     task: Task
 
 
 class Engine(Protocol):
-    """What every engine can do."""
+    """The interface of an engine."""
 
     name: str
 
@@ -109,19 +109,19 @@ class Engine(Protocol):
         """Count the threads that an estimator with this `n_jobs` may use."""
 
     def read(self, model: Model, data: TrainingArguments) -> Reading:
-        """Read the arguments of a fit. The estimator learns the names and categories of the features."""
+        """Read the arguments of a fit. The names and categories of the features are stored in the estimator."""
 
     def code(self, table: Table, max_bins: int, n_threads: int, watch: Watch | None, n_trees: int = 0) -> Codes:
         """Turn a table into codes and ranks, in the engine's own form. `max_bins` 0 keeps every distinct value.
 
-        `n_trees`: trees grown from these codes in one call, each cut the best; 0 if unknown. An engine may save memory
-        then, and look into the table once more when the trees are grown.
+        `n_trees`: trees grown from these codes in one call, with best splits; 0 if unknown. If known, an engine may
+        save memory by reading the table again when the trees are grown.
         """
 
     def code_blocks(
         self, table: Table, blocks: Iterable[Block], max_bins: int, n_threads: int, watch: Watch | None
     ) -> Codes:
-        """The same for a table whose columns come a few at a time; its own X is not looked at."""
+        """Do the same for a table whose columns come a few at a time; its own X is not read."""
 
     def kernel_columns(
         self,
@@ -147,7 +147,7 @@ class Engine(Protocol):
         watch: Watch | None,
         ccp_alpha: float = 0.0,
     ) -> Forest:
-        """Grow trees `first_tree`, `first_tree + 1` ..., and prune them where `ccp_alpha` is not 0."""
+        """Grow trees `first_tree`, `first_tree + 1` ..., and prune them if `ccp_alpha` is not 0."""
 
     def grow_and_vote(
         self,
@@ -161,10 +161,10 @@ class Engine(Protocol):
         voting: str | None,
         add_votes: "AddVotes | None",
     ) -> "tuple[Forest, OutOfBagVotes | None]":
-        """Grow the first trees of a forest, and tell the listener of the progress, if there is one.
+        """Grow the first trees of a forest, and report progress to the listener, if there is one.
 
-        `voting`: how trees vote, if their out-of-bag votes are wanted next. An engine that can add them up while trees
-        grow returns them too. `add_votes` adds the votes of some trees to those of earlier ones, for the listener.
+        `voting`: how trees vote, if their out-of-bag votes are needed. An engine that can sum them while trees grow
+        returns them too. `add_votes` adds the votes of some trees to those of earlier ones, for the listener.
         """
 
     def grow_targets(
@@ -178,13 +178,13 @@ class Engine(Protocol):
         n_threads: int,
         watch: Watch | None,
     ) -> tuple[Forest, ...]:
-        """Grow trees of several targets: for each target a forest, all of them the same but for their leaf values."""
+        """Grow trees of several targets: for each target a forest, which differ only in their leaf values."""
 
     def leaves(self, forest: Forest, X: Array, n_threads: int, watch: Watch | None) -> IntArray:
         """Find the leaf of each row in each tree (rows x trees), as node numbers inside the trees."""
 
     def sum_votes(self, forest: Forest, X: Array, voting: str, n_threads: int, watch: Watch | None) -> FloatArray:
-        """Add up what the trees say of each row, in tree order (rows x classes, or rows)."""
+        """Sum the predictions of the trees for each row, in tree order (rows x classes, or rows)."""
 
     def predict(
         self,
@@ -195,39 +195,39 @@ class Engine(Protocol):
         n_threads: int,
         watch: Watch | None,
     ) -> None:
-        """Write what trees say of each row, averaged, into `out` (rows x classes, or rows): float64 or float32."""
+        """Write the mean prediction of the trees into `out` (rows x classes, or rows): float64 or float32."""
 
     def bags(self, codes: Codes, growth: Growth, origins: Sequence[Origin], n_threads: int) -> IntArray:
-        """Draw the bags again, as the origins say (trees x rows): how often each row counts, in the table's order."""
+        """Draw the bags of origins again (trees x rows): how many times each row counts, in the table's order."""
 
     def order(self, codes: Codes) -> IntArray:
         """Rows of the table in rank order."""
 
     def shuffle(self, n_rows: int, seed: int, tree: int, group_id: int, repeat: int) -> IntArray:
-        """Say which rank each of some ranks takes its values from, by the draws of a tree and a group."""
+        """Return the rank that each of some ranks takes its values from, by the draws of a tree and a group."""
 
     def permute(
         self, forest: Forest, X: Array, task: PermutationTask, n_threads: int, watch: Watch | None
     ) -> FloatArray:
-        """Return how much the loss of trees grows when features are permuted (trees x groups), summed by weight.
+        """Return how much the loss of trees increases when features are permuted (trees x groups), summed by weight.
 
-        The loss is 1 for a wrong class, or the squared error. Sums run in rank order; what rows lose is added to
-        `task.sums` in tree order.
+        The loss is 1 for a wrong class, or the squared error. Sums run in rank order; the loss increases of rows are
+        added to `task.sums` in tree order.
         """
 
     def add_proximities(
         self, sharing: LeafMembership, k: int, n_threads: int, watch: Watch | None
     ) -> tuple[IntArray, IntArray, FloatArray]:
-        """Say what rows have in common with the members of their leaves: where rows start, members, and sums.
+        """Sum, for each row, the weights of members that share its leaves: where rows start, members, and sums.
 
-        Shares are added up in tree order. Only the k largest sums of each row are kept, of equal ones the first
-        members; 0: all.
+        Weights are added up in tree order. Only the k largest sums of each row are kept, of equal ones those of the
+        first members; 0: all.
         """
 
     def square_proximities(
         self, sharing: LeafMembership, of_rows: IntArray, of_members: IntArray, n_threads: int, watch: Watch | None
     ) -> FloatArray:
-        """Add up, for each row, the squares of what it has in common with members of its kind."""
+        """Sum, for each row, the squares of the sums over members of its class."""
 
     def sum_votes_out_of_bag(
         self,
@@ -241,26 +241,26 @@ class Engine(Protocol):
         start: "OutOfBagVotes | None" = None,
         room: int = 0,
     ) -> "OutOfBagVotes":
-        """Add up what the trees say of the rows outside their bags, and judge it after each tree.
+        """Sum the votes of the trees for their out-of-bag rows, and compute the error after each tree.
 
-        `start` has what earlier trees said: sums go on from there. `room`: the forest's values are made smaller by
-        2^room, so that sums of huge numbers stay finite.
+        `start` has the sums of earlier trees, to be continued. `room`: the forest's values are scaled down by 2^room,
+        so that sums of huge numbers stay finite.
         """
 
     def collect(self, votes: "OutOfBagVotes") -> "OutOfBagVotes":
-        """Bring sums of votes into this process. An engine may leave them elsewhere while trees are added."""
+        """Return sums of votes as arrays of this process. An engine may store them elsewhere while trees are added."""
 
     def attempts(self) -> Iterator[AbstractContextManager[None]]:
-        """Yield a context in which trees are grown; again if the engine lost its codes and has restored them."""
+        """Yield a context in which trees are grown; once more if the engine lost its codes and has restored them."""
 
     def release(self) -> None:
-        """Release what a fit that failed has left elsewhere."""
+        """Release resources outside this process after a failed fit."""
 
     def bag_source(self, codes: Codes) -> Codes:
-        """Leave out of a coded table all that bags are not drawn from: what is left is small."""
+        """Drop everything from a coded table that bags are not drawn from: the rest is small."""
 
     def weigh(self, codes: Codes, line: npt.NDArray[np.uint64]) -> Codes:
-        """Lay another line to draw bags from: the length of each row. The coded table that was given is used up."""
+        """Set new integer weights for drawing bags. The given coded table may not be used afterwards."""
 
 
 class LocalEngine:
@@ -292,36 +292,36 @@ class LocalEngine:
         voting: str | None,
         add_votes: "AddVotes | None",
     ) -> "tuple[Forest, OutOfBagVotes | None]":
-        """Grow the trees, in steps if there is a listener; votes are added up later."""
+        """Grow the trees, in steps if there is a listener; votes are summed later."""
         listener = progress.listener()
         if listener is None:
             return self.grow(codes, growth, seed, 0, n_trees, n_threads, watch, ccp_alpha), None
 
         def grow(first: int, n_more: int) -> Forest:
-            only = watch if n_more == n_trees else None  # several steps are told to the listener
+            only = watch if n_more == n_trees else None  # in several steps, the listener is called after each
             return self.grow(codes, growth, seed, first, n_more, n_threads, only, ccp_alpha)
 
         return grow_in_steps(grow, listener, add_votes, n_trees, n_threads), None
 
     def collect(self, votes: "OutOfBagVotes") -> "OutOfBagVotes":
-        """Return the votes: they are here."""
+        """Return the votes, which are in this process."""
         return votes
 
     def attempts(self) -> Iterator[AbstractContextManager[None]]:
-        """Yield once: nothing gets lost in this process."""
+        """Yield once: nothing can be lost in this process."""
         yield nullcontext()
 
     def release(self) -> None:
-        """Do nothing: all is in this process."""
+        """Do nothing: there are no resources outside this process."""
 
 
 class OutOfBagVotes(NamedTuple):
-    """What trees say of the rows outside their bags."""
+    """Out-of-bag votes of trees."""
 
-    sums: FloatArray  # rows x classes, or rows: added up in tree order
-    n_trees: IntArray  # by row: how many trees spoke of it
-    errors: FloatArray  # after each tree: error of the rows of which a tree has spoken; NaN: there are none
-    shares: FloatArray  # after each tree: their share of the line from which bags are drawn
+    sums: FloatArray  # rows x classes, or rows: summed in tree order
+    n_trees: IntArray  # by row: number of trees that predict it
+    errors: FloatArray  # after each tree: error of the rows that a tree predicts; NaN: there are none
+    shares: FloatArray  # after each tree: their fraction of the total weight
 
 
 AddVotes = Callable[[Forest, OutOfBagVotes | None], OutOfBagVotes]  # adds the votes of trees to those of earlier ones
@@ -334,7 +334,7 @@ def grow_in_steps(
     n_trees: int,
     n_threads: int,
 ) -> Forest:
-    """Grow the first trees in steps, and call a listener after each."""
+    """Grow the first trees in steps, and call the listener after each."""
     step = max(n_threads, -(-n_trees // STEPS))
     parts: list[Forest] = []
     votes = None
@@ -349,7 +349,7 @@ def grow_in_steps(
 def sum_weighted_votes(
     engine: Engine, forest: Forest, X: Array, voting: str, n_threads: int, watch: Watch | None
 ) -> FloatArray:
-    """Add up what trees of different weight say: weight times vote, in tree order."""
+    """Sum the votes of trees of different weight: weight times vote, in tree order."""
     forms = forms_of(forest)
     if not forms.trees:
         equal = dataclasses.replace(forest, tree_weight=np.empty(0))

@@ -1,4 +1,4 @@
-"""The native engine: the compiled core behind the interface of all engines."""
+"""The native engine: the compiled core behind the engine interface."""
 
 import dataclasses
 import itertools
@@ -24,24 +24,24 @@ from weald.forest.forest import Forest, Origin
 from weald.forest.pruning import prune_forest
 
 PACKED_SIZES = ("small", "large")  # of nodes
-FEW_ROWS = 4  # that are walked one by one, by nodes that are exact for all
-NODES_AT_ONCE = 1 << 20  # of trees that are packed together, at least, if they may be walked only once
-CELLS_PER_NODE = 8  # of the table, which is read anew for each portion of trees, at most
+FEW_ROWS = 4  # that are predicted one by one, by nodes that are exact for all
+NODES_AT_ONCE = 1 << 20  # minimum size of trees packed together, if they may be used only once
+CELLS_PER_NODE = 8  # maximum size of the table, which is read again for each batch of trees
 MOST_CELLS = 2**25  # filled cells of a sparse table that are copied at once
-SAMPLE_SIZE = 2**18  # copies of rows from which quantile codes are cut
+SAMPLE_SIZE = 2**18  # copies of rows that quantile codes are computed from
 
-Weighed = tuple[Array, Array]  # distinct values, ascending, and what they weigh
+Weighed = tuple[Array, Array]  # distinct values, ascending, and their weights
 
 
 class Errors(NamedTuple):
-    """What some rows add to the out-of-bag errors: exact, so that rows can be looked at in parts."""
+    """Contributions of some rows to the out-of-bag errors: exact, so that rows can be processed in parts."""
 
     totals: list[int]  # after each tree: sum of errors by weight, in units of 2^(-2 * shift)
-    seen: list[int]  # after each tree: weight of the rows of which a tree has spoken
+    seen: list[int]  # after each tree: weight of the rows that a tree predicts
     shift: int
 
     def add(self, other: "Errors") -> "Errors":
-        """Add those of other rows."""
+        """Add the contributions of other rows."""
         totals, seen = (
             [a + b for a, b in zip(*pair, strict=True)]
             for pair in ((self.totals, other.totals), (self.seen, other.seen))
@@ -49,7 +49,7 @@ class Errors(NamedTuple):
         return Errors(totals, seen, self.shift)
 
     def means(self) -> FloatArray:
-        """Give the mean error after each tree; NaN: no row is out of bag yet."""
+        """Return the mean error after each tree; NaN: no row is out of bag yet."""
         pairs = zip(self.totals, self.seen, strict=True)
         means = np.array([float(e) / float(w) if w else math.nan for e, w in pairs])
         with np.errstate(over="ignore"):
@@ -58,38 +58,38 @@ class Errors(NamedTuple):
 
 
 def curve_of(found: Sequence[Errors], line_length: int) -> tuple[FloatArray, FloatArray]:
-    """Give the errors after each tree of several sets, and the share of the rows that they are known of."""
+    """Return the errors after each tree from several sets of rows, and the fraction of the rows that are out of bag."""
     means = np.concatenate([errors.means() for errors in found])
     seen = np.array([weight for errors in found for weight in errors.seen], dtype=np.float64)
     return means, seen / float(line_length)
 
 
 def name_trees(growth: Growth, forest: Forest) -> tuple[list[Growth], list[tuple[int, int, int]]]:
-    """Name the trees of a forest as those who draw their bags do: by which of some growths, seed and number."""
+    """Identify each tree of a forest for drawing bags: by the index of its growth, seed and number."""
     growths = [growth.with_bags(origin.bags) for origin in forest.origins]
     return growths, [(i, *tree) for i, origin in enumerate(forest.origins) for tree in origin.trees()]
 
 
 class NativeEngine(LocalEngine):
-    """The compiled core, on as many threads as it is told."""
+    """The compiled core, on a given number of threads."""
 
     name = "native"
 
     def __init__(self, core: Any = _core) -> None:
-        """Take the core of one instruction set; by default the fastest that this processor can run."""
+        """Load the core of one instruction set; by default the fastest that this processor supports."""
         self.core = core
         self.packed_mark: str = core.packed_mark
 
     def code(
         self, table: Table, max_bins: int, n_threads: int = 1, watch: Watch | None = None, n_trees: int = 0
     ) -> Any:
-        """Turn a table into codes and ranks."""
+        """Convert a table to codes and ranks."""
         return self._code(self._by_column(table.X), table, max_bins, n_threads, watch, n_trees)
 
     def code_blocks(
         self, table: Table, blocks: Iterable[Block], max_bins: int, n_threads: int = 1, watch: Watch | None = None
     ) -> Any:
-        """Turn a few columns at a time into codes. The sample of a large table depends on all columns at once."""
+        """Convert a few columns at a time to codes. The sample of a large table depends on all columns."""
         if max_bins and table.size > SAMPLE_SIZE:
             X = np.hstack([block for block, _ in blocks])
             return self.code(dataclasses.replace(table, X=X), max_bins, n_threads, watch)
@@ -143,7 +143,7 @@ class NativeEngine(LocalEngine):
     ) -> Any:
         """Rank the rows of a table whose columns are codes (in pieces), their smallest values, and "is categorical".
 
-        `values` is the fingerprint of the values, which codes do not tell.
+        `values` is the fingerprint of the values, which cannot be computed from codes.
         """
         targets = (target, None) if Task.of(n_classes) is Task.CLASSIFICATION else (None, target)
         return self.core.rank_table(
@@ -151,17 +151,17 @@ class NativeEngine(LocalEngine):
         )
 
     def give_values(self, codes: Codes, feature: int, lows: FloatArray, highs: FloatArray) -> None:
-        """Say which are the smallest and the largest value of each code of a feature."""
+        """Set the smallest and the largest value of each code of a feature."""
         self.core.give_values(codes, feature, lows, highs)
 
     def store_by_column(self, pieces: Sequence[Array], n_threads: int = 1) -> Array:
-        """Put pieces of a table below one another, their columns one behind the other."""
+        """Concatenate pieces of a table by rows, stored by column."""
         columns = np.empty((pieces[0].shape[1], sum(map(len, pieces))), dtype=np.result_type(*pieces))
         self.core.store_by_column(list(pieces), columns, n_threads)
         return columns.T
 
     def hash_values(self, X: Array, targets: npt.NDArray[np.uint64], n_threads: int = 1) -> npt.NDArray[np.uint64]:
-        """Hash rows by their values and the bits of their targets: the lowest are the sample of a large table."""
+        """Hash rows by their values and target bits: those with the lowest hashes sample a large table."""
         hashes: npt.NDArray[np.uint64] = self.core.hash_values(X, targets, n_threads)
         return hashes
 
@@ -173,21 +173,21 @@ class NativeEngine(LocalEngine):
         lengths: npt.NDArray[np.uint64] | None,
         n_threads: int = 1,
     ) -> list[Weighed]:
-        """Find the distinct values of features in some rows (None: all), and what they weigh (None: 1 each)."""
+        """Find the distinct values of features in some rows (None: all), and their weights (None: 1 each)."""
         found: list[Weighed] = self.core.weigh_values(X, features, rows, lengths, n_threads)
         return found
 
     def cut_quantiles(self, values: FloatArray, weights: npt.NDArray[np.uint64], max_bins: int) -> FloatArray:
-        """Cut distinct values, in ascending order, into codes of about equal weight: the smallest value of each."""
+        """Divide distinct values, in ascending order, into codes of about equal weight: the smallest value of each."""
         starts: FloatArray = self.core.cut_quantiles(values, weights, max_bins)
         return starts
 
     def cut_columns(
         self, columns: Sequence[Sequence[Weighed]], max_bins: int, keep_few: bool, n_threads: int = 1
     ) -> list[tuple[FloatArray, bool]]:
-        """Do so of columns whose values come from several parts; and say whether they are as few as codes may be.
+        """Do so for columns whose values come from several parts; and return whether they fit into codes as they are.
 
-        With `keep_few` these are left as they are.
+        With `keep_few` these are not divided.
         """
         cut: list[tuple[FloatArray, bool]] = self.core.cut_columns(columns, max_bins, keep_few, n_threads)
         return cut
@@ -207,7 +207,7 @@ class NativeEngine(LocalEngine):
         n_codes: Sequence[int],
         n_threads: int = 1,
     ) -> list[tuple[FloatArray, float]]:
-        """Find the largest value of each code of features, and the smallest of all; infinite where there is none."""
+        """Find the largest value of each code of features, and the smallest of all; infinite if there is none."""
         found: list[tuple[FloatArray, float]] = self.core.find_highs(X, features, codes, n_codes, n_threads)
         return found
 
@@ -235,14 +235,14 @@ class NativeEngine(LocalEngine):
     def grow_with_help(
         self, codes: Codes, growth: Growth, seed: int, first_tree: int, n_trees: int, n_slots: int
     ) -> Forest:
-        """Grow trees on one thread. Several calls share `n_slots`: those that have nothing to do help others."""
+        """Grow trees on one thread. Several calls share `n_slots`: threads without work help others."""
         arrays = self.core.grow(codes, self._growth(growth), seed, first_tree, n_trees, 1, None, n_slots)
         return _forest_of(arrays, codes, growth, seed, first_tree, n_trees)
 
     def grow_piece(
         self, codes: Codes, growth: Growth, seed: int, tree: int, number: int, n_pieces: int
     ) -> tuple[Forest, int, int]:
-        """Grow a piece of a tree: a tree in which leaves stand for what is elsewhere, and which nodes are the piece."""
+        """Grow a piece of a tree: a tree with placeholder leaves for the other pieces, and the nodes of this piece."""
         arrays, begin, end = self.core.grow_piece(codes, self._growth(growth), seed, tree, number, n_pieces)
         return _forest_of(arrays, codes, growth, seed, tree, 1), begin, end
 
@@ -257,7 +257,7 @@ class NativeEngine(LocalEngine):
         n_threads: int = 1,
         watch: Watch | None = None,
     ) -> tuple[Forest, ...]:
-        """Grow trees in parallel; what their leaves say of each target is taken apart afterwards."""
+        """Grow trees in parallel; the leaf values are split by target afterwards."""
         arrays, centers = self.core.grow_targets(
             codes,
             np.ascontiguousarray(targets.values, dtype=np.float64).ravel(),
@@ -285,14 +285,14 @@ class NativeEngine(LocalEngine):
         )
 
     def leaves(self, forest: Forest, X: Array, n_threads: int = 1, watch: Watch | None = None) -> IntArray:
-        """Walk every row down every tree."""
+        """Find the leaf of every row in every tree."""
         leaves: IntArray = self._predictor(forest).leaves(self._by_row(X), n_threads, watch)
         return leaves
 
     def sum_votes(
         self, forest: Forest, X: Array, voting: str, n_threads: int = 1, watch: Watch | None = None
     ) -> FloatArray:
-        """Add up what the trees say of each row."""
+        """Sum the predictions of the trees for each row."""
         sums = np.empty((X.shape[0], forest.width))
         self._walk(forest, X, voting, 1.0, sums, n_threads, watch)
         return sums if forest.task is Task.CLASSIFICATION else sums[:, 0]
@@ -306,7 +306,7 @@ class NativeEngine(LocalEngine):
         n_threads: int = 1,
         watch: Watch | None = None,
     ) -> None:
-        """Average what the trees say of each row."""
+        """Average the predictions of the trees for each row."""
         room = out if out.ndim > 1 else out[:, None]
         self._walk(forest, X, voting, forest.vote_total, room, n_threads, watch)
 
@@ -320,14 +320,14 @@ class NativeEngine(LocalEngine):
         n_threads: int,
         watch: Watch | None,
     ) -> None:
-        """Write what the trees say of each row, over the total."""
+        """Write the predictions of the trees for each row, divided by the total."""
         for begin, end in row_blocks(X):
             rows = self._by_row(X, begin, end)
             packed = self._packed_for(forest, X, rows, n_threads)
             packed.predict(rows, voting == "hard", total, room[begin:end], n_threads, watch)
 
     def compile(self, forest: Forest, voting: str, *, large: bool) -> Any:
-        """Pack a forest together with how its votes are counted; None if it is too large for such nodes."""
+        """Pack a forest together with its voting; None if it is too large for such nodes."""
         return self._pack(forest, voting, forest.vote_total, 1, large=large)
 
     def bags(self, codes: Codes, growth: Growth, origins: Sequence[Origin], n_threads: int = 1) -> IntArray:
@@ -372,7 +372,7 @@ class NativeEngine(LocalEngine):
     def add_proximities(
         self, sharing: LeafMembership, k: int, n_threads: int = 1, watch: Watch | None = None
     ) -> tuple[IntArray, IntArray, FloatArray]:
-        """Add up shares, many rows at once."""
+        """Sum weights of shared leaves, many rows at once."""
         found: tuple[IntArray, IntArray, FloatArray] = self.core.add_shares(*_arrays_of(sharing), k, n_threads, watch)
         return found
 
@@ -384,7 +384,7 @@ class NativeEngine(LocalEngine):
         n_threads: int = 1,
         watch: Watch | None = None,
     ) -> FloatArray:
-        """Add up squares, many rows at once."""
+        """Sum squares, many rows at once."""
         kinds = (np.ascontiguousarray(of_rows, dtype=np.int32), np.ascontiguousarray(of_members, dtype=np.int32))
         squares: FloatArray = self.core.square_shares(*_arrays_of(sharing), *kinds, n_threads, watch)
         return squares
@@ -401,7 +401,7 @@ class NativeEngine(LocalEngine):
         start: OutOfBagVotes | None = None,
         room: int = 0,
     ) -> OutOfBagVotes:
-        """Add up what the trees say of the rows outside their bags."""
+        """Sum the predictions of the trees for their out-of-bag rows."""
         return self._sum_out_of_bag(codes, growth, forest, X, voting, n_threads, watch, start, room)[0]
 
     def sum_votes_of_rows(
@@ -417,7 +417,7 @@ class NativeEngine(LocalEngine):
         outside: Sequence[npt.NDArray[np.uint64]] = (),
         n_threads: int = 1,
     ) -> tuple[OutOfBagVotes, Errors]:
-        """Do so for some rows of the table, named by their ranks; also say what the errors of all are to be made of.
+        """Do so for some rows of the table, given by rank; also return their contributions to the errors.
 
         `outside` are the bits of `draw_out_of_bag` for these rows; without them the bags are drawn.
         """
@@ -440,13 +440,14 @@ class NativeEngine(LocalEngine):
         room: int,
         some: tuple[IntArray | None, Sequence[npt.NDArray[np.uint64]]] = (None, ()),
     ) -> tuple[OutOfBagVotes, tuple[Any, ...]]:
-        """Add up out-of-bag votes; of `some` rows, by their ranks and the bits that mark the trees they are new to."""
+        """Sum out-of-bag votes; of `some` rows, by their ranks and the bits of the trees that they are new to."""
         ranks, outside = some
         growths, trees = name_trees(growth, forest)
         before = (start.sums.ravel(), start.n_trees) if start else (None, None)
         rows = self._by_row(X)
         sums, n_trees, errors, shares, *of_rows = self.core.sum_votes_out_of_bag(
-            (self._packed_for if outside else self._packed_once)(forest, X, rows, n_threads),  # bags are of all trees
+            # Bags are drawn for all trees
+            (self._packed_for if outside else self._packed_once)(forest, X, rows, n_threads),
             codes,
             [self._growth(growth) for growth in growths],
             trees,
@@ -465,9 +466,9 @@ class NativeEngine(LocalEngine):
     def draw_out_of_bag(
         self, codes: Codes, growths: Sequence[Growth], trees: Sequence[tuple[int, int, int]], n_threads: int = 1
     ) -> list[IntArray]:
-        """Draw bags again: of each set of trees an integer for each row, with a bit for each tree.
+        """Draw bags again: for each set of trees an integer for each row, with a bit for each tree.
 
-        Trees are named by which of the growths drew them, seed and number. Small sets have short integers.
+        Trees are identified by the index of their growth, seed and number. Small sets have short integers.
         """
         at_once, found, drawn = self.core.bags_at_once, [], [self._growth(growth) for growth in growths]
         for i in range(0, len(trees), at_once):
@@ -477,39 +478,39 @@ class NativeEngine(LocalEngine):
         return found
 
     def ranks(self, codes: Codes) -> IntArray:
-        """Find the rank of each row: `order` tells the rows at ranks."""
+        """Find the rank of each row, the inverse of `order`."""
         own = own_codes(codes)
         ranks = np.empty(own.n_rows, dtype=np.uint32)
         ranks[own.positions()] = np.arange(own.n_rows, dtype=np.uint32)
         return ranks
 
     def bag_source(self, codes: Codes) -> Any:
-        """Leave out the columns."""
+        """Drop the columns."""
         return own_codes(codes).without_columns()
 
     def send_bags(self, codes: Codes) -> tuple[Any, ...]:
-        """Make what bags are drawn from fit to travel."""
+        """Serialize the source of bags, to send it to other processes."""
         arrays: tuple[Any, ...] = own_codes(codes).bag_arrays()
         return arrays
 
     def receive_bags(self, arrays: tuple[Any, ...]) -> Any:
-        """Take what bags are drawn from."""
+        """Deserialize the source of bags."""
         return self.core.bag_source(*arrays)
 
     def weigh(self, codes: Codes, line: npt.NDArray[np.uint64]) -> Any:
-        """Lay another line."""
+        """Set new integer weights for drawing bags."""
         own_codes(codes).weigh(line)
         return codes
 
     def _by_column(self, X: Any) -> Any:
-        """Hand over a table that is to be coded: a sparse one column by column."""
+        """Pass a table to the core for coding: a sparse one column by column."""
         if not sparse.issparse(X):
             return X
         columns = X.tocsc()
         return self._sparse(columns.indptr, columns.indices, columns.data, columns.shape)
 
     def _by_row(self, X: Any, begin: int = 0, end: int | None = None) -> Any:
-        """Hand over rows that are to be walked: those of a sparse table as they are."""
+        """Pass rows to the core for prediction: those of a sparse table as they are."""
         if not sparse.issparse(X):
             return np.asarray(X)[begin:end]
         starts = X.indptr[begin : None if end is None else end + 1]
@@ -522,7 +523,7 @@ class NativeEngine(LocalEngine):
         return self.core.SparseTable(*narrow, values, *shape)
 
     def _packed_for(self, forest: Forest, X: Any, rows: Any, n_threads: int) -> Any:
-        """Choose small nodes where they are exact and there are rows enough to pay for packing them."""
+        """Choose small nodes if they are exact and there are enough rows to make packing worthwhile."""
         if X.shape[0] > FEW_ROWS and self.core.fits_float(rows):
             small = self._packed(forest, "small", n_threads)
             if small is not None:
@@ -530,7 +531,7 @@ class NativeEngine(LocalEngine):
         return self._packed(forest, "large", n_threads)
 
     def _packed_once(self, forest: Forest, X: Any, rows: Any, n_threads: int) -> Any:
-        """Pack a large forest some trees at a time when it is walked for the first time, which may be the last."""
+        """Pack a large forest some trees at a time on first use, which may be the only one."""
         forms = forms_of(forest)
         first_time = not (forms.packed or forms.mapped or forms.was_walked)
         n_nodes = max(NODES_AT_ONCE, X.shape[0] * X.shape[1] // CELLS_PER_NODE)
@@ -554,24 +555,24 @@ class NativeEngine(LocalEngine):
         return forms.packed.setdefault(key, packed)
 
     def packed_buffers(self, forest: Forest) -> dict[str, IntArray]:
-        """Buffers of the packed forest, by size of nodes; without small ones where it is too large for them."""
+        """Buffers of the packed forest, by size of nodes; without small ones if it is too large for them."""
         packed = {size: self._packed(forest, size) for size in PACKED_SIZES}
         return {size: made.buffer() for size, made in packed.items() if made is not None}
 
     def find_packed(self, forest: Forest, buffers: Mapping[str, IntArray | None]) -> None:
-        """Let a forest use buffers that stand somewhere already; they are checked when they are needed."""
+        """Let a forest use existing buffers; they are checked on first use."""
         forms_of(forest).mapped.update({size: buffer for size, buffer in buffers.items() if buffer is not None})
 
     def _open_packed(self, forest: Forest, buffer: IntArray, size: str) -> Any:
-        """Open a buffer, which may be followed by zeros, and make sure that it suits the forest."""
+        """Open a buffer, which may be followed by zeros, and check that it belongs to the forest."""
         try:
             n_bytes = int.from_bytes(buffer[8:16].tobytes(), "little")
             packed = self.core.Packed(buffer[:n_bytes])
         except (ValueError, TypeError) as error:
-            raise FormatError(f"The forest in the file cannot be walked: {error}.") from None
+            raise FormatError(f"The packed forest in the file is invalid: {error}.") from None
         found = (packed.n_features, packed.n_classes, packed.n_trees, packed.is_large)
         if found != (forest.n_features, forest.n_classes, forest.n_trees, size == "large"):
-            raise FormatError("The forest in the file cannot be walked: what is packed is another one.")
+            raise FormatError("The packed forest in the file belongs to another forest.")
         return packed
 
     def _pack(self, forest: Forest, voting: str, total: float, n_threads: int, *, large: bool) -> Any:
@@ -581,20 +582,20 @@ class NativeEngine(LocalEngine):
         return self.core.Growth(**vars(growth))
 
     def _predictor(self, forest: Forest) -> Any:
-        """Pack a forest for walking, once."""
+        """Pack a forest for prediction, once."""
         predictors, key = forms_of(forest).predictors, self.core.simd
         found = predictors.get(key)
         return predictors.setdefault(key, self._from_arrays(self.core.Predictor, forest)) if found is None else found
 
     def _from_arrays(self, make: Callable[..., Any], forest: Forest, *more: Any) -> Any:
-        """Let the core read the arrays of a forest. Those of a mapped file are checked when one is looked at."""
+        """Let the core read the arrays of a forest. Those of a mapped file are checked on access."""
         return make(forest.n_features, forest.n_classes, forest.arrays(), *more)
 
 
 def own_codes(codes: Codes) -> _core.Codes:
     """Refuse the codes of another engine."""
     if type(codes).__name__ != "Codes":  # of any instruction set
-        raise TypeError(f"The native engine was given {type(codes).__name__}, which are codes of another engine.")
+        raise TypeError(f"The native engine got {type(codes).__name__}, which are codes of another engine.")
     own: Any = codes
     return own  # type: ignore[no-any-return]
 
@@ -608,7 +609,7 @@ def _forest_of(arrays: Any, codes: Codes, growth: Growth, seed: int, first_tree:
 
 
 def _refuse_changed(arrays: Any) -> None:
-    """Refuse thresholds that are NaN. Some are looked up in X when the trees are grown: another thread wrote there."""
+    """Refuse thresholds that are NaN. Some are read from X when the trees are grown: another thread wrote to it."""
     if np.isnan(arrays["threshold"]).any():
         raise DataError(
             "X changed while the trees were grown: a value of the table became NaN. Do not write to X during a fit, or "
@@ -617,7 +618,7 @@ def _refuse_changed(arrays: Any) -> None:
 
 
 def row_blocks(X: Any) -> list[tuple[int, int]]:
-    """Cut a sparse table with 64-bit indices into blocks of rows, since the core takes them in 32 bits: a copy."""
+    """Split a sparse table with 64-bit indices into blocks of rows, since the core needs 32-bit indices: a copy."""
     n_rows = X.shape[0]
     if not sparse.issparse(X) or X.indices.dtype == np.int32 or X.nnz <= MOST_CELLS:
         return [(0, n_rows)]
@@ -627,7 +628,7 @@ def row_blocks(X: Any) -> list[tuple[int, int]]:
 
 
 def _arrays_of(sharing: LeafMembership) -> tuple[Any, ...]:
-    """Hand over who is in which leaf; what is not there is empty."""
+    """Return the arrays of leaf members; missing ones are empty."""
     return (
         np.ascontiguousarray(sharing.leaves, dtype=np.int32),
         sharing.n_members,
@@ -640,7 +641,7 @@ def _arrays_of(sharing: LeafMembership) -> tuple[Any, ...]:
 
 
 def _words_of(marks: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint64]:
-    """Pack the marks of each row into words of 64 bits."""
+    """Pack the marks of each row into 64-bit words."""
     padded = np.zeros((len(marks), -(-marks.shape[1] // 64) * 8), dtype=np.uint8)
     packed = np.packbits(marks, axis=1, bitorder="little")
     padded[:, : packed.shape[1]] = packed
@@ -648,7 +649,7 @@ def _words_of(marks: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint64]:
 
 
 def _predictions_of(arrays: dict[str, Array], target: int, targets: Targets) -> dict[str, Array]:
-    """Pick what nodes say of one target. Classes are numbered through all targets, numbers stand by node and target."""
+    """Select the node values of one target. Classes are numbered across all targets; numbers are by node and target."""
     n_targets, first = targets.n_targets, sum(targets.n_classes[:target])
     n_classes = targets.n_classes_of(target)
     lengths = np.diff(arrays["leaf_start"])

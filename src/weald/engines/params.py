@@ -1,11 +1,11 @@
-"""What the user said -> plain numbers. The only file that knows "sqrt" or None.
+"""Parameters as plain numbers. Only this module knows "sqrt" or None.
 
-    check        each parameter against one table of what it may be; one function words every message
+    check        each parameter against one table of allowed values; one function writes all messages
     resolve      parameters and table -> Growth
-    draw_seed    random_state -> a seed of 64 bits
+    draw_seed    random_state -> a 64-bit seed
     choose_seed  the same for trees that may need none
 
-Past this file there is no None, no share, no name that stands for a number.
+Outside this module there is no None, no fraction, and no name for a number.
 """
 
 import math
@@ -40,17 +40,17 @@ from weald.errors import DataError, ParameterError, shown, warn
 from weald.forest.forest import Bags
 
 UNLIMITED = 2**31 - 1  # larger than any depth, size or number of leaves
-MOST_FEATURES = 2**24  # the address of a draw has room for so many
+MOST_FEATURES = 2**24  # the limit of the address of a draw
 MAX_BINS = 65_535
 CATEGORY_PENALTY = 2.5  # "auto", by benchmarks/categories.py
 ROWS_OF_CATEGORY = 20  # with fewer rows for each category, "auto" cuts a column in the order of its categories
-CLUSTER = "dask"  # forests are grown on the cluster of the client in scope; all else is done here
+CLUSTER = "dask"  # forests are grown on the cluster of the current client, everything else in this process
 ENGINES = ("auto", "native", "reference", CLUSTER)
 
 
 @dataclass(frozen=True)
 class Growth:
-    """How to grow trees, in plain numbers."""
+    """Parameters of tree growth, as plain numbers."""
 
     criterion: str
     max_features: int
@@ -61,26 +61,27 @@ class Growth:
     min_impurity_decrease: float
     max_leaf_nodes: int  # 0: no limit
     bootstrap: bool
-    n_draws: int  # the most that a bag can hold
+    n_draws: int  # maximum number of draws in a bag
     class_weight: str  # "none", "given", or balanced by "table" or by "bag"
     class_weights: tuple[float, ...] = ()
-    strata: str = "none"  # what has draws of its own: "none", "class", or strata that were "given"
+    strata: str = "none"  # what is sampled separately: "none", "class", or strata that were "given"
     draws: tuple[int, ...] = ()  # from each stratum; empty: n_draws from all rows
-    random_cuts: bool = False  # each feature offers one cut at a random place, not its best one
-    monotonic: tuple[int, ...] = ()  # by feature: 1 rising, -1 falling, 0 free; empty: all are free
-    interaction_groups: tuple[tuple[int, ...], ...] = ()  # features that may meet on a path; empty: all may
-    max_interacting: int = 0  # most features that may meet on a path; 0: no limit
-    feature_weights: tuple[float, ...] = ()  # how likely each feature is drawn; empty: all alike
-    category_penalty: float = 0.0  # what a category beyond two costs, in gains that labels without meaning have
-    ties_by_column: bool = False  # where all features are looked at, the first of equal ones wins: nothing is drawn
+    random_cuts: bool = False  # each feature offers one random split, not its best one
+    # By feature: 1 increasing, -1 decreasing, 0 unconstrained; empty: all unconstrained
+    monotonic: tuple[int, ...] = ()
+    interaction_groups: tuple[tuple[int, ...], ...] = ()  # features that may interact on a path; empty: all may
+    max_interacting: int = 0  # maximum number of features on a path; 0: no limit
+    feature_weights: tuple[float, ...] = ()  # weights for drawing features; empty: all equal
+    category_penalty: float = 0.0  # penalty for each category beyond two, in units of the gain of meaningless labels
+    ties_by_column: bool = False  # if all features are considered, the first of equal ones wins: nothing is drawn
     max_categories: int = 0  # columns of more categories are cut in the order of these, like numbers; 0: none are
 
     def bags(self, design: int = 0) -> Bags:
-        """Say how bags are drawn from a table, of whose groups and strata `design` is the fingerprint."""
+        """Return how bags are drawn from a table, where `design` is the fingerprint of its groups and strata."""
         return Bags(self.bootstrap, self.n_draws, self.strata, self.draws, design)
 
     def with_bags(self, bags: Bags) -> "Growth":
-        """Draw bags as other trees did."""
+        """Return the same with bags drawn as for other trees."""
         drawn = {name: value for name, value in vars(bags).items() if name != "design"}
         return replace(self, **drawn)
 
@@ -89,18 +90,18 @@ FUNCTION = Satisfies(callable, ("a function of (y_true, y_pred)",))
 MAPPING = Satisfies(lambda value: isinstance(value, Mapping), ("a dict of class: weight",))
 MAPPINGS = Satisfies(
     lambda value: isinstance(value, list | tuple) and all(isinstance(entry, Mapping) for entry in value),
-    ("with several targets a list of such dicts",),
+    ("with several targets, a list of such dicts",),
 )
 ABOVE_0 = Satisfies(
     lambda value: is_real(value) and 0 < value < math.inf,
-    ("a share above 0 (as a float), also above 1 with bootstrap",),
+    ("a fraction above 0 (as a float), also above 1 with bootstrap",),
 )
 PER_CLASS = Satisfies(
     lambda value: (
         isinstance(value, Mapping)
         and all(WholeNumber(1).is_satisfied_by(n) or ABOVE_0.is_satisfied_by(n) for n in value.values())
     ),
-    ("a dict of class: number or share",),
+    ("a dict of class: number or fraction",),
 )
 BY_FEATURE = Satisfies(
     lambda value: is_list(value) or isinstance(value, Mapping), ("one number for each feature", "a dict by name")
@@ -110,7 +111,7 @@ GENERATOR = Satisfies(lambda value: callable(getattr(value, "bytes", None)), ("a
 
 FEATURES = Satisfies(
     lambda value: is_list(value) and not isinstance(value, AbstractSet),
-    ("a list of names, numbers or truth values of features",),
+    ("a list of feature names, numbers or booleans",),
 )
 
 # One entry for each parameter. `criterion` depends on the task, `class_weight` on the model: see `allowed`.
@@ -152,13 +153,13 @@ NOT_YET = OneOf(("absolute_error", "friedman_mse", "poisson"))  # scikit-learn's
 
 
 def gather(estimator: object) -> dict[str, Any]:
-    """Collect the parameters of an estimator; a subclass may have others of its own, or hide some."""
+    """Return the parameters of an estimator; a subclass may add or hide some."""
     given = {"splitter": getattr(estimator, "_splitter", "best"), **vars(estimator)}
     return {name: given[name] for name in PARAMETERS if name in given}
 
 
 def allowed(name: str, given: Mapping[str, Any], task: str) -> tuple[ArgumentConstraint, ...]:
-    """List what a parameter of this model may be."""
+    """List the allowed values of a parameter of this model."""
     if name == "criterion":
         return (OneOf(criteria.names(task)),)
     if name == "class_weight":
@@ -168,7 +169,7 @@ def allowed(name: str, given: Mapping[str, Any], task: str) -> tuple[ArgumentCon
 
 
 def check(given: Mapping[str, Any], task: str) -> None:
-    """Check each parameter by itself, then those that depend on one another."""
+    """Check each parameter separately, then combinations of parameters."""
     for name, value in given.items():
         kinds = allowed(name, given, task)
         if not any(one.is_satisfied_by(value) for one in kinds):
@@ -182,8 +183,8 @@ def check(given: Mapping[str, Any], task: str) -> None:
         return
     if given.get("n_estimators") == "auto":
         raise ParameterError(
-            "n_estimators='auto' watches the error of rows outside the bags, but with bootstrap=False every tree sees "
-            "every row. Set bootstrap=True or give a number."
+            "n_estimators='auto' needs out-of-bag errors, but with bootstrap=False every tree sees every row. Set "
+            "bootstrap=True or give a number."
         )
     if given.get("max_samples") is not None:
         raise ParameterError(
@@ -198,7 +199,7 @@ def check(given: Mapping[str, Any], task: str) -> None:
 
 
 def _check_resampling(given: Mapping[str, Any]) -> None:
-    """Refuse what means nothing when bags follow the mistakes of earlier trees."""
+    """Refuse parameters that have no meaning if bags depend on the mistakes of earlier trees."""
     way = given.get("resampling", "bagging")
     if way == "bagging":
         return
@@ -206,12 +207,14 @@ def _check_resampling(given: Mapping[str, Any]) -> None:
     for name, needed in plain.items():
         if given[name] is not needed and given[name] != needed:
             raise ParameterError(
-                f"{name}={given[name]!r} does not go with resampling={way!r}: bags follow the mistakes of earlier "
+                f"{name}={given[name]!r} cannot be used with resampling={way!r}, where bags depend on the mistakes of "
+                "earlier "
                 f'trees. Set {name}={needed!r} or resampling="bagging".'
             )
     if given["n_estimators"] == "auto":
         raise ParameterError(
-            f"n_estimators='auto' does not go with resampling={way!r}: no row is outside such bags. Give a number of "
+            f"n_estimators='auto' cannot be used with resampling={way!r}, which has no out-of-bag rows. Give a number "
+            "of "
             'trees or set resampling="bagging".'
         )
 
@@ -220,14 +223,14 @@ def _check_resampling(given: Mapping[str, Any]) -> None:
 
 
 def resolve(given: Mapping[str, Any], table: Table, classes: Any, names: Sequence[str] | None = None) -> Growth:
-    """Turn checked parameters into the numbers that they stand for with this table.
+    """Convert checked parameters to plain numbers for this table.
 
-    A single tree has no bags: what a forest's parameters say of them is then "no bootstrap". `names` are those of the
-    features, where they have some.
+    A single tree has no bags: bag parameters then have the values for "no bootstrap". `names` are those of the
+    features, if any.
     """
     if table.n_features > MOST_FEATURES:
         raise DataError(
-            f"X has {table.n_features:,} features. weald takes up to {MOST_FEATURES:,}: select some of them."
+            f"X has {table.n_features:,} features. weald supports up to {MOST_FEATURES:,}. Select some of them."
         )
     bags = plan_bags(given.get("bootstrap", False), given.get("max_samples"), table, classes)
     # Sizes count draws, or whole weights, or rows when the weights are not whole or too large to be counted.
@@ -267,7 +270,7 @@ def resolve(given: Mapping[str, Any], table: Table, classes: Any, names: Sequenc
 
 
 def _needs_no_draw(given: Mapping[str, Any]) -> bool:
-    """Say whether a model is a single tree of best splits without a seed, in which only ties could be drawn."""
+    """Return whether a model is a single tree with best splits and no seed, where only ties could be drawn."""
     return "n_estimators" not in given and given.get("splitter") == "best" and given.get("random_state") is None
 
 
@@ -279,30 +282,30 @@ def _limit_categories(given: Mapping[str, Any], table: Table) -> int:
 
 
 def _penalize(given: Mapping[str, Any], table: Table) -> float:
-    """Say what a category beyond two costs; refuse it where it means nothing."""
+    """Return the penalty for categories; refuse it where it has no meaning."""
     if given.get("category_penalty", "auto") == "auto":
         return 0.0 if given.get("splitter") == "random" or table.targets is not None else CATEGORY_PENALTY
     penalty = float(given["category_penalty"])
     if penalty and given.get("splitter") == "random":
         raise ParameterError(
-            f"category_penalty={penalty:g} is for cuts that were searched for, but cuts are drawn at random here. Set "
+            f"category_penalty={penalty:g} is for best splits, but this model uses random splits. Set "
             "category_penalty=0."
         )
     if penalty and table.targets is not None:
         raise ParameterError(
-            f"category_penalty={penalty:g} is for one target, but y has {table.targets.n_targets}. Set "
+            f"category_penalty={penalty:g} supports one target, but y has {table.targets.n_targets}. Set "
             "category_penalty=0, or fit a forest for each target."
         )
     return penalty
 
 
 def count_features(max_features: Any, n_features: int) -> int:
-    """Say how many features a node looks at: at least 1."""
+    """Return the number of features that a node considers: at least 1."""
     if is_whole(max_features):
         if max_features > n_features:
             warn(
-                f"max_features={max_features} is more than the {n_features} features of X: all are looked at. Give a "
-                f'number up to {n_features}, a share between 0 and 1, "sqrt" or "log2".'
+                f"max_features={max_features} is more than the {n_features} features of X. Give a "
+                f'number up to {n_features}, a fraction between 0 and 1, "sqrt" or "log2".'
             )
         return min(int(max_features), n_features)
     if is_real(max_features):
@@ -317,7 +320,7 @@ def count_features(max_features: Any, n_features: int) -> int:
 
 
 def limit_depth(max_depth: Any, n_features: int) -> int:
-    """Say how deep a tree may grow."""
+    """Return the maximum depth of a tree."""
     if max_depth is None:
         return UNLIMITED
     if max_depth == "sqrt":
@@ -326,12 +329,12 @@ def limit_depth(max_depth: Any, n_features: int) -> int:
 
 
 def _count(count: float, size: int) -> int:
-    """Read a count, or a share of the size (rounded up)."""
+    """Read a count, or a fraction of the size (rounded up)."""
     return min(int(count), UNLIMITED) if is_whole(count) else math.ceil(count * size)
 
 
 def weigh_classes(class_weight: Any, classes: Any) -> tuple[str, tuple[float, ...]]:
-    """Say how classes are weighed, and their weights where the user gave them, target by target."""
+    """Return the kind of class weights, and the weights if the user gave them, by target."""
     if class_weight is None or classes is None:
         return "none", ()
     if isinstance(class_weight, str):
@@ -350,10 +353,10 @@ def weigh_classes(class_weight: Any, classes: Any) -> tuple[str, tuple[float, ..
     known = classes.tolist()
     others = [label for label in class_weight if label not in known]
     unnamed = [label for label in known if label not in class_weight]
-    if others and unnamed:  # as in scikit-learn: a misspelled label leaves one of y without a weight
+    if others and unnamed:  # as in scikit-learn: probably a misspelled label
         raise ParameterError(
-            f"class_weight names the class {others[0]!r}, which y does not have, and does not name {unnamed[0]!r}. "
-            f"The classes of y are {known}: name all of them, or none besides."
+            f"class_weight names the class {others[0]!r}, which is not in y, and omits the class {unnamed[0]!r}. "
+            f"The classes of y are {known}: name all of them, or only these."
         )
     for label, weight in class_weight.items():
         if not RealNumber(0).is_satisfied_by(weight):
@@ -363,14 +366,14 @@ def weigh_classes(class_weight: Any, classes: Any) -> tuple[str, tuple[float, ..
 
 
 def count_bins(max_bins: Any) -> int:
-    """Say how many codes a column may have; 0: as many as it has values."""
+    """Return the maximum number of codes of a column; 0: one for each value."""
     return 0 if max_bins is None else int(max_bins)
 
 
 def draw_seed(random_state: Any) -> int:
-    """Turn random_state into a seed: an int is the seed, otherwise 64 bits are drawn.
+    """Convert random_state to a seed: an int is the seed, otherwise 64 bits are drawn.
 
-    None draws them from NumPy's global generator, in one call, so that `np.random.seed` makes a script repeatable.
+    None draws them from NumPy's global generator, in one call, so that `np.random.seed` makes a script reproducible.
 
     Examples
     --------
@@ -388,5 +391,5 @@ NO_SEED = 0  # of a tree for which nothing is drawn
 
 
 def choose_seed(growth: Growth, random_state: Any) -> int:
-    """Turn random_state into the seed of trees that grow in this way; where they need none, nothing is drawn."""
+    """Convert random_state to the seed of trees that grow in this way; if they need none, nothing is drawn."""
     return NO_SEED if growth.ties_by_column else draw_seed(random_state)

@@ -1,10 +1,10 @@
-"""How finely engines keep the numbers of a regression target, and a warning where that is too coarse.
+"""The precision of regression targets in engines, and a warning if it is too low.
 
-find_rounding       target, weights -> what is lost, if it is much
-warn_of_rounding    says so to the user
+find_rounding       target, weights -> the precision, if it is too low
+warn_of_rounding    warns the user
 
-Engines sum integers, `y = center + q / 2^exponent`, so one number that is very far off takes the digits of all others.
-`fix_target` of the reference engine is the definition; here it is asked for tables of any size.
+Engines sum integers, `y = center + q / 2^exponent`, so a single extreme outlier reduces the precision of all other
+numbers. `fix_target` of the reference engine is the definition; this module computes the same for tables of any size.
 """
 
 from dataclasses import dataclass
@@ -29,13 +29,13 @@ class Rounding:
 
     name: str
     resolution: float  # numbers become multiples of it
-    width: float  # that of the numbers when a few do not count
-    reach: float  # how far they are from their center at most
+    width: float  # spread of most numbers
+    reach: float  # maximum distance of a number from the center
 
 
 @dataclass(frozen=True)
 class _Weighed:
-    """The numbers of one target, and how long each is on the line of weights."""
+    """The numbers of one target, and their integer weights."""
 
     y: FloatArray
     lengths: Lengths | None  # None: 1 each
@@ -53,7 +53,7 @@ def warn_of_rounding(table: Table, growth: Growth) -> None:
         advice += ["give whole sample weights"] if fixed else []
         warn(
             f"{found.name} is rounded to multiples of {found.resolution:.2g}, but most of its values lie within "
-            f"{found.width:.2g}: others are up to {found.reach:.2g} away, and sums of all are kept exactly. "
+            f"{found.width:.2g}: others are up to {found.reach:.2g} away, and sums of all are exact. "
             f"{', '.join(advice[:-1])} or {advice[-1]}."
         )
 
@@ -77,7 +77,7 @@ def find_roundings(table: Table, n_draws: int | None) -> list[Rounding]:
 
 
 def _lay_line(table: Table) -> Lengths | None:
-    """Lay the rows on the line of weights; None: all have the length 1."""
+    """Return the integer weights of rows; None: all have weight 1."""
     if table.weight is None:
         return None
     if table.weights_whole:
@@ -87,7 +87,7 @@ def _lay_line(table: Table) -> Lengths | None:
 
 
 def _find_rounding(name: str, of: _Weighed, *, may_be_wide: bool) -> Rounding | None:
-    """Do as `fix_target` does, up to the unit."""
+    """Compute the same as `fix_target`, up to the unit."""
     low, high = float(of.y.min()), float(of.y.max())
     center = low / 2 + high / 2
     reach = max(abs(low - center), abs(high - center))
@@ -110,9 +110,9 @@ def _find_rounding(name: str, of: _Weighed, *, may_be_wide: bool) -> Rounding | 
 
 
 def _are_apart(of: _Weighed, least: float) -> bool:
-    """Take a quick look: true means that the quartiles are that far apart, false that they might be."""
+    """Make a quick check: true means that the quartiles are this far apart, false that they may be closer."""
     first = of.y.min() / 2
-    step = float((of.y.max() / 2 - first) / BUCKETS)  # half of what a bucket spans: the whole might overflow
+    step = float((of.y.max() / 2 - first) / BUCKETS)  # half the width of a bucket: the whole might overflow
     with np.errstate(over="ignore", divide="ignore"):
         per_step = np.float64(1.0) / step
     if not np.isfinite(per_step):
@@ -120,12 +120,12 @@ def _are_apart(of: _Weighed, least: float) -> bool:
     buckets = np.minimum(((of.y / 2 - first) * per_step).astype(np.int64), BUCKETS - 1)
     filled = np.bincount(buckets, weights=of.lengths, minlength=BUCKETS)
     lower, upper = np.searchsorted(np.cumsum(filled), filled.sum() * np.array([0.25, 0.75]))
-    # Rounding may move a number to the next bucket, and lengths that are added up as doubles one more.
+    # Rounding may move a number to the next bucket, and weights summed as doubles one more.
     return bool((upper - lower - 4) * step >= least / 2) and upper > lower + 4
 
 
 def _spread_of(of: _Weighed) -> definition.Spread:
-    """Do as `spread_of` of the definition does."""
+    """Compute the same as `spread_of` of the definition."""
     low, median, high = _quantiles(of.y, of.lengths, (1, 2, 3))
     if low < high:
         with np.errstate(over="ignore"):

@@ -1,7 +1,7 @@
-"""How far a fit has come, on stderr: share done, trees, time so far and time left.
+"""Progress of a fit on stderr: fraction done, trees, elapsed time and time left.
 
-Progress    a line for people, asked for by `verbose`
-listening   for those who show it in their own way: what they give is called with `Growing` as trees come
+Progress    a progress line, shown with `verbose`
+listening   a callback for other displays: it is called with `Growing` as trees are grown
 """
 
 import sys
@@ -11,12 +11,12 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import NamedTuple, TextIO
 
-STEP_ON_TERMINAL = 0.1  # seconds between two looks of the line
-STEP_ELSEWHERE = 0.1  # share of the work between two lines
+STEP_ON_TERMINAL = 0.1  # seconds between two updates
+STEP_ELSEWHERE = 0.1  # fraction of the work between two lines
 
 
 class Progress:
-    """A watch: engines call it with the share of the work that is done. Ctrl-C passes through it."""
+    """A progress display: engines call it with the fraction of the work done. Ctrl-C passes through it."""
 
     def __init__(
         self, n_trees: int, *, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic
@@ -28,10 +28,10 @@ class Progress:
         self.began = clock()
         self.steps_shown = 0
         self.done = False
-        self.note = ""  # what else is known
+        self.note = ""  # additional information
 
     def __call__(self, share: float) -> None:
-        """Show the share if it is time to."""
+        """Update the line if it is time to."""
         share = min(max(share, 0.0), 1.0)
         seconds = self.clock() - self.began
         step = seconds / STEP_ON_TERMINAL if self.on_terminal else share / STEP_ELSEWHERE
@@ -49,7 +49,7 @@ class Progress:
             self._write(text + "\n")
 
     def _write(self, text: str) -> None:
-        """Write a text; a stream that is closed or full must not end a fit."""
+        """Write a text; a closed or full stream must not stop a fit."""
         if self.stream is None:
             return
         with suppress(OSError, ValueError):
@@ -57,20 +57,20 @@ class Progress:
             self.stream.flush()
 
     def stop(self) -> None:
-        """Leave the line as it is and go to the next: what follows, an error or Ctrl-C, has a line of its own."""
+        """Leave the line and go to the next: an error or Ctrl-C gets its own line."""
         if self.on_terminal and self.steps_shown and not self.done:
             self._write("\n")
         self.done = True
 
     def line(self, share: float, seconds: float) -> str:
-        """Word the line."""
+        """Return the text of the line."""
         n_done = int(share * self.n_trees + 1e-9)
         left = f", {words_of(seconds / share - seconds)} left" if 0 < share < 1 else ""
         return f"weald {share:4.0%}  {n_done} of {self.n_trees} trees  {words_of(seconds)}{left}{self.note}"
 
 
 class Growing(NamedTuple):
-    """How far a forest has come."""
+    """The state of a fit in progress."""
 
     n_done: int
     n_trees: int
@@ -83,7 +83,7 @@ _LISTENER: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 @contextmanager
 def listening(listener: Listener) -> Iterator[None]:
-    """Let a function hear of the fits that happen meanwhile."""
+    """Call a function with the progress of fits in this context."""
     token = _LISTENER.set(listener)
     try:
         yield
@@ -92,12 +92,12 @@ def listening(listener: Listener) -> Iterator[None]:
 
 
 def listener() -> Listener | None:
-    """Find who listens."""
+    """Return the current callback."""
     return _LISTENER.get()
 
 
 def words_of(seconds: float) -> str:
-    """Say a time as people do.
+    """Format a duration for people.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Tables whose codes exist before a fit, such as those of a code store."""
+"""Tables that are coded before a fit, such as code stores."""
 
 from abc import ABC, abstractmethod
 
@@ -6,7 +6,7 @@ from weald.engines.interface import Engine
 
 
 class TableSource(ABC):
-    """What an estimator can fit to instead of X, y and weights."""
+    """A table that an estimator can be fitted to instead of X, y and weights."""
 
     @abstractmethod
     def open_engine(self, name: str) -> Engine:

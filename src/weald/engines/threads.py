@@ -1,7 +1,7 @@
 """n_jobs -> a number of threads. The forest does not depend on it, so by default all cores are used.
 
-Which cores this process may use (affinity, cgroup quota, LOKY_MAX_CPU_COUNT) is joblib's knowledge. Inside a worker of
-joblib the cores are already shared out, so there the default is the worker's share.
+joblib determines which cores this process may use (affinity, cgroup quota, LOKY_MAX_CPU_COUNT). In a joblib worker the
+cores are already divided among workers, so the default there is the worker's part.
 """
 
 import functools
@@ -15,7 +15,7 @@ from typing import TypeVar
 import joblib
 from joblib.parallel import get_active_backend
 
-# More threads than cores help nobody, but a few more must be possible: that the forest stays the same is tested so.
+# More threads than cores do not help, but a few more must be possible, to test that the forest stays the same.
 THREADS_PER_CORE = 4
 THREADS_ALWAYS = 64
 
@@ -24,10 +24,10 @@ Result = TypeVar("Result")
 
 
 def count_threads(n_jobs: int | None) -> int:
-    """Say how many threads to use.
+    """Return the number of threads to use.
 
-    None is the `n_jobs` of an enclosing `joblib.parallel_config` if it has one, else all cores (as -1); in a worker of
-    joblib both are the worker's share of the cores. Other negative numbers leave cores free, as in joblib: -2 all but
+    None is the `n_jobs` of an enclosing `joblib.parallel_config` if it has one, else all cores (as -1); in a joblib
+    worker both are the worker's part of the cores. Other negative numbers leave cores free, as in joblib: -2 is all but
     one.
 
     Examples
@@ -43,7 +43,7 @@ def count_threads(n_jobs: int | None) -> int:
     if n_jobs is None:
         n_jobs = -1 if configured is None else int(configured)
     if 0 < n_jobs <= THREADS_ALWAYS:
-        return n_jobs  # to count cores takes as long as to grow a small tree
+        return n_jobs  # counting cores takes as long as growing a small tree
     n_cores = _count_cores()
     if n_jobs < 0:
         return max(1, n_cores + 1 + n_jobs)
@@ -51,7 +51,7 @@ def count_threads(n_jobs: int | None) -> int:
 
 
 def _count_cores() -> int:
-    """Count the cores that this process may use. The answer of joblib, which reads files, is believed for a second."""
+    """Count the cores that this process may use. joblib reads files for this, so the answer is cached for a second."""
     limit = os.environ.get("LOKY_MAX_CPU_COUNT")
     allowed = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else ()
     return _cores_now(joblib.cpu_count, int(time.monotonic()), limit, tuple(allowed))
@@ -63,7 +63,7 @@ def _cores_now(count: Callable[[], int], second: int, limit: str | None, allowed
 
 
 def _share_of_worker() -> int:
-    """Read the share of the cores that loky gives its worker processes; threads of one process get one each."""
+    """Return the part of the cores that loky assigns to its worker processes; threads of one process get one each."""
     share = os.environ.get("OMP_NUM_THREADS", "")
     in_loky = multiprocessing.current_process().name.startswith("LokyProcess")
     return max(1, min(int(share), _count_cores())) if in_loky and share.isdecimal() else 1
@@ -76,7 +76,7 @@ def map_on_threads(function: Callable[[Item], Result], items: Iterable[Item], n_
         with ThreadPoolExecutor(n_threads) as pool:
             try:
                 results = pool.map(function, listed)
-            except RuntimeError:  # no thread can be started, or too few
+            except RuntimeError:  # threads cannot be started, or too few
                 pool.shutdown(cancel_futures=True)
             else:
                 return list(results)
