@@ -161,7 +161,7 @@ def test_the_only_cut_wins():
     ("given", "node", "reason"),
     [
         ({}, 1, "all its rows are of one class"),
-        ({"max_depth": 1}, 2, "as deep as max_depth allows, 1"),
+        ({"max_depth": 1}, 2, "the maximum depth, max_depth=1"),
         ({"min_samples_split": 5}, 2, "fewer rows than min_samples_split, 5"),
         ({"min_samples_leaf": 3}, 2, "no cut leaves enough rows or weight on both sides"),
         ({"max_leaf_nodes": 2}, 2, "there are max_leaf_nodes, 2, already"),
@@ -215,7 +215,7 @@ def test_other_data_and_other_nodes_are_refused():
     with pytest.raises(weald.DataError, match="This tree was grown from other data"):
         model.explain_split(0, table.X[1:], table.target[1:])
     for node in (-1, model.tree_.node_count, 1.5, "root"):
-        with pytest.raises(weald.ParameterError, match="is not there"):
+        with pytest.raises(weald.ParameterError, match="does not exist"):
             model.explain_split(node, table.X, table.target)
 
 

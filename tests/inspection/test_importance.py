@@ -211,7 +211,7 @@ def test_dropping_a_column_compares_out_of_bag_errors(fitted):
 
 def test_one_feature_cannot_be_dropped():
     model = weald.RandomForestRegressor(5, random_state=0).fit(X[:, :1], SIGNAL)
-    with pytest.raises(weald.ParameterError, match="no feature left"):
+    with pytest.raises(weald.ParameterError, match="no feature is left"):
         weald.importance(model, X[:, :1], SIGNAL, kind="drop_column")
 
 
@@ -354,7 +354,7 @@ def test_a_result_can_be_drawn():
     model, y = MODELS["classes"]
     axes = weald.importance(model, X, y).plot()
     assert len(axes.patches) == 5
-    assert axes.get_xlabel() == "increase of the share of wrong classes"
+    assert axes.get_xlabel() == "increase of the misclassification rate"
     assert len(weald.importance(model, X, y, kind="local").row(0).plot(most=2).patches) == 2
 
 

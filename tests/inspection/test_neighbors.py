@@ -187,7 +187,7 @@ def test_what_cannot_be_asked_is_refused(classes):
         neighbors.nearest(NEW, k=None)
     with pytest.raises(weald.ParameterError, match="Leave X out"):
         neighbors.proximity(NEW, out_of_bag=True)
-    with pytest.raises(weald.DataError, match="fingerprint"):
+    with pytest.raises(weald.DataError, match="grown from other data"):
         forest.neighbors(X[:-1], CLASSES[:-1])
 
 

@@ -162,7 +162,7 @@ def test_more_groups_than_a_word_has_bits_are_mixed():
 
 def test_other_data_is_refused(fitted):
     model, y = fitted
-    with pytest.raises(weald.DataError, match="fingerprint"):
+    with pytest.raises(weald.DataError, match="grown from other data"):
         weald.importance(model, -X, y)
     with pytest.raises(weald.DataError, match="the same ranks, but other values"):
         weald.importance(model, 1000 * X, y)
@@ -196,7 +196,7 @@ def test_a_forest_without_bags_is_refused():
     [
         ({"kind": "shap"}, "kind='shap' is not allowed"),
         ({"groups": {"a": ["x0", "nobody"]}}, "'nobody'"),
-        ({"groups": {"a": [0], "b": [0, 1]}}, "one of them only"),
+        ({"groups": {"a": [0], "b": [0, 1]}}, "one group only"),
         ({"names": ["a"]}, "names has 1 entries"),
     ],
 )

@@ -86,5 +86,5 @@ def test_rows_of_zero_weight_keep_their_place():
 
 
 def test_numbers_have_no_margins():
-    with pytest.raises(ParameterError, match="given a RandomForestRegressor"):
+    with pytest.raises(ParameterError, match="got a RandomForestRegressor"):
         weald.strength(weald.RandomForestRegressor(5).fit(X, Y), X, Y)

@@ -1,4 +1,4 @@
-"""What a fitted model can tell.
+"""Inspection of fitted models.
 
 importance           feature importance, by all methods
 permutation          permutation importance
@@ -8,14 +8,14 @@ drop_column          drop-column importance
 importance_request   the arguments of importance, checked
 importance_result    the result
 significance         standard errors and p-values
-caveats              where an importance misleads
+caveats              warnings about misleading importances
 neighbors            proximity and neighbor weights
-explain_split        why a node is split as it is
+explain_split        explaining a split
 selection            feature selection
 surface              the error on new data for every stopping rule
-tuning               parameters by out-of-bag error
+tuning               choosing parameters by out-of-bag error
 strength             strength and correlation of trees
 bias_variance        bias and variance
-stability            how much a model changes with its sample
+stability            how much a model changes with its training sample
 resample             fits to many samples
 """

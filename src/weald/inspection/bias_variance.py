@@ -1,8 +1,8 @@
-"""Bias and variance: what part of the error would stay if we averaged over training samples, and what part would go.
+"""Bias and variance: the parts of an error that averaging over training samples would keep and remove.
 
-squared error   error = bias + variance: of the mean prediction, and about it (noise counts as bias)
-wrong classes   error = bias + unbiased variance - biased variance (Domingos 2000): of the class that is predicted
-most often, and of predictions that differ from it; where that class is wrong, to differ can help
+squared error   error = bias + variance: squared error of the mean prediction, and variance around it (noise is bias)
+0/1 loss        error = bias + unbiased variance - biased variance (Domingos 2000): error of the most frequent
+prediction, and of predictions that differ from it; if the most frequent prediction is wrong, differing can help
 """
 
 from dataclasses import dataclass
@@ -17,15 +17,15 @@ from weald.inspection.resample import Predictor, fit_repeatedly, read_target
 
 @dataclass(frozen=True)
 class BiasVariance:
-    """An error, and the parts that it is made of."""
+    """An error, and its decomposition."""
 
-    error: float  # mean squared error, or share of wrong classes
-    bias: float  # of the main prediction; squared, for numbers
-    variance: float  # what differing from the main prediction adds; error = bias + variance
-    unbiased_variance: float  # of classes: differing where the main prediction is right, which harms
-    biased_variance: float  # of classes: right answers where the main prediction is wrong, which help
-    main: Array  # by row: mean prediction, or the class that is predicted most often (ties: the first)
-    counts: IntArray  # by row: how many predictions there are of it
+    error: float  # mean squared error, or misclassification rate
+    bias: float  # of the main prediction; squared bias in regression
+    variance: float  # effect of differing from the main prediction; error = bias + variance
+    unbiased_variance: float  # classification: differing where the main prediction is right, which increases the error
+    biased_variance: float  # classification: right predictions where the main one is wrong, which decrease the error
+    main: Array  # by row: mean prediction, or the most frequent class (ties: the first)
+    counts: IntArray  # by row: number of predictions
 
     def __repr__(self) -> str:
         return f"<error {self.error:.4g} = bias {self.bias:.4g} + variance {self.variance:.4g}>"
@@ -41,21 +41,21 @@ def bias_variance(
     n_repeats: int = 50,
     random_state: int = 0,
 ) -> BiasVariance:
-    """Take the error of an estimator apart, by fitting it to many samples of the training data.
+    """Decompose the error of an estimator by fitting it to many samples of the training data.
 
-    Each repeat fits a clone to a bootstrap sample of the rows. It predicts the test rows, or without them the rows that
-    its sample lacks. Rows that no sample lacks are left out.
+    Each repeat fits a clone to a bootstrap sample of the rows. It predicts the test rows, or without them its
+    out-of-bag rows. Rows that are in every sample are left out.
 
     Parameters
     ----------
     estimator : estimator
         Any classifier or regressor with scikit-learn's interface.
     X, y : the training data
-    X_test, y_test : other rows to judge by, optional
+    X_test, y_test : test rows, optional
     n_repeats : int, default=50
         Number of samples.
     random_state : int, default=0
-        Decides the samples, and the `random_state` of each clone.
+        Seed of the samples and of the `random_state` of each clone.
 
     Returns
     -------
@@ -73,7 +73,7 @@ def bias_variance(
     """
     target = read_target(y, X)
     if (X_test is None) != (y_test is None):
-        raise DataError("Give X_test and y_test together, or neither of them.")
+        raise DataError("Give X_test and y_test together, or neither.")
     truth = target if y_test is None else read_target(y_test, X_test)
     classify = is_classifier(estimator)
     said: list[Array] = []

@@ -1,7 +1,7 @@
-"""Where an importance misleads, said in plain words.
+"""Warnings about misleading importances.
 
 many_values    columns with many more values than others, which mean decrease in impurity favors
-correlated     pairs of features that stand in for one another, which permuting or dropping one does not see
+correlated     pairs of correlated features, whose importance is too low if one of them is permuted or dropped
 """
 
 import numpy as np
@@ -10,8 +10,8 @@ from weald.inspection.conditional import rank_correlation
 from weald.inspection.importance_request import ImportanceRequest
 
 MANY = 10  # times as many distinct values as the feature with the fewest
-STRONG = 0.8  # rank correlation of features that stand in for one another
-NAMED = 3  # pairs that are named
+STRONG = 0.8  # absolute rank correlation above which features are reported
+NAMED = 3  # pairs listed by name
 
 
 def many_values(question: ImportanceRequest) -> list[str]:
@@ -26,14 +26,14 @@ def many_values(question: ImportanceRequest) -> list[str]:
     most, least = members[int(distinct.argmax())], members[int(np.where(several, distinct, distinct.max()).argmin())]
     words = (
         f"{question.names[most]} has {distinct.max()} distinct values, {question.names[least]} has "
-        f"{distinct[several].min()}. Mean decrease in impurity favors features with many values, whether or not they "
+        f"{distinct[several].min()}. Mean decrease in impurity favors features with many values, even if they do not "
         'help on new rows; kind="debiased_mdi" and kind="permutation" do not.'
     )
     return [words]
 
 
 def correlated(question: ImportanceRequest) -> list[str]:
-    """Find pairs of features, not of one group, whose rank correlation is strong."""
+    """Find pairs of features with strong rank correlation that are not in one group."""
     training, groups = question.training, question.groups
     group_of = groups.group_of(training.reading.table.n_features)
     together = np.abs(rank_correlation(training))
@@ -46,8 +46,8 @@ def correlated(question: ImportanceRequest) -> list[str]:
     named = [f"{question.names[a]} and {question.names[b]} ({together[a, b]:.2f})" for a, b in pairs[:NAMED]]
     more = f" and {len(pairs) - NAMED} more pairs" if len(pairs) > NAMED else ""
     words = (
-        f"Some features go together, by rank correlation: {', '.join(named)}{more}. What one of them knows the other "
-        "knows too, so that each seems to matter less than both do. Look at them together (groups=), or ask for "
+        f"Some features are correlated (rank correlation): {', '.join(named)}{more}. Each can replace the other, "
+        "so each seems less important than both are together. Evaluate them together (groups=), or use "
         'kind="conditional".'
     )
     return [words]

@@ -1,9 +1,9 @@
-"""Cells of rows that are alike in the features that go with a feature, after Strobl et al. (2008).
+"""Conditional permutation importance: cells of rows with similar values of correlated features (Strobl et al. 2008).
 
-Permuting a feature that is correlated with others makes rows that do not exist. Conditional importance permutes it only
-among rows that fall between the same cuts of the correlated features. The cuts are the tree's own: those of its largest
-nodes, 1, 2, 4 ... of them while the cells that hold rows hold `ROWS_PER_CELL` on average. (A fully grown tree has so
-many cuts that cells of all of them would hold one row each, and nothing could be permuted.)
+Permuting a feature that is correlated with others creates rows that cannot occur. Conditional importance permutes it
+only among rows that lie between the same thresholds of the correlated features. These are thresholds of the tree: those
+of its largest nodes, 1, 2, 4 ... of them as long as non-empty cells have `ROWS_PER_CELL` rows on average. (A fully
+grown tree has so many thresholds that cells of all of them would have one row each, and nothing could be permuted.)
 
     rank_correlation    Spearman's, of all pairs of features
     Cells               the cells of rows, by tree and group
@@ -17,16 +17,16 @@ from weald.estimators.training_data import TrainingData
 from weald.forest.forest import CATEGORICAL
 from weald.inspection.importance_request import Groups
 
-CORRELATED = 0.5  # rank correlation from which on a feature is conditioned on
+CORRELATED = 0.5  # minimum rank correlation of features to condition on
 ROWS_PER_CELL = 10
 MOST_CUTS = 256
-MOST_ROWS = 10_000  # that correlations are computed from
+MOST_ROWS = 10_000  # used to compute correlations
 
 
 def rank_correlation(training: TrainingData) -> FloatArray:
     """Spearman's rank correlation of all pairs of features; a missing value has the mean rank.
 
-    A constant and a categorical feature are correlated with nothing.
+    The correlation of a constant or a categorical feature with others is 0.
     """
     rows = training.order()
     rows = rows[:: 1 + (len(rows) - 1) // MOST_ROWS]
@@ -43,12 +43,12 @@ def rank_correlation(training: TrainingData) -> FloatArray:
 
 
 class Cells:
-    """Cells of rows that are alike in the features that go with a group."""
+    """Cells of rows with similar values of the features correlated with a group."""
 
     def __init__(self, training: TrainingData, groups: Groups) -> None:
         self.training = training
         together = np.abs(rank_correlation(training)) >= CORRELATED
-        self.partners = []  # of each group: the features that are correlated with it, and not in it
+        self.partners = []  # by group: features that are correlated with it but not in it
         for members in groups.members:
             partners = np.flatnonzero(together[list(members)].any(axis=0))
             self.partners.append(partners[~np.isin(partners, members)])
@@ -64,7 +64,7 @@ class Cells:
         return cells
 
     def _divide(self, tree: int, partners: IntArray, rows: IntArray) -> IntArray:
-        """Divide rows by the cuts of a tree's largest nodes, by as many as leave cells large enough."""
+        """Divide rows by the thresholds of a tree's largest nodes, as many as leave cells large enough."""
         feature, threshold = self._cuts(tree, partners)
         cells: IntArray = np.zeros(len(rows), dtype=np.int64)
         n_cuts = 1
@@ -77,7 +77,7 @@ class Cells:
         return cells
 
     def _cuts(self, tree: int, partners: IntArray) -> tuple[IntArray, FloatArray]:
-        """List the cuts of a tree by some features, those of the largest nodes first."""
+        """List the thresholds of a tree for some features, those of the largest nodes first."""
         forest = self.training.forest
         nodes = slice(int(forest.tree_start[tree]), int(forest.tree_start[tree + 1]))
         is_cut = np.isin(forest.feature[nodes], partners) & (forest.flags[nodes] & CATEGORICAL == 0)
@@ -86,7 +86,7 @@ class Cells:
         return forest.feature[found], forest.threshold[found]
 
     def _between(self, feature: IntArray, threshold: FloatArray, rows: IntArray) -> IntArray:
-        """Number the cells that cuts make: rows of one cell lie between the same cuts of every feature."""
+        """Number the cells between thresholds: rows of one cell lie between the same thresholds of every feature."""
         cells = np.zeros(len(rows), dtype=np.int64)
         for f in np.unique(feature):
             cuts = np.sort(threshold[feature == f])

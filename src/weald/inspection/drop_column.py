@@ -1,7 +1,8 @@
-"""Importance by leaving out: how much worse a forest is that is grown without a feature.
+"""Drop-column importance: the increase of the error of a forest that is grown without a feature.
 
-Both forests are judged on their out-of-bag rows, row by row. The smaller one has the same parameters and seed, and its
-nodes look at as many features. There is no p-value: two forests differ by chance, too, and rows do not tell how much.
+Both forests are compared on their out-of-bag rows, row by row. The smaller one has the same parameters and seed, and
+its nodes consider as many features. There is no p-value: two forests also differ by chance, and rows do not tell how
+much.
 """
 
 from typing import Unpack
@@ -22,7 +23,7 @@ from weald.inspection.significance import OVER_ROWS, compare_rows
 
 
 def take(X: TableLike, rows: IntArray | None = None, columns: list[int] | None = None) -> TableLike:
-    """Take some rows and columns of a table, whatever it is."""
+    """Select rows and columns of a table of any kind."""
     table = X if hasattr(X, "shape") else np.asarray(X)
     table = table if rows is None else _safe_indexing(table, rows, axis=0)
     return table if columns is None else _safe_indexing(table, columns, axis=1)
@@ -38,9 +39,9 @@ def grow_on(
     same_draw: bool = False,
     **by_row: Unpack[ByRow],
 ) -> tuple[RandomForest, TableLike]:
-    """Grow a forest like this one on some features; return it with the columns it was grown from.
+    """Fit a forest with the same parameters to some features; return it and the selected columns.
 
-    With `same_draw` a node looks at as many features as before, whatever share of them that is.
+    With `same_draw` a node considers as many features as before, even if that is a larger fraction.
     """
     smaller = clone(model).set_params(random_state=model.seed_, warm_start=False, oob_score=False)
     if same_draw or is_whole(model.max_features):
@@ -54,8 +55,9 @@ def dropped(question: ImportanceRequest) -> Found:
     training, groups = question.training, question.groups
     if hasattr(training.model, "kernel_"):
         raise ParameterError(
-            'kind="drop_column" grows forests without a column of X, but those of a kernel forest are prototypes. Use '
-            "another kind, or prune_prototypes to grow a forest from the best ones."
+            'kind="drop_column" fits forests without a column of X, but the features of a kernel forest are '
+            "prototypes. "
+            "Use another kind, or prune_prototypes to fit a forest to the best ones."
         )
     table = training.reading.table
     before = training.losses(training.averages(table.X))
@@ -63,7 +65,9 @@ def dropped(question: ImportanceRequest) -> Found:
     for group, members in enumerate(groups.members):
         rest = [f for f in range(table.n_features) if f not in members]
         if not rest:
-            raise ParameterError(f"Without {groups.names[group]!r} there is no feature left to grow a forest from.")
+            raise ParameterError(
+                f"Without {groups.names[group]!r} no feature is left. Give groups that leave at least one feature."
+            )
         given = question.y, question.sample_weight
         smaller, columns = grow_on(training.model, rest, question.X, *given, same_draw=True, **question.by_row)
         without = read_again(smaller, TrainingArguments(columns, *given, **question.by_row))

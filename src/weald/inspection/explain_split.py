@@ -1,10 +1,11 @@
-"""Why a node is cut as it is: every cut that was considered, with its gain.
+"""Explaining a split: every split that was considered for a node, with its gain.
 
-The training data is given again. The rows of the node are found by walking them down, the bag is drawn again, and the
-definition itself (`engines/reference/definition.py`) lists the cuts, so the winner is the split of the
-tree, whichever engine grew it.
+The training data is given again. The rows of the node are found by predicting their leaves, the bag is drawn again, and
+the definition (`engines/reference/definition.py`) lists the candidates, so the best one is the split of the tree,
+whichever engine grew it.
 
-    SplitExplanation    the cuts of a node, best first, and why the best one won; or why there is none
+    SplitExplanation    the candidate splits of a node, best first, and why the best one was chosen, or why there is
+    none
     explain_split       from a tree, a node and the training data to an explanation
 """
 
@@ -27,22 +28,22 @@ from weald.forest.describe.text import count_below
 from weald.forest.forest import Forest
 from weald.inspection.importance_result import Frame
 
-SHOWN = 8  # cuts that are printed
+SHOWN = 8  # number of candidates printed
 
 
 @dataclass(frozen=True)
 class SplitExplanation:
-    """The cuts of a node, best first, and why the best one won; or why the node is a leaf. Print it."""
+    """The candidate splits of a node, best first, and why the best was chosen, or why the node is a leaf. Print it."""
 
     node: int
     samples: int
     impurity: float
-    looked_at: tuple[str, ...]  # features that have an admissible cut, in the order in which they were drawn
-    cuts: dict[str, Array | list[str] | list[str | None]]  # columns; one entry for each admissible cut
+    looked_at: tuple[str, ...]  # features with an admissible split, in the order in which they were drawn
+    cuts: dict[str, Array | list[str] | list[str | None]]  # columns; one entry for each admissible split
     why: str
 
     def candidates(self, frame: str = "pandas") -> Frame:
-        """List the admissible cuts as a data frame, best first.
+        """List the admissible splits as a data frame, best first.
 
         Parameters
         ----------
@@ -51,8 +52,8 @@ class SplitExplanation:
         Returns
         -------
         data frame
-            `split` in words, `feature`, `threshold`, `missing` (the side of missing values; None where the node has
-            none), `samples_left`, `samples_right` and `gain` (as in `nodes`).
+            `split` as text, `feature`, `threshold`, `missing` (the side of missing values; None if the node has none),
+            `samples_left`, `samples_right` and `gain` (as in `nodes`).
         """
         return as_frame(self.cuts, frame)
 
@@ -69,7 +70,7 @@ class SplitExplanation:
 
 
 class Cut(NamedTuple):
-    """A cut, and all that decides whether it wins: least is best."""
+    """A split, and its sort key: the smallest wins."""
 
     # Less its noise -score, -tie score, turn of its feature, -score, unevenness, place among its cuts
     key: tuple[float, float, int, float, int, int]
@@ -79,10 +80,10 @@ class Cut(NamedTuple):
 
 
 def explain_split(training: TrainingData, node: int, names: Names) -> SplitExplanation:
-    """List the cuts that a node had to choose from."""
+    """List the candidate splits of a node."""
     forest: Forest = training.model.forest_
     if not (is_whole(node) and 0 <= node < forest.n_nodes):
-        raise ParameterError(f"node={shown(node)} is not there. Give a number from 0 to {forest.n_nodes - 1}.")
+        raise ParameterError(f"node={shown(node)} does not exist. Give a number from 0 to {forest.n_nodes - 1}.")
     tree, grown = _grow_again(training, int(node))
     stop = _must_stop(tree, grown)
     cuts = [] if stop else sorted(_list_cuts(tree, grown, names), key=lambda cut: cut.key)
@@ -105,7 +106,7 @@ def explain_split(training: TrainingData, node: int, names: Names) -> SplitExpla
     )
 
 
-# ------------------------------------------------------------------------------------------------- the node, again
+# ------------------------------------------------------------------------------------------------- rebuilding the node
 
 
 class DefinitionCodes:
@@ -120,7 +121,7 @@ class DefinitionCodes:
 
 
 def _grow_again(training: TrainingData, node: int) -> tuple[definition.Tree, definition.Node]:
-    """Rebuild a node as it was before it was cut, in the definition's own terms. Its ranks are rows of the table."""
+    """Rebuild a node as it was before it was split, in the form of the definition. Its ranks are rows of the table."""
     forest: Forest = training.model.forest_
     (origin,) = forest.origins
     ((seed, number),) = origin.trees()
@@ -137,7 +138,7 @@ def _grow_again(training: TrainingData, node: int) -> tuple[definition.Tree, def
 
 
 def _as_definition(training: TrainingData) -> definition.Coded:
-    """Hand a coded table over to the definition, from any engine; rows keep the order of the table."""
+    """Convert a coded table of any engine for the definition; rows keep the order of the table."""
     table = training.reading.table
     weight = np.ones(table.n_rows) if table.weight is None else table.weight
     target, columns = table.target.tolist(), []
@@ -156,17 +157,17 @@ def _as_definition(training: TrainingData) -> definition.Coded:
         position=list(range(table.n_rows)),
         fingerprint=0,
         values=None,
-        strata=[],  # the bag is drawn already
+        strata=[],  # not needed: the bag is drawn already
         groups=[],
         design=0,
     )
 
 
-NOWHERE = -1  # where rows end that the tree has not seen
+NOWHERE = -1  # the leaf of rows that the tree has not seen
 
 
 def _walk_to(tree: definition.Tree, forest: Forest, node: int, leaves: IntArray) -> definition.Node:
-    """Make the node, and hand down to it what depends on the nodes above."""
+    """Create the node, with what it inherits from the nodes above."""
     ends = np.arange(forest.n_nodes) + count_below(forest)
     above = parents(forest)
     path = [node]
@@ -186,7 +187,7 @@ def _walk_to(tree: definition.Tree, forest: Forest, node: int, leaves: IntArray)
 
 
 def _split_of(forest: Forest, node: int, left: definition.Tally, right: definition.Tally) -> definition.Split:
-    """Give a split of the tree to the definition: its feature and its sides, which is what nodes below depend on."""
+    """Convert a split of the tree for the definition: its feature and its sides, which nodes below depend on."""
     return definition.Split(
         feature=int(forest.feature[node]),
         threshold=float(forest.threshold[node]),
@@ -201,11 +202,11 @@ def _split_of(forest: Forest, node: int, left: definition.Tally, right: definiti
     )
 
 
-# ------------------------------------------------------------------------------------------------- its cuts
+# ------------------------------------------------------------------------------------------------- candidate splits
 
 
 def _list_cuts(tree: definition.Tree, node: definition.Node, names: Names) -> list[Cut]:
-    """List the admissible cuts of the features that the node looked at."""
+    """List the admissible splits of the features that the node considered."""
     growth = tree.growth
     mean = node.tally.total // node.tally.weight
     undivided = definition.CRITERIA[growth.criterion](node.tally, mean)
@@ -230,7 +231,7 @@ def _list_cuts(tree: definition.Tree, node: definition.Node, names: Names) -> li
 
 
 def _describe_cut(tree: definition.Tree, split: definition.Split, names: Names, *, has_missing: bool) -> SplitCondition:
-    """Put a cut into words."""
+    """Describe a split as text."""
     labels = names.categories[split.feature]
     name, threshold, listed, others_left = names.features[split.feature], split.threshold, None, False
     if tree.is_cut_by_sets(split.feature):
@@ -240,11 +241,11 @@ def _describe_cut(tree: definition.Tree, split: definition.Split, names: Names, 
     return SplitCondition(split.feature, name, threshold, *sides, names.times.get(split.feature))
 
 
-# ------------------------------------------------------------------------------------------------- why
+# ------------------------------------------------------------------------------------------------- explanations
 
 
 def _must_stop(tree: definition.Tree, node: definition.Node) -> str | None:
-    """Say why a node may not be cut, whatever its cuts are."""
+    """Explain why a node may not be split, regardless of its candidates."""
     growth = tree.growth
     if len({tree.target.labels[r] for r in node.ranks}) == 1:
         return (
@@ -255,12 +256,12 @@ def _must_stop(tree: definition.Tree, node: definition.Node) -> str | None:
     if node.tally.size < growth.min_samples_split:
         return f"It is a leaf: it has fewer rows than min_samples_split, {growth.min_samples_split}."
     if node.depth == growth.max_depth:
-        return f"It is a leaf: it is as deep as max_depth allows, {growth.max_depth}."
+        return f"It is a leaf: it has the maximum depth, max_depth={growth.max_depth}."
     return None
 
 
 def _explain_choice(training: TrainingData, node: int, cuts: list[Cut]) -> str:
-    """Say why the best cut won, or why it was not made."""
+    """Explain why the best split was chosen, or why the node was not split."""
     forest, growth = training.model.forest_, training.model.growth_
     if not cuts:
         return "It is a leaf: no cut leaves enough rows or weight on both sides."
@@ -278,7 +279,7 @@ def _explain_choice(training: TrainingData, node: int, cuts: list[Cut]) -> str:
 
 
 def _compare(cuts: list[Cut]) -> str:
-    """Say what made the difference to the next best cut: the first thing in which they differ."""
+    """Explain the difference to the next best split: the first criterion in which they differ."""
     best = cuts[0]
     won = f"{best.words.left} won"
     if len(cuts) == 1:

@@ -1,10 +1,10 @@
-"""How much each feature matters, asked in several ways.
+"""Feature importance by several methods.
 
     importance    the function that users call
-    KINDS         the ways to ask, by name
+    KINDS         the methods, by name
 
-`permutation.py` permutes the values of a feature among rows, `mdi.py` reads how much cuts lowered the impurity,
-`drop_column.py` grows forests without a feature, `caveats.py` says where a number misleads. The result is an
+`permutation.py` permutes the values of a feature among rows, `mdi.py` sums the decrease of impurity of its splits,
+`drop_column.py` grows forests without a feature, `caveats.py` warns about misleading values. The result is an
 `Importance` (`importance_result.py`).
 """
 
@@ -27,17 +27,17 @@ from weald.inspection.importance_result import Found, Importance, names_of
 
 SHARE = "share of the decrease of impurity"
 DECREASE = ("decrease of the Gini impurity on new rows", "decrease of the variance on new rows")
-INCREASE = ("increase of the share of wrong classes", "increase of the squared error")
+INCREASE = ("increase of the misclassification rate", "increase of the squared error")
 
 
 @dataclass(frozen=True)
 class ImportanceKind:
-    """A way to ask."""
+    """A method."""
 
     answer: Callable[[ImportanceRequest], Found]
-    units: tuple[str, str] = INCREASE  # of classes, of numbers
+    units: tuple[str, str] = INCREASE  # in classification, in regression
     misleads: tuple[Callable[[ImportanceRequest], list[str]], ...] = (caveats.correlated,)
-    rows: tuple[str, ...] = ("out_of_bag", "new")  # that it can look at
+    rows: tuple[str, ...] = ("out_of_bag", "new")  # that it supports
 
 
 KINDS = {
@@ -64,44 +64,44 @@ def importance(
     n_null: int = 0,
     **fitted_with: Unpack[FitArguments],
 ) -> Importance:
-    """Say how much each feature matters to a forest.
+    """Compute feature importances of a forest.
 
     Parameters
     ----------
     forest : RandomForestClassifier or RandomForestRegressor
         A fitted forest.
     X, y : the training data
-        Given again, rows in any order: a forest keeps no rows. The fingerprint is checked. With `rows="new"`, any
-        other rows.
+        The training data, given again with rows in any order: a forest stores no rows. The fingerprint is checked. With
+        `rows="new"`, any other rows.
     kind : str, default="permutation"
-        - "permutation": permute a feature's values among the out-of-bag rows of a tree; how much larger is the tree's
-          share of wrong classes, or its squared error? Averaged over trees (Breiman 2001).
-        - "permutation_forest": the same for the forest as a whole, on its out-of-bag votes.
-        - "conditional": as "permutation", but a value is permuted only among rows that are alike in the features that
-          are correlated with it (Strobl et al. 2008).
-        - "local": as "permutation", row by row: which features mattered for this case?
-        - "drop_column": grow a forest without the feature; how much larger is its out-of-bag error?
-        - "mdi": share in the mean decrease in impurity, as `feature_importances_`.
-        - "debiased_mdi": the decrease in impurity that the same cuts achieve on out-of-bag rows (Li et al. 2019).
+        - "permutation": the increase of a tree's misclassification rate or squared error when a feature's values are
+          permuted among the tree's out-of-bag rows, averaged over trees (Breiman 2001).
+        - "permutation_forest": the same for the whole forest, on its out-of-bag votes.
+        - "conditional": as "permutation", but values are permuted only among rows with similar values of correlated
+          features (Strobl et al. 2008).
+        - "local": as "permutation", row by row: the importance of features for each prediction.
+        - "drop_column": the increase of the out-of-bag error of a forest that is grown without the feature.
+        - "mdi": fraction of the mean decrease in impurity, as `feature_importances_`.
+        - "debiased_mdi": the decrease in impurity of the same splits on out-of-bag rows (Li et al. 2019).
     groups : dict of name: features, optional
-        Features (names or numbers) that are looked at together. Those in no group are left out.
+        Features (names or numbers) that are permuted or dropped together. Those in no group are left out.
     names : sequence of str, optional
         Names of the features; by default those of the training table.
     rows : {"out_of_bag", "new"}, default="out_of_bag"
         "new": X and y are rows that no tree has seen, a test set. Not for "mdi" and "drop_column".
     n_repeats : int, default=1
-        How often each feature is permuted; the mean counts.
+        Number of permutations of each feature; the result is the mean.
     n_null : int, default=0
-        For "mdi": how many forests to grow from permuted targets for a p-value. 0: no p-value.
+        For "mdi": number of forests to grow from permuted targets for a p-value. 0: no p-value.
     sample_weight : array, optional
         As given to `fit`.
     fit_params : dict, optional
-        What else `fit` was given for each row: `{"groups": ..., "stratify": ...}`, from which bags were drawn.
+        Other arguments of `fit` by row: `{"groups": ..., "stratify": ...}`, from which bags were drawn.
 
     Returns
     -------
     Importance
-        With `names`, `values`, `std_error`, `p_value`, how they were found (`methods`), and where they mislead
+        `names`, `values`, `std_error`, `p_value`, how these were computed (`methods`), and where they mislead
         (`warnings`).
 
     Examples
@@ -135,7 +135,7 @@ def importance(
 
 
 def _check(kind: str, rows: str, n_repeats: int, n_null: int) -> None:
-    """Refuse what cannot be asked."""
+    """Refuse arguments that have no meaning."""
     if kind not in KINDS:
         raise ParameterError(f"kind={kind!r} is not allowed. Give {', '.join(map(repr, KINDS))}.")
     if rows not in KINDS[kind].rows:

@@ -1,7 +1,7 @@
 """The arguments of `importance`, read and checked.
 
 ByRow, FitArguments    how the forest was fitted
-Groups                 which features are looked at together
+Groups                 features that are evaluated together
 ImportanceRequest      everything that a kind of importance needs
 """
 
@@ -18,17 +18,17 @@ from weald.estimators.training_data import TrainingData
 
 
 class ByRow(TypedDict, total=False):
-    """Arguments of `fit` that have one entry for each row, beside the weights."""
+    """Arguments of `fit` with one entry per row, other than the weights."""
 
     groups: ColumnLike
     stratify: ColumnLike
 
 
 class FitArguments(TypedDict, total=False):
-    """How the forest was fitted, beside X and y.
+    """Arguments of `fit` other than X and y.
 
     sample_weight   array: as given to `fit`
-    fit_params      dict: what else `fit` was given for each row, `{"groups": ..., "stratify": ...}`
+    fit_params      dict: other arguments of `fit` by row, `{"groups": ..., "stratify": ...}`
     """
 
     sample_weight: ColumnLike
@@ -37,7 +37,7 @@ class FitArguments(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Groups:
-    """Which features are looked at together."""
+    """Features that are evaluated together."""
 
     names: tuple[str, ...]
     members: tuple[tuple[int, ...], ...]
@@ -50,27 +50,27 @@ class Groups:
         return found
 
     def ids(self) -> IntArray:
-        """What stands for a group in the address of its draws: its first feature."""
+        """The number of a group in the address of its draws: its first feature."""
         return np.array([min(members) for members in self.members], dtype=np.uint32)
 
 
 @dataclass(frozen=True)
 class ImportanceRequest:
-    """Everything that a kind of importance needs."""
+    """Everything that a method of importance needs."""
 
     training: TrainingData
     groups: Groups
     n_repeats: int
     n_null: int
     names: tuple[str, ...]  # of the features
-    X: TableLike  # as the user gave them: for forests that are grown anew
+    X: TableLike  # as given by the user: for growing other forests
     y: ColumnLike
     sample_weight: ColumnLike
     by_row: ByRow
 
 
 def read_fit_arguments(function: str, given: FitArguments) -> tuple[ColumnLike, ByRow]:
-    """Read the weights and `fit_params`; refuse names that `fit` does not know."""
+    """Read the weights and `fit_params`; refuse names that are not arguments of `fit`."""
     unknown = [name for name in given if name not in FitArguments.__annotations__]
     if unknown:
         raise TypeError(f"{function}() got an unexpected keyword argument {unknown[0]!r}")
@@ -85,13 +85,13 @@ def read_fit_arguments(function: str, given: FitArguments) -> tuple[ColumnLike, 
 
 
 def group_features(groups: Mapping[str, Sequence[str | int]] | None, names: Sequence[str]) -> Groups:
-    """Find the features of each group; without groups each feature is one of its own."""
+    """Find the features of each group; without groups each feature is its own group."""
     if groups is None:
         return Groups(tuple(names), tuple((f,) for f in range(len(names))))
     members = tuple(tuple(_number_of(feature, names) for feature in features) for features in groups.values())
     found = [feature for group in members for feature in group]
     if not members or not all(members) or len(set(found)) < len(found):
-        raise ParameterError("groups must not be empty, and a feature may be in one of them only.")
+        raise ParameterError("groups must not be empty, and a feature may be in one group only.")
     return Groups(tuple(str(name) for name in groups), members)
 
 

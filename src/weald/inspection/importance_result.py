@@ -1,7 +1,7 @@
-"""The result: how much each feature matters, how certain that is, and where it misleads.
+"""The result of `importance`: values, standard errors, p-values, warnings.
 
-Found         the numbers that a kind of importance computes
-Importance    names, values, standard errors, p-values; a table, a frame, a picture
+Found         the numbers that a method computes
+Importance    names, values, standard errors, p-values; also as table, data frame and plot
 """
 
 import textwrap
@@ -19,14 +19,14 @@ from weald.estimators.base import TreeModel
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Frame: TypeAlias = Any  # a data frame of the library that the user asks for
+Frame: TypeAlias = Any  # a data frame of the requested library
 
 WIDTH = 100  # of printed text
-SHOWN = 30  # features that a printed table or a picture shows
+SHOWN = 30  # maximum number of features in a printed table or a plot
 
 
 class Found(TypedDict, total=False):
-    """The numbers that a kind of importance computes; `values` and `methods` are always there."""
+    """The numbers that a method computes; `values` and `methods` are always there."""
 
     values: Required[FloatArray]
     methods: Required[dict[str, str]]
@@ -37,7 +37,7 @@ class Found(TypedDict, total=False):
 
 @dataclass(frozen=True, eq=False)
 class Importance:
-    """How much features matter.
+    """Feature importances.
 
     Attributes
     ----------
@@ -48,17 +48,17 @@ class Importance:
     std_error : array or None
         Standard error of each value.
     p_value : array or None
-        How likely a value at least this large is for a feature that does not matter.
+        Probability of a value at least this large for an unimportant feature.
     kind : str
-        How it was asked.
+        The method.
     unit : str
-        What a value means.
+        The meaning of a value.
     methods : dict
-        How standard errors and p-values were found, in words.
+        How standard errors and p-values were computed, as text.
     warnings : tuple of str
-        Where the numbers mislead, in words.
+        Where the values mislead, as text.
     by_tree : array of shape (n_trees, n_features) or None
-        What each tree says.
+        The values of each tree.
 
     Examples
     --------
@@ -87,17 +87,17 @@ class Importance:
         return self.values.ndim == 2
 
     def means(self) -> FloatArray:
-        """One value for each feature: of a local importance, the mean over rows."""
+        """One value for each feature: for a local importance, the mean over rows."""
         means: FloatArray = np.nanmean(self.values, axis=0) if self.is_local else self.values
         return means
 
     def order(self) -> IntArray:
-        """Features from the most important to the least; of equal ones the first comes first."""
+        """Features from the most to the least important; ties in the order of X."""
         values = self.means()
         return np.argsort(-np.nan_to_num(values, nan=-np.inf), kind="stable")
 
     def row(self, number: int) -> "Importance":
-        """See one row of a local importance as an importance of its own."""
+        """Return one row of a local importance as an importance."""
         if not self.is_local:
             raise ParameterError(f'kind={self.kind!r} has no rows. Ask for kind="local".')
         error = None if self.std_error is None else self.std_error[number]
@@ -106,7 +106,7 @@ class Importance:
         )
 
     def to_dict(self) -> dict[str, list[str] | FloatArray]:
-        """Columns by name, features in the order of X. Of a local importance: a column for each feature."""
+        """Columns by name, features in the order of X. For a local importance: a column for each feature."""
         if self.is_local:
             return {name: self.values[:, f] for f, name in enumerate(self.names)}
         columns: dict[str, list[str] | FloatArray] = {"feature": list(self.names), "importance": self.values}
@@ -122,12 +122,12 @@ class Importance:
         Parameters
         ----------
         frame : {"pandas", "polars", "dict"}, default="pandas"
-            Whose frame; "dict" needs no other library.
+            The data frame library; it must be installed. "dict" returns a dict of arrays.
 
         Returns
         -------
         data frame
-            One line for each feature; of a local importance, one for each row of X.
+            One row for each feature; for a local importance, one for each row of X.
         """
         columns = self.to_dict()
         if not self.is_local:
@@ -156,14 +156,14 @@ class Importance:
         return "\n".join(lines)
 
     def plot(self, ax: "Axes | None" = None, *, most: int = SHOWN) -> "Axes":
-        """Draw the importances as bars, with two standard errors to each side. Needs matplotlib.
+        """Plot the importances as bars, with two standard errors to each side. Needs matplotlib.
 
         Parameters
         ----------
         ax : matplotlib axes, optional
-            Where to draw; by default a new figure.
+            Axes to draw on; by default a new figure.
         most : int
-            How many features to show at most.
+            Maximum number of features to show.
 
         Returns
         -------
@@ -180,7 +180,7 @@ def _show_p(p: float) -> str:
 
 
 def names_of(model: TreeModel, names: Sequence[str] | None) -> tuple[str, ...]:
-    """Name the features: as the user says, as the training table did, or by number."""
+    """Return the names of the features: as given, of the training table, or numbers."""
     n_features = model.forest_.n_features
     if names is not None:
         if len(names) != n_features:

@@ -1,14 +1,15 @@
-"""Importance by impurity: how much the cuts of a feature lowered it.
+"""Mean decrease in impurity: how much the splits on a feature decreased the impurity.
 
-    on_training_rows    mean decrease in impurity, as `feature_importances_`: judged by the rows that chose the cuts
-    on_new_rows         the same cuts, judged by rows that the tree has not seen ("debiased")
+    on_training_rows    mean decrease in impurity, as `feature_importances_`: on the rows that chose the splits
+    on_new_rows         the decrease of the same splits on rows that the tree has not seen ("debiased")
 
-The first favors features with many values: among many cuts one always looks good to the rows that chose it. The second
-is MDI-oob of Li, Wang, Basu, Kumbier and Yu (2019). The decrease of a cut is the covariance, over the rows of its node,
-of what they are (y) and how the cut moves the prediction (mean of the child less mean of the node). Computed from the
-training rows this is the variance that the cut removes (summed over classes: Gini); from rows that are new to the tree
-it is 0 on average for a feature that does not matter. Here y is taken less the mean of the root, which changes nothing
-for training rows and makes the estimate less noisy. (Less the mean of the node would not do: where chance has moved
+The first favors features with many values: with many candidates, some split always looks good on the rows that choose
+it. The second is MDI-oob of Li, Wang, Basu, Kumbier and Yu (2019). The decrease of a split is the covariance, over the
+rows of its node, of the target (y) and the change of the prediction (mean of the child minus mean of the node). On the
+training rows this is the variance that the split removes (summed over classes: Gini); on rows that are new to the tree
+its mean is 0 for an unimportant feature. Here the mean of the root is subtracted from y, which changes nothing for
+training rows and makes the estimate less noisy. (Subtracting the mean of the node would be wrong: where chance has
+shifted that mean, new rows reverse it, and every split would seem to help.)
 that mean, new rows pull it back, and every cut would seem to help.)
 """
 
@@ -33,7 +34,7 @@ PERMUTED_TARGETS = (
 
 
 def on_training_rows(question: ImportanceRequest) -> Found:
-    """Share of each group in the decrease of impurity; p-values by growing forests from permuted targets."""
+    """Fraction of each group in the decrease of impurity; p-values by growing forests from permuted targets."""
     groups, forest = question.groups, question.training.forest
     by_tree = _in_groups(decreases_of_trees(forest), groups)
     values = _in_groups(mean_decrease(forest)[None], groups)[0]
@@ -55,12 +56,10 @@ def _in_groups(by_feature: FloatArray, groups: Groups) -> FloatArray:
 
 
 def _null_decreases(question: ImportanceRequest) -> list[FloatArray]:
-    """Grow forests from targets that were permuted among rows: what features are worth when none matters."""
+    """Grow forests from permuted targets, for which no feature is important; return their importances."""
     model, reading = question.training.model, question.training.reading
     if question.y is None:
-        raise DataError(
-            "n_null grows forests from permuted targets, and those of a code store cannot be. Give X and y."
-        )
+        raise DataError("n_null needs permuted targets, which is impossible with a code store. Give X and y.")
     places = np.arange(reading.table.n_rows) if reading.kept is None else np.flatnonzero(reading.kept)
     ranked = places[question.training.order()]
     found = []
@@ -74,12 +73,12 @@ def _null_decreases(question: ImportanceRequest) -> list[FloatArray]:
 
 
 def on_new_rows(question: ImportanceRequest) -> Found:
-    """Decrease of impurity that cuts achieve on rows that are new to the tree."""
+    """Decrease of impurity of the splits on rows that are new to the tree."""
     training, groups = question.training, question.groups
     target, weight = training.reading.table.target, training.weight * weigh_classes(training)
     n_groups = len(groups.names)
     group_of = groups.group_of(training.reading.table.n_features)
-    group_of[group_of < 0] = n_groups  # a column that nobody looks at
+    group_of[group_of < 0] = n_groups  # an unused column
     sums = np.zeros((training.n_rows, n_groups + 1))
     n_trees = np.zeros(training.n_rows, dtype=np.int64)
     by_tree = np.full((training.forest.n_trees, n_groups), np.nan)
@@ -90,7 +89,7 @@ def on_new_rows(question: ImportanceRequest) -> Found:
         leaves = training.engine.leaves(forest, training.reading.table.X, training.n_threads, None)
         for i, tree in enumerate(trees):
             rows = np.flatnonzero(is_new[i])
-            if weight[rows].any():  # there may be none, or only rows of classes of weight 0
+            if weight[rows].any():  # there may be no rows, or only rows of classes of weight 0
                 of_tree = np.zeros((len(rows), n_groups + 1))
                 add_decreases(of_tree, forest.take([i]), leaves[rows, i], target[rows], group_of)
                 by_tree[tree] = np.average(of_tree, axis=0, weights=weight[rows])[:-1]
@@ -107,9 +106,9 @@ def on_new_rows(question: ImportanceRequest) -> Found:
 
 
 def add_decreases(sums: FloatArray, tree: Forest, leaves: IntArray, target: Array, group_of: IntArray) -> None:
-    """Add what the cuts on each row's path are worth to it (rows x groups), from its leaf upward.
+    """Add the contributions of the splits on each row's path (rows x groups), from its leaf upward.
 
-    The worth of the step from a node with mean m to a child with mean c is (y - root's mean)(c - m), summed over
+    The contribution of the step from a node with mean m to a child with mean c is (y - root's mean)(c - m), summed over
     classes.
     """
     parent = parents(tree)
@@ -130,7 +129,7 @@ def add_decreases(sums: FloatArray, tree: Forest, leaves: IntArray, target: Arra
 
 
 def weigh_classes(training: TrainingData) -> FloatArray:
-    """Weigh each row as its class was weighed when the trees grew; "balanced" by the table, for every tree."""
+    """Weight each row by its class weight when the trees grew; "balanced" by the table, for every tree."""
     growth, target = training.model.growth_, training.reading.table.target
     if growth.class_weight == "none":
         return np.ones(training.n_rows)
@@ -143,7 +142,7 @@ def weigh_classes(training: TrainingData) -> FloatArray:
 
 
 def class_probabilities(tree: Forest) -> FloatArray:
-    """Shares of the classes in every node (nodes x classes); 0 where a bag is empty."""
+    """Class probabilities of every node (nodes x classes); 0 if a bag is empty."""
     weights = tree.class_weights()
     total = weights.sum(axis=1, keepdims=True)
     shares: FloatArray = weights / np.where(total > 0, total, 1.0)

@@ -1,14 +1,14 @@
-"""The forest as a weighing of neighbors.
+"""Neighbors and proximity: which training rows determine a prediction.
 
-Rows that share a leaf are neighbors in the eyes of a tree. A prediction is a weighted mean of training targets, and
-how often two rows share a leaf says how alike the forest finds them.
+Rows that share a leaf are neighbors in a tree. A prediction is a weighted mean of training targets, and the fraction of
+trees in which two rows share a leaf measures their similarity.
 
     find_neighbors  a forest and its training data -> Neighbors
-    Neighbors       what needs the training data: weights, rows of a leaf, nearest rows, proximities, outliers
+    Neighbors       methods that need the training data: weights, rows of a leaf, nearest rows, proximities, outliers
 
-The engine adds up what rows have in common with the members of their leaves. Where each member counts 1, that is the
-number of trees in which two rows share a leaf; where it counts what it contributes to what the leaf says, the sums are
-the weights of a prediction. Results are sparse: a row shares leaves with few others.
+The engine sums, for each row, weights of the members of its leaves. If each member has weight 1, the sum is the number
+of trees in which two rows share a leaf; if the weight is its contribution to the leaf value, the sums are the weights
+of a prediction. Results are sparse: a row shares leaves with few others.
 """
 
 from dataclasses import dataclass, replace
@@ -38,22 +38,22 @@ MOST_ENTRIES = 2**29  # of a sparse result: 6 GiB
 
 
 class Nearest(NamedTuple):
-    """The training rows that weigh most: numbers of rows and their weights (rows x k), largest first."""
+    """The training rows with the largest weights: row numbers and weights (rows x k), largest first."""
 
     rows: IntArray
     weights: FloatArray
 
 
 class LeafRows(NamedTuple):
-    """The training rows that a leaf was made of."""
+    """The training rows of a leaf."""
 
-    rows: IntArray  # numbers of rows, ascending
-    counts: FloatArray  # how often each was drawn; without bags, its weight
+    rows: IntArray  # row numbers, ascending
+    counts: FloatArray  # how many times each was drawn; without bags, its weight
     targets: Array
 
 
 def list_members(forest: Forest, leaves: IntArray, n_members: int) -> LeafMembership:
-    """List which rows are in which leaf (leaves: rows x trees; -1: in none). Nobody is asked about yet."""
+    """List the member rows of each leaf (leaves: rows x trees; -1: in none), without query rows."""
     nodes = np.where(leaves < 0, -1, leaves + forest.tree_start[:-1]).ravel()
     rows = np.repeat(np.arange(n_members, dtype=np.int32), forest.n_trees)
     at = nodes >= 0
@@ -63,25 +63,25 @@ def list_members(forest: Forest, leaves: IntArray, n_members: int) -> LeafMember
 
 
 def check_k(k: object, *, none: bool) -> None:
-    """Refuse what is not a number of neighbors."""
+    """Check a number of neighbors."""
     check_argument("k", k, (WholeNumber(1, UNLIMITED), NOTHING) if none else (WholeNumber(1, UNLIMITED),))
 
 
 def require_room(sharing: LeafMembership) -> None:
-    """Refuse a result that is too large to hold. A row has at least as many entries as its largest leaf has members."""
+    """Refuse a result that does not fit into memory. A row has at least as many entries as its largest leaf."""
     sizes, least = np.diff(sharing.start), np.zeros(len(sharing.leaves), dtype=np.int64)
     for tree, leaves in zip(sharing.tree_start[:-1], sharing.leaves.T, strict=True):
         least = np.maximum(least, np.where(leaves < 0, 0, sizes[tree + leaves]))
     n_entries = int(least.sum())
     if n_entries > MOST_ENTRIES:
         raise DataError(
-            f"The result would have more than {n_entries:,} entries ({12 * n_entries / 2**30:.0f} GiB): leaves hold "
-            "many rows. Give k to keep the largest of each row, or ask about fewer rows at a time."
+            f"The result would have more than {n_entries:,} entries ({12 * n_entries / 2**30:.0f} GiB), because leaves "
+            "have many rows. Give k to keep the largest of each row, or give fewer rows at a time."
         )
 
 
 def add_up(engine: Engine, sharing: LeafMembership, k: int | None, n_threads: int) -> sparse.csr_array:
-    """Let the engine add up what asked rows have in common with members (rows x members)."""
+    """Let the engine sum the weights of leaf members for query rows (rows x members)."""
     check_k(k, none=True)
     if k is None:
         require_room(sharing)
@@ -90,7 +90,7 @@ def add_up(engine: Engine, sharing: LeafMembership, k: int | None, n_threads: in
 
 
 def compare_rows(model: TreeModel, X: TableLike, Y: TableLike = None, k: int | None = None) -> sparse.csr_array:
-    """Share of the trees in which two rows are in the same leaf (rows x others); a single tree is a forest of one."""
+    """Fraction of the trees in which two rows are in the same leaf (rows x others)."""
     check_k(k, none=True)
     leaves = find_leaves(model, X)
     others = leaves if Y is None else find_leaves(model, Y)
@@ -102,7 +102,7 @@ def compare_rows(model: TreeModel, X: TableLike, Y: TableLike = None, k: int | N
 
 @dataclass(frozen=True, eq=False)
 class Neighbors:
-    """The training rows as a forest's neighbors; made by `forest.neighbors(X, y)`.
+    """The neighbors of rows among the training rows; made by `forest.neighbors(X, y)`.
 
     Examples
     --------
@@ -122,7 +122,7 @@ class Neighbors:
     # ------------------------------------------------------------------------------------------------------ weights
 
     def weights(self, X: TableLike = None, *, k: int | None = None) -> sparse.csr_array:
-        """Write each prediction as a weighted mean of training targets.
+        """Return each prediction as a weighted mean of training targets.
 
         Parameters
         ----------
@@ -135,8 +135,8 @@ class Neighbors:
         Returns
         -------
         sparse matrix of shape (n_rows, n_training_rows)
-            Rows add up to 1. `weights @ y` is `predict(X)`; with the classes as columns of 0 and 1 it is
-            `predict_proba(X)`. A row that is in every bag has no out-of-bag weights, and its line is empty.
+            Each row sums to 1. `weights @ y` is `predict(X)`; with the classes as columns of 0 and 1 it is
+            `predict_proba(X)`. A row that is in every bag has no out-of-bag weights: all are 0.
         """
         check_k(k, none=True)
         forest = self.training.forest
@@ -152,14 +152,14 @@ class Neighbors:
         return self._for_all_columns(found, by_row=X is None)
 
     def nearest(self, X: TableLike = None, k: int = 5) -> Nearest:
-        """Find the training rows that weigh most in a prediction.
+        """Find the training rows with the largest weights in a prediction.
 
         Parameters
         ----------
         X : array or data frame, optional
             Rows to predict; None: the training rows, out of bag.
         k : int, default=5
-            How many training rows to find. Where there are fewer, the rest are -1, with weight 0.
+            Number of training rows to find. If there are fewer, the rest are -1, with weight 0.
 
         Returns
         -------
@@ -179,14 +179,14 @@ class Neighbors:
         return Nearest(rows, weights)
 
     def leaf_rows(self, tree: int, leaf: int) -> LeafRows:
-        """List the training rows that a leaf was made of.
+        """List the training rows of a leaf.
 
         Parameters
         ----------
         tree : int
             Number of the tree.
         leaf : int
-            Number of the leaf inside the tree, as `apply` gives it.
+            Number of the leaf inside the tree, as returned by `apply`.
 
         Returns
         -------
@@ -195,10 +195,10 @@ class Neighbors:
         """
         forest = self.training.forest
         if not 0 <= tree < forest.n_trees:
-            raise ParameterError(f"There is no tree {tree}: the forest has {forest.n_trees}, counted from 0.")
+            raise ParameterError(f"There is no tree {tree}: give a number from 0 to {forest.n_trees - 1}.")
         begin, end = forest.tree_start[tree : tree + 2].tolist()
         if not 0 <= leaf < end - begin or forest.feature[begin + leaf] >= 0:
-            raise ParameterError(f"Node {leaf} of tree {tree} is not a leaf. `apply` gives the leaves of rows.")
+            raise ParameterError(f"Node {leaf} of tree {tree} is not a leaf. Give a leaf, as returned by `apply`.")
         counts = self._counts(range(tree, tree + 1))[0]
         rows = np.flatnonzero((self._leaves()[:, tree] == leaf) & (counts > 0))
         return LeafRows(self._places()[rows], counts[rows], self.training.labels()[rows])
@@ -206,16 +206,16 @@ class Neighbors:
     # --------------------------------------------------------------------------------------------------- proximities
 
     def proximity(self, X: TableLike = None, *, k: int | None = None, out_of_bag: bool = False) -> sparse.csr_array:
-        """Share of the trees in which rows share a leaf with training rows.
+        """Compute the fraction of the trees in which rows share a leaf with training rows.
 
         Parameters
         ----------
         X : array or data frame, optional
             Rows; None: the training rows themselves.
         k : int, optional
-            Keep only the k largest of each row. Without it, leaves that hold many rows make many entries.
+            Keep only the k largest of each row. Without it, large leaves give many entries.
         out_of_bag : bool, default=False
-            Count only trees that have seen neither of two training rows.
+            Count only trees whose bags have neither of the two training rows.
 
         Returns
         -------
@@ -223,23 +223,23 @@ class Neighbors:
         """
         check_k(k, none=True)
         if out_of_bag and X is not None:
-            raise ParameterError("out_of_bag=True compares training rows with one another. Leave X out.")
+            raise ParameterError("out_of_bag=True compares training rows with each other. Leave X out.")
         found = self._add_up(self._sharing(X, out_of_bag=out_of_bag), k)
         if not out_of_bag:
             found.data /= self.training.forest.n_trees
         return self._for_all_columns(found, by_row=X is None)
 
     def outliers(self, *, out_of_bag: bool = False) -> FloatArray:
-        """Score training rows by how little they have in common with others of their class (Breiman).
+        """Outlier scores of training rows: low proximity to other rows of their class (Breiman).
 
         The raw score of a row is the number of rows divided by the sum of its squared proximities to its class (in
-        regression, to all rows). It is given less the median of the class, in units of the median absolute deviation
-        (times 1.4826, the standard deviation of normal numbers). Above 10 a row deserves a look.
+        regression, to all rows). The median of the class is subtracted, and the result divided by the median absolute
+        deviation (times 1.4826, the standard deviation of normal numbers). Check rows with a score above 10.
 
         Parameters
         ----------
         out_of_bag : bool, default=False
-            Count only trees that have seen neither of two rows.
+            Count only trees whose bags have neither of the two rows.
 
         Returns
         -------
@@ -268,7 +268,7 @@ class Neighbors:
         return t.engine.leaves(t.forest, t.reading.table.X, t.n_threads, None)
 
     def _is_new(self) -> BoolArray:
-        """Say which rows are outside which bags (rows x trees)."""
+        """Mark the rows outside each bag (rows x trees)."""
         return self.training.out_of_bag(range(self.training.forest.n_trees)).T
 
     def _out_of_bag_leaves(self) -> IntArray:
@@ -277,7 +277,7 @@ class Neighbors:
         return leaves
 
     def _sharing(self, X: TableLike, *, out_of_bag: bool) -> LeafMembership:
-        """Say in which leaves rows are, and which training rows are in which leaf."""
+        """Return the leaves of rows, and the training rows in each leaf."""
         forest, n_rows = self.training.forest, self.training.n_rows
         if out_of_bag:
             leaves = self._out_of_bag_leaves()
@@ -290,16 +290,16 @@ class Neighbors:
         return add_up(self.training.engine, sharing, k, self.training.n_threads)
 
     def _counts(self, trees: range) -> FloatArray:
-        """How much each training row counts in some trees (trees x rows)."""
+        """Number of times each training row counts in some trees (trees x rows)."""
         if self.training.with_bags:
             return self.training.bags(trees).astype(np.float64)
         return np.tile(self.training.weight, (len(trees), 1))
 
     def _leaf_contributions(self) -> sparse.csr_array:
-        """What each training row contributes to what each leaf says: nodes of all trees x training rows.
+        """Contribution of each training row to each node value: nodes of all trees x training rows.
 
-        Rows of one class share what the leaf says of their class by how much they count; in regression all rows are of
-        one class. So class weights, which a leaf knows, need not be known here.
+        The rows of one class share the leaf's value for their class in proportion to their counts; in regression all
+        rows are one class. So class weights, which are part of the leaf values, are not needed here.
         """
         forest, table, leaves = self.training.forest, self.training.reading.table, self._leaves()
         kind = table.target if table.task is Task.CLASSIFICATION else np.zeros(table.n_rows, dtype=np.int64)
@@ -322,7 +322,7 @@ class Neighbors:
         return shares
 
     def _node_predictions(self, tree: Forest) -> FloatArray:
-        """What each node says of the classes: their shares, or with hard votes 1 for the commonest."""
+        """Value of each node for the classes: probabilities, or with hard votes 1 for the majority class."""
         shares = class_probabilities(tree)
         if getattr(self.training.model, "voting", "soft") == "hard":
             votes: FloatArray = np.eye(shares.shape[1])[shares.argmax(axis=1)]
@@ -330,12 +330,12 @@ class Neighbors:
         return shares
 
     def _places(self) -> IntArray:
-        """The user's numbers of the rows of the table: rows without weight are not in it."""
+        """Positions of the rows of the table in the user's data, which includes rows of weight 0."""
         kept = self.training.reading.kept
         return np.arange(self.training.n_rows) if kept is None else np.flatnonzero(kept)
 
     def _for_all_columns(self, found: sparse.csr_array, *, by_row: bool) -> sparse.csr_array:
-        """Give rows that were left out for their zero weight empty columns, and empty lines where lines are rows."""
+        """Add empty columns for rows of weight 0, and empty rows if the rows are training rows."""
         kept = self.training.reading.kept
         if kept is None:
             return found

@@ -1,12 +1,12 @@
-"""Permutation importance: how much worse predictions become when a feature's values are permuted among rows.
+"""Permutation importance: the increase of the error when a feature's values are permuted among rows.
 
     by_trees          Breiman's: each tree on its own out-of-bag rows, averaged over trees
-    by_rows           the same, row by row: which features mattered for this case
-    by_forest         the forest as a whole, on the votes of the trees that have not seen a row
-    within_cells      as by_trees, but permuting only among rows that are alike in correlated features
+    by_rows           the same, row by row: the importance of features for each prediction
+    by_forest         the whole forest, on the votes of the trees that have not seen a row
+    within_cells      as by_trees, but permuting only among rows with similar values of correlated features
 
 For a feature that is independent of all others and of the target, a row's own value and another row's are
-exchangeable, so that the expected increase is 0: what the p-values ask.
+exchangeable, so the expected increase is 0: this is the null hypothesis of the p-values.
 """
 
 from dataclasses import dataclass
@@ -20,17 +20,17 @@ from weald.inspection.importance_request import ImportanceRequest
 from weald.inspection.importance_result import Found
 from weald.inspection.significance import BETWEEN_ROWS, OVER_ROWS, OVER_TREES, compare_rows, error_over_trees
 
-WHOLE_FOREST = 2**32 - 1  # stands for a tree's number where all trees see the same permuted rows
+WHOLE_FOREST = 2**32 - 1  # used as tree number if all trees use the same permuted rows
 
 
 @dataclass(frozen=True)
 class Increases:
-    """By how much the loss increases."""
+    """Increases of the loss."""
 
     by_tree: FloatArray  # trees x groups: means over the rows that are new to the tree; NaN: there are none
     by_row: FloatArray  # rows x groups: means over the trees to which the row is new; NaN: there are none
-    squares: FloatArray  # rows x groups: sums of squares over those trees; empty: not asked for
-    n_trees: IntArray  # by row: how many those are
+    squares: FloatArray  # rows x groups: sums of squares over those trees; empty: not requested
+    n_trees: IntArray  # by row: number of those trees
 
 
 def permute(question: ImportanceRequest, cells: Cells | None = None, *, squares: bool = False) -> Increases:
@@ -74,7 +74,7 @@ def by_trees(question: ImportanceRequest) -> Found:
 
 
 def within_cells(question: ImportanceRequest) -> Found:
-    """The same, permuting only among rows that are alike in correlated features."""
+    """Do the same, permuting only among rows with similar values of correlated features."""
     return _summed_up(question, permute(question, Cells(question.training, question.groups)))
 
 
@@ -103,7 +103,7 @@ def by_rows(question: ImportanceRequest) -> Found:
 
 
 def by_forest(question: ImportanceRequest) -> Found:
-    """Mean increase of the forest's loss when all trees see the same permuted rows."""
+    """Mean increase of the forest's loss if all trees use the same permuted rows."""
     training, groups = question.training, question.groups
     X, order = training.reading.table.X, training.order()
     before = training.losses(training.averages(X))

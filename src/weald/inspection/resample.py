@@ -1,4 +1,4 @@
-"""Fitting an estimator again and again, each time on another sample of the rows."""
+"""Fitting an estimator repeatedly, each time to another sample of the rows."""
 
 from collections.abc import Iterator
 from typing import Any, Protocol, Self
@@ -17,7 +17,7 @@ class Predictor(Protocol):
     """A classifier or regressor with scikit-learn's interface."""
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Learn from a table."""
+        """Fit to a table."""
 
     def predict(self, X: Any) -> Any:
         """Predict rows."""
@@ -32,9 +32,9 @@ def count_rows(X: TableLike) -> int:
 def fit_repeatedly(
     estimator: Predictor, X: TableLike, y: Array, n_repeats: int, random_state: int
 ) -> Iterator[tuple[Predictor, IntArray]]:
-    """Fit clones on bootstrap samples; yield each with the rows that it has not seen.
+    """Fit clones to bootstrap samples; yield each with the rows that it has not seen.
 
-    Samples come from NumPy's `RandomState`, whose numbers never change. A clone that has a `random_state` gets one of
+    Samples come from NumPy's `RandomState`, whose numbers never change. A clone with a `random_state` parameter gets
     its own.
     """
     if not is_whole(n_repeats) or n_repeats < 2:
@@ -59,5 +59,5 @@ def read_target(y: ColumnLike, X: TableLike) -> Array:
     target = np.asarray(y)
     n_rows = count_rows(X)
     if target.ndim != 1 or len(target) != n_rows:
-        raise DataError(f"X has {n_rows} rows, but y has the shape {target.shape}. Give one target for each row.")
+        raise DataError(f"X has {n_rows} rows, but y has shape {target.shape}. Give one target for each row.")
     return target

@@ -1,15 +1,15 @@
-"""Fewer features: which of them can be left out.
+"""Feature selection: finding features that can be left out.
 
     select_features     the function that users call
     FeatureSelector     the same as a transformer for pipelines
 
-After Díaz-Uriarte and Alvarez de Andrés (2006): rank the features by their importance once, then grow forests on the
-best of them, leaving out a share at each step, and take the smallest set whose out-of-bag error is within one standard
-error of the lowest. Ranking anew at each step would follow the noise.
+After Díaz-Uriarte and Alvarez de Andrés (2006): rank the features by importance once, then grow forests on the best of
+them, leaving out a fraction at each step, and choose the smallest set whose out-of-bag error is within one standard
+error of the lowest. Ranking again at each step would overfit.
 
-The out-of-bag error of the chosen set is too good to be true: its features were chosen by the very rows that it is
-judged on, and it is the lowest of many. So the honest error is found by doing everything again: in each of some folds,
-features are ranked and chosen without the fold's rows, and the forest of the chosen ones is judged on them.
+The out-of-bag error of the chosen set is biased downward: the features were chosen by the same rows, and it is the
+lowest of many errors. An unbiased error comes from cross-validation of the whole procedure: in each fold, features are
+ranked and chosen without the fold's rows, and the resulting forest is tested on them.
 """
 
 from collections.abc import Iterator
@@ -36,16 +36,16 @@ from weald.inspection.importance_result import Importance
 
 @dataclass(frozen=True)
 class Trial:
-    """A set of features that was tried."""
+    """A set of features, with its error."""
 
     features: tuple[int, ...]  # by number, ascending
-    error: float  # out of bag: share of wrong classes, or mean squared error
+    error: float  # out-of-bag misclassification rate, or mean squared error
     std_error: float
 
 
 @dataclass(frozen=True)
 class SelectionData:
-    """What a forest is grown from, as the user gave it."""
+    """The training data, as given by the user."""
 
     X: TableLike
     y: ColumnLike
@@ -55,7 +55,7 @@ class SelectionData:
 
     @property
     def by_row(self) -> ByRow:
-        """Groups and stratify, where they are given."""
+        """Groups and stratify, if given."""
         given = ByRow()
         if self.groups is not None:
             given["groups"] = self.groups
@@ -64,50 +64,50 @@ class SelectionData:
         return given
 
     def fit(self, model: RandomForest) -> RandomForest:
-        """Grow a forest from all features."""
+        """Fit a forest to all features."""
         return model.fit(self.X, self.y, self.weight, **self.by_row)
 
     def grow_on(self, model: RandomForest, features: tuple[int, ...]) -> tuple[RandomForest, TableLike]:
-        """Grow a forest like this one on some features; also the columns that it was grown from."""
+        """Fit a forest with the same parameters to some features; return it and the selected columns."""
         return grow_on(model, list(features), self.X, self.y, self.weight, **self.by_row)
 
     def take(self, rows: IntArray) -> "SelectionData":
-        """Take some rows."""
+        """Select rows."""
         given = (self.weight, self.groups, self.stratify)
         by_row = (None if column is None else np.asarray(column)[rows] for column in given)
         return SelectionData(take(self.X, rows), np.asarray(self.y)[rows], *by_row)
 
 
 class FeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
-    """Keep the features that a forest needs.
+    """Select the features that a forest needs.
 
     Parameters
     ----------
     forest : RandomForestClassifier or RandomForestRegressor
-        A forest, fitted or not; it is grown anew.
+        A forest, fitted or not; its clones are fitted.
     n_features : int or None, default=None
-        How many features to keep. None: as few as keep the out-of-bag error within one standard error of the lowest.
+        Number of features to keep. None: the fewest with an out-of-bag error within one standard error of the lowest.
     kind : str, default="permutation"
-        How features are ranked: a kind of `weald.importance`.
+        Importance by which features are ranked, see `weald.importance`.
     drop : float, default=0.2
-        Share of the features that is left out at each step.
+        Fraction of the features that is left out at each step.
     folds : int, default=5
-        Number of folds for the honest error; 0: do not estimate it.
+        Number of cross-validation folds for `honest_error_`; 0: do not compute it.
 
     Attributes
     ----------
     support_ : array of shape (n_features,)
-        Which features are kept.
+        Mask of the selected features.
     importance_ : Importance
-        What they were ranked by.
+        The importances that ranked them.
     path_ : list of Trial
         The sets that were tried, with their out-of-bag errors.
     forest_ : RandomForestClassifier or RandomForestRegressor
-        The forest that was grown on the features that are kept.
+        The forest fitted to the selected features.
     oob_error_ : float
-        Its out-of-bag error: too good to be true, since the same rows chose the features.
+        Its out-of-bag error. It is biased downward, since the same rows chose the features.
     honest_error_ : float
-        Error on rows that took no part in choosing, by folds; NaN when `folds=0`.
+        Cross-validation error of the whole procedure; NaN if `folds=0`.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : array of shape (n_features,)
@@ -159,7 +159,7 @@ class FeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         groups: ColumnLike = None,
         stratify: ColumnLike = None,
     ) -> Self:
-        """Rank the features, try fewer and fewer, choose.
+        """Rank the features, fit forests to fewer and fewer of them, and choose a set.
 
         Parameters
         ----------
@@ -167,7 +167,7 @@ class FeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         y : array of shape (n_rows,)
         sample_weight : array of shape (n_rows,), optional
         groups, stratify : arrays of shape (n_rows,), optional
-            As the forest's `fit` takes them. A fold of the honest error holds whole groups, too.
+            As for `fit` of the forest. Cross-validation folds contain whole groups, too.
 
         Returns
         -------
@@ -180,7 +180,10 @@ class FeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         if hasattr(whole, "feature_names_in_"):
             self.feature_names_in_ = whole.feature_names_in_
         if self.n_features is not None and self.n_features > whole.n_features_in_:
-            raise ParameterError(f"n_features={self.n_features} is more than the {whole.n_features_in_} of X.")
+            raise ParameterError(
+                f"n_features={self.n_features} is more than the {whole.n_features_in_} features of X. Give at most "
+                "that many."
+            )
         self.importance_, self.path_, chosen = choose(self, whole, data)
         self.support_ = np.zeros(whole.n_features_in_, dtype=np.bool_)
         self.support_[list(chosen.features)] = True
@@ -190,10 +193,10 @@ class FeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         return self
 
     def _check(self) -> None:
-        """Refuse parameters that mean nothing."""
+        """Refuse parameters that have no meaning."""
         if hasattr(self.forest, "prune_prototypes"):
             raise ParameterError(
-                "Features of a kernel forest are prototypes, not columns of X. Use its prune_prototypes instead."
+                "The features of a kernel forest are prototypes, not columns of X. Use its prune_prototypes instead."
             )
         if self.kind not in KINDS or self.kind == "local":
             choices = ", ".join(repr(kind) for kind in KINDS if kind != "local")
@@ -201,12 +204,12 @@ class FeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         if self.n_features is not None and not (is_whole(self.n_features) and self.n_features >= 1):
             raise ParameterError(f"n_features={self.n_features!r} is not allowed. Give a whole number from 1 or None.")
         if not 0 < self.drop < 1:
-            raise ParameterError(f"drop={self.drop!r} is not allowed. Give a share between 0 and 1.")
+            raise ParameterError(f"drop={self.drop!r} is not allowed. Give a fraction between 0 and 1.")
         if not is_whole(self.folds) or self.folds < 0 or self.folds == 1:
             raise ParameterError(f"folds={self.folds!r} is not allowed. Give 0 or a whole number from 2.")
 
     def _get_support_mask(self) -> BoolArray:
-        """Which features are kept: scikit-learn's SelectorMixin builds on it."""
+        """Return the mask of the selected features, for scikit-learn's SelectorMixin."""
         check_is_fitted(self, "support_")
         return self.support_
 
@@ -227,14 +230,14 @@ def choose(
 
 
 def fewer(n_features: int, drop: float) -> Iterator[int]:
-    """Numbers of features that are tried: at each step a share is left out, at least one."""
+    """Numbers of features to try: at each step a fraction is left out, at least one."""
     while n_features >= 1:
         yield n_features
         n_features -= max(1, int(drop * n_features))
 
 
 def try_features(whole: RandomForest, features: IntArray, data: SelectionData) -> Trial:
-    """Grow a forest on some features and judge it on its out-of-bag rows."""
+    """Fit a forest to some features and compute its out-of-bag error."""
     numbers = tuple(sorted(int(f) for f in features))
     model, columns = data.grow_on(whole, numbers)
     training = read_again(model, TrainingArguments(columns, data.y, data.weight, **data.by_row))
@@ -252,7 +255,7 @@ def mean_and_error(losses: FloatArray, weight: FloatArray) -> tuple[float, float
 
 
 def cross_validate(selector: FeatureSelector, data: SelectionData) -> float:
-    """Choose features without the rows of a fold, judge the forest on them; do so for each fold."""
+    """Cross-validate: choose features without the rows of a fold, test the forest on them, for each fold."""
     target = np.asarray(data.y)
     is_classifier = hasattr(selector.forest, "predict_proba")
     losses = np.empty(len(target))
@@ -267,7 +270,7 @@ def cross_validate(selector: FeatureSelector, data: SelectionData) -> float:
 
 
 def divide(n_folds: int, target: Array, groups: ColumnLike, *, classes: bool) -> Iterator[tuple[IntArray, IntArray]]:
-    """Divide rows into folds, classes evenly; a group is in one fold."""
+    """Divide rows into folds, stratified by class; a group is in one fold."""
     shuffled = {"shuffle": True, "random_state": 0}
     if groups is None:
         folds = StratifiedKFold(n_folds, **shuffled) if classes else KFold(n_folds, **shuffled)
@@ -290,27 +293,27 @@ def select_features(
     drop: float = 0.2,
     folds: int = 5,
 ) -> FeatureSelector:
-    """Find the features that a forest needs.
+    """Select the features that a forest needs.
 
-    The features are ranked by their importance, and forests are grown on fewer and fewer of the best. See
-    `FeatureSelector` for how a set is chosen, and why its out-of-bag error is too good to be true.
+    The features are ranked by importance, and forests are fitted to fewer and fewer of the best. See `FeatureSelector`
+    for how a set is chosen, and why its out-of-bag error is biased downward.
 
     Parameters
     ----------
     forest : RandomForestClassifier or RandomForestRegressor
-        A forest, fitted or not; it is grown anew.
+        A forest, fitted or not; its clones are fitted.
     X, y : the data
     sample_weight : array, optional
     groups, stratify : arrays, optional
-        As the forest's `fit` takes them. A fold of the honest error holds whole groups, too.
+        As for `fit` of the forest. Cross-validation folds contain whole groups, too.
     n_features : int or None, default=None
-        How many features to keep. None: as few as keep the out-of-bag error within one standard error of the lowest.
+        Number of features to keep. None: the fewest with an out-of-bag error within one standard error of the lowest.
     kind : str, default="permutation"
-        How features are ranked: a kind of `weald.importance`.
+        Importance by which features are ranked, see `weald.importance`.
     drop : float, default=0.2
-        Share of the features that is left out at each step.
+        Fraction of the features that is left out at each step.
     folds : int, default=5
-        Number of folds for the honest error; 0: do not estimate it.
+        Number of cross-validation folds for `honest_error_`; 0: do not compute it.
 
     Returns
     -------

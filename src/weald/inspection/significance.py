@@ -1,8 +1,8 @@
-"""How sure an importance is: standard errors over trees or rows, and p-values.
+"""Uncertainty of importances: standard errors over trees or rows, and p-values.
 
-Standard errors over trees say how well the number of trees pins a value down, not whether the feature would matter in
-another sample. For that there is the p-value: a one-sided t-test over rows asks whether a row loses more without the
-feature. Rows are compared with themselves, as Watson and Wright (2021) do for a model that is given.
+Standard errors over trees show how precise a value is for this number of trees, not whether the feature would be
+important in another sample. The p-value answers that: a one-sided t-test over rows of whether the loss of a row is
+larger without the feature. Each row is compared with itself, as in Watson and Wright (2021) for a given model.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ BETWEEN_ROWS = "one-sided t-test over rows: does a row, with the trees that have
 
 
 def error_over_trees(by_tree: FloatArray) -> FloatArray:
-    """Standard error of the mean over trees; those that say nothing (NaN) are left out."""
+    """Standard error of the mean over trees, without those that have no value (NaN)."""
     known = ~np.isnan(by_tree).any(axis=1)
     n_trees = int(known.sum())
     if n_trees < 2:

@@ -1,4 +1,4 @@
-"""Stability: how much a model changes when its training data does."""
+"""Stability: how much a model changes with its training data."""
 
 from dataclasses import dataclass
 from itertools import combinations
@@ -14,13 +14,11 @@ N_PROBES = 200  # rows whose neighbors in the leaves are compared
 
 @dataclass(frozen=True)
 class Stability:
-    """How much models differ that were fitted to different samples of the same data. 0: not at all."""
+    """Differences between models fitted to different samples of the same data. 0: none."""
 
-    change: (
-        float  # how often two of them disagree on a row; of numbers: their root mean square difference over that of y
-    )
-    structure: float  # share of row pairs that one puts into a leaf together and the other does not; NaN without leaves
-    changes: FloatArray  # by row: the same as `change`, of that row alone
+    change: float  # how often two models disagree on a row; regression: root mean square difference over that of y
+    structure: float  # fraction of row pairs that share a leaf in one model only; NaN without leaves
+    changes: FloatArray  # by row: the same as `change` for this row
 
     def __repr__(self) -> str:
         return f"<predictions change by {self.change:.4g}, leaves by {self.structure:.4g}>"
@@ -35,13 +33,13 @@ def stability(
     n_repeats: int = 20,
     random_state: int = 0,
 ) -> Stability:
-    """Measure how much an estimator changes when its training data does.
+    """Measure how much an estimator changes with its training data.
 
-    Clones are fitted to bootstrap samples of the rows and compared two by two, on all rows or on others. The change of
-    predictions is the share of rows on which two clones disagree; of numbers, the root of the mean squared difference,
-    in units of the standard deviation of y. The structure is compared by who shares a leaf with whom: with K(i, j) the
-    share of trees in which rows i and j do, it is the sum of abs(K - K') over the sum of K + K', over pairs of rows, of
-    at most 200 rows.
+    Clones are fitted to bootstrap samples of the rows and compared in pairs, on all rows or on others. The change of
+    predictions is the fraction of rows on which two clones disagree; in regression, the root of the mean squared
+    difference, in units of the standard deviation of y. The structure is compared by shared leaves: with K(i, j) the
+    fraction of trees in which rows i and j share a leaf, it is the sum of abs(K - K') over the sum of K + K', over
+    pairs of rows, of at most 200 rows.
 
     Parameters
     ----------
@@ -53,7 +51,7 @@ def stability(
     n_repeats : int, default=20
         Number of samples.
     random_state : int, default=0
-        Decides the samples, and the `random_state` of each clone.
+        Seed of the samples and of the `random_state` of each clone.
 
     Returns
     -------
@@ -93,7 +91,7 @@ def stability(
 
 
 def _find_same_leaf(leaves: IntArray, probes: IntArray) -> FloatArray:
-    """Share of trees in which two rows are in one leaf, for all pairs of the probes."""
+    """Fraction of trees in which two rows share a leaf, for all pairs of the probes."""
     of_probes = leaves.reshape(len(leaves), -1)[probes]
     shared = np.zeros((len(probes), len(probes)))
     for leaf in of_probes.T:

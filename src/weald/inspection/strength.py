@@ -1,7 +1,7 @@
-"""Strength and correlation: why a forest is as good as it is (Breiman 2001).
+"""Strength and correlation of the trees of a forest (Breiman 2001).
 
 Trees that are right more often (strength) and that err on different rows (correlation) make a better forest: its error
-is at most `correlation * (1 - strength^2) / strength^2`. Both are estimated out of bag, from one vote for each tree.
+is at most `correlation * (1 - strength^2) / strength^2`. Both are estimated out of bag, with one vote per tree.
 """
 
 import math
@@ -26,13 +26,13 @@ TREES_AT_ONCE = 16  # whose leaves and bags are held in memory
 
 @dataclass(frozen=True)
 class Strength:
-    """How strong the trees of a forest are, and how alike."""
+    """Strength and correlation of the trees of a forest."""
 
     strength: float  # mean margin of the forest
     correlation: float  # mean correlation of the trees' raw margins
-    bound: float  # no forest of such trees has a larger error; infinite where the strength is not above 0
-    error: float  # of the forest, out of bag, one vote for each tree
-    margins: FloatArray  # by row of the table: share of votes for the true class less that for the best other
+    bound: float  # upper bound of the error of a forest of such trees; infinite if the strength is not positive
+    error: float  # of the forest, out of bag, with one vote per tree
+    margins: FloatArray  # by row: fraction of votes for the true class minus that for the best other
     deviations: FloatArray  # by tree: standard deviation of its raw margin
 
     def __repr__(self) -> str:
@@ -51,19 +51,19 @@ def strength(
     groups: ColumnLike = None,
     stratify: ColumnLike = None,
 ) -> Strength:
-    """Measure strength and correlation of a forest, and the bound that they give for its error.
+    """Compute strength and correlation of a forest, and the bound that they give for its error.
 
-    With Q(x, k) the share of votes for class k among the trees whose bags lack x, the margin of a row is Q(x, y) less
-    the largest Q(x, k) of another class. The strength is the mean margin s. A tree's raw margin is 1 where it is right,
-    -1 where it says the best other class, else 0; the correlation is the variance of the margins over the square of the
-    mean standard deviation of raw margins. Rows in the bag of every tree are left out.
+    With Q(x, k) the fraction of votes for class k among the trees whose bags lack x, the margin of a row is Q(x, y)
+    minus the largest Q(x, k) of another class. The strength is the mean margin s. A tree's raw margin is 1 if it is
+    right, -1 if it predicts the best other class, else 0; the correlation is the variance of the margins over the
+    square of the mean standard deviation of raw margins. Rows in the bag of every tree are left out.
 
     Parameters
     ----------
     forest : RandomForestClassifier
         A fitted forest with bags.
     X, y, sample_weight, groups, stratify
-        The table that the forest was grown from.
+        The training data of the forest.
 
     Returns
     -------
@@ -81,8 +81,8 @@ def strength(
     """
     if not (isinstance(forest, RandomForest) and forest.task is Task.CLASSIFICATION):
         raise ParameterError(
-            f"strength was given a {type(forest).__name__}. Give a fitted weald.RandomForestClassifier: margins are of "
-            "classes."
+            f"strength got a {type(forest).__name__}. Give a fitted weald.RandomForestClassifier: margins are defined "
+            "for classes."
         )
     bagged, reading = open_bags(forest, TrainingArguments(X, y, sample_weight, groups, stratify))
     rows, truth = reading.table.in_memory().X, reading.table.target
@@ -103,7 +103,7 @@ def strength(
 
 
 def _best_others(shares: FloatArray, truth: IntArray) -> IntArray:
-    """Find the class with the most votes among those that are not the true one."""
+    """Find the class with the most votes other than the true one."""
     others = np.nan_to_num(shares)
     others[np.arange(len(truth)), truth] = -1.0
     best: IntArray = others.argmax(axis=1)
@@ -111,7 +111,7 @@ def _best_others(shares: FloatArray, truth: IntArray) -> IntArray:
 
 
 def _deviations(bagged: Bagged, rows: Array, truth: IntArray, others: IntArray, weight: FloatArray) -> Iterator[float]:
-    """Standard deviation of each tree's raw margin over the rows outside its bag; NaN where there are none."""
+    """Standard deviation of each tree's raw margin over its out-of-bag rows; NaN if there are none."""
     n_trees = bagged.forest.n_trees
     for first in range(0, n_trees, TREES_AT_ONCE):
         some = bagged.forest.take(range(first, min(first + TREES_AT_ONCE, n_trees)))
@@ -129,7 +129,7 @@ def _deviations(bagged: Bagged, rows: Array, truth: IntArray, others: IntArray, 
 
 
 def _winners(forest: Forest) -> IntArray:
-    """Commonest class of each leaf, ties to the first; 0 in other nodes, and where a bag is empty."""
+    """Majority class of each leaf, ties to the first; 0 in other nodes, and if a bag is empty."""
     leaf_of_entry = np.repeat(np.arange(len(forest.leaf_start) - 1), np.diff(forest.leaf_start))
     order = np.lexsort((forest.leaf_class, -forest.leaf_weight, leaf_of_entry))
     winners = np.zeros(forest.n_nodes, dtype=np.int32)
@@ -141,7 +141,7 @@ def _winners(forest: Forest) -> IntArray:
 
 
 def _for_all_rows(margins: FloatArray, kept: BoolArray | None) -> FloatArray:
-    """Give rows that were left out for their zero weight a place of their own: NaN."""
+    """Add rows of weight 0, which were left out of the fit: NaN."""
     if kept is None:
         return margins
     spread = np.full(len(kept), np.nan)

@@ -32,17 +32,17 @@ def surface(
     Parameters
     ----------
     model : fitted tree or forest
-        Grown as large as the settings go.
+        A model at least as large as all settings.
     X : array or data frame of shape (n_rows, n_features)
         Rows that the model has not seen.
     y : array of shape (n_rows,)
         Their targets.
     *parameters : str
-        One or more of "max_depth", "min_samples_split", "min_impurity_decrease", "max_leaf_nodes", "ccp_alpha" and, of
+        One or more of "max_depth", "min_samples_split", "min_impurity_decrease", "max_leaf_nodes", "ccp_alpha" and, for
         forests, "n_estimators". All combinations of their values are compared.
     sample_weight : array of shape (n_rows,), optional
     values : dict of parameter: list, optional
-        The values to compare. By default up to 64 for each parameter, chosen from the model (up to 16 where there are
+        The values to compare. By default up to 64 for each parameter, chosen from the model (up to 16 if there are
         several besides `n_estimators`).
     metric : callable, str or None, default=None
         None is the error: the fraction of wrong classes, or the mean squared error. A name is a scorer of scikit-learn,
@@ -66,7 +66,7 @@ def surface(
     (([1, 2, 3, 4],), [0.333, 0.053, 0.04, 0.04])
     """
     if not isinstance(model, TreeModel):
-        raise DataTypeError(f"surface was given a {type(model).__name__}. Give a fitted tree or forest of weald.")
+        raise DataTypeError(f"surface got a {type(model).__name__}. Give a fitted tree or forest of weald.")
     check_is_fitted(model, "forest_")
     data = read_new_rows(model, TrainingArguments(X, y, sample_weight))
     return RowsToScore(data.model, data.engine, None, data.reading).surface(parameters, values, metric, verbose)

@@ -1,6 +1,6 @@
-"""Choosing parameters by out-of-bag error: one forest for each candidate, and no cross-validation.
+"""Tuning: choosing parameters by out-of-bag error, with one forest per candidate and no cross-validation.
 
-The table is read and coded once. All candidates grow from the same seed, so that they differ by their parameters alone.
+The table is read and coded once. All candidates have the same seed, so they differ only by their parameters.
 """
 
 import copy
@@ -47,7 +47,7 @@ class TuningStep:
 
 @dataclass(frozen=True)
 class Tuning:
-    """What `tune` found."""
+    """The result of `tune`."""
 
     best_params: dict[str, object]
     best_error: float
@@ -61,7 +61,7 @@ class Tuning:
         return -self.best_error
 
     def table(self) -> dict[str, list[object]]:
-        """Give the path as columns, ready for a data frame: one row for each candidate, in the order tried."""
+        """Return the path as columns for a data frame: one row for each candidate, in the order tried."""
         columns: dict[str, list[object]] = {
             name: [step.params[name] for step in self.path] for name in self.path[0].params
         }
@@ -105,16 +105,16 @@ def tune(
 ) -> Tuning:
     """Choose parameters of a forest by its out-of-bag error.
 
-    "one_by_one" goes through the parameters in the order of the grid, tries all values of one while the others stay,
-    and keeps the best; it goes round until nothing changes. "grid" tries every combination. A candidate wins by a lower
-    error only: of equal ones the first stays.
+    "one_by_one" goes through the parameters in the order of the grid, tries all values of one parameter while the
+    others stay fixed, and keeps the best; it repeats until nothing changes. "grid" tries every combination. A candidate
+    replaces the best one only if its error is lower.
 
     Parameters
     ----------
     forest : RandomForestClassifier or RandomForestRegressor
-        Where the search starts; it stays as it is. Needs `bootstrap=True`.
+        The start of the search; it is not changed. Needs `bootstrap=True`.
     X, y, sample_weight, groups, stratify
-        The training data, as `fit` takes it.
+        The training data, as for `fit`.
     grid : dict, default=None
         Values to try for each parameter, by name: lists, arrays or ranges. None: values of `max_features`,
         `min_samples_leaf`, `max_samples`, `max_depth`, `min_samples_split` and `min_impurity_decrease` that suit the
@@ -126,15 +126,15 @@ def tune(
         scikit-learn, a scorer that `sklearn.metrics.make_scorer` returns, or a function of (y_true, y_pred). It is
         computed from out-of-bag predictions.
     budget : int, default=None
-        Number of forests at most. None: no limit.
+        Maximum number of forests. None: no limit.
 
     Returns
     -------
     Tuning
-        `best_params`, `best_error` (with `scoring`: `best_score`), `best_estimator` (fitted; it is one of the forests
-        that were tried) and `path`, all candidates in the order tried; `table()` gives it as columns. The `interval` of
-        a candidate is of its error on new rows. Candidates whose intervals overlap widely are hardly different: of
-        those within one standard error (a quarter of the width) of the best you may prefer the simplest.
+        `best_params`, `best_error` (with `scoring`: `best_score`), `best_estimator` (fitted, one of the candidates) and
+        `path`, all candidates in the order tried; `table()` returns it as columns. The `interval` of a candidate is
+        for its error on new rows. Candidates whose intervals overlap widely hardly differ: of those within one
+        standard error (a quarter of the width) of the best you may prefer the simplest.
 
     Examples
     --------
@@ -156,7 +156,7 @@ def tune(
     unknown = [name for name in values if name not in forest.get_params()]
     if unknown or not values or not all(values.values()):
         raise ParameterError(
-            f"grid={shown(grid)} is not allowed. Give for each of some parameters of the forest the values to try."
+            f"grid={shown(grid)} is not allowed. Give a dict with the values to try for each parameter."
         )
     (_one_by_one if search == "one_by_one" else _whole_grid)(trial, values)
     return trial.result(list(values))
@@ -172,7 +172,7 @@ def _read_grid(grid: object) -> dict[str, Sequence[object]]:
 
 
 def suggest_grid(table: Table) -> dict[str, Sequence[object]]:
-    """List the values that are worth trying, most influential parameter first."""
+    """List values worth trying, most influential parameter first."""
     n_features = table.n_features
     some = {1, math.isqrt(n_features), n_features // 3, n_features // 2, n_features}
     scale = 1.0 if table.task is Task.CLASSIFICATION else float(np.var(table.target))
@@ -187,11 +187,11 @@ def suggest_grid(table: Table) -> dict[str, Sequence[object]]:
 
 
 class _Trial:
-    """Grows candidates from one coded table, and remembers them."""
+    """Fits candidates to one coded table, and caches them."""
 
     def __init__(self, forest: RandomForest, scoring: Metric | str | None, budget: float) -> None:
         if not isinstance(forest, RandomForest):
-            raise ParameterError(f"tune was given a {type(forest).__name__}. Give a forest of weald.")
+            raise ParameterError(f"tune got a {type(forest).__name__}. Give a forest of weald.")
         self.start = clone(forest).set_params(oob_score=True, warm_start=False)
         self.start.set_params(random_state=params.draw_seed(forest.random_state))
         check(self.start)
@@ -215,7 +215,7 @@ class _Trial:
         return len(self.steps) < self.budget
 
     def error(self, chosen: Mapping[str, object]) -> float:
-        """Grow a candidate, unless one was grown that is the same by another name."""
+        """Fit a candidate, unless an equal one was fitted under another name."""
         model = copy.copy(self.start).set_params(**chosen)
         check(model)
         key = repr((params.resolve(params.gather(model), self.table, self.reading.classes), model.n_estimators))
