@@ -100,8 +100,8 @@ class TargetUnit {
         return true;
     }
 
-    // q = rint((y - center) * 2^exponent). 2^exponent may overflow, its square root does not. What a half makes too
-    // small to be exact is 0 in the end.
+    // q = rint((y - center) * 2^exponent). 2^exponent may overflow, its two factors with half the exponent do not. What
+    // the first factor makes too small to be exact is 0 in the end.
     std::int64_t whole(double y) const { return static_cast<std::int64_t>(rounded(y)); }
     Int128 wide_whole(double y) const { return static_cast<Int128>(rounded(y)); }
 

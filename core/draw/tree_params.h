@@ -34,14 +34,14 @@ struct Growth {
     std::vector<double> class_weights;  // if they are given
     Strata strata = Strata::none;       // the strata with their own draws
     std::vector<std::uint64_t> draws;   // from each stratum; empty: n_draws from all rows
-    bool random_cuts = false;           // each feature offers one cut at a random place
-    std::vector<int> monotonic;         // by feature: 1 rising, -1 falling, 0 free; empty: all are free
-    std::vector<std::vector<std::uint32_t>> interaction_groups;  // features that may meet on a path; empty: all may
-    std::uint32_t max_interacting = 0;                           // most that may meet on a path; 0: no limit
-    std::vector<double> feature_weights;                         // empty: all alike
-    double category_penalty = 0;       // what a category beyond two costs, in gains that labels without meaning have
+    bool random_cuts = false;           // each feature offers one random cut
+    std::vector<int> monotonic;         // by feature: 1 increasing, -1 decreasing, 0 free; empty: all 0
+    std::vector<std::vector<std::uint32_t>> interaction_groups;  // features that may share a path; empty: all
+    std::uint32_t max_interacting = 0;                           // maximum number on a path; 0: no limit
+    std::vector<double> feature_weights;                         // empty: equal weights
+    double category_penalty = 0;       // penalty per category beyond two, in expected gains of random labels
     bool ties_by_column = false;       // with all features considered, the first of equal ones wins: nothing is drawn
-    std::uint32_t max_categories = 0;  // columns of more are cut in the order of their categories; 0: none are
+    std::uint32_t max_categories = 0;  // columns with more are cut in category order; 0: no limit
 };
 
 template <class T>

@@ -21,7 +21,7 @@ constexpr std::uint32_t kSlots = 8;  // of a cluster of nodes: a line of small o
 constexpr std::uint32_t kNoColumn = ~0u;
 constexpr std::size_t kClearedAtOnce = std::size_t{4} << 20;  // bytes
 
-// ---- The parts of the buffer, one behind the other, each from the beginning of a line
+// ---- The parts of the buffer, consecutive and aligned to cache lines
 
 struct Parts {
     std::size_t columns;

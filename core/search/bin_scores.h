@@ -216,7 +216,7 @@ class BinScores<Entropy> {
     static constexpr float kSteep = 1000;  // more than any logarithm: empty sides lose nothing
 
     double slack_;
-    alignas(64) OfEdges lefts_;   // terms of what lies left of each edge
+    alignas(64) OfEdges lefts_;   // terms of the left side of each edge
     alignas(64) OfEdges rights_;  // and right of it
     alignas(64) OfBins insides_;  // upper bound of what a cut inside adds to the terms of what lies around the bin
     alignas(64) OfEdges left_factors_;

@@ -187,7 +187,7 @@ class NumberModel {
         sums_.squares.push_back(is_leaf ? sum_squares(payloads, n) : Squares(0));
     }
 
-    // The same for several nodes, of which all is known.
+    // The same for several nodes with known statistics.
     void write_nodes(TreeArrays& tree, std::span<const Cell> totals, std::span<const Squares> squares) {
         for (const Cell& total : totals) {
             tree.value.push_back(in_user_values(value_of(total)));

@@ -1,4 +1,4 @@
-// A forest as the arrays that Python keeps.
+// A forest as arrays owned by Python.
 
 #pragma once
 
