@@ -1,4 +1,4 @@
-"""Is weald's forest as good as scikit-learn's? Errors on test data, mean over seeds, with the noise beside them.
+"""Accuracy of weald's forests compared with scikit-learn's: mean test errors over seeds, and their noise.
 
     python benchmarks/accuracy.py [--folder FOLDER] [--data NAMES] [--seeds 5] [--trees 50] [--rows 50000] [--write]
 
@@ -21,7 +21,7 @@ from scipy import stats
 
 PAGE = measure.ROOT / "docs" / "accuracy.md"
 TEST_SHARE = 0.25
-# Beyond so many cells scikit-learn takes minutes for a forest that looks at all features in each node.
+# With more cells, scikit-learn takes minutes for a forest that considers all features in each node.
 CELLS_FOR_ALL_FEATURES = 1_000_000
 
 

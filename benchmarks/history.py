@@ -68,7 +68,7 @@ def find(step):
 
 
 def build(step, instructions):
-    """Return the folder of a step's Python sources, with its compiled module beside them; of today's weald, nothing."""
+    """Return the folder of a step's Python sources and compiled module; nothing for the current version."""
     if step.commit == TODAY:
         return None
     commit = find(step)

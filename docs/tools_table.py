@@ -1,4 +1,4 @@
-"""Which tools for scikit-learn's trees and forests take weald's: each row of the table is a call that ran.
+"""Tools for scikit-learn's trees and forests with weald's models: each row of the table is a call that ran.
 
     python docs/tools_table.py            # runs every tool, prints the table
     python docs/tools_table.py --write    # and writes it into docs/export.md
@@ -31,7 +31,7 @@ PAGE = Path(__file__).parent / "export.md"
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool, and a call of it that checks what it says."""
+    """A tool, and a call of it that checks the result."""
 
     package: str
     name: str
@@ -44,7 +44,7 @@ NAMES = list("abcd")
 
 
 def agree(found: Any, expected: Any, tolerance: float = 1e-6) -> None:
-    """Refuse an answer that is not weald's."""
+    """Raise an error if the result is not weald's."""
     if not np.allclose(np.asarray(found, dtype=float), np.asarray(expected, dtype=float), atol=tolerance):
         raise ValueError("its answers are not those of the forest")
 
@@ -132,13 +132,13 @@ def with_forestci(forest: Any, tree: Any, ours: Any) -> None:
 
 
 def _as_regressor(forest: Any) -> Any:
-    """Fit the numbers that forestci wants, in the way in which the forest was given."""
+    """Set the attributes that forestci needs, as in the given forest."""
     model = weald.RandomForestRegressor(10, random_state=0).fit(X, X[:, 0])
     return model if isinstance(forest, weald.RandomForestClassifier) else model.to_sklearn().model
 
 
 def _bags() -> Any:
-    """Count how often each row is in each bag: weald's leaves say so, since a full tree keeps every row apart."""
+    """Count the rows of each bag: the leaves have the counts, since a full tree separates all rows."""
     counts = np.zeros((len(X), 10))
     model = weald.RandomForestRegressor(10, random_state=0).fit(X, X[:, 0])
     seen = model.neighbors(X, X[:, 0])
@@ -175,7 +175,7 @@ TOOLS = (
 
 
 def attempt(tool: Tool, forest: Any, tree: Any, ours: Any) -> str:
-    """Run a call: "yes", or in short why not."""
+    """Run a call: "yes", or the reason why not."""
     try:
         with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
             warnings.simplefilter("ignore")

@@ -1,4 +1,4 @@
-"""What a forest says where: 1, 10, 100 and 500 trees."""
+"""Decision boundaries of forests with 1, 10, 100 and 500 trees."""
 
 import matplotlib.pyplot as plt
 from gallery import save
@@ -10,7 +10,7 @@ from weald.plot import BoundaryDisplay
 
 
 def draw(quick: bool = False) -> Figure:
-    """Draw forests of growing size; the first trees of a larger one are those of the smaller."""
+    """Draw forests of increasing size; the first trees of a larger one are those of the smaller."""
     X, y = make_moons(300, noise=0.28, random_state=4)
     sizes = (1, 3) if quick else (1, 10, 100, 500)
     figure, axes = plt.subplots(1, len(sizes), figsize=(11, 3.1), layout="constrained", sharey=True)

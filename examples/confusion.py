@@ -1,4 +1,4 @@
-"""Which digits are taken for which, out of bag."""
+"""Confusion matrix of handwritten digits, from out-of-bag predictions."""
 
 from gallery import save
 from matplotlib.figure import Figure
@@ -9,7 +9,7 @@ from weald.plot import ConfusionDisplay
 
 
 def draw(quick: bool = False) -> Figure:
-    """Draw the confusion of ten digits."""
+    """Draw the confusion matrix of ten digits."""
     X, y = load_digits(return_X_y=True)
     forest = RandomForestClassifier(50 if quick else 300, oob_score=True, random_state=0).fit(X, y)
     return ConfusionDisplay.from_out_of_bag(forest).figure_

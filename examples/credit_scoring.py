@@ -1,6 +1,6 @@
-"""Credit scoring: where to draw the line when a bad loan costs more than a good one earns.
+"""Credit scoring: choose the threshold when a default costs more than a good loan earns.
 
-The clients are made here.
+The clients are synthetic.
 """
 
 import matplotlib.pyplot as plt
@@ -16,7 +16,7 @@ EARNED, LOST = 1.0, 6.0  # on a loan that is paid back, on one that is not
 
 
 def make_clients(n_rows: int) -> tuple[Array, Array]:
-    """Make income, debt, age, years in the job, late payments and the loan; about one in seven does not pay."""
+    """Make income, debt, age, years in the job, late payments and the loan; about one in seven defaults."""
     rng = np.random.default_rng(11)
     income = rng.lognormal(3.4, 0.45, n_rows)
     loan = income * rng.uniform(0.1, 2.5, n_rows)
@@ -30,12 +30,12 @@ def make_clients(n_rows: int) -> tuple[Array, Array]:
 
 
 def profit(default: Array, granted: Array) -> float:
-    """Earn on good loans, lose on bad ones; the mean of all clients who ask."""
+    """Profit on good loans minus loss on defaults, averaged over all applicants."""
     return float(np.where(granted, np.where(default, -LOST, EARNED), 0.0).mean())
 
 
 def draw(quick: bool = False) -> Figure:
-    """Draw profit against the line, and how many good clients are turned away to avoid bad ones."""
+    """Draw profit over the threshold, and how many good and bad clients are rejected."""
     X, default = make_clients(1000 if quick else 12000)
     X, fresh, default, truth = train_test_split(X, default, test_size=0.5, random_state=0)
     n_trees = 30 if quick else 300

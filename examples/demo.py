@@ -1,4 +1,4 @@
-"""Train a forest on a data set that ships with scikit-learn, and show what it learned.
+"""Train a forest on a data set of scikit-learn, and show the result.
 
 Run it with `make demo`, or `python examples/demo.py` where weald is installed.
 """
@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def show_importances(names: list[str], importances: list[float]) -> None:
-    """Print the features that matter most, with bars."""
+    """Print the most important features, with bars."""
     ranked = sorted(zip(importances, names, strict=True), reverse=True)
     width = max(len(name) for _, name in ranked[:SHOWN])
     print("  what matters (mean decrease in impurity)")
@@ -59,7 +59,7 @@ def show_importances(names: list[str], importances: list[float]) -> None:
 
 
 def show_doubt(forest: weald.RandomForestClassifier, labels: list[str]) -> None:
-    """Print what the forest says, out of bag, of the row that it is least sure about."""
+    """Print the out-of-bag prediction of the row with the least certain prediction."""
     shares = forest.oob_decision_function_
     row = int(abs(shares[:, 0] - shares[:, 1]).argmin())
     said = ", ".join(f"{label} {share:.0%}" for label, share in zip(forest.classes_, shares[row], strict=True))

@@ -1,4 +1,4 @@
-"""A tree as a page that folds: one file that opens in any browser."""
+"""A tree as an interactive HTML page: one file that opens in any browser."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from weald import DecisionTreeClassifier, export_html
 
 
 def write(file: Path) -> None:
-    """Write the page of a full tree."""
+    """Write the page of a fully grown tree."""
     cancer = load_breast_cancer(as_frame=True)
     tree = DecisionTreeClassifier().fit(cancer.data, cancer.target)
     export_html(tree, file, class_names=cancer.target_names, title="Breast cancer: is it malignant?")

@@ -1,8 +1,8 @@
-"""What the examples share: how a picture is saved.
+"""Shared functions of the examples: saving figures.
 
     python examples/xor.py      ->  docs/gallery/xor.svg
 
-Each script has a function `draw` that makes one picture; `quick=True` makes it from less, for tests.
+Each script has a function `draw` that returns one figure; `quick=True` uses less data, for tests.
 """
 
 import platform
@@ -25,14 +25,14 @@ mpl.rcParams["svg.hashsalt"] = "weald"  # the same picture, the same bytes
 
 
 def save(figure: Figure, script: str) -> None:
-    """Write a picture into the docs, under the name of its script."""
+    """Write a figure into the docs, under the name of its script."""
     file = FOLDER / Path(script).with_suffix(".svg").name
     figure.savefig(file, metadata={"Date": None}, dpi=120, facecolor="white")
     print(file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file)
 
 
 def where() -> str:
-    """Say where and when a time was measured."""
+    """Return where and when a time was measured."""
     names = ("weald", "scikit-learn", "numpy")
     return f"{datetime.now(UTC):%Y-%m-%d}, {platform.machine()}, " + ", ".join(
         f"{name} {version(name)}" for name in names

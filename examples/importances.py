@@ -1,4 +1,4 @@
-"""Which measurements of a tumour lowered the impurity, and how sure that is; two columns of noise are among them."""
+"""Feature importance of measurements of a tumor, with standard errors; two noise columns are among them."""
 
 import numpy as np
 from gallery import save
@@ -10,7 +10,7 @@ from weald.plot import ImportanceDisplay
 
 
 def draw(quick: bool = False) -> Figure:
-    """Draw the means of the ten measurements, and the noise."""
+    """Draw the importance of ten measurements and of the noise."""
     cancer = load_breast_cancer(as_frame=True)
     X = cancer.data.iloc[:, :10]
     rng = np.random.default_rng(0)

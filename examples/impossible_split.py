@@ -1,4 +1,4 @@
-"""Five rectangles around each other: no straight cut leaves them whole, so a tree needs more than five leaves."""
+"""Five rectangles that no tree can separate with five leaves: every straight line cuts one of them."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -15,7 +15,7 @@ PIECES = [(0, 0, 2, 1), (2, 0, 3, 2), (1, 2, 3, 3), (0, 1, 1, 3), (1, 1, 2, 2)]
 
 
 def draw(quick: bool = False) -> Figure:
-    """Draw the pieces, and what a tree makes of them."""
+    """Draw the rectangles, and the regions of a tree."""
     rng = np.random.default_rng(1)
     X = rng.uniform(0, 3, size=(400, 2))
     pieces = np.array(PIECES)

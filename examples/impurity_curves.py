@@ -1,4 +1,4 @@
-"""Three ways to say how mixed two classes are."""
+"""Gini, entropy and misclassification of two classes."""
 
 from gallery import save
 from matplotlib.figure import Figure
@@ -7,7 +7,7 @@ from weald.plot import ImpurityDisplay
 
 
 def draw(quick: bool = False) -> Figure:
-    """Draw all criteria of classes, scaled to one height."""
+    """Draw all classification criteria, scaled to the same height."""
     return ImpurityDisplay.from_criteria().figure_
 
 

@@ -1,4 +1,4 @@
-"""Iris: the tree that most books begin with."""
+"""The plot of a classification tree: iris."""
 
 from gallery import save
 from matplotlib.figure import Figure

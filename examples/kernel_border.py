@@ -1,4 +1,4 @@
-"""A curved and a slanted border: a forest makes stairs, a kernel forest draws arcs and slopes. 100 trees each."""
+"""Decision boundaries of a random forest and a kernel forest: an oblique line and an arc. 100 trees each."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -11,12 +11,12 @@ from weald.plot import BoundaryDisplay
 
 
 def border(x: Array) -> Array:
-    """The border between the classes: a slope, then an arc."""
+    """The true boundary: an oblique line, then an arc."""
     return np.where(x < 0, -0.8 * x - 0.9, np.sqrt(np.maximum(0.0, 1.3**2 - (x - 1.05) ** 2)) - 1.66)
 
 
 def show(ax: Axes, model: RandomForestClassifier, X: Array, y: Array, resolution: int) -> None:
-    """Draw a model, the rows that it learned from, and the true border."""
+    """Draw a model, its training rows, and the true boundary."""
     BoundaryDisplay.from_estimator(model, X, y, ax=ax, resolution=resolution)
     x = np.linspace(*ax.get_xlim(), 400)
     ax.plot(x, border(x), color="white", linewidth=3.2)
@@ -24,7 +24,7 @@ def show(ax: Axes, model: RandomForestClassifier, X: Array, y: Array, resolution
 
 
 def draw(quick: bool = False) -> Figure:
-    """Draw both forests, grown from the same rows."""
+    """Draw both forests, trained on the same rows."""
     rng = np.random.default_rng(3)
     X, fresh = rng.uniform([-2, -1.8], [2, 1.2], size=(2, 500, 2))
     y, truth = X[:, 1] > border(X[:, 0]), fresh[:, 1] > border(fresh[:, 0])

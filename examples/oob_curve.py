@@ -1,4 +1,4 @@
-"""Out-of-bag error of a growing forest, and its error on new rows."""
+"""Out-of-bag error and test error of a growing forest."""
 
 from gallery import save
 from matplotlib.figure import Figure

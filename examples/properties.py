@@ -1,4 +1,4 @@
-"""CART, nearest neighbors, support vectors and a random forest: seven properties, measured instead of asserted.
+"""CART, nearest neighbors, support vector machines and a random forest: seven properties, measured.
 
 Every method has the defaults of its library; times are those of one thread.
 """
@@ -45,20 +45,20 @@ def accuracy(model: Any, X: Array, y: Array) -> float:
 
 
 def over_tables(measure: Callable[[Array, Array, np.random.Generator], float]) -> float:
-    """Average a measurement over the tables that scikit-learn ships."""
+    """Average a measurement over data sets of scikit-learn."""
     tables = [load(return_X_y=True) for load in TABLES]
     return float(np.mean([measure(X, y, np.random.default_rng(0)) for X, y in tables]))
 
 
 def models_for_ten_classes(name: str) -> float:
-    """How many models it takes to tell ten digits apart."""
+    """The number of models for ten classes."""
     X, y = load_digits(return_X_y=True)
     model = clone(METHODS[name]).fit(X[:500], y[:500])
     return float(len(model.n_support_) * 9 / 2) if name == "SVM" else 1.0
 
 
 def moved_by_units(name: str) -> float:
-    """Points by which accuracy moves, up or down, when every column is given in a unit of its own."""
+    """Change of the accuracy in points when every column has another unit."""
 
     def measure(X: Array, y: Array, rng: np.random.Generator) -> float:
         scales = 2.0 ** rng.integers(-10, 11, (3, X.shape[1]))  # powers of two: numbers change, nothing is rounded
@@ -96,7 +96,7 @@ def with_few_rows(name: str) -> float:
 
 
 def growth_of_time(name: str, sizes: tuple[int, int]) -> float:
-    """Exponent of the processor's time to learn n rows and to judge as many: 1 is twice the rows, twice the time."""
+    """Exponent of the CPU time to train on n rows and predict n rows: 1 is twice the time for twice the rows."""
     seconds = []
     for n in sizes:
         X, y = make_classification(n, 20, n_informative=8, random_state=0)
@@ -110,17 +110,17 @@ def growth_of_time(name: str, sizes: tuple[int, int]) -> float:
 
 
 def with_defaults(name: str) -> float:
-    """Accuracy as it comes."""
+    """Accuracy without preprocessing."""
     return over_tables(lambda X, y, _: accuracy(METHODS[name], X, y))
 
 
 def with_scaled_columns(name: str) -> float:
-    """Accuracy when every column is scaled first, as one does for neighbors and support vectors."""
+    """Accuracy with scaled columns, as nearest neighbors and support vector machines need."""
     return over_tables(lambda X, y, _: accuracy(make_pipeline(StandardScaler(), clone(METHODS[name])), X, y))
 
 
 def worth_of_tuning(name: str) -> float:
-    """Points between the best and the worst choice of its first parameter: how much is at stake."""
+    """Difference in points between the best and the worst value of its first parameter."""
 
     def measure(X: Array, y: Array, _: np.random.Generator) -> float:
         found = [accuracy(clone(METHODS[name]).set_params(**choice), X, y) for choice in GRIDS[name]]

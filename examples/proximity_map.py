@@ -1,4 +1,4 @@
-"""A map of wines: those that share many leaves of a forest stand close."""
+"""A two-dimensional map of wines, computed from proximities."""
 
 from gallery import save
 from matplotlib.figure import Figure

@@ -1,4 +1,4 @@
-"""A tree of numbers: each region of the plane says one mean."""
+"""A regression tree: each region of the plane has one mean."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -10,7 +10,7 @@ from weald.plot import PartitionDisplay
 
 
 def draw(quick: bool = False) -> Figure:
-    """Draw the regions beside their tree."""
+    """Draw the regions next to their tree."""
     rng = np.random.default_rng(5)
     X = rng.uniform(0, 1, size=(250, 2))
     y = 10 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 4 * X[:, 1] + rng.normal(scale=0.5, size=250)

@@ -1,4 +1,4 @@
-"""A report on a forest: one file that opens in any browser."""
+"""HTML report on a forest: one file that opens in any browser."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from weald import RandomForestClassifier
 
 
 def write(file: Path) -> None:
-    """Write the page on a forest that tells wines apart."""
+    """Write the report on a forest that classifies wines."""
     wine = load_wine(as_frame=True)
     label = wine.target.map({0: "Barolo", 1: "Grignolino", 2: "Barbera"})
     X, X_test, y, y_test = train_test_split(wine.data, label, random_state=0)

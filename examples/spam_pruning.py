@@ -1,4 +1,4 @@
-"""Error against the size of the tree, on the messages that it was grown from and on new ones."""
+"""Error over the size of the tree, on training messages and on test messages."""
 
 from gallery import save
 from matplotlib.figure import Figure
@@ -9,7 +9,7 @@ from weald.plot import PruningDisplay
 
 
 def draw(quick: bool = False) -> Figure:
-    """Grow a full tree, prune it step by step, and judge every step."""
+    """Grow a full tree, prune it step by step, and evaluate every step."""
     n_rows = 300 if quick else 3000
     X, y, _ = make_messages(n_rows)
     fresh, truth, _ = make_messages(n_rows, seed=1)

@@ -1,4 +1,4 @@
-"""Spam: a tree over words and signs, with errors/messages in each node. The messages are made here."""
+"""Spam: a tree over frequencies of words and characters, with errors/messages in each node. The data are synthetic."""
 
 import numpy as np
 from gallery import Array, save
@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from weald import DecisionTreeClassifier
 from weald.plot import TreeDisplay
 
-# How often a word is in a message at all, and its mean share of the words then, in percent: mail, spam.
+# Probability of a word to occur in a message, and its mean frequency then, in percent: mail, spam.
 WORDS = {
     "$": (0.08, 0.1, 0.62, 0.3),
     "!": (0.25, 0.2, 0.83, 0.5),
@@ -24,7 +24,7 @@ WORDS = {
 
 
 def make_messages(n_rows: int = 3000, seed: int = 0) -> tuple[Array, Array, list[str]]:
-    """Make shares of words, and the mean length of words in capitals; two messages in five are spam."""
+    """Make word frequencies, and the mean length of words in capitals; two messages in five are spam."""
     rng = np.random.default_rng(seed)
     spam = rng.random(n_rows) < 0.4
     columns = []
@@ -38,7 +38,7 @@ def make_messages(n_rows: int = 3000, seed: int = 0) -> tuple[Array, Array, list
 
 
 def draw(quick: bool = False) -> Figure:
-    """Draw the tree of twelve leaves that lowers the impurity most."""
+    """Draw the tree of twelve leaves with the largest decrease of impurity."""
     X, y, names = make_messages(500 if quick else 3000)
     tree = DecisionTreeClassifier(max_leaf_nodes=12).fit(X, y)
     return TreeDisplay.from_estimator(tree, feature_names=names).figure_

@@ -1,4 +1,4 @@
-"""Three classes, cut in the order a to e, and the tree that makes the same cuts."""
+"""Three classes, split in the order a to e, and the tree with the same splits."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -12,7 +12,7 @@ NAMES = ["circle", "square", "triangle"]
 
 
 def make_points(n_rows: int = 90) -> tuple[Array, Array]:
-    """Scatter points over six rectangles, each of one class, and leave the borders free."""
+    """Scatter points over six rectangles, each of one class, with gaps between them."""
     points = np.random.default_rng(6).uniform(0, 1, size=(8 * n_rows, 2))
     x, y = points.T
     left, low, middle = x < 0.5, y < np.where(x < 0.5, 0.55, 0.4), x < 0.78
@@ -25,7 +25,7 @@ def make_points(n_rows: int = 90) -> tuple[Array, Array]:
 
 
 def draw(quick: bool = False) -> Figure:
-    """Draw each cut as it comes, then all of them beside their tree."""
+    """Draw each split in order, then all of them next to their tree."""
     X, y = make_points()
     tree = DecisionTreeClassifier().fit(X, y)
     figure = plt.figure(figsize=(9, 6.2), layout="constrained")

@@ -1,4 +1,4 @@
-"""A slanted and a curved border: one tree makes stairs, a forest smooths them."""
+"""An oblique and a curved class boundary: one tree makes a staircase, a forest smooths it."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -11,12 +11,12 @@ from weald.plot import BoundaryDisplay
 
 
 def border(x: Array) -> Array:
-    """The border between the classes: a slope, then a wave."""
+    """The true boundary: an oblique line, then a wave."""
     return np.where(x < 0, 0.5 * x, 0.7 * np.sin(2.4 * x))
 
 
 def show(ax: Axes, model: DecisionTreeClassifier | RandomForestClassifier, X: Array, y: Array) -> None:
-    """Draw a model, the rows that it learned from, and the true border."""
+    """Draw a model, its training rows, and the true boundary."""
     BoundaryDisplay.from_estimator(model, X, y, ax=ax, resolution=300)
     x = np.linspace(*ax.get_xlim(), 300)
     ax.plot(x, border(x), color="white", linewidth=3.2)
@@ -24,7 +24,7 @@ def show(ax: Axes, model: DecisionTreeClassifier | RandomForestClassifier, X: Ar
 
 
 def draw(quick: bool = False) -> Figure:
-    """Draw a tree and a forest that learned from the same rows."""
+    """Draw a tree and a forest trained on the same rows."""
     rng = np.random.default_rng(6)
     X, fresh = rng.uniform([-2, -1.5], [2, 1.5], size=(2, 400, 2))
     y, truth = X[:, 1] > border(X[:, 0]), fresh[:, 1] > border(fresh[:, 0])

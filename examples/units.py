@@ -1,6 +1,6 @@
-"""Blood pressure, age, gender: what happens to models when a column is given in another unit.
+"""Blood pressure, age, gender: the effect of units on the errors of models.
 
-The patients are made here.
+The patients are synthetic.
 """
 
 from typing import Any
@@ -25,7 +25,7 @@ OTHER_UNITS = {"age": 365.25, "systolic": 0.1333, "cholesterol": 0.02586, "gluco
 
 
 def make_patients(n_rows: int) -> tuple[pd.DataFrame, Array]:
-    """Make patients; heart disease comes with age, pressure and cholesterol, more so in men."""
+    """Make patients; the risk of heart disease increases with age, pressure and cholesterol, and is higher in men."""
     rng = np.random.default_rng(8)
     age, male = rng.uniform(30, 80, n_rows), rng.random(n_rows) < 0.5
     systolic = 100 + 0.5 * age + rng.normal(scale=14, size=n_rows)
@@ -41,17 +41,17 @@ def make_patients(n_rows: int) -> tuple[pd.DataFrame, Array]:
 
 
 def in_other_units(patients: pd.DataFrame) -> pd.DataFrame:
-    """Give the same patients in other units; gender has none."""
+    """Convert the same patients to other units; gender has none."""
     return patients.assign(**{name: patients[name] * factor for name, factor in OTHER_UNITS.items()})
 
 
 def with_dummies(model: Any) -> Any:
-    """Let a model that knows no categories see them as columns of 0 and 1."""
+    """One-hot encode for models without categorical features."""
     return make_pipeline(make_column_transformer((OneHotEncoder(), ["gender"]), remainder="passthrough"), model)
 
 
 def draw(quick: bool = False) -> Figure:
-    """Draw the errors of four models in the units of the clinic, and in others."""
+    """Draw the errors of four models in clinical units, and in others."""
     X, y = make_patients(400 if quick else 4000)
     half = len(X) // 2
     models = {

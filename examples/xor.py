@@ -1,4 +1,4 @@
-"""The XOR square: no single cut helps, two in a row solve it; so a gain of zero must be allowed."""
+"""XOR: no single split helps, two in sequence solve it; so a gain of zero must be allowed."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -10,7 +10,7 @@ from weald.plot import PartitionDisplay
 
 
 def make_square(n_rows: int = 30) -> tuple[Array, Array]:
-    """Mirror some points into all four quarters; opposite quarters are of one class."""
+    """Mirror some points into all four quadrants; opposite quadrants belong to the same class."""
     rng = np.random.default_rng(0)
     quarter = rng.uniform(0.05, 1, size=(n_rows, 2))
     corners = [(1, 1), (-1, 1), (1, -1), (-1, -1)]
@@ -19,7 +19,7 @@ def make_square(n_rows: int = 30) -> tuple[Array, Array]:
 
 
 def draw(quick: bool = False) -> Figure:
-    """Draw what a tree does that asks for a gain, and one that does not."""
+    """Draw a tree that requires a gain, and one that does not."""
     X, y = make_square()
     figure, axes = plt.subplots(1, 3, figsize=(9.4, 3.2), layout="constrained", width_ratios=[1, 1, 1.5])
     careful = DecisionTreeClassifier(min_impurity_decrease=1e-6).fit(X, y)

@@ -1,6 +1,6 @@
-"""X-ray pictures: each tree gives every class a share, and the shares are added up, not the votes.
+"""X-ray images: the class probabilities of all trees are added up, not the votes.
 
-The pictures are drawn here: bright bone in gray tissue before dark air, turned, shifted and noisy.
+The images are synthetic: bright bone in gray tissue on dark air, rotated, shifted and noisy.
 """
 
 import matplotlib.pyplot as plt
@@ -69,7 +69,7 @@ PARTS = {"chest": make_chest, "hand": make_hand, "knee": make_knee, "skull": mak
 
 
 def take_picture(part: str, rng: np.random.Generator) -> Array:
-    """Turn and shift a part, blur it, and add noise."""
+    """Rotate and shift a part, blur it, and add noise."""
     turned = ndimage.rotate(PARTS[part](), rng.normal(scale=14), reshape=False, order=1)
     shifted = ndimage.shift(turned, rng.normal(scale=3, size=2), order=1)
     blurred = ndimage.gaussian_filter(shifted * rng.uniform(0.7, 1.1), 1.0)
@@ -78,13 +78,13 @@ def take_picture(part: str, rng: np.random.Generator) -> Array:
 
 
 def measure(picture: Array) -> Array:
-    """Describe a picture: brightness and contrast of 6 x 6 tiles."""
+    """Describe an image: brightness and contrast of 6 x 6 tiles."""
     tiles = picture.reshape(6, SIDE // 6, 6, SIDE // 6)
     return np.concatenate([tiles.mean(axis=(1, 3)).ravel(), tiles.std(axis=(1, 3)).ravel()])
 
 
 def draw(quick: bool = False) -> Figure:
-    """Draw pictures of each part, what every tree says of them, and the sums."""
+    """Draw images of each part, the predictions of every tree, and the sums."""
     rng = np.random.default_rng(2)
     n_each, n_trees = (10, 20) if quick else (60, 100)
     labels = np.repeat(list(PARTS), n_each)

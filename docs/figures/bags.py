@@ -1,4 +1,4 @@
-"""A bag: draws are places on a line on which a row is as long as its weight; how often each was hit is kept."""
+"""A bag: draws are positions on a line of row weights; the number of draws of each row is kept."""
 
 from drawing import BARK, FAINT, INK, SHADES, blank, cell, note, save, title
 from matplotlib.figure import Figure
@@ -12,12 +12,12 @@ WIDTH = 7.2
 
 
 def place_of(j: int, total: int) -> int:
-    """Find the place of a draw on the line."""
+    """Find the position of a draw on the line."""
     return definition.below(definition.draw(SEED, j // 2, TREE, definition.PURPOSE_BAG, j % 2), total)
 
 
 def draw() -> Figure:
-    """Draw the line, the places that were drawn, and the counts."""
+    """Draw the line, the drawn positions, and the counts."""
     total = sum(WEIGHTS)
     places = [place_of(j, total) for j in range(total)]
     figure, axes = blank(8.2, 2.75)

@@ -1,4 +1,4 @@
-"""A tree against a forest: what they say of a wave when the sample changes, and what their errors are made of."""
+"""A tree and a forest: fits to several samples of a wave, and the bias and variance of their errors."""
 
 import numpy as np
 from drawing import BARK, FAINT, INK, LEAF, LINE, save
@@ -12,7 +12,7 @@ GRID = np.linspace(0, 1, 300)[:, None]
 
 
 def wave(x: np.ndarray) -> np.ndarray:
-    """What is to be learned."""
+    """The true function."""
     return np.sin(2 * np.pi * x[:, 0]) + 0.5 * np.sin(6 * np.pi * x[:, 0])
 
 

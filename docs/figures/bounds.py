@@ -1,4 +1,4 @@
-"""The score of every cut of a real column, and the bounds that let whole bins be skipped.
+"""The score of every split of a real column, and the bounds by which whole bins are skipped.
 
 The bound is computed here as the native engine does (core/score/scores.h): a score is convex in the counts that go
 left, so inside a bin it is at most the greater of two corners. The picture has fewer bins than the engine, to be seen.
@@ -19,7 +19,7 @@ CODES_PER_BIN = 16
 
 
 def score(left: np.ndarray, total: np.ndarray) -> float:
-    """Score a cut by the class counts that go left; an empty side adds nothing."""
+    """Score a split by the class counts on the left; an empty side adds nothing."""
     sides = (left, total - left)
     return sum(gini(Tally(0, int(s.sum()), s.tolist()), 0) for s in sides if s.sum())
 

@@ -1,4 +1,4 @@
-"""A column becomes codes: distinct values are numbered in ascending order, and thresholds are put back between them."""
+"""Codes of a column: distinct values are numbered in ascending order, and thresholds lie between them."""
 
 from drawing import FAINT, LEAF, SHADES, arrow, blank, cell, note, save, title
 from matplotlib.figure import Figure
@@ -9,7 +9,7 @@ VALUES = [61.5, 48.0, 61.5, float("nan"), 70.25, 48.0, 55.0]
 
 
 def draw() -> Figure:
-    """Draw the column, its codes, what each code knows, and a threshold."""
+    """Draw the column, its codes, the extremes of each code, and a threshold."""
     column = code_column(VALUES, [1] * len(VALUES), range(len(VALUES)), max_bins=65_535)
     figure, axes = blank(8.2, 3.1)
     title(axes, 0.35, 0.3, "column")

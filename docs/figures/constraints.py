@@ -1,4 +1,4 @@
-"""A monotonic constraint: the same noisy points, a forest that is free and one that must rise."""
+"""A monotonic constraint: the same noisy points, an unconstrained forest and an increasing one."""
 
 import numpy as np
 from drawing import BARK, FAINT, LEAF, PAPER, save
@@ -10,7 +10,7 @@ N = 160
 
 
 def draw() -> Figure:
-    """Draw the points and what both forests say of every place between them."""
+    """Draw the points and the predictions of both forests."""
     rng = np.random.default_rng(3)
     x = np.sort(rng.uniform(0, 10, N))
     y = 4 / (1 + np.exp(5 - x)) + 0.12 * x + rng.normal(scale=0.55, size=N)

@@ -1,4 +1,4 @@
-"""What the pictures of the docs share: colors, type, and how they are saved.
+"""Shared functions of the figures of the docs: colors, fonts, saving.
 
 Each script of this folder computes one picture from weald itself and writes it beside the script:
 
@@ -45,7 +45,7 @@ mpl.rcParams.update(
 
 
 def blank(width: float, height: float) -> tuple[Figure, Axes]:
-    """Make a sheet without axes; one unit is one inch, the origin is top left."""
+    """Make a figure without axes; one unit is one inch, the origin is top left."""
     figure = Figure(figsize=(width, height), facecolor=PAPER)
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set(xlim=(0, width), ylim=(height, 0))
@@ -54,7 +54,7 @@ def blank(width: float, height: float) -> tuple[Figure, Axes]:
 
 
 def cell(axes: Axes, x: float, y: float, text: str, width: float = 0.7, height: float = 0.3, **look: str) -> None:
-    """Draw a box with a word in it; (x, y) is its top left corner."""
+    """Draw a box with a text; (x, y) is its top left corner."""
     box = FancyBboxPatch(
         (x + 0.03, y + 0.03),
         width - 0.06,
@@ -86,7 +86,7 @@ def arrow(axes: Axes, start: tuple[float, float], end: tuple[float, float], colo
 
 
 def title(axes: Axes, x: float, y: float, text: str, color: str = INK) -> None:
-    """Write what a part of the picture is."""
+    """Write a label."""
     axes.text(x, y, text, ha="left", va="center", fontsize=10, weight="bold", color=color)
 
 
@@ -96,5 +96,5 @@ def note(axes: Axes, x: float, y: float, text: str, ha: str = "left") -> None:
 
 
 def save(figure: Figure, script: str) -> None:
-    """Write a picture beside the script that drew it."""
+    """Save a figure next to its script."""
     figure.savefig(Path(script).with_suffix(".svg"), metadata={"Date": None}, facecolor=PAPER)

@@ -1,4 +1,4 @@
-"""Seconds of a fit against rows and columns, as the tables of docs/benchmarks.md have them."""
+"""Seconds of a fit over rows and columns, from the tables of docs/benchmarks.md."""
 
 import re
 from pathlib import Path
@@ -38,7 +38,7 @@ def number(text: str) -> int:
 
 
 def draw_lines(axes: Axes, what: str) -> None:
-    """Draw one line for each library; their names and exponents stand in the free corner, highest line first."""
+    """Draw one line for each library; names and exponents are in the free corner, highest line first."""
     lines, exponents = read_table(what)
     highest_first = sorted(lines, key=lambda library: -next(iter(lines[library].values())))
     for i, library in enumerate(highest_first):

@@ -1,4 +1,4 @@
-"""Mixing a feature among all rows makes rows that do not exist; mixing it inside cells hardly does."""
+"""Permuting a feature among all rows creates impossible rows; permuting it inside cells hardly does."""
 
 import numpy as np
 from drawing import BARK, FAINT, LEAF, LINE, save
@@ -8,7 +8,7 @@ N_CELLS = 8
 
 
 def draw() -> Figure:
-    """Draw weight over height, as they are and with the weights mixed."""
+    """Draw weight over height, original and with permuted weights."""
     rng = np.random.default_rng(3)
     height = rng.normal(size=220)
     weight = height + 0.35 * rng.normal(size=220)

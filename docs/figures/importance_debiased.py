@@ -1,4 +1,4 @@
-"""Noise with more distinct values: MDI believes in it more and more, the debiased one does not."""
+"""Noise with more distinct values: its MDI increases, its debiased MDI does not."""
 
 import numpy as np
 from drawing import BARK, FAINT, GRAY, LEAF, save

@@ -1,4 +1,4 @@
-"""Twins: mixing one of them hurts, leaving one of them out does not."""
+"""Two identical features: permuting one of them increases the error, dropping one does not."""
 
 import numpy as np
 from drawing import FAINT, GRAY, INK, LEAF, SKY, save
@@ -10,7 +10,7 @@ NAMES = ("a twin", "its twin", "on its own", "noise")
 
 
 def draw() -> Figure:
-    """Draw permutation importance beside what leaving a feature out costs."""
+    """Draw permutation importance next to drop-column importance."""
     rng = np.random.default_rng(1)
     n = 800
     X = rng.normal(size=(n, 4))

@@ -1,4 +1,4 @@
-"""Three features that say nearly the same: each alone seems to matter less than all together do."""
+"""Three correlated features: each appears less important than the group."""
 
 import numpy as np
 from drawing import FAINT, GRAY, INK, LEAF, SKY, save

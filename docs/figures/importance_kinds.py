@@ -1,4 +1,4 @@
-"""One table, asked in six ways: what each kind of importance says of signal, of its shadow and of noise."""
+"""Six kinds of importance on one table: a signal, a correlated shadow and noise."""
 
 import numpy as np
 from drawing import BARK, FAINT, GRAY, INK, LEAF, SKY, save
@@ -19,7 +19,7 @@ KINDS = {
 
 
 def make_table(n: int = 600) -> tuple[np.ndarray, np.ndarray]:
-    """Make a table: the shadow goes with the signal and does nothing; the weak signal has two values."""
+    """Make a table: the shadow is correlated with the signal and has no effect; the weak signal has two values."""
     rng = np.random.default_rng(4)
     signal = rng.normal(size=n)
     weak = rng.integers(0, 2, n)

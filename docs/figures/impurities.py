@@ -1,4 +1,4 @@
-"""The three impurities of two classes, and a cut that one of them cannot see."""
+"""The three impurities of two classes, and a split that misclassification does not see."""
 
 import numpy as np
 from drawing import BARK, FAINT, LEAF, PAPER, SKY, save
@@ -13,7 +13,7 @@ PARENT, CHILDREN = 0.25, (0.0, 0.4)  # shares of the rarer class
 
 
 def impurity(name: str, share: float) -> float:
-    """Compute the impurity of a node by the share of its second class; entropy is halved, to be compared."""
+    """Compute the impurity of a node by the fraction of its second class; entropy is halved for comparison."""
     of = getattr(impurities, name)
     return float(of([1 - share, share])) * (0.5 if name == "entropy" else 1.0)
 
@@ -29,7 +29,7 @@ def draw_curves(axes: Axes) -> None:
 
 
 def draw_cut(axes: Axes) -> None:
-    """Draw a cut whose sides keep the commonest class: on a straight line nothing is gained."""
+    """Draw a split whose sides keep the most common class: on a straight line the gain is zero."""
     shares = np.arange(0, SIZE // 2 + 1, 5) / SIZE
     for name, color in (("gini", LEAF), ("misclassification", BARK)):
         axes.plot(shares, [impurity(name, share) for share in shares], color=color, lw=1.8)

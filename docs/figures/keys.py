@@ -1,4 +1,4 @@
-"""A node of eight rows and two classes: from keys to the best cut, in four steps."""
+"""A node of eight rows and two classes: from keys to the best split, in four steps."""
 
 from drawing import BARK, FAINT, INK, LEAF, LINE, SHADES, SKY, blank, cell, note, save, title
 from matplotlib.axes import Axes
@@ -11,7 +11,7 @@ FILLS = (SHADES[2], SHADES[1])
 
 
 def gini_gains(keys: list[tuple[int, int, int]]) -> tuple[list[tuple[int, int]], list[float | None]]:
-    """Return the counts of both classes up to each key, and what a cut after it gains (None: no cut)."""
+    """Return the counts of both classes up to each key, and the gain of a split after it (None: no split)."""
     totals = [sum(count for _, class_, count in keys if class_ == k) for k in (0, 1)]
     weight = sum(totals)
     undivided = sum(n * n for n in totals) / weight

@@ -1,4 +1,4 @@
-"""Small nodes: each lane of a vector is a feature. All lanes are sorted at once, then summed from place to place."""
+"""Small nodes: each lane of a vector is a feature. All lanes are sorted at once, then summed by position."""
 
 from drawing import BARK, FAINT, LEAF, SHADES, blank, cell, note, save, title
 from matplotlib.axes import Axes
@@ -18,7 +18,7 @@ def sorted_rows(feature: int) -> list[int]:
 
 
 def left_sum(feature: int, place: int) -> float:
-    """Return the sum of the targets up to a place."""
+    """Return the sum of the targets up to a position."""
     return sum(TARGETS[row] for row in sorted_rows(feature)[: place + 1])
 
 
@@ -41,7 +41,7 @@ def draw_arrow(axes: Axes, x: float) -> None:
 
 
 def draw() -> Figure:
-    """Draw the codes, the same sorted, and what goes left at each place."""
+    """Draw the codes, the sorted codes, and the left side at each position."""
     figure, axes = blank(9.2, 3.0)
     lanes = range(4)
     width = 4 * STEP

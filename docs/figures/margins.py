@@ -1,4 +1,4 @@
-"""Margins: how sure a forest is of the right class, row by row, and how a single tree compares."""
+"""Margins: the confidence of a forest in the right class, row by row, compared with a single tree."""
 
 import numpy as np
 from drawing import BARK, FAINT, GRAY, LEAF, SHADES, SKY, save
@@ -9,7 +9,7 @@ import weald
 
 
 def draw() -> Figure:
-    """Draw which share of the rows has a margin up to a value, for three forests."""
+    """Draw the cumulative distribution of the margins, for three forests."""
     X, y = load_digits(return_X_y=True)
     X, y = X[::2], y[::2]
     figure = Figure(figsize=(8.2, 3.1), layout="constrained")

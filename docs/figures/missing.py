@@ -1,4 +1,4 @@
-"""Accuracy against the share of missing cells: learned in the splits, or filled in first.
+"""Accuracy over the fraction of missing cells: missing values in splits, or mean imputation.
 
 `python docs/figures/missing.py` draws what stands in missing.csv; with --measure it measures anew (minutes).
 """
@@ -37,7 +37,7 @@ def make_models(seed: int) -> dict:
 
 
 def remove(X: np.ndarray, share: float, way: str, rng: np.random.Generator) -> np.ndarray:
-    """Take cells away: at random, or the more likely the larger they are in their column."""
+    """Remove cells: at random, or larger values with a higher probability."""
     rank = X.argsort(axis=0).argsort(axis=0) / len(X)
     chance = np.full(X.shape, share) if way == "at random" else np.clip(2 * share * rank, 0, 1)
     return np.where(rng.random(X.shape) < chance, np.nan, X)
@@ -63,7 +63,7 @@ def measure() -> None:
 
 
 def read() -> dict[tuple[str, str], np.ndarray]:
-    """Return for each way and forest the accuracies, shares x seeds."""
+    """Return the accuracies by method and forest, fractions x seeds."""
     found: dict[tuple[str, str], dict[float, list[float]]] = {}
     with FILE.open(newline="") as file:
         for row in csv.DictReader(file):

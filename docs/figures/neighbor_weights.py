@@ -1,4 +1,4 @@
-"""Adaptive neighbors: the training rows that make up a prediction, where only one of two features matters."""
+"""Adaptive neighbors: weights of the training rows in a prediction, where only one of two features matters."""
 
 import numpy as np
 from drawing import BARK, FAINT, INK, LINE, SKY, save

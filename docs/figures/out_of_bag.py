@@ -1,4 +1,4 @@
-"""The rows outside the bags say whether probabilities are right, and from which one on to call a tumour malignant."""
+"""Out-of-bag estimates: calibration of probabilities, and the best threshold for malignant tumors."""
 
 import numpy as np
 from drawing import BARK, FAINT, GRAY, LEAF, LINE, save

@@ -1,4 +1,4 @@
-"""Outliers: rows that have little in common with others of their class. Six labels of the iris data are wrong here."""
+"""Outliers: rows that share few leaves with others of their class. Six labels of the iris data are wrong here."""
 
 import numpy as np
 from drawing import BARK, FAINT, GRAY, INK, SKY, save

@@ -1,4 +1,4 @@
-"""A packed tree: which nodes share a line of the cache, and eight rows that walk in step."""
+"""A packed tree: nodes that share a cache line, and eight rows that walk in step."""
 
 import numpy as np
 from drawing import LEAF, LINE, SHADES, blank, cell, note, save, title
@@ -14,20 +14,20 @@ SLOT = 0.34
 
 
 def read_nodes(buffer: np.ndarray) -> np.ndarray:
-    """Find the nodes of the only tree in a buffer: cut and link of each."""
+    """Find the nodes of the only tree in a buffer: key and link of each."""
     n_columns, n_slots = int(buffer[28:32].view(np.uint32)[0]), int(buffer[48:56].view(np.uint64)[0])
     at = -(-HEAD // 64) * 64 + -(-4 * n_columns // 64) * 64 + 64
     return buffer[at : at + 8 * n_slots].view(np.uint32).reshape(-1, 2)
 
 
 def key_of(x: float) -> int:
-    """Make an unsigned integer of a float, of the same order."""
+    """Convert a float to an unsigned integer of the same order."""
     bits = int(np.array(x, dtype=np.float32).view(np.uint32))
     return bits ^ (0xFFFFFFFF if bits >> 31 else 0x80000000)
 
 
 class Walks:
-    """The tree as nodes, and the slots that rows pass."""
+    """The tree as nodes, and the slots on the paths of rows."""
 
     def __init__(self) -> None:
         X, y = load_iris(return_X_y=True)
@@ -38,7 +38,7 @@ class Walks:
         self.rows = X[ROWS]
 
     def is_leaf(self, slot: int) -> bool:
-        """Say whether a slot holds a leaf."""
+        """Return whether a slot is a leaf."""
         return bool(self.nodes[slot, 1] & 2)
 
     def child(self, slot: int, side: int) -> int:
@@ -46,7 +46,7 @@ class Walks:
         return 2 * int(self.nodes[slot, 1] >> 12) + side
 
     def step(self, slot: int, row: np.ndarray) -> int:
-        """Move a row on; in a leaf it stays."""
+        """Move a row to the next slot; in a leaf it stays."""
         if self.is_leaf(slot):
             return slot
         column = int(self.nodes[slot, 1] >> 2 & 1023) - 2
@@ -90,7 +90,7 @@ def draw_lines(axes: Axes, walks: Walks, x: float, y: float) -> None:
 
 
 def draw_steps(axes: Axes, walks: Walks, x: float, y: float) -> None:
-    """Draw the slots that eight rows are at, step by step, until all have arrived."""
+    """Draw the slots of eight rows, step by step, until all have arrived."""
     at = [0] * 8
     for lane in range(8):
         note(axes, x + SLOT * (lane + 0.5), y - 0.13, f"{lane + 1}", ha="center")

@@ -10,7 +10,7 @@ import weald
 
 
 def draw() -> Figure:
-    """Draw the share of trees in which two flowers share a leaf, flowers in order of kind and petal width."""
+    """Draw the fraction of trees in which two flowers share a leaf, ordered by species and petal width."""
     iris = load_iris()
     X, y = iris.data, iris.target
     forest = weald.RandomForestClassifier(300, min_samples_leaf=3, random_state=0).fit(X, y)

@@ -1,4 +1,4 @@
-"""Every tree that pruning can leave: error on training rows, on test rows and by cross-validation, and the choice."""
+"""The trees of a pruning path: error on training rows, on test rows and by cross-validation, and the choice."""
 
 import numpy as np
 from drawing import BARK, FAINT, LEAF, PAPER, SKY, save
@@ -11,7 +11,7 @@ N_TRAIN, N_TEST, NOISE = 2000, 20_000, 0.35
 
 
 def draw() -> Figure:
-    """Draw error against size."""
+    """Draw error over size."""
     (X, y), (X_new, y_new) = (make_moons(n, noise=NOISE, random_state=s) for n, s in ((N_TRAIN, 0), (N_TEST, 1)))
     tree = DecisionTreeClassifier(random_state=0).fit(X, y)
     path = tree.pruning_path(frame="dict")

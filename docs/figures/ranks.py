@@ -1,4 +1,4 @@
-"""Rows are ranked by a hash of what they hold: two orders of the same rows end in the same order."""
+"""Rows are ranked by a hash of their contents: two orders of the same rows have the same ranks."""
 
 from drawing import FAINT, SHADES, arrow, blank, cell, note, save, title
 from matplotlib.figure import Figure
@@ -10,7 +10,7 @@ ORDERS = ([0, 1, 2, 3, 4], [3, 0, 4, 2, 1])
 
 
 def draw() -> Figure:
-    """Draw two orders of one table, and the ranks that both end in."""
+    """Draw two orders of one table, and their ranks."""
     figure, axes = blank(8.2, 4.5)
     title(axes, 0.3, 0.3, "one table, two orders")
     title(axes, 3.15, 0.3, "hash of the codes")

@@ -1,4 +1,4 @@
-"""How the error falls with the number of trees: the forest, bagging alone, boosting, arcing, AdaBoost."""
+"""Test error over the number of trees: forest, bagging, boosting, arcing, AdaBoost."""
 
 import numpy as np
 from drawing import BARK, FAINT, INK, LEAF, SKY, save
@@ -15,7 +15,7 @@ STEPS = (1, 2, 3, 5, 8, 12, 16, 20, 30, 40, 50, 60)
 
 
 def draw() -> Figure:
-    """Draw the errors on rows kept aside."""
+    """Draw the errors on test rows."""
     X, y = load_digits(return_X_y=True)
     X, X_test, y, y_test = train_test_split(X, y, test_size=0.5, random_state=0)
     ways = {

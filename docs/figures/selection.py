@@ -1,4 +1,4 @@
-"""Fewer and fewer features: the out-of-bag error of the path, what is chosen, and the honest error."""
+"""Feature selection: the out-of-bag error of the path, the chosen set, and the cross-validated error."""
 
 import numpy as np
 from drawing import BARK, FAINT, GRAY, INK, LEAF, save
@@ -9,7 +9,7 @@ import weald
 
 
 def draw() -> Figure:
-    """Draw errors against numbers of features: 6 that matter among 60."""
+    """Draw errors over the number of features: 6 informative ones among 60."""
     rng = np.random.default_rng(1)
     X = rng.normal(size=(300, 60))
     y = (X[:, :6].sum(axis=1) + rng.normal(size=300) > 0).astype(int)

@@ -1,4 +1,4 @@
-"""Where predictions change when the training sample does: a tree and a forest on two moons."""
+"""Disagreement of models trained on different samples: a tree and a forest on two moons."""
 
 import numpy as np
 from drawing import BARK, INK, LEAF, PAPER, save
@@ -13,7 +13,7 @@ N_SAMPLES, SIDE = 15, 90
 
 
 def draw() -> Figure:
-    """Shade each place by how often two models disagree there."""
+    """Shade each point by how often two models disagree there."""
     X, y = make_moons(300, noise=0.3, random_state=0)
     low, high = np.quantile(X, 0.01, axis=0), np.quantile(X, 0.99, axis=0)
     across, up = (np.linspace(a, b, SIDE) for a, b in zip(low, high, strict=True))

@@ -1,4 +1,4 @@
-"""Each way to keep a tree small, on one data set: error on training rows and on new ones, by the number of leaves."""
+"""Each stopping rule on one data set: error on training rows and on test rows, by the number of leaves."""
 
 import numpy as np
 from drawing import BARK, FAINT, LEAF, LINE, PAPER, save
@@ -33,7 +33,7 @@ def errors_of_rules():
 
 
 def draw_rule(axes: Axes, rule: str, found: list[tuple[int, float, float]], least: float) -> None:
-    """Draw both errors by the number of leaves, and mark the least."""
+    """Draw both errors by the number of leaves, and mark the minimum."""
     leaves, training, new = np.array(found).T
     axes.axhline(least, color=LINE, lw=1, zorder=0)
     axes.plot(leaves, training, color=FAINT, lw=1.4)

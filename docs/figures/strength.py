@@ -1,4 +1,4 @@
-"""More features per node make stronger trees that are more alike; the error is least in between."""
+"""More features per node make stronger and more correlated trees; the error is lowest in between."""
 
 from drawing import BARK, INK, LEAF, SKY, save
 from matplotlib.figure import Figure

@@ -1,4 +1,4 @@
-"""Out-of-bag error and 5-fold cross-validation agree on how many features a node should look at."""
+"""Out-of-bag error and 5-fold cross-validation agree on the best number of features per node."""
 
 import numpy as np
 from drawing import BARK, LEAF, save
